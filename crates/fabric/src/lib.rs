@@ -1,0 +1,1 @@
+//! Packet-level simulation of switched fabrics.

@@ -1,0 +1,1 @@
+//! Distributions, arrivals, workload tables, stations, joins.

@@ -1,0 +1,1 @@
+//! Study files: specification to cases to rows.
