@@ -1,0 +1,12 @@
+//! The ground every room stands on: integer [time], [quantities](units) with their units, named
+//! [random streams](stream).
+//!
+//! Nothing here reads a clock, a socket or the operating system's randomness.
+
+pub mod stream;
+pub mod time;
+pub mod units;
+
+pub use stream::{Stream, Streams};
+pub use time::{Span, Time};
+pub use units::{Bytes, Frequency, Rate};
