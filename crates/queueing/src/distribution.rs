@@ -1,0 +1,153 @@
+//! Continuous and whole-number distributions, sampled by inverting their distribution functions.
+//!
+//! The samplers are our own so that results outlive a library upgrade. Logarithms come from
+//! `libm`, which is plain Rust: the platform's own may differ in the last bit, and with it rows.
+
+use sojourn_kernel::Stream;
+
+/// A distribution of a non-negative number: a span in the caller's unit, a size, a count.
+pub trait Distribution {
+    /// Draws one value. The number of uniforms taken from the stream is the same each time.
+    fn sample(&self, stream: &mut Stream) -> f64;
+    /// The exact mean, E\[X\].
+    fn mean(&self) -> f64;
+    /// The exact second moment, E\[X²\].
+    fn second_moment(&self) -> f64;
+}
+
+/// Always the same value.
+#[derive(Clone, Copy, Debug)]
+pub struct Constant(pub f64);
+
+/// Evenly spread between two values.
+#[derive(Clone, Copy, Debug)]
+pub struct Uniform {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end, not below the lower.
+    pub high: f64,
+}
+
+/// Exponential, memoryless.
+#[derive(Clone, Copy, Debug)]
+pub struct Exponential {
+    /// The mean, above zero.
+    pub mean: f64,
+}
+
+/// The sum of `phases` equal exponentials: less variable than one.
+#[derive(Clone, Copy, Debug)]
+pub struct Erlang {
+    /// The number of phases, at least 1.
+    pub phases: u32,
+    /// The mean of the sum, above zero.
+    pub mean: f64,
+}
+
+/// One of two exponentials by chance: more variable than one.
+#[derive(Clone, Copy, Debug)]
+pub struct Hyperexponential {
+    /// The probability of the first.
+    pub first: f64,
+    /// The two means, above zero.
+    pub means: [f64; 2],
+}
+
+/// The number of tries up to and with the first success: 1, 2, 3, ...
+#[derive(Clone, Copy, Debug)]
+pub struct Geometric {
+    /// The mean, at least 1: the success probability is its inverse.
+    pub mean: f64,
+}
+
+impl Distribution for Constant {
+    fn sample(&self, _: &mut Stream) -> f64 {
+        self.0
+    }
+
+    fn mean(&self) -> f64 {
+        self.0
+    }
+
+    fn second_moment(&self) -> f64 {
+        self.0 * self.0
+    }
+}
+
+impl Distribution for Uniform {
+    fn sample(&self, stream: &mut Stream) -> f64 {
+        self.low + stream.uniform() * (self.high - self.low)
+    }
+
+    fn mean(&self) -> f64 {
+        (self.low + self.high) / 2.0
+    }
+
+    fn second_moment(&self) -> f64 {
+        (self.low * self.low + self.low * self.high + self.high * self.high) / 3.0
+    }
+}
+
+impl Distribution for Exponential {
+    #[inline]
+    fn sample(&self, stream: &mut Stream) -> f64 {
+        -self.mean * libm::log(stream.uniform())
+    }
+
+    fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    fn second_moment(&self) -> f64 {
+        2.0 * self.mean * self.mean
+    }
+}
+
+impl Distribution for Erlang {
+    fn sample(&self, stream: &mut Stream) -> f64 {
+        let phase = Exponential {
+            mean: self.mean / f64::from(self.phases),
+        };
+        (0..self.phases).map(|_| phase.sample(stream)).sum()
+    }
+
+    fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    fn second_moment(&self) -> f64 {
+        self.mean * self.mean * (1.0 + 1.0 / f64::from(self.phases))
+    }
+}
+
+impl Distribution for Hyperexponential {
+    fn sample(&self, stream: &mut Stream) -> f64 {
+        let mean = self.means[usize::from(stream.uniform() > self.first)];
+        Exponential { mean }.sample(stream)
+    }
+
+    fn mean(&self) -> f64 {
+        self.first * self.means[0] + (1.0 - self.first) * self.means[1]
+    }
+
+    fn second_moment(&self) -> f64 {
+        let [a, b] = self.means;
+        2.0 * (self.first * a * a + (1.0 - self.first) * b * b)
+    }
+}
+
+impl Distribution for Geometric {
+    fn sample(&self, stream: &mut Stream) -> f64 {
+        // P(X > n) = (1 - p)^n; a mean of 1 makes the divisor minus infinity and the quotient 0.
+        let tries = libm::log(stream.uniform()) / libm::log1p(-1.0 / self.mean);
+        tries.ceil().max(1.0)
+    }
+
+    fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    fn second_moment(&self) -> f64 {
+        self.mean * (2.0 * self.mean - 1.0)
+    }
+}
