@@ -1,8 +1,9 @@
 //! The ground every room stands on: integer [time], [quantities](units) with their units, named
-//! [random streams](stream).
+//! [random streams](stream), and [parameters] that document themselves.
 //!
 //! Nothing here reads a clock, a socket or the operating system's randomness.
 
+pub mod parameters;
 pub mod stream;
 pub mod time;
 pub mod units;
