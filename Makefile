@@ -1,0 +1,93 @@
+# Everything is set up inside this folder: .venv holds Python's side, target holds Rust's.
+
+PYTHON ?= python3
+CARGO ?= cargo
+BIN := .venv/bin
+STUDIES := $(filter-out %-quick.toml,$(wildcard papers/*/*.toml))
+
+# PyO3 asks this interpreter, whoever calls cargo; a second one would mean a second build.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+.PHONY: help run test lint fmt build bench docs papers fuzz pins clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+run: build ## the main job: a pFabric study, its table and its pictures
+	$(call study,papers/pfabric/websearch-quick.toml,out/websearch-quick)
+
+test: build ## every test: cargo's first, pytest's last
+	$(CARGO) test --workspace --quiet
+	$(BIN)/pytest
+
+lint: build ## formats, clippy, ruff, mypy, the extension's stub, Rust's docs; warnings are errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/stubtest sojourn._core --mypy-config-file pyproject.toml
+
+fmt: $(BIN)/installed ## format Rust and Python
+	$(CARGO) fmt --all
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+build: $(BIN)/installed ## the optimised command, .venv/bin/sojourn
+	@$(BIN)/uv pip install --quiet --python .venv --no-build-isolation --no-deps --editable .
+
+bench: build ## packet-hops per CPU second of the fabric engine
+	$(BIN)/sojourn bench fabric
+
+docs: build ## the handbook in target/site, Rust's own pages in target/doc
+	$(BIN)/zensical build --clean --strict
+	$(CARGO) doc --workspace --no-deps --quiet
+
+papers: build ## the long studies, into out/papers
+	$(foreach study,$(STUDIES),$(call study,$(study),out/$(study:.toml=)))
+
+fuzz: .tools/bin/cargo-fuzz ## a minute of random bytes for each parser
+	$(foreach target,$(patsubst fuzz/fuzz_targets/%.rs,%,$(wildcard fuzz/fuzz_targets/*.rs)),\
+		$(call fuzz,$(target)))
+
+pins: $(BIN)/installed ## requirements-dev.txt anew, from pyproject.toml and today's releases
+	$(BIN)/uv pip compile --quiet --upgrade --universal --group dev --no-header \
+		--no-emit-index-url pyproject.toml --output-file requirements-dev.txt
+
+clean: ## all that was built or installed; results in out/ stay
+	rm -rf .venv .tools target fuzz/target python/sojourn/_core*.so
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache
+
+define study
+	$(BIN)/sojourn run $(1) --out $(2)
+	$(BIN)/sojourn show $(2) --by scheme,load
+	$(BIN)/sojourn plot $(2)
+
+endef
+
+# cargo-fuzz wants a nightly compiler's options; this variable opens them on a stable one.
+define fuzz
+	RUSTC_BOOTSTRAP=1 PATH="$(CURDIR)/.tools/bin:$$PATH" \
+		$(CARGO) fuzz run $(1) -- -max_total_time=60
+
+endef
+
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+missing = { echo "sojourn needs $(1)" >&2; exit 2; }
+
+# uv is quick; where it reaches no index, pip knows the machine's mirrors and certificates.
+$(BIN)/installed: requirements-dev.txt
+	@command -v $(CARGO) >/dev/null || $(call missing,cargo: install Rust 1.88 or newer)
+	@command -v $(PYTHON) >/dev/null || $(call missing,$(PYTHON): install Python 3.11 or newer)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		$(call missing,Python 3.11 or newer: $(PYTHON) is $$($(PYTHON) --version 2>&1))
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		$(call missing,the venv module of $(PYTHON): install python3-venv)
+	$(PYTHON) -m venv .venv
+	$(PIP) --constraint $< uv
+	$(BIN)/uv pip install --quiet --python .venv --requirement $< || $(PIP) --requirement $<
+	@touch $@
+
+.tools/bin/cargo-fuzz:
+	$(CARGO) install --quiet --locked --root .tools cargo-fuzz
