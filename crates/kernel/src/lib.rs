@@ -1,13 +1,15 @@
-//! The ground every room stands on: integer [time], [quantities](units) with their units, named
-//! [random streams](stream), and [parameters] that document themselves.
+//! The ground every room stands on: integer [time], [quantities](units) with their units, the event
+//! [calendar], named [random streams](stream), and [parameters] that document themselves.
 //!
 //! Nothing here reads a clock, a socket or the operating system's randomness.
 
+pub mod calendar;
 pub mod parameters;
 pub mod stream;
 pub mod time;
 pub mod units;
 
+pub use calendar::Calendar;
 pub use stream::{Stream, Streams};
 pub use time::{Span, Time};
 pub use units::{Bytes, Frequency, Rate};

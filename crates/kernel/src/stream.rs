@@ -61,7 +61,7 @@ impl Stream {
     /// its inverse are finite. 52 random bits.
     #[inline]
     pub const fn uniform(&mut self) -> f64 {
-        ((self.bits() >> 12) as f64 + 0.5) * (1.0 / (1u64 << 52) as f64)
+        open_unit(self.bits())
     }
 
     /// A whole number below `n`, each equally likely (Lemire's method). Panics when `n` is zero.
@@ -76,6 +76,12 @@ impl Stream {
             }
         }
     }
+}
+
+/// The middle of one of 2^52 equal parts of (0, 1); every step of this is exact.
+#[inline]
+const fn open_unit(bits: u64) -> f64 {
+    ((bits >> 12) as f64 + 0.5) * (1.0 / (1u64 << 52) as f64)
 }
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -99,4 +105,66 @@ const fn name_hash(name: &str) -> u64 {
         i += 1;
     }
     hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first outputs of the authors' xoshiro256plusplus.c from the state 1, 2, 3, 4.
+    #[test]
+    fn the_generator_is_xoshiro256_plus_plus() {
+        let mut stream = Stream {
+            state: [1, 2, 3, 4],
+        };
+        let known = [
+            41943041,
+            58720359,
+            3588806011781223,
+            3591011842654386,
+            9228616714210784205,
+            9973669472204895162,
+            14011001112246962877,
+            12406186145184390807,
+            15849039046786891736,
+            10450023813501588000,
+        ];
+        assert_eq!(known.map(|_| stream.bits()), known);
+    }
+
+    /// The first outputs of the author's splitmix64.c from the state 1234567.
+    #[test]
+    fn mixing_is_splitmix64() {
+        let known = [
+            6457827717110365317,
+            3203168211198807973,
+            9817491932198370423,
+            4593380528125082431,
+            16408922859458223821,
+        ];
+        let states = [0u64, 1, 2, 3, 4].map(|i| 1234567u64.wrapping_add(i.wrapping_mul(GOLDEN)));
+        assert_eq!(states.map(mix), known);
+    }
+
+    #[test]
+    fn names_are_hashed_by_fnv_1a() {
+        assert_eq!(name_hash(""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(name_hash("a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(name_hash("foobar"), 0x8594_4171_f739_67e8);
+    }
+
+    #[test]
+    fn uniform_is_inside_the_open_interval_at_the_extremes() {
+        let half_step = 1.0 / (1u64 << 53) as f64;
+        for (bits, value) in [
+            (0, half_step),
+            ((1 << 12) - 1, half_step),
+            (1 << 12, 3.0 * half_step),
+            (1 << 63, 0.5 + half_step),
+            (u64::MAX, 1.0 - half_step),
+        ] {
+            assert_eq!(open_unit(bits), value);
+            assert!(0.0 < value && value < 1.0);
+        }
+    }
 }

@@ -44,15 +44,27 @@ impl Rate {
         self.0
     }
 
-    /// How long `bytes` take on a link of this rate, rounded up to a whole picosecond.
+    /// How long `bytes` take on a link of this rate, rounded up to a whole picosecond;
+    /// [`Span::MAX`] when that is too long for a span.
     pub const fn span(self, bytes: u64) -> Span {
-        let bit_ps = bytes as u128 * 8_000_000_000_000;
-        Span::from_ps(bit_ps.div_ceil(self.0 as u128) as u64)
+        let bit_ps = bytes as u128 * BYTE_BIT_PS;
+        Span::from_ps(saturate(bit_ps.div_ceil(self.0 as u128)))
     }
 
-    /// Bytes that fit into `span`, rounded down.
+    /// Bytes that fit into `span`, rounded down; `u64::MAX` when they are more than that.
     pub const fn bytes_in(self, span: Span) -> u64 {
-        (span.ps() as u128 * self.0 as u128 / 8_000_000_000_000) as u64
+        saturate(span.ps() as u128 * self.0 as u128 / BYTE_BIT_PS)
+    }
+}
+
+/// Picoseconds that a byte takes at one bit per second.
+const BYTE_BIT_PS: u128 = 8_000_000_000_000;
+
+const fn saturate(value: u128) -> u64 {
+    if value > u64::MAX as u128 {
+        u64::MAX
+    } else {
+        value as u64
     }
 }
 
@@ -126,16 +138,13 @@ impl FromStr for Frequency {
     type Err = NotAQuantity;
     fn from_str(text: &str) -> Result<Frequency, NotAQuantity> {
         let (number, unit) = text.split_once('/').ok_or(NotAQuantity)?;
-        let unit = unit.trim();
+        let (number, unit) = (number.trim(), unit.trim());
         let ps = TIME
             .iter()
             .find(|(name, _)| *name == unit)
             .ok_or(NotAQuantity)?
             .1;
-        let number = number.trim();
-        if !number.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
-            return Err(NotAQuantity);
-        }
+        decimal(number)?;
         let count: f64 = number.parse().map_err(|_| NotAQuantity)?;
         Frequency::new(count * (1e12 / ps as f64)).ok_or(NotAQuantity)
     }
@@ -153,10 +162,7 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Result<u64, NotAQuantity> {
         .find(|(name, _)| *name == unit)
         .ok_or(NotAQuantity)?
         .1;
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if whole.is_empty() || (number.contains('.') && fraction.is_empty()) {
-        return Err(NotAQuantity);
-    }
+    let (whole, fraction) = decimal(number)?;
     let fraction = fraction.trim_end_matches('0');
     let digits: u128 = format!("{whole}{fraction}")
         .parse()
@@ -169,6 +175,17 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Result<u64, NotAQuantity> {
         return Err(NotAQuantity);
     }
     u64::try_from(scaled / scale).map_err(|_| NotAQuantity)
+}
+
+/// The whole and the fractional digits of `12` or `12.5`; neither `.5` nor `12.` is a number here.
+fn decimal(number: &str) -> Result<(&str, &str), NotAQuantity> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if digits(whole) && digits(fraction) {
+        Ok((whole, fraction))
+    } else {
+        Err(NotAQuantity)
+    }
 }
 
 /// Writes `value` exactly in the largest of `units` (largest first) that it reaches.
