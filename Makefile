@@ -34,8 +34,10 @@ fmt: $(BIN)/installed ## format Rust and Python
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+# Read from a list, the package is built when its cache-keys say so; as an argument, every time.
 build: $(BIN)/installed ## the optimised command, .venv/bin/sojourn
-	@$(BIN)/uv pip install --quiet --python .venv --no-build-isolation --no-deps --editable .
+	@echo "--editable ." | $(BIN)/uv pip install --python .venv --no-build-isolation --no-deps \
+		--requirement -
 
 bench: build ## packet-hops per CPU second of the fabric engine
 	$(BIN)/sojourn bench fabric
@@ -52,7 +54,7 @@ fuzz: .tools/bin/cargo-fuzz ## a minute of random bytes for each parser
 		$(call fuzz,$(target)))
 
 pins: $(BIN)/installed ## requirements-dev.txt anew, from pyproject.toml and today's releases
-	$(BIN)/uv pip compile --quiet --upgrade --universal --group dev --no-header \
+	$(BIN)/uv pip compile --quiet --upgrade --universal --all-extras --group dev --no-header \
 		--no-emit-index-url pyproject.toml --output-file requirements-dev.txt
 
 clean: ## all that was built or installed; results in out/ stay
@@ -84,9 +86,10 @@ $(BIN)/installed: requirements-dev.txt
 		$(call missing,Python 3.11 or newer: $(PYTHON) is $$($(PYTHON) --version 2>&1))
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 		$(call missing,the venv module of $(PYTHON): install python3-venv)
-	$(PYTHON) -m venv .venv
-	$(PIP) --constraint $< uv
-	$(BIN)/uv pip install --quiet --python .venv --requirement $< || $(PIP) --requirement $<
+	@echo "Setting up .venv"
+	@$(PYTHON) -m venv --clear .venv
+	@$(PIP) --constraint $< uv
+	@$(BIN)/uv pip install --quiet --python .venv --requirement $< || $(PIP) --requirement $<
 	@touch $@
 
 .tools/bin/cargo-fuzz:
