@@ -1,6 +1,7 @@
 //! The calendar against a slow and obvious one: a list sorted by (time, order of scheduling).
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use sojourn_kernel::{Calendar, Span, Time};
 
 #[derive(Default)]
@@ -27,8 +28,18 @@ fn at(ps: u64) -> Time {
     Time::from_ps(ps)
 }
 
+/// The same cases each time.
+fn cases() -> ProptestConfig {
+    ProptestConfig {
+        cases: 500,
+        rng_seed: RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(cases())]
 
     /// Some(delay): schedule that far ahead; None: pop. Short delays make many equal times.
     #[test]

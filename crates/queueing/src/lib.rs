@@ -3,20 +3,27 @@
 //!
 //! - [`Distribution`] and its samplers, [`Empirical`] tables, [`SizeTable`]s and the published
 //!   [`WORKLOADS`];
-//! - [`Arrivals`]: gaps and batches.
+//! - [`Arrivals`]: gaps and batches;
+//! - [`Station`]s under a [`Discipline`], and [`Joins`] of the tasks that a job forks into.
 
 mod arrivals;
+mod discipline;
 mod distribution;
 mod empirical;
+mod join;
 mod size;
+mod station;
 mod table;
 mod workload;
 
 pub use arrivals::{Arrival, Arrivals, Batches, Gaps};
+pub use discipline::{Discipline, Line, Order, Task};
 pub use distribution::{
     Constant, Distribution, Erlang, Exponential, Geometric, Hyperexponential, Uniform,
 };
 pub use empirical::{BadRow, Empirical, Reading};
+pub use join::{Fork, Joins};
 pub use size::{SizeTable, Unit};
+pub use station::{Service, Station};
 pub use table::TableError;
 pub use workload::{WORKLOADS, Workload};
