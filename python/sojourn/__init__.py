@@ -1,0 +1,39 @@
+"""How long does work stay in a system of queues?
+
+    import sojourn
+
+    run = sojourn.run("papers/pfabric/websearch-quick.toml", out="out/quick")
+    run.summary(by=["scheme", "load"])
+    run.plot()
+
+`run` simulates a study, `load` opens a run directory; both give a `Run`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sojourn._core import SpecError
+    from sojourn.errors import InputError, Interrupted
+    from sojourn.notebook import load, run
+    from sojourn.runs import Run
+
+__all__ = ["InputError", "Interrupted", "Run", "SpecError", "load", "run"]
+
+
+_HOMES = {
+    "InputError": "sojourn.errors",
+    "Interrupted": "sojourn.errors",
+    "Run": "sojourn.runs",
+    "SpecError": "sojourn._core",
+    "load": "sojourn.notebook",
+    "run": "sojourn.notebook",
+}
+
+
+# The names are looked up when they are used: `import sojourn._core` alone stays light, which
+# keeps a benchmark's memory its own and the command quick to start.
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sojourn' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,129 @@
+"""The compiled half of sojourn: studies parsed, cases simulated. No statistics, no files."""
+
+from typing import TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+_Value: TypeAlias = bool | int | float | str
+_Column: TypeAlias = npt.NDArray[np.generic] | tuple[npt.NDArray[np.uint8], list[str]]
+
+class SpecError(ValueError):
+    """A study that cannot be run as written; `str()` is one whole line for its author."""
+
+class Cancelled(Exception):  # noqa: N818
+    """The case was stopped by `Progress.cancel`; it has no outcome."""
+
+@final
+class Study:
+    """A study file, checked and with its defaults filled in."""
+
+    @staticmethod
+    def parse(text: str, source: str, overrides: list[tuple[str, str]]) -> Study:
+        """Read a study.
+
+        Args:
+            text: the TOML text.
+            source: the file's name, for messages and for paths relative to it.
+            overrides: `(PATH, VALUE)` pairs put over the text, VALUE a TOML value or a bare word.
+
+        Raises:
+            SpecError: the text or an override is not a study that can be run.
+        """
+
+    @property
+    def title(self) -> str:
+        """The study's title."""
+
+    @property
+    def room(self) -> str:
+        """Which system it simulates: `"fabric"`."""
+
+    @property
+    def replications(self) -> int:
+        """How often each case is run, each time with random streams of its own."""
+
+    @property
+    def seed(self) -> int:
+        """The seed every random stream derives from."""
+
+    def resolved(self) -> str:
+        """The study as TOML with overrides applied and every default written out."""
+
+    def cases(self) -> list[Case]:
+        """The cross product of the sweep, last axis fastest."""
+
+@final
+class Case:
+    """One point of the study: a pure description, cheap to hold."""
+
+    @property
+    def index(self) -> int:
+        """Its place in the cross product, from 0."""
+
+    @property
+    def axes(self) -> dict[str, _Value]:
+        """The swept parameters under short names: `{"scheme": "DCTCP", "load": 0.5}`."""
+
+    @property
+    def parameters(self) -> dict[str, _Value]:
+        """Every resolved parameter under its dotted path: `{"topology.k": 6, ...}`."""
+
+    @property
+    def jobs(self) -> int:
+        """How many jobs (flows) it simulates."""
+
+    def run(self, replication: int, progress: Progress) -> Outcome:
+        """Simulate the case without holding the interpreter's lock.
+
+        Args:
+            replication: from 0; the same number gives the same rows.
+            progress: where to count, and where to ask for an early end.
+
+        Raises:
+            Cancelled: `progress.cancel()` was called.
+            SpecError: the case turned out to be impossible.
+        """
+
+@final
+class Progress:
+    """How far a running case is; safe to read and to cancel from any thread."""
+
+    def __new__(cls) -> Progress: ...
+    @property
+    def done(self) -> int:
+        """Jobs finished so far."""
+
+    @property
+    def simulated_ps(self) -> int:
+        """Simulated time so far, in picoseconds."""
+
+    def cancel(self) -> None:
+        """Ask the case to stop; its `run` raises `Cancelled` soon after."""
+
+@final
+class Outcome:
+    """What a case measured."""
+
+    @property
+    def columns(self) -> dict[str, _Column]:
+        """One array a column, all of one length, one element a job, in column order.
+
+        A tuple is a dictionary column: codes and the names they stand for. In an int64 column
+        named `*_ps`, -1 is null; in a float64 column, NaN is.
+        """
+
+    @property
+    def figures(self) -> dict[str, int | float | str]:
+        """Totals of the case: events, hops, drops, utilisation, the definition of the ideal."""
+
+def registry() -> str:
+    """Everything a study can name, as JSON.
+
+    An object of lists (`workloads`, `topologies`, `schemes`, `transports`, `queues`, `balances`,
+    `priorities`) of entries `{"name", "summary", "source", "parameters"}`; a parameter is
+    `{"name", "type", "default", "summary"}`, its default null where a value is required.
+    """
+
+def build_info() -> dict[str, str]:
+    """How the extension was built: `version` and `profile`."""

@@ -1,0 +1,146 @@
+"""`sojourn bench`: what a unit of work costs the processor, on studies held in the package."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from sojourn.errors import InputError, did_you_mean
+from sojourn.terminal import print_table
+from sojourn.units import number
+
+# What is counted in each room, and the figure of a case that holds the count.
+UNITS = {"fabric": ("packet-hop", "hops")}
+
+_CHILD = [sys.executable, "-m", "sojourn.bench_child"]
+# Every room's event loop runs below a function of this name. The run is shorter than the timed
+# one, because the counting slows it down some fifty times.
+_CALLGRIND = [
+    "valgrind",
+    "--tool=callgrind",
+    "--callgrind-out-file=/dev/null",
+    "--toggle-collect=sojourn_simulate*",
+]
+_COUNTED = [("run.flows", "200")]
+_COLLECTED = re.compile(r"^==\d+== Collected : (\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of one benchmark, the best of its repetitions; the contract's JSON object.
+
+    `instructions_per_unit` is None where nobody counted.
+    """
+
+    case: str
+    unit: str
+    units: int
+    cpu_s: float
+    per_cpu_s: float
+    ns_per_unit: float
+    instructions_per_unit: float | None
+    peak_mb: float
+
+
+def studies(room: str, case: str | None = None) -> dict[str, str]:
+    """The benchmarks of a room, or the one of that name: their studies' text by name.
+
+    Raises:
+        InputError: no such room or benchmark.
+    """
+    if room not in UNITS:
+        raise InputError(f"no benchmarks of {room!r}{did_you_mean(room, UNITS)}")
+    found = {
+        entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8")
+        for entry in sorted(files("sojourn").joinpath("benchmarks", room).iterdir(), key=_size)
+    }
+    if case is None:
+        return found
+    if case not in found:
+        raise InputError(f"no benchmark {case!r}{did_you_mean(case, found)}")
+    return {case: found[case]}
+
+
+def measure(
+    room: str, name: str, study: str, *, repeat: int, instructions: bool, say: Callable[[str], None]
+) -> Cost:
+    """Run one benchmark in processes of its own.
+
+    Args:
+        room: the room it belongs to.
+        name: its name.
+        study: its study's text.
+        repeat: how often; the run with the least processor time counts.
+        instructions: count instructions as well, where valgrind is installed.
+        say: is told what is being done.
+
+    Raises:
+        InputError: a process failed.
+    """
+    unit, figure = UNITS[room]
+    runs = []
+    for attempt in range(repeat):
+        say(f"{name}: run {attempt + 1} of {repeat}")
+        runs.append(_child(name, _CHILD, study, [], figure)[0])
+    best = min(runs, key=lambda run: run["cpu_s"])
+    counted = 0.0
+    if instructions and shutil.which(_CALLGRIND[0]):
+        say(f"{name}: counting instructions")
+        run, said = _child(name, [*_CALLGRIND, *_CHILD], study, _COUNTED, figure)
+        collected = _COLLECTED.search(said)
+        counted = int(collected[1]) / run["units"] if collected else 0
+    return Cost(
+        case=name,
+        unit=unit,
+        units=best["units"],
+        cpu_s=best["cpu_s"],
+        per_cpu_s=best["units"] / best["cpu_s"],
+        ns_per_unit=best["cpu_s"] / best["units"] * 1e9,
+        instructions_per_unit=counted or None,
+        peak_mb=best["peak_mb"],
+    )
+
+
+def show(costs: Iterable[Cost]) -> None:
+    """Print one line a benchmark."""
+    lines = [
+        [
+            cost.case,
+            cost.unit,
+            number(cost.units),
+            number(cost.cpu_s),
+            number(cost.per_cpu_s / 1e6),
+            number(cost.ns_per_unit),
+            "-" if cost.instructions_per_unit is None else number(cost.instructions_per_unit),
+            number(cost.peak_mb),
+        ]
+        for cost in costs
+    ]
+    heads = ["case", "unit", "units", "CPU [s]", "M units / CPU s", "ns / unit"]
+    print_table([lines], [*heads, "instructions / unit", "peak [MB]"], numbers=6)
+
+
+def _child(
+    name: str, command: list[str], study: str, overrides: list[tuple[str, str]], figure: str
+) -> tuple[dict[str, Any], str]:
+    """What one process measured, and what it said on standard error."""
+    task = {"study": study, "source": name, "overrides": overrides, "figure": figure}
+    done = subprocess.run(  # noqa: S603 - our own interpreter and valgrind
+        command, input=json.dumps(task), capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        last = (done.stderr.splitlines() or ["it said nothing"])[-1]
+        raise InputError(f"benchmark {name!r} ended with {done.returncode}: {last}")
+    return json.loads(done.stdout), done.stderr
+
+
+def _size(entry: Traversable) -> tuple[int, str]:
+    """Small fabrics before large ones: `k6-pfabric` before `k16-pfabric`."""
+    digits = re.search(r"\d+", entry.name)
+    return int(digits[0]) if digits else 0, entry.name

@@ -1,0 +1,41 @@
+"""One benchmark in a process of its own, so that its peak memory is its own.
+
+Reads `{"study", "source", "overrides", "figure"}` as JSON from standard input; prints
+`{"units", "cpu_s", "peak_mb"}`. Imports nothing of sojourn but the engine.
+"""
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+
+from sojourn._core import Progress, Study
+
+
+def main() -> None:
+    """Run the study's first case once."""
+    task = json.load(sys.stdin)
+    overrides = [(path, value) for path, value in task["overrides"]]
+    case = Study.parse(task["study"], task["source"], overrides).cases()[0]
+    start = time.thread_time()
+    outcome = case.run(0, Progress())
+    cpu_s = time.thread_time() - start
+    units = outcome.figures[task["figure"]]
+    json.dump({"units": units, "cpu_s": cpu_s, "peak_mb": _peak_bytes() / 1e6}, sys.stdout)
+
+
+def _peak_bytes() -> int:
+    """The most memory this program held.
+
+    Linux's `ru_maxrss` would not do: it starts from what the parent held when it forked.
+    """
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Columns a result can be grouped by: axes, parameters, and the rows' dictionary columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from sojourn import rows
+from sojourn.errors import InputError, did_you_mean
+from sojourn.ledger import Ledger, Record, Value
+from sojourn.rundir import RunDirectory
+
+Key: TypeAlias = tuple[Value | None, ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column under the label the user gave it; `in_rows` says that each job has its own value."""
+
+    label: str
+    name: str
+    in_rows: bool = False
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a run: its axes, all its parameters, and what its rows have to offer."""
+
+    axes: tuple[str, ...]
+    parameters: tuple[str, ...]
+    of_rows: tuple[str, ...]
+
+    @staticmethod
+    def of(directory: RunDirectory, ledger: Ledger) -> "Columns":
+        """The columns of a run with at least one finished case.
+
+        Raises:
+            InputError: no case is finished, or its rows cannot be read.
+        """
+        first = next(iter(ledger), None)
+        if first is None:
+            raise InputError(f"{directory.path}: no case is finished yet; `sojourn run` resumes it")
+        fields = rows.schema(directory.rows(*first.key))
+        return Columns(
+            axes=tuple(dict.fromkeys(name for record in ledger for name in record.axes)),
+            parameters=tuple(dict.fromkeys(n for record in ledger for n in record.parameters)),
+            of_rows=tuple(field.name for field in fields if pa.types.is_dictionary(field.type)),
+        )
+
+    def find(self, given: str) -> Column:
+        """The column of that name; the last parts of a parameter's path, or a table, will do.
+
+        `load` finds `workload.load`, and `scheme` finds `scheme.name`.
+
+        Raises:
+            InputError: there is none, or more than one.
+        """
+        if given in self.axes or given in self.parameters:
+            return Column(given, given)
+        if given in self.of_rows:
+            return Column(given, given, in_rows=True)
+        titles = {f"{given}.name", f"{given}.kind"}
+        found = [n for n in self.parameters if n in titles or n.endswith(f".{given}")]
+        if len(found) == 1:
+            return Column(given, found[0])
+        if found:
+            raise InputError(f"column {given!r} is ambiguous; there is {', '.join(found)}")
+        short = [name.rpartition(".")[2] for name in self.parameters]
+        names = dict.fromkeys([*self.axes, *self.of_rows, *self.parameters, *short])
+        raise InputError(f"no column {given!r}{did_you_mean(given, names)}")
+
+
+def groups(ledger: Ledger, columns: Sequence[Column]) -> dict[Key, list[Record]]:
+    """Records by the values of columns, in order of their cases; None for a column of the rows."""
+    found: dict[Key, list[Record]] = {}
+    for record in ledger:
+        values = {**record.parameters, **record.axes}
+        key = tuple(None if column.in_rows else values.get(column.name) for column in columns)
+        found.setdefault(key, []).append(record)
+    return found

@@ -1,0 +1,88 @@
+"""`sojourn.run` and `sojourn.load`: studies run and opened from Python."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from sojourn import studies
+from sojourn.errors import Interrupted
+from sojourn.rundir import RunDirectory
+from sojourn.runs import Run
+
+
+def run(
+    study: str | Path | Mapping[str, Any],
+    *,
+    out: str | Path | None = None,
+    seed: int | None = None,
+    replications: int | None = None,
+    jobs: int | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> Run:
+    """Run a study, or what is left of it.
+
+    Args:
+        study: a study file's path, a study as TOML text, or as nested dictionaries.
+        out: the run directory; cases that are finished there are not run again. Without one
+            the run lives in a temporary directory, as long as the `Run` does.
+        seed: in place of the study's.
+        replications: in place of the study's.
+        jobs: how many cases at a time; by default one a processor.
+        overrides: values put over the study's, by dotted path: `{"workload.load": 0.7}`.
+
+    Returns:
+        The finished run.
+
+    Raises:
+        SpecError: the study cannot be run as written.
+        InputError: a file is missing, or `out` cannot be written or holds something else.
+        Interrupted: Ctrl-C; the same call resumes.
+    """
+    text, source = _text(study)
+    pairs = [(path, _toml(value)) for path, value in (overrides or {}).items()]
+    parsed = studies.parse(text, source, pairs, seed=seed, replications=replications)
+    kept = TemporaryDirectory(prefix="sojourn-") if out is None else None
+    directory = RunDirectory(Path(kept.name if kept else out or ""))
+    try:
+        studies.simulate(parsed, directory, jobs=jobs, command="sojourn.run")
+    except Interrupted:
+        if kept:
+            raise Interrupted("interrupted; nothing is kept of a run without `out`") from None
+        raise
+    return Run.open(directory.path, kept)
+
+
+def load(path: str | Path) -> Run:
+    """Open a run directory.
+
+    Raises:
+        InputError: it is not one, or a file in it cannot be read.
+    """
+    return Run.open(Path(path))
+
+
+def _text(study: str | Path | Mapping[str, Any]) -> tuple[str, str]:
+    """The study's text, and its name for messages."""
+    if isinstance(study, Mapping):
+        return "".join(f"{_toml(str(k))} = {_toml(v)}\n" for k, v in study.items()), "study"
+    if isinstance(study, str) and ("\n" in study or "=" in study):
+        return study, "study"
+    return studies.read(Path(study)), str(study)
+
+
+def _toml(value: object) -> str:
+    """A value on one line of TOML; its strings, numbers and switches are written as in JSON."""
+    match value:
+        case Mapping():
+            items = (f"{_toml(str(key))} = {_toml(item)}" for key, item in value.items())
+            return "{" + ", ".join(items) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(_toml(item) for item in value) + "]"
+        case np.generic():
+            return _toml(value.item())
+        case _:
+            return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,81 @@
+"""Rows of results: an outcome's columns as Arrow, and Arrow as Parquet that is whole or absent."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sojourn.errors import InputError
+
+Column: TypeAlias = npt.NDArray[Any] | tuple[npt.NDArray[np.uint8], list[str]]
+
+
+def table_of(case: int, replication: int, columns: Mapping[str, Column]) -> pa.Table:
+    """The rows of one case and replication, `case` and `replication` in front.
+
+    Arrays are handed over without copying. -1 in an int64 column named `*_ps` and NaN in a
+    float column become null.
+    """
+    fields = {name: _array(name, column) for name, column in columns.items()}
+    number = len(next(iter(fields.values()), ()))
+    place = {
+        "case": pa.array(np.full(number, case, dtype=np.int32)),
+        "replication": pa.array(np.full(number, replication, dtype=np.int32)),
+    }
+    return pa.table(place | fields)
+
+
+def write(table: pa.Table, path: Path) -> None:
+    """Write a Parquet file under a temporary name beside it, then rename it into place."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        pq.write_table(table, partial, compression="zstd")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read a Parquet file, or only some of its columns.
+
+    Raises:
+        InputError: the file is missing, or is not Parquet, or lacks a column.
+    """
+    try:
+        return pq.read_table(path, columns=columns, memory_map=True, partitioning=None)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from None
+
+
+def schema(path: Path) -> pa.Schema:
+    """The columns of a Parquet file.
+
+    Raises:
+        InputError: the file is missing or is not Parquet.
+    """
+    try:
+        return pq.read_schema(path)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"{path}: no such file")
+    return InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})")
+
+
+def _array(name: str, column: Column) -> pa.Array:
+    if isinstance(column, tuple):
+        codes, names = column
+        return pa.DictionaryArray.from_arrays(codes, pa.array(names, type=pa.string()))
+    if name.endswith("_ps") and np.issubdtype(column.dtype, np.signedinteger):
+        missing = column == -1
+        return pa.array(column, mask=missing if missing.any() else None)
+    if np.issubdtype(column.dtype, np.floating):
+        return pa.array(column, from_pandas=True)
+    return pa.array(column)

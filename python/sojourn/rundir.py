@@ -1,0 +1,175 @@
+"""The run directory: what lies where, and who may write it.
+
+`study.toml` (as resolved), `meta.json`, `cases.parquet` (the ledger), `rows/*.parquet` (one file
+a case and replication). Every file is written under a temporary name and renamed, so what is
+there is whole; a case is finished when its rows and its record are both there.
+"""
+
+import fcntl
+import json
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn.errors import InputError, reason
+from sojourn.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """Paths of a run, and the two ways to open one: to write it and to read it."""
+
+    path: Path
+
+    @property
+    def study(self) -> Path:
+        """The study as resolved."""
+        return self.path / "study.toml"
+
+    @property
+    def meta(self) -> Path:
+        """Version, seed, command and machine."""
+        return self.path / "meta.json"
+
+    @property
+    def cases(self) -> Path:
+        """The ledger."""
+        return self.path / "cases.parquet"
+
+    def rows(self, case: int, replication: int) -> Path:
+        """The rows of one case and replication."""
+        return self.path / "rows" / f"case{case:04}-replication{replication:03}.parquet"
+
+    def ledger(self) -> Ledger:
+        """The records of the finished cases; those whose rows are gone are not finished.
+
+        Raises:
+            InputError: `cases.parquet` cannot be read.
+        """
+        if not self.cases.exists():
+            return Ledger()
+        records = Ledger.read(self.cases)
+        return Ledger(r for r in records if self.rows(r.case, r.replication).exists())
+
+    def read_study(self) -> str:
+        """The study's text.
+
+        Raises:
+            InputError: this is not a run directory.
+        """
+        try:
+            return self.study.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            what = "no study.toml in it" if self.path.is_dir() else "no such directory"
+            raise InputError(f"{self.path}: not a run directory, {what}") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{self.study}: not UTF-8 text") from None
+
+    def read_meta(self) -> dict[str, object]:
+        """The contents of `meta.json`.
+
+        Raises:
+            InputError: it is missing or not JSON.
+        """
+        try:
+            meta = json.loads(self.meta.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InputError(f"{self.path}: not a run directory, no meta.json in it") from None
+        except ValueError:
+            raise InputError(f"{self.meta}: not JSON") from None
+        if not isinstance(meta, dict):
+            raise InputError(f"{self.meta}: expected an object")
+        return meta
+
+    @contextmanager
+    def writing(self, study: str, meta: Mapping[str, object]) -> Iterator[None]:
+        """Own the directory for a run of this study; make it where there is none.
+
+        Raises:
+            InputError: it cannot be written, holds something else or another study, or another
+                process is writing it.
+        """
+        self._refuse_other_things()
+        try:
+            self.path.joinpath("rows").mkdir(parents=True, exist_ok=True)
+            lock = os.open(self.path, os.O_RDONLY)
+        except OSError as error:
+            raise InputError(f"cannot write there: {reason(error)}") from None
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InputError(f"{self.path}: another run is writing there") from None
+            self._refuse_other_study(study, meta)
+            try:
+                write_text(self.study, study)
+                write_text(self.meta, json.dumps(meta, indent=2, ensure_ascii=False) + "\n")
+            except OSError as error:
+                raise InputError(f"cannot write there: {reason(error)}") from None
+            yield
+        finally:
+            os.close(lock)
+
+    def _refuse_other_things(self) -> None:
+        if not self.path.exists() or self.study.exists():
+            return
+        if not self.path.is_dir():
+            raise InputError(f"{self.path}: not a directory; choose another --out")
+        names = [entry.name for entry in self.path.iterdir()]
+        strangers = [n for n in names if n != "rows" and not n.endswith(".partial")]
+        if strangers:
+            raise InputError(
+                f"{self.path}: holds other files ({min(strangers)!r}) and no run;"
+                " choose another --out"
+            )
+
+    def _refuse_other_study(self, study: str, meta: Mapping[str, object]) -> None:
+        if not self.study.exists():
+            return
+        try:
+            there = tomllib.loads(self.read_study())
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{self.study}: not TOML ({error})") from None
+        differing = first_difference(there, tomllib.loads(study))
+        if differing is None and self.meta.exists():
+            versions = self.read_meta().get("version"), meta["version"]
+            if versions[0] != versions[1]:
+                differing = "the version of sojourn", *versions
+        if differing is not None:
+            key, old, new = differing
+            raise InputError(
+                f"{self.path}: holds another run: {key} is {_shown(old)} there and {_shown(new)}"
+                " here; choose another --out"
+            )
+
+
+def first_difference(
+    there: Mapping[str, object], here: Mapping[str, object], path: str = ""
+) -> tuple[str, object, object] | None:
+    """The first key at which two studies differ, with its two values; None where they agree."""
+    for key in {**there, **here}:
+        old, new = there.get(key), here.get(key)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            deeper = first_difference(old, new, f"{path}{key}.")
+            if deeper is not None:
+                return deeper
+        elif old != new:
+            return f"{path}{key}", old, new
+    return None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file under a temporary name beside it, then rename it into place."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _shown(value: object) -> str:
+    return "not set" if value is None else json.dumps(value, ensure_ascii=False, default=str)

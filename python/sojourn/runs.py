@@ -1,0 +1,158 @@
+"""A run as an object: its rows, its cases, its summary, its pictures."""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from sojourn import rows
+from sojourn.errors import InputError
+from sojourn.ledger import Ledger
+from sojourn.rundir import RunDirectory
+from sojourn.units import number
+
+if TYPE_CHECKING:
+    from sojourn.style import Picture
+    from sojourn.summary import Summary
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run directory opened for reading.
+
+    `kept` holds on to a temporary directory for as long as the object lives.
+    """
+
+    directory: RunDirectory
+    title: str
+    meta: dict[str, object]
+    ledger: Ledger
+    kept: TemporaryDirectory[str] | None = field(default=None, repr=False)
+
+    @staticmethod
+    def open(path: Path, kept: TemporaryDirectory[str] | None = None) -> "Run":
+        """Open a run directory.
+
+        Raises:
+            InputError: it is not one, or a file in it cannot be read.
+        """
+        directory = RunDirectory(path)
+        try:
+            title = tomllib.loads(directory.read_study()).get("title", path.name)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{directory.study}: not TOML ({error})") from None
+        return Run(directory, str(title), directory.read_meta(), directory.ledger(), kept)
+
+    @property
+    def path(self) -> Path:
+        """The run directory."""
+        return self.directory.path
+
+    @cached_property
+    def rows(self) -> pa.Table:
+        """One row a job of every finished case; columns carry their units in their names.
+
+        Read when first asked for. `.to_pandas()` gives a data frame.
+
+        Raises:
+            InputError: a file of rows cannot be read.
+        """
+        tables = [rows.read(self.directory.rows(*record.key)) for record in self.ledger]
+        if not tables:
+            return pa.table({})
+        return pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
+
+    @cached_property
+    def cases(self) -> pa.Table:
+        """One row a finished case and replication: parameters, figures, times, warm-up."""
+        return self.ledger.table()
+
+    def summary(
+        self,
+        *,
+        by: Sequence[str] | str | None = None,
+        percentiles: Sequence[float] | None = None,
+        warmup: bool = True,
+    ) -> "Summary":
+        """Means and percentiles of slowdown and sojourn time for each group and size bin.
+
+        Args:
+            by: columns to group by, the swept axes by default: axes, parameters
+                (`"workload.load"` or shortly `"load"`), dictionary columns of the rows.
+            percentiles: in per cent, by default 50, 90, 95 and 99.
+            warmup: leave the warm-up (MSER-5) out.
+
+        Raises:
+            InputError: an unknown column, a percentile out of range, an unreadable file.
+        """
+        from sojourn.summary import PERCENTILES, summarise
+
+        return summarise(
+            self,
+            by=[by] if isinstance(by, str) else by,
+            percentiles=PERCENTILES if percentiles is None else percentiles,
+            warmup=warmup,
+        )
+
+    def plot(
+        self,
+        kind: str = "fct",
+        *,
+        x: str | None = None,
+        by: Sequence[str] | str | None = None,
+        at: str | float | None = None,
+        warmup: bool = True,
+    ) -> "Picture":
+        """Draw normalised completion times (`"fct"`) or their distribution (`"cdf"`).
+
+        Args:
+            kind: `"fct"`: mean and 99th percentile against `x`; `"cdf"`: at one value of `x`.
+            x: the column along the axis, by default the load or the first axis with numbers.
+            by: columns that make one line each, by default the other axes.
+            at: the value of `x` whose distributions are drawn, by default its largest.
+            warmup: leave the warm-up (MSER-5) out.
+
+        Raises:
+            InputError: an unknown kind, column or value, an unreadable file.
+        """
+        from sojourn.plots import draw
+
+        lines = [by] if isinstance(by, str) else by
+        return draw(self, kind, x=x, by=lines, at=at, warmup=warmup)
+
+    def to_dict(self) -> dict[str, object]:
+        """What `sojourn run --json` prints: where the run is, what made it, and its records."""
+        records = [asdict(record) for record in self.ledger]
+        return {"run": str(self.path), "title": self.title, **self.meta, "cases": records}
+
+    def __repr__(self) -> str:
+        jobs = number(sum(record.jobs for record in self.ledger))
+        return f"<Run {self.title!r}: {len(self.ledger)} cases, {jobs} jobs, {self.path}>"
+
+    def _repr_html_(self) -> str:
+        names = [*dict.fromkeys(name for record in self.ledger for name in record.axes)]
+        heads = ["case", "replication", *names, "jobs", "unfinished", "wall [s]"]
+        lines = [
+            [
+                record.case,
+                record.replication,
+                *(record.axes.get(name, "") for name in names),
+                record.jobs,
+                record.figures.get("unfinished", ""),
+                f"{record.wall_s:.2f}",
+            ]
+            for record in self.ledger
+        ]
+        head = "".join(f"<th>{escape(str(name))}</th>" for name in heads)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in line) + "</tr>"
+            for line in lines
+        )
+        caption = f"{escape(self.title)} ({escape(str(self.path))})"
+        return f"<table><caption>{caption}</caption><tr>{head}</tr>{body}</table>"

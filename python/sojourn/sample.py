@@ -1,0 +1,156 @@
+"""Samples: the jobs of a group of cases, read from its rows and ready for statistics."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sojourn import rows
+from sojourn.columns import Column, groups
+from sojourn.ledger import Ledger, Record, Value
+from sojourn.rundir import RunDirectory
+from sojourn.statistics import BATCHES, Values, batches
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+METRICS = ("slowdown", "sojourn_ps")
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The jobs of one case and replication, in order of arrival.
+
+    `metrics` hold NaN for a job that did not finish; `early` marks the warm-up.
+    """
+
+    replication: int
+    size_bytes: npt.NDArray[np.int64]
+    early: Mask
+    metrics: dict[str, Values]
+
+    def where(self, chosen: Mask | npt.NDArray[np.int64]) -> "Jobs":
+        """Only some of the jobs, or all in another order."""
+        metrics = {name: values[chosen] for name, values in self.metrics.items()}
+        return Jobs(self.replication, self.size_bytes[chosen], self.early[chosen], metrics)
+
+    def unfinished(self) -> Mask:
+        """Which of them did not finish."""
+        return np.isnan(self.metrics["sojourn_ps"])
+
+    def kept(self) -> Mask:
+        """Which of them the numbers are about: finished, and not of the warm-up."""
+        return ~self.early & ~self.unfinished()
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Jobs of several cases and replications together."""
+
+    parts: tuple[Jobs, ...]
+
+    def between(self, above: float, upto: float) -> "Sample":
+        """The jobs of a size bin `(above, upto]`, in bytes."""
+        return Sample(
+            tuple(
+                part.where((part.size_bytes > above) & (part.size_bytes <= upto))
+                for part in self.parts
+            )
+        )
+
+    def counts(self) -> tuple[int, int, int]:
+        """How many jobs are kept, unfinished, and finished but left out as warm-up."""
+        kept = sum(int(part.kept().sum()) for part in self.parts)
+        unfinished = sum(int(part.unfinished().sum()) for part in self.parts)
+        total = sum(part.size_bytes.size for part in self.parts)
+        return kept, unfinished, total - kept - unfinished
+
+    def sections(self, metric: str) -> tuple[list[Values], str]:
+        """The kept jobs' values of a metric in sections, and what a section is.
+
+        One section a replication where there are several, its cases together; otherwise
+        batch `i` of every case together.
+        """
+        kept = [(part.replication, part.metrics[metric][part.kept()]) for part in self.parts]
+        replications = sorted({replication for replication, _ in kept})
+        if len(replications) > 1:
+            groups = [[v for r, v in kept if r == replication] for replication in replications]
+            method = f"Student's t over {len(replications)} replications"
+        else:
+            groups = [list(parts) for parts in zip(*(batches(v) for _, v in kept), strict=True)]
+            method = f"Student's t over {BATCHES} batches in order of arrival"
+        return [np.concatenate(group) for group in groups], method
+
+
+@dataclass(frozen=True)
+class Group:
+    """The jobs of one kind from the cases that agree in the columns of a grouping."""
+
+    case: dict[str, Value | None]
+    kind: str
+    sample: Sample
+
+
+def groups_of(
+    directory: RunDirectory, ledger: Ledger, columns: Sequence[Column], *, warmup: bool
+) -> Iterator[Group]:
+    """The jobs of a run by the values of columns and by kind, one group of cases at a time.
+
+    Args:
+        directory: where the rows are.
+        ledger: which cases and replications.
+        columns: what to group by.
+        warmup: mark the warm-up, so that it is left out.
+
+    Raises:
+        InputError: rows are missing or cannot be read.
+    """
+    of_rows = [column for column in columns if column.in_rows]
+    names = ["kind", *(column.name for column in of_rows)]
+    for key, records in groups(ledger, columns).items():
+        parts: dict[tuple[str, ...], list[Jobs]] = {}
+        for record in records:
+            for label, jobs in _read(directory, record, names, warmup):
+                parts.setdefault(label, []).append(jobs)
+        for (kind, *values), found in parts.items():
+            case = {column.label: value for column, value in zip(columns, key, strict=True)}
+            case |= {column.label: value for column, value in zip(of_rows, values, strict=True)}
+            yield Group(case, kind, Sample(tuple(found)))
+
+
+def _read(
+    directory: RunDirectory, record: Record, names: Sequence[str], warmup: bool
+) -> Iterator[tuple[tuple[str, ...], Jobs]]:
+    """The jobs of one case and replication, split by dictionary columns of the rows."""
+    wanted = dict.fromkeys([*names, "size_bytes", "arrived_ps", *METRICS])
+    table = rows.read(directory.rows(*record.key), list(wanted))
+    arrived = table["arrived_ps"].to_numpy()
+    jobs = Jobs(
+        replication=record.replication,
+        size_bytes=table["size_bytes"].to_numpy(),
+        early=arrived < (record.warmup_ps if warmup else 0),
+        metrics={name: table[name].to_numpy().astype(np.float64) for name in METRICS},
+    )
+    labels, codes = _labels([table[name] for name in names])
+    if np.any(arrived[1:] < arrived[:-1]):
+        order = np.argsort(arrived, kind="stable")
+        jobs, codes = jobs.where(order), codes[order]
+    for code, label in enumerate(labels):
+        yield label, jobs if len(labels) == 1 else jobs.where(codes == code)
+
+
+def _labels(
+    columns: Sequence[pa.ChunkedArray],
+) -> tuple[list[tuple[str, ...]], npt.NDArray[np.int64]]:
+    """The combinations of values that occur in dictionary columns, and each row's place there."""
+    codes = np.zeros(len(columns[0]), dtype=np.int64)
+    names: list[tuple[str, ...]] = [()]
+    for column in columns:
+        own = column.unify_dictionaries().combine_chunks()
+        values = own.dictionary.to_pylist()
+        codes = codes * len(values) + own.indices.to_numpy()
+        names = [(*label, value) for label in names for value in values]
+    occurring, codes = np.unique(codes, return_inverse=True)
+    return [names[code] for code in occurring], codes

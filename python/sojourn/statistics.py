@@ -1,0 +1,114 @@
+"""The numbers said about a sample: warm-up, means, quantiles, and their 95 % intervals.
+
+An interval comes from *sections* of the sample that are as good as independent: one section a
+replication where there are several, otherwise `BATCHES` consecutive parts of the one run.
+Everything here works on plain arrays and knows nothing of runs or files.
+"""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+Values: TypeAlias = npt.NDArray[np.float64]
+Interval: TypeAlias = tuple[float, float]
+
+BATCHES = 20
+CONFIDENCE = 0.95
+_MSER_BATCH = 5
+
+
+def mser5(series: Values) -> int:
+    """How many leading values are warm-up, by the rule MSER-5.
+
+    The series is averaged in fives; of all cuts in its first half, the one is taken after which
+    the squared standard error of the mean, `sum((y - mean)**2) / m**2`, is smallest.
+
+    Source: White, Cobb and Spratt, "A comparison of five steady-state truncation heuristics for
+    simulation", WSC 2000.
+    """
+    batches = series.size // _MSER_BATCH
+    if batches < 2:
+        return 0
+    means = series[: batches * _MSER_BATCH].reshape(batches, _MSER_BATCH).mean(axis=1)
+    means -= np.median(means)  # sums of squares cancel less there, and a constant is exactly 0
+    kept = np.arange(batches, 0, -1)
+    total = np.cumsum(means[::-1])[::-1]
+    squares = np.cumsum(means[::-1] ** 2)[::-1]
+    error = (squares - total**2 / kept) / kept.astype(np.float64) ** 2
+    return int(np.argmin(error[: batches // 2 + 1])) * _MSER_BATCH
+
+
+def warmup(arrived_ps: npt.NDArray[np.int64], slowdown: Values) -> tuple[int, int]:
+    """The warm-up of a run by MSER-5 on the slowdown of its finished jobs in order of arrival.
+
+    Returns:
+        How many jobs it holds, and the arrival of the first job after it. Jobs that arrive
+        together stay together, so a run whose jobs all arrive at once has no warm-up.
+    """
+    order = np.argsort(arrived_ps, kind="stable")
+    finished = order[~np.isnan(slowdown[order])]
+    cut = mser5(slowdown[finished])
+    if cut == 0:
+        return 0, 0
+    start = int(arrived_ps[finished[cut]])
+    return int(np.count_nonzero(arrived_ps < start)), start
+
+
+def batches(sample: Values) -> list[Values]:
+    """A sample in order of arrival, cut into `BATCHES` consecutive parts of near equal size."""
+    return np.array_split(sample, BATCHES)
+
+
+def mean_interval(sections: Sequence[Values]) -> Interval | None:
+    """The 95 % interval of the mean over all values of the sections; Student's t.
+
+    Sections may differ in size: the mean is a ratio of sums, and the deviation of section `i`
+    from it is `sum_i - mean * n_i`. With equal sizes this is the textbook interval over the
+    section means. None below two sections, or where sections hold fewer than two values each on
+    average.
+
+    Source: Law, Simulation Modeling and Analysis, chapter 9: batch means, and the ratio estimator
+    of the regenerative method.
+    """
+    number = len(sections)
+    counts = np.array([section.size for section in sections], dtype=np.float64)
+    size = counts.sum()
+    if number < 2 or size < 2 * number:
+        return None
+    sums = np.array([section.sum() for section in sections])
+    mean = float(sums.sum() / size)
+    deviation = sums - mean * counts
+    spread = float(np.sqrt((deviation**2).sum() / (number - 1)))
+    half = _student_t(number - 1) * spread * float(np.sqrt(number)) / float(size)
+    return mean - half, mean + half
+
+
+def quantile_intervals(
+    sections: Sequence[Values], percentiles: Sequence[float], centres: Sequence[float]
+) -> list[Interval | None]:
+    """The 95 % intervals of percentiles by sectioning; Student's t.
+
+    `centres` are the percentiles of all values together; the spread of the sections' own
+    percentiles around them gives the widths. None below two sections, or where a section is too
+    small to have such a percentile: it needs a value on each side of it.
+
+    Source: Asmussen and Glynn, Stochastic Simulation, chapter III: sectioning.
+    """
+    number = len(sections)
+    smallest = min((section.size for section in sections), default=0)
+    if number < 2 or smallest == 0:
+        return [None] * len(percentiles)
+    own = np.array([np.percentile(section, percentiles) for section in sections])
+    spread = np.sqrt(((own - np.asarray(centres)) ** 2).sum(axis=0) / (number - 1))
+    halves = _student_t(number - 1) * spread / np.sqrt(number)
+    return [
+        (centre - half, centre + half) if smallest * min(p, 100 - p) >= 100 else None
+        for p, centre, half in zip(percentiles, centres, halves.tolist(), strict=True)
+    ]
+
+
+def _student_t(degrees: int) -> float:
+    return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))

@@ -1,0 +1,96 @@
+"""How pictures look, and how they become files: the same bytes for the same numbers."""
+
+from contextlib import AbstractContextManager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from sojourn.units import number
+
+# Okabe and Ito's colours that colour-blind readers tell apart, without their pale yellow.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", "--", ":", "-.")
+
+_RC: Any = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.grid": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "grid.alpha": 0.3,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.5,
+    "svg.hashsalt": "sojourn",
+}
+FORMATS = ("png", "svg")
+
+
+def applied() -> AbstractContextManager[None]:
+    """The style, for as long as the context lasts; it must cover drawing as well as writing."""
+    return mpl.rc_context(_RC)
+
+
+class Picture(Figure):
+    """A figure that shows itself in a notebook and writes itself without a date."""
+
+    def write(self, path: Path) -> None:
+        """Write a PNG or SVG file, by its suffix, whole or not at all."""
+        partial = path.with_name(f".{path.name}.partial")
+        try:
+            partial.write_bytes(self._encoded(path.suffix.removeprefix(".")))
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def _repr_png_(self) -> bytes:
+        return self._encoded("png")
+
+    def _encoded(self, kind: str) -> bytes:
+        dated = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+        buffer = BytesIO()
+        with applied():
+            self.savefig(buffer, format=kind, dpi=150, metadata=dated[kind])
+        return buffer.getvalue()
+
+
+def panels(rows: int, columns: int, title: str, note: str) -> tuple[Picture, list[list[Axes]]]:
+    """An empty picture with a grid of panels; the note stands small below them."""
+    picture = Picture(figsize=(1 + 3 * columns, 1.6 + 2.5 * rows), layout="constrained")
+    axes = picture.subplots(rows, columns, squeeze=False)
+    picture.suptitle(title, fontweight="bold")
+    picture.supxlabel(note, fontsize=7, color="0.35")
+    return picture, [list(row) for row in axes]
+
+
+def look(place: int) -> dict[str, Any]:
+    """Colour, marker and dash of the line at a place in the legend."""
+    return {
+        "color": COLOURS[place % len(COLOURS)],
+        "marker": MARKERS[place % len(MARKERS)],
+        "linestyle": DASHES[place // len(COLOURS) % len(DASHES)],
+    }
+
+
+def legend(picture: Picture, axes: list[Axes]) -> None:
+    """One legend for all panels, outside them; none where a single line needs no name."""
+    names: dict[str, Any] = {}
+    for panel in axes:
+        handles, labels = panel.get_legend_handles_labels()
+        names |= {label: h for h, label in zip(handles, labels, strict=True) if label}
+    if len(names) > 1:
+        picture.legend(names.values(), names.keys(), loc="outside right upper", frameon=False)
+
+
+def logarithmic(axis_of: Axes, which: str) -> None:
+    """Make an axis logarithmic with plain numbers on it."""
+    getattr(axis_of, f"set_{which}scale")("log")
+    axis = getattr(axis_of, f"{which}axis")
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+    axis.set_minor_formatter(NullFormatter())

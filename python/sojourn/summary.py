@@ -1,0 +1,192 @@
+"""The summary of a run: groups of cases, size bins, and the numbers of each."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sojourn.columns import Columns
+from sojourn.errors import InputError
+from sojourn.ledger import Ledger, Value
+from sojourn.sample import METRICS, Group, Sample, groups_of
+from sojourn.statistics import Interval, mean_interval, quantile_intervals
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sojourn.runs import Run
+
+# Upper ends belong to their bin. Source: the pFabric paper, section 4, "FCT breakdown".
+BINS = {
+    "all": (0, np.inf),
+    "(0,100KB]": (0, 100e3),
+    "(100KB,10MB]": (100e3, 10e6),
+    "(10MB,inf)": (10e6, np.inf),
+}
+PERCENTILES = (50.0, 90.0, 95.0, 99.0)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What one group of jobs says about one metric.
+
+    `n` counts the finished jobs behind the numbers, `unfinished` those that were not done by
+    the end of their run, `warmup` those left out because they finished but arrived during the
+    warm-up: together, all jobs of the group. Numbers are None where no job finished, intervals
+    where there are too few jobs for one.
+    """
+
+    case: dict[str, Value | None]
+    kind: str
+    bin: str
+    metric: str
+    n: int
+    unfinished: int
+    warmup: int
+    mean: float | None
+    ci95: Interval | None
+    ci_method: str | None
+    quantiles: dict[str, float | None]
+    quantiles_ci95: dict[str, Interval | None]
+    max: float | None
+
+    def flat(self) -> dict[str, object]:
+        """The estimate as the contract's JSON object: `case`, `kind`, `bin`, `metric`, ..."""
+        return {
+            "case": self.case,
+            "kind": self.kind,
+            "bin": self.bin,
+            "metric": self.metric,
+            "n": self.n,
+            "unfinished": self.unfinished,
+            "warmup": self.warmup,
+            "mean": self.mean,
+            "ci95": self.ci95 and list(self.ci95),
+            "ci_method": self.ci_method,
+            **self.quantiles,
+            **{
+                f"{name}_ci95": interval and list(interval)
+                for name, interval in self.quantiles_ci95.items()
+            },
+            "max": self.max,
+        }
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Estimates of a run: for each group and kind of job, each bin, each metric.
+
+    `ideals` are the definitions of the best possible time that the slowdowns refer to.
+    """
+
+    title: str
+    by: tuple[str, ...]
+    percentiles: tuple[str, ...]
+    ideals: tuple[str, ...]
+    warmup_removed: bool
+    estimates: tuple[Estimate, ...]
+
+    def __iter__(self) -> Iterator[Estimate]:
+        return iter(self.estimates)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def to_list(self) -> list[dict[str, object]]:
+        """What `sojourn show --json` prints."""
+        return [estimate.flat() for estimate in self.estimates]
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """A data frame, one row an estimate, the group's columns in front; needs pandas."""
+        import pandas as pd
+
+        flat = [estimate.flat() for estimate in self.estimates]
+        return pd.DataFrame([{**e.case, **f} for e, f in zip(self.estimates, flat, strict=True)])
+
+    def _repr_html_(self) -> str:
+        from sojourn.show import html
+
+        return html(self)
+
+
+def summarise(
+    run: "Run",
+    *,
+    by: Sequence[str] | None = None,
+    percentiles: Sequence[float] = PERCENTILES,
+    warmup: bool = True,
+) -> Summary:
+    """Summarise a run.
+
+    Args:
+        run: the run.
+        by: columns to group by: axes, parameters, dictionary columns of the rows; by default
+            the axes.
+        percentiles: which ones, in per cent.
+        warmup: leave the warm-up out.
+
+    Raises:
+        InputError: an unknown column, a percentile out of range, a file that cannot be read.
+    """
+    for percentile in percentiles:
+        if not 0 <= percentile <= 100:
+            raise InputError(f"percentile {percentile:g}: expected 0 to 100")
+    columns = Columns.of(run.directory, run.ledger)
+    chosen = [columns.find(name) for name in (columns.axes if by is None else by)]
+    estimates = [
+        _estimate(group, size_bin, metric, jobs, percentiles)
+        for group in groups_of(run.directory, run.ledger, chosen, warmup=warmup)
+        for size_bin, (above, upto) in BINS.items()
+        for jobs in [group.sample.between(above, upto)]
+        for metric in METRICS
+    ]
+    return Summary(
+        title=run.title,
+        by=tuple(column.label for column in chosen),
+        percentiles=tuple(_name(percentile) for percentile in percentiles),
+        ideals=ideals(run.ledger),
+        warmup_removed=warmup,
+        estimates=tuple(estimates),
+    )
+
+
+def ideals(ledger: Ledger) -> tuple[str, ...]:
+    """The definitions of the ideal time that the cases refer to; mostly one."""
+    said = dict.fromkeys(str(record.figures["ideal"]) for record in ledger)
+    return tuple(said)
+
+
+def _estimate(
+    group: Group, size_bin: str, metric: str, sample: Sample, percentiles: Sequence[float]
+) -> Estimate:
+    sections, method = sample.sections(metric)
+    values = np.concatenate(sections)
+    quantiles: list[float | None] = [None] * len(percentiles)
+    intervals: list[Interval | None] = [None] * len(percentiles)
+    if values.size:
+        centres: list[float] = np.percentile(values, percentiles).tolist()
+        quantiles = [*centres]
+        intervals = quantile_intervals(sections, percentiles, centres)
+    ci95 = mean_interval(sections)
+    names = [_name(percentile) for percentile in percentiles]
+    kept, unfinished, early = sample.counts()
+    return Estimate(
+        case=group.case,
+        kind=group.kind,
+        bin=size_bin,
+        metric=metric,
+        n=kept,
+        unfinished=unfinished,
+        warmup=early,
+        mean=float(values.mean()) if values.size else None,
+        ci95=ci95,
+        ci_method=method if ci95 else None,
+        quantiles=dict(zip(names, quantiles, strict=True)),
+        quantiles_ci95=dict(zip(names, intervals, strict=True)),
+        max=float(values.max()) if values.size else None,
+    )
+
+
+def _name(percentile: float) -> str:
+    return f"p{percentile:g}"
