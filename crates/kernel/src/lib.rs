@@ -1,5 +1,6 @@
 //! The ground every room stands on: integer [time], [quantities](units) with their units, the event
-//! [calendar], named [random streams](stream), and [parameters] that document themselves.
+//! [calendar], named [random streams](stream), and [parameters](mod@parameters) that document
+//! themselves.
 //!
 //! Nothing here reads a clock, a socket or the operating system's randomness.
 

@@ -2,22 +2,23 @@
 //! its rows.
 
 use crate::Distribution;
-use sojourn_kernel::Stream;
+use sojourn_kernel::{Stream, choices};
 
-/// What a table says about values between its rows. The mean of one table differs by up to a
-/// factor of two between the readings, so whatever sets a load uses the reading that draws.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
-    /// A straight line between rows: values are spread evenly (ns-2, HPCC, PIAS, YAPS).
-    Linear,
-    /// All mass of an interval sits at its upper row (Homa's simulator).
-    Step,
+choices! {
+    /// What a table says about values between its rows. The mean of one table differs by up to a
+    /// factor of two between the readings, so whatever sets a load uses the reading that draws.
+    pub enum Reading: "reading" {
+        /// A straight line between rows: values are spread evenly (ns-2, HPCC, PIAS, YAPS).
+        Linear = "linear",
+        /// All mass of an interval sits at its upper row (Homa's simulator).
+        Step = "step",
+    }
 }
 
 /// Why a list of rows is not a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadRow {
-    /// Which row, from 0; one past the last when a row is missing.
+    /// Which row, from 0.
     pub index: usize,
     /// What belongs there.
     pub expected: &'static str,
@@ -173,6 +174,19 @@ impl Empirical {
             .iter()
             .map(|piece| piece.mass() * piece.mean_of_ceiling());
         terms.sum()
+    }
+
+    /// The distribution of `factor` times the value, `factor` above zero.
+    pub fn scaled(&self, factor: f64) -> Empirical {
+        let scale = |piece: &Piece| Piece {
+            low: piece.low * factor,
+            high: piece.high * factor,
+            ..*piece
+        };
+        Empirical {
+            pieces: self.pieces.iter().map(scale).collect(),
+            guide: self.guide.clone(),
+        }
     }
 
     /// The largest value.

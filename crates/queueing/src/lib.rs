@@ -11,6 +11,7 @@ mod discipline;
 mod distribution;
 mod empirical;
 mod join;
+mod rows;
 mod size;
 mod station;
 mod table;
@@ -23,6 +24,7 @@ pub use distribution::{
 };
 pub use empirical::{BadRow, Empirical, Reading};
 pub use join::{Fork, Joins};
+pub use rows::{Column, Job, Rows};
 pub use size::{SizeTable, Unit};
 pub use station::{Service, Station};
 pub use table::TableError;

@@ -85,6 +85,17 @@ impl SizeTable {
         self.mean
     }
 
+    /// The mean number of packets of at most `payload` bytes that carry one drawn size. Exact when
+    /// the table is in bytes or in packets of that payload, otherwise within one packet.
+    pub fn mean_packets(&self, payload: u64) -> f64 {
+        if self.unit.bytes() == payload {
+            return self.mean / payload as f64;
+        }
+        self.curve
+            .scaled(self.unit.bytes() as f64 / payload as f64)
+            .mean_of_ceiling()
+    }
+
     /// The largest size in bytes.
     pub fn max(&self) -> u64 {
         self.quantile(1.0)

@@ -12,6 +12,7 @@
 //! `reading:` (default `linear`) are understood, and everything else is for people.
 
 use crate::{Reading, SizeTable, Unit};
+use sojourn_kernel::parameters::{Setting, Value};
 use std::fmt;
 
 /// Why a text is not a size table.
@@ -22,7 +23,7 @@ pub struct TableError {
     /// What stands there.
     pub given: String,
     /// What belongs there.
-    pub expected: &'static str,
+    pub expected: String,
 }
 
 impl fmt::Display for TableError {
@@ -45,38 +46,37 @@ impl SizeTable {
         let mut own_reading = Reading::Linear;
         let mut rows = Vec::new();
         let mut lines = Vec::new();
-        for (number, line) in text.lines().enumerate() {
-            let error = |expected| error(number + 1, line, expected);
+        for (number, line) in (1..).zip(text.lines()) {
             let line = line.trim();
             if let Some(comment) = line.strip_prefix('#') {
                 if let Some(name) = field(comment, "unit:") {
-                    unit = parse_unit(name).ok_or_else(|| error(UNITS))?;
+                    unit = parse_unit(name).ok_or_else(|| error(number, name, UNITS))?;
                 }
                 if let Some(name) = field(comment, "reading:") {
-                    own_reading = parse_reading(name).ok_or_else(|| error(READINGS))?;
+                    own_reading = Reading::read(&Value::Text(name.to_owned()))
+                        .map_err(|_| error(number, name, Reading::expected()))?;
                 }
             } else if !line.is_empty() {
-                rows.push(parse_row(line).ok_or_else(|| error(ROW))?);
-                lines.push((number + 1, line));
+                rows.push(parse_row(line).ok_or_else(|| error(number, line, ROW))?);
+                lines.push((number, line));
             }
         }
-        let Some(&last) = lines.last() else {
+        if rows.is_empty() {
             return Err(error(text.lines().count().max(1), "", "at least one row"));
-        };
+        }
         SizeTable::new(&rows, unit, reading.unwrap_or(own_reading)).map_err(|bad| {
-            let (number, line) = *lines.get(bad.index).unwrap_or(&last);
+            let (number, line) = lines[bad.index];
             error(number, line, bad.expected)
         })
     }
 }
 
 const ROW: &str = "two numbers, size and P(X <= size)";
-const UNITS: &str = "the unit `bytes` or `packets of N B`";
-const READINGS: &str = "the reading `linear` or `step`";
+const UNITS: &str = "\"bytes\" or \"packets of <N> B\"";
 
-fn error(line: usize, given: &str, expected: &'static str) -> TableError {
+fn error(line: usize, given: &str, expected: impl Into<String>) -> TableError {
     const SHOWN: usize = 60;
-    let mut given: String = given.trim().to_owned();
+    let mut given = given.to_owned();
     if let Some((end, _)) = given.char_indices().nth(SHOWN) {
         given.truncate(end);
         given.push_str("...");
@@ -84,7 +84,7 @@ fn error(line: usize, given: &str, expected: &'static str) -> TableError {
     TableError {
         line,
         given,
-        expected,
+        expected: expected.into(),
     }
 }
 
@@ -114,12 +114,4 @@ fn parse_unit(name: &str) -> Option<Unit> {
         .strip_suffix('B')?;
     let payload = number.trim_end().parse().ok()?;
     (payload > 0).then_some(Unit::Packet(payload))
-}
-
-fn parse_reading(name: &str) -> Option<Reading> {
-    match name {
-        "linear" => Some(Reading::Linear),
-        "step" => Some(Reading::Step),
-        _ => None,
-    }
 }
