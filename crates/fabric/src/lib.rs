@@ -1,1 +1,22 @@
-//! Packet-level simulation of switched fabrics.
+//! The fabric room: flows over hosts, links and switches, packet by packet.
+//!
+//! - [`topology`]: hosts, switches, links and shortest paths; [`balance`]: which path;
+//! - [`qdisc`]: queue disciplines; [`transport`]: what the ends of a flow do;
+//! - [`engine`]: the event loop; [`flow`]: flows, packets and the best possible completion time;
+//! - [`workload`]: which flows arrive when.
+
+pub mod balance;
+pub mod engine;
+pub mod flow;
+pub mod packet;
+pub mod qdisc;
+pub mod scheme;
+pub mod study;
+pub mod topology;
+pub mod transport;
+pub mod workload;
+
+pub use balance::Balance;
+pub use flow::{Flow, Packets, ideal_fct};
+pub use scheme::Scheme;
+pub use study::{FabricCase, IDEAL, Ready, Report};

@@ -358,6 +358,14 @@ pub trait Parameters: Check + Sized {
     fn write_table(&self) -> Table;
 }
 
+/// The parameters when nothing is set. Panics when one of them has to be given.
+pub fn defaults<P: Parameters>() -> P {
+    match P::read_table(&Table::default()) {
+        Ok(parameters) => parameters,
+        Err(refusal) => panic!("{} has no default: {refusal:?}", P::NAME),
+    }
+}
+
 /// What the types of the parameters alone cannot promise.
 pub trait Check {
     /// Refuses parameters that do not go together.
@@ -455,10 +463,32 @@ macro_rules! parameters {
 }
 
 /// Declares the variants of a part, one line each: an enum that reads itself from a name or from a
-/// table with `kind = <name>`, and lists its variants. The doc comment's first word after "A" or
-/// "An" is not interpreted; `what` is the part's name in messages.
+/// table with `kind = <name>`, and lists its variants. `what` is the part's name in messages. With
+/// `=> name` it also declares a macro `name!(value, |params| body)`, which runs the same body on
+/// whichever variant `value` is: the one place where a name becomes a type.
 #[macro_export]
 macro_rules! variants {
+    (
+        $(#[doc = $doc:literal])+
+        pub enum $type:ident: $what:literal => $dispatch:ident {
+            $($variant:ident($params:ty),)+
+        }
+    ) => {
+        $crate::variants! {
+            $(#[doc = $doc])+
+            pub enum $type: $what { $($variant($params),)+ }
+        }
+        $crate::variants! { @dispatch ($) $dispatch $type $($variant)+ }
+    };
+    (@dispatch ($d:tt) $dispatch:ident $type:ident $($variant:ident)+) => {
+        macro_rules! $dispatch {
+            ($d value:expr, |$d params:ident| $d body:expr) => {
+                match $d value { $($type::$variant($d params) => $d body,)+ }
+            };
+        }
+        #[allow(unused_imports)]
+        pub(crate) use $dispatch;
+    };
     (
         $(#[doc = $doc:literal])+
         pub enum $type:ident: $what:literal { $($variant:ident($params:ty),)+ }

@@ -1,0 +1,112 @@
+//! Flows, and how their bytes are cut into packets.
+
+use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::{Bytes, Span, Time, nested, parameters};
+
+/// One flow: the job of this room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The host it starts from.
+    pub from: u16,
+    /// The host it goes to, another one.
+    pub to: u16,
+    /// Its size, without headers; at least one byte.
+    pub bytes: u64,
+    /// When it arrives.
+    pub arrived: Time,
+    /// By when it should be done; [`Time::NEVER`] for a flow without a deadline.
+    pub deadline: Time,
+}
+
+parameters! {
+    /// How flows are cut into packets.
+    pub struct Packets: "packets" {
+        /// Payload of a full packet.
+        pub payload: Bytes = Bytes(1460),
+        /// Header bytes of each data packet.
+        pub header: Bytes = Bytes(40),
+        /// Bytes of an acknowledgement.
+        pub ack: Bytes = Bytes(40),
+    }
+}
+nested!(Packets);
+
+impl Check for Packets {
+    fn check(&self) -> Result<(), Refusal> {
+        let refuse = |key: &str, value: Bytes, expected: &str| {
+            Err(Refusal::value(&value.write().expect("a size"), expected).under(key))
+        };
+        if self.payload.0 == 0 {
+            return refuse("payload", self.payload, "at least \"1B\"");
+        }
+        if self.ack.0 == 0 || self.ack.0 > LARGEST_PACKET {
+            return refuse("ack", self.ack, "\"1B\" to \"9KB\"");
+        }
+        if self.payload.0 > LARGEST_PACKET || self.payload.0 + self.header.0 > LARGEST_PACKET {
+            return refuse("payload", self.payload, "at most \"9KB\" with the header");
+        }
+        Ok(())
+    }
+}
+
+/// A jumbo frame.
+const LARGEST_PACKET: u64 = 9_000;
+
+impl Packets {
+    /// How many packets carry `bytes`. The largest flow a run takes has 4294967295.
+    pub fn count(&self, bytes: u64) -> u32 {
+        u32::try_from(bytes.div_ceil(self.payload.0)).unwrap_or(u32::MAX)
+    }
+
+    /// Payload of the last packet of a flow of `bytes`.
+    pub fn last_payload(&self, bytes: u64) -> u16 {
+        (bytes - (u64::from(self.count(bytes)) - 1) * self.payload.0) as u16
+    }
+
+    /// Bytes on the wire that carry `payload` bytes.
+    pub fn wire(&self, payload: u16) -> u16 {
+        payload + self.header.0 as u16
+    }
+
+    /// Bytes on the wire of a full packet.
+    pub fn full(&self) -> u16 {
+        self.wire(self.payload.0 as u16)
+    }
+
+    /// Bytes on the wire of all packets of a flow of `bytes`.
+    pub fn on_the_wire(&self, bytes: u64) -> u64 {
+        bytes + u64::from(self.count(bytes)) * self.header.0
+    }
+
+    /// The smallest packet that can be on a wire.
+    pub fn smallest(&self) -> u16 {
+        (self.ack.0 as u16).min(self.header.0 as u16 + 1)
+    }
+}
+
+/// The best possible completion time of a flow of `bytes` over the links `out`, its last
+/// acknowledgement coming `back`: nobody else in the fabric, store and forward.
+///
+/// Full packets follow each other as a pipeline, at the pace of the slowest link. The last packet
+/// leaves after all others but may overtake them on another path, so the flow cannot be done
+/// before the pipeline of its full packets is, nor before its last byte, once out of the first
+/// link, has crossed the others: the later of the two. Each ACK is sent at once.
+pub fn ideal_fct(
+    packets: &Packets,
+    bytes: u64,
+    out: &[crate::topology::LinkSpec],
+    back: &[crate::topology::LinkSpec],
+) -> Span {
+    let count = u64::from(packets.count(bytes));
+    let last = packets.wire(packets.last_payload(bytes));
+    let full = if count > 1 { packets.full() } else { last };
+    let in_full = if last == full { count } else { count - 1 };
+    let cross = |size: u16| move |link: &crate::topology::LinkSpec| link.rate.span(size.into());
+    let slowest = out.iter().map(cross(full)).max().unwrap_or(Span::ZERO);
+    let pipeline = out.iter().map(cross(full)).sum::<Span>() + slowest * (in_full - 1);
+    let first = out[0].rate.span(full.into()) * (count - 1) + out[0].rate.span(last.into());
+    let overtaking = first + out[1..].iter().map(cross(last)).sum::<Span>();
+    let travel = out.iter().chain(back).map(|link| link.delay).sum::<Span>();
+    let ack = back.iter().map(cross(packets.ack.0 as u16)).sum::<Span>();
+    pipeline.max(overtaking) + travel + ack
+}

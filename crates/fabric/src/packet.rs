@@ -1,0 +1,142 @@
+//! Packets and the slab they live in.
+
+use sojourn_kernel::Time;
+
+/// Where a packet lies in the [`Slab`].
+pub type PacketId = u32;
+
+/// No packet.
+pub const NIL: PacketId = u32::MAX;
+
+/// The largest number of ports of one switch: the port a packet came in by is part of its arrival
+/// key.
+pub const MAX_PORTS: usize = 256;
+
+/// What a packet is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Carries a part of a flow to its receiver.
+    Data,
+    /// Tells the sender what has arrived.
+    Ack,
+    /// Never leaves its host: a note to itself that a flow's timer may be due.
+    Wake,
+    /// Never leaves its host: a note that a flow begins.
+    Start,
+}
+
+/// One packet: 32 bytes, two to a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
+pub struct Packet {
+    /// When it arrives at the next node, in picoseconds, above the number of the port it arrives
+    /// by: unique at that node, so ties are settled by rule. See [`Packet::arriving`].
+    pub(crate) key: u64,
+    /// The next packet of the list that this one is in.
+    pub(crate) next: PacketId,
+    /// The flow it belongs to.
+    pub flow: u32,
+    /// Data: its place in the flow, counted in packets. ACK: the first packet still missing.
+    pub sequence: u32,
+    /// Lower goes first.
+    pub priority: u32,
+    /// The host it is for.
+    pub to: u16,
+    /// Bytes on the wire.
+    pub size: u16,
+    /// ACK: how far above `sequence` the packet lies that caused it; 0 when that one is covered.
+    pub echo: u16,
+    /// What it is for.
+    pub kind: Kind,
+    /// Congestion notification, see [`ECT`], [`CE`] and [`ECE`].
+    pub marks: u8,
+}
+
+/// The transport understands congestion marks.
+pub const ECT: u8 = 1;
+/// A queue marked the packet.
+pub const CE: u8 = 2;
+/// An ACK echoes a mark.
+pub const ECE: u8 = 4;
+
+impl Packet {
+    /// The key of an arrival at time `at` by the node's port number `port`.
+    #[inline]
+    pub(crate) const fn arriving(at: Time, port: u8) -> u64 {
+        at.ps() << 8 | port as u64
+    }
+
+    /// When it arrives at the node it is under way to.
+    #[inline]
+    pub(crate) const fn arrives(&self) -> Time {
+        Time::from_ps(self.key >> 8)
+    }
+}
+
+/// All packets of one simulation; freed places are used again, latest first.
+#[derive(Debug, Default)]
+pub struct Slab {
+    packets: Vec<Packet>,
+    free: Vec<PacketId>,
+}
+
+impl Slab {
+    /// Takes a packet in.
+    #[inline]
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
+        match self.free.pop() {
+            Some(id) => {
+                self.packets[id as usize] = packet;
+                id
+            }
+            None => {
+                let id = self.packets.len() as PacketId;
+                assert!(id < NIL, "more than 4294967294 packets in the fabric");
+                self.packets.push(packet);
+                id
+            }
+        }
+    }
+
+    /// Lets a packet go.
+    #[inline]
+    pub fn free(&mut self, id: PacketId) {
+        self.free.push(id);
+    }
+
+    /// How many packets are in.
+    pub fn len(&self) -> usize {
+        self.packets.len() - self.free.len()
+    }
+
+    /// Whether none is in.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl std::ops::Index<PacketId> for Slab {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, id: PacketId) -> &Packet {
+        &self.packets[id as usize]
+    }
+}
+
+impl std::ops::IndexMut<PacketId> for Slab {
+    #[inline]
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.packets[id as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_packets_share_a_cache_line() {
+        assert_eq!(std::mem::size_of::<Packet>(), 32);
+    }
+}

@@ -1,0 +1,67 @@
+//! Drop-tail: first in, first out, and what does not fit is lost.
+
+use super::fifo::Fifo;
+use super::{Builder, Counting, Discipline, Room, check_buffer};
+use crate::packet::{Packet, PacketId, Slab};
+use sojourn_kernel::parameters::{Check, Refusal};
+use sojourn_kernel::{Bytes, Stream, parameters};
+
+parameters! {
+    /// First in, first out; a packet that finds no room is dropped. The pFabric paper's TCP runs
+    /// over 225 KB of it (section 3, scheme i).
+    pub struct DropTail: "drop-tail" {
+        /// Room for waiting packets, at each port.
+        pub buffer: Bytes = Bytes(225_000),
+        /// Whether the room counts bytes or packets.
+        pub counting: Counting = Counting::Bytes,
+    }
+}
+
+impl Check for DropTail {
+    fn check(&self) -> Result<(), Refusal> {
+        check_buffer(self.buffer)
+    }
+}
+
+/// What a drop-tail port keeps.
+#[derive(Debug)]
+pub struct DropTailPort(Fifo);
+
+impl Builder for DropTail {
+    type Port = DropTailPort;
+
+    fn port(&self, _: Stream) -> DropTailPort {
+        DropTailPort(Fifo::new(Room::new(self.buffer, self.counting)))
+    }
+}
+
+impl Discipline for DropTailPort {
+    #[inline]
+    fn enqueue(
+        &mut self,
+        id: PacketId,
+        slab: &mut Slab,
+        mut drop: impl FnMut(PacketId, &mut Slab),
+    ) {
+        if !self.0.push(id, slab) {
+            drop(id, slab);
+        }
+    }
+
+    #[inline]
+    fn pass(&mut self, _: &mut Packet) {}
+
+    #[inline]
+    fn dequeue(&mut self, slab: &mut Slab) -> Option<PacketId> {
+        self.0.pop(slab)
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn waiting(&self, slab: &Slab) -> Vec<PacketId> {
+        self.0.waiting(slab)
+    }
+}

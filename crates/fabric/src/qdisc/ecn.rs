@@ -1,0 +1,94 @@
+//! ECN threshold marking on a drop-tail queue, as DCTCP wants it.
+
+use super::fifo::Fifo;
+use super::{Builder, Counting, Discipline, Room, check_buffer};
+use crate::packet::{CE, ECT, Packet, PacketId, Slab};
+use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::{Bytes, Stream, parameters};
+
+parameters! {
+    /// Drop-tail that marks a packet on arrival when, with it, more than the threshold waits: the
+    /// instantaneous queue, no averaging (RFC 8257 section 3.1; pFabric section 3, scheme ii).
+    pub struct Ecn: "ecn" {
+        /// Room for waiting packets, at each port.
+        pub buffer: Bytes = Bytes(225_000),
+        /// Waiting bytes above which an arriving packet is marked.
+        pub threshold: Bytes = Bytes(22_500),
+        /// Whether the room counts bytes or packets.
+        pub counting: Counting = Counting::Bytes,
+    }
+}
+
+impl Check for Ecn {
+    fn check(&self) -> Result<(), Refusal> {
+        check_buffer(self.buffer)?;
+        if self.threshold > self.buffer {
+            let given = self.threshold.write().expect("a size");
+            let expected = format!("at most the buffer, {}", self.buffer);
+            return Err(Refusal::value(&given, expected).under("threshold"));
+        }
+        Ok(())
+    }
+}
+
+/// What an ECN port keeps.
+#[derive(Debug)]
+pub struct EcnPort {
+    fifo: Fifo,
+    threshold: u32,
+}
+
+impl Builder for Ecn {
+    type Port = EcnPort;
+
+    fn port(&self, _: Stream) -> EcnPort {
+        EcnPort {
+            fifo: Fifo::new(Room::new(self.buffer, self.counting)),
+            threshold: u32::try_from(self.threshold.0).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+#[inline]
+fn mark(packet: &mut Packet) {
+    if packet.marks & ECT != 0 {
+        packet.marks |= CE;
+    }
+}
+
+impl Discipline for EcnPort {
+    #[inline]
+    fn enqueue(
+        &mut self,
+        id: PacketId,
+        slab: &mut Slab,
+        mut drop: impl FnMut(PacketId, &mut Slab),
+    ) {
+        if !self.fifo.push(id, slab) {
+            drop(id, slab);
+        } else if self.fifo.bytes() > self.threshold {
+            mark(&mut slab[id]);
+        }
+    }
+
+    #[inline]
+    fn pass(&mut self, packet: &mut Packet) {
+        if u32::from(packet.size) > self.threshold {
+            mark(packet);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, slab: &mut Slab) -> Option<PacketId> {
+        self.fifo.pop(slab)
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.fifo.is_empty()
+    }
+
+    fn waiting(&self, slab: &Slab) -> Vec<PacketId> {
+        self.fifo.waiting(slab)
+    }
+}

@@ -1,0 +1,76 @@
+//! First in, first out: the line that drop-tail and ECN queues share.
+
+use super::Room;
+use crate::packet::{NIL, PacketId, Slab};
+
+/// A line of packets, linked through the packets themselves, in a buffer of its own.
+#[derive(Debug)]
+pub(super) struct Fifo {
+    head: PacketId,
+    tail: PacketId,
+    room: Room,
+    bytes: u32,
+}
+
+impl Fifo {
+    pub(super) fn new(room: Room) -> Fifo {
+        Fifo {
+            head: NIL,
+            tail: NIL,
+            room,
+            bytes: 0,
+        }
+    }
+
+    /// Appends a packet, or says that it does not fit.
+    #[inline]
+    pub(super) fn push(&mut self, id: PacketId, slab: &mut Slab) -> bool {
+        let size = slab[id].size;
+        if !self.room.fits(size) {
+            return false;
+        }
+        self.room.take(size);
+        self.bytes += u32::from(size);
+        slab[id].next = NIL;
+        if self.head == NIL {
+            self.head = id;
+        } else {
+            slab[self.tail].next = id;
+        }
+        self.tail = id;
+        true
+    }
+
+    /// Takes the first packet.
+    #[inline]
+    pub(super) fn pop(&mut self, slab: &Slab) -> Option<PacketId> {
+        let id = self.head;
+        if id == NIL {
+            return None;
+        }
+        let packet = &slab[id];
+        self.head = packet.next;
+        self.room.give(packet.size);
+        self.bytes -= u32::from(packet.size);
+        Some(id)
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.head == NIL
+    }
+
+    /// Bytes that wait.
+    #[inline]
+    pub(super) fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    pub(super) fn waiting(&self, slab: &Slab) -> Vec<PacketId> {
+        std::iter::successors((self.head != NIL).then_some(self.head), |&id| {
+            let next = slab[id].next;
+            (next != NIL).then_some(next)
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,125 @@
+//! Queue disciplines: what a port does with the packets that wait for it.
+//!
+//! A discipline is one file here: its parameters, and what one port keeps ([`Discipline`]). The
+//! engine is compiled once for each, so a call costs nothing more than its own work.
+
+mod drop_tail;
+mod ecn;
+mod fifo;
+mod pfabric;
+
+pub use drop_tail::{DropTail, DropTailPort};
+pub use ecn::{Ecn, EcnPort};
+pub use pfabric::{PFabric, PFabricPort};
+
+use crate::packet::{Packet, PacketId, Slab};
+use sojourn_kernel::parameters::{Refusal, Setting};
+use sojourn_kernel::{Bytes, Stream, choices, variants};
+
+variants! {
+    /// What a port does with the packets that wait.
+    pub enum Queue: "queue" => with_queue {
+        DropTail(DropTail),
+        Ecn(Ecn),
+        PFabric(PFabric),
+    }
+}
+
+/// Builds the ports of a discipline.
+pub trait Builder {
+    /// What one port keeps.
+    type Port: Discipline;
+
+    /// An empty port, with a random stream of its own.
+    fn port(&self, stream: Stream) -> Self::Port;
+}
+
+/// The packets that wait at one port: order, room and victims.
+///
+/// Every packet that is offered is either kept until [`dequeue`](Discipline::dequeue) returns it
+/// or handed to `drop`, once.
+pub trait Discipline {
+    /// A packet has come. Whatever does not fit is handed to `drop`: it, or others in its place.
+    fn enqueue(&mut self, id: PacketId, slab: &mut Slab, drop: impl FnMut(PacketId, &mut Slab));
+
+    /// A packet finds the port idle and nobody else there: it is sent without waiting. True when
+    /// the packet was marked.
+    fn pass(&mut self, packet: &mut Packet);
+
+    /// The port is free: the packet that goes next.
+    fn dequeue(&mut self, slab: &mut Slab) -> Option<PacketId>;
+
+    /// Whether no packet waits.
+    fn is_empty(&self) -> bool;
+
+    /// The packets that wait, in no promised order.
+    fn waiting(&self, slab: &Slab) -> Vec<PacketId>;
+}
+
+choices! {
+    /// What a buffer's limit counts.
+    pub enum Counting: "way of counting a buffer" {
+        /// Bytes: 22.5 KB hold 15 full packets, or 562 ACKs.
+        Bytes = "bytes",
+        /// Packets, each as one full packet of 1500 B: 22.5 KB hold 15 of any size.
+        Packets = "packets",
+    }
+}
+
+/// How much a packet takes of the room when packets are counted.
+const FULL_PACKET: u32 = 1500;
+
+/// The room of one port's buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    free: u32,
+    counting: Counting,
+}
+
+impl Room {
+    /// `buffer` bytes, nothing in it yet.
+    pub(crate) fn new(buffer: Bytes, counting: Counting) -> Room {
+        Room {
+            free: u32::try_from(buffer.0).unwrap_or(u32::MAX),
+            counting,
+        }
+    }
+
+    /// What a packet of `size` bytes takes.
+    #[inline]
+    fn taken_by(self, size: u16) -> u32 {
+        match self.counting {
+            Counting::Bytes => size.into(),
+            Counting::Packets => FULL_PACKET,
+        }
+    }
+
+    /// Whether a packet of `size` bytes fits.
+    #[inline]
+    pub(crate) fn fits(self, size: u16) -> bool {
+        self.taken_by(size) <= self.free
+    }
+
+    /// A packet of `size` bytes comes in; it has to fit.
+    #[inline]
+    pub(crate) fn take(&mut self, size: u16) {
+        self.free -= self.taken_by(size);
+    }
+
+    /// A packet of `size` bytes goes.
+    #[inline]
+    pub(crate) fn give(&mut self, size: u16) {
+        self.free += self.taken_by(size);
+    }
+}
+
+/// Refuses a buffer in which not even one full packet fits.
+fn check_buffer(buffer: Bytes) -> Result<(), Refusal> {
+    if buffer.0 < FULL_PACKET.into() {
+        let given = buffer.write().expect("a size");
+        return Err(
+            Refusal::value(&given, "room for at least one full packet, \"1500B\"").under("buffer"),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,211 @@
+//! Schemes: a transport, a queue and a way to balance, under one name.
+
+use crate::balance::Balance;
+use crate::qdisc::{Ecn, PFabric, Queue};
+use crate::transport::{AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, TransportKind};
+use sojourn_kernel::parameters::{Check, Entry, Parameters, Refusal, Setting, Table, Value, defaults};
+use sojourn_kernel::{Span, parameters};
+use std::num::NonZeroU32;
+
+parameters! {
+    /// A scheme of one's own: its parts, under a name.
+    pub struct Scheme: "scheme" {
+        /// What it is called in results; the name of a known scheme takes that one as the start.
+        pub name: String,
+        /// What the ends of a flow do.
+        pub transport: TransportKind,
+        /// What ports do, those of hosts too.
+        pub queue: Queue,
+        /// Which of several shortest paths a packet takes.
+        pub balance: Balance = Balance::Spray,
+        /// What data packets carry as priority.
+        pub priority: Priority = Priority::None,
+        /// What acknowledgements carry as priority.
+        pub ack_priority: AckPriority = AckPriority::Highest,
+    }
+}
+
+impl Check for Scheme {}
+
+/// A known scheme: its name, what it is, and how it is made.
+struct Known {
+    name: &'static str,
+    summary: &'static str,
+    make: fn() -> (TransportKind, Queue, Priority),
+}
+
+/// The schemes of the pFabric paper, section 3. What its text leaves open is as in its authors'
+/// published code: SACK, and the same initial window of 12 packets for all. TCP's time-out starts
+/// at its floor because there flows run over connections that have long measured their round trip.
+const KNOWN: &[Known] = &[
+    Known {
+        name: "TCP+DropTail",
+        summary: "TCP NewReno without fast retransmit, over 225 KB drop-tail queues, sprayed; \
+                  minimum time-out 200 us (pFabric section 3, scheme i).",
+        make: || {
+            let tcp = NewReno {
+                initial_window: WINDOW,
+                ..sprayed_tcp()
+            };
+            (
+                TransportKind::NewReno(tcp),
+                Queue::DropTail(defaults()),
+                Priority::None,
+            )
+        },
+    },
+    Known {
+        name: "DCTCP",
+        summary: "DCTCP without fast retransmit, over 225 KB queues that mark from 22.5 KB, \
+                  sprayed; minimum time-out 200 us (pFabric section 3, scheme ii).",
+        make: || {
+            let NewReno {
+                min_rto,
+                initial_rto,
+                fast_retransmit,
+                ..
+            } = sprayed_tcp();
+            let dctcp: Dctcp = defaults();
+            let dctcp = Dctcp {
+                initial_window: WINDOW,
+                min_rto,
+                initial_rto,
+                fast_retransmit,
+                ..dctcp
+            };
+            (
+                TransportKind::Dctcp(dctcp),
+                Queue::Ecn(defaults::<Ecn>()),
+                Priority::None,
+            )
+        },
+    },
+    Known {
+        name: "MinTCP+pFabric",
+        summary: "MinTCP over pFabric ports of 22.5 KB, priority by remaining size, sprayed; \
+                  time-out 40 us (pFabric section 3, scheme iii).",
+        make: || {
+            let transport = TransportKind::MinTcp(defaults::<MinTcp>());
+            (
+                transport,
+                Queue::PFabric(defaults::<PFabric>()),
+                Priority::Remaining,
+            )
+        },
+    },
+    Known {
+        name: "LineRate+pFabric",
+        summary: "No rate control over pFabric ports of 22.5 KB, priority by remaining size, \
+                  sprayed; time-out 40 us (pFabric section 3, scheme iv).",
+        make: || {
+            let transport = TransportKind::LineRate(defaults::<LineRate>());
+            (
+                transport,
+                Queue::PFabric(defaults::<PFabric>()),
+                Priority::Remaining,
+            )
+        },
+    },
+];
+
+const WINDOW: NonZeroU32 = NonZeroU32::new(12).expect("12");
+
+fn sprayed_tcp() -> NewReno {
+    let rto = Span::from_us(200);
+    NewReno {
+        min_rto: rto,
+        initial_rto: rto,
+        fast_retransmit: false,
+        ..defaults()
+    }
+}
+
+impl Scheme {
+    /// The known scheme called `name`.
+    pub fn known(name: &str) -> Option<Scheme> {
+        let known = KNOWN.iter().find(|known| known.name == name)?;
+        let (transport, queue, priority) = (known.make)();
+        Some(Scheme {
+            name: name.to_owned(),
+            transport,
+            queue,
+            balance: Balance::Spray,
+            priority,
+            ack_priority: AckPriority::Highest,
+        })
+    }
+
+    /// The known schemes, documented.
+    pub fn entries() -> Vec<Entry> {
+        let entry = |known: &Known| {
+            let scheme = Scheme::known(known.name).expect("it is known");
+            let mut entry = <Scheme as Parameters>::entry();
+            let table = scheme.write_table();
+            for field in &mut entry.parameters {
+                field.default = table.get(field.name).cloned();
+            }
+            Entry {
+                name: known.name,
+                summary: known.summary,
+                ..entry
+            }
+        };
+        KNOWN.iter().map(entry).collect()
+    }
+}
+
+/// A known scheme by its name, or a table: with the name of a known scheme, what it says changes
+/// that one; with another name it says all.
+impl Setting for Scheme {
+    fn expected() -> String {
+        "the name of a known scheme, or a table with name, transport and queue".to_owned()
+    }
+
+    fn read(value: &Value) -> Result<Scheme, Refusal> {
+        let names = || KNOWN.iter().map(|known| known.name).collect();
+        match value {
+            Value::Text(name) => {
+                Scheme::known(name).ok_or_else(|| Refusal::name(value, "scheme", names()))
+            }
+            Value::Table(table) => {
+                let known = match table.get("name") {
+                    Some(Value::Text(name)) => Scheme::known(name),
+                    _ => None,
+                };
+                match known {
+                    Some(scheme) => {
+                        let mut merged = scheme.write_table();
+                        merge(&mut merged, table);
+                        Scheme::read_table(&merged)
+                    }
+                    None => Scheme::read_table(table).map_err(|refusal| match table.get("name") {
+                        Some(name) if refusal.given.is_none() && !refusal.unknown_key => {
+                            Refusal::name(name, "known scheme, or transport and queue too", names())
+                                .under("name")
+                        }
+                        _ => refusal,
+                    }),
+                }
+            }
+            _ => Err(Refusal::value(value, Self::expected())),
+        }
+    }
+
+    fn write(&self) -> Option<Value> {
+        Some(Value::Table(self.write_table()))
+    }
+}
+
+/// Lays `over` on `base`: tables are merged, unless they name another kind.
+fn merge(base: &mut Table, over: &Table) {
+    for (key, value) in over.iter() {
+        match (base.get_mut(key), value) {
+            (Some(Value::Table(below)), Value::Table(above))
+                if above.get("kind").is_none() || above.get("kind") == below.get("kind") =>
+            {
+                merge(below, above);
+            }
+            _ => base.set(key, value.clone()),
+        }
+    }
+}

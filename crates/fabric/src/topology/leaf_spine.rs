@@ -1,0 +1,95 @@
+//! Racks of hosts under leaves, every leaf connected to every spine.
+
+use super::{Graph, LinkSpec};
+use crate::packet::MAX_PORTS;
+use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::{Rate, Span, parameters};
+
+parameters! {
+    /// Two layers: a leaf switch a rack, every leaf connected to every spine by one or more
+    /// parallel uplinks. The defaults are the fabric of the pFabric follow-ups: 9 racks of 16
+    /// hosts at 10 Gb/s under 4 spines at 40 Gb/s.
+    pub struct LeafSpine: "leaf-spine" {
+        /// How many racks, each with one leaf switch.
+        pub racks: u32 = 9,
+        /// Hosts a rack.
+        pub hosts: u32 = 16,
+        /// How many spine switches.
+        pub spines: u32 = 4,
+        /// Parallel uplinks from each leaf to each spine.
+        pub uplinks: u32 = 1,
+        /// Speed of the hosts' links.
+        pub rate: Rate = Rate::gbps(10),
+        /// Speed of the uplinks.
+        pub uplink_rate: Rate = Rate::gbps(40),
+        /// Propagation on each link.
+        pub delay: Span = Span::from_ns(200),
+        /// Added to the propagation of the hosts' links: time in the hosts themselves.
+        pub host_delay: Span = Span::ZERO,
+    }
+}
+
+impl Check for LeafSpine {
+    fn check(&self) -> Result<(), Refusal> {
+        let refuse = |key: &str, value: u32, expected: String| {
+            Err(Refusal::value(&value.write().expect("a number"), expected).under(key))
+        };
+        let ports = MAX_PORTS as u64;
+        for (key, value) in [
+            ("racks", self.racks),
+            ("hosts", self.hosts),
+            ("spines", self.spines),
+            ("uplinks", self.uplinks),
+        ] {
+            if value == 0 {
+                return refuse(key, value, "at least 1".to_owned());
+            }
+        }
+        let (racks, hosts) = (u64::from(self.racks), u64::from(self.hosts));
+        let (spines, uplinks) = (u64::from(self.spines), u64::from(self.uplinks));
+        if racks * uplinks > ports {
+            return refuse(
+                "racks",
+                self.racks,
+                format!("at most {ports} ports a spine"),
+            );
+        }
+        if hosts + spines * uplinks > ports {
+            return refuse("hosts", self.hosts, format!("at most {ports} ports a leaf"));
+        }
+        if racks * hosts < 2 {
+            return refuse("hosts", self.hosts, "at least 2 hosts in all".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl LeafSpine {
+    /// Lays the links. Switches: leaves first, then spines.
+    pub fn graph(&self) -> Graph {
+        let (racks, spines) = (self.racks as usize, self.spines as usize);
+        let mut graph = Graph::new(racks + spines);
+        for rack in 0..racks {
+            for _ in 0..self.hosts {
+                let delay = self.delay + self.host_delay;
+                graph.host(
+                    rack,
+                    LinkSpec {
+                        rate: self.rate,
+                        delay,
+                    },
+                );
+            }
+            for spine in 0..spines {
+                for _ in 0..self.uplinks {
+                    let link = LinkSpec {
+                        rate: self.uplink_rate,
+                        delay: self.delay,
+                    };
+                    graph.cable(rack, racks + spine, link);
+                }
+            }
+        }
+        graph
+    }
+}

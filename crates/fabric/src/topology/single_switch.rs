@@ -1,0 +1,51 @@
+//! One switch, all hosts on it.
+
+use super::{Graph, LinkSpec};
+use crate::packet::MAX_PORTS;
+use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::{Rate, Span, parameters};
+
+parameters! {
+    /// One switch with all hosts on it. An uplink of its own rate can take the place of the
+    /// last host's link: the big-buffers paper's 20 servers behind one 40 Gb/s uplink.
+    pub struct SingleSwitch: "single-switch" {
+        /// How many hosts.
+        pub hosts: u32 = 16,
+        /// Speed of each host's link.
+        pub rate: Rate = Rate::gbps(10),
+        /// Propagation on each link.
+        pub delay: Span = Span::from_ns(383),
+        /// Speed of the last host's link, where it differs.
+        pub uplink: Option<Rate> = None,
+    }
+}
+
+impl Check for SingleSwitch {
+    fn check(&self) -> Result<(), Refusal> {
+        if !(2..=MAX_PORTS as u32).contains(&self.hosts) {
+            let given = self.hosts.write().expect("a number");
+            let expected = format!("2 to {MAX_PORTS} hosts");
+            return Err(Refusal::value(&given, expected).under("hosts"));
+        }
+        Ok(())
+    }
+}
+
+impl SingleSwitch {
+    /// Lays the links.
+    pub fn graph(&self) -> Graph {
+        let mut graph = Graph::new(1);
+        for host in 0..self.hosts {
+            let last = host + 1 == self.hosts;
+            let rate = self.uplink.filter(|_| last).unwrap_or(self.rate);
+            graph.host(
+                0,
+                LinkSpec {
+                    rate,
+                    delay: self.delay,
+                },
+            );
+        }
+        graph
+    }
+}

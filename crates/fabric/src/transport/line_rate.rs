@@ -1,0 +1,45 @@
+//! No rate control at all (pFabric section 3, scheme iv).
+
+use super::new_reno::above_zero;
+use super::timer::Timer;
+use super::windowed::{Control, Rules, Window};
+use sojourn_kernel::parameters::{Check, Refusal};
+use sojourn_kernel::{Span, parameters};
+
+parameters! {
+    /// A flow sends at the speed of its host's link until its last packet is acknowledged, and
+    /// goes back to the first packet that is missing whenever the fixed timer runs out (pFabric
+    /// section 3, scheme iv).
+    pub struct LineRate: "line-rate" {
+        /// Retransmission time-out, fixed.
+        pub rto: Span = Span::from_us(40),
+        /// Whether ACKs tell which packet caused them, and what has arrived is not sent again.
+        pub sack: bool = true,
+    }
+}
+
+impl Check for LineRate {
+    fn check(&self) -> Result<(), Refusal> {
+        above_zero("rto", self.rto)
+    }
+}
+
+impl Control for LineRate {
+    type State = ();
+
+    fn rules(&self) -> Rules {
+        Rules {
+            initial_window: f64::INFINITY,
+            initial_threshold: f64::INFINITY,
+            window_cap: f64::INFINITY,
+            timer: Timer::Fixed(self.rto),
+            fast_retransmit: false,
+            sack: self.sack,
+            ack_delay: None,
+            ecn: false,
+            paced: true,
+        }
+    }
+
+    fn timed_out(&self, _: &mut Window, _: &mut (), _: u32) {}
+}

@@ -1,0 +1,155 @@
+//! Transports: what the two ends of a flow do.
+//!
+//! A transport does no I/O and reads no clock. It is told that a flow begins, that a packet has
+//! come, that a wake-up it asked for is due; it answers with packets to send and wake-ups to set
+//! ([`Turn`]). The engine and the slow oracle beside it drive the same code.
+//!
+//! The TCP family shares one reliable, window-limited sender ([`windowed`]); a member of it is one
+//! file with its parameters and its rules for the window ([`Control`]).
+
+mod dctcp;
+mod line_rate;
+mod min_tcp;
+mod new_reno;
+mod priority;
+mod receiver;
+mod scoreboard;
+mod timer;
+mod windowed;
+
+pub use dctcp::Dctcp;
+pub use line_rate::LineRate;
+pub use min_tcp::MinTcp;
+pub use new_reno::NewReno;
+pub use priority::{AckPriority, Priority};
+pub use timer::Timer;
+pub use windowed::{Acked, Control, Rules, Window, Windowed};
+
+use crate::flow::{Flow, Packets};
+use crate::packet::Packet;
+use sojourn_kernel::{Rate, Time, variants};
+
+/// Declares the transports, one line each: the registry of their parameters, and the running
+/// transport that the engine drives.
+macro_rules! transports {
+    ($($variant:ident($running:ty),)+) => {
+        variants! {
+            /// What the ends of a flow do.
+            pub enum TransportKind: "transport" { $($variant($variant),)+ }
+        }
+
+        /// A transport at work on the flows of one simulation.
+        #[derive(Debug)]
+        pub enum Running {
+            $(#[doc = concat!("See [`", stringify!($variant), "`].")] $variant($running),)+
+        }
+
+        impl Running {
+            /// Takes up all flows of `setup`.
+            pub fn new(kind: &TransportKind, setup: Setup) -> Running {
+                match kind {
+                    $(TransportKind::$variant(params) =>
+                        Running::$variant(<$running>::new(params, setup)),)+
+                }
+            }
+        }
+
+        impl Transport for Running {
+            #[inline]
+            fn start(&mut self, flow: u32, turn: &mut Turn) {
+                match self { $(Running::$variant(running) => running.start(flow, turn),)+ }
+            }
+            #[inline]
+            fn receive(&mut self, packet: &Packet, turn: &mut Turn) {
+                match self { $(Running::$variant(running) => running.receive(packet, turn),)+ }
+            }
+            #[inline]
+            fn wake(&mut self, wake: Wake, turn: &mut Turn) {
+                match self { $(Running::$variant(running) => running.wake(wake, turn),)+ }
+            }
+            fn tally(&self, flow: u32) -> Tally {
+                match self { $(Running::$variant(running) => running.tally(flow),)+ }
+            }
+        }
+    };
+}
+
+transports! {
+    NewReno(Windowed<NewReno>),
+    Dctcp(Windowed<Dctcp>),
+    MinTcp(Windowed<MinTcp>),
+    LineRate(Windowed<LineRate>),
+}
+
+/// What every transport is told before it begins.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// All flows that will ever start.
+    pub flows: std::sync::Arc<[Flow]>,
+    /// How they are cut into packets.
+    pub packets: Packets,
+    /// What data packets carry as priority.
+    pub priority: Priority,
+    /// What acknowledgements carry as priority.
+    pub ack_priority: AckPriority,
+    /// The speed of each host's link.
+    pub nic: std::sync::Arc<[Rate]>,
+}
+
+/// A wake-up for one end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wake {
+    /// When.
+    pub at: Time,
+    /// Which flow.
+    pub flow: u32,
+    /// Which of its ends.
+    pub end: End,
+}
+
+/// One end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    /// Where it starts from.
+    Sender,
+    /// Where it goes to.
+    Receiver,
+}
+
+/// One turn of a transport at one host: what time it is, and what it wants done.
+#[derive(Debug, Default)]
+pub struct Turn {
+    /// The time; everything asked for here happens now or later.
+    pub now: Time,
+    /// Packets to hand to the host's port now, in this order.
+    pub packets: Vec<Packet>,
+    /// Wake-ups to set; one that is no longer wanted is ignored when it comes.
+    pub wakes: Vec<Wake>,
+    /// Flows that are done: their sender knows that all has arrived.
+    pub finished: Vec<u32>,
+}
+
+/// Both ends of all flows of one simulation. A sender's state is touched only in turns of the
+/// flow's source host, a receiver's only in turns of its destination.
+pub trait Transport {
+    /// `flow` begins, at its source.
+    fn start(&mut self, flow: u32, turn: &mut Turn);
+
+    /// `packet` has come to the host it is for.
+    fn receive(&mut self, packet: &Packet, turn: &mut Turn);
+
+    /// A wake-up is due.
+    fn wake(&mut self, wake: Wake, turn: &mut Turn);
+
+    /// What one flow has needed so far.
+    fn tally(&self, flow: u32) -> Tally;
+}
+
+/// What one flow has needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Packets sent more than once.
+    pub retransmits: u32,
+    /// Times its retransmission timer ran out.
+    pub timeouts: u32,
+}

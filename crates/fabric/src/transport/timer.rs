@@ -1,0 +1,157 @@
+//! When a sender gives up waiting for an acknowledgement (RFC 6298).
+
+use sojourn_kernel::{Span, Time};
+
+/// How the retransmission time-out is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// From the measured round trip, between a floor and 60 s, doubled at each time-out.
+    Estimated {
+        /// Never less than this.
+        min: Span,
+        /// Before the first measurement.
+        initial: Span,
+    },
+    /// Always the same.
+    Fixed(Span),
+}
+
+/// RFC 6298 (2.4) allows a cap of at least 60 s.
+const MAX_RTO: Span = Span::from_s(60);
+
+/// What one sender knows of its round trip.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RoundTrip {
+    /// Smoothed round trip; zero before the first measurement.
+    smoothed: Span,
+    variation: Span,
+    doublings: u8,
+    /// The packet being timed (Karn: one never sent before), and since when.
+    timed: Option<(u32, Time)>,
+}
+
+impl RoundTrip {
+    /// A packet never sent before leaves: time it if none is being timed.
+    #[inline]
+    pub(super) fn sent(&mut self, sequence: u32, now: Time) {
+        if self.timed.is_none() {
+            self.timed = Some((sequence, now));
+        }
+    }
+
+    /// Everything below `sequence` is acknowledged.
+    #[inline]
+    pub(super) fn acknowledged(&mut self, sequence: u32, now: Time) {
+        if let Some((timed, since)) = self.timed
+            && timed < sequence
+        {
+            self.timed = None;
+            self.doublings = 0;
+            self.measure(now - since);
+        }
+    }
+
+    fn measure(&mut self, sample: Span) {
+        if self.smoothed == Span::ZERO {
+            self.smoothed = sample;
+            self.variation = sample / 2;
+            return;
+        }
+        let (smoothed, sample) = (self.smoothed.ps(), sample.ps());
+        let error = smoothed.abs_diff(sample);
+        self.variation = Span::from_ps((3 * self.variation.ps() + error) / 4);
+        self.smoothed = Span::from_ps((7 * smoothed + sample) / 8);
+    }
+
+    /// The timer ran out: wait longer next time, and trust no measurement under way.
+    pub(super) fn timed_out(&mut self) {
+        self.doublings = self.doublings.saturating_add(1);
+        self.timed = None;
+    }
+
+    /// Something was resent: its acknowledgement would not say which copy it answers.
+    pub(super) fn forget(&mut self) {
+        self.timed = None;
+    }
+
+    /// How long to wait for an acknowledgement.
+    #[inline]
+    pub(super) fn time_out(&self, timer: Timer) -> Span {
+        match timer {
+            Timer::Fixed(span) => span,
+            Timer::Estimated { min, initial } => {
+                let base = match self.smoothed {
+                    Span::ZERO => initial,
+                    smoothed => smoothed.saturating_add(self.variation.saturating_mul(4)),
+                };
+                let doubled = base.max(min).saturating_mul(1 << self.doublings.min(32));
+                doubled.min(MAX_RTO.max(min))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMER: Timer = Timer::Estimated {
+        min: Span::from_us(200),
+        initial: Span::from_s(1),
+    };
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    /// RFC 6298 (2.1) to (2.3), by hand: samples of 800 and 400 us.
+    #[test]
+    fn follows_the_rfc() {
+        let mut trip = RoundTrip::default();
+        assert_eq!(trip.time_out(TIMER), Span::from_s(1));
+        trip.sent(0, at(0));
+        trip.acknowledged(1, at(800));
+        assert_eq!(trip.time_out(TIMER), Span::from_us(800 + 4 * 400));
+        trip.sent(1, at(1000));
+        trip.sent(2, at(1100));
+        trip.acknowledged(3, at(1400));
+        assert_eq!(
+            trip.time_out(TIMER),
+            Span::from_us(750 + 4 * (3 * 400 + 400) / 4)
+        );
+    }
+
+    #[test]
+    fn doubles_and_comes_back_with_a_fresh_measurement() {
+        let mut trip = RoundTrip::default();
+        trip.sent(0, at(0));
+        trip.acknowledged(1, at(10));
+        assert_eq!(trip.time_out(TIMER), Span::from_us(200));
+        trip.sent(1, at(10));
+        trip.timed_out();
+        trip.timed_out();
+        assert_eq!(trip.time_out(TIMER), Span::from_us(800));
+        trip.acknowledged(2, at(500));
+        assert_eq!(
+            trip.time_out(TIMER),
+            Span::from_us(800),
+            "Karn: a resent packet is no sample"
+        );
+        trip.sent(2, at(500));
+        trip.acknowledged(3, at(510));
+        assert_eq!(trip.time_out(TIMER), Span::from_us(200));
+    }
+
+    #[test]
+    fn is_capped() {
+        let mut trip = RoundTrip::default();
+        for _ in 0..300 {
+            trip.timed_out();
+        }
+        assert_eq!(trip.time_out(TIMER), MAX_RTO);
+        assert_eq!(
+            trip.time_out(Timer::Fixed(Span::from_us(40))),
+            Span::from_us(40)
+        );
+    }
+}

@@ -1,0 +1,198 @@
+//! Flows from a file: `src,dst,size_bytes,arrival`, and `deadline` if there is one.
+
+use super::{Draw, Stage};
+use crate::flow::Flow;
+use sojourn_kernel::parameters::{Check, Refusal, Value};
+use sojourn_kernel::{Span, Time, parameters};
+use std::fmt;
+
+parameters! {
+    /// Flows from a CSV file whose first line names its columns: `src` and `dst` (host numbers
+    /// from 0), `size_bytes`, `arrival` (a time with its unit, such as `12.5us`, or a bare number
+    /// under the name `arrival_s`), and `deadline` (a time from the arrival on), in any order.
+    /// Lines may be in any order of time; empty lines and lines that start with # are passed over.
+    pub struct Csv: "csv" {
+        /// The file, seen from the study's own place.
+        pub file: String,
+    }
+}
+
+impl Check for Csv {}
+
+/// Why a text is not a list of flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CsvError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong there and what belongs there.
+    pub what: String,
+}
+
+impl fmt::Display for CsvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+impl Draw for Csv {
+    fn draw(&self, stage: &Stage<'_>) -> Result<Vec<Flow>, Refusal> {
+        let refuse = |expected: String| {
+            Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
+        };
+        let text =
+            (stage.read)(&self.file).map_err(|why| refuse(format!("a file to read: {why}")))?;
+        parse_flows(&text, stage.network.hosts)
+            .map_err(|error| refuse(format!("a list of flows, but in its {error}")))
+    }
+}
+
+/// Where each column stands.
+struct Columns {
+    src: usize,
+    dst: usize,
+    size: usize,
+    arrival: usize,
+    arrival_in_seconds: bool,
+    deadline: Option<usize>,
+    count: usize,
+}
+
+const NAMES: &str = "src, dst, size_bytes, arrival (or arrival_s) and, if wanted, deadline";
+
+impl Columns {
+    fn read(header: &str) -> Result<Columns, String> {
+        let names: Vec<&str> = header.split(',').map(str::trim).collect();
+        let known = [
+            "src",
+            "dst",
+            "size_bytes",
+            "arrival",
+            "arrival_s",
+            "deadline",
+        ];
+        if let Some(other) = names.iter().find(|name| !known.contains(name)) {
+            return Err(format!("unknown column {other:?}, expected {NAMES}"));
+        }
+        if let Some(twice) = (1..names.len()).find(|&i| names[..i].contains(&names[i])) {
+            return Err(format!("column {:?} stands there twice", names[twice]));
+        }
+        let place = |name: &str| names.iter().position(|other| *other == name);
+        let needed =
+            |name: &str| place(name).ok_or_else(|| format!("no column {name:?}, expected {NAMES}"));
+        let arrival_in_seconds = place("arrival_s").is_some();
+        if arrival_in_seconds && place("arrival").is_some() {
+            return Err("both arrival and arrival_s, expected one of them".to_owned());
+        }
+        Ok(Columns {
+            src: needed("src")?,
+            dst: needed("dst")?,
+            size: needed("size_bytes")?,
+            arrival: needed(if arrival_in_seconds {
+                "arrival_s"
+            } else {
+                "arrival"
+            })?,
+            arrival_in_seconds,
+            deadline: place("deadline"),
+            count: names.len(),
+        })
+    }
+
+    fn flow(&self, line: &str, hosts: usize) -> Result<Flow, String> {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        if cells.len() != self.count {
+            return Err(format!("{} cells, expected {}", cells.len(), self.count));
+        }
+        let host = |name: &str, place: usize| match cells[place].parse::<u16>() {
+            Ok(host) if usize::from(host) < hosts => Ok(host),
+            _ => Err(format!(
+                "{name} {:?}, expected a host from 0 to {}",
+                cells[place],
+                hosts - 1
+            )),
+        };
+        let (from, to) = (host("src", self.src)?, host("dst", self.dst)?);
+        if from == to {
+            return Err(format!(
+                "a flow from host {from} to itself, expected two hosts"
+            ));
+        }
+        let bytes = match cells[self.size].parse::<u64>() {
+            Ok(bytes) if (1..=MAX_BYTES).contains(&bytes) => bytes,
+            _ => {
+                let given = cells[self.size];
+                return Err(format!("size_bytes {given:?}, expected 1 to {MAX_BYTES}"));
+            }
+        };
+        let arrived = Time::ZERO + self.arrival(cells[self.arrival])?;
+        let deadline = match self.deadline.map(|place| cells[place]) {
+            None | Some("") => Time::NEVER,
+            Some(cell) => match cell.parse::<Span>() {
+                Ok(span) if span > Span::ZERO && span <= LATEST => arrived + span,
+                _ => return Err(format!("deadline {cell:?}, expected a time such as 10ms")),
+            },
+        };
+        Ok(Flow {
+            from,
+            to,
+            bytes,
+            arrived,
+            deadline,
+        })
+    }
+
+    fn arrival(&self, cell: &str) -> Result<Span, String> {
+        let span = match self.arrival_in_seconds {
+            true => match cell.parse::<f64>() {
+                Ok(seconds) if seconds >= 0.0 => Some(Span::from_seconds(seconds)),
+                _ => None,
+            },
+            false => cell.parse::<Span>().ok(),
+        };
+        let like = if self.arrival_in_seconds {
+            "seconds such as 0.25"
+        } else {
+            "a time such as 12us"
+        };
+        span.filter(|span| *span <= LATEST)
+            .ok_or_else(|| format!("arrival {cell:?}, expected {like}, at most {LATEST}"))
+    }
+}
+
+/// The largest flow: 1 TB.
+const MAX_BYTES: u64 = 1_000_000_000_000;
+
+/// The latest arrival: arrival keys hold 20 hours.
+const LATEST: Span = Span::from_s(36_000);
+
+/// Reads a list of flows between `hosts` hosts; they come back by time of arrival.
+pub fn parse_flows(text: &str, hosts: usize) -> Result<Vec<Flow>, CsvError> {
+    let lines = text
+        .lines()
+        .enumerate()
+        .map(|(i, line)| (i + 1, line.trim()));
+    let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let nothing = |what: &str| CsvError {
+        line: text.lines().count().max(1),
+        what: what.to_owned(),
+    };
+    let (number, header) = lines
+        .next()
+        .ok_or_else(|| nothing("nothing there, expected a line that names columns"))?;
+    let columns = Columns::read(header.trim_start_matches('\u{feff}'))
+        .map_err(|what| CsvError { line: number, what })?;
+    let mut flows = lines
+        .map(|(line, text)| {
+            columns
+                .flow(text, hosts)
+                .map_err(|what| CsvError { line, what })
+        })
+        .collect::<Result<Vec<Flow>, CsvError>>()?;
+    if flows.is_empty() {
+        return Err(nothing(
+            "no flows, expected at least one line under the names",
+        ));
+    }
+    flows.sort_by_key(|flow| flow.arrived);
+    Ok(flows)
+}

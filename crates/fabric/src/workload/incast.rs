@@ -1,0 +1,60 @@
+//! Many hosts answer one at the same moment.
+
+use super::permutation::at_least_one_byte;
+use super::{Draw, Stage};
+use crate::flow::Flow;
+use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::{Bytes, Span, Time, parameters};
+use std::num::NonZeroU32;
+
+parameters! {
+    /// Rounds of synchronised answers: in each round, one host chosen at random is sent a flow by
+    /// each of `fan_in` others, also chosen at random, all at once.
+    pub struct Incast: "incast" {
+        /// How many hosts answer at once.
+        pub fan_in: NonZeroU32 = NonZeroU32::new(8).expect("some"),
+        /// Size of each answer.
+        pub size: Bytes = Bytes(64_000),
+        /// How many rounds.
+        pub rounds: NonZeroU32 = NonZeroU32::new(100).expect("some"),
+        /// Time from one round to the next.
+        pub every: Span = Span::from_ms(1),
+    }
+}
+
+impl Check for Incast {
+    fn check(&self) -> Result<(), Refusal> {
+        at_least_one_byte(self.size)
+    }
+}
+
+impl Draw for Incast {
+    fn draw(&self, stage: &Stage<'_>) -> Result<Vec<Flow>, Refusal> {
+        let hosts = stage.network.hosts;
+        let fan_in = self.fan_in.get() as usize;
+        if fan_in >= hosts {
+            let given = self.fan_in.write().expect("a number");
+            let expected = format!("fewer than the {hosts} hosts of the topology");
+            return Err(Refusal::value(&given, expected).under("fan_in"));
+        }
+        let mut stream = stage.streams.stream("pairs", 0);
+        let mut order: Vec<u16> = (0..hosts as u16).collect();
+        let mut flows = Vec::with_capacity(fan_in * self.rounds.get() as usize);
+        for round in 0..self.rounds.get() {
+            let arrived = Time::ZERO + self.every * round.into();
+            for place in 0..=fan_in {
+                let other = place + stream.below((hosts - place) as u64) as usize;
+                order.swap(place, other);
+            }
+            let answers = order[1..=fan_in].iter().map(|&from| Flow {
+                from,
+                to: order[0],
+                bytes: self.size.0,
+                arrived,
+                deadline: Time::NEVER,
+            });
+            flows.extend(answers);
+        }
+        Ok(flows)
+    }
+}

@@ -1,0 +1,56 @@
+//! Every host sends to one other host, and every host is sent to.
+
+use super::{Draw, Stage};
+use crate::flow::Flow;
+use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::{Bytes, Time, parameters};
+use std::num::NonZeroU32;
+
+parameters! {
+    /// A random permutation without fixed points, all flows at once: every host sends and is sent
+    /// one flow. What a fabric of full bisection should carry at full speed.
+    pub struct Permutation: "permutation" {
+        /// Size of each flow.
+        pub size: Bytes = Bytes(10_000_000),
+        /// How many flows each host sends to its partner at once.
+        pub parallel: NonZeroU32 = NonZeroU32::MIN,
+    }
+}
+
+impl Check for Permutation {
+    fn check(&self) -> Result<(), Refusal> {
+        at_least_one_byte(self.size)
+    }
+}
+
+/// Refuses empty flows.
+pub(super) fn at_least_one_byte(size: Bytes) -> Result<(), Refusal> {
+    if size.0 == 0 {
+        let given = size.write().expect("a size");
+        return Err(Refusal::value(&given, "at least \"1B\"").under("size"));
+    }
+    Ok(())
+}
+
+impl Draw for Permutation {
+    fn draw(&self, stage: &Stage<'_>) -> Result<Vec<Flow>, Refusal> {
+        // Sattolo's shuffle: one cycle through all hosts, so nobody sends to itself.
+        let mut stream = stage.streams.stream("pairs", 0);
+        let mut to: Vec<u16> = (0..stage.network.hosts as u16).collect();
+        for last in (1..to.len()).rev() {
+            to.swap(last, stream.below(last as u64) as usize);
+        }
+        let pairs = to.iter().enumerate();
+        let flows = pairs.flat_map(|(from, &to)| {
+            let flow = Flow {
+                from: from as u16,
+                to,
+                bytes: self.size.0,
+                arrived: Time::ZERO,
+                deadline: Time::NEVER,
+            };
+            std::iter::repeat_n(flow, self.parallel.get() as usize)
+        });
+        Ok(flows.collect())
+    }
+}

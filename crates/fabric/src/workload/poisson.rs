@@ -1,0 +1,105 @@
+//! All-to-all Poisson arrivals at a load: the pFabric paper's workload.
+
+use super::{Draw, Stage, sizes};
+use crate::flow::Flow;
+use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
+use sojourn_kernel::{Span, Time, choices, parameters};
+use sojourn_queueing::{Distribution, Exponential, Reading};
+use std::num::NonZeroU32;
+
+parameters! {
+    /// Flows between hosts chosen at random, both ends evenly, arriving as one Poisson process;
+    /// each ordered pair of hosts so has a Poisson process of its own (pFabric section 3).
+    pub struct Poisson: "poisson" {
+        /// How many flows arrive.
+        pub flows: NonZeroU32 = NonZeroU32::new(20_000).expect("some"),
+        /// Where sizes come from: a known table's name, or a file with one.
+        pub sizes: String = "websearch".to_owned(),
+        /// How the table is read; by default as its publisher does.
+        pub reading: Option<SizeReading> = None,
+        /// Share of the hosts' links that arriving bytes take, above 0 and below 1.
+        pub load: f64,
+        /// Which bytes the load counts.
+        pub load_counts: LoadCounts = LoadCounts::Wire,
+        /// How long each flow may take, measured from its arrival.
+        pub deadline: Option<Span> = None,
+    }
+}
+
+choices! {
+    /// Which bytes a load counts.
+    pub enum LoadCounts: "way of counting load" {
+        /// Bytes on the wire: each packet's header too, as in the pFabric authors' scripts.
+        Wire = "wire",
+        /// Payload alone.
+        Payload = "payload",
+    }
+}
+
+choices! {
+    /// How a size table is read between its points.
+    pub enum SizeReading: "reading of a size table" {
+        /// Along straight lines.
+        Linear = "linear",
+        /// All mass at the upper point.
+        Step = "step",
+    }
+}
+
+impl Check for Poisson {
+    fn check(&self) -> Result<(), Refusal> {
+        if !(self.load > 0.0 && self.load < 1.0) {
+            let given = Value::Float(self.load);
+            return Err(Refusal::value(&given, "a load above 0 and below 1").under("load"));
+        }
+        if self.deadline == Some(Span::ZERO) {
+            let given = Span::ZERO.write().expect("a time");
+            return Err(Refusal::value(&given, "a time above zero").under("deadline"));
+        }
+        Ok(())
+    }
+}
+
+impl Draw for Poisson {
+    fn draw(&self, stage: &Stage<'_>) -> Result<Vec<Flow>, Refusal> {
+        let reading = self.reading.map(|reading| match reading {
+            SizeReading::Linear => Reading::Linear,
+            SizeReading::Step => Reading::Step,
+        });
+        let table = sizes(&self.sizes, reading, stage)?;
+        let hosts = stage.network.hosts as u64;
+        let links = &stage.network.links[..hosts as usize];
+        let capacity: f64 = links
+            .iter()
+            .map(|link| link.spec.rate.bits_per_second() as f64 / 8.0)
+            .sum();
+        let headers = match self.load_counts {
+            LoadCounts::Wire => {
+                table.mean_packets(stage.packets.payload.0) * stage.packets.header.0 as f64
+            }
+            LoadCounts::Payload => 0.0,
+        };
+        let gaps = Exponential {
+            mean: (table.mean() + headers) / (self.load * capacity),
+        };
+
+        // One stream a purpose: changing the load only stretches the gaps.
+        let mut gap = stage.streams.stream("gaps", 0);
+        let mut pair = stage.streams.stream("pairs", 0);
+        let mut size = stage.streams.stream("sizes", 0);
+        let mut now = Time::ZERO;
+        let flows = (0..self.flows.get()).map(|_| {
+            now += Span::from_seconds(gaps.sample(&mut gap));
+            let from = pair.below(hosts);
+            let to = (from + 1 + pair.below(hosts - 1)) % hosts;
+            Flow {
+                from: from as u16,
+                to: to as u16,
+                bytes: table.draw(&mut size),
+                arrived: now,
+                deadline: self.deadline.map_or(Time::NEVER, |deadline| now + deadline),
+            }
+        });
+        Ok(flows.collect())
+    }
+}
