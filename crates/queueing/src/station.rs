@@ -69,7 +69,7 @@ impl<D: Discipline> Station<D> {
         }
     }
 
-    /// A task arrives; the service that begins for it, or with it, if one does.
+    /// A task arrives; the service that begins in consequence, if one does.
     pub fn arrive(&mut self, now: Time, task: D::Task) -> Option<Service> {
         self.discipline.put(task);
         if self.idle.is_empty() {
