@@ -151,6 +151,19 @@ fn the_mean_is_that_of_the_sizes_as_drawn() {
         let ratio = sum / f64::from(STEPS) / table.mean();
         assert!((ratio - 1.0).abs() < 1e-3, "{}: {ratio}", workload.name);
     }
+    let rpc = sizes("google-rpc", Reading::Linear);
+    let packets = |step| {
+        rpc.quantile((f64::from(step) + 0.5) / f64::from(STEPS))
+            .div_ceil(1460)
+    };
+    let mean = (0..STEPS).map(packets).sum::<u64>() as f64 / f64::from(STEPS);
+    assert!(
+        (mean / rpc.mean_packets(1460) - 1.0).abs() < 1e-3,
+        "{mean} packets"
+    );
+    let search = sizes("websearch", Reading::Linear);
+    assert_eq!(search.mean_packets(1460), search.mean() / 1460.0);
+
     // Rounding up to whole packets adds less than half a packet here.
     assert_eq!(
         printed(
