@@ -18,11 +18,11 @@ impl Balance {
     /// Which of `ways` next hops of `switch`: `turn` is the input's turn, which moves on when it
     /// is used; `flow` names the flow and the way it goes.
     #[inline]
-    pub(crate) fn choose(self, turn: &mut u8, flow: u64, switch: u32, ways: usize) -> usize {
+    pub(crate) fn choose(self, turn: &mut u8, flow: u64, switch: u32, ways: u32) -> u32 {
         match self {
             Balance::Spray => {
-                let way = if usize::from(*turn) < ways {
-                    usize::from(*turn)
+                let way = if u32::from(*turn) < ways {
+                    u32::from(*turn)
                 } else {
                     0
                 };
@@ -31,7 +31,7 @@ impl Balance {
             }
             Balance::Ecmp => {
                 let hash = mix(flow ^ mix(switch.into()));
-                ((u128::from(hash) * ways as u128) >> 64) as usize
+                ((u128::from(hash) * u128::from(ways)) >> 64) as u32
             }
         }
     }
@@ -60,7 +60,7 @@ mod tests {
                 let mut used = [false; 20];
                 (0..11).all(|flow| {
                     let way = Balance::Ecmp.choose(&mut 0, trial * 11 + flow, 7, 20);
-                    !std::mem::replace(&mut used[way], true)
+                    !std::mem::replace(&mut used[way as usize], true)
                 })
             })
             .count() as f64;

@@ -105,6 +105,25 @@ impl Slab {
         self.free.push(id);
     }
 
+    /// Puts `id` into the list that starts at `head`, in the order in which things happen at a node:
+    /// by key, and notes of one moment by flow. Lists are short.
+    #[inline]
+    pub(crate) fn link(&mut self, head: &mut PacketId, id: PacketId) {
+        let order = |packet: &Packet| (packet.key, packet.flow);
+        let own = order(&self[id]);
+        let mut before = NIL;
+        let mut after = *head;
+        while after != NIL && order(&self[after]) <= own {
+            before = after;
+            after = self[after].next;
+        }
+        self[id].next = after;
+        match before {
+            NIL => *head = id,
+            before => self[before].next = id,
+        }
+    }
+
     /// How many packets are in.
     pub fn len(&self) -> usize {
         self.packets.len() - self.free.len()

@@ -3,7 +3,9 @@
 use crate::balance::Balance;
 use crate::qdisc::{Ecn, PFabric, Queue};
 use crate::transport::{AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, TransportKind};
-use sojourn_kernel::parameters::{Check, Entry, Parameters, Refusal, Setting, Table, Value, defaults};
+use sojourn_kernel::parameters::{
+    Check, Entry, Parameters, Refusal, Setting, Table, Value, defaults,
+};
 use sojourn_kernel::{Span, parameters};
 use std::num::NonZeroU32;
 

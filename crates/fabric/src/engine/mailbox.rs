@@ -10,6 +10,9 @@ use sojourn_kernel::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// The nearest windows, as many as a packet can be on a link, but no more than this.
+const MAX_NEAR: u64 = 64;
+
 /// How many windows a note may lie ahead before it goes into the heap.
 const FAR_WINDOWS: usize = 2048;
 
@@ -17,20 +20,22 @@ const FAR_WINDOWS: usize = 2048;
 /// port.
 #[derive(Debug)]
 pub(super) struct Mailbox {
-    window: Span,
+    window: u64,
     /// 2^64 / window, rounded up: dividing by a multiplication.
     inverse: u64,
-    units: usize,
-    /// Number of the current window.
+    /// Number of the current window, and its first picosecond.
     current: u64,
-    /// A ring of windows: for each unit, the head of a list through the packets.
+    begins: u64,
+    /// How far the near windows reach, in picoseconds from `begins`.
+    reach: u64,
+    /// A ring of windows a unit: the heads of lists through the packets, in order of arrival.
     near: Vec<PacketId>,
     mask: u64,
+    shift: u32,
     /// For each window of the ring, the units that have something to do in it.
     due: Vec<u64>,
-    /// How many bits are set in `due`.
-    busy: usize,
-    /// A wider ring of windows for what lies further ahead: (unit, packet).
+    words: usize,
+    /// A wider ring of windows for what lies further ahead: (unit, packet, or NIL for a visit).
     far: Vec<Vec<(u32, PacketId)>>,
     far_len: usize,
     /// What lies further still: (window, unit, packet), first window first.
@@ -40,84 +45,83 @@ pub(super) struct Mailbox {
 impl Mailbox {
     /// For `units` units, windows of `window`, and links that hold a packet for at most `longest`.
     pub(super) fn new(units: usize, window: Span, longest: Span) -> Mailbox {
-        let window = window.max(Span::from_ps(2));
-        let ring = (longest.ps() / window.ps() + 2).next_power_of_two().min(64);
+        let window = window.ps().clamp(2, MAX_WINDOW);
+        let ring = (longest.ps() / window + 2)
+            .next_power_of_two()
+            .min(MAX_NEAR);
         Mailbox {
             window,
-            inverse: u64::MAX / window.ps() + 1,
-            units,
+            inverse: u64::MAX / window + 1,
             current: 0,
+            begins: 0,
+            reach: ring * window,
             near: vec![NIL; ring as usize * units],
             mask: ring - 1,
+            shift: ring.trailing_zeros(),
             due: vec![0; ring as usize * units.div_ceil(64)],
-            busy: 0,
+            words: units.div_ceil(64),
             far: vec![Vec::new(); FAR_WINDOWS],
             far_len: 0,
             later: BinaryHeap::new(),
         }
     }
 
-    /// Number of the window that `at`, not before the current window, lies in.
-    #[inline]
-    fn window_of(&self, at: Time) -> u64 {
-        let ahead = at.ps() - self.current * self.window.ps();
-        if ahead >> 44 != 0 {
-            return self.current + ahead / self.window.ps();
-        }
-        self.current + ((u128::from(ahead) * u128::from(self.inverse)) >> 64) as u64
-    }
-
     /// When the current window begins.
+    #[inline]
     pub(super) fn begins(&self) -> Time {
-        Time::from_ps(self.current * self.window.ps())
+        Time::from_ps(self.begins)
     }
 
     /// When the current window is over.
+    #[inline]
     pub(super) fn ends(&self) -> Time {
-        Time::from_ps((self.current + 1) * self.window.ps())
+        Time::from_ps(self.begins + self.window)
     }
 
+    /// The place of `at` in the ring, if that reaches so far. `at` is not before `begins`.
     #[inline]
-    fn words(&self) -> usize {
-        self.units.div_ceil(64)
-    }
-
-    /// `unit` has something to do at `at`, which lies at most the longest link ahead.
-    #[inline]
-    pub(super) fn visit(&mut self, unit: u32, at: Time) {
-        let window = self.window_of(at);
-        if window - self.current <= self.mask {
-            self.mark(window & self.mask, unit);
-        } else {
-            self.put_far(window, unit, NIL);
+    fn slot(&self, at: Time) -> Option<u64> {
+        let ahead = at.ps() - self.begins;
+        if ahead >= self.reach {
+            return None;
         }
+        // Exact: `reach` is below 2^64 / window.
+        let windows = ((u128::from(ahead) * u128::from(self.inverse)) >> 64) as u64;
+        Some((self.current + windows) & self.mask)
     }
 
     #[inline]
     fn mark(&mut self, slot: u64, unit: u32) {
-        let words = self.words();
-        let word = &mut self.due[slot as usize * words + unit as usize / 64];
-        let bit = 1 << (unit % 64);
-        self.busy += usize::from(*word & bit == 0);
-        *word |= bit;
+        self.due[slot as usize * self.words + (unit / 64) as usize] |= 1 << (unit % 64);
     }
 
-    /// Packet `id` reaches `unit` at the time in its key.
+    /// `unit` has something to do at `at`.
     #[inline]
-    pub(super) fn deliver(&mut self, unit: u32, id: PacketId, slab: &mut Slab) {
-        let window = self.window_of(slab[id].arrives());
-        if window - self.current <= self.mask {
-            let slot = window & self.mask;
-            let head = &mut self.near[slot as usize * self.units + unit as usize];
-            slab[id].next = *head;
-            *head = id;
-            self.mark(slot, unit);
-        } else {
-            self.put_far(window, unit, id);
+    pub(super) fn visit(&mut self, unit: u32, at: Time) {
+        match self.slot(at) {
+            Some(slot) => self.mark(slot, unit),
+            None => self.put_far(unit, at, NIL),
         }
     }
 
-    fn put_far(&mut self, window: u64, unit: u32, id: PacketId) {
+    /// Packet `id` reaches `unit` at `at`, the time in its key.
+    #[inline]
+    pub(super) fn deliver(&mut self, unit: u32, at: Time, id: PacketId, slab: &mut Slab) {
+        match self.slot(at) {
+            Some(slot) => {
+                slab.link(
+                    &mut self.near[((unit as usize) << self.shift) + slot as usize],
+                    id,
+                );
+                self.mark(slot, unit);
+            }
+            None => self.put_far(unit, at, id),
+        }
+    }
+
+    #[cold]
+    fn put_far(&mut self, unit: u32, at: Time, id: PacketId) {
+        let window = at.ps() / self.window;
         if window - self.current < FAR_WINDOWS as u64 {
             self.far[window as usize % FAR_WINDOWS].push((unit, id));
             self.far_len += 1;
@@ -126,24 +130,28 @@ impl Mailbox {
         }
     }
 
-    /// Moves on to the next window in which there is something to do, not beyond the one that
-    /// `limit` lies in.
+    /// Moves on to the next window in which there is something to do, or to the one that `limit`
+    /// lies in if that comes first.
     pub(super) fn advance(&mut self, limit: Time, slab: &mut Slab) {
-        let last = self.window_of(limit);
-        loop {
-            self.current += 1;
-            if self.busy == 0 {
-                self.current = self.next_far().min(last).max(self.current);
-            }
-            self.fetch(slab);
-            if self.busy > 0 && self.has_work() || self.current >= last {
-                return;
-            }
-        }
+        let last = (limit.ps() / self.window).max(self.current + 1);
+        let near = (1..=self.mask).find(|ahead| self.has_work(self.current + ahead));
+        let near = near.map_or(u64::MAX, |ahead| self.current + ahead);
+        self.current = near.min(self.next_far(near.min(last))).min(last);
+        self.begins = self.current * self.window;
+        self.fetch(slab);
     }
 
-    /// The first window from the current one on for which something waits far ahead.
-    fn next_far(&self) -> u64 {
+    /// Whether any unit is due in `window`, one of the near ones.
+    #[inline]
+    fn has_work(&self, window: u64) -> bool {
+        let start = (window & self.mask) as usize * self.words;
+        self.due[start..start + self.words]
+            .iter()
+            .any(|word| *word != 0)
+    }
+
+    /// The first window after the current one, up to `last`, for which something waits far ahead.
+    fn next_far(&self, last: u64) -> u64 {
         let heap = self
             .later
             .peek()
@@ -151,17 +159,10 @@ impl Mailbox {
         if self.far_len == 0 {
             return heap;
         }
-        let ring = (self.current..self.current + FAR_WINDOWS as u64)
+        let end = (self.current + FAR_WINDOWS as u64).min(last + 1);
+        let ring = (self.current + 1..end)
             .find(|window| !self.far[*window as usize % FAR_WINDOWS].is_empty());
         ring.unwrap_or(u64::MAX).min(heap)
-    }
-
-    /// Whether any unit is due in the current window.
-    fn has_work(&self) -> bool {
-        let start = (self.current & self.mask) as usize * self.words();
-        self.due[start..start + self.words()]
-            .iter()
-            .any(|word| *word != 0)
     }
 
     /// Brings what lies far ahead for the current window near.
@@ -184,31 +185,31 @@ impl Mailbox {
     }
 
     fn bring(&mut self, unit: u32, id: PacketId, slab: &mut Slab) {
-        if id == NIL {
-            self.mark(self.current & self.mask, unit);
-        } else {
-            self.deliver(unit, id, slab);
+        match id {
+            NIL => self.mark(self.current & self.mask, unit),
+            id => self.deliver(unit, slab[id].arrives(), id, slab),
         }
+    }
+
+    /// How many words [`take_due`](Mailbox::take_due) has.
+    pub(super) fn words(&self) -> usize {
+        self.words
     }
 
     /// The units due in the current window, 64 at a time: takes the bits of `word`.
     #[inline]
     pub(super) fn take_due(&mut self, word: usize) -> u64 {
-        let at = (self.current & self.mask) as usize * self.words() + word;
-        let bits = std::mem::take(&mut self.due[at]);
-        self.busy -= bits.count_ones() as usize;
-        bits
+        let slot = (self.current & self.mask) as usize;
+        std::mem::take(&mut self.due[slot * self.words + word])
     }
 
-    /// Takes what arrives at `unit` in the current window: appends (key, packet) to `arrivals`.
+    /// Takes the list of what arrives at `unit` in the current window.
     #[inline]
-    pub(super) fn take(&mut self, unit: u32, slab: &Slab, arrivals: &mut Vec<(u64, PacketId)>) {
-        let at = (self.current & self.mask) as usize * self.units + unit as usize;
-        let mut id = std::mem::replace(&mut self.near[at], NIL);
-        while id != NIL {
-            let packet = &slab[id];
-            arrivals.push((packet.key, id));
-            id = packet.next;
-        }
+    pub(super) fn take(&mut self, unit: u32) -> PacketId {
+        let slot = (self.current & self.mask) as usize;
+        std::mem::replace(&mut self.near[((unit as usize) << self.shift) + slot], NIL)
     }
 }
+
+/// A longer window gains nothing, and 64 of these are below 2^64 / window.
+const MAX_WINDOW: u64 = 1 << 28;

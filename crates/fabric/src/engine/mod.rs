@@ -13,7 +13,7 @@ mod wire;
 
 use crate::balance::Balance;
 use crate::flow::Flow;
-use crate::packet::{Kind, NIL, Packet, PacketId, Slab};
+use crate::packet::{CE, Kind, NIL, Packet, PacketId, Slab};
 use crate::qdisc::{Builder, Discipline};
 use crate::topology::Network;
 use crate::transport::{End, Tally, Transport, Turn, Wake};
@@ -21,7 +21,7 @@ use mailbox::Mailbox;
 use sojourn_kernel::{Span, Streams, Time};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use wire::Wires;
+use wire::Wire;
 
 /// What others may see of a run while it goes on, and how they stop it.
 #[derive(Debug, Default)]
@@ -93,19 +93,20 @@ pub struct Figures {
     pub turns: u64,
 }
 
-/// One output port.
+/// One output port: its wire first, for the inner loop.
 struct Port<D> {
     free: Time,
-    busy: Span,
-    queue: D,
+    wire: Wire,
     /// Whose turn it is at the next switch when packets are sprayed.
     turn: u8,
+    queue: D,
+    busy: Span,
 }
 
 /// All but the ports.
 struct Fabric<'a> {
-    scene: &'a Scene,
-    wires: Wires,
+    network: &'a Network,
+    balance: Balance,
     mailbox: Mailbox,
     slab: Slab,
     figures: Figures,
@@ -132,35 +133,37 @@ pub fn sojourn_simulate<B: Builder, T: Transport>(
 }
 
 struct Engine<'a, D, T> {
+    scene: &'a Scene,
     fabric: Fabric<'a>,
     ports: Vec<Port<D>>,
     transport: T,
     finished: Vec<Time>,
     unfinished: usize,
     next_flow: usize,
-    arrivals: Vec<(u64, PacketId)>,
     turn: Turn,
 }
 
 impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
     fn new<B: Builder<Port = D>>(scene: &'a Scene, queue: &B, transport: T) -> Self {
-        let wires = Wires::new(&scene.network);
-        let lookahead = wires.lookahead(scene.smallest);
-        let longest = wires.longest(scene.largest);
-        let units = scene.network.links.len();
-        let ports = (0..units as u64)
-            .map(|port| Port {
+        let ports: Vec<Port<D>> = (0..)
+            .zip(&scene.network.links)
+            .map(|(port, link)| Port {
                 free: Time::ZERO,
-                busy: Span::ZERO,
-                queue: queue.port(scene.streams.stream("ties", port)),
+                wire: Wire::new(link, scene.network.hosts),
                 turn: scene.streams.stream("spray", port).below(256) as u8,
+                queue: queue.port(scene.streams.stream("ties", port)),
+                busy: Span::ZERO,
             })
             .collect();
+        let crossing = |size: u16| ports.iter().map(move |port| port.wire.crossing(size));
+        let lookahead = crossing(scene.smallest).min().expect("a fabric has links");
+        let longest = crossing(scene.largest).max().expect("a fabric has links");
         Engine {
+            scene,
             fabric: Fabric {
-                scene,
-                wires,
-                mailbox: Mailbox::new(units, lookahead, longest),
+                network: &scene.network,
+                balance: scene.balance,
+                mailbox: Mailbox::new(ports.len(), lookahead, longest),
                 slab: Slab::default(),
                 figures: Figures::default(),
             },
@@ -169,15 +172,14 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
             finished: vec![Time::NEVER; scene.flows.len()],
             unfinished: scene.flows.len(),
             next_flow: 0,
-            arrivals: Vec::new(),
             turn: Turn::default(),
         }
     }
 
     fn run(mut self, progress: &Progress) -> Result<Outcome, Cancelled> {
-        let horizon = self.fabric.scene.horizon;
-        let hosts = self.fabric.scene.network.hosts as u32;
-        let words = self.ports.len().div_ceil(64);
+        let horizon = self.scene.horizon;
+        let hosts = self.scene.network.hosts as u32;
+        let words = self.fabric.mailbox.words();
         let mut windows = 0u64;
         while self.unfinished > 0 && self.fabric.mailbox.begins() <= horizon {
             let ends = self.fabric.mailbox.ends();
@@ -202,7 +204,6 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
             }
             windows += 1;
             let starts = self
-                .fabric
                 .scene
                 .flows
                 .get(self.next_flow)
@@ -223,7 +224,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
     }
 
     fn outcome(mut self) -> Outcome {
-        let horizon = self.fabric.scene.horizon;
+        let horizon = self.scene.horizon;
         for finished in &mut self.finished {
             if *finished > horizon {
                 *finished = Time::NEVER;
@@ -255,60 +256,38 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
 
     /// Leaves a note at the source of every flow that arrives before `ends`.
     fn start_flows(&mut self, ends: Time) {
-        let flows = &self.fabric.scene.flows;
-        while let Some(flow) = flows.get(self.next_flow)
+        while let Some(flow) = self.scene.flows.get(self.next_flow)
             && flow.arrived < ends
         {
             let key = Packet::arriving(flow.arrived, START);
-            let note = note(key, Kind::Start, self.next_flow as u32);
-            let Fabric { mailbox, slab, .. } = &mut self.fabric;
-            let id = slab.insert(note);
-            mailbox.deliver(flow.from.into(), id, slab);
+            self.fabric.leave(
+                flow.from.into(),
+                note(key, Kind::Start, self.next_flow as u32),
+            );
             self.next_flow += 1;
-        }
-    }
-
-    /// Collects what arrives at `unit` in this window, in order.
-    #[inline]
-    fn collect(&mut self, unit: u32) {
-        self.arrivals.clear();
-        self.fabric
-            .mailbox
-            .take(unit, &self.fabric.slab, &mut self.arrivals);
-        let arrivals = &mut self.arrivals[..];
-        for i in 1..arrivals.len() {
-            let item = arrivals[i];
-            let mut place = i;
-            while place > 0 && before(item, arrivals[place - 1], &self.fabric.slab) {
-                arrivals[place] = arrivals[place - 1];
-                place -= 1;
-            }
-            arrivals[place] = item;
         }
     }
 
     /// A switch's port in the window that ends at `ends`.
     #[inline]
     fn visit_port(&mut self, unit: u32, ends: Time) {
-        self.collect(unit);
         let port = &mut self.ports[unit as usize];
         let fabric = &mut self.fabric;
-        let mut arrivals = self.arrivals.iter().peekable();
+        let mut arrivals = fabric.mailbox.take(unit);
         loop {
-            let next = arrivals
-                .peek()
-                .map_or(ends, |(key, _)| Time::from_ps(key >> 8));
+            let next = fabric.arrival(arrivals, ends);
             if !port.queue.is_empty() && port.free < next {
-                fabric.serve(unit, port);
+                fabric.serve(port);
                 continue;
             }
-            let Some(&(_, id)) = arrivals.next() else {
+            if arrivals == NIL {
                 break;
-            };
+            }
+            let id = arrivals;
+            arrivals = fabric.slab[id].next;
             if port.queue.is_empty() && port.free <= next {
-                let alone = arrivals.peek().is_none_or(|(key, _)| key >> 8 > next.ps());
-                if alone {
-                    fabric.pass(unit, port, next, id);
+                if fabric.arrival(arrivals, ends) > next {
+                    fabric.pass(port, next, id);
                     continue;
                 }
                 port.free = next;
@@ -325,33 +304,34 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
     }
 
     /// A host and its port in the window that ends at `ends`.
+    #[inline]
     fn visit_host(&mut self, host: u32, ends: Time) {
-        self.collect(host);
-        let mut at = 0;
+        let mut arrivals = self.fabric.mailbox.take(host);
         loop {
             let port = &mut self.ports[host as usize];
-            let next = self
-                .arrivals
-                .get(at)
-                .map_or(ends, |(key, _)| Time::from_ps(key >> 8));
+            let next = self.fabric.arrival(arrivals, ends);
             if !port.queue.is_empty() && port.free < next {
-                self.fabric.serve(host, port);
+                self.fabric.serve(port);
                 continue;
             }
-            if at == self.arrivals.len() {
+            if arrivals == NIL {
                 break;
             }
-            let id = self.arrivals[at].1;
-            at += 1;
+            let id = arrivals;
+            arrivals = self.fabric.slab[id].next;
             self.host_turn(id, next);
-            self.set_wakes(host, at, ends);
-            let alone = self
-                .arrivals
-                .get(at)
-                .is_none_or(|(key, _)| key >> 8 > next.ps());
+            for wake in self.turn.wakes.drain(..) {
+                if wake.at < ends {
+                    let id = self.fabric.slab.insert(note_of(wake));
+                    self.fabric.slab.link(&mut arrivals, id);
+                } else {
+                    self.fabric.leave(host, note_of(wake));
+                }
+            }
+            let alone = self.fabric.arrival(arrivals, ends) > next;
             self.send(host, next, alone);
         }
-        let port = &mut self.ports[host as usize];
+        let port = &self.ports[host as usize];
         if !port.queue.is_empty() {
             self.fabric.mailbox.visit(host, port.free);
         }
@@ -368,7 +348,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
         match packet.kind {
             Kind::Data | Kind::Ack => {
                 figures.delivered += 1;
-                figures.marked += u64::from(packet.marks & crate::packet::CE != 0);
+                figures.marked += u64::from(packet.marks & CE != 0);
                 self.transport.receive(&packet, &mut self.turn);
             }
             Kind::Start => self.transport.start(packet.flow, &mut self.turn),
@@ -377,27 +357,6 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
         for flow in self.turn.finished.drain(..) {
             self.finished[flow as usize] = now;
             self.unfinished -= 1;
-        }
-    }
-
-    /// Sets the wake-ups the transport asked for: those inside this window join the arrivals from
-    /// place `from` on.
-    #[inline]
-    fn set_wakes(&mut self, host: u32, from: usize, ends: Time) {
-        for wake in self.turn.wakes.drain(..) {
-            let id = self.fabric.slab.insert(note_of(wake));
-            if wake.at >= ends {
-                let Fabric { mailbox, slab, .. } = &mut self.fabric;
-                mailbox.deliver(host, id, slab);
-                continue;
-            }
-            let item = (self.fabric.slab[id].key, id);
-            let later = |other: &(u64, PacketId)| before(item, *other, &self.fabric.slab);
-            let place = self.arrivals[from..].iter().position(later);
-            self.arrivals.insert(
-                place.map_or(self.arrivals.len(), |place| from + place),
-                item,
-            );
         }
     }
 
@@ -411,7 +370,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
         if idle && alone && self.turn.packets.len() == 1 {
             let id = fabric.slab.insert(self.turn.packets[0]);
             self.turn.packets.clear();
-            fabric.pass(host, port, now, id);
+            fabric.pass(port, now, id);
             return;
         }
         if idle && !self.turn.packets.is_empty() {
@@ -429,58 +388,66 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
 }
 
 impl Fabric<'_> {
+    /// When the first of `arrivals` comes; `ends` when there is none.
+    #[inline]
+    fn arrival(&self, arrivals: PacketId, ends: Time) -> Time {
+        if arrivals == NIL {
+            ends
+        } else {
+            self.slab[arrivals].arrives()
+        }
+    }
+
+    /// Leaves a note for a host at the time in its key.
+    fn leave(&mut self, host: u32, note: Packet) {
+        let id = self.slab.insert(note);
+        self.mailbox
+            .deliver(host, note.arrives(), id, &mut self.slab);
+    }
+
     /// The port is free and packets wait: the next one goes.
     #[inline]
-    fn serve<D: Discipline>(&mut self, unit: u32, port: &mut Port<D>) {
+    fn serve<D: Discipline>(&mut self, port: &mut Port<D>) {
         if let Some(id) = port.queue.dequeue(&mut self.slab) {
-            self.launch(unit, port, port.free, id);
+            self.launch(port, port.free, id);
         }
     }
 
     /// A packet finds the port idle and nobody else there.
     #[inline]
-    fn pass<D: Discipline>(&mut self, unit: u32, port: &mut Port<D>, now: Time, id: PacketId) {
+    fn pass<D: Discipline>(&mut self, port: &mut Port<D>, now: Time, id: PacketId) {
         port.queue.pass(&mut self.slab[id]);
-        self.launch(unit, port, now, id);
+        self.launch(port, now, id);
     }
 
     /// Puts a packet on the wire at `now`: it is under way to the next unit.
     #[inline]
-    fn launch<D>(&mut self, unit: u32, port: &mut Port<D>, now: Time, id: PacketId) {
-        let wire = self.wires.of(unit);
+    fn launch<D>(&mut self, port: &mut Port<D>, now: Time, id: PacketId) {
         let packet = &mut self.slab[id];
-        let span = wire.span(packet.size);
+        let span = port.wire.span(packet.size);
         port.free = now + span;
         port.busy += span;
-        packet.key = Packet::arriving(port.free + wire.delay, wire.arrives_by);
-        let to = self.next_unit(unit, id, &mut port.turn);
-        self.figures.hops += 1;
-        self.mailbox.deliver(to, id, &mut self.slab);
-    }
-
-    /// Where a packet that leaves by `unit` has to be next: a host, or a port of a switch.
-    #[inline]
-    fn next_unit(&self, unit: u32, id: PacketId, turn: &mut u8) -> u32 {
-        let wire = self.wires.of(unit);
-        if wire.to_host {
-            return wire.to;
-        }
-        let packet = &self.slab[id];
-        let ways = self.scene.network.next(wire.to, packet.to);
-        match ways {
-            [only] => *only,
-            _ => {
-                let flow = u64::from(packet.flow) << 1 | u64::from(packet.kind == Kind::Ack);
-                ways[self.scene.balance.choose(turn, flow, wire.to, ways.len())]
+        let arrives = port.free + port.wire.delay;
+        packet.key = Packet::arriving(arrives, port.wire.arrives_by);
+        let wire = &port.wire;
+        let to = match wire.to_host {
+            true => wire.to,
+            false => {
+                let ways = self.network.ways(wire.to, packet.to);
+                let way = match ways.count {
+                    1 => 0,
+                    count => {
+                        let ack = packet.kind == Kind::Ack;
+                        let flow = u64::from(packet.flow) << 1 | u64::from(ack);
+                        self.balance.choose(&mut port.turn, flow, wire.to, count)
+                    }
+                };
+                self.network.port(ways, way)
             }
-        }
+        };
+        self.figures.hops += 1;
+        self.mailbox.deliver(to, arrives, id, &mut self.slab);
     }
-}
-
-/// The order of arrivals at one node: by key; notes of one moment by flow.
-#[inline]
-fn before(a: (u64, PacketId), b: (u64, PacketId), slab: &Slab) -> bool {
-    a.0 < b.0 || a.0 == b.0 && slab[a.1].flow < slab[b.1].flow
 }
 
 fn note(key: u64, kind: Kind, flow: u32) -> Packet {

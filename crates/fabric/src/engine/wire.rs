@@ -1,6 +1,6 @@
-//! The links as the inner loop wants them.
+//! A link as the inner loop wants it.
 
-use crate::topology::Network;
+use crate::topology::Link;
 use sojourn_kernel::{Rate, Span};
 
 /// One link, seen from the port that sends on it.
@@ -8,7 +8,6 @@ use sojourn_kernel::{Rate, Span};
 pub(super) struct Wire {
     /// Propagation.
     pub(super) delay: Span,
-    rate: Rate,
     /// How long a byte takes, where that is a whole number of picoseconds; otherwise 0.
     byte_ps: u32,
     /// The host, or the switch counted from 0, that it leads to.
@@ -17,9 +16,33 @@ pub(super) struct Wire {
     pub(super) to_host: bool,
     /// The number of the port on the other end.
     pub(super) arrives_by: u8,
+    rate: Rate,
 }
 
 impl Wire {
+    /// `link` in a fabric of `hosts` hosts.
+    pub(super) fn new(link: &Link, hosts: usize) -> Wire {
+        let rate = link.spec.rate;
+        let exact = 8_000_000_000_000 % rate.bits_per_second() == 0;
+        let to_host = (link.to as usize) < hosts;
+        Wire {
+            delay: link.spec.delay,
+            byte_ps: if exact {
+                u32::try_from(rate.span(1).ps()).unwrap_or(0)
+            } else {
+                0
+            },
+            to: if to_host {
+                link.to
+            } else {
+                link.to - hosts as u32
+            },
+            to_host,
+            arrives_by: link.arrives_by,
+            rate,
+        }
+    }
+
     /// How long `size` bytes take to leave.
     #[inline]
     pub(super) fn span(&self, size: u16) -> Span {
@@ -28,58 +51,9 @@ impl Wire {
             ps => Span::from_ps(u64::from(size) * u64::from(ps)),
         }
     }
-}
 
-/// All links by the number of the port.
-#[derive(Debug)]
-pub(super) struct Wires(Vec<Wire>);
-
-impl Wires {
-    pub(super) fn new(network: &Network) -> Wires {
-        let hosts = network.hosts as u32;
-        let wire = |link: &crate::topology::Link| {
-            let rate = link.spec.rate;
-            let exact = 8_000_000_000_000 % rate.bits_per_second() == 0;
-            Wire {
-                delay: link.spec.delay,
-                rate,
-                byte_ps: if exact {
-                    u32::try_from(rate.span(1).ps()).unwrap_or(0)
-                } else {
-                    0
-                },
-                to: if link.to < hosts {
-                    link.to
-                } else {
-                    link.to - hosts
-                },
-                to_host: link.to < hosts,
-                arrives_by: link.arrives_by,
-            }
-        };
-        Wires(network.links.iter().map(wire).collect())
-    }
-
-    #[inline]
-    pub(super) fn of(&self, unit: u32) -> &Wire {
-        &self.0[unit as usize]
-    }
-
-    /// The least time from the moment a packet begins to leave a port to its arrival.
-    pub(super) fn lookahead(&self, smallest: u16) -> Span {
-        self.0
-            .iter()
-            .map(|wire| wire.span(smallest) + wire.delay)
-            .min()
-            .unwrap_or(Span::MAX)
-    }
-
-    /// The greatest.
-    pub(super) fn longest(&self, largest: u16) -> Span {
-        self.0
-            .iter()
-            .map(|wire| wire.span(largest) + wire.delay)
-            .max()
-            .unwrap_or(Span::ZERO)
+    /// How long `size` bytes take from the moment they begin to leave until they have arrived.
+    pub(super) fn crossing(&self, size: u16) -> Span {
+        self.span(size) + self.delay
     }
 }

@@ -47,8 +47,8 @@ choices! {
     }
 }
 
-/// What a pFabric port keeps: a few packets in the order of their arrival, searched from end to
-/// end. For the 15 packets that fit, nothing is quicker.
+/// What a pFabric port keeps: a few packets, searched from end to end. For the 15 that fit, nothing
+/// is quicker.
 #[derive(Debug)]
 pub struct PFabricPort {
     priorities: Vec<u32>,
@@ -56,6 +56,8 @@ pub struct PFabricPort {
     room: Room,
     ties: Ties,
     dequeue: Dequeue,
+    /// Whether the order of arrival has to be kept.
+    ordered: bool,
     stream: Stream,
 }
 
@@ -69,37 +71,53 @@ impl Builder for PFabric {
             room: Room::new(self.buffer, self.counting),
             ties: self.ties,
             dequeue: self.dequeue,
+            ordered: self.ties == Ties::Arrival || self.dequeue == Dequeue::EarliestOfFlow,
             stream,
         }
     }
 }
 
 impl PFabricPort {
-    /// The place to take among those with priority `wanted`, which is there.
+    /// The place of the packet to take: among those whose priority `beats` all others, the first,
+    /// the last, or any.
     #[inline]
-    fn pick(&mut self, wanted: u32, earliest: bool) -> usize {
-        match self.ties {
-            Ties::Random => {
-                let ties = self.priorities.iter().filter(|&&p| p == wanted).count();
-                let nth = if ties == 1 {
-                    0
-                } else {
-                    self.stream.below(ties as u64) as usize
-                };
-                let mut places =
-                    (0..self.priorities.len()).filter(|&i| self.priorities[i] == wanted);
-                places.nth(nth)
+    fn pick(&mut self, beats: impl Fn(u32, u32) -> bool, first: bool) -> usize {
+        let (mut place, mut best, mut ties) = (0, self.priorities[0], 1);
+        for (i, &priority) in self.priorities.iter().enumerate().skip(1) {
+            if beats(priority, best) {
+                (place, best, ties) = (i, priority, 1);
+            } else if priority == best {
+                ties += 1;
+                if !first {
+                    place = i;
+                }
             }
-            Ties::Arrival if earliest => self.priorities.iter().position(|&p| p == wanted),
-            Ties::Arrival => self.priorities.iter().rposition(|&p| p == wanted),
         }
-        .expect("the priority was found here")
+        if ties > 1 && self.ties == Ties::Random {
+            let mut nth = self.stream.below(ties);
+            let tied = |&priority: &u32| {
+                let here = priority == best && nth == 0;
+                nth -= u64::from(priority == best && nth > 0);
+                here
+            };
+            place = self
+                .priorities
+                .iter()
+                .position(tied)
+                .expect("as many as were counted");
+        }
+        place
     }
 
     #[inline]
     fn remove(&mut self, place: usize) -> PacketId {
-        self.priorities.remove(place);
-        self.ids.remove(place)
+        if self.ordered {
+            self.priorities.remove(place);
+            self.ids.remove(place)
+        } else {
+            self.priorities.swap_remove(place);
+            self.ids.swap_remove(place)
+        }
     }
 }
 
@@ -113,13 +131,12 @@ impl Discipline for PFabricPort {
     ) {
         let Packet { priority, size, .. } = slab[id];
         while !self.room.fits(size) {
-            let worst = self.priorities.iter().copied().max().unwrap_or(0);
-            if priority >= worst {
+            let worst = self.pick(|a, b| a > b, false);
+            if priority >= self.priorities[worst] {
                 drop(id, slab);
                 return;
             }
-            let place = self.pick(worst, false);
-            let victim = self.remove(place);
+            let victim = self.remove(worst);
             self.room.give(slab[victim].size);
             drop(victim, slab);
         }
@@ -133,8 +150,10 @@ impl Discipline for PFabricPort {
 
     #[inline]
     fn dequeue(&mut self, slab: &mut Slab) -> Option<PacketId> {
-        let best = self.priorities.iter().copied().min()?;
-        let mut place = self.pick(best, true);
+        if self.ids.is_empty() {
+            return None;
+        }
+        let mut place = self.pick(|a, b| a < b, true);
         if self.dequeue == Dequeue::EarliestOfFlow {
             let Packet { flow, kind, .. } = slab[self.ids[place]];
             let same = |id: &PacketId| slab[*id].flow == flow && slab[*id].kind == kind;

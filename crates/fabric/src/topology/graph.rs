@@ -79,19 +79,19 @@ pub struct Network {
     edge_of: Vec<u16>,
     /// The switches with hosts.
     edges: Vec<u32>,
-    /// The port of the edge switch that leads to a host.
-    down_port: Vec<u32>,
-    /// For each switch and edge: where in `members` its next hops are, and how many.
-    routes: Vec<Hops>,
-    /// Ports, next hops of one route together.
+    /// For each host: where in `members` the port of its edge switch is that leads to it.
+    down: Vec<u32>,
+    /// For each switch and edge: the ways on; none where the switch is that edge.
+    routes: Vec<Ways>,
+    /// Ports: those that lead to hosts, and those of each route together.
     members: Vec<u32>,
 }
 
 /// Next hops: a run of [`Network::members`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Hops {
+pub(crate) struct Ways {
     start: u32,
-    len: u32,
+    pub(crate) count: u32,
 }
 
 impl Network {
@@ -186,9 +186,9 @@ impl Network {
             first_port,
             edge_of,
             edges,
-            down_port,
+            down: (0..hosts as u32).collect(),
             routes: Vec::new(),
-            members: Vec::new(),
+            members: down_port,
         };
         network.find_routes();
         network
@@ -197,7 +197,7 @@ impl Network {
     /// Breadth first from every edge; a next hop is a port to a switch that is one step nearer.
     fn find_routes(&mut self) {
         let (switches, edges) = (self.switches, self.edges.len());
-        self.routes = vec![Hops { start: 0, len: 0 }; switches * edges];
+        self.routes = vec![Ways { start: 0, count: 0 }; switches * edges];
         let mut steps = vec![u32::MAX; switches];
         let mut queue = VecDeque::new();
         let mut hops = Vec::new();
@@ -228,15 +228,15 @@ impl Network {
         }
         for from in &self.edges {
             for edge in 0..edges {
-                let reached =
-                    self.edges[edge] == *from || self.routes[*from as usize * edges + edge].len > 0;
+                let reached = self.edges[edge] == *from
+                    || self.routes[*from as usize * edges + edge].count > 0;
                 assert!(reached, "some hosts cannot reach each other");
             }
         }
     }
 
     /// Where `hops` stand in `members`: with the same hops to the edge before, they are shared.
-    fn run_of(&mut self, switch: usize, edge: usize, hops: &[u32]) -> Hops {
+    fn run_of(&mut self, switch: usize, edge: usize, hops: &[u32]) -> Ways {
         for earlier in (0..edge).rev() {
             let run = self.routes[switch * self.edges.len() + earlier];
             if self.members_of(run) == hops {
@@ -245,14 +245,14 @@ impl Network {
         }
         let start = self.members.len() as u32;
         self.members.extend_from_slice(hops);
-        Hops {
+        Ways {
             start,
-            len: hops.len() as u32,
+            count: hops.len() as u32,
         }
     }
 
-    fn members_of(&self, run: Hops) -> &[u32] {
-        &self.members[run.start as usize..(run.start + run.len) as usize]
+    fn members_of(&self, run: Ways) -> &[u32] {
+        &self.members[run.start as usize..(run.start + run.count) as usize]
     }
 
     /// The ports of `switch` that lead to other switches, and which.
@@ -263,15 +263,29 @@ impl Network {
         })
     }
 
-    /// The ports by which a packet for host `to` may leave `switch`, at least one.
+    /// The ways by which a packet for host `to` may leave `switch`, at least one.
     #[inline]
-    pub fn next(&self, switch: u32, to: u16) -> &[u32] {
+    pub(crate) fn ways(&self, switch: u32, to: u16) -> Ways {
         let edge = self.edge_of[to as usize];
-        let run = self.routes[switch as usize * self.edges.len() + edge as usize];
-        match run.len {
-            0 => std::slice::from_ref(&self.down_port[to as usize]),
-            _ => self.members_of(run),
+        let ways = self.routes[switch as usize * self.edges.len() + edge as usize];
+        match ways.count {
+            0 => Ways {
+                start: self.down[to as usize],
+                count: 1,
+            },
+            _ => ways,
         }
+    }
+
+    /// The port that the `way`-th of `ways` leaves by.
+    #[inline]
+    pub(crate) fn port(&self, ways: Ways, way: u32) -> u32 {
+        self.members[(ways.start + way) as usize]
+    }
+
+    /// The ports by which a packet for host `to` may leave `switch`, at least one.
+    pub fn next(&self, switch: u32, to: u16) -> &[u32] {
+        self.members_of(self.ways(switch, to))
     }
 
     /// The links a packet from `from` to `to` crosses on one of its shortest paths (all of them

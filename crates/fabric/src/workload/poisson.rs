@@ -16,7 +16,7 @@ parameters! {
         /// Where sizes come from: a known table's name, or a file with one.
         pub sizes: String = "websearch".to_owned(),
         /// How the table is read; by default as its publisher does.
-        pub reading: Option<SizeReading> = None,
+        pub reading: Option<Reading> = None,
         /// Share of the hosts' links that arriving bytes take, above 0 and below 1.
         pub load: f64,
         /// Which bytes the load counts.
@@ -36,16 +36,6 @@ choices! {
     }
 }
 
-choices! {
-    /// How a size table is read between its points.
-    pub enum SizeReading: "reading of a size table" {
-        /// Along straight lines.
-        Linear = "linear",
-        /// All mass at the upper point.
-        Step = "step",
-    }
-}
-
 impl Check for Poisson {
     fn check(&self) -> Result<(), Refusal> {
         if !(self.load > 0.0 && self.load < 1.0) {
@@ -62,11 +52,7 @@ impl Check for Poisson {
 
 impl Draw for Poisson {
     fn draw(&self, stage: &Stage<'_>) -> Result<Vec<Flow>, Refusal> {
-        let reading = self.reading.map(|reading| match reading {
-            SizeReading::Linear => Reading::Linear,
-            SizeReading::Step => Reading::Step,
-        });
-        let table = sizes(&self.sizes, reading, stage)?;
+        let table = sizes(&self.sizes, self.reading, stage)?;
         let hosts = stage.network.hosts as u64;
         let links = &stage.network.links[..hosts as usize];
         let capacity: f64 = links
