@@ -3,12 +3,15 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
 from sojourn import studies
+from sojourn._core import Study
 from sojourn.errors import Interrupted
 from sojourn.rundir import RunDirectory
 from sojourn.runs import Run
@@ -45,15 +48,18 @@ def run(
     text, source = _text(study)
     pairs = [(path, _toml(value)) for path, value in (overrides or {}).items()]
     parsed = studies.parse(text, source, pairs, seed=seed, replications=replications)
-    kept = TemporaryDirectory(prefix="sojourn-") if out is None else None
-    directory = RunDirectory(Path(kept.name if kept else out or ""))
+    if out is not None:
+        return _simulated(parsed, Path(out), jobs)
+    path = Path(mkdtemp(prefix="sojourn-"))
     try:
-        studies.simulate(parsed, directory, jobs=jobs, command="sojourn.run")
-    except Interrupted:
-        if kept:
-            raise Interrupted("interrupted; nothing is kept of a run without `out`") from None
+        finished = _simulated(parsed, path, jobs)
+    except BaseException as error:
+        rmtree(path, ignore_errors=True)
+        if isinstance(error, Interrupted):
+            raise Interrupted("interrupted; a run without `out` keeps nothing") from None
         raise
-    return Run.open(directory.path, kept)
+    finalize(finished, rmtree, path, ignore_errors=True)
+    return finished
 
 
 def load(path: str | Path) -> Run:
@@ -63,6 +69,11 @@ def load(path: str | Path) -> Run:
         InputError: it is not one, or a file in it cannot be read.
     """
     return Run.open(Path(path))
+
+
+def _simulated(study: Study, path: Path, jobs: int | None) -> Run:
+    studies.simulate(study, RunDirectory(path), jobs=jobs, command="sojourn.run")
+    return Run.open(path)
 
 
 def _text(study: str | Path | Mapping[str, Any]) -> tuple[str, str]:

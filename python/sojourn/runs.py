@@ -2,11 +2,10 @@
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -24,19 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """A run directory opened for reading.
-
-    `kept` holds on to a temporary directory for as long as the object lives.
-    """
+    """A run directory opened for reading."""
 
     directory: RunDirectory
     title: str
     meta: dict[str, object]
     ledger: Ledger
-    kept: TemporaryDirectory[str] | None = field(default=None, repr=False)
 
     @staticmethod
-    def open(path: Path, kept: TemporaryDirectory[str] | None = None) -> "Run":
+    def open(path: Path) -> "Run":
         """Open a run directory.
 
         Raises:
@@ -47,7 +42,7 @@ class Run:
             title = tomllib.loads(directory.read_study()).get("title", path.name)
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{directory.study}: not TOML ({error})") from None
-        return Run(directory, str(title), directory.read_meta(), directory.ledger(), kept)
+        return Run(directory, str(title), directory.read_meta(), directory.ledger())
 
     @property
     def path(self) -> Path:

@@ -63,18 +63,17 @@ def panels(rows: int, columns: int, title: str, note: str) -> tuple[Picture, lis
     """An empty picture with a grid of panels; the note stands small below them."""
     picture = Picture(figsize=(1 + 3 * columns, 1.6 + 2.5 * rows), layout="constrained")
     axes = picture.subplots(rows, columns, squeeze=False)
-    picture.suptitle(title, fontweight="bold")
-    picture.supxlabel(note, fontsize=7, color="0.35")
+    picture.suptitle(title, fontweight="bold", wrap=True)
+    picture.supxlabel(note, fontsize=7, color="0.35", wrap=True)
     return picture, [list(row) for row in axes]
 
 
-def look(place: int) -> dict[str, Any]:
-    """Colour, marker and dash of the line at a place in the legend."""
-    return {
-        "color": COLOURS[place % len(COLOURS)],
-        "marker": MARKERS[place % len(MARKERS)],
-        "linestyle": DASHES[place // len(COLOURS) % len(DASHES)],
-    }
+def look(place: int, *, dashed: bool = False) -> dict[str, Any]:
+    """How the line at a place of the legend looks: its colour, with a marker or with dashes."""
+    colour = COLOURS[place % len(COLOURS)]
+    if dashed:
+        return {"color": colour, "linestyle": DASHES[place % len(DASHES)]}
+    return {"color": colour, "marker": MARKERS[place % len(MARKERS)]}
 
 
 def legend(picture: Picture, axes: list[Axes]) -> None:

@@ -1,0 +1,147 @@
+"""What the tests share: a way to call the command, small studies, runs made of known numbers."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sojourn
+from sojourn import rows
+from sojourn.cli import main
+from sojourn.ledger import Ledger, Record, Value
+from sojourn.rundir import RunDirectory
+from sojourn.runs import Run
+from sojourn.statistics import warmup
+
+STUDY = """\
+title = "four hosts"
+[run]
+flows = 60
+[topology]
+kind = "single-switch"
+hosts = 4
+rate = "10Gbps"
+delay = "1us"
+[workload]
+kind = "poisson"
+sizes = "websearch"
+load = 0.5
+"""
+SWEEP = """\
+[sweep]
+scheme = ["DCTCP", "MinTCP+pFabric"]
+workload.load = [0.2, 0.6]
+"""
+
+
+@dataclass
+class Result:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> object:
+        """Standard output as strict JSON."""
+        return json.loads(self.out, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> object:
+    raise AssertionError(f"{name} is not JSON")
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    """Calls `sojourn` in this process."""
+
+    def call(*arguments: object) -> Result:
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        return Result(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """A small study of four cases, on disk."""
+    path = tmp_path / "small.toml"
+    path.write_text(STUDY + SWEEP)
+    return path
+
+
+@pytest.fixture(scope="session")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A small study of four cases, run twice each by the engine."""
+    out = tmp_path_factory.mktemp("simulated") / "run"
+    return sojourn.run(STUDY + SWEEP, out=out, replications=2)
+
+
+@dataclass
+class Made:
+    """One case of a made-up run: what its rows hold, a slowdown of NaN being unfinished."""
+
+    axes: Mapping[str, Value]
+    slowdown: Sequence[float]
+    size_bytes: Sequence[int] | None = None
+    kind: Sequence[str] | None = None
+    arrived_ps: Sequence[int] | None = None
+    replication: int = 0
+
+
+IDEAL_PS = 1000
+
+
+def make_run(path: Path, cases: Sequence[Made]) -> Run:
+    """Write a run directory whose every number is known; the ideal is `IDEAL_PS` throughout."""
+    directory = RunDirectory(path)
+    (path / "rows").mkdir(parents=True)
+    directory.study.write_text('title = "made up"\n')
+    directory.meta.write_text('{"version": "0"}\n')
+    ledger = Ledger()
+    numbers: dict[tuple, int] = {}
+    for made in cases:
+        case = numbers.setdefault(tuple(made.axes.items()), len(numbers))
+        slowdown = np.array(made.slowdown, dtype=np.float64)
+        size = slowdown.size
+        done = ~np.isnan(slowdown)
+        arrived = np.array(made.arrived_ps or range(size), dtype=np.int64)
+        sojourn_ps = np.where(done, np.nan_to_num(slowdown) * IDEAL_PS, -1).astype(np.int64)
+        kinds = made.kind or ["flow"] * size
+        names = sorted(set(kinds))
+        columns = {
+            "job": np.arange(size),
+            "kind": (np.array([names.index(k) for k in kinds], dtype=np.uint8), names),
+            "size_bytes": np.array(made.size_bytes or [1000] * size, dtype=np.int64),
+            "arrived_ps": arrived,
+            "finished_ps": np.where(done, arrived + sojourn_ps, -1),
+            "sojourn_ps": sojourn_ps,
+            "ideal_ps": np.full(size, IDEAL_PS),
+            "slowdown": slowdown,
+        }
+        rows.write(
+            rows.table_of(case, made.replication, columns),
+            directory.rows(case, made.replication),
+        )
+        early_jobs, early_ps = warmup(arrived, slowdown)
+        ledger.add(
+            Record(
+                case=case,
+                replication=made.replication,
+                jobs=size,
+                wall_s=0.5,
+                cpu_s=0.25,
+                warmup_jobs=early_jobs,
+                warmup_ps=early_ps,
+                axes=made.axes,
+                parameters={"topology.k": 6, **{f"workload.{n}": v for n, v in made.axes.items()}},
+                figures={"hops": 7, "unfinished": int((~done).sum()), "ideal": "one microsecond"},
+            )
+        )
+    ledger.write(directory.cases)
+    return Run.open(path)

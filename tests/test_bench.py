@@ -1,0 +1,77 @@
+"""Benchmarks: their studies, their contract, their processes."""
+
+import shutil
+import sys
+
+import pytest
+
+from conftest import STUDY
+from sojourn import bench
+from sojourn._core import Study
+from sojourn.document import dumps
+from sojourn.errors import InputError
+
+CONTRACT = [
+    "case",
+    "unit",
+    "units",
+    "cpu_s",
+    "per_cpu_s",
+    "ns_per_unit",
+    "instructions_per_unit",
+    "peak_mb",
+]
+
+
+def silent(_text):
+    pass
+
+
+def test_the_benchmarks_of_the_fabric():
+    studies = bench.studies("fabric")
+    assert list(studies) == ["k6-droptail", "k6-pfabric", "k16-pfabric", "k32-pfabric"]
+    hosts = []
+    for name, text in studies.items():
+        (case,) = Study.parse(text, name, []).cases()
+        hosts.append(case.parameters["topology.k"] ** 3 // 4)
+        assert case.parameters["workload.load"] == 0.6
+    assert hosts == [54, 54, 1024, 8192]
+    assert bench.studies("fabric", "k6-pfabric") == {"k6-pfabric": studies["k6-pfabric"]}
+
+
+def test_the_contract_of_a_cost():
+    said = []
+    cost = bench.measure("fabric", "small", STUDY, repeat=2, instructions=False, say=said.append)
+    assert list(vars(cost)) == CONTRACT
+    assert said == ["small: run 1 of 2", "small: run 2 of 2"]
+    assert (cost.case, cost.unit, cost.instructions_per_unit) == ("small", "packet-hop", None)
+    assert cost.per_cpu_s == pytest.approx(cost.units / cost.cpu_s)
+    assert cost.ns_per_unit == pytest.approx(1e9 / cost.per_cpu_s)
+    assert 5 < cost.peak_mb < 500
+    assert '"instructions_per_unit": null' in dumps(vars(cost))
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_instructions_are_counted_in_the_event_loop_only():
+    cost = bench.measure("fabric", "small", STUDY, repeat=1, instructions=True, say=silent)
+    # starting Python alone takes hundreds of millions
+    assert 50 < cost.instructions_per_unit < 2000
+
+
+def test_the_command_prints_the_contract(command, monkeypatch):
+    monkeypatch.setattr(bench, "studies", lambda _room, case: {case: STUDY})
+    options = ["--repeat", 1, "--no-instructions"]
+    result = command("bench", "fabric", "--case", "small", *options, "--json")
+    assert (result.code, result.err) == (0, "")
+    (cost,) = result.document
+    assert list(cost) == CONTRACT
+    shown = command("bench", "fabric", "--case", "small", *options)
+    assert "small" in shown.out
+    assert "ns / unit" in shown.out
+
+
+def test_a_failing_process_is_one_message(monkeypatch):
+    command = [sys.executable, "-c", "raise SystemExit('out of luck')"]
+    monkeypatch.setattr(bench, "_CHILD", command)
+    with pytest.raises(InputError, match="benchmark 'small' ended with 1: out of luck"):
+        bench.measure("fabric", "small", STUDY, repeat=1, instructions=False, say=silent)

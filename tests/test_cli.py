@@ -1,0 +1,246 @@
+"""The command's contracts: exit codes, one line for each mistake, one JSON document."""
+
+import contextlib
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from conftest import STUDY, SWEEP, Made, make_run
+from sojourn import studies
+from sojourn.cli import commands, main
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A made-up run directory."""
+    cases = [Made({"scheme": "A", "load": load}, [1, 2, 3]) for load in (0.2, 0.8)]
+    return make_run(tmp_path / "made", cases).path
+
+
+def refused(result, *words):
+    """It is exit code 2 and one line that says these words."""
+    assert (result.code, result.out) == (2, "")
+    (line,) = result.err.splitlines()
+    assert line.startswith("sojourn: ")
+    for word in words:
+        assert word in line
+    return True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["runn"], ["no command 'runn'", "did you mean 'run'"]),
+        (["run"], ["Missing argument 'STUDY'"]),
+        (["run", "s.toml", "--sed", "1"], ["no option --sed", "did you mean '--seed'"]),
+        (["run", "s.toml", "--seed", "x"], ["--seed", "'x' is not a valid integer"]),
+        (["run", "s.toml", "--jobs", "0"], ["--jobs", "0 is not in the range"]),
+        (["run", "nowhere.toml"], ["nowhere.toml", "No such file"]),
+        (["run", "."], ["Is a directory"]),
+        (["show", "nowhere"], ["nowhere", "not a run directory"]),
+        (["show", "."], ["not a run directory", "no study.toml"]),
+        (["plot", "nowhere", "--kind", "fcd"], ["'fcd' is not one of them", "'fct'"]),
+        (["list", "scheme"], ["'scheme'", "did you mean 'schemes'"]),
+        (["list", "schemes", "dctpc"], ["no 'dctpc' in schemes", "did you mean 'DCTCP'"]),
+        (["bench", "fabrik"], ["'fabrik'", "did you mean 'fabric'"]),
+        (["bench", "fabric", "--case", "k6-pfabrik"], ["did you mean 'k6-pfabric'"]),
+    ],
+)
+def test_a_wrong_word(command, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    assert refused(command(*arguments), *words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["show", "--by", "scheem,load"], ["no column 'scheem'", "did you mean 'scheme'"]),
+        (["show", "--percentiles", "50,x"], ["--percentiles '50,x'", "expected numbers"]),
+        (["show", "--percentiles", "150"], ["percentile 150", "expected 0 to 100"]),
+        (["plot", "--by", "laod"], ["no column 'laod'", "did you mean 'load'"]),
+        (["plot", "--x", "kind"], ["column 'kind' is one of the rows"]),
+        (["plot", "--kind", "cdf", "--at", "0.5"], ["no case at 0.5", "0.2, 0.8"]),
+        (["plot", "--out", "a.pdf"], ["a.pdf", ".png, .svg"]),
+        (["plot", "--out", "a.png"], ["one file for several pictures"]),
+    ],
+)
+def test_a_wrong_option_of_a_run(command, made, arguments, words):
+    name, *options = arguments
+    assert refused(command(name, made, *options), *words)
+    assert not (made / "plots").exists()
+
+
+def test_a_wrong_study_leaves_nothing_behind(command, study, tmp_path):
+    out = tmp_path / "r"
+    assert refused(command("run", study, "--set", "workload.lood=0.5", "--out", out), "lood")
+    assert refused(command("run", study, "--set", "workload.load", "--out", out), "PATH=VALUE")
+    assert refused(command("run", study, "--set", "workload.load=1.5", "--out", out), "1.5")
+    assert refused(command("run", study, "--set", "topology.rate=10", "--out", out), "rate")
+    assert refused(command("run", study, "--seed", "-1", "--out", out), "seed")
+    assert not out.exists()
+
+
+def test_a_study_that_is_not_text(command, tmp_path):
+    study = tmp_path / "s.toml"
+    study.write_bytes(b'title = "\xff"')
+    assert refused(command("run", study, "--out", tmp_path / "r"), "s.toml", "not UTF-8")
+
+
+def test_an_output_that_cannot_be_written(command, study, tmp_path):
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "thesis.txt").write_text("years of work")
+    assert refused(command("run", study, "--out", full), "full", "'thesis.txt'", "another --out")
+    assert [entry.name for entry in full.iterdir()] == ["thesis.txt"]
+    file = full / "thesis.txt"
+    assert refused(command("run", study, "--out", file), "not a directory")
+    assert refused(command("run", study, "--out", file / "r"), "cannot write there")
+    assert file.read_text() == "years of work"
+
+
+def test_an_unfinished_run_can_be_neither_shown_nor_drawn(command, made):
+    (made / "cases.parquet").unlink()
+    assert refused(command("show", made), "no case is finished yet")
+    assert refused(command("plot", made), "no case is finished yet")
+
+
+@pytest.mark.parametrize("name", ["study.toml", "meta.json", "cases.parquet"])
+def test_a_broken_file_of_a_run(command, made, name):
+    (made / name).write_bytes(b"\x00 neither text nor Parquet \xff")
+    assert refused(command("show", made), name)
+
+
+def test_broken_rows(command, made):
+    for path in (made / "rows").iterdir():
+        path.write_bytes(path.read_bytes()[:100])
+    assert refused(command("show", made, "--json"), "case0000-replication000.parquet")
+
+
+def test_a_table_for_people(command, made):
+    result = command("show", made)
+    assert (result.code, result.err) == (0, "")
+    for word in ("made up", "slowdown mean", "sojourn mean [ms]", "(0,100KB]", "one microsecond"):
+        assert word in result.out
+    assert "(10MB,inf)" not in result.out  # no job is that large
+
+
+def test_one_document_and_nothing_else(command, made):
+    result = command("show", made, "--by", "scheme,load", "--percentiles", "50,99", "--json")
+    assert (result.code, result.err) == (0, "")
+    first = result.document[0]
+    assert first["case"] == {"scheme": "A", "load": 0.2}
+    assert {"kind", "bin", "metric", "n", "unfinished", "mean", "ci95", "p50", "max"} <= set(first)
+    assert "p90" not in first
+
+
+def test_pictures_are_written_where_they_are_said_to_be(command, made, tmp_path):
+    result = command("plot", made)
+    assert result.code == 0
+    assert result.out.split() == [str(made / "plots" / f"{kind}.png") for kind in ("fct", "cdf")]
+    one = tmp_path / "deep" / "one.svg"
+    assert command("plot", made, "--kind", "fct", "--out", one).out.split() == [str(one)]
+    both = command("plot", made, "--kind", "cdf", "--format", "svg", "--format", "png")
+    written = [Path(name) for name in [*result.out.split(), str(one), *both.out.split()]]
+    assert all(path.stat().st_size > 1000 for path in written)
+
+
+def test_every_name_of_the_registry_can_be_listed(command):
+    topics = command("list", "--json").document
+    assert {"workloads", "topologies", "schemes", "transports", "queues"} <= topics.keys()
+    for topic, entries in topics.items():
+        assert command("list", topic, "--json").document == entries
+        assert entries
+        for entry in entries:
+            assert command("list", topic, entry["name"], "--json").document == entry
+            shown = command("list", topic, entry["name"].upper())
+            assert shown.code == 0
+            assert all(parameter["name"] in shown.out for parameter in entry["parameters"])
+    assert "TCP+DropTail" in command("list", "schemes").out
+
+
+def test_help_and_version(command):
+    assert command("--version").out.split()[0] == "sojourn"
+    assert "run" in command().out
+    for name in commands.commands:
+        assert command(name, "--help").code == 0
+
+
+def test_a_reader_that_leaves_early_is_no_error(made):
+    arguments = [sys.executable, "-m", "sojourn", "show", str(made), "--json"]
+    with subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        child.stdout.close()
+        assert child.stderr.read() == ""
+    assert child.returncode == 141
+
+
+def test_a_bug_is_not_hidden(monkeypatch, study):
+    def broken(*_arguments, **_options):
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(studies, "simulate", broken)
+    with pytest.raises(ValueError, match="a bug"):
+        main(["run", str(study)])
+
+
+# Lines that a hurried author, or a cat, could write into a study.
+VALUES = st.one_of(
+    st.integers().map(str),
+    st.floats().map(str),
+    st.text(max_size=20).map(json.dumps),
+    st.sampled_from(
+        ["true", "[]", "{}", "[1, 'a']", "'10Gbps'", "'-1us'", "'1e999GB'", "1979-05-27"]
+    ),
+    st.text(max_size=10),
+)
+KEYS = st.one_of(
+    st.sampled_from(
+        ["title", "flows", "seed", "kind", "k", "rate", "load", "sizes", "scheme.name"]
+    ),
+    st.text(max_size=8),
+)
+LINES = st.one_of(
+    st.builds("{} = {}".format, KEYS, VALUES),
+    st.builds("[{}]".format, st.sampled_from(["run", "topology", "workload", "sweep", "x", ""])),
+    st.text(max_size=30),
+)
+
+
+@st.composite
+def damaged(draw):
+    """The small study with a few lines replaced, doubled, left out, or put in."""
+    lines = (STUDY + SWEEP).splitlines()
+    for _ in range(draw(st.integers(1, 3))):
+        place = draw(st.integers(0, len(lines) - 1))
+        lines[place : place + draw(st.integers(0, 2))] = draw(st.lists(LINES, max_size=2))
+        lines = lines or [""]
+    return "\n".join(lines)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(text=st.one_of(damaged(), st.text(max_size=200)))
+@example(text="")
+@example(text="\ufeff" + STUDY)
+@example(text=STUDY.replace("0.5", "nan"))
+def test_no_study_gets_past_the_error_boundary(text):
+    out, err = io.StringIO(), io.StringIO()
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        # what is a good study after all must not be run: it may ask for years
+        patch.setattr(studies, "simulate", lambda *_arguments, **_options: None)
+        study, directory = Path(folder, "s.toml"), Path(folder, "r")
+        study.write_text(text, encoding="utf-8", errors="replace")
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(["run", str(study), "--out", str(directory)])
+        assert not directory.exists()
+    assert (code, out.getvalue()) == (2, "")
+    (line,) = err.getvalue().splitlines()
+    assert line.startswith("sojourn: ")
+    assert "Traceback" not in line

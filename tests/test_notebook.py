@@ -1,0 +1,115 @@
+"""The Python front: `sojourn.run`, `sojourn.load`, `Run`."""
+
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sojourn
+from conftest import STUDY, SWEEP
+from sojourn import notebook, studies
+
+
+def test_a_study_as_path_text_and_dictionary_is_the_same(study):
+    small = {"run.flows": 20}
+    runs = [
+        sojourn.run(given, overrides=small)
+        for given in (study, str(study), STUDY + SWEEP, tomllib.loads(STUDY + SWEEP))
+    ]
+    for run in runs:
+        assert run.rows.equals(runs[0].rows)
+        assert run.rows.num_rows == 4 * 20
+
+
+def test_a_run_without_out_lives_as_long_as_its_object():
+    run = sojourn.run(STUDY, overrides={"run.flows": 20})
+    path = run.path
+    assert (path / "cases.parquet").exists()
+    del run
+    assert not path.exists()
+
+
+def test_seed_and_replications_go_before_the_studys(study):
+    run = sojourn.run(study, seed=7, replications=2, overrides={"run.flows": 20})
+    assert run.meta["seed"] == 7
+    assert set(run.cases["replication"].to_pylist()) == {0, 1}
+    resolved = tomllib.loads((run.path / "study.toml").read_text())
+    assert (resolved["run"]["seed"], resolved["run"]["replications"]) == (7, 2)
+
+
+def test_a_loaded_run_is_the_one_that_was_run(simulated):
+    loaded = sojourn.load(str(simulated.path))
+    assert loaded.rows.equals(simulated.rows)
+    assert loaded.cases.equals(simulated.cases)
+    assert loaded.summary().to_list() == simulated.summary().to_list()
+
+
+def test_a_run_introduces_itself(simulated):
+    assert repr(simulated) == f"<Run 'four hosts': 8 cases, 480 jobs, {simulated.path}>"
+    html = simulated._repr_html_()
+    assert html.count("<tr>") == 9
+    assert "<th>scheme</th><th>load</th>" in html
+
+
+def test_rows_become_a_frame(simulated):
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = simulated.rows.to_pandas()
+    assert len(frame) == 480
+    assert frame["slowdown"].min() >= 1
+
+
+def test_mistakes_are_exceptions(tmp_path):
+    with pytest.raises(sojourn.SpecError):
+        sojourn.run(STUDY, overrides={"workload.load": 2})
+    with pytest.raises(sojourn.InputError, match="No such file"):
+        sojourn.run(tmp_path / "none.toml")
+    with pytest.raises(sojourn.InputError, match="not a run directory"):
+        sojourn.load(tmp_path)
+    with pytest.raises(AttributeError, match="no attribute 'ruin'"):
+        sojourn.ruin  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("10Gbps", '"10Gbps"'),
+        (True, "true"),
+        (0.5, "0.5"),
+        (np.float64(0.25), "0.25"),
+        (np.int64(6), "6"),
+        (["a", 1], '["a", 1]'),
+        ({"kind": "min-tcp", "deep": {"a b": [1]}}, '{"kind" = "min-tcp", "deep" = {"a b" = [1]}}'),
+        ('q"\\\n', r'"q\"\\\n"'),
+    ],
+)
+def test_values_as_toml(value, text):
+    assert notebook._toml(value) == text
+    assert tomllib.loads(f"v = {text}")["v"] == value
+
+
+def test_the_engine_alone_is_light():
+    code = "import sojourn._core, sys; print([m for m in sys.modules if m.startswith('sojourn.')])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "['sojourn._core']"
+
+
+def test_the_package_is_typed():
+    package = Path(sojourn.__file__).parent
+    assert (package / "py.typed").exists()
+    assert (package / "_core.pyi").exists()
+
+
+def test_an_interrupted_run_without_out_leaves_nothing(tmp_path, monkeypatch):
+    def interrupted(_study, directory, **_options):
+        (directory.path / "rows").mkdir()
+        raise sojourn.Interrupted("stopped")
+
+    monkeypatch.setattr(studies, "simulate", interrupted)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(sojourn.Interrupted, match="keeps nothing"):
+        sojourn.run(STUDY)
+    assert list(tmp_path.iterdir()) == []

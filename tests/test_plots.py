@@ -1,0 +1,206 @@
+"""Pictures: what their panels hold, and that the same numbers give the same bytes."""
+
+import numpy as np
+import pytest
+
+from conftest import Made, make_run
+from sojourn.errors import InputError
+from sojourn.plots import targets
+
+NAN = float("nan")
+SCHEMES = ("TCP+DropTail", "DCTCP", "MinTCP+pFabric")
+SIZES = [1000, 1_000_000, 20_000_000]
+
+
+def jobs(scale):
+    """Three sizes of job, a hundred of each, slowdowns between 1 and `scale`."""
+    return np.linspace(1, scale, 300), SIZES * 100
+
+
+@pytest.fixture
+def swept(tmp_path):
+    """Three schemes at three loads."""
+    cases = [
+        Made({"scheme": scheme, "load": load}, *jobs(2 + 10 * place * load))
+        for place, scheme in enumerate(SCHEMES)
+        for load in (0.8, 0.2, 0.5)
+    ]
+    return make_run(tmp_path / "swept", cases)
+
+
+def labels(panel):
+    return panel.get_legend_handles_labels()[1]
+
+
+def heights(panel, line):
+    """The points of the line of that name, from left to right."""
+    (found,) = [c for c in panel.containers if c.get_label() == line]
+    return [tuple(point) for point in found.lines[0].get_xydata()]
+
+
+def test_a_panel_for_each_size_and_a_line_for_each_scheme(swept):
+    panels = swept.plot(warmup=False).axes
+    assert len(panels) == 8
+    assert [panel.get_title() for panel in panels[:4]] == [
+        "all sizes",
+        "(0,100KB]",
+        "(100KB,10MB]",
+        "(10MB,inf)",
+    ]
+    for panel in panels:
+        assert labels(panel) == list(SCHEMES)
+        assert panel.get_xlabel() == "load"
+    assert panels[0].get_ylabel() == "mean of normalised FCT\n(sojourn time / ideal)"
+    assert panels[4].get_ylabel() == "99th percentile of normalised FCT\n(sojourn time / ideal)"
+    assert [text.get_text() for text in swept.plot().legends[0].get_texts()] == list(SCHEMES)
+
+
+def test_the_points_are_the_summarys(swept):
+    panels = swept.plot().axes
+    summary = swept.summary(by=["scheme", "load"], percentiles=[99])
+    for row, value in ((0, lambda e: e.mean), (4, lambda e: e.quantiles["p99"])):
+        for panel, size_bin in zip(panels[row : row + 4], ["all", *size_bins()], strict=True):
+            for scheme in SCHEMES:
+                assert heights(panel, scheme) == sorted(
+                    (e.case["load"], value(e))
+                    for e in summary
+                    if (e.metric, e.bin, e.case["scheme"]) == ("slowdown", size_bin, scheme)
+                )
+
+
+def size_bins():
+    return ["(0,100KB]", "(100KB,10MB]", "(10MB,inf)"]
+
+
+def test_bars_are_the_intervals(swept):
+    panel = swept.plot().axes[0]
+    (bars,) = panel.containers[1].lines[2]
+    drawn = [segment[:, 1].tolist() for segment in bars.get_segments()]
+    summary = swept.summary(by=["scheme", "load"])
+    wanted = {e.case["load"]: e.ci95 for e in summary if keyed(e) == ("DCTCP", "all", "slowdown")}
+    assert np.allclose(drawn, [wanted[load] for load in sorted(wanted)])
+
+
+def keyed(estimate):
+    return estimate.case["scheme"], estimate.bin, estimate.metric
+
+
+def test_a_wide_range_is_drawn_logarithmic(tmp_path):
+    for place, (highest, scale) in enumerate([(10, "linear"), (5000, "log")]):
+        cases = [Made({"load": load}, *jobs(highest * load)) for load in (0.5, 0.9)]
+        run = make_run(tmp_path / str(place), cases)
+        assert {panel.get_yscale() for panel in run.plot().axes} == {scale}
+
+
+def test_a_bin_without_jobs_has_no_panel(tmp_path):
+    run = make_run(tmp_path / "r", [Made({"load": load}, [1, 2, 3]) for load in (0.2, 0.4)])
+    titles = [panel.get_title() for panel in run.plot().axes]
+    assert titles == ["all sizes", "(0,100KB]", "", ""]
+    assert run.plot().legends == []  # a single line needs no name
+
+
+def test_a_run_without_a_sweep_is_drawn_against_sizes(tmp_path):
+    run = make_run(tmp_path / "r", [Made({}, *jobs(3))])
+    panels = run.plot().axes
+    assert len(panels) == 2
+    for panel in panels:
+        ticks = [text.get_text() for text in panel.get_xticklabels()]
+        assert ticks == ["all", *size_bins()]
+        assert panel.get_xlabel() == "size of the flow"
+    assert [panel.get_title() for panel in run.plot("cdf").axes][1:] == size_bins()
+
+
+def test_names_along_the_axis_are_not_joined(tmp_path):
+    run = make_run(tmp_path / "r", [Made({"scheme": name}, *jobs(3)) for name in SCHEMES])
+    panel = run.plot().axes[0]
+    assert [text.get_text() for text in panel.get_xticklabels()] == list(SCHEMES)
+    assert panel.containers[0].lines[0].get_linestyle() == "None"
+    assert labels(run.plot("cdf").axes[0]) == list(SCHEMES)
+
+
+def test_another_axis_and_other_lines(tmp_path):
+    cases = [
+        Made({"load": load, "k": k, "on": on}, *jobs(3))
+        for load in (0.2, 0.4)
+        for k in (4, 8)
+        for on in (True, False)
+    ]
+    run = make_run(tmp_path / "r", cases)
+    by_load = run.plot().axes[0]
+    assert by_load.get_xlabel() == "load"
+    assert labels(by_load)[:2] == ["k = 4, on = True", "k = 4, on = False"]
+    by_k = run.plot(x="k", by="load").axes[0]
+    assert by_k.get_xlabel() == "k"
+    assert labels(by_k) == ["load = 0.2", "load = 0.4"]
+
+
+def test_kinds_of_job_are_lines_of_their_own(tmp_path):
+    run = make_run(tmp_path / "r", [Made({}, [1, 2, 3, 4], kind=["query", "reply"] * 2)])
+    assert labels(run.plot().axes[0]) == ["query", "reply"]
+    assert labels(run.plot("cdf").axes[0]) == ["query", "reply"]
+
+
+def test_a_distribution_is_drawn_at_one_load(swept):
+    picture = swept.plot("cdf", at=0.2, warmup=False)
+    assert picture.get_suptitle() == "made up: load = 0.2"
+    assert swept.plot("cdf").get_suptitle() == "made up: load = 0.8"
+    panel = picture.axes[0]
+    assert labels(panel) == list(SCHEMES)
+    assert (panel.get_xscale(), panel.get_xlabel()) == (
+        "log",
+        "normalised FCT (sojourn time / ideal)",
+    )
+    values, share = panel.lines[1].get_data()
+    assert np.array_equal(values, np.linspace(1, 4, 300))
+    assert np.array_equal(share, np.arange(1, 301) / 300)
+
+
+def test_unfinished_jobs_keep_a_distribution_below_one(tmp_path):
+    run = make_run(tmp_path / "r", [Made({}, [1, NAN, 2, NAN])])
+    assert run.plot("cdf").axes[0].lines[0].get_ydata().tolist() == [0.25, 0.5]
+
+
+def test_a_long_distribution_is_thinned_but_for_its_tail(tmp_path):
+    values = np.linspace(1, 2, 200_000)
+    run = make_run(tmp_path / "r", [Made({}, values)])
+    drawn, share = run.plot("cdf", warmup=False).axes[0].lines[0].get_data()
+    assert drawn.size < 1100
+    assert drawn[0] == 1
+    assert np.array_equal(drawn[-50:], values[-50:])
+    assert share[-1] == 1
+
+
+def test_nothing_finished_nothing_drawn(tmp_path):
+    run = make_run(tmp_path / "r", [Made({"load": 0.5}, [NAN, NAN])])
+    for kind in ("fct", "cdf"):
+        with pytest.raises(InputError, match="nothing to draw"):
+            run.plot(kind)
+
+
+@pytest.mark.parametrize("kind", ["fct", "cdf"])
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_the_same_numbers_give_the_same_bytes(swept, tmp_path, kind, suffix):
+    first, second = (tmp_path / f"{name}.{suffix}" for name in ("first", "second"))
+    swept.plot(kind).write(first)
+    swept.plot(kind).write(second)
+    assert first.read_bytes() == second.read_bytes()
+    assert b"Date" not in first.read_bytes()
+    assert b"Software" not in first.read_bytes()
+
+
+def test_a_notebook_shows_the_picture(swept):
+    assert swept.plot()._repr_png_().startswith(b"\x89PNG")
+
+
+def test_files_of_pictures(tmp_path):
+    assert targets(tmp_path, ["fct", "cdf"], []) == {
+        tmp_path / "fct.png": "fct",
+        tmp_path / "cdf.png": "cdf",
+    }
+    assert targets(tmp_path / "new", ["fct"], ["svg", "png"]) == {
+        tmp_path / "new" / "fct.svg": "fct",
+        tmp_path / "new" / "fct.png": "fct",
+    }
+    assert targets(tmp_path / "a.SVG", ["cdf"], []) == {tmp_path / "a.SVG": "cdf"}
+    with pytest.raises(InputError, match="one file for several"):
+        targets(tmp_path / "a.svg", ["cdf"], ["png"])

@@ -1,0 +1,202 @@
+"""Studies run by the engine into a run directory: whole, resumed, interrupted."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import sojourn
+from conftest import STUDY, SWEEP
+from sojourn.rundir import RunDirectory
+
+COLUMNS = [
+    "case",
+    "replication",
+    "job",
+    "kind",
+    "size_bytes",
+    "arrived_ps",
+    "finished_ps",
+    "sojourn_ps",
+    "ideal_ps",
+    "slowdown",
+    "src",
+    "dst",
+]
+
+
+def row_files(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (directory / "rows").iterdir()}
+
+
+def test_the_contract_of_the_directory(simulated):
+    names = {entry.name for entry in simulated.path.iterdir()}
+    assert names == {"study.toml", "meta.json", "cases.parquet", "rows"}
+    assert len(row_files(simulated.path)) == 8
+    meta = json.loads((simulated.path / "meta.json").read_text())
+    assert {"version", "commit", "seed", "command", "machine"} <= meta.keys()
+    rows = simulated.rows
+    assert rows.column_names[: len(COLUMNS)] == COLUMNS
+    assert rows.num_rows == 8 * 60
+    cases = simulated.cases
+    assert cases["case"].to_pylist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert cases["replication"].to_pylist() == [0, 1] * 4
+    assert cases["scheme"].to_pylist() == ["DCTCP"] * 4 + ["MinTCP+pFabric"] * 4
+    assert cases["load"].to_pylist() == [0.2, 0.2, 0.6, 0.6] * 2
+    expected = {"workload.load", "events", "drops", "utilisation", "warmup_jobs", "wall_s", "cpu_s"}
+    assert expected <= set(cases.column_names)
+
+
+def test_rows_make_sense(simulated):
+    rows = simulated.rows.to_pydict()
+    for finished, arrived, stay, ideal, slowdown in zip(
+        *(rows[n] for n in ("finished_ps", "arrived_ps", "sojourn_ps", "ideal_ps", "slowdown")),
+        strict=True,
+    ):
+        if finished is None:
+            assert (stay, slowdown) == (None, None)
+        else:
+            assert stay == finished - arrived
+            assert slowdown == pytest.approx(stay / ideal)
+            assert slowdown >= 1
+    assert set(rows["kind"]) == {"flow"}
+
+
+def test_the_rows_do_not_depend_on_the_number_of_jobs(command, study, tmp_path):
+    for jobs in (1, 2):
+        assert command("run", study, "--jobs", jobs, "--out", tmp_path / str(jobs)).code == 0
+    assert row_files(tmp_path / "1") == row_files(tmp_path / "2")
+
+
+def test_another_seed_gives_other_rows(command, study, tmp_path):
+    for seed in (1, 2):
+        command("run", study, "--seed", seed, "--out", tmp_path / str(seed))
+    assert row_files(tmp_path / "1") != row_files(tmp_path / "2")
+
+
+def test_finished_cases_are_not_run_again(command, study, tmp_path):
+    out = tmp_path / "r"
+    command("run", study, "--out", out)
+    before = row_files(out)
+    directory = RunDirectory(out)
+    lost, kept = directory.rows(1, 0), directory.rows(2, 0)
+    lost.unlink()
+    untouched = kept.stat().st_ino
+    walls = {r.case: r.wall_s for r in sojourn.load(out).ledger}
+    result = command("run", study, "--out", out)
+    assert result.code == 0
+    assert row_files(out) == before
+    assert kept.stat().st_ino == untouched
+    again = {r.case: r.wall_s for r in sojourn.load(out).ledger}
+    assert {case for case in again if again[case] != walls.get(case)} == {1}
+
+
+def test_a_half_written_file_is_written_anew(command, study, tmp_path):
+    out = tmp_path / "r"
+    command("run", study, "--out", out)
+    before = row_files(out)
+    directory = RunDirectory(out)
+    whole = directory.rows(3, 0)
+    whole.rename(whole.with_name(f".{whole.name}.partial"))
+    assert command("run", study, "--out", out).code == 0
+    assert row_files(out) == before
+
+
+def test_another_study_is_refused(command, study, tmp_path):
+    out = tmp_path / "r"
+    command("run", study, "--out", out)
+    before = row_files(out)
+    result = command("run", study, "--out", out, "--seed", 9)
+    assert result.code == 2
+    assert result.err.splitlines() == [
+        f"sojourn: {out}: holds another run: run.seed is 1 there and 9 here; choose another --out"
+    ]
+    assert row_files(out) == before
+
+
+def test_the_document_of_a_run(command, study, tmp_path):
+    result = command("run", study, "--out", tmp_path / "r", "--json")
+    assert result.err == ""
+    document = result.document
+    assert document["run"] == str(tmp_path / "r")
+    assert document["title"] == "four hosts"
+    assert [case["axes"] for case in document["cases"]] == [
+        {"scheme": scheme, "load": load}
+        for scheme in ("DCTCP", "MinTCP+pFabric")
+        for load in (0.2, 0.6)
+    ]
+    assert all(case["jobs"] == 60 for case in document["cases"])
+
+
+def test_the_default_directory_has_the_name_of_the_study(command, study, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = command("run", study.name)
+    assert result.code == 0
+    assert (tmp_path / "out" / "small" / "cases.parquet").exists()
+    assert "out/small" in result.out
+
+
+def test_the_study_is_kept_as_resolved(command, study, tmp_path):
+    command("run", study, "--set", "run.flows=30", "--out", tmp_path / "a")
+    result = command("run", tmp_path / "a" / "study.toml", "--out", tmp_path / "b")
+    assert result.code == 0
+    assert row_files(tmp_path / "a") == row_files(tmp_path / "b")
+    assert sojourn.load(tmp_path / "b").cases["jobs"].to_pylist() == [30] * 4
+
+
+def read_until(terminal: int, pattern: str, deadline_s: float) -> str:
+    """What a terminal shows until the pattern appears, escape sequences left out."""
+    seen = b""
+    end = time.monotonic() + deadline_s
+    while time.monotonic() < end:
+        if select.select([terminal], [], [], end - time.monotonic())[0]:
+            seen += os.read(terminal, 4096)
+            text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen.decode(errors="replace"))
+            if re.search(pattern, text):
+                return text
+    raise AssertionError(f"no {pattern!r} within {deadline_s} s in {seen!r}")
+
+
+def test_ctrl_c_keeps_finished_cases_and_the_same_command_resumes(tmp_path):
+    study = tmp_path / "long.toml"
+    # the second case must still be running when the signal comes after the first
+    study.write_text(STUDY + "[sweep]\nrun.flows = [20, 6000]\n")
+    out = tmp_path / "r"
+    arguments = [sys.executable, "-m", "sojourn", "run", str(study), "--jobs", "1"]
+    arguments += ["--out", str(out)]
+    terminal, its_end = pty.openpty()
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=its_end) as child:
+        os.close(its_end)
+        shown = read_until(terminal, r"1/2 cases", 60)
+        child.send_signal(signal.SIGINT)
+        said = read_until(terminal, r"resumes", 60)
+        assert child.wait(60) == 130
+    os.close(terminal)
+    assert "simulated" in shown
+    assert f"interrupted: 1 of 2 cases are finished and kept in {out}" in re.sub(r"\s+", " ", said)
+    directory = RunDirectory(out)
+    assert [record.key for record in directory.ledger()] == [(0, 0)]
+    assert [path.name for path in (out / "rows").iterdir()] == [directory.rows(0, 0).name]
+    finished = directory.rows(0, 0).stat().st_ino
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert directory.rows(0, 0).stat().st_ino == finished
+    assert [record.key for record in directory.ledger()] == [(0, 0), (1, 0)]
+    assert pq.read_metadata(directory.rows(1, 0)).num_rows == 6000
+
+
+def test_results_that_cannot_be_written_are_one_message(tmp_path):
+    directory = RunDirectory(tmp_path / "r")
+    directory.rows(2, 0).mkdir(parents=True)  # no file can be renamed over it
+    with pytest.raises(sojourn.InputError, match="cannot write results"):
+        sojourn.run(STUDY + SWEEP, out=directory.path, jobs=1)
+    assert {(0, 0), (1, 0)} <= {record.key for record in directory.ledger()}

@@ -1,0 +1,165 @@
+"""Summaries of runs whose every number is known."""
+
+import json
+
+import numpy as np
+import pytest
+
+from conftest import IDEAL_PS, Made, make_run
+from sojourn import document
+from sojourn.errors import InputError
+
+NAN = float("nan")
+KEYS = ["case", "kind", "bin", "metric", "n", "unfinished", "warmup", "mean", "ci95", "ci_method"]
+
+
+def pick(summary, **wanted):
+    """The one estimate with these attributes."""
+    (found,) = [e for e in summary if all(getattr(e, k) == v for k, v in wanted.items())]
+    return found
+
+
+def test_the_contract_of_the_document(tmp_path):
+    run = make_run(tmp_path / "r", [Made({"load": 0.5}, [1, 2, 3, 4])])
+    text = document.dumps(run.summary(percentiles=[50, 99.9]).to_list())
+    entries = json.loads(text)
+    assert [list(entry) for entry in entries] == [
+        [*KEYS, "p50", "p99.9", "p50_ci95", "p99.9_ci95", "max"]
+    ] * 8
+    first = entries[0]
+    assert first["case"] == {"load": 0.5}
+    assert (first["kind"], first["bin"], first["metric"]) == ("flow", "all", "slowdown")
+    assert (first["n"], first["mean"], first["p50"], first["max"]) == (4, 2.5, 2.5, 4)
+    assert [e["bin"] for e in entries[::2]] == ["all", "(0,100KB]", "(100KB,10MB]", "(10MB,inf)"]
+    assert {e["metric"] for e in entries} == {"slowdown", "sojourn_ps"}
+    empty = entries[-1]
+    assert (empty["n"], empty["mean"], empty["p50"], empty["max"]) == (0, None, None, None)
+
+
+def test_upper_ends_belong_to_their_bin(tmp_path):
+    sizes = [1, 100_000, 100_001, 10_000_000, 10_000_001]
+    run = make_run(tmp_path / "r", [Made({}, [1, 2, 3, 4, 5], sizes)])
+    summary = run.summary()
+    means = {e.bin: (e.n, e.mean) for e in summary if e.metric == "slowdown"}
+    assert means == {
+        "all": (5, 3),
+        "(0,100KB]": (2, 1.5),
+        "(100KB,10MB]": (2, 3.5),
+        "(10MB,inf)": (1, 5),
+    }
+
+
+def test_sojourn_is_in_picoseconds(tmp_path):
+    run = make_run(tmp_path / "r", [Made({}, [1, 2, 3])])
+    assert pick(run.summary(), bin="all", metric="sojourn_ps").mean == 2 * IDEAL_PS
+
+
+def test_unfinished_jobs_are_counted_and_in_no_number(tmp_path):
+    run = make_run(tmp_path / "r", [Made({}, [1, NAN, 3, NAN], [10, 10, 200_000, 200_000])])
+    summary = run.summary()
+    for size_bin, n, mean, unfinished in [("all", 2, 2, 2), ("(0,100KB]", 1, 1, 1)]:
+        found = pick(summary, bin=size_bin, metric="slowdown")
+        assert (found.n, found.mean, found.unfinished) == (n, mean, unfinished)
+
+
+def test_a_run_without_a_finished_job_has_no_numbers(tmp_path):
+    run = make_run(tmp_path / "r", [Made({}, [NAN, NAN])])
+    found = pick(run.summary(), bin="all", metric="slowdown")
+    assert (found.n, found.unfinished, found.mean, found.ci95) == (0, 2, None, None)
+
+
+def test_batches_of_one_replication(tmp_path):
+    run = make_run(tmp_path / "r", [Made({}, [*range(1, 41)])])
+    found = pick(run.summary(warmup=False), bin="all", metric="slowdown")
+    # batch means 1.5, 3.5, ..., 39.5, as in the test of batch means
+    half = 2.09302405441 * np.sqrt(4 * 35) / np.sqrt(20)
+    assert found.ci95 == (pytest.approx(20.5 - half), pytest.approx(20.5 + half))
+    assert found.ci_method == "Student's t over 20 batches in order of arrival"
+
+
+def test_batches_follow_the_arrivals_not_the_rows(tmp_path):
+    values = np.arange(1.0, 41.0)
+    order = np.random.default_rng(2).permutation(40)
+    straight = make_run(tmp_path / "a", [Made({}, values, arrived_ps=[*range(40)])])
+    shuffled = make_run(tmp_path / "b", [Made({}, values[order], arrived_ps=order.tolist())])
+    assert straight.summary().to_list() == shuffled.summary().to_list()
+
+
+def test_batches_of_several_cases_are_taken_case_by_case(tmp_path):
+    low, high = [1.0] * 40, [9.0] * 40
+    run = make_run(tmp_path / "r", [Made({"load": 0.1}, low), Made({"load": 0.9}, high)])
+    found = pick(run.summary(by=[]), bin="all", metric="slowdown")
+    assert (found.n, found.mean, found.ci95) == (80, 5, (5, 5))
+
+
+def test_replications(tmp_path):
+    cases = [Made({}, [v - 1.0, v + 1.0], replication=r) for r, v in enumerate([2, 3, 7])]
+    found = pick(make_run(tmp_path / "r", cases).summary(), bin="all", metric="slowdown")
+    half = 4.30265272991 * np.sqrt(7) / np.sqrt(3)
+    assert found.mean == 4
+    assert found.ci95 == (pytest.approx(4 - half), pytest.approx(4 + half))
+    assert found.ci_method == "Student's t over 3 replications"
+
+
+def test_the_warmup_is_left_out_and_counted(tmp_path):
+    slowdown = np.concatenate([np.linspace(50, 1, 100), np.tile([1.0, 2.0], 450)])
+    slowdown = np.insert(slowdown, [3, 500], NAN)
+    run = make_run(tmp_path / "r", [Made({}, slowdown)])
+    found = pick(run.summary(), bin="all", metric="slowdown")
+    assert (found.n, found.warmup, found.unfinished) == (900, 100, 2)
+    assert found.max == 2
+    kept = pick(run.summary(warmup=False), bin="all", metric="slowdown")
+    assert (kept.n, kept.warmup, kept.unfinished, kept.max) == (1000, 0, 2, 50)
+
+
+def test_groups_by_axes_parameters_and_columns_of_the_rows(tmp_path):
+    cases = [
+        Made({"scheme": name, "load": load}, [load * 10, load * 10 + 1], kind=["query", "reply"])
+        for name in ("A", "B")
+        for load in (0.2, 0.4)
+    ]
+    run = make_run(tmp_path / "r", cases)
+
+    def means(by):
+        return [
+            (*e.case.values(), e.kind, e.mean)
+            for e in run.summary(by=by)
+            if e.bin == "all" and e.metric == "slowdown"
+        ]
+
+    assert means(None)[:3] == [
+        ("A", 0.2, "query", 2),
+        ("A", 0.2, "reply", 3),
+        ("A", 0.4, "query", 4),
+    ]
+    assert means("load") == means(["workload.load"])
+    assert means("load")[0] == (0.2, "query", 2)
+    assert means(["topology.k"]) == means(["k"]) == [(6, "query", 3), (6, "reply", 4)]
+    assert means(["kind"]) == [("query", "query", 3), ("reply", "reply", 4)]
+
+
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [("laod", "did you mean 'load'"), ("scehme", "did you mean 'scheme'")],
+)
+def test_an_unknown_column_is_named_with_the_nearest(tmp_path, by, said):
+    run = make_run(tmp_path / "r", [Made({"scheme": "A", "load": 0.5}, [1, 2])])
+    with pytest.raises(InputError, match=said):
+        run.summary(by=by)
+
+
+@pytest.mark.parametrize("percentile", [-1, 100.5, NAN])
+def test_a_percentile_out_of_range(tmp_path, percentile):
+    run = make_run(tmp_path / "r", [Made({}, [1, 2])])
+    with pytest.raises(InputError, match="expected 0 to 100"):
+        run.summary(percentiles=[percentile])
+
+
+def test_a_notebook_sees_tables(tmp_path):
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    run = make_run(tmp_path / "r", [Made({"scheme": "<A>", "load": 0.5}, [1, 2, 3])])
+    summary = run.summary()
+    assert "&lt;A&gt;" in summary._repr_html_()
+    assert "one microsecond" in summary._repr_html_()
+    frame = summary.to_pandas()
+    assert frame.loc[0, ["scheme", "load", "n", "mean"]].tolist() == ["<A>", 0.5, 3, 2]
