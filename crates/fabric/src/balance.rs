@@ -21,11 +21,7 @@ impl Balance {
     pub(crate) fn choose(self, turn: &mut u8, flow: u64, switch: u32, ways: u32) -> u32 {
         match self {
             Balance::Spray => {
-                let way = if u32::from(*turn) < ways {
-                    u32::from(*turn)
-                } else {
-                    0
-                };
+                let way = if u32::from(*turn) < ways { u32::from(*turn) } else { 0 };
                 *turn = way as u8 + 1;
                 way
             }
@@ -44,9 +40,7 @@ mod tests {
     #[test]
     fn spraying_takes_turns() {
         let mut turn = 2;
-        let ways: Vec<_> = (0..7)
-            .map(|_| Balance::Spray.choose(&mut turn, 9, 1, 3))
-            .collect();
+        let ways: Vec<_> = (0..7).map(|_| Balance::Spray.choose(&mut turn, 9, 1, 3)).collect();
         assert_eq!(ways, [2, 0, 1, 2, 0, 1, 2]);
     }
 

@@ -19,4 +19,4 @@ pub mod workload;
 pub use balance::Balance;
 pub use flow::{Flow, Packets, ideal_fct};
 pub use scheme::Scheme;
-pub use study::{FabricCase, IDEAL, Ready, Report};
+pub use study::{FabricCase, Ready, Report};

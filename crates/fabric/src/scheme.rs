@@ -45,15 +45,8 @@ const KNOWN: &[Known] = &[
         summary: "TCP NewReno without fast retransmit, over 225 KB drop-tail queues, sprayed; \
                   minimum time-out 200 us (pFabric section 3, scheme i).",
         make: || {
-            let tcp = NewReno {
-                initial_window: WINDOW,
-                ..sprayed_tcp()
-            };
-            (
-                TransportKind::NewReno(tcp),
-                Queue::DropTail(defaults()),
-                Priority::None,
-            )
+            let tcp = NewReno { initial_window: WINDOW, ..sprayed_tcp() };
+            (TransportKind::NewReno(tcp), Queue::DropTail(defaults()), Priority::None)
         },
     },
     Known {
@@ -61,25 +54,11 @@ const KNOWN: &[Known] = &[
         summary: "DCTCP without fast retransmit, over 225 KB queues that mark from 22.5 KB, \
                   sprayed; minimum time-out 200 us (pFabric section 3, scheme ii).",
         make: || {
-            let NewReno {
-                min_rto,
-                initial_rto,
-                fast_retransmit,
-                ..
-            } = sprayed_tcp();
+            let NewReno { min_rto, initial_rto, fast_retransmit, .. } = sprayed_tcp();
             let dctcp: Dctcp = defaults();
-            let dctcp = Dctcp {
-                initial_window: WINDOW,
-                min_rto,
-                initial_rto,
-                fast_retransmit,
-                ..dctcp
-            };
-            (
-                TransportKind::Dctcp(dctcp),
-                Queue::Ecn(defaults::<Ecn>()),
-                Priority::None,
-            )
+            let dctcp =
+                Dctcp { initial_window: WINDOW, min_rto, initial_rto, fast_retransmit, ..dctcp };
+            (TransportKind::Dctcp(dctcp), Queue::Ecn(defaults::<Ecn>()), Priority::None)
         },
     },
     Known {
@@ -88,11 +67,7 @@ const KNOWN: &[Known] = &[
                   time-out 40 us (pFabric section 3, scheme iii).",
         make: || {
             let transport = TransportKind::MinTcp(defaults::<MinTcp>());
-            (
-                transport,
-                Queue::PFabric(defaults::<PFabric>()),
-                Priority::Remaining,
-            )
+            (transport, Queue::PFabric(defaults::<PFabric>()), Priority::Remaining)
         },
     },
     Known {
@@ -101,11 +76,7 @@ const KNOWN: &[Known] = &[
                   sprayed; time-out 40 us (pFabric section 3, scheme iv).",
         make: || {
             let transport = TransportKind::LineRate(defaults::<LineRate>());
-            (
-                transport,
-                Queue::PFabric(defaults::<PFabric>()),
-                Priority::Remaining,
-            )
+            (transport, Queue::PFabric(defaults::<PFabric>()), Priority::Remaining)
         },
     },
 ];
@@ -114,12 +85,7 @@ const WINDOW: NonZeroU32 = NonZeroU32::new(12).expect("12");
 
 fn sprayed_tcp() -> NewReno {
     let rto = Span::from_us(200);
-    NewReno {
-        min_rto: rto,
-        initial_rto: rto,
-        fast_retransmit: false,
-        ..defaults()
-    }
+    NewReno { min_rto: rto, initial_rto: rto, fast_retransmit: false, ..defaults() }
 }
 
 impl Scheme {
@@ -146,11 +112,7 @@ impl Scheme {
             for field in &mut entry.parameters {
                 field.default = table.get(field.name).cloned();
             }
-            Entry {
-                name: known.name,
-                summary: known.summary,
-                ..entry
-            }
+            Entry { name: known.name, summary: known.summary, ..entry }
         };
         KNOWN.iter().map(entry).collect()
     }

@@ -7,7 +7,7 @@ use crate::scheme::Scheme;
 use crate::topology::{LinkSpec, Network, Topology};
 use crate::transport::{Running, Setup};
 use crate::workload::{Stage, Workload};
-use sojourn_kernel::parameters::{Check, Refusal, Setting, defaults};
+use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_kernel::{Rate, Span, Streams, Time, parameters};
 use sojourn_queueing::{Column, Job, Rows};
 use std::collections::BTreeMap;
@@ -34,10 +34,7 @@ impl Check for FabricCase {
         let buffer = with_queue!(&self.scheme.queue, |queue| queue.buffer);
         if buffer.0 < self.packets.full().into() {
             let given = buffer.write().expect("a size");
-            let expected = format!(
-                "room for at least one full packet of {}B",
-                self.packets.full()
-            );
+            let expected = format!("room for at least one full packet of {}B", self.packets.full());
             return Err(Refusal::value(&given, expected)
                 .under("buffer")
                 .under("queue")
@@ -48,7 +45,7 @@ impl Check for FabricCase {
 }
 
 /// What the rows' `ideal_ps` is, for people.
-pub const IDEAL: &str = "ideal: nobody else in the fabric, store and forward on the flow's own \
+const IDEAL: &str = "ideal: nobody else in the fabric, store and forward on the flow's own \
                          path, until the last packet's ACK is back at the sender";
 
 /// A case with its flows drawn, ready to run.
@@ -65,33 +62,32 @@ pub struct Ready {
 pub struct Report {
     /// One row a flow.
     pub rows: Rows,
-    /// Totals by name, with units.
-    pub figures: Vec<(&'static str, f64)>,
+    /// Totals by name, with units, and what the ideal is.
+    pub figures: Vec<(String, Value)>,
 }
 
 impl FabricCase {
+    /// How many flows will arrive in each replication. Reads and checks every file that the case
+    /// names, through `read`, and draws nothing: what this takes, [`ready`](FabricCase::ready)
+    /// takes.
+    pub fn count(&self, read: &dyn Fn(&str) -> Result<String, String>) -> Result<usize, Refusal> {
+        let stage = Stage { graph: &self.topology.graph(), packets: &self.packets, read };
+        self.workload.count(&stage).map_err(|refusal| refusal.under("workload"))
+    }
+
     /// Draws the flows of one replication.
     pub fn ready(
         &self,
         streams: Streams,
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Ready, Refusal> {
-        let network = self.topology.build();
-        let stage = Stage {
-            network: &network,
-            packets: &self.packets,
-            streams,
-            read,
-        };
-        let flows = self
-            .workload
-            .flows(&stage)
-            .map_err(|refusal| refusal.under("workload"))?;
+        let graph = self.topology.graph();
+        let stage = Stage { graph: &graph, packets: &self.packets, read };
+        let flows =
+            self.workload.flows(&stage, streams).map_err(|refusal| refusal.under("workload"))?;
         let flows: Arc<[Flow]> = flows.into();
-        let nic: Arc<[Rate]> = network.links[..network.hosts]
-            .iter()
-            .map(|link| link.spec.rate)
-            .collect();
+        let nic: Arc<[Rate]> = graph.nics().map(|link| link.rate).collect();
+        let network = graph.network();
         let last = flows.last().map_or(Time::ZERO, |flow| flow.arrived);
         Ok(Ready {
             scene: Scene {
@@ -125,10 +121,7 @@ impl Ready {
     /// Simulates it.
     pub fn run(&self, progress: &Progress) -> Result<Report, Cancelled> {
         let outcome = self.simulate(progress)?;
-        Ok(Report {
-            rows: self.rows(&outcome),
-            figures: self.figures(&outcome),
-        })
+        Ok(Report { rows: self.rows(&outcome), figures: self.figures(&outcome) })
     }
 
     fn simulate(&self, progress: &Progress) -> Result<Outcome, Cancelled> {
@@ -155,18 +148,9 @@ impl Ready {
         let column = |value: &dyn Fn(&Flow) -> i64| Column::Int(flows.iter().map(value).collect());
         rows.push("src", column(&|flow| flow.from.into()));
         rows.push("dst", column(&|flow| flow.to.into()));
-        rows.push(
-            "packets",
-            column(&|flow| self.setup.packets.count(flow.bytes).into()),
-        );
+        rows.push("packets", column(&|flow| self.setup.packets.count(flow.bytes).into()));
         let tally = |value: &dyn Fn(&crate::transport::Tally) -> u32| {
-            Column::Int(
-                outcome
-                    .tallies
-                    .iter()
-                    .map(|tally| value(tally).into())
-                    .collect(),
-            )
+            Column::Int(outcome.tallies.iter().map(|tally| value(tally).into()).collect())
         };
         rows.push("retransmits", tally(&|tally| tally.retransmits));
         rows.push("timeouts", tally(&|tally| tally.timeouts));
@@ -174,14 +158,11 @@ impl Ready {
             Time::NEVER => -1,
             deadline => deadline.ps() as i64,
         };
-        rows.push(
-            "deadline_ps",
-            Column::Ps(flows.iter().map(deadline).collect()),
-        );
+        rows.push("deadline_ps", Column::Ps(flows.iter().map(deadline).collect()));
         rows
     }
 
-    fn figures(&self, outcome: &Outcome) -> Vec<(&'static str, f64)> {
+    fn figures(&self, outcome: &Outcome) -> Vec<(String, Value)> {
         let Figures {
             hops,
             injected,
@@ -192,32 +173,34 @@ impl Ready {
             marked,
             turns,
         } = outcome.figures;
-        let unfinished = outcome
-            .finished
-            .iter()
-            .filter(|finished| **finished == Time::NEVER)
-            .count();
-        let network = &self.scene.network;
-        let hosts = network.hosts;
+        let never = |finished: &&Time| **finished == Time::NEVER;
+        let unfinished = outcome.finished.iter().filter(never).count();
+        let (hosts, switches) = outcome.busy.split_at(self.scene.network.hosts);
         let share = |busy: &[Span]| {
             let all = outcome.ended.seconds() * busy.len() as f64;
             let busy: f64 = busy.iter().map(|span| span.seconds()).sum();
             if all > 0.0 { busy / all } else { 0.0 }
         };
-        vec![
-            ("hops", hops as f64),
-            ("host_turns", turns as f64),
-            ("packets_injected", injected as f64),
-            ("packets_delivered", delivered as f64),
-            ("packets_dropped_at_hosts", dropped_at_hosts as f64),
-            ("packets_dropped_at_switches", dropped_at_switches as f64),
-            ("packets_in_network", in_network as f64),
-            ("packets_marked", marked as f64),
-            ("unfinished", unfinished as f64),
-            ("host_link_utilisation", share(&outcome.busy[..hosts])),
-            ("switch_port_utilisation", share(&outcome.busy[hosts..])),
-            ("simulated_ps", outcome.ended.ps() as f64),
-        ]
+        let counts = [
+            ("hops", hops),
+            ("host_turns", turns),
+            ("packets_injected", injected),
+            ("packets_delivered", delivered),
+            ("packets_dropped_at_hosts", dropped_at_hosts),
+            ("packets_dropped_at_switches", dropped_at_switches),
+            ("packets_in_network", in_network),
+            ("packets_marked", marked),
+            ("unfinished", unfinished as u64),
+            ("simulated_ps", outcome.ended.ps()),
+        ];
+        let shares = [("host_link_utilisation", hosts), ("switch_port_utilisation", switches)];
+        let mut figures: Vec<(String, Value)> = counts
+            .iter()
+            .map(|&(name, count)| (name.to_owned(), Value::Int(count as i64)))
+            .chain(shares.iter().map(|&(name, busy)| (name.to_owned(), Value::Float(share(busy)))))
+            .collect();
+        figures.push(("ideal".to_owned(), Value::Text(IDEAL.to_owned())));
+        figures
     }
 }
 
@@ -230,11 +213,7 @@ struct Ideals<'a> {
 
 impl<'a> Ideals<'a> {
     fn new(network: &'a Network, packets: &'a Packets) -> Ideals<'a> {
-        Ideals {
-            network,
-            packets,
-            paths: BTreeMap::new(),
-        }
+        Ideals { network, packets, paths: BTreeMap::new() }
     }
 
     fn of(&mut self, flow: &Flow) -> Span {

@@ -35,12 +35,7 @@ const SEQUENCE_BITS: u32 = 64 - SLOT_BITS;
 impl<E> Calendar<E> {
     /// An empty calendar at [`Time::ZERO`].
     pub const fn new() -> Calendar<E> {
-        Calendar {
-            keys: Vec::new(),
-            events: Slab::new(),
-            scheduled: 0,
-            now: Time::ZERO,
-        }
+        Calendar { keys: Vec::new(), events: Slab::new(), scheduled: 0, now: Time::ZERO }
     }
 
     /// The time of the event popped last.
@@ -66,20 +61,10 @@ impl<E> Calendar<E> {
     /// Schedules `event` for the time `at`, after all events already scheduled for that time.
     /// Panics when `at` is before [`now`](Calendar::now).
     pub fn schedule(&mut self, at: Time, event: E) {
-        assert!(
-            at >= self.now,
-            "an event for {at} comes too late: it is {} already",
-            self.now
-        );
+        assert!(at >= self.now, "an event for {at} comes too late: it is {} already", self.now);
         let slot = self.events.insert(event) as u64;
-        assert!(
-            slot < 1 << SLOT_BITS,
-            "more than 2^{SLOT_BITS} events are pending"
-        );
-        assert!(
-            self.scheduled < 1 << SEQUENCE_BITS,
-            "more than 2^{SEQUENCE_BITS} events"
-        );
+        assert!(slot < 1 << SLOT_BITS, "more than 2^{SLOT_BITS} events are pending");
+        assert!(self.scheduled < 1 << SEQUENCE_BITS, "more than 2^{SEQUENCE_BITS} events");
         let order = self.scheduled << SLOT_BITS | slot;
         self.scheduled += 1;
         self.rise(u128::from(at.ps()) << 64 | u128::from(order));

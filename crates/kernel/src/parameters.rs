@@ -39,18 +39,12 @@ pub struct Table {
 impl Table {
     /// The setting called `key`.
     pub fn get(&self, key: &str) -> Option<&Value> {
-        self.entries
-            .iter()
-            .find(|(name, _)| name == key)
-            .map(|(_, value)| value)
+        self.entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
     /// The setting called `key`, for change.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
-        self.entries
-            .iter_mut()
-            .find(|(name, _)| name == key)
-            .map(|(_, value)| value)
+        self.entries.iter_mut().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
     /// Sets `key`, in its old place if it is there already.
@@ -69,9 +63,7 @@ impl Table {
 
     /// All settings, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.entries
-            .iter()
-            .map(|(key, value)| (key.as_str(), value))
+        self.entries.iter().map(|(key, value)| (key.as_str(), value))
     }
 
     /// Whether nothing is set.
@@ -145,10 +137,7 @@ impl Refusal {
 
     /// `given` names none of `names`.
     pub fn name(given: &Value, what: &str, names: Vec<&'static str>) -> Refusal {
-        Refusal {
-            names,
-            ..Refusal::value(given, format!("the name of a {what}"))
-        }
+        Refusal { names, ..Refusal::value(given, format!("the name of a {what}")) }
     }
 
     /// `key` is none of the keys `names`.
@@ -298,10 +287,7 @@ impl<T: Setting> Setting for Option<T> {
             Value::Text(text) if text == "none" => Ok(None),
             _ => T::read(value).map(Some).map_err(|refusal| {
                 if refusal.path.is_empty() && refusal.names.is_empty() {
-                    Refusal {
-                        expected: Self::expected(),
-                        ..refusal
-                    }
+                    Refusal { expected: Self::expected(), ..refusal }
                 } else {
                     refusal
                 }
@@ -661,10 +647,7 @@ pub fn kind_of(value: &Value, what: &str) -> Result<(String, Table), Refusal> {
                 None => Err(Refusal::missing("kind", expected())),
             }
         }
-        _ => Err(Refusal::value(
-            value,
-            format!("{}, or a table with its kind", expected()),
-        )),
+        _ => Err(Refusal::value(value, format!("{}, or a table with its kind", expected()))),
     }
 }
 

@@ -114,9 +114,7 @@ mod tests {
     /// The first outputs of the authors' xoshiro256plusplus.c from the state 1, 2, 3, 4.
     #[test]
     fn the_generator_is_xoshiro256_plus_plus() {
-        let mut stream = Stream {
-            state: [1, 2, 3, 4],
-        };
+        let mut stream = Stream { state: [1, 2, 3, 4] };
         let known = [
             41943041,
             58720359,

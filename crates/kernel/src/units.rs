@@ -26,11 +26,7 @@ pub struct NotAQuantity;
 impl Rate {
     /// `bits_per_second`, or nothing when it is zero.
     pub const fn new(bits_per_second: u64) -> Option<Rate> {
-        if bits_per_second == 0 {
-            None
-        } else {
-            Some(Rate(bits_per_second))
-        }
+        if bits_per_second == 0 { None } else { Some(Rate(bits_per_second)) }
     }
 
     /// `n` gigabits per second. Panics when `n` is zero.
@@ -61,11 +57,7 @@ impl Rate {
 const BYTE_BIT_PS: u128 = 8_000_000_000_000;
 
 const fn saturate(value: u128) -> u64 {
-    if value > u64::MAX as u128 {
-        u64::MAX
-    } else {
-        value as u64
-    }
+    if value > u64::MAX as u128 { u64::MAX } else { value as u64 }
 }
 
 impl Frequency {
@@ -139,11 +131,7 @@ impl FromStr for Frequency {
     fn from_str(text: &str) -> Result<Frequency, NotAQuantity> {
         let (number, unit) = text.split_once('/').ok_or(NotAQuantity)?;
         let (number, unit) = (number.trim(), unit.trim());
-        let ps = TIME
-            .iter()
-            .find(|(name, _)| *name == unit)
-            .ok_or(NotAQuantity)?
-            .1;
+        let ps = TIME.iter().find(|(name, _)| *name == unit).ok_or(NotAQuantity)?.1;
         decimal(number)?;
         let count: f64 = number.parse().map_err(|_| NotAQuantity)?;
         Frequency::new(count * (1e12 / ps as f64)).ok_or(NotAQuantity)
@@ -153,23 +141,13 @@ impl FromStr for Frequency {
 /// Reads `<decimal><unit>` (a space between them is allowed) as a whole number of base units.
 fn scaled(text: &str, units: &[(&str, u64)]) -> Result<u64, NotAQuantity> {
     let text = text.trim();
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .ok_or(NotAQuantity)?;
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or(NotAQuantity)?;
     let (number, unit) = (&text[..end], text[end..].trim_start());
-    let factor = units
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .ok_or(NotAQuantity)?
-        .1;
+    let factor = units.iter().find(|(name, _)| *name == unit).ok_or(NotAQuantity)?.1;
     let (whole, fraction) = decimal(number)?;
     let fraction = fraction.trim_end_matches('0');
-    let digits: u128 = format!("{whole}{fraction}")
-        .parse()
-        .map_err(|_| NotAQuantity)?;
-    let scale = 10u128
-        .checked_pow(fraction.len() as u32)
-        .ok_or(NotAQuantity)?;
+    let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| NotAQuantity)?;
+    let scale = 10u128.checked_pow(fraction.len() as u32).ok_or(NotAQuantity)?;
     let scaled = digits.checked_mul(factor.into()).ok_or(NotAQuantity)?;
     if scaled % scale != 0 {
         return Err(NotAQuantity);
@@ -181,11 +159,7 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Result<u64, NotAQuantity> {
 fn decimal(number: &str) -> Result<(&str, &str), NotAQuantity> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    if digits(whole) && digits(fraction) {
-        Ok((whole, fraction))
-    } else {
-        Err(NotAQuantity)
-    }
+    if digits(whole) && digits(fraction) { Ok((whole, fraction)) } else { Err(NotAQuantity) }
 }
 
 /// Writes `value` exactly in the largest of `units` (largest first) that it reaches.
@@ -195,10 +169,7 @@ pub(crate) fn write_decimal(
     units: &[(u64, &str)],
 ) -> fmt::Result {
     let base = units[units.len() - 1];
-    let (scale, unit) = *units
-        .iter()
-        .find(|(scale, _)| value >= *scale)
-        .unwrap_or(&base);
+    let (scale, unit) = *units.iter().find(|(scale, _)| value >= *scale).unwrap_or(&base);
     let (whole, rest) = (value / scale, value % scale);
     if rest == 0 {
         return write!(f, "{whole}{unit}");
@@ -214,12 +185,7 @@ impl fmt::Display for Bytes {
         write_decimal(
             f,
             self.0,
-            &[
-                (1_000_000_000, "GB"),
-                (1_000_000, "MB"),
-                (1_000, "KB"),
-                (1, "B"),
-            ],
+            &[(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB"), (1, "B")],
         )
     }
 }
@@ -230,12 +196,7 @@ impl fmt::Display for Rate {
         write_decimal(
             f,
             self.0,
-            &[
-                (1_000_000_000, "Gbps"),
-                (1_000_000, "Mbps"),
-                (1_000, "Kbps"),
-                (1, "bps"),
-            ],
+            &[(1_000_000_000, "Gbps"), (1_000_000, "Mbps"), (1_000, "Kbps"), (1, "bps")],
         )
     }
 }

@@ -13,54 +13,25 @@ fn streams_are_golden() {
     let golden = [
         (
             first(1, 0, "sizes", 0),
-            [
-                10192296332951066088,
-                16374111176368296076,
-                6551039594945402286,
-            ],
+            [10192296332951066088, 16374111176368296076, 6551039594945402286],
         ),
-        (
-            first(1, 0, "sizes", 1),
-            [
-                15785899004367128409,
-                2057171658507141072,
-                1759957001114386781,
-            ],
-        ),
+        (first(1, 0, "sizes", 1), [15785899004367128409, 2057171658507141072, 1759957001114386781]),
         (
             first(1, 0, "arrivals", 0),
-            [
-                12893696140941671328,
-                9712814496992222949,
-                2265082814306088262,
-            ],
+            [12893696140941671328, 9712814496992222949, 2265082814306088262],
         ),
         (
             first(1, 1, "sizes", 0),
-            [
-                7953509046090254181,
-                10217090423721529814,
-                17539674363953247464,
-            ],
+            [7953509046090254181, 10217090423721529814, 17539674363953247464],
         ),
-        (
-            first(2, 0, "sizes", 0),
-            [
-                8227265045844322901,
-                18388216581940724637,
-                978613785997678290,
-            ],
-        ),
+        (first(2, 0, "sizes", 0), [8227265045844322901, 18388216581940724637, 978613785997678290]),
     ];
     for (index, (given, known)) in golden.into_iter().enumerate() {
         assert_eq!(given, known, "stream {index}");
     }
     let mut stream = Streams::new(7, 3).stream("gaps", 5);
     assert_eq!(stream.uniform(), 0.22108694197493295);
-    assert_eq!(
-        [10, 1000, u64::MAX].map(|n| stream.below(n)),
-        [5, 248, 3314552679498733524]
-    );
+    assert_eq!([10, 1000, u64::MAX].map(|n| stream.below(n)), [5, 248, 3314552679498733524]);
 }
 
 #[test]
@@ -88,10 +59,7 @@ fn assert_even(what: &str, cells: usize, values: impl Iterator<Item = usize>) {
     let freedom = (cells - 1) as f64;
     let spread = 2.0 / (9.0 * freedom);
     let deviate = ((chi_square / freedom).cbrt() - (1.0 - spread)) / spread.sqrt();
-    assert!(
-        deviate.abs() < 3.3,
-        "{what}: chi-square {chi_square} at {freedom} degrees"
-    );
+    assert!(deviate.abs() < 3.3, "{what}: chi-square {chi_square} at {freedom} degrees");
 }
 
 /// Seed, replication, purpose, entity.
@@ -131,41 +99,17 @@ fn streams_of_different_keys_are_independent() {
             pair(&mut a, &mut b)
         })
     };
-    assert_even(
-        "entities",
-        cells,
-        first(|i| [(1, 0, "a", i), (1, 0, "a", i + 1)]),
-    );
-    assert_even(
-        "purposes",
-        cells,
-        first(|i| [(1, 0, "a", i), (1, 0, "b", i)]),
-    );
-    assert_even(
-        "replications",
-        cells,
-        first(|i| [(1, i, "a", 0), (1, i + 1, "a", 0)]),
-    );
-    assert_even(
-        "seeds",
-        cells,
-        first(|i| [(i, 0, "a", 0), (i + 1, 0, "a", 0)]),
-    );
+    assert_even("entities", cells, first(|i| [(1, 0, "a", i), (1, 0, "a", i + 1)]));
+    assert_even("purposes", cells, first(|i| [(1, 0, "a", i), (1, 0, "b", i)]));
+    assert_even("replications", cells, first(|i| [(1, i, "a", 0), (1, i + 1, "a", 0)]));
+    assert_even("seeds", cells, first(|i| [(i, 0, "a", 0), (i + 1, 0, "a", 0)]));
     // Parts of the key that could be taken for each other.
-    assert_even(
-        "swapped",
-        cells,
-        first(|i| [(1, i, "a", 7), (1, 7, "a", i)]),
-    );
+    assert_even("swapped", cells, first(|i| [(1, i, "a", 7), (1, 7, "a", i)]));
 
     // Two streams side by side, far in.
     let mut a = stream((1, 0, "sizes", 1));
     let mut b = stream((1, 0, "sizes", 2));
-    assert_even(
-        "side by side",
-        cells,
-        (0..1 << 20).map(|_| pair(&mut a, &mut b)),
-    );
+    assert_even("side by side", cells, (0..1 << 20).map(|_| pair(&mut a, &mut b)));
 }
 
 #[test]

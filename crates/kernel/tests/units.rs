@@ -64,12 +64,9 @@ fn rates_and_frequencies_are_read_exactly() {
     ] {
         reads(text, Rate::new(bits).expect(text));
     }
-    for (text, per_second) in [
-        ("0.01/ms", 10.0),
-        ("3/s", 3.0),
-        ("2.5 / us", 2_500_000.0),
-        ("90/min", 1.5),
-    ] {
+    for (text, per_second) in
+        [("0.01/ms", 10.0), ("3/s", 3.0), ("2.5 / us", 2_500_000.0), ("90/min", 1.5)]
+    {
         reads(text, Frequency::new(per_second).expect(text));
     }
 }
@@ -86,15 +83,11 @@ fn refuses<T: FromStr + Debug>(texts: &[&str]) {
 fn what_is_not_a_quantity_is_refused() {
     // Bare numbers, signs, exponents, halves of decimals, unknown units, other digits.
     let shapes = |unit: &str| {
-        [
-            "", "1", "1.5", " ", "U", ".U", "-1U", "+1U", "1e3U", ".5U", "5.U", "1..5U", "1.2.3U",
-        ]
-        .into_iter()
-        .chain([
-            "1,5U", "1_000U", "0x1U", "infU", "NaNU", "1UU", "1U 2U", "1xU", "٣U", "1Ux",
-        ])
-        .map(|text| text.replace('U', unit))
-        .collect::<Vec<_>>()
+        ["", "1", "1.5", " ", "U", ".U", "-1U", "+1U", "1e3U", ".5U", "5.U", "1..5U", "1.2.3U"]
+            .into_iter()
+            .chain(["1,5U", "1_000U", "0x1U", "infU", "NaNU", "1UU", "1U 2U", "1xU", "٣U", "1Ux"])
+            .map(|text| text.replace('U', unit))
+            .collect::<Vec<_>>()
     };
     fn all<T: FromStr + Debug>(texts: &[String]) {
         refuses::<T>(&texts.iter().map(String::as_str).collect::<Vec<_>>());
@@ -113,12 +106,7 @@ fn what_is_not_a_quantity_is_refused() {
 #[test]
 fn what_the_base_unit_cannot_carry_is_refused() {
     refuses::<Span>(&["0.5ps", "0.0001ns", "0.0000000000001s", "1.0000000000005s"]);
-    refuses::<Bytes>(&[
-        "0.5B",
-        "0.0001KB",
-        "0.3KiB",
-        "1.00000000000000000000000000001KB",
-    ]);
+    refuses::<Bytes>(&["0.5B", "0.0001KB", "0.3KiB", "1.00000000000000000000000000001KB"]);
     refuses::<Rate>(&["0.5bps", "0.0000000001Gbps"]);
 }
 
@@ -144,10 +132,7 @@ fn quantities_are_shown_short_and_exact() {
     assert_eq!(Bytes(22_500).to_string(), "22.5KB");
     assert_eq!(Bytes(1_024).to_string(), "1.024KB");
     assert_eq!(Rate::gbps(10).to_string(), "10Gbps");
-    assert_eq!(
-        Frequency::new(0.25).expect("positive").to_string(),
-        "0.25/s"
-    );
+    assert_eq!(Frequency::new(0.25).expect("positive").to_string(), "0.25/s");
 }
 
 /// Whole numbers of every magnitude, not only the large ones that `any` favours.
@@ -214,10 +199,7 @@ fn spans_of_bytes_known_by_hand() {
     assert_eq!(Rate::gbps(10).span(0), Span::ZERO);
     assert_eq!(Rate::gbps(10).bytes_in(Span::from_us(18)), 22_500);
     assert_eq!(Rate::new(1).expect("positive").span(u64::MAX), Span::MAX);
-    assert_eq!(
-        Rate::new(u64::MAX).expect("positive").bytes_in(Span::MAX),
-        u64::MAX
-    );
+    assert_eq!(Rate::new(u64::MAX).expect("positive").bytes_in(Span::MAX), u64::MAX);
 }
 
 #[test]

@@ -1,1 +1,190 @@
-//! Python bindings, nothing else.
+//! The compiled half of the Python package: bindings, and nothing else.
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sojourn_kernel::parameters::Value;
+use sojourn_study as study;
+use sojourn_study::Column;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+create_exception!(_core, SpecError, PyValueError, "A study that cannot be run as written.");
+create_exception!(_core, Cancelled, PyException, "The case was stopped by Progress.cancel.");
+
+fn refused(error: study::SpecError) -> PyErr {
+    SpecError::new_err(error.to_string())
+}
+
+/// A study file, checked and with its defaults filled in.
+#[pyclass(frozen, module = "sojourn._core")]
+struct Study(study::Study);
+
+#[pymethods]
+impl Study {
+    #[staticmethod]
+    fn parse(text: &str, source: &str, overrides: Vec<(String, String)>) -> PyResult<Study> {
+        study::Study::parse(text, source, &overrides).map(Study).map_err(refused)
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.0.title
+    }
+
+    #[getter]
+    fn room(&self) -> &str {
+        self.0.room()
+    }
+
+    #[getter]
+    fn replications(&self) -> u32 {
+        self.0.run.replications.get()
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.run.seed
+    }
+
+    fn resolved(&self) -> String {
+        self.0.resolved()
+    }
+
+    fn cases(&self) -> Vec<Case> {
+        self.0.cases().iter().cloned().map(Case).collect()
+    }
+}
+
+/// One point of the study: a pure description, cheap to hold.
+#[pyclass(frozen, module = "sojourn._core")]
+struct Case(study::Case);
+
+#[pymethods]
+impl Case {
+    #[getter]
+    fn index(&self) -> usize {
+        self.0.index
+    }
+
+    #[getter]
+    fn jobs(&self) -> usize {
+        self.0.jobs
+    }
+
+    #[getter]
+    fn axes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        settings(py, self.0.axes())
+    }
+
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        settings(py, &self.0.parameters())
+    }
+
+    fn run(&self, py: Python<'_>, replication: u32, progress: &Progress) -> PyResult<Outcome> {
+        let report = py.detach(|| self.0.run(replication, &progress.0)).map_err(refused)?;
+        let report = report.map_err(|_| Cancelled::new_err("the case was stopped"))?;
+        Outcome::new(py, report)
+    }
+}
+
+fn settings<'py>(py: Python<'py>, list: &[(String, Value)]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in list {
+        match value {
+            Value::Bool(truth) => dict.set_item(name, truth)?,
+            Value::Int(number) => dict.set_item(name, number)?,
+            Value::Float(number) => dict.set_item(name, number)?,
+            Value::Text(text) => dict.set_item(name, text)?,
+            other => dict.set_item(name, other.to_string())?,
+        }
+    }
+    Ok(dict)
+}
+
+/// How far a running case is; safe to read and to cancel from any thread.
+#[pyclass(frozen, module = "sojourn._core")]
+struct Progress(Arc<study::Progress>);
+
+#[pymethods]
+impl Progress {
+    #[new]
+    fn new() -> Progress {
+        Progress(Arc::default())
+    }
+
+    #[getter]
+    fn done(&self) -> u64 {
+        self.0.finished.load(Ordering::Relaxed)
+    }
+
+    #[getter]
+    fn simulated_ps(&self) -> u64 {
+        self.0.simulated_ps.load(Ordering::Relaxed)
+    }
+
+    fn cancel(&self) {
+        self.0.cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What a case measured.
+#[pyclass(frozen, module = "sojourn._core")]
+struct Outcome {
+    #[pyo3(get)]
+    columns: Py<PyDict>,
+    #[pyo3(get)]
+    figures: Py<PyDict>,
+}
+
+impl Outcome {
+    /// Hands the columns over without copying them.
+    fn new(py: Python<'_>, report: study::Report) -> PyResult<Outcome> {
+        let columns = PyDict::new(py);
+        for (name, column) in report.rows.columns {
+            match column {
+                Column::Int(values) | Column::Ps(values) => {
+                    columns.set_item(name, values.into_pyarray(py))?;
+                }
+                Column::Float(values) => columns.set_item(name, values.into_pyarray(py))?,
+                Column::Name(codes, names) => {
+                    let codes: Bound<'_, PyArray1<u8>> = codes.into_pyarray(py);
+                    columns.set_item(name, (codes, names))?;
+                }
+            }
+        }
+        let figures = settings(py, &report.figures)?;
+        Ok(Outcome { columns: columns.unbind(), figures: figures.unbind() })
+    }
+}
+
+/// Everything a study can name, as JSON.
+#[pyfunction]
+fn registry() -> String {
+    study::registry()
+}
+
+/// How the extension was built.
+#[pyfunction]
+fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let info = PyDict::new(py);
+    info.set_item("version", env!("CARGO_PKG_VERSION"))?;
+    info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
+    Ok(info)
+}
+
+/// The compiled half of sojourn: studies parsed, cases simulated. No statistics, no files.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Study>()?;
+    module.add_class::<Case>()?;
+    module.add_class::<Progress>()?;
+    module.add_class::<Outcome>()?;
+    module.add("SpecError", module.py().get_type::<SpecError>())?;
+    module.add("Cancelled", module.py().get_type::<Cancelled>())?;
+    module.add_function(wrap_pyfunction!(registry, module)?)?;
+    module.add_function(wrap_pyfunction!(build_info, module)?)
+}

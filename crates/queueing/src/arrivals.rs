@@ -65,11 +65,7 @@ impl Batches {
 impl Arrivals {
     /// The arrivals that `stream` draws.
     pub const fn new(gaps: Gaps, batches: Batches, stream: Stream) -> Arrivals {
-        Arrivals {
-            gaps,
-            batches,
-            stream,
-        }
+        Arrivals { gaps, batches, stream }
     }
 }
 

@@ -72,11 +72,7 @@ struct Place<J> {
 impl<J> Line<J> {
     /// An empty line.
     pub fn new(order: Order) -> Line<J> {
-        Line {
-            order,
-            waiting: BinaryHeap::new(),
-            put: 0,
-        }
+        Line { order, waiting: BinaryHeap::new(), put: 0 }
     }
 }
 
@@ -89,11 +85,7 @@ impl<J> Discipline for Line<J> {
             Order::Class => u64::from(task.class),
             Order::ShortestRemaining => task.work.ps(),
         };
-        self.waiting.push(Reverse(Place {
-            rank,
-            put: self.put,
-            task,
-        }));
+        self.waiting.push(Reverse(Place { rank, put: self.put, task }));
         self.put += 1;
     }
 

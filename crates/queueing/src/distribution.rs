@@ -105,9 +105,7 @@ impl Distribution for Exponential {
 
 impl Distribution for Erlang {
     fn sample(&self, stream: &mut Stream) -> f64 {
-        let phase = Exponential {
-            mean: self.mean / f64::from(self.phases),
-        };
+        let phase = Exponential { mean: self.mean / f64::from(self.phases) };
         (0..self.phases).map(|_| phase.sample(stream)).sum()
     }
 

@@ -61,11 +61,7 @@ impl Piece {
         }
         let part = (value - self.low) / (self.high - self.low);
         let top = self.bottom + part * self.mass();
-        Some(Piece {
-            top,
-            high: value,
-            ..*self
-        })
+        Some(Piece { top, high: value, ..*self })
     }
 
     fn mean(&self) -> f64 {
@@ -114,36 +110,22 @@ impl Empirical {
                     Reading::Linear => before.0,
                     Reading::Step => value,
                 };
-                pieces.push(Piece {
-                    top,
-                    bottom: before.1,
-                    low,
-                    high: value,
-                });
+                pieces.push(Piece { top, bottom: before.1, low, high: value });
             }
             before = (value, top);
         }
         if before.1 != 1.0 {
             let index = rows.len().saturating_sub(1);
-            return Err(BadRow {
-                index,
-                expected: "a last row whose probability is 1",
-            });
+            return Err(BadRow { index, expected: "a last row whose probability is 1" });
         }
         let guide = guide(&pieces);
-        Ok(Empirical {
-            pieces: pieces.into(),
-            guide,
-        })
+        Ok(Empirical { pieces: pieces.into(), guide })
     }
 
     /// The smallest value `x` with P(X <= x) >= `p`, for `p` above 0 and at most 1.
     #[inline]
     pub fn quantile(&self, p: f64) -> f64 {
-        debug_assert!(
-            p > 0.0 && p <= 1.0,
-            "a probability above 0 and at most 1, not {p}"
-        );
+        debug_assert!(p > 0.0 && p <= 1.0, "a probability above 0 and at most 1, not {p}");
         // The length is a power of two, so the product is exact and its floor never too far on.
         let slot = (p * self.guide.len() as f64) as usize;
         let mut index = self.guide[slot.min(self.guide.len() - 1)] as usize;
@@ -160,33 +142,21 @@ impl Empirical {
 
     /// The share of the mean that values at or below `value` carry ("the share of bytes").
     pub fn share(&self, value: f64) -> f64 {
-        let below: f64 = self
-            .parts(value)
-            .map(|piece| piece.mass() * piece.mean())
-            .sum();
+        let below: f64 = self.parts(value).map(|piece| piece.mass() * piece.mean()).sum();
         below / self.mean()
     }
 
     /// The exact mean of the value rounded up to a whole number.
     pub fn mean_of_ceiling(&self) -> f64 {
-        let terms = self
-            .pieces
-            .iter()
-            .map(|piece| piece.mass() * piece.mean_of_ceiling());
+        let terms = self.pieces.iter().map(|piece| piece.mass() * piece.mean_of_ceiling());
         terms.sum()
     }
 
     /// The distribution of `factor` times the value, `factor` above zero.
     pub fn scaled(&self, factor: f64) -> Empirical {
-        let scale = |piece: &Piece| Piece {
-            low: piece.low * factor,
-            high: piece.high * factor,
-            ..*piece
-        };
-        Empirical {
-            pieces: self.pieces.iter().map(scale).collect(),
-            guide: self.guide.clone(),
-        }
+        let scale =
+            |piece: &Piece| Piece { low: piece.low * factor, high: piece.high * factor, ..*piece };
+        Empirical { pieces: self.pieces.iter().map(scale).collect(), guide: self.guide.clone() }
     }
 
     /// The largest value.
@@ -195,9 +165,7 @@ impl Empirical {
     }
 
     fn parts(&self, value: f64) -> impl Iterator<Item = Piece> + '_ {
-        self.pieces
-            .iter()
-            .filter_map(move |piece| piece.up_to(value))
+        self.pieces.iter().filter_map(move |piece| piece.up_to(value))
     }
 }
 
@@ -208,18 +176,12 @@ impl Distribution for Empirical {
     }
 
     fn mean(&self) -> f64 {
-        self.pieces
-            .iter()
-            .map(|piece| piece.mass() * piece.mean())
-            .sum()
+        self.pieces.iter().map(|piece| piece.mass() * piece.mean()).sum()
     }
 
     fn second_moment(&self) -> f64 {
         let square = |p: &Piece| (p.low * p.low + p.low * p.high + p.high * p.high) / 3.0;
-        self.pieces
-            .iter()
-            .map(|piece| piece.mass() * square(piece))
-            .sum()
+        self.pieces.iter().map(|piece| piece.mass() * square(piece)).sum()
     }
 }
 

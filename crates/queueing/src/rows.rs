@@ -51,18 +51,11 @@ impl Rows {
                 ("job", Column::Int((0..jobs.len() as i64).collect())),
                 ("kind", Column::Name(codes, kinds)),
                 ("size_bytes", Column::Int(ints(&|job| job.bytes as i64))),
-                (
-                    "arrived_ps",
-                    Column::Ps(ints(&|job| job.arrived.ps() as i64)),
-                ),
+                ("arrived_ps", Column::Ps(ints(&|job| job.arrived.ps() as i64))),
                 (
                     "finished_ps",
                     Column::Ps(ints(&|job| {
-                        if done(job) {
-                            job.finished.ps() as i64
-                        } else {
-                            -1
-                        }
+                        if done(job) { job.finished.ps() as i64 } else { -1 }
                     })),
                 ),
                 (
@@ -72,10 +65,7 @@ impl Rows {
                     })),
                 ),
                 ("ideal_ps", Column::Ps(ints(&|job| job.ideal.ps() as i64))),
-                (
-                    "slowdown",
-                    Column::Float(jobs.iter().map(slowdown).collect()),
-                ),
+                ("slowdown", Column::Float(jobs.iter().map(slowdown).collect())),
             ],
         }
     }

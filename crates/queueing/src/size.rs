@@ -57,10 +57,7 @@ impl SizeTable {
         if let Some(index) = rows.iter().position(|&(size, p)| size == 0.0 && p > 0.0) {
             return bad(index, "a size above zero where the probability is");
         }
-        if let Some(index) = rows
-            .iter()
-            .position(|row| row.0 * unit.bytes() as f64 > MAX_BYTES)
-        {
+        if let Some(index) = rows.iter().position(|row| row.0 * unit.bytes() as f64 > MAX_BYTES) {
             return bad(index, "a size of at most 2^53 bytes");
         }
         let mean = curve.mean_of_ceiling() * unit.bytes() as f64;
@@ -91,9 +88,7 @@ impl SizeTable {
         if self.unit.bytes() == payload {
             return self.mean / payload as f64;
         }
-        self.curve
-            .scaled(self.unit.bytes() as f64 / payload as f64)
-            .mean_of_ceiling()
+        self.curve.scaled(self.unit.bytes() as f64 / payload as f64).mean_of_ceiling()
     }
 
     /// The largest size in bytes.

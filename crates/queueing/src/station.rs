@@ -131,17 +131,9 @@ impl<D: Discipline> Station<D> {
         let server = *self.idle.last()?;
         let (task, work) = self.discipline.take(now)?;
         self.idle.pop();
-        let service = Service {
-            ends: now + work,
-            server,
-            number: self.begun,
-        };
+        let service = Service { ends: now + work, server, number: self.begun };
         self.begun += 1;
-        self.servers[server] = Some(Serving {
-            task,
-            began: now,
-            service,
-        });
+        self.servers[server] = Some(Serving { task, began: now, service });
         Some(service)
     }
 }

@@ -28,11 +28,7 @@ pub struct TableError {
 
 impl fmt::Display for TableError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "line {}: {:?}, expected {}",
-            self.line, self.given, self.expected
-        )
+        write!(f, "line {}: {:?}, expected {}", self.line, self.given, self.expected)
     }
 }
 
@@ -81,19 +77,13 @@ fn error(line: usize, given: &str, expected: impl Into<String>) -> TableError {
         given.truncate(end);
         given.push_str("...");
     }
-    TableError {
-        line,
-        given,
-        expected: expected.into(),
-    }
+    TableError { line, given, expected: expected.into() }
 }
 
 /// The text after `key` in the field of a comment line that starts with it.
 pub(crate) fn field<'a>(comment: &'a str, key: &str) -> Option<&'a str> {
     let mut fields = comment.split('|');
-    fields
-        .find_map(|field| field.trim().strip_prefix(key))
-        .map(str::trim)
+    fields.find_map(|field| field.trim().strip_prefix(key)).map(str::trim)
 }
 
 fn parse_row(line: &str) -> Option<(f64, f64)> {
@@ -107,11 +97,7 @@ fn parse_unit(name: &str) -> Option<Unit> {
         return Some(Unit::Byte);
     }
     let rest = name.strip_prefix("packets of ")?;
-    let number = rest
-        .strip_suffix("payload")
-        .unwrap_or(rest)
-        .trim_end()
-        .strip_suffix('B')?;
+    let number = rest.strip_suffix("payload").unwrap_or(rest).trim_end().strip_suffix('B')?;
     let payload = number.trim_end().parse().ok()?;
     (payload > 0).then_some(Unit::Packet(payload))
 }

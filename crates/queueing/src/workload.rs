@@ -46,10 +46,7 @@ pub const WORKLOADS: &[Workload] = workloads! {
 impl Workload {
     /// The workload called `name`.
     pub fn find(name: &str) -> Option<Workload> {
-        WORKLOADS
-            .iter()
-            .copied()
-            .find(|workload| workload.name == name)
+        WORKLOADS.iter().copied().find(|workload| workload.name == name)
     }
 
     /// What the table is, in one line.
@@ -68,10 +65,6 @@ impl Workload {
     }
 
     fn header(&self) -> &'static str {
-        self.text
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches('#')
+        self.text.lines().next().unwrap_or_default().trim_start_matches('#')
     }
 }

@@ -13,9 +13,7 @@ const NORMAL: f64 = 3.29;
 /// The mean of `power` of the draws is its exact mean, as far as chance allows.
 fn assert_moments(name: &str, distribution: &dyn Distribution) {
     let mut stream = Streams::new(1, 0).stream(name, 0);
-    let draws: Vec<f64> = (0..DRAWS)
-        .map(|_| distribution.sample(&mut stream))
-        .collect();
+    let draws: Vec<f64> = (0..DRAWS).map(|_| distribution.sample(&mut stream)).collect();
     let moments = [(1, distribution.mean()), (2, distribution.second_moment())];
     for (power, exact) in moments {
         let values = || draws.iter().map(|draw| draw.powi(power));
@@ -23,10 +21,7 @@ fn assert_moments(name: &str, distribution: &dyn Distribution) {
         let mean = values().sum::<f64>() / n;
         let variance = values().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
         let half = NORMAL * (variance / n).sqrt();
-        assert!(
-            half <= 0.03 * exact,
-            "{name}: moment {power}: +- {half} is too wide"
-        );
+        assert!(half <= 0.03 * exact, "{name}: moment {power}: +- {half} is too wide");
         assert!(
             (mean - exact).abs() <= half + 1e-12,
             "{name}: moment {power}: {mean}, not {exact}"
@@ -37,28 +32,10 @@ fn assert_moments(name: &str, distribution: &dyn Distribution) {
 #[test]
 fn moments_are_exact() {
     assert_moments("constant", &Constant(2.5));
-    assert_moments(
-        "uniform",
-        &Uniform {
-            low: 1.0,
-            high: 4.0,
-        },
-    );
+    assert_moments("uniform", &Uniform { low: 1.0, high: 4.0 });
     assert_moments("exponential", &Exponential { mean: 3.0 });
-    assert_moments(
-        "erlang",
-        &Erlang {
-            phases: 4,
-            mean: 3.0,
-        },
-    );
-    assert_moments(
-        "hyperexponential",
-        &Hyperexponential {
-            first: 0.8,
-            means: [1.0, 4.0],
-        },
-    );
+    assert_moments("erlang", &Erlang { phases: 4, mean: 3.0 });
+    assert_moments("hyperexponential", &Hyperexponential { first: 0.8, means: [1.0, 4.0] });
     assert_moments("geometric", &Geometric { mean: 3.0 });
     assert_moments("geometric, near 1", &Geometric { mean: 1.01 });
     assert_moments("geometric, always 1", &Geometric { mean: 1.0 });
@@ -85,10 +62,7 @@ fn geometric_draws_have_their_probabilities() {
         let p = 0.25 * 0.75f64.powi(tries as i32 - 1);
         let n = DRAWS as f64;
         let half = NORMAL * (p * (1.0 - p) / n).sqrt();
-        assert!(
-            (f64::from(count) / n - p).abs() <= half,
-            "{count} times {tries}"
-        );
+        assert!((f64::from(count) / n - p).abs() <= half, "{count} times {tries}");
     }
 }
 
@@ -97,37 +71,16 @@ fn geometric_draws_have_their_probabilities() {
 fn draws_are_golden() {
     let draw = |distribution: &dyn Distribution| {
         let mut stream = Streams::new(1, 0).stream("golden", 0);
-        [
-            distribution.sample(&mut stream),
-            distribution.sample(&mut stream),
-        ]
+        [distribution.sample(&mut stream), distribution.sample(&mut stream)]
     };
+    assert_eq!(draw(&Exponential { mean: 1.0 }), [1.4428585498899968, 0.6402363272033335]);
+    assert_eq!(draw(&Erlang { phases: 2, mean: 1.0 }), [1.0415474385466652, 1.6803464979617586]);
     assert_eq!(
-        draw(&Exponential { mean: 1.0 }),
-        [1.4428585498899968, 0.6402363272033335]
-    );
-    assert_eq!(
-        draw(&Erlang {
-            phases: 2,
-            mean: 1.0
-        }),
-        [1.0415474385466652, 1.6803464979617586]
-    );
-    assert_eq!(
-        draw(&Hyperexponential {
-            first: 0.5,
-            means: [1.0, 2.0]
-        }),
+        draw(&Hyperexponential { first: 0.5, means: [1.0, 2.0] }),
         [0.6402363272033335, 1.587901202632707]
     );
     assert_eq!(draw(&Geometric { mean: 3.0 }), [4.0, 2.0]);
-    assert_eq!(
-        draw(&Uniform {
-            low: 0.0,
-            high: 3.0
-        }),
-        [0.7087543678400455, 1.5815034756682826]
-    );
+    assert_eq!(draw(&Uniform { low: 0.0, high: 3.0 }), [0.7087543678400455, 1.5815034756682826]);
 }
 
 #[test]
@@ -160,9 +113,5 @@ fn arrivals_come_at_their_rate() {
     let n = DRAWS as f64;
     assert!((time / n - 1.0).abs() <= NORMAL / n.sqrt(), "{}", time / n);
     let deviation = 6.0f64.sqrt();
-    assert!(
-        (jobs / n - 3.0).abs() <= NORMAL * deviation / n.sqrt(),
-        "{}",
-        jobs / n
-    );
+    assert!((jobs / n - 3.0).abs() <= NORMAL * deviation / n.sqrt(), "{}", jobs / n);
 }

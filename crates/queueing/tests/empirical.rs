@@ -31,14 +31,7 @@ fn rows() -> impl Strategy<Value = Vec<(f64, f64)>> {
             .map(|(step, weight)| {
                 value += step;
                 sum += weight;
-                (
-                    value,
-                    if total > 0.0 {
-                        f64::min(sum / total, 1.0)
-                    } else {
-                        0.0
-                    },
-                )
+                (value, if total > 0.0 { f64::min(sum / total, 1.0) } else { 0.0 })
             })
             .collect();
         rows.last_mut().expect("a row").1 = 1.0;
@@ -48,10 +41,7 @@ fn rows() -> impl Strategy<Value = Vec<(f64, f64)>> {
 
 /// The first row that reaches `p`, looked up one by one, and the row before it.
 fn quantile_oracle(rows: &[(f64, f64)], reading: Reading, p: f64) -> f64 {
-    let index = rows
-        .iter()
-        .position(|row| row.1 >= p)
-        .expect("the last is 1");
+    let index = rows.iter().position(|row| row.1 >= p).expect("the last is 1");
     let (value, top) = rows[index];
     match (reading, index) {
         (Reading::Step, _) | (_, 0) => value,
@@ -142,16 +132,10 @@ fn the_two_readings_of_one_table() {
     assert_eq!([linear.quantile(0.25), step.quantile(0.25)], [3.0, 4.0]);
     assert_eq!([linear.cdf(3.0), step.cdf(3.0)], [0.25, 0.0]);
     // Rounded up, the whole numbers 3 and 4 share the first half, and 5 to 8 the second.
-    assert_eq!(
-        [linear.mean_of_ceiling(), step.mean_of_ceiling()],
-        [5.0, 6.0]
-    );
+    assert_eq!([linear.mean_of_ceiling(), step.mean_of_ceiling()], [5.0, 6.0]);
     let table = SizeTable::new(&rows, Unit::Packet(100), Reading::Linear).expect("good rows");
     assert_eq!(table.mean(), 500.0);
-    assert_eq!(
-        [0.1, 0.3, 0.51, 1.0].map(|p| table.quantile(p)),
-        [300, 400, 500, 800]
-    );
+    assert_eq!([0.1, 0.3, 0.51, 1.0].map(|p| table.quantile(p)), [300, 400, 500, 800]);
 }
 
 #[test]

@@ -26,15 +26,7 @@ fn arrivals(jobs: &[Job]) -> Vec<(Time, usize, Task<usize>)> {
     let mut now = Time::ZERO;
     let task = |(index, &(gap, work, class)): (usize, &Job)| {
         now += Span::from_ps(gap);
-        (
-            now,
-            0,
-            Task {
-                job: index,
-                class,
-                work: Span::from_ps(work),
-            },
-        )
+        (now, 0, Task { job: index, class, work: Span::from_ps(work) })
     };
     jobs.iter().enumerate().map(task).collect()
 }
@@ -48,26 +40,19 @@ fn completions(jobs: &[Job], servers: usize, order: Order) -> Vec<u64> {
             assert_eq!(done[task.job].replace(now.ps()), None, "a job is done once");
         }
     });
-    done.into_iter()
-        .map(|at| at.expect("every job is done"))
-        .collect()
+    done.into_iter().map(|at| at.expect("every job is done")).collect()
 }
 
 /// The times at which jobs arrive.
 fn arrival_times(jobs: &[Job]) -> Vec<u64> {
-    arrivals(jobs)
-        .iter()
-        .map(|arrival| arrival.0.ps())
-        .collect()
+    arrivals(jobs).iter().map(|arrival| arrival.0.ps()).collect()
 }
 
 /// First come, first served: each job takes the server that is free first.
 fn fcfs_oracle(jobs: &[Job], servers: usize) -> Vec<u64> {
     let mut free = vec![0; servers];
     let serve = |(&(_, work, _), at): (&Job, u64)| {
-        let first = (0..servers)
-            .min_by_key(|&server| free[server])
-            .expect("a server");
+        let first = (0..servers).min_by_key(|&server| free[server]).expect("a server");
         free[first] = free[first].max(at) + work;
         free[first]
     };
@@ -99,9 +84,8 @@ fn srpt_oracle(jobs: &[Job], servers: usize) -> Vec<u64> {
     let mut done: Vec<Option<u64>> = vec![None; jobs.len()];
     let mut now = 0;
     while done.contains(&None) {
-        let mut here: Vec<usize> = (0..jobs.len())
-            .filter(|&job| arrived[job] <= now && done[job].is_none())
-            .collect();
+        let mut here: Vec<usize> =
+            (0..jobs.len()).filter(|&job| arrived[job] <= now && done[job].is_none()).collect();
         here.sort_by_key(|&job| left[job]);
         // What needs nothing is done at once and keeps no server for this picosecond.
         let (nothing, rest): (Vec<usize>, Vec<usize>) =

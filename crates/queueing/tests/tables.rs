@@ -12,27 +12,12 @@ fn a_table_says_its_unit_and_reading() {
         (table.unit(), table.mean())
     };
     assert_eq!(sizes("", None), (Unit::Byte, 2.75));
-    assert_eq!(
-        sizes("# sizes of mine", Some(Reading::Step)),
-        (Unit::Byte, 3.0)
-    );
-    assert_eq!(
-        sizes("# mine | unit: bytes | reading: step", None),
-        (Unit::Byte, 3.0)
-    );
-    assert_eq!(
-        sizes("#reading:step", Some(Reading::Linear)),
-        (Unit::Byte, 2.75)
-    );
+    assert_eq!(sizes("# sizes of mine", Some(Reading::Step)), (Unit::Byte, 3.0));
+    assert_eq!(sizes("# mine | unit: bytes | reading: step", None), (Unit::Byte, 3.0));
+    assert_eq!(sizes("#reading:step", Some(Reading::Linear)), (Unit::Byte, 2.75));
     let packets = Unit::Packet(1000);
-    assert_eq!(
-        sizes("# unit: packets of 1000 B payload", None),
-        (packets, 2750.0)
-    );
-    assert_eq!(
-        sizes("# unit: packets of 1000B\n# reading: step", None),
-        (packets, 3000.0)
-    );
+    assert_eq!(sizes("# unit: packets of 1000 B payload", None), (packets, 2750.0));
+    assert_eq!(sizes("# unit: packets of 1000B\n# reading: step", None), (packets, 3000.0));
 }
 
 #[test]
@@ -46,10 +31,7 @@ fn a_bad_table_is_refused_with_its_line() {
         );
     }
     assert_eq!(refused(""), "line 1: \"\", expected at least one row");
-    assert_eq!(
-        refused("# mine\n\n"),
-        "line 2: \"\", expected at least one row"
-    );
+    assert_eq!(refused("# mine\n\n"), "line 2: \"\", expected at least one row");
     assert_eq!(
         refused("# mine\n0 0\n\n1 0.5\n2 0.9\n"),
         "line 5: \"2 0.9\", expected a last row whose probability is 1"
@@ -62,26 +44,11 @@ fn a_bad_table_is_refused_with_its_line() {
         refused("1 0.5\n2 0.4\n3 1"),
         "line 2: \"2 0.4\", expected a probability not below that of the row before"
     );
-    assert_eq!(
-        refused("-1 0\n2 1"),
-        "line 1: \"-1 0\", expected a value of zero or more"
-    );
-    assert_eq!(
-        refused("NaN 0\n2 1"),
-        "line 1: \"NaN 0\", expected a value of zero or more"
-    );
-    assert_eq!(
-        refused("inf 0\n2 1"),
-        "line 1: \"inf 0\", expected a value of zero or more"
-    );
-    assert_eq!(
-        refused("1 0\n2 NaN"),
-        "line 2: \"2 NaN\", expected a probability from 0 to 1"
-    );
-    assert_eq!(
-        refused("1 0\n2 50"),
-        "line 2: \"2 50\", expected a probability from 0 to 1"
-    );
+    assert_eq!(refused("-1 0\n2 1"), "line 1: \"-1 0\", expected a value of zero or more");
+    assert_eq!(refused("NaN 0\n2 1"), "line 1: \"NaN 0\", expected a value of zero or more");
+    assert_eq!(refused("inf 0\n2 1"), "line 1: \"inf 0\", expected a value of zero or more");
+    assert_eq!(refused("1 0\n2 NaN"), "line 2: \"2 NaN\", expected a probability from 0 to 1");
+    assert_eq!(refused("1 0\n2 50"), "line 2: \"2 50\", expected a probability from 0 to 1");
     assert_eq!(
         refused("0 0.5\n2 1"),
         "line 1: \"0 0.5\", expected a size above zero where the probability is"
@@ -90,14 +57,7 @@ fn a_bad_table_is_refused_with_its_line() {
         refused("# mine | unit: furlongs\n1 1"),
         "line 1: \"furlongs\", expected \"bytes\" or \"packets of <N> B\""
     );
-    for unit in [
-        "packets",
-        "packets of 0 B",
-        "packets of -1 B",
-        "packets of 1.5 B",
-        "Bytes",
-        "",
-    ] {
+    for unit in ["packets", "packets of 0 B", "packets of -1 B", "packets of 1.5 B", "Bytes", ""] {
         assert!(refused(&format!("# unit: {unit}\n1 1")).starts_with(&format!("line 1: {unit:?}")));
     }
     assert_eq!(
@@ -105,10 +65,7 @@ fn a_bad_table_is_refused_with_its_line() {
         "line 1: \"cubic\", expected \"linear\" or \"step\""
     );
     let long = "x".repeat(1000);
-    assert_eq!(
-        refused(&long),
-        format!("line 1: \"{}...\", {columns}", "x".repeat(60))
-    );
+    assert_eq!(refused(&long), format!("line 1: \"{}...\", {columns}", "x".repeat(60)));
 }
 
 proptest! {

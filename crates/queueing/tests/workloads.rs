@@ -9,9 +9,7 @@ fn sizes(name: &str, reading: Reading) -> SizeTable {
 
 /// `value` printed with as many decimals as `known` has.
 fn printed(value: f64, known: &str) -> String {
-    let decimals = known
-        .split_once('.')
-        .map_or(0, |(_, decimals)| decimals.len());
+    let decimals = known.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     format!("{value:.decimals$}")
 }
 
@@ -42,11 +40,7 @@ fn means_are_the_known_ones_under_both_readings() {
     assert_eq!(known.len(), WORKLOADS.len());
     for (name, scale, linear, step) in known {
         let mean = |reading| sizes(name, reading).curve().mean() / scale;
-        assert_eq!(
-            printed(mean(Reading::Linear), linear),
-            linear,
-            "{name} linear"
-        );
+        assert_eq!(printed(mean(Reading::Linear), linear), linear, "{name} linear");
         assert_eq!(printed(mean(Reading::Step), step), step, "{name} step");
     }
 }
@@ -56,45 +50,20 @@ fn quantiles_are_the_known_ones() {
     let probabilities = [0.10, 0.25, 0.50, 0.75, 0.90, 0.95, 0.99, 0.999, 1.0];
     let known = [
         ("homa-w1", [2, 3, 27, 203, 503, 804, 1876, 4924, 100_000]),
-        (
-            "homa-w2",
-            [3, 43, 269, 394, 512, 931, 3151, 21_845, 3_529_904],
-        ),
-        (
-            "homa-w3",
-            [36, 85, 268, 469, 1755, 5521, 31_013, 356_516, 15_158_197],
-        ),
-        (
-            "homa-w4",
-            [
-                315, 463, 662, 42_493, 120_373, 273_075, 3_430_822, 10_000_000, 10_000_000,
-            ],
-        ),
-        (
-            "homa-w5",
-            [4, 16, 49, 1000, 3333, 13_334, 18_667, 20_000, 20_000],
-        ),
-        (
-            "fb-webserver",
-            [
-                120, 765, 3464, 31_784, 271_823, 347_950, 565_213, 951_034, 1_000_000,
-            ],
-        ),
+        ("homa-w2", [3, 43, 269, 394, 512, 931, 3151, 21_845, 3_529_904]),
+        ("homa-w3", [36, 85, 268, 469, 1755, 5521, 31_013, 356_516, 15_158_197]),
+        ("homa-w4", [315, 463, 662, 42_493, 120_373, 273_075, 3_430_822, 10_000_000, 10_000_000]),
+        ("homa-w5", [4, 16, 49, 1000, 3333, 13_334, 18_667, 20_000, 20_000]),
+        ("fb-webserver", [120, 765, 3464, 31_784, 271_823, 347_950, 565_213, 951_034, 1_000_000]),
         (
             "fb-cachefollower",
-            [
-                293, 455, 28_270, 1_647_457, 2_461_220, 2_714_115, 3_105_433, 3_837_698, 3_837_698,
-            ],
+            [293, 455, 28_270, 1_647_457, 2_461_220, 2_714_115, 3_105_433, 3_837_698, 3_837_698],
         ),
     ];
     for (name, known) in known {
         let table = sizes(name, Reading::Step);
         for (p, size) in probabilities.into_iter().zip(known) {
-            assert_eq!(
-                table.quantile(p),
-                size * table.unit().bytes(),
-                "{name} at {p}"
-            );
+            assert_eq!(table.quantile(p), size * table.unit().bytes(), "{name} at {p}");
         }
     }
 }
@@ -145,67 +114,37 @@ fn the_mean_is_that_of_the_sizes_as_drawn() {
     for workload in WORKLOADS {
         let table = workload.sizes(None);
         let middle = |step| (f64::from(step) + 0.5) / f64::from(STEPS);
-        let sum: f64 = (0..STEPS)
-            .map(|step| table.quantile(middle(step)) as f64)
-            .sum();
+        let sum: f64 = (0..STEPS).map(|step| table.quantile(middle(step)) as f64).sum();
         let ratio = sum / f64::from(STEPS) / table.mean();
         assert!((ratio - 1.0).abs() < 1e-3, "{}: {ratio}", workload.name);
     }
     let rpc = sizes("google-rpc", Reading::Linear);
-    let packets = |step| {
-        rpc.quantile((f64::from(step) + 0.5) / f64::from(STEPS))
-            .div_ceil(1460)
-    };
+    let packets = |step| rpc.quantile((f64::from(step) + 0.5) / f64::from(STEPS)).div_ceil(1460);
     let mean = (0..STEPS).map(packets).sum::<u64>() as f64 / f64::from(STEPS);
-    assert!(
-        (mean / rpc.mean_packets(1460) - 1.0).abs() < 1e-3,
-        "{mean} packets"
-    );
+    assert!((mean / rpc.mean_packets(1460) - 1.0).abs() < 1e-3, "{mean} packets");
     let search = sizes("websearch", Reading::Linear);
     assert_eq!(search.mean_packets(1460), search.mean() / 1460.0);
 
     // Rounding up to whole packets adds less than half a packet here.
     assert_eq!(
-        printed(
-            sizes("websearch", Reading::Linear).mean() / 1460.0,
-            "1141.405"
-        ),
+        printed(sizes("websearch", Reading::Linear).mean() / 1460.0, "1141.405"),
         "1141.405"
     );
-    assert_eq!(
-        printed(
-            sizes("datamining", Reading::Linear).mean() / 1460.0,
-            "5116.85"
-        ),
-        "5116.85"
-    );
+    assert_eq!(printed(sizes("datamining", Reading::Linear).mean() / 1460.0, "5116.85"), "5116.85");
 }
 
 #[test]
 fn every_table_says_what_it_is() {
     for (index, workload) in WORKLOADS.iter().enumerate() {
         let name = workload.name;
-        assert!(
-            WORKLOADS[..index].iter().all(|other| other.name != name),
-            "{name} twice"
-        );
-        assert_eq!(
-            Workload::find(name).expect(name).summary(),
-            workload.summary()
-        );
+        assert!(WORKLOADS[..index].iter().all(|other| other.name != name), "{name} twice");
+        assert_eq!(Workload::find(name).expect(name).summary(), workload.summary());
         assert!(workload.summary().len() > 10, "{name}");
         let source = workload.source();
-        assert!(
-            source.starts_with("github ") && source.contains('@'),
-            "{name}: {source}"
-        );
+        assert!(source.starts_with("github ") && source.contains('@'), "{name}: {source}");
         let table = workload.sizes(None);
         // The point masses of Homa's tables are the only ones read as steps.
-        let reading = if name.starts_with("homa-") {
-            Reading::Step
-        } else {
-            Reading::Linear
-        };
+        let reading = if name.starts_with("homa-") { Reading::Step } else { Reading::Linear };
         assert_eq!(table.mean(), workload.sizes(Some(reading)).mean(), "{name}");
         let unit = match name {
             "websearch" | "datamining" | "imc10" => Unit::Packet(1460),
@@ -223,11 +162,7 @@ fn draws_are_golden() {
     let draw = |name| {
         let table = Workload::find(name).expect(name).sizes(None);
         let mut stream = Streams::new(1, 0).stream("golden", 0);
-        [
-            table.draw(&mut stream),
-            table.draw(&mut stream),
-            table.draw(&mut stream),
-        ]
+        [table.draw(&mut stream), table.draw(&mut stream), table.draw(&mut stream)]
     };
     assert_eq!(draw("websearch"), [23360, 77380, 13140]);
     assert_eq!(draw("datamining-bytes"), [341, 1310, 206]);

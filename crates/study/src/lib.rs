@@ -1,1 +1,19 @@
-//! Study files: specification to cases to rows.
+//! Study files: a TOML text in, a list of pure cases, typed rows out.
+//!
+//! - [`Study`]: a study file, read, checked and crossed into [`Case`]s;
+//! - [`SpecError`]: the one message that says what is wrong with it, and where;
+//! - [`registry`]: everything a study can name, documented.
+
+mod document;
+mod error;
+mod registry;
+mod study;
+mod sweep;
+
+pub use error::SpecError;
+pub use registry::registry;
+pub use study::{Case, Study};
+
+pub use sojourn_fabric::Report;
+pub use sojourn_fabric::engine::{Cancelled, Progress};
+pub use sojourn_queueing::{Column, Rows};

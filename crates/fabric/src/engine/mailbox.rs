@@ -46,9 +46,7 @@ impl Mailbox {
     /// For `units` units, windows of `window`, and links that hold a packet for at most `longest`.
     pub(super) fn new(units: usize, window: Span, longest: Span) -> Mailbox {
         let window = window.ps().clamp(2, MAX_WINDOW);
-        let ring = (longest.ps() / window + 2)
-            .next_power_of_two()
-            .min(MAX_NEAR);
+        let ring = (longest.ps() / window + 2).next_power_of_two().min(MAX_NEAR);
         Mailbox {
             window,
             inverse: u64::MAX / window + 1,
@@ -109,10 +107,7 @@ impl Mailbox {
     pub(super) fn deliver(&mut self, unit: u32, at: Time, id: PacketId, slab: &mut Slab) {
         match self.slot(at) {
             Some(slot) => {
-                slab.link(
-                    &mut self.near[((unit as usize) << self.shift) + slot as usize],
-                    id,
-                );
+                slab.link(&mut self.near[((unit as usize) << self.shift) + slot as usize], id);
                 self.mark(slot, unit);
             }
             None => self.put_far(unit, at, id),
@@ -145,17 +140,12 @@ impl Mailbox {
     #[inline]
     fn has_work(&self, window: u64) -> bool {
         let start = (window & self.mask) as usize * self.words;
-        self.due[start..start + self.words]
-            .iter()
-            .any(|word| *word != 0)
+        self.due[start..start + self.words].iter().any(|word| *word != 0)
     }
 
     /// The first window after the current one, up to `last`, for which something waits far ahead.
     fn next_far(&self, last: u64) -> u64 {
-        let heap = self
-            .later
-            .peek()
-            .map_or(u64::MAX, |Reverse((window, ..))| *window);
+        let heap = self.later.peek().map_or(u64::MAX, |Reverse((window, ..))| *window);
         if self.far_len == 0 {
             return heap;
         }

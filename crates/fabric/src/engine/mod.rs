@@ -203,11 +203,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
                 }
             }
             windows += 1;
-            let starts = self
-                .scene
-                .flows
-                .get(self.next_flow)
-                .map(|flow| flow.arrived);
+            let starts = self.scene.flows.get(self.next_flow).map(|flow| flow.arrived);
             let limit = starts.unwrap_or(Time::NEVER).min(horizon + Span::from_s(1));
             let Fabric { mailbox, slab, .. } = &mut self.fabric;
             mailbox.advance(limit, slab);
@@ -230,11 +226,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
                 *finished = Time::NEVER;
             }
         }
-        let last = self
-            .finished
-            .iter()
-            .filter(|finished| **finished != Time::NEVER)
-            .max();
+        let last = self.finished.iter().filter(|finished| **finished != Time::NEVER).max();
         let figures = &mut self.fabric.figures;
         figures.in_network = figures.injected
             - figures.delivered
@@ -245,9 +237,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
                 0 => last.copied().unwrap_or(Time::ZERO),
                 _ => horizon,
             },
-            tallies: (0..self.finished.len() as u32)
-                .map(|f| self.transport.tally(f))
-                .collect(),
+            tallies: (0..self.finished.len() as u32).map(|f| self.transport.tally(f)).collect(),
             busy: self.ports.iter().map(|port| port.busy).collect(),
             figures: *figures,
             finished: self.finished,
@@ -260,10 +250,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
             && flow.arrived < ends
         {
             let key = Packet::arriving(flow.arrived, START);
-            self.fabric.leave(
-                flow.from.into(),
-                note(key, Kind::Start, self.next_flow as u32),
-            );
+            self.fabric.leave(flow.from.into(), note(key, Kind::Start, self.next_flow as u32));
             self.next_flow += 1;
         }
     }
@@ -391,18 +378,13 @@ impl Fabric<'_> {
     /// When the first of `arrivals` comes; `ends` when there is none.
     #[inline]
     fn arrival(&self, arrivals: PacketId, ends: Time) -> Time {
-        if arrivals == NIL {
-            ends
-        } else {
-            self.slab[arrivals].arrives()
-        }
+        if arrivals == NIL { ends } else { self.slab[arrivals].arrives() }
     }
 
     /// Leaves a note for a host at the time in its key.
     fn leave(&mut self, host: u32, note: Packet) {
         let id = self.slab.insert(note);
-        self.mailbox
-            .deliver(host, note.arrives(), id, &mut self.slab);
+        self.mailbox.deliver(host, note.arrives(), id, &mut self.slab);
     }
 
     /// The port is free and packets wait: the next one goes.
@@ -478,9 +460,5 @@ fn wake_of(note: &Packet) -> Wake {
         WAKE_SENDER => End::Sender,
         _ => End::Receiver,
     };
-    Wake {
-        at: note.arrives(),
-        flow: note.flow,
-        end,
-    }
+    Wake { at: note.arrives(), flow: note.flow, end }
 }

@@ -27,16 +27,8 @@ impl Wire {
         let to_host = (link.to as usize) < hosts;
         Wire {
             delay: link.spec.delay,
-            byte_ps: if exact {
-                u32::try_from(rate.span(1).ps()).unwrap_or(0)
-            } else {
-                0
-            },
-            to: if to_host {
-                link.to
-            } else {
-                link.to - hosts as u32
-            },
+            byte_ps: if exact { u32::try_from(rate.span(1).ps()).unwrap_or(0) } else { 0 },
+            to: if to_host { link.to } else { link.to - hosts as u32 },
             to_host,
             arrives_by: link.arrives_by,
             rate,

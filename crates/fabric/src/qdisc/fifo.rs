@@ -14,12 +14,7 @@ pub(super) struct Fifo {
 
 impl Fifo {
     pub(super) fn new(room: Room) -> Fifo {
-        Fifo {
-            head: NIL,
-            tail: NIL,
-            room,
-            bytes: 0,
-        }
+        Fifo { head: NIL, tail: NIL, room, bytes: 0 }
     }
 
     /// Appends a packet, or says that it does not fit.

@@ -79,10 +79,7 @@ pub(crate) struct Room {
 impl Room {
     /// `buffer` bytes, nothing in it yet.
     pub(crate) fn new(buffer: Bytes, counting: Counting) -> Room {
-        Room {
-            free: u32::try_from(buffer.0).unwrap_or(u32::MAX),
-            counting,
-        }
+        Room { free: u32::try_from(buffer.0).unwrap_or(u32::MAX), counting }
     }
 
     /// What a packet of `size` bytes takes.
@@ -118,7 +115,7 @@ fn check_buffer(buffer: Bytes) -> Result<(), Refusal> {
     if buffer.0 < FULL_PACKET.into() {
         let given = buffer.write().expect("a size");
         return Err(
-            Refusal::value(&given, "room for at least one full packet, \"1500B\"").under("buffer"),
+            Refusal::value(&given, "room for at least one full packet, \"1500B\"").under("buffer")
         );
     }
     Ok(())

@@ -100,11 +100,7 @@ impl PFabricPort {
                 nth -= u64::from(priority == best && nth > 0);
                 here
             };
-            place = self
-                .priorities
-                .iter()
-                .position(tied)
-                .expect("as many as were counted");
+            place = self.priorities.iter().position(tied).expect("as many as were counted");
         }
         place
     }

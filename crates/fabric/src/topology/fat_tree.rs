@@ -32,10 +32,7 @@ impl FatTree {
     /// Lays the links. Switches: the edges of all pods, then the aggregations, then the cores.
     pub fn graph(&self) -> Graph {
         let (k, half) = (self.k as usize, self.k as usize / 2);
-        let link = LinkSpec {
-            rate: self.rate,
-            delay: self.delay,
-        };
+        let link = LinkSpec { rate: self.rate, delay: self.delay };
         let edge = |pod: usize, i: usize| pod * half + i;
         let aggregation = |pod: usize, i: usize| k * half + pod * half + i;
         let core = |i: usize, j: usize| 2 * k * half + i * half + j;

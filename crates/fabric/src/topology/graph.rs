@@ -24,11 +24,7 @@ pub struct Graph {
 impl Graph {
     /// `switches` switches, nothing connected yet.
     pub fn new(switches: usize) -> Graph {
-        Graph {
-            switches,
-            hosts: Vec::new(),
-            cables: Vec::new(),
-        }
+        Graph { switches, hosts: Vec::new(), cables: Vec::new() }
     }
 
     /// Hangs the next host on `switch`.
@@ -39,6 +35,16 @@ impl Graph {
     /// Connects two switches; several cables between the same two are parallel links.
     pub fn cable(&mut self, a: usize, b: usize, link: LinkSpec) {
         self.cables.push((a, b, link));
+    }
+
+    /// How many hosts there are.
+    pub fn hosts(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// The link of each host.
+    pub fn nics(&self) -> impl Iterator<Item = LinkSpec> + '_ {
+        self.hosts.iter().map(|&(_, link)| link)
     }
 
     /// Numbers the ports and finds the shortest paths. Panics when a host cannot reach another or
@@ -108,70 +114,35 @@ impl Network {
         let mut first_port = Vec::with_capacity(graph.switches + 1);
         let mut next = hosts as u32;
         for &ports in &degree {
-            assert!(
-                ports as usize <= MAX_PORTS,
-                "a switch has over {MAX_PORTS} ports"
-            );
+            assert!(ports as usize <= MAX_PORTS, "a switch has over {MAX_PORTS} ports");
             first_port.push(next);
             next += ports;
         }
         first_port.push(next);
 
-        let nowhere = Link {
-            from: 0,
-            to: 0,
-            arrives_by: 0,
-            spec: NO_LINK,
-        };
+        let nowhere = Link { from: 0, to: 0, arrives_by: 0, spec: NO_LINK };
         let mut links = vec![nowhere; next as usize];
         let mut used = vec![0u32; graph.switches];
         let mut take = |switch: usize| {
             used[switch] += 1;
-            (
-                first_port[switch] + used[switch] - 1,
-                (used[switch] - 1) as u8,
-            )
+            (first_port[switch] + used[switch] - 1, (used[switch] - 1) as u8)
         };
         let mut down_port = Vec::with_capacity(hosts);
         for (host, &(switch, spec)) in graph.hosts.iter().enumerate() {
             let (port, number) = take(switch);
             let (host, node) = (host as u32, (hosts + switch) as u32);
-            links[host as usize] = Link {
-                from: host,
-                to: node,
-                arrives_by: number,
-                spec,
-            };
-            links[port as usize] = Link {
-                from: node,
-                to: host,
-                arrives_by: 0,
-                spec,
-            };
+            links[host as usize] = Link { from: host, to: node, arrives_by: number, spec };
+            links[port as usize] = Link { from: node, to: host, arrives_by: 0, spec };
             down_port.push(port);
         }
         for &(a, b, spec) in &graph.cables {
             let ((port_a, number_a), (port_b, number_b)) = (take(a), take(b));
             let (node_a, node_b) = ((hosts + a) as u32, (hosts + b) as u32);
-            links[port_a as usize] = Link {
-                from: node_a,
-                to: node_b,
-                arrives_by: number_b,
-                spec,
-            };
-            links[port_b as usize] = Link {
-                from: node_b,
-                to: node_a,
-                arrives_by: number_a,
-                spec,
-            };
+            links[port_a as usize] = Link { from: node_a, to: node_b, arrives_by: number_b, spec };
+            links[port_b as usize] = Link { from: node_b, to: node_a, arrives_by: number_a, spec };
         }
 
-        let mut edges: Vec<u32> = graph
-            .hosts
-            .iter()
-            .map(|&(switch, _)| switch as u32)
-            .collect();
+        let mut edges: Vec<u32> = graph.hosts.iter().map(|&(switch, _)| switch as u32).collect();
         edges.sort_unstable();
         edges.dedup();
         let edge_of = graph
@@ -245,10 +216,7 @@ impl Network {
         }
         let start = self.members.len() as u32;
         self.members.extend_from_slice(hops);
-        Ways {
-            start,
-            count: hops.len() as u32,
-        }
+        Ways { start, count: hops.len() as u32 }
     }
 
     fn members_of(&self, run: Ways) -> &[u32] {
@@ -269,10 +237,7 @@ impl Network {
         let edge = self.edge_of[to as usize];
         let ways = self.routes[switch as usize * self.edges.len() + edge as usize];
         match ways.count {
-            0 => Ways {
-                start: self.down[to as usize],
-                count: 1,
-            },
+            0 => Ways { start: self.down[to as usize], count: 1 },
             _ => ways,
         }
     }
@@ -312,7 +277,4 @@ impl Network {
     }
 }
 
-const NO_LINK: LinkSpec = LinkSpec {
-    rate: Rate::gbps(1),
-    delay: Span::ZERO,
-};
+const NO_LINK: LinkSpec = LinkSpec { rate: Rate::gbps(1), delay: Span::ZERO };

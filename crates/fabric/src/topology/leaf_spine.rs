@@ -48,11 +48,7 @@ impl Check for LeafSpine {
         let (racks, hosts) = (u64::from(self.racks), u64::from(self.hosts));
         let (spines, uplinks) = (u64::from(self.spines), u64::from(self.uplinks));
         if racks * uplinks > ports {
-            return refuse(
-                "racks",
-                self.racks,
-                format!("at most {ports} ports a spine"),
-            );
+            return refuse("racks", self.racks, format!("at most {ports} ports a spine"));
         }
         if hosts + spines * uplinks > ports {
             return refuse("hosts", self.hosts, format!("at most {ports} ports a leaf"));
@@ -72,20 +68,11 @@ impl LeafSpine {
         for rack in 0..racks {
             for _ in 0..self.hosts {
                 let delay = self.delay + self.host_delay;
-                graph.host(
-                    rack,
-                    LinkSpec {
-                        rate: self.rate,
-                        delay,
-                    },
-                );
+                graph.host(rack, LinkSpec { rate: self.rate, delay });
             }
             for spine in 0..spines {
                 for _ in 0..self.uplinks {
-                    let link = LinkSpec {
-                        rate: self.uplink_rate,
-                        delay: self.delay,
-                    };
+                    let link = LinkSpec { rate: self.uplink_rate, delay: self.delay };
                     graph.cable(rack, racks + spine, link);
                 }
             }

@@ -25,8 +25,8 @@ variants! {
 }
 
 impl Topology {
-    /// Lays the links and finds the shortest paths.
-    pub fn build(&self) -> Network {
-        with_topology!(self, |params| params.graph().network())
+    /// Lays the links.
+    pub fn graph(&self) -> Graph {
+        with_topology!(self, |params| params.graph())
     }
 }

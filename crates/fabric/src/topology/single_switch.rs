@@ -38,13 +38,7 @@ impl SingleSwitch {
         for host in 0..self.hosts {
             let last = host + 1 == self.hosts;
             let rate = self.uplink.filter(|_| last).unwrap_or(self.rate);
-            graph.host(
-                0,
-                LinkSpec {
-                    rate,
-                    delay: self.delay,
-                },
-            );
+            graph.host(0, LinkSpec { rate, delay: self.delay });
         }
         graph
     }

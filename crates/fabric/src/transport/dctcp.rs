@@ -36,8 +36,7 @@ impl Check for Dctcp {
     fn check(&self) -> Result<(), Refusal> {
         above_zero("min_rto", self.min_rto)?;
         above_zero("initial_rto", self.initial_rto)?;
-        self.ack_delay
-            .map_or(Ok(()), |delay| above_zero("ack_delay", delay))?;
+        self.ack_delay.map_or(Ok(()), |delay| above_zero("ack_delay", delay))?;
         for (key, value) in [("gain", self.gain), ("initial_alpha", self.initial_alpha)] {
             if !(0.0..=1.0).contains(&value) {
                 let given = value.write().expect("a number");
@@ -69,10 +68,7 @@ impl Control for Dctcp {
             initial_window: self.initial_window.get().into(),
             initial_threshold: f64::INFINITY,
             window_cap: cap(self.window_cap),
-            timer: Timer::Estimated {
-                min: self.min_rto,
-                initial: self.initial_rto,
-            },
+            timer: Timer::Estimated { min: self.min_rto, initial: self.initial_rto },
             fast_retransmit: self.fast_retransmit,
             sack: self.sack,
             ack_delay: self.ack_delay,
@@ -114,35 +110,17 @@ mod tests {
     use sojourn_kernel::parameters::defaults;
 
     fn ack(upto: u32, next: u32, marked: bool) -> Acked {
-        Acked {
-            cumulative: 1,
-            arrived: 1,
-            marked,
-            upto,
-            next,
-        }
+        Acked { cumulative: 1, arrived: 1, marked, upto, next }
     }
 
     /// By hand, g = 1/16 from alpha = 1: a window of ten with two marks.
     #[test]
     fn alpha_and_window_follow_the_rfc() {
-        let dctcp = Dctcp {
-            initial_alpha: 1.0,
-            ..default()
-        };
-        let (mut window, mut marks) = (
-            Window {
-                size: 10.0,
-                threshold: 5.0,
-            },
-            Marks::default(),
-        );
+        let dctcp = Dctcp { initial_alpha: 1.0, ..default() };
+        let (mut window, mut marks) = (Window { size: 10.0, threshold: 5.0 }, Marks::default());
         dctcp.acked(&mut window, &mut marks, &ack(1, 10, true));
         // First window: one packet, marked: alpha stays 1, the window is halved.
-        assert_eq!(
-            (marks.alpha, window.size, window.threshold),
-            (Some(1.0), 5.0, 5.0)
-        );
+        assert_eq!((marks.alpha, window.size, window.threshold), (Some(1.0), 5.0, 5.0));
         for upto in 2..=10 {
             dctcp.acked(&mut window, &mut marks, &ack(upto, 15, upto == 4));
         }

@@ -31,8 +31,7 @@ impl Check for NewReno {
     fn check(&self) -> Result<(), Refusal> {
         above_zero("min_rto", self.min_rto)?;
         above_zero("initial_rto", self.initial_rto)?;
-        self.ack_delay
-            .map_or(Ok(()), |delay| above_zero("ack_delay", delay))
+        self.ack_delay.map_or(Ok(()), |delay| above_zero("ack_delay", delay))
     }
 }
 
@@ -60,10 +59,7 @@ impl Control for NewReno {
             initial_window: self.initial_window.get().into(),
             initial_threshold: f64::INFINITY,
             window_cap: cap(self.window_cap),
-            timer: Timer::Estimated {
-                min: self.min_rto,
-                initial: self.initial_rto,
-            },
+            timer: Timer::Estimated { min: self.min_rto, initial: self.initial_rto },
             fast_retransmit: self.fast_retransmit,
             sack: self.sack,
             ack_delay: self.ack_delay,

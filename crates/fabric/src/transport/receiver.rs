@@ -44,10 +44,7 @@ impl Receiver {
     #[inline]
     pub(super) fn data(&mut self, packet: &Packet, rules: &Rules, setup: &Setup, turn: &mut Turn) {
         let marked = packet.marks & CE != 0;
-        let ack = Held {
-            flow: packet.flow,
-            priority: priority(setup, packet.priority),
-        };
+        let ack = Held { flow: packet.flow, priority: priority(setup, packet.priority) };
         if marked != self.marked {
             // RFC 8257, 3.2: what is pending is acknowledged under the old state.
             if let Some(held) = self.pending.take() {
@@ -67,11 +64,7 @@ impl Receiver {
             Some(delay) if in_order && !filled && self.pending.is_none() => {
                 self.pending = Some(ack);
                 self.due = turn.now + delay;
-                turn.wakes.push(Wake {
-                    at: self.due,
-                    flow: packet.flow,
-                    end: End::Receiver,
-                });
+                turn.wakes.push(Wake { at: self.due, flow: packet.flow, end: End::Receiver });
             }
             _ => {
                 self.pending = None;

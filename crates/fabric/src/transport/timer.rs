@@ -95,10 +95,7 @@ impl RoundTrip {
 mod tests {
     use super::*;
 
-    const TIMER: Timer = Timer::Estimated {
-        min: Span::from_us(200),
-        initial: Span::from_s(1),
-    };
+    const TIMER: Timer = Timer::Estimated { min: Span::from_us(200), initial: Span::from_s(1) };
 
     fn at(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
@@ -115,10 +112,7 @@ mod tests {
         trip.sent(1, at(1000));
         trip.sent(2, at(1100));
         trip.acknowledged(3, at(1400));
-        assert_eq!(
-            trip.time_out(TIMER),
-            Span::from_us(750 + 4 * (3 * 400 + 400) / 4)
-        );
+        assert_eq!(trip.time_out(TIMER), Span::from_us(750 + 4 * (3 * 400 + 400) / 4));
     }
 
     #[test]
@@ -132,11 +126,7 @@ mod tests {
         trip.timed_out();
         assert_eq!(trip.time_out(TIMER), Span::from_us(800));
         trip.acknowledged(2, at(500));
-        assert_eq!(
-            trip.time_out(TIMER),
-            Span::from_us(800),
-            "Karn: a resent packet is no sample"
-        );
+        assert_eq!(trip.time_out(TIMER), Span::from_us(800), "Karn: a resent packet is no sample");
         trip.sent(2, at(500));
         trip.acknowledged(3, at(510));
         assert_eq!(trip.time_out(TIMER), Span::from_us(200));
@@ -149,9 +139,6 @@ mod tests {
             trip.timed_out();
         }
         assert_eq!(trip.time_out(TIMER), MAX_RTO);
-        assert_eq!(
-            trip.time_out(Timer::Fixed(Span::from_us(40))),
-            Span::from_us(40)
-        );
+        assert_eq!(trip.time_out(Timer::Fixed(Span::from_us(40))), Span::from_us(40));
     }
 }

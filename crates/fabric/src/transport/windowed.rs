@@ -77,11 +77,7 @@ impl Window {
     /// RFC 5681 (3.1): by one for each ACK in slow start, then by one a round trip.
     #[inline]
     pub fn grow(&mut self) {
-        self.size += if self.size < self.threshold {
-            1.0
-        } else {
-            1.0 / self.size
-        };
+        self.size += if self.size < self.threshold { 1.0 } else { 1.0 / self.size };
     }
 
     /// RFC 5681 (4): the threshold becomes half of what was in flight, at least two.
@@ -289,8 +285,7 @@ impl<C: Control> Acting<'_, C> {
         };
         if cumulative == 0 {
             if !sender.recovering {
-                self.control
-                    .acked(&mut sender.window, &mut sender.state, &acked);
+                self.control.acked(&mut sender.window, &mut sender.state, &acked);
             }
             if self.rules.fast_retransmit && sender.next > sender.acked {
                 self.duplicate();
@@ -300,8 +295,7 @@ impl<C: Control> Acting<'_, C> {
             if sender.recovering {
                 self.recovered(cumulative);
             } else {
-                self.control
-                    .acked(&mut sender.window, &mut sender.state, &acked);
+                self.control.acked(&mut sender.window, &mut sender.state, &acked);
                 sender.window.size = sender.window.size.min(self.rules.window_cap);
                 self.restart_timer();
             }
@@ -348,8 +342,7 @@ impl<C: Control> Acting<'_, C> {
             return;
         }
         let flight = sender.next - sender.acked;
-        self.control
-            .lost(&mut sender.window, &mut sender.state, flight);
+        self.control.lost(&mut sender.window, &mut sender.state, flight);
         sender.recovering = true;
         sender.partial = false;
         sender.recover = sender.high;
@@ -370,8 +363,7 @@ impl<C: Control> Acting<'_, C> {
             if sender.due <= self.turn.now {
                 sender.tally.timeouts += 1;
                 let flight = sender.next - sender.acked;
-                self.control
-                    .timed_out(&mut sender.window, &mut sender.state, flight);
+                self.control.timed_out(&mut sender.window, &mut sender.state, flight);
                 sender.trip.timed_out();
                 sender.recovering = false;
                 sender.recover = sender.high;
@@ -443,11 +435,8 @@ impl<C: Control> Acting<'_, C> {
         let flow = &self.setup.flows[self.flow as usize];
         let packets = &self.setup.packets;
         let last = sequence + 1 == sender.end;
-        let size = if last {
-            packets.wire(packets.last_payload(flow.bytes))
-        } else {
-            packets.full()
-        };
+        let size =
+            if last { packets.wire(packets.last_payload(flow.bytes)) } else { packets.full() };
         if sequence < sender.high {
             sender.tally.retransmits += 1;
             sender.trip.forget();
@@ -456,10 +445,7 @@ impl<C: Control> Acting<'_, C> {
             sender.trip.sent(sequence, now);
         }
         let arrived = u64::from(sender.acked + sender.sacked.len()) * packets.payload.0;
-        let priority = self
-            .setup
-            .priority
-            .number(flow, flow.bytes.saturating_sub(arrived), now);
+        let priority = self.setup.priority.number(flow, flow.bytes.saturating_sub(arrived), now);
         self.turn.packets.push(Packet {
             key: 0,
             next: NIL,
@@ -497,11 +483,7 @@ impl<C: Control> Acting<'_, C> {
         }
         if at < self.sender.wake {
             self.sender.wake = at;
-            self.turn.wakes.push(Wake {
-                at,
-                flow: self.flow,
-                end: End::Sender,
-            });
+            self.turn.wakes.push(Wake { at, flow: self.flow, end: End::Sender });
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Draw, Stage};
 use crate::flow::Flow;
 use sojourn_kernel::parameters::{Check, Refusal, Value};
-use sojourn_kernel::{Span, Time, parameters};
+use sojourn_kernel::{Span, Streams, Time, parameters};
 use std::fmt;
 
 parameters! {
@@ -35,13 +35,23 @@ impl fmt::Display for CsvError {
 }
 
 impl Draw for Csv {
-    fn draw(&self, stage: &Stage<'_>) -> Result<Vec<Flow>, Refusal> {
+    fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
+        self.flows(stage).map(|flows| flows.len())
+    }
+
+    fn draw(&self, stage: &Stage<'_>, _: Streams) -> Result<Vec<Flow>, Refusal> {
+        self.flows(stage)
+    }
+}
+
+impl Csv {
+    fn flows(&self, stage: &Stage<'_>) -> Result<Vec<Flow>, Refusal> {
         let refuse = |expected: String| {
             Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
         };
         let text =
             (stage.read)(&self.file).map_err(|why| refuse(format!("a file to read: {why}")))?;
-        parse_flows(&text, stage.network.hosts)
+        parse_flows(&text, stage.graph.hosts())
             .map_err(|error| refuse(format!("a list of flows, but in its {error}")))
     }
 }
@@ -62,14 +72,7 @@ const NAMES: &str = "src, dst, size_bytes, arrival (or arrival_s) and, if wanted
 impl Columns {
     fn read(header: &str) -> Result<Columns, String> {
         let names: Vec<&str> = header.split(',').map(str::trim).collect();
-        let known = [
-            "src",
-            "dst",
-            "size_bytes",
-            "arrival",
-            "arrival_s",
-            "deadline",
-        ];
+        let known = ["src", "dst", "size_bytes", "arrival", "arrival_s", "deadline"];
         if let Some(other) = names.iter().find(|name| !known.contains(name)) {
             return Err(format!("unknown column {other:?}, expected {NAMES}"));
         }
@@ -87,11 +90,7 @@ impl Columns {
             src: needed("src")?,
             dst: needed("dst")?,
             size: needed("size_bytes")?,
-            arrival: needed(if arrival_in_seconds {
-                "arrival_s"
-            } else {
-                "arrival"
-            })?,
+            arrival: needed(if arrival_in_seconds { "arrival_s" } else { "arrival" })?,
             arrival_in_seconds,
             deadline: place("deadline"),
             count: names.len(),
@@ -105,17 +104,11 @@ impl Columns {
         }
         let host = |name: &str, place: usize| match cells[place].parse::<u16>() {
             Ok(host) if usize::from(host) < hosts => Ok(host),
-            _ => Err(format!(
-                "{name} {:?}, expected a host from 0 to {}",
-                cells[place],
-                hosts - 1
-            )),
+            _ => Err(format!("{name} {:?}, expected a host from 0 to {}", cells[place], hosts - 1)),
         };
         let (from, to) = (host("src", self.src)?, host("dst", self.dst)?);
         if from == to {
-            return Err(format!(
-                "a flow from host {from} to itself, expected two hosts"
-            ));
+            return Err(format!("a flow from host {from} to itself, expected two hosts"));
         }
         let bytes = match cells[self.size].parse::<u64>() {
             Ok(bytes) if (1..=MAX_BYTES).contains(&bytes) => bytes,
@@ -132,13 +125,7 @@ impl Columns {
                 _ => return Err(format!("deadline {cell:?}, expected a time such as 10ms")),
             },
         };
-        Ok(Flow {
-            from,
-            to,
-            bytes,
-            arrived,
-            deadline,
-        })
+        Ok(Flow { from, to, bytes, arrived, deadline })
     }
 
     fn arrival(&self, cell: &str) -> Result<Span, String> {
@@ -149,11 +136,8 @@ impl Columns {
             },
             false => cell.parse::<Span>().ok(),
         };
-        let like = if self.arrival_in_seconds {
-            "seconds such as 0.25"
-        } else {
-            "a time such as 12us"
-        };
+        let like =
+            if self.arrival_in_seconds { "seconds such as 0.25" } else { "a time such as 12us" };
         span.filter(|span| *span <= LATEST)
             .ok_or_else(|| format!("arrival {cell:?}, expected {like}, at most {LATEST}"))
     }
@@ -167,31 +151,19 @@ const LATEST: Span = Span::from_s(36_000);
 
 /// Reads a list of flows between `hosts` hosts; they come back by time of arrival.
 pub fn parse_flows(text: &str, hosts: usize) -> Result<Vec<Flow>, CsvError> {
-    let lines = text
-        .lines()
-        .enumerate()
-        .map(|(i, line)| (i + 1, line.trim()));
+    let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let nothing = |what: &str| CsvError {
-        line: text.lines().count().max(1),
-        what: what.to_owned(),
-    };
-    let (number, header) = lines
-        .next()
-        .ok_or_else(|| nothing("nothing there, expected a line that names columns"))?;
+    let nothing =
+        |what: &str| CsvError { line: text.lines().count().max(1), what: what.to_owned() };
+    let (number, header) =
+        lines.next().ok_or_else(|| nothing("nothing there, expected a line that names columns"))?;
     let columns = Columns::read(header.trim_start_matches('\u{feff}'))
         .map_err(|what| CsvError { line: number, what })?;
     let mut flows = lines
-        .map(|(line, text)| {
-            columns
-                .flow(text, hosts)
-                .map_err(|what| CsvError { line, what })
-        })
+        .map(|(line, text)| columns.flow(text, hosts).map_err(|what| CsvError { line, what }))
         .collect::<Result<Vec<Flow>, CsvError>>()?;
     if flows.is_empty() {
-        return Err(nothing(
-            "no flows, expected at least one line under the names",
-        ));
+        return Err(nothing("no flows, expected at least one line under the names"));
     }
     flows.sort_by_key(|flow| flow.arrived);
     Ok(flows)

@@ -4,7 +4,7 @@ use super::permutation::at_least_one_byte;
 use super::{Draw, Stage};
 use crate::flow::Flow;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
-use sojourn_kernel::{Bytes, Span, Time, parameters};
+use sojourn_kernel::{Bytes, Span, Streams, Time, parameters};
 use std::num::NonZeroU32;
 
 parameters! {
@@ -29,17 +29,22 @@ impl Check for Incast {
 }
 
 impl Draw for Incast {
-    fn draw(&self, stage: &Stage<'_>) -> Result<Vec<Flow>, Refusal> {
-        let hosts = stage.network.hosts;
-        let fan_in = self.fan_in.get() as usize;
+    fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
+        let (hosts, fan_in) = (stage.graph.hosts(), self.fan_in.get() as usize);
         if fan_in >= hosts {
             let given = self.fan_in.write().expect("a number");
             let expected = format!("fewer than the {hosts} hosts of the topology");
             return Err(Refusal::value(&given, expected).under("fan_in"));
         }
-        let mut stream = stage.streams.stream("pairs", 0);
+        Ok(fan_in * self.rounds.get() as usize)
+    }
+
+    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<Flow>, Refusal> {
+        let count = self.count(stage)?;
+        let (hosts, fan_in) = (stage.graph.hosts(), self.fan_in.get() as usize);
+        let mut stream = streams.stream("pairs", 0);
         let mut order: Vec<u16> = (0..hosts as u16).collect();
-        let mut flows = Vec::with_capacity(fan_in * self.rounds.get() as usize);
+        let mut flows = Vec::with_capacity(count);
         for round in 0..self.rounds.get() {
             let arrived = Time::ZERO + self.every * round.into();
             for place in 0..=fan_in {

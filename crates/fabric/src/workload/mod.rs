@@ -11,7 +11,7 @@ pub use permutation::Permutation;
 pub use poisson::{LoadCounts, Poisson};
 
 use crate::flow::{Flow, Packets};
-use crate::topology::Network;
+use crate::topology::Graph;
 use sojourn_kernel::parameters::Refusal;
 use sojourn_kernel::{Streams, variants};
 
@@ -28,27 +28,31 @@ variants! {
 /// What a workload is drawn for.
 pub struct Stage<'a> {
     /// The fabric.
-    pub network: &'a Network,
+    pub graph: &'a Graph,
     /// How flows are cut into packets.
     pub packets: &'a Packets,
-    /// Where chance comes from.
-    pub streams: Streams,
     /// Reads a file that the study names: its text, or why not.
     pub read: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
-/// Draws the flows of one replication.
+/// Draws flows.
 trait Draw {
-    /// The flows, by time of arrival. Refused when they cannot be had on this stage.
-    fn draw(&self, stage: &Stage<'_>) -> Result<Vec<Flow>, Refusal>;
+    /// How many flows will arrive. Refused when they cannot be had on this stage.
+    fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal>;
+
+    /// The flows of one replication, by time of arrival.
+    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<Flow>, Refusal>;
 }
 
 impl Workload {
-    /// The flows of one replication, by time of arrival; at least one.
-    pub fn flows(&self, stage: &Stage<'_>) -> Result<Vec<Flow>, Refusal> {
-        let flows = with_workload!(self, |params| params.draw(stage))?;
-        debug_assert!(flows.is_sorted_by_key(|flow| flow.arrived));
-        Ok(flows)
+    /// How many flows will arrive, at least one: everything is checked, nothing drawn.
+    pub fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
+        with_workload!(self, |params| params.count(stage))
+    }
+
+    /// The flows of one replication, by time of arrival.
+    pub fn flows(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<Flow>, Refusal> {
+        with_workload!(self, |params| params.draw(stage, streams))
     }
 }
 
@@ -64,14 +68,9 @@ fn sizes(
         return Ok(workload.sizes(reading));
     }
     if !name.contains(['/', '.']) {
-        let names = sojourn_queueing::WORKLOADS
-            .iter()
-            .map(|workload| workload.name)
-            .collect();
+        let names = sojourn_queueing::WORKLOADS.iter().map(|workload| workload.name).collect();
         let mut refusal = Refusal::name(&given, "size table", names).under("sizes");
-        refusal
-            .expected
-            .push_str(", or a file with one (a path with a dot or slash)");
+        refusal.expected.push_str(", or a file with one (a path with a dot or slash)");
         return Err(refusal);
     }
     let text = (stage.read)(name)

@@ -3,7 +3,7 @@
 use super::{Draw, Stage};
 use crate::flow::Flow;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
-use sojourn_kernel::{Bytes, Time, parameters};
+use sojourn_kernel::{Bytes, Streams, Time, parameters};
 use std::num::NonZeroU32;
 
 parameters! {
@@ -33,10 +33,14 @@ pub(super) fn at_least_one_byte(size: Bytes) -> Result<(), Refusal> {
 }
 
 impl Draw for Permutation {
-    fn draw(&self, stage: &Stage<'_>) -> Result<Vec<Flow>, Refusal> {
+    fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
+        Ok(stage.graph.hosts() * self.parallel.get() as usize)
+    }
+
+    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<Flow>, Refusal> {
         // Sattolo's shuffle: one cycle through all hosts, so nobody sends to itself.
-        let mut stream = stage.streams.stream("pairs", 0);
-        let mut to: Vec<u16> = (0..stage.network.hosts as u16).collect();
+        let mut stream = streams.stream("pairs", 0);
+        let mut to: Vec<u16> = (0..stage.graph.hosts() as u16).collect();
         for last in (1..to.len()).rev() {
             to.swap(last, stream.below(last as u64) as usize);
         }

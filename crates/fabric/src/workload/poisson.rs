@@ -3,7 +3,7 @@
 use super::{Draw, Stage, sizes};
 use crate::flow::Flow;
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
-use sojourn_kernel::{Span, Time, choices, parameters};
+use sojourn_kernel::{Span, Streams, Time, choices, parameters};
 use sojourn_queueing::{Distribution, Exponential, Reading};
 use std::num::NonZeroU32;
 
@@ -51,28 +51,27 @@ impl Check for Poisson {
 }
 
 impl Draw for Poisson {
-    fn draw(&self, stage: &Stage<'_>) -> Result<Vec<Flow>, Refusal> {
+    fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
+        sizes(&self.sizes, self.reading, stage).map(|_| self.flows.get() as usize)
+    }
+
+    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<Flow>, Refusal> {
         let table = sizes(&self.sizes, self.reading, stage)?;
-        let hosts = stage.network.hosts as u64;
-        let links = &stage.network.links[..hosts as usize];
-        let capacity: f64 = links
-            .iter()
-            .map(|link| link.spec.rate.bits_per_second() as f64 / 8.0)
-            .sum();
+        let hosts = stage.graph.hosts() as u64;
+        let capacity: f64 =
+            stage.graph.nics().map(|link| link.rate.bits_per_second() as f64 / 8.0).sum();
         let headers = match self.load_counts {
             LoadCounts::Wire => {
                 table.mean_packets(stage.packets.payload.0) * stage.packets.header.0 as f64
             }
             LoadCounts::Payload => 0.0,
         };
-        let gaps = Exponential {
-            mean: (table.mean() + headers) / (self.load * capacity),
-        };
+        let gaps = Exponential { mean: (table.mean() + headers) / (self.load * capacity) };
 
         // One stream a purpose: changing the load only stretches the gaps.
-        let mut gap = stage.streams.stream("gaps", 0);
-        let mut pair = stage.streams.stream("pairs", 0);
-        let mut size = stage.streams.stream("sizes", 0);
+        let mut gap = streams.stream("gaps", 0);
+        let mut pair = streams.stream("pairs", 0);
+        let mut size = streams.stream("sizes", 0);
         let mut now = Time::ZERO;
         let flows = (0..self.flows.get()).map(|_| {
             now += Span::from_seconds(gaps.sample(&mut gap));

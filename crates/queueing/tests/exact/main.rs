@@ -25,10 +25,7 @@ fn m_g_1(arrivals: f64, service: &dyn Distribution) -> Queue<'_> {
     Queue {
         gaps: Gaps::Poisson(per_unit(arrivals)),
         batches: Batches::Single,
-        classes: vec![Class {
-            share: 1.0,
-            service,
-        }],
+        classes: vec![Class { share: 1.0, service }],
         servers: 1,
         order: Order::Arrival,
     }
@@ -62,22 +59,8 @@ fn m_g_1_by_pollaczek_and_khinchine() {
         let exact = pollaczek_khinchine(arrivals, &service);
         queue.assert_means(name, &[exact], 0.02);
     }
-    check(
-        "M/E3/1",
-        0.7,
-        Erlang {
-            phases: 3,
-            mean: 1.0,
-        },
-    );
-    check(
-        "M/U/1",
-        0.7,
-        Uniform {
-            low: 0.5,
-            high: 1.5,
-        },
-    );
+    check("M/E3/1", 0.7, Erlang { phases: 3, mean: 1.0 });
+    check("M/U/1", 0.7, Uniform { low: 0.5, high: 1.5 });
     let means = [0.5, 2.5];
     check("M/H2/1", 0.6, Hyperexponential { first: 0.75, means });
     let rows = [(0.0, 0.0), (0.5, 0.5), (0.5, 0.6), (1.5, 0.9), (4.0, 1.0)];
@@ -91,10 +74,7 @@ fn m_g_1_by_pollaczek_and_khinchine() {
 fn m_m_c_by_erlang() {
     let (arrivals, servers) = (2.25, 3);
     let service = Exponential { mean: 1.0 };
-    let queue = Queue {
-        servers,
-        ..m_g_1(arrivals, &service)
-    };
+    let queue = Queue { servers, ..m_g_1(arrivals, &service) };
     // Erlang's C from his B by recursion; the mean wait is C / (c mu - lambda).
     let offered = arrivals * service.mean;
     let blocked = (1..=servers).fold(1.0, |b, n| offered * b / (n as f64 + offered * b));
@@ -108,10 +88,7 @@ fn m_m_c_by_erlang() {
 fn d_m_1() {
     let service = Exponential { mean: 1.0 };
     let gaps = Gaps::Deterministic(per_unit(0.8));
-    let queue = Queue {
-        gaps,
-        ..m_g_1(0.8, &service)
-    };
+    let queue = Queue { gaps, ..m_g_1(0.8, &service) };
     // G/M/1: an arrival finds the server busy with probability s = A*(mu - mu s), the transform
     // of the gaps.
     let busy = (0..1000).fold(0.5f64, |s, _| ((s - 1.0) / 0.8).exp());
@@ -122,10 +99,7 @@ fn d_m_1() {
 fn geometric_bulk_arrivals() {
     let service = Exponential { mean: 1.0 };
     let batches = Batches::Geometric(3.0);
-    let queue = Queue {
-        batches,
-        ..m_g_1(0.2, &service)
-    };
+    let queue = Queue { batches, ..m_g_1(0.2, &service) };
     // M^X/M/1: L = load (1 + E[X^2] / E[X]) / (2 (1 - load)), which for geometric batches is
     // load m / (1 - load); Little does the rest.
     let load = 0.2 * 3.0;
@@ -137,38 +111,19 @@ fn geometric_bulk_arrivals() {
 fn non_preemptive_priority_by_cobham() {
     let urgent = Exponential { mean: 0.5 };
     let normal = Constant(1.0);
-    let bulk = Uniform {
-        low: 0.0,
-        high: 4.0,
-    };
+    let bulk = Uniform { low: 0.0, high: 4.0 };
     let arrivals = 0.7;
     let classes = vec![
-        Class {
-            share: 0.3,
-            service: &urgent,
-        },
-        Class {
-            share: 0.5,
-            service: &normal,
-        },
-        Class {
-            share: 0.2,
-            service: &bulk,
-        },
+        Class { share: 0.3, service: &urgent },
+        Class { share: 0.5, service: &normal },
+        Class { share: 0.2, service: &bulk },
     ];
     let services = classes.iter().map(|class| class.service);
     let moments: Vec<_> = services.map(|s| (s.mean(), s.second_moment())).collect();
     let rates: Vec<f64> = classes.iter().map(|class| class.share * arrivals).collect();
-    let residual: f64 = rates
-        .iter()
-        .zip(&moments)
-        .map(|(rate, (_, second))| rate * second / 2.0)
-        .sum();
-    let queue = Queue {
-        classes,
-        order: Order::Class,
-        ..m_g_1(arrivals, &normal)
-    };
+    let residual: f64 =
+        rates.iter().zip(&moments).map(|(rate, (_, second))| rate * second / 2.0).sum();
+    let queue = Queue { classes, order: Order::Class, ..m_g_1(arrivals, &normal) };
     // The load of the classes above, and of those and this one.
     let mut above = 0.0;
     let exact: Vec<f64> = rates
@@ -188,21 +143,12 @@ fn non_preemptive_priority_by_cobham() {
 fn shortest_remaining_by_schrage_and_miller() {
     let arrivals = 0.8;
     let exponential = Exponential { mean: 1.0 };
-    let queue = Queue {
-        order: Order::ShortestRemaining,
-        ..m_g_1(arrivals, &exponential)
-    };
+    let queue = Queue { order: Order::ShortestRemaining, ..m_g_1(arrivals, &exponential) };
     let exact = srpt::mean_sojourn(arrivals, 60.0, |x| (-x).exp(), |x| 1.0 - (-x).exp());
     queue.assert_means("M/M/1/SRPT", &[exact], 0.01);
 
-    let uniform = Uniform {
-        low: 0.0,
-        high: 2.0,
-    };
-    let queue = Queue {
-        order: Order::ShortestRemaining,
-        ..m_g_1(arrivals, &uniform)
-    };
+    let uniform = Uniform { low: 0.0, high: 2.0 };
+    let queue = Queue { order: Order::ShortestRemaining, ..m_g_1(arrivals, &uniform) };
     let exact = srpt::mean_sojourn(arrivals, 2.0, |_| 0.5, |x| x / 2.0);
     queue.assert_means("M/U/1/SRPT", &[exact], 0.015);
 }

@@ -30,38 +30,21 @@ pub(crate) struct Queue<'a> {
 impl Queue<'_> {
     /// Asserts that each class has its `exact` mean sojourn, as [`assert_means`] does.
     pub(crate) fn assert_means(&self, what: &str, exact: &[f64], precision: f64) {
-        assert_means(what, exact, precision, |streams| {
-            self.mean_sojourns(streams)
-        });
+        assert_means(what, exact, precision, |streams| self.mean_sojourns(streams));
     }
 
     fn mean_sojourns(&self, streams: Streams) -> Vec<f64> {
         let mut kinds = streams.stream("kinds", 0);
         let mut works = streams.stream("works", 0);
-        let arrivals = times(self.gaps, self.batches, streams)
-            .enumerate()
-            .map(|(index, at)| {
-                let class = self.class(kinds.uniform());
-                let work = units(self.classes[class].service.sample(&mut works));
-                (
-                    at,
-                    0,
-                    Task {
-                        job: (index, at),
-                        class: class as u32,
-                        work,
-                    },
-                )
-            });
+        let arrivals = times(self.gaps, self.batches, streams).enumerate().map(|(index, at)| {
+            let class = self.class(kinds.uniform());
+            let work = units(self.classes[class].service.sample(&mut works));
+            (at, 0, Task { job: (index, at), class: class as u32, work })
+        });
         let mut means = vec![Mean::default(); self.classes.len()];
         let station = Station::new(self.servers, Line::new(self.order));
         serve(&mut [station], arrivals.take(JOBS), |now, _, done| {
-            if let Some(Task {
-                job: (index, at),
-                class,
-                ..
-            }) = done
-            {
+            if let Some(Task { job: (index, at), class, .. }) = done {
                 means[class as usize].add(index, now - at);
             }
         });
@@ -82,9 +65,7 @@ impl Queue<'_> {
 /// exponential services of mean 1, and are done when all have joined.
 pub(crate) fn fork_join_mean_sojourn(rate: Frequency, stations: usize, streams: Streams) -> f64 {
     let service = Exponential { mean: 1.0 };
-    let mut works: Vec<Stream> = (0..stations)
-        .map(|i| streams.stream("works", i as u64))
-        .collect();
+    let mut works: Vec<Stream> = (0..stations).map(|i| streams.stream("works", i as u64)).collect();
     let mut mean = Mean::default();
     // Forked on arrival: the driver only looks one arrival ahead.
     let joins = std::cell::RefCell::new(Joins::new());
@@ -93,15 +74,9 @@ pub(crate) fn fork_join_mean_sojourn(rate: Frequency, stations: usize, streams: 
         .take(JOBS)
         .flat_map(|(index, at)| {
             let fork = joins.borrow_mut().fork((index, at), stations as u32);
-            let task = |stream| Task {
-                job: fork,
-                class: 0,
-                work: units(service.sample(stream)),
-            };
+            let task = |stream| Task { job: fork, class: 0, work: units(service.sample(stream)) };
             let tasks: Vec<_> = works.iter_mut().map(task).enumerate().collect();
-            tasks
-                .into_iter()
-                .map(move |(station, task)| (at, station, task))
+            tasks.into_iter().map(move |(station, task)| (at, station, task))
         });
     let line = || Station::new(1, Line::new(Order::Arrival));
     let mut stations: Vec<_> = (0..stations).map(|_| line()).collect();
@@ -157,9 +132,8 @@ pub(crate) fn assert_means(
     precision: f64,
     mut run: impl FnMut(Streams) -> Vec<f64>,
 ) {
-    let runs: Vec<Vec<f64>> = (0..REPLICATIONS)
-        .map(|replication| run(Streams::new(SEED, replication)))
-        .collect();
+    let runs: Vec<Vec<f64>> =
+        (0..REPLICATIONS).map(|replication| run(Streams::new(SEED, replication))).collect();
     let n = REPLICATIONS as f64;
     for (class, &exact) in exact.iter().enumerate() {
         let means = || runs.iter().map(|run| run[class]);

@@ -1,0 +1,68 @@
+//! Everything a study can name, documented: what `sojourn list` and the reference pages show.
+
+use serde_json::{Map, Value as Json, json};
+use sojourn_fabric::balance::Balance;
+use sojourn_fabric::qdisc::Queue;
+use sojourn_fabric::topology::Topology;
+use sojourn_fabric::transport::{Priority, TransportKind};
+use sojourn_fabric::workload::Workload;
+use sojourn_fabric::{FabricCase, Scheme};
+use sojourn_kernel::parameters::{Entry, Field, Parameters};
+use sojourn_queueing::WORKLOADS;
+
+/// All parts and their variants as JSON: lists of `{"name", "summary", "source", "parameters"}`.
+///
+/// `workloads` has the kinds of workload first, and then the size tables that they can draw from.
+pub fn registry() -> String {
+    let mut study = FabricCase::entry();
+    study.parameters.extend(crate::study::own_fields().into_iter().map(|field| Field {
+        name: if field.name == "seed" { "run.seed" } else { "run.replications" },
+        ..field
+    }));
+    let tables = WORKLOADS.iter().map(|table| {
+        json!({
+            "name": table.name,
+            "summary": format!("Size table: {}.", table.summary().trim_end_matches('.')),
+            "source": table.source(),
+            "parameters": [],
+        })
+    });
+    let parts: [(&str, Vec<Json>); 8] = [
+        ("studies", vec![entry(&study)]),
+        ("workloads", entries(Workload::entries()).into_iter().chain(tables).collect()),
+        ("topologies", entries(Topology::entries())),
+        ("schemes", entries(Scheme::entries())),
+        ("transports", entries(TransportKind::entries())),
+        ("queues", entries(Queue::entries())),
+        ("balances", entries(Balance::entries())),
+        ("priorities", entries(Priority::entries())),
+    ];
+    let parts: Map<String, Json> =
+        parts.into_iter().map(|(name, list)| (name.to_owned(), Json::Array(list))).collect();
+    Json::Object(parts).to_string()
+}
+
+fn entries(list: Vec<Entry>) -> Vec<Json> {
+    list.iter().map(entry).collect()
+}
+
+fn entry(entry: &Entry) -> Json {
+    let parameter = |field: &Field| {
+        json!({
+            "name": field.name,
+            "type": field.expected,
+            "default": field.default.as_ref().map(ToString::to_string),
+            "summary": one_line(field.summary),
+        })
+    };
+    json!({
+        "name": entry.name,
+        "summary": one_line(entry.summary),
+        "source": "",
+        "parameters": entry.parameters.iter().map(parameter).collect::<Vec<_>>(),
+    })
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
