@@ -18,8 +18,6 @@ from sojourn.statistics import warmup
 
 STUDY = """\
 title = "four hosts"
-[run]
-flows = 60
 [topology]
 kind = "single-switch"
 hosts = 4
@@ -29,6 +27,7 @@ delay = "1us"
 kind = "poisson"
 sizes = "websearch"
 load = 0.5
+flows = 60
 """
 SWEEP = """\
 [sweep]
@@ -140,7 +139,11 @@ def make_run(path: Path, cases: Sequence[Made]) -> Run:
                 warmup_ps=early_ps,
                 axes=made.axes,
                 parameters={"topology.k": 6, **{f"workload.{n}": v for n, v in made.axes.items()}},
-                figures={"hops": 7, "unfinished": int((~done).sum()), "ideal": "one microsecond"},
+                figures={
+                    "hops": 7,
+                    "unfinished": int((~done).sum()),
+                    "ideal": "ideal: one nanosecond",
+                },
             )
         )
     ledger.write(directory.cases)

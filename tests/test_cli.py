@@ -126,7 +126,13 @@ def test_broken_rows(command, made):
 def test_a_table_for_people(command, made):
     result = command("show", made)
     assert (result.code, result.err) == (0, "")
-    for word in ("made up", "slowdown mean", "sojourn mean [ms]", "(0,100KB]", "one microsecond"):
+    for word in (
+        "made up",
+        "slowdown mean",
+        "sojourn mean [ms]",
+        "(0,100KB]",
+        "ideal: one nanosecond",
+    ):
         assert word in result.out
     assert "(10MB,inf)" not in result.out  # no job is that large
 

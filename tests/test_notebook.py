@@ -15,7 +15,7 @@ from sojourn import notebook, studies
 
 
 def test_a_study_as_path_text_and_dictionary_is_the_same(study):
-    small = {"run.flows": 20}
+    small = {"workload.flows": 20}
     runs = [
         sojourn.run(given, overrides=small)
         for given in (study, str(study), STUDY + SWEEP, tomllib.loads(STUDY + SWEEP))
@@ -26,7 +26,7 @@ def test_a_study_as_path_text_and_dictionary_is_the_same(study):
 
 
 def test_a_run_without_out_lives_as_long_as_its_object():
-    run = sojourn.run(STUDY, overrides={"run.flows": 20})
+    run = sojourn.run(STUDY, overrides={"workload.flows": 20})
     path = run.path
     assert (path / "cases.parquet").exists()
     del run
@@ -34,7 +34,7 @@ def test_a_run_without_out_lives_as_long_as_its_object():
 
 
 def test_seed_and_replications_go_before_the_studys(study):
-    run = sojourn.run(study, seed=7, replications=2, overrides={"run.flows": 20})
+    run = sojourn.run(study, seed=7, replications=2, overrides={"workload.flows": 20})
     assert run.meta["seed"] == 7
     assert set(run.cases["replication"].to_pylist()) == {0, 1}
     resolved = tomllib.loads((run.path / "study.toml").read_text())

@@ -160,6 +160,6 @@ def test_a_notebook_sees_tables(tmp_path):
     run = make_run(tmp_path / "r", [Made({"scheme": "<A>", "load": 0.5}, [1, 2, 3])])
     summary = run.summary()
     assert "&lt;A&gt;" in summary._repr_html_()
-    assert "one microsecond" in summary._repr_html_()
+    assert "ideal: one nanosecond" in summary._repr_html_()
     frame = summary.to_pandas()
     assert frame.loc[0, ["scheme", "load", "n", "mean"]].tolist() == ["<A>", 0.5, 3, 2]

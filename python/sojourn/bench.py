@@ -19,15 +19,15 @@ from sojourn.units import number
 UNITS = {"fabric": ("packet-hop", "hops")}
 
 _CHILD = [sys.executable, "-m", "sojourn.bench_child"]
-# Every room's event loop runs below a function of this name. The run is shorter than the timed
+# Every room's event loop is a function of this name. The run is shorter than the timed
 # one, because the counting slows it down some fifty times.
 _CALLGRIND = [
     "valgrind",
     "--tool=callgrind",
     "--callgrind-out-file=/dev/null",
-    "--toggle-collect=sojourn_simulate*",
+    "--toggle-collect=*sojourn_simulate*",
 ]
-_COUNTED = [("run.flows", "200")]
+_COUNTED = [("workload.flows", "200")]
 _COLLECTED = re.compile(r"^==\d+== Collected : (\d+)", re.MULTILINE)
 
 

@@ -78,7 +78,7 @@ def _fct(run: "Run", layout: Layout, _at: str | float | None, warmup: bool) -> P
     for e in estimates:
         name = label({column: e.case[column] for column in by}, e.kind if several else "")
         lines.setdefault(name, []).append(e)
-    note = f"bars: 95 % intervals; {_note(run.ledger)}"
+    note = f"bars: 95 % intervals; {'; or '.join(summary.ideals)}"
     if layout.x is None:
         picture, (row,) = style.panels(1, len(_POINTS), run.title, note)
         for panel, (name, point) in zip(row, _POINTS.items(), strict=True):
@@ -126,7 +126,7 @@ def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Pi
         for size_bin, ends in BINS.items()
     }
     bins = _occurring({size_bin for (_, size_bin), part in parts.items() if part.counts()[0]})
-    picture, (row,) = style.panels(1, len(bins), title, _note(run.ledger))
+    picture, (row,) = style.panels(1, len(bins), title, "; or ".join(ideals(ledger)))
     for panel, size_bin in zip(row, bins, strict=True):
         for place, line in enumerate(lines):
             values, share = _distribution(parts[line, size_bin])
@@ -198,7 +198,3 @@ def _occurring(found: set[str]) -> list[str]:
 def _title_bins(row: Sequence[Axes], bins: Sequence[str]) -> None:
     for panel, name in zip(row, bins, strict=True):
         panel.set_title("all sizes" if name == "all" else name)
-
-
-def _note(ledger: Ledger) -> str:
-    return f"ideal: {'; or '.join(ideals(ledger))}"

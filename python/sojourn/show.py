@@ -12,7 +12,7 @@ _PS_PER_MS = 1e9
 
 def notes(summary: Summary) -> list[str]:
     """What the numbers of the table mean, a line each."""
-    lines = ["slowdown: sojourn time / ideal, the ideal being " + "; or ".join(summary.ideals)]
+    lines = ["slowdown: sojourn time / ideal; " + "; or ".join(summary.ideals)]
     methods = {e.ci_method for e in summary if e.ci_method}
     lines += [f"±: 95 % interval of the mean, {method}" for method in sorted(methods)]
     if summary.warmup_removed:
