@@ -1,1 +1,311 @@
-//! A slow and obvious engine.
+//! The slow and obvious engine: one heap of events, no windows. It drives the same transports and
+//! disciplines; what it checks is the engine's own work: time, order, routing, timers.
+
+use super::{START, Scene, WAKE_RECEIVER, WAKE_SENDER, note, note_of, sojourn_simulate, wake_of};
+use crate::packet::{Kind, Packet, PacketId, Slab};
+use crate::qdisc::{Builder, Discipline, Queue, with_queue};
+use crate::scheme::Scheme;
+use crate::topology::Topology;
+use crate::transport::{Running, Setup, Tally, Transport, Turn};
+use proptest::prelude::*;
+use sojourn_kernel::parameters::{Parameters, Setting, Table, Value, defaults};
+use sojourn_kernel::{Span, Streams, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+/// What happens, in the order in which it happens: by time; arrivals before services; at one unit
+/// by the number of the port, notes after packets; notes of one moment by flow.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    at: Time,
+    service: bool,
+    unit: usize,
+    arrives_by: u8,
+    flow: u32,
+    packet: PacketId,
+}
+
+struct Oracle<'a, B: Builder> {
+    scene: &'a Scene,
+    transport: Running,
+    queues: Vec<B::Port>,
+    free: Vec<Time>,
+    served: Vec<bool>,
+    turns: Vec<u8>,
+    slab: Slab,
+    events: BinaryHeap<Reverse<Event>>,
+    finished: Vec<Time>,
+}
+
+/// When each flow finished, and what it needed.
+fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> (Vec<Time>, Vec<Tally>) {
+    let ports = scene.network.links.len();
+    let mut oracle = Oracle::<B> {
+        scene,
+        transport,
+        queues: (0..ports as u64).map(|p| queue.port(scene.streams.stream("ties", p))).collect(),
+        free: vec![Time::ZERO; ports],
+        served: vec![false; ports],
+        turns: (0..ports as u64)
+            .map(|p| scene.streams.stream("spray", p).below(256) as u8)
+            .collect(),
+        slab: Slab::default(),
+        events: BinaryHeap::new(),
+        finished: vec![Time::NEVER; scene.flows.len()],
+    };
+    for (flow, start) in scene.flows.iter().enumerate() {
+        let key = Packet::arriving(start.arrived, START);
+        oracle.arrive(start.from.into(), note(key, Kind::Start, flow as u32));
+    }
+    while oracle.finished.contains(&Time::NEVER) {
+        let Reverse(event) = oracle.events.pop().expect("flows are left, so something happens");
+        oracle.happen(event);
+    }
+    let tallies = (0..scene.flows.len() as u32).map(|f| oracle.transport.tally(f)).collect();
+    (oracle.finished, tallies)
+}
+
+impl<B: Builder> Oracle<'_, B> {
+    fn arrive(&mut self, unit: usize, packet: Packet) {
+        self.events.push(Reverse(Event {
+            at: packet.arrives(),
+            service: false,
+            unit,
+            arrives_by: packet.key as u8,
+            flow: packet.flow,
+            packet: self.slab.insert(packet),
+        }));
+    }
+
+    fn happen(&mut self, event: Event) {
+        let Event { at, service, unit, packet, .. } = event;
+        if service {
+            self.served[unit] = false;
+            let id = self.queues[unit].dequeue(&mut self.slab).expect("a service has a packet");
+            self.launch(unit, at, id);
+            self.serve(unit, at);
+        } else if unit < self.scene.network.hosts {
+            self.host(unit, at, packet);
+        } else {
+            self.wait(unit, at, packet);
+        }
+    }
+
+    fn wait(&mut self, unit: usize, at: Time, id: PacketId) {
+        self.queues[unit].enqueue(id, &mut self.slab, |id, slab| slab.free(id));
+        self.serve(unit, at);
+    }
+
+    fn serve(&mut self, unit: usize, at: Time) {
+        if !self.served[unit] && !self.queues[unit].is_empty() {
+            self.served[unit] = true;
+            let at = at.max(self.free[unit]);
+            let event = Event { at, service: true, unit, arrives_by: 0, flow: 0, packet: 0 };
+            self.events.push(Reverse(event));
+        }
+    }
+
+    fn launch(&mut self, unit: usize, at: Time, id: PacketId) {
+        let link = &self.scene.network.links[unit];
+        let mut packet = self.slab[id];
+        self.slab.free(id);
+        self.free[unit] = at + link.spec.rate.span(packet.size.into());
+        packet.key = Packet::arriving(self.free[unit] + link.spec.delay, link.arrives_by);
+        let hosts = self.scene.network.hosts;
+        let to = match (link.to as usize).checked_sub(hosts) {
+            None => link.to as usize,
+            Some(switch) => {
+                let ways = self.scene.network.next(switch as u32, packet.to);
+                let flow = u64::from(packet.flow) * 2 + u64::from(packet.kind == Kind::Ack);
+                let way = match ways.len() as u32 {
+                    1 => 0,
+                    count => {
+                        let turn = &mut self.turns[unit];
+                        self.scene.balance.choose(turn, flow, switch as u32, count)
+                    }
+                };
+                ways[way as usize] as usize
+            }
+        };
+        self.arrive(to, packet);
+    }
+
+    fn host(&mut self, host: usize, now: Time, id: PacketId) {
+        let packet = self.slab[id];
+        self.slab.free(id);
+        let mut turn = Turn { now, ..Turn::default() };
+        match (packet.kind, packet.key as u8) {
+            (Kind::Start, START) => self.transport.start(packet.flow, &mut turn),
+            (Kind::Wake, WAKE_SENDER | WAKE_RECEIVER) => {
+                self.transport.wake(wake_of(&packet), &mut turn);
+            }
+            _ => self.transport.receive(&packet, &mut turn),
+        }
+        for flow in turn.finished {
+            self.finished[flow as usize] = now;
+        }
+        for wake in turn.wakes {
+            self.arrive(host, note_of(wake));
+        }
+        for packet in turn.packets {
+            let id = self.slab.insert(packet);
+            self.wait(host, now, id);
+        }
+    }
+}
+
+fn named(kind: &str, settings: &[(&str, i64)]) -> Value {
+    let mut table = Table::default();
+    table.set("kind", Value::Text(kind.to_owned()));
+    for (key, number) in settings {
+        table.set(key, Value::Int(*number));
+    }
+    Value::Table(table)
+}
+
+/// Few hosts, little room, links of mixed speed: everything collides.
+fn topologies() -> impl Strategy<Value = Topology> {
+    let with = |value: &Value, delay: u64, rate: u64| {
+        let Value::Table(mut table) = value.clone() else { unreachable!("a table") };
+        table.set("delay", Span::from_ns(delay).write().unwrap());
+        table.set("rate", Value::Text(format!("{rate}Gbps")));
+        Topology::read(&Value::Table(table)).unwrap()
+    };
+    let shapes = prop_oneof![
+        (2i64..6).prop_map(|hosts| named("single-switch", &[("hosts", hosts)])),
+        (1i64..4, 2i64..4, 1i64..3, 1i64..3).prop_map(|(racks, hosts, spines, uplinks)| {
+            let sizes =
+                [("racks", racks), ("hosts", hosts), ("spines", spines), ("uplinks", uplinks)];
+            named("leaf-spine", &sizes)
+        }),
+        Just(named("fat-tree", &[("k", 4)])),
+    ];
+    let delays = prop_oneof![Just(0u64), 1..2_000u64, Just(300_000u64)];
+    (shapes, delays, prop_oneof![Just(10u64), Just(3), Just(40)])
+        .prop_map(move |(shape, delay, rate)| with(&shape, delay, rate))
+}
+
+fn schemes() -> impl Strategy<Value = Scheme> {
+    let names = prop::sample::select(Scheme::entries());
+    let counting = prop::sample::select(vec!["bytes", "packets"]);
+    let balance = prop::sample::select(vec!["spray", "ecmp"]);
+    let more =
+        prop::sample::select(vec!["", "ties", "dequeue", "fast_retransmit", "sack", "delay"]);
+    (names, 1u64..20, counting, balance, more).prop_map(
+        |(entry, packets, counting, balance, more)| {
+            let mut table = Table::default();
+            table.set("name", Value::Text(entry.name.to_owned()));
+            table.set("balance", Value::Text(balance.to_owned()));
+            let known = Scheme::known(entry.name).unwrap();
+            let mut queue = Table::default();
+            queue.set("buffer", Value::Text(format!("{}B", packets * 1500)));
+            queue.set("counting", Value::Text(counting.to_owned()));
+            if known.queue.name() == "ecn" {
+                queue.set("threshold", Value::Text(format!("{}B", packets * 500)));
+            }
+            let mut transport = Table::default();
+            let tcp = matches!(known.transport.name(), "new-reno" | "dctcp");
+            match more {
+                "ties" if known.queue.name() == "pfabric" => {
+                    queue.set("ties", Value::Text("arrival".to_owned()));
+                }
+                "dequeue" if known.queue.name() == "pfabric" => {
+                    queue.set("dequeue", Value::Text("earliest-of-flow".to_owned()));
+                }
+                "fast_retransmit" if tcp => transport.set("fast_retransmit", Value::Bool(true)),
+                "delay" if tcp => transport.set("ack_delay", Value::Text("100us".to_owned())),
+                "sack" => transport.set("sack", Value::Bool(false)),
+                _ => {}
+            }
+            table.set("queue", Value::Table(queue));
+            table.set("transport", Value::Table(transport));
+            Scheme::read(&Value::Table(table)).unwrap()
+        },
+    )
+}
+
+/// (from, to, bytes, gap to the flow before in ns), hosts to be taken modulo their number.
+fn flows() -> impl Strategy<Value = Vec<(u16, u16, u64, u64)>> {
+    let bytes = prop_oneof![1u64..3_000, 1_460u64..60_000];
+    let gap = prop_oneof![Just(0u64), 0..3_000u64, Just(700_000u64)];
+    prop::collection::vec((any::<u16>(), any::<u16>(), bytes, gap), 1..25)
+}
+
+/// The scene of a few flows, and what its transport starts from.
+pub(super) fn scene(
+    topology: &Topology,
+    scheme: &Scheme,
+    flows: &[(u16, u16, u64, u64)],
+    seed: u64,
+) -> (Scene, Setup) {
+    let graph = topology.graph();
+    let hosts = graph.hosts() as u16;
+    let packets: crate::flow::Packets = defaults();
+    let mut now = Time::ZERO;
+    let flows: Arc<[crate::flow::Flow]> = flows
+        .iter()
+        .map(|&(from, to, bytes, gap)| {
+            now += Span::from_ns(gap);
+            let from = from % hosts;
+            let to = (from + 1 + to % (hosts - 1)) % hosts;
+            crate::flow::Flow { from, to, bytes, arrived: now, deadline: Time::NEVER }
+        })
+        .collect();
+    let scene = Scene {
+        network: Arc::new(graph.network()),
+        balance: scheme.balance,
+        flows: flows.clone(),
+        smallest: packets.smallest(),
+        largest: packets.full(),
+        horizon: now + Span::from_s(1000),
+        streams: Streams::new(seed, 0),
+    };
+    let setup = Setup {
+        flows,
+        packets,
+        priority: scheme.priority,
+        ack_priority: scheme.ack_priority,
+        nic: graph.nics().map(|link| link.rate).collect(),
+    };
+    (scene, setup)
+}
+
+fn windows_agree(
+    queue: &Queue,
+    scene: &Scene,
+    running: impl Fn() -> Running,
+) -> Result<(), TestCaseError> {
+    let (finished, tallies) = with_queue!(queue, |queue| obvious(scene, queue, running()));
+    let outcome =
+        with_queue!(queue, |queue| sojourn_simulate(scene, queue, running(), &Default::default()));
+    let outcome = outcome.expect("nobody cancelled it");
+    prop_assert_eq!(finished, outcome.finished);
+    prop_assert_eq!(tallies, outcome.tallies);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Every flow finishes at the same picosecond, after the same resends and time-outs.
+    #[test]
+    fn windows_change_nothing(
+        topology in topologies(),
+        scheme in schemes(),
+        flows in flows(),
+        seed in any::<u64>(),
+    ) {
+        let (scene, setup) = scene(&topology, &scheme, &flows, seed);
+        let running = || Running::new(&scheme.transport, setup.clone());
+        windows_agree(&scheme.queue, &scene, running)?;
+    }
+}
+
+#[test]
+fn scheme_parameters_read_back() {
+    for entry in Scheme::entries() {
+        let scheme = Scheme::known(entry.name).unwrap();
+        assert_eq!(Scheme::read_table(&scheme.write_table()).unwrap(), scheme);
+    }
+}

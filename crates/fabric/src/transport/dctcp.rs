@@ -116,7 +116,7 @@ mod tests {
     /// By hand, g = 1/16 from alpha = 1: a window of ten with two marks.
     #[test]
     fn alpha_and_window_follow_the_rfc() {
-        let dctcp = Dctcp { initial_alpha: 1.0, ..default() };
+        let dctcp = Dctcp { initial_alpha: 1.0, ..defaults() };
         let (mut window, mut marks) = (Window { size: 10.0, threshold: 5.0 }, Marks::default());
         dctcp.acked(&mut window, &mut marks, &ack(1, 10, true));
         // First window: one packet, marked: alpha stays 1, the window is halved.
