@@ -18,6 +18,7 @@ from sojourn.statistics import warmup
 
 STUDY = """\
 title = "four hosts"
+scheme = "MinTCP+pFabric"
 [topology]
 kind = "single-switch"
 hosts = 4

@@ -161,11 +161,14 @@ def read_until(terminal: int, pattern: str, deadline_s: float) -> str:
     end = time.monotonic() + deadline_s
     while time.monotonic() < end:
         if select.select([terminal], [], [], end - time.monotonic())[0]:
-            seen += os.read(terminal, 4096)
+            try:
+                seen += os.read(terminal, 4096)
+            except OSError:  # the other end is closed
+                break
             text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen.decode(errors="replace"))
             if re.search(pattern, text):
                 return text
-    raise AssertionError(f"no {pattern!r} within {deadline_s} s in {seen!r}")
+    raise AssertionError(f"no {pattern!r}, at most {deadline_s} s long, in {seen!r}")
 
 
 def test_ctrl_c_keeps_finished_cases_and_the_same_command_resumes(tmp_path):
