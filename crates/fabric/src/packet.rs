@@ -107,7 +107,6 @@ impl Slab {
 
     /// Puts `id` into the list that starts at `head`, in the order in which things happen at a node:
     /// by key, and notes of one moment by flow. Lists are short.
-    #[inline]
     pub(crate) fn link(&mut self, head: &mut PacketId, id: PacketId) {
         let order = |packet: &Packet| (packet.key, packet.flow);
         let own = order(&self[id]);

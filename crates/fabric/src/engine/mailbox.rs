@@ -103,12 +103,18 @@ impl Mailbox {
     }
 
     /// Packet `id` reaches `unit` at `at`, the time in its key.
-    #[inline]
+    #[inline(always)]
     pub(super) fn deliver(&mut self, unit: u32, at: Time, id: PacketId, slab: &mut Slab) {
         match self.slot(at) {
             Some(slot) => {
-                slab.link(&mut self.near[((unit as usize) << self.shift) + slot as usize], id);
-                self.mark(slot, unit);
+                let head = &mut self.near[((unit as usize) << self.shift) + slot as usize];
+                if *head == NIL {
+                    *head = id;
+                    slab[id].next = NIL;
+                    self.mark(slot, unit);
+                } else {
+                    slab.link(head, id);
+                }
             }
             None => self.put_far(unit, at, id),
         }

@@ -263,27 +263,30 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
         let mut arrivals = fabric.mailbox.take(unit);
         loop {
             let next = fabric.arrival(arrivals, ends);
-            if !port.queue.is_empty() && port.free < next {
-                fabric.serve(port);
-                continue;
-            }
-            if arrivals == NIL {
+            let (at, id) = if !port.queue.is_empty() && port.free < next {
+                (port.free, port.queue.dequeue(&mut fabric.slab))
+            } else if arrivals == NIL {
                 break;
-            }
-            let id = arrivals;
-            arrivals = fabric.slab[id].next;
-            if port.queue.is_empty() && port.free <= next {
-                if fabric.arrival(arrivals, ends) > next {
-                    fabric.pass(port, next, id);
+            } else {
+                let id = arrivals;
+                arrivals = fabric.slab[id].next;
+                let idle = port.queue.is_empty() && port.free <= next;
+                if idle && fabric.arrival(arrivals, ends) > next {
+                    port.queue.pass(&mut fabric.slab[id]);
+                    (next, id)
+                } else {
+                    if idle {
+                        port.free = next;
+                    }
+                    let dropped = &mut fabric.figures.dropped_at_switches;
+                    port.queue.enqueue(id, &mut fabric.slab, |id, slab| {
+                        *dropped += 1;
+                        slab.free(id);
+                    });
                     continue;
                 }
-                port.free = next;
-            }
-            let dropped = &mut fabric.figures.dropped_at_switches;
-            port.queue.enqueue(id, &mut fabric.slab, |id, slab| {
-                *dropped += 1;
-                slab.free(id);
-            });
+            };
+            fabric.launch(port, at, id);
         }
         if !port.queue.is_empty() {
             fabric.mailbox.visit(unit, port.free);
@@ -390,9 +393,8 @@ impl Fabric<'_> {
     /// The port is free and packets wait: the next one goes.
     #[inline]
     fn serve<D: Discipline>(&mut self, port: &mut Port<D>) {
-        if let Some(id) = port.queue.dequeue(&mut self.slab) {
-            self.launch(port, port.free, id);
-        }
+        let id = port.queue.dequeue(&mut self.slab);
+        self.launch(port, port.free, id);
     }
 
     /// A packet finds the port idle and nobody else there.

@@ -82,7 +82,7 @@ impl<B: Builder> Oracle<'_, B> {
         let Event { at, service, unit, packet, .. } = event;
         if service {
             self.served[unit] = false;
-            let id = self.queues[unit].dequeue(&mut self.slab).expect("a service has a packet");
+            let id = self.queues[unit].dequeue(&mut self.slab);
             self.launch(unit, at, id);
             self.serve(unit, at);
         } else if unit < self.scene.network.hosts {

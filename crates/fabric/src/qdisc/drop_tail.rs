@@ -52,7 +52,7 @@ impl Discipline for DropTailPort {
     fn pass(&mut self, _: &mut Packet) {}
 
     #[inline]
-    fn dequeue(&mut self, slab: &mut Slab) -> Option<PacketId> {
+    fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
         self.0.pop(slab)
     }
 

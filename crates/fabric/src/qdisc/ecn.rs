@@ -79,7 +79,7 @@ impl Discipline for EcnPort {
     }
 
     #[inline]
-    fn dequeue(&mut self, slab: &mut Slab) -> Option<PacketId> {
+    fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
         self.fifo.pop(slab)
     }
 

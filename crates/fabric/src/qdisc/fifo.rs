@@ -36,18 +36,15 @@ impl Fifo {
         true
     }
 
-    /// Takes the first packet.
+    /// Takes the first packet, which is there.
     #[inline]
-    pub(super) fn pop(&mut self, slab: &Slab) -> Option<PacketId> {
+    pub(super) fn pop(&mut self, slab: &Slab) -> PacketId {
         let id = self.head;
-        if id == NIL {
-            return None;
-        }
         let packet = &slab[id];
         self.head = packet.next;
         self.room.give(packet.size);
         self.bytes -= u32::from(packet.size);
-        Some(id)
+        id
     }
 
     #[inline]

@@ -46,8 +46,8 @@ pub trait Discipline {
     /// the packet was marked.
     fn pass(&mut self, packet: &mut Packet);
 
-    /// The port is free: the packet that goes next.
-    fn dequeue(&mut self, slab: &mut Slab) -> Option<PacketId>;
+    /// The port is free: the packet that goes next. Some packet waits.
+    fn dequeue(&mut self, slab: &mut Slab) -> PacketId;
 
     /// Whether no packet waits.
     fn is_empty(&self) -> bool;

@@ -51,8 +51,7 @@ choices! {
 /// is quicker.
 #[derive(Debug)]
 pub struct PFabricPort {
-    priorities: Vec<u32>,
-    ids: Vec<PacketId>,
+    waiting: Vec<Entry>,
     room: Room,
     ties: Ties,
     dequeue: Dequeue,
@@ -61,13 +60,19 @@ pub struct PFabricPort {
     stream: Stream,
 }
 
+/// One waiting packet.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    priority: u32,
+    id: PacketId,
+}
+
 impl Builder for PFabric {
     type Port = PFabricPort;
 
     fn port(&self, stream: Stream) -> PFabricPort {
         PFabricPort {
-            priorities: Vec::with_capacity(16),
-            ids: Vec::with_capacity(16),
+            waiting: Vec::with_capacity(16),
             room: Room::new(self.buffer, self.counting),
             ties: self.ties,
             dequeue: self.dequeue,
@@ -78,15 +83,15 @@ impl Builder for PFabric {
 }
 
 impl PFabricPort {
-    /// The place of the packet to take: among those whose priority `beats` all others, the first,
-    /// the last, or any.
+    /// The place of the packet to take: of those whose priority `beats` all others the first, the
+    /// last, or any.
     #[inline]
     fn pick(&mut self, beats: impl Fn(u32, u32) -> bool, first: bool) -> usize {
-        let (mut place, mut best, mut ties) = (0, self.priorities[0], 1);
-        for (i, &priority) in self.priorities.iter().enumerate().skip(1) {
-            if beats(priority, best) {
-                (place, best, ties) = (i, priority, 1);
-            } else if priority == best {
+        let (mut place, mut best, mut ties) = (0, self.waiting[0].priority, 1);
+        for (i, entry) in self.waiting.iter().enumerate().skip(1) {
+            if beats(entry.priority, best) {
+                (place, best, ties) = (i, entry.priority, 1);
+            } else if entry.priority == best {
                 ties += 1;
                 if !first {
                     place = i;
@@ -94,25 +99,19 @@ impl PFabricPort {
             }
         }
         if ties > 1 && self.ties == Ties::Random {
-            let mut nth = self.stream.below(ties);
-            let tied = |&priority: &u32| {
-                let here = priority == best && nth == 0;
-                nth -= u64::from(priority == best && nth > 0);
-                here
-            };
-            place = self.priorities.iter().position(tied).expect("as many as were counted");
+            let nth = self.stream.below(ties) as usize;
+            let tied = |(i, entry): (usize, &Entry)| (entry.priority == best).then_some(i);
+            let mut places = self.waiting.iter().enumerate().filter_map(tied);
+            place = places.nth(nth).expect("as many as were counted");
         }
         place
     }
 
     #[inline]
     fn remove(&mut self, place: usize) -> PacketId {
-        if self.ordered {
-            self.priorities.remove(place);
-            self.ids.remove(place)
-        } else {
-            self.priorities.swap_remove(place);
-            self.ids.swap_remove(place)
+        match self.ordered {
+            true => self.waiting.remove(place).id,
+            false => self.waiting.swap_remove(place).id,
         }
     }
 }
@@ -128,7 +127,7 @@ impl Discipline for PFabricPort {
         let Packet { priority, size, .. } = slab[id];
         while !self.room.fits(size) {
             let worst = self.pick(|a, b| a > b, false);
-            if priority >= self.priorities[worst] {
+            if priority >= self.waiting[worst].priority {
                 drop(id, slab);
                 return;
             }
@@ -137,35 +136,31 @@ impl Discipline for PFabricPort {
             drop(victim, slab);
         }
         self.room.take(size);
-        self.priorities.push(priority);
-        self.ids.push(id);
+        self.waiting.push(Entry { priority, id });
     }
 
     #[inline]
     fn pass(&mut self, _: &mut Packet) {}
 
     #[inline]
-    fn dequeue(&mut self, slab: &mut Slab) -> Option<PacketId> {
-        if self.ids.is_empty() {
-            return None;
-        }
+    fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
         let mut place = self.pick(|a, b| a < b, true);
         if self.dequeue == Dequeue::EarliestOfFlow {
-            let Packet { flow, kind, .. } = slab[self.ids[place]];
-            let same = |id: &PacketId| slab[*id].flow == flow && slab[*id].kind == kind;
-            place = self.ids.iter().position(same).expect("the packet itself");
+            let Packet { flow, kind, .. } = slab[self.waiting[place].id];
+            let same = |entry: &Entry| slab[entry.id].flow == flow && slab[entry.id].kind == kind;
+            place = self.waiting.iter().position(same).expect("the packet itself");
         }
         let id = self.remove(place);
         self.room.give(slab[id].size);
-        Some(id)
+        id
     }
 
     #[inline]
     fn is_empty(&self) -> bool {
-        self.ids.is_empty()
+        self.waiting.is_empty()
     }
 
     fn waiting(&self, _: &Slab) -> Vec<PacketId> {
-        self.ids.clone()
+        self.waiting.iter().map(|entry| entry.id).collect()
     }
 }
