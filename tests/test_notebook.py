@@ -49,7 +49,10 @@ def test_a_loaded_run_is_the_one_that_was_run(simulated):
 
 
 def test_a_run_introduces_itself(simulated):
-    assert repr(simulated) == f"<Run 'four hosts': 8 cases, 480 jobs, {simulated.path}>"
+    assert (
+        repr(simulated)
+        == f"<Run 'four hosts': 4 cases x 2 replications, 480 jobs, {simulated.path}>"
+    )
     html = simulated._repr_html_()
     assert html.count("<tr>") == 9
     assert "<th>scheme</th><th>load</th>" in html

@@ -6,6 +6,7 @@ import pytest
 from conftest import Made, make_run
 from sojourn.errors import InputError
 from sojourn.plots import targets
+from sojourn.runs import Run
 
 NAN = float("nan")
 SCHEMES = ("TCP+DropTail", "DCTCP", "MinTCP+pFabric")
@@ -186,6 +187,14 @@ def test_the_same_numbers_give_the_same_bytes(swept, tmp_path, kind, suffix):
     assert first.read_bytes() == second.read_bytes()
     assert b"Date" not in first.read_bytes()
     assert b"Software" not in first.read_bytes()
+
+
+def test_a_title_is_text_and_not_mathematics(swept, tmp_path):
+    study = swept.directory.study
+    study.write_text(r"title = 'costs $\frac{ a $ lot'")
+    picture = Run.open(swept.path).plot("cdf")
+    picture.write(tmp_path / "a.svg")
+    assert picture.get_suptitle().startswith(r"costs $\frac{ a $ lot")
 
 
 def test_a_notebook_shows_the_picture(swept):

@@ -187,7 +187,7 @@ def test_ctrl_c_keeps_finished_cases_and_the_same_command_resumes(tmp_path):
         assert child.wait(60) == 130
     os.close(terminal)
     assert "simulated" in shown
-    assert f"interrupted: 1 of 2 cases are finished and kept in {out}" in re.sub(r"\s+", " ", said)
+    assert f"interrupted: 1 of 2 cases finished and kept in {out}" in re.sub(r"\s+", " ", said)
     directory = RunDirectory(out)
     assert [record.key for record in directory.ledger()] == [(0, 0)]
     assert [path.name for path in (out / "rows").iterdir()] == [directory.rows(0, 0).name]

@@ -5,6 +5,17 @@ from typing import TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "Cancelled",
+    "Case",
+    "Outcome",
+    "Progress",
+    "SpecError",
+    "Study",
+    "build_info",
+    "registry",
+]
+
 _Value: TypeAlias = bool | int | float | str
 _Column: TypeAlias = npt.NDArray[np.generic] | tuple[npt.NDArray[np.uint8], list[str]]
 

@@ -143,7 +143,6 @@ def run(
     from sojourn import document, studies
     from sojourn.rundir import RunDirectory
     from sojourn.runs import Run
-    from sojourn.units import number
 
     pairs = [_pair(setting) for setting in settings]
     text = studies.read(study)
@@ -154,8 +153,7 @@ def run(
     if as_json:
         click.echo(document.dumps(done.to_dict()))
         return
-    jobs_done = number(sum(record.jobs for record in done.ledger))
-    click.echo(f"{done.title}: {len(done.ledger)} cases, {jobs_done} jobs in {done.path}")
+    click.echo(f"{done.title}: {done.ledger.size()} in {done.path}")
     click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
 
 

@@ -13,6 +13,7 @@ from sojourn.errors import InputError, Interrupted, reason
 from sojourn.ledger import Ledger, Record
 from sojourn.rundir import RunDirectory
 from sojourn.statistics import warmup
+from sojourn.units import count
 
 _LOOK_EVERY_S = 0.2
 
@@ -106,7 +107,7 @@ def _run(
             settle(finished)
             if isinstance(error, KeyboardInterrupt):
                 raise Interrupted(
-                    f"interrupted: {len(ledger)} of {total} cases are finished and kept in"
+                    f"interrupted: {len(ledger)} of {count(total, 'case')} finished and kept in"
                     f" {directory.path}; the same command resumes"
                 ) from None
             if isinstance(error, OSError):

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from sojourn import rows
 from sojourn.errors import InputError
+from sojourn.units import count
 
 Value: TypeAlias = bool | int | float | str
 
@@ -62,6 +63,14 @@ class Ledger:
     def add(self, record: Record) -> None:
         """Enter a finished case and replication."""
         self._records[record.key] = record
+
+    def size(self) -> str:
+        """How much is in it: `4 cases x 2 replications, 480 jobs`."""
+        jobs = sum(record.jobs for record in self)
+        replications = {record.replication for record in self}
+        cases = count(len({record.case for record in self}), "case")
+        often = f" x {count(len(replications), 'replication')}" if len(replications) > 1 else ""
+        return f"{cases}{often}, {count(jobs, 'job')}"
 
     def table(self) -> pa.Table:
         """The records as one flat table; a field's metadata says whose column it is.

@@ -14,7 +14,6 @@ from sojourn import rows
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger
 from sojourn.rundir import RunDirectory
-from sojourn.units import number
 
 if TYPE_CHECKING:
     from sojourn.style import Picture
@@ -127,8 +126,7 @@ class Run:
         return {"run": str(self.path), "title": self.title, **self.meta, "cases": records}
 
     def __repr__(self) -> str:
-        jobs = number(sum(record.jobs for record in self.ledger))
-        return f"<Run {self.title!r}: {len(self.ledger)} cases, {jobs} jobs, {self.path}>"
+        return f"<Run {self.title!r}: {self.ledger.size()}, {self.path}>"
 
     def _repr_html_(self) -> str:
         names = [*dict.fromkeys(name for record in self.ledger for name in record.axes)]

@@ -3,6 +3,7 @@
 from contextlib import AbstractContextManager
 from io import BytesIO
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import matplotlib as mpl
@@ -27,6 +28,7 @@ _RC: Any = {
     "lines.linewidth": 1.4,
     "lines.markersize": 4.5,
     "svg.hashsalt": "sojourn",
+    "text.parse_math": False,  # a title may hold a dollar
 }
 FORMATS = ("png", "svg")
 
@@ -63,8 +65,9 @@ def panels(rows: int, columns: int, title: str, note: str) -> tuple[Picture, lis
     """An empty picture with a grid of panels; the note stands small below them."""
     picture = Picture(figsize=(1 + 3 * columns, 1.6 + 2.5 * rows), layout="constrained")
     axes = picture.subplots(rows, columns, squeeze=False)
-    picture.suptitle(title, fontweight="bold", wrap=True)
-    picture.supxlabel(note, fontsize=7, color="0.35", wrap=True)
+    # matplotlib's own wrapping takes dollars for mathematics
+    picture.suptitle(fill(title, 10 + 30 * columns), fontweight="bold")
+    picture.supxlabel(fill(note, 15 + 55 * columns), fontsize=7, color="0.35")
     return picture, [list(row) for row in axes]
 
 

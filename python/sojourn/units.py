@@ -12,3 +12,8 @@ def duration(picoseconds: float) -> str:
 def number(value: float, digits: int = 4) -> str:
     """A number with the digits worth reading; above a thousand all whole ones, set apart."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+
+
+def count(many: int, thing: str) -> str:
+    """So many things: `1 case`, `12,000 jobs`."""
+    return f"{many:,} {thing}" if many == 1 else f"{many:,} {thing}s"
