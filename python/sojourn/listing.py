@@ -64,16 +64,20 @@ def print_topics(known: dict[str, list[Entry]]) -> None:
 
 def print_topic(entries: list[Entry]) -> None:
     """One line an entry."""
-    lines = [[entry["name"], entry["summary"], entry["source"]] for entry in entries]
-    print_table([lines], ["name", "", "source"])
+    lines = [[entry["name"], _about(entry)] for entry in entries]
+    print_table([lines], ["name", ""])
 
 
 def print_entry(chosen: Entry) -> None:
     """An entry with its parameters, their types and defaults."""
-    print_lines([f"{chosen['name']}: {chosen['summary']}", f"source: {chosen['source']}"])
+    print_lines([f"{chosen['name']}: {_about(chosen)}"])
     if chosen["parameters"]:
         lines = [
             [p["name"], p["type"], p["default"] or "required", p["summary"]]
             for p in chosen["parameters"]
         ]
         print_table([lines], ["parameter", "type", "default", ""])
+
+
+def _about(entry: Entry) -> str:
+    return f"{entry['summary']} Source: {entry['source']}" if entry["source"] else entry["summary"]

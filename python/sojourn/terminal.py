@@ -8,16 +8,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-_WIDE = 250
+_TEXT_WIDE = 120
+_NUMBERS_WIDE = 250  # none may be cut off
 
 
 class _Console(Console):
-    """As wide as any table where it is no terminal; a closed pipe is the caller's to handle."""
+    """A closed pipe is the caller's to handle; where it is no terminal, a width of our own."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
         if not self.is_terminal:
-            self.width = _WIDE
+            self.width = width
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -45,12 +46,12 @@ def print_table(
         for line in group:
             table.add_row(*(Text(cell) for cell in line))
         table.add_section()
-    _Console().print(table)
+    _Console(_NUMBERS_WIDE if numbers else _TEXT_WIDE).print(table)
 
 
 def print_lines(lines: Iterable[str]) -> None:
     """Print plain lines."""
-    console = _Console()
+    console = _Console(_TEXT_WIDE)
     for line in lines:
         console.print(Text(line), soft_wrap=not console.is_terminal)
 
