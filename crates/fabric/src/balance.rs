@@ -1,7 +1,9 @@
 //! Which of several shortest paths a packet takes.
 
+use crate::packet::{Kind, Packet};
 use sojourn_kernel::choices;
 use sojourn_kernel::stream::mix;
+use std::hint::select_unpredictable;
 
 choices! {
     /// How a switch chooses among several next hops.
@@ -15,17 +17,19 @@ choices! {
 }
 
 impl Balance {
-    /// Which of `ways` next hops of `switch`: `turn` is the input's turn, which moves on when it
-    /// is used; `flow` names the flow and the way it goes.
+    /// Which of `ways` next hops of `switch` a packet takes; 0 when there is no choice. `turn` is
+    /// the turn of the input it comes by, which moves on when it is used.
     #[inline]
-    pub(crate) fn choose(self, turn: &mut u8, flow: u64, switch: u32, ways: u32) -> u32 {
+    pub(crate) fn choose(self, turn: &mut u8, packet: &Packet, switch: u32, ways: u32) -> u32 {
         match self {
             Balance::Spray => {
-                let way = if u32::from(*turn) < ways { u32::from(*turn) } else { 0 };
-                *turn = way as u8 + 1;
+                let way = select_unpredictable(u32::from(*turn) < ways, u32::from(*turn), 0);
+                *turn = select_unpredictable(ways > 1, way as u8 + 1, *turn);
                 way
             }
             Balance::Ecmp => {
+                let ack = u64::from(packet.kind == Kind::Ack);
+                let flow = u64::from(packet.flow) << 1 | ack;
                 let hash = mix(flow ^ mix(switch.into()));
                 ((u128::from(hash) * u128::from(ways)) >> 64) as u32
             }
@@ -36,30 +40,36 @@ impl Balance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Slab;
+
+    fn packet_of(flow: u32) -> Packet {
+        Packet { flow, kind: Kind::Data, ..Slab::default()[0] }
+    }
 
     #[test]
-    fn spraying_takes_turns() {
-        let mut turn = 2;
-        let ways: Vec<_> = (0..7).map(|_| Balance::Spray.choose(&mut turn, 9, 1, 3)).collect();
-        assert_eq!(ways, [2, 0, 1, 2, 0, 1, 2]);
+    fn spraying_takes_turns_where_there_is_a_choice() {
+        let (mut turn, packet) = (2, packet_of(9));
+        let mut choose = |ways| Balance::Spray.choose(&mut turn, &packet, 1, ways);
+        assert_eq!([3, 3, 1, 3, 0, 3, 3].map(&mut choose), [2, 0, 0, 1, 0, 2, 0]);
     }
 
     /// 11 flows over 20 uplinks are all apart with probability 20!/(9! 20^11) = 0.0327 (Alizadeh
     /// and Edsall): 99 % interval of a binomial share over 40,000 trials.
     #[test]
     fn hashed_flows_collide_as_often_as_chance_has_it() {
-        let trials = 40_000u64;
+        let trials = 40_000u32;
         let apart = (0..trials)
             .filter(|trial| {
                 let mut used = [false; 20];
                 (0..11).all(|flow| {
-                    let way = Balance::Ecmp.choose(&mut 0, trial * 11 + flow, 7, 20);
+                    let packet = packet_of(trial * 11 + flow);
+                    let way = Balance::Ecmp.choose(&mut 0, &packet, 7, 20);
                     !std::mem::replace(&mut used[way as usize], true)
                 })
             })
             .count() as f64;
         let expected = (0..11).map(|i| f64::from(20 - i) / 20.0).product::<f64>();
-        let deviation = (expected * (1.0 - expected) / trials as f64).sqrt();
-        assert!((apart / trials as f64 - expected).abs() < 2.576 * deviation);
+        let deviation = (expected * (1.0 - expected) / f64::from(trials)).sqrt();
+        assert!((apart / f64::from(trials) - expected).abs() < 2.576 * deviation);
     }
 }

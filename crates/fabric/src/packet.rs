@@ -5,8 +5,9 @@ use sojourn_kernel::Time;
 /// Where a packet lies in the [`Slab`].
 pub type PacketId = u32;
 
-/// No packet.
-pub const NIL: PacketId = u32::MAX;
+/// No packet. Its place in the slab is taken by a packet that never arrives, so that the end of a
+/// list needs no question of its own.
+pub const NIL: PacketId = 0;
 
 /// The largest number of ports of one switch: the port a packet came in by is part of its arrival
 /// key.
@@ -75,10 +76,28 @@ impl Packet {
 }
 
 /// All packets of one simulation; freed places are used again, latest first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Slab {
     packets: Vec<Packet>,
     free: Vec<PacketId>,
+}
+
+impl Default for Slab {
+    fn default() -> Slab {
+        let never = Packet {
+            key: u64::MAX,
+            next: NIL,
+            flow: u32::MAX,
+            sequence: 0,
+            priority: 0,
+            to: 0,
+            size: 0,
+            echo: 0,
+            kind: Kind::Wake,
+            marks: 0,
+        };
+        Slab { packets: vec![never], free: Vec::new() }
+    }
 }
 
 impl Slab {
@@ -92,7 +111,7 @@ impl Slab {
             }
             None => {
                 let id = self.packets.len() as PacketId;
-                assert!(id < NIL, "more than 4294967294 packets in the fabric");
+                assert!(id < PacketId::MAX, "more than 4294967294 packets in the fabric");
                 self.packets.push(packet);
                 id
             }
@@ -112,7 +131,7 @@ impl Slab {
         let own = order(&self[id]);
         let mut before = NIL;
         let mut after = *head;
-        while after != NIL && order(&self[after]) <= own {
+        while order(&self[after]) <= own {
             before = after;
             after = self[after].next;
         }
@@ -125,7 +144,7 @@ impl Slab {
 
     /// How many packets are in.
     pub fn len(&self) -> usize {
-        self.packets.len() - self.free.len()
+        self.packets.len() - 1 - self.free.len()
     }
 
     /// Whether none is in.

@@ -185,15 +185,17 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
             let ends = self.fabric.mailbox.ends();
             self.start_flows(ends);
             for word in 0..words {
-                let mut due = self.fabric.mailbox.take_due(word);
-                while due != 0 {
-                    let unit = word as u32 * 64 + due.trailing_zeros();
-                    due &= due - 1;
-                    if unit < hosts {
-                        self.visit_host(unit, ends);
-                    } else {
-                        self.visit_port(unit, ends);
-                    }
+                let due = self.fabric.mailbox.take_due(word);
+                let first = word as u32 * 64;
+                let of_hosts = match hosts.saturating_sub(first) {
+                    below @ 0..64 => due & ((1 << below) - 1),
+                    _ => due,
+                };
+                for bit in bits(of_hosts) {
+                    self.visit_host(first + bit, ends);
+                }
+                for bit in bits(due & !of_hosts) {
+                    self.visit_port(first + bit, ends);
                 }
             }
             if windows.is_multiple_of(LOOK_EVERY) {
@@ -381,7 +383,7 @@ impl Fabric<'_> {
     /// When the first of `arrivals` comes; `ends` when there is none.
     #[inline]
     fn arrival(&self, arrivals: PacketId, ends: Time) -> Time {
-        if arrivals == NIL { ends } else { self.slab[arrivals].arrives() }
+        self.slab[arrivals].arrives().min(ends)
     }
 
     /// Leaves a note for a host at the time in its key.
@@ -405,7 +407,7 @@ impl Fabric<'_> {
     }
 
     /// Puts a packet on the wire at `now`: it is under way to the next unit.
-    #[inline]
+    #[inline(always)]
     fn launch<D>(&mut self, port: &mut Port<D>, now: Time, id: PacketId) {
         let packet = &mut self.slab[id];
         let span = port.wire.span(packet.size);
@@ -418,20 +420,23 @@ impl Fabric<'_> {
             true => wire.to,
             false => {
                 let ways = self.network.ways(wire.to, packet.to);
-                let way = match ways.count {
-                    1 => 0,
-                    count => {
-                        let ack = packet.kind == Kind::Ack;
-                        let flow = u64::from(packet.flow) << 1 | u64::from(ack);
-                        self.balance.choose(&mut port.turn, flow, wire.to, count)
-                    }
-                };
-                self.network.port(ways, way)
+                let way = self.balance.choose(&mut port.turn, packet, wire.to, ways.count);
+                self.network.port(ways, way, packet.to)
             }
         };
         self.figures.hops += 1;
         self.mailbox.deliver(to, arrives, id, &mut self.slab);
     }
+}
+
+/// The places of the bits of `word`, from the lowest on.
+#[inline]
+fn bits(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = (word != 0).then(|| word.trailing_zeros());
+        word &= word.wrapping_sub(1);
+        bit
+    })
 }
 
 fn note(key: u64, kind: Kind, flow: u32) -> Packet {

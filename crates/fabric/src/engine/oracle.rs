@@ -117,14 +117,12 @@ impl<B: Builder> Oracle<'_, B> {
             None => link.to as usize,
             Some(switch) => {
                 let ways = self.scene.network.next(switch as u32, packet.to);
-                let flow = u64::from(packet.flow) * 2 + u64::from(packet.kind == Kind::Ack);
-                let way = match ways.len() as u32 {
+                let count = match ways.len() as u32 {
                     1 => 0,
-                    count => {
-                        let turn = &mut self.turns[unit];
-                        self.scene.balance.choose(turn, flow, switch as u32, count)
-                    }
+                    count => count,
                 };
+                let turn = &mut self.turns[unit];
+                let way = self.scene.balance.choose(turn, &packet, switch as u32, count);
                 ways[way as usize] as usize
             }
         };

@@ -52,6 +52,8 @@ choices! {
 #[derive(Debug)]
 pub struct PFabricPort {
     waiting: Vec<Entry>,
+    /// No waiting packet has a higher number; often, but not always, one has this one.
+    worst: u32,
     room: Room,
     ties: Ties,
     dequeue: Dequeue,
@@ -73,6 +75,7 @@ impl Builder for PFabric {
     fn port(&self, stream: Stream) -> PFabricPort {
         PFabricPort {
             waiting: Vec::with_capacity(16),
+            worst: 0,
             room: Room::new(self.buffer, self.counting),
             ties: self.ties,
             dequeue: self.dequeue,
@@ -88,15 +91,12 @@ impl PFabricPort {
     #[inline]
     fn pick(&mut self, beats: impl Fn(u32, u32) -> bool, first: bool) -> usize {
         let (mut place, mut best, mut ties) = (0, self.waiting[0].priority, 1);
-        for (i, entry) in self.waiting.iter().enumerate().skip(1) {
-            if beats(entry.priority, best) {
-                (place, best, ties) = (i, entry.priority, 1);
-            } else if entry.priority == best {
-                ties += 1;
-                if !first {
-                    place = i;
-                }
-            }
+        for (i, &Entry { priority, .. }) in self.waiting.iter().enumerate().skip(1) {
+            let beaten = beats(priority, best);
+            let tied = priority == best;
+            place = if beaten | (tied & !first) { i } else { place };
+            ties = if beaten { 1 } else { ties + u64::from(tied) };
+            best = if beaten { priority } else { best };
         }
         if ties > 1 && self.ties == Ties::Random {
             let nth = self.stream.below(ties) as usize;
@@ -126,15 +126,20 @@ impl Discipline for PFabricPort {
     ) {
         let Packet { priority, size, .. } = slab[id];
         while !self.room.fits(size) {
-            let worst = self.pick(|a, b| a > b, false);
-            if priority >= self.waiting[worst].priority {
+            if priority >= self.worst {
                 drop(id, slab);
                 return;
             }
-            let victim = self.remove(worst);
+            let place = self.pick(|a, b| a > b, false);
+            self.worst = self.waiting[place].priority;
+            if priority >= self.worst {
+                continue;
+            }
+            let victim = self.remove(place);
             self.room.give(slab[victim].size);
             drop(victim, slab);
         }
+        self.worst = self.worst.max(priority);
         self.room.take(size);
         self.waiting.push(Entry { priority, id });
     }

@@ -3,6 +3,7 @@
 use crate::packet::MAX_PORTS;
 use sojourn_kernel::{Rate, Span};
 use std::collections::VecDeque;
+use std::hint::select_unpredictable;
 
 /// How fast and how long a link is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,11 +86,9 @@ pub struct Network {
     edge_of: Vec<u16>,
     /// The switches with hosts.
     edges: Vec<u32>,
-    /// For each host: where in `members` the port of its edge switch is that leads to it.
-    down: Vec<u32>,
     /// For each switch and edge: the ways on; none where the switch is that edge.
     routes: Vec<Ways>,
-    /// Ports: those that lead to hosts, and those of each route together.
+    /// Ports: first for each host the one that leads to it, then those of each route together.
     members: Vec<u32>,
 }
 
@@ -157,7 +156,6 @@ impl Network {
             first_port,
             edge_of,
             edges,
-            down: (0..hosts as u32).collect(),
             routes: Vec::new(),
             members: down_port,
         };
@@ -231,26 +229,27 @@ impl Network {
         })
     }
 
-    /// The ways by which a packet for host `to` may leave `switch`, at least one.
+    /// The ways by which a packet for host `to` may leave `switch`; none when only the port to the
+    /// host itself is left.
     #[inline]
     pub(crate) fn ways(&self, switch: u32, to: u16) -> Ways {
         let edge = self.edge_of[to as usize];
-        let ways = self.routes[switch as usize * self.edges.len() + edge as usize];
-        match ways.count {
-            0 => Ways { start: self.down[to as usize], count: 1 },
-            _ => ways,
-        }
+        self.routes[switch as usize * self.edges.len() + edge as usize]
     }
 
-    /// The port that the `way`-th of `ways` leaves by.
+    /// The port that the `way`-th of `ways` to host `to` leaves by.
     #[inline]
-    pub(crate) fn port(&self, ways: Ways, way: u32) -> u32 {
-        self.members[(ways.start + way) as usize]
+    pub(crate) fn port(&self, ways: Ways, way: u32, to: u16) -> u32 {
+        let member = select_unpredictable(ways.count == 0, to.into(), ways.start + way);
+        self.members[member as usize]
     }
 
     /// The ports by which a packet for host `to` may leave `switch`, at least one.
     pub fn next(&self, switch: u32, to: u16) -> &[u32] {
-        self.members_of(self.ways(switch, to))
+        match self.ways(switch, to) {
+            Ways { count: 0, .. } => std::slice::from_ref(&self.members[to as usize]),
+            ways => self.members_of(ways),
+        }
     }
 
     /// The links a packet from `from` to `to` crosses on one of its shortest paths (all of them
