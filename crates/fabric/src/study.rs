@@ -182,10 +182,12 @@ impl Ready {
             if all > 0.0 { busy / all } else { 0.0 }
         };
         let counts = [
+            ("events", hops + turns),
             ("hops", hops),
             ("host_turns", turns),
             ("packets_injected", injected),
             ("packets_delivered", delivered),
+            ("drops", dropped_at_hosts + dropped_at_switches),
             ("packets_dropped_at_hosts", dropped_at_hosts),
             ("packets_dropped_at_switches", dropped_at_switches),
             ("packets_in_network", in_network),

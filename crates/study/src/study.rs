@@ -8,7 +8,7 @@ use sojourn_fabric::{FabricCase, Report};
 use sojourn_kernel::parameters::{Check, Field, Parameters, Refusal, Setting, Table, Value};
 use sojourn_kernel::{Streams, nested, parameters};
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 parameters! {
@@ -45,7 +45,6 @@ pub struct Case {
     coordinates: Coordinates,
     fabric: Arc<FabricCase>,
     seed: u64,
-    base: Arc<PathBuf>,
 }
 
 /// The keys of a study that belong to no room.
@@ -81,18 +80,19 @@ impl Study {
         let title = own::<String>(&document, "title", "untitled".to_owned()).map_err(refuse)?;
         let run = own(&document, "run", defaults_of_run()).map_err(refuse)?;
         let base = PathBuf::from(source).parent().map(PathBuf::from).unwrap_or_default();
-        let base = Arc::new(base);
         let mut cases = Vec::new();
         for (coordinates, root) in sweep::cross(&document, &axes) {
-            let fabric = read_case(&root).map_err(refuse)?;
-            let jobs = fabric.count(&reader(&base)).map_err(refuse)?;
+            let mut fabric = read_case(&root).map_err(refuse)?;
+            if let Some(file) = fabric.workload.file() {
+                *file = located(&base, file);
+            }
+            let jobs = fabric.count(&read).map_err(refuse)?;
             cases.push(Case {
                 index: cases.len(),
                 jobs,
                 coordinates,
                 fabric: Arc::new(fabric),
                 seed: run.seed,
-                base: base.clone(),
             });
         }
         Ok(Study { title, run, axes, cases })
@@ -157,13 +157,16 @@ fn read_case(root: &Table) -> Result<FabricCase, Refusal> {
     })
 }
 
-/// Reads the files that a study names, seen from its own place.
-fn reader(base: &Arc<PathBuf>) -> impl Fn(&str) -> Result<String, String> {
-    let base = base.clone();
-    move |name| {
-        let bytes = std::fs::read(base.join(name)).map_err(|error| error.to_string())?;
-        String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
-    }
+/// Where a file that a study in `base` names lies, from anywhere.
+fn located(base: &Path, name: &str) -> String {
+    let path = base.join(name);
+    std::path::absolute(&path).unwrap_or(path).to_string_lossy().into_owned()
+}
+
+/// Reads a file that a study names.
+fn read(name: &str) -> Result<String, String> {
+    let bytes = std::fs::read(name).map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
 impl Case {
@@ -188,7 +191,7 @@ impl Case {
         let streams = Streams::new(self.seed, replication.into());
         let ready = self
             .fabric
-            .ready(streams, &reader(&self.base))
+            .ready(streams, &read)
             .map_err(|refusal| SpecError::refused(format!("case {}", self.index), &refusal))?;
         Ok(ready.run(progress))
     }

@@ -42,6 +42,10 @@ impl Draw for Csv {
     fn draw(&self, stage: &Stage<'_>, _: Streams) -> Result<Vec<Flow>, Refusal> {
         self.flows(stage)
     }
+
+    fn file(&mut self) -> Option<&mut String> {
+        Some(&mut self.file)
+    }
 }
 
 impl Csv {

@@ -42,6 +42,11 @@ trait Draw {
 
     /// The flows of one replication, by time of arrival.
     fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<Flow>, Refusal>;
+
+    /// The name of a file to read, if there is one.
+    fn file(&mut self) -> Option<&mut String> {
+        None
+    }
 }
 
 impl Workload {
@@ -50,10 +55,20 @@ impl Workload {
         with_workload!(self, |params| params.count(stage))
     }
 
+    /// The name of the file it reads, if it reads one.
+    pub fn file(&mut self) -> Option<&mut String> {
+        with_workload!(self, |params| params.file())
+    }
+
     /// The flows of one replication, by time of arrival.
     pub fn flows(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<Flow>, Refusal> {
         with_workload!(self, |params| params.draw(stage, streams))
     }
+}
+
+/// Whether `name` is that of a file, and not of a known table.
+fn is_file(name: &str) -> bool {
+    name.contains(['/', '.'])
 }
 
 /// The size table called `name`: one that comes with sojourn, or a file.
@@ -67,7 +82,7 @@ fn sizes(
     if let Some(workload) = sojourn_queueing::Workload::find(name) {
         return Ok(workload.sizes(reading));
     }
-    if !name.contains(['/', '.']) {
+    if !is_file(name) {
         let names = sojourn_queueing::WORKLOADS.iter().map(|workload| workload.name).collect();
         let mut refusal = Refusal::name(&given, "size table", names).under("sizes");
         refusal.expected.push_str(", or a file with one (a path with a dot or slash)");

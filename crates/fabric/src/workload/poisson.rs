@@ -1,6 +1,6 @@
 //! All-to-all Poisson arrivals at a load: the pFabric paper's workload.
 
-use super::{Draw, Stage, sizes};
+use super::{Draw, Stage, is_file, sizes};
 use crate::flow::Flow;
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
 use sojourn_kernel::{Span, Streams, Time, choices, parameters};
@@ -53,6 +53,10 @@ impl Check for Poisson {
 impl Draw for Poisson {
     fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
         sizes(&self.sizes, self.reading, stage).map(|_| self.flows.get() as usize)
+    }
+
+    fn file(&mut self) -> Option<&mut String> {
+        is_file(&self.sizes).then_some(&mut self.sizes)
     }
 
     fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<Flow>, Refusal> {
