@@ -2,12 +2,13 @@
 //!
 //! - [`topology`]: hosts, switches, links and shortest paths; [`balance`]: which path;
 //! - [`qdisc`]: queue disciplines; [`transport`]: what the ends of a flow do;
-//! - [`engine`]: the event loop; [`flow`]: flows, packets and the best possible completion time;
+//! - [`engine`]: the event loop; [`ideal`]: the ideal scheduler; [`flow`]: flows, packets and the best possible completion time;
 //! - [`workload`]: which flows arrive when.
 
 pub mod balance;
 pub mod engine;
 pub mod flow;
+pub mod ideal;
 pub mod packet;
 pub mod qdisc;
 pub mod scheme;
@@ -18,5 +19,5 @@ pub mod workload;
 
 pub use balance::Balance;
 pub use flow::{Flow, Packets, ideal_fct};
-pub use scheme::Scheme;
+pub use scheme::{PacketScheme, Scheme};
 pub use study::{FabricCase, Ready, Report};

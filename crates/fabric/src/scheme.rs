@@ -1,6 +1,7 @@
-//! Schemes: a transport, a queue and a way to balance, under one name.
+//! Schemes: a transport, a queue and a way to balance, under one name; or the ideal scheduler.
 
 use crate::balance::Balance;
+use crate::ideal::Ideal;
 use crate::qdisc::{Ecn, PFabric, Queue};
 use crate::transport::{AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, TransportKind};
 use sojourn_kernel::parameters::{
@@ -9,9 +10,18 @@ use sojourn_kernel::parameters::{
 use sojourn_kernel::{Span, parameters};
 use std::num::NonZeroU32;
 
+/// How flows are carried.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scheme {
+    /// Packet by packet.
+    Packets(PacketScheme),
+    /// By the ideal scheduler, flow by flow.
+    Ideal(Ideal),
+}
+
 parameters! {
     /// A scheme of one's own: its parts, under a name.
-    pub struct Scheme: "scheme" {
+    pub struct PacketScheme: "scheme" {
         /// What it is called in results; the name of a known scheme takes that one as the start.
         pub name: String,
         /// What the ends of a flow do.
@@ -27,7 +37,7 @@ parameters! {
     }
 }
 
-impl Check for Scheme {}
+impl Check for PacketScheme {}
 
 /// A known scheme: its name, what it is, and how it is made.
 struct Known {
@@ -88,12 +98,12 @@ fn sprayed_tcp() -> NewReno {
     NewReno { min_rto: rto, initial_rto: rto, fast_retransmit: false, ..defaults() }
 }
 
-impl Scheme {
+impl PacketScheme {
     /// The known scheme called `name`.
-    pub fn known(name: &str) -> Option<Scheme> {
+    pub fn known(name: &str) -> Option<PacketScheme> {
         let known = KNOWN.iter().find(|known| known.name == name)?;
         let (transport, queue, priority) = (known.make)();
-        Some(Scheme {
+        Some(PacketScheme {
             name: name.to_owned(),
             transport,
             queue,
@@ -103,18 +113,45 @@ impl Scheme {
         })
     }
 
+    /// A table with the name of a known scheme changes that one; another says all.
+    fn read_over_known(table: &Table) -> Result<PacketScheme, Refusal> {
+        let known = match table.get("name") {
+            Some(Value::Text(name)) => PacketScheme::known(name),
+            _ => None,
+        };
+        if let Some(scheme) = known {
+            let mut merged = scheme.write_table();
+            merge(&mut merged, table);
+            return PacketScheme::read_table(&merged);
+        }
+        PacketScheme::read_table(table).map_err(|refusal| match table.get("name") {
+            Some(name) if refusal.given.is_none() && !refusal.unknown_key => {
+                let expected = "known scheme, or transport and queue too";
+                Refusal::name(name, expected, Scheme::names()).under("name")
+            }
+            _ => refusal,
+        })
+    }
+}
+
+impl Scheme {
+    /// The names of all known schemes.
+    fn names() -> Vec<&'static str> {
+        KNOWN.iter().map(|known| known.name).chain([Ideal::NAME]).collect()
+    }
+
     /// The known schemes, documented.
     pub fn entries() -> Vec<Entry> {
         let entry = |known: &Known| {
-            let scheme = Scheme::known(known.name).expect("it is known");
-            let mut entry = <Scheme as Parameters>::entry();
+            let scheme = PacketScheme::known(known.name).expect("it is known");
+            let mut entry = PacketScheme::entry();
             let table = scheme.write_table();
             for field in &mut entry.parameters {
                 field.default = table.get(field.name).cloned();
             }
             Entry { name: known.name, summary: known.summary, ..entry }
         };
-        KNOWN.iter().map(entry).collect()
+        KNOWN.iter().map(entry).chain([Ideal::entry()]).collect()
     }
 }
 
@@ -126,37 +163,33 @@ impl Setting for Scheme {
     }
 
     fn read(value: &Value) -> Result<Scheme, Refusal> {
-        let names = || KNOWN.iter().map(|known| known.name).collect();
         match value {
-            Value::Text(name) => {
-                Scheme::known(name).ok_or_else(|| Refusal::name(value, "scheme", names()))
-            }
-            Value::Table(table) => {
-                let known = match table.get("name") {
-                    Some(Value::Text(name)) => Scheme::known(name),
-                    _ => None,
-                };
-                match known {
-                    Some(scheme) => {
-                        let mut merged = scheme.write_table();
-                        merge(&mut merged, table);
-                        Scheme::read_table(&merged)
-                    }
-                    None => Scheme::read_table(table).map_err(|refusal| match table.get("name") {
-                        Some(name) if refusal.given.is_none() && !refusal.unknown_key => {
-                            Refusal::name(name, "known scheme, or transport and queue too", names())
-                                .under("name")
-                        }
-                        _ => refusal,
-                    }),
+            Value::Text(name) if name == Ideal::NAME => Ok(Scheme::Ideal(defaults())),
+            Value::Text(name) => PacketScheme::known(name)
+                .map(Scheme::Packets)
+                .ok_or_else(|| Refusal::name(value, "scheme", Scheme::names())),
+            Value::Table(table) => match table.get("name") {
+                Some(Value::Text(name)) if name == Ideal::NAME => {
+                    let mut own = table.clone();
+                    own.remove("name");
+                    Ideal::read_table(&own).map(Scheme::Ideal)
                 }
-            }
+                _ => PacketScheme::read_over_known(table).map(Scheme::Packets),
+            },
             _ => Err(Refusal::value(value, Self::expected())),
         }
     }
 
     fn write(&self) -> Option<Value> {
-        Some(Value::Table(self.write_table()))
+        Some(Value::Table(match self {
+            Scheme::Packets(scheme) => scheme.write_table(),
+            Scheme::Ideal(ideal) => {
+                let mut table = Table::default();
+                table.set("name", Value::Text(Ideal::NAME.to_owned()));
+                merge(&mut table, &ideal.write_table());
+                table
+            }
+        }))
     }
 }
 

@@ -2,10 +2,11 @@
 
 use crate::engine::{self, Cancelled, Figures, Outcome, Progress, Scene};
 use crate::flow::{Flow, Packets, ideal_fct};
+use crate::ideal::{Ideal, service};
 use crate::qdisc::{Queue, with_queue};
-use crate::scheme::Scheme;
+use crate::scheme::{PacketScheme, Scheme};
 use crate::topology::{LinkSpec, Network, Topology};
-use crate::transport::{Running, Setup};
+use crate::transport::{Running, Setup, Tally};
 use crate::workload::{Stage, Workload};
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_kernel::{Rate, Span, Streams, Time, parameters};
@@ -31,7 +32,8 @@ parameters! {
 
 impl Check for FabricCase {
     fn check(&self) -> Result<(), Refusal> {
-        let buffer = with_queue!(&self.scheme.queue, |queue| queue.buffer);
+        let Scheme::Packets(scheme) = &self.scheme else { return Ok(()) };
+        let buffer = with_queue!(&scheme.queue, |queue| queue.buffer);
         if buffer.0 < self.packets.full().into() {
             let given = buffer.write().expect("a size");
             let expected = format!("room for at least one full packet of {}B", self.packets.full());
@@ -51,10 +53,13 @@ const IDEAL: &str = "ideal: nobody else in the fabric, store and forward on the 
 /// A case with its flows drawn, ready to run.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    scene: Scene,
-    setup: Setup,
-    queue: Queue,
-    kind: crate::transport::TransportKind,
+    scheme: Scheme,
+    packets: Packets,
+    network: Arc<Network>,
+    nic: Arc<[Rate]>,
+    flows: Arc<[Flow]>,
+    horizon: Time,
+    streams: Streams,
 }
 
 /// The rows and totals of one run.
@@ -85,71 +90,97 @@ impl FabricCase {
         let stage = Stage { graph: &graph, packets: &self.packets, read };
         let flows =
             self.workload.flows(&stage, streams).map_err(|refusal| refusal.under("workload"))?;
-        let flows: Arc<[Flow]> = flows.into();
-        let nic: Arc<[Rate]> = graph.nics().map(|link| link.rate).collect();
-        let network = graph.network();
         let last = flows.last().map_or(Time::ZERO, |flow| flow.arrived);
         Ok(Ready {
-            scene: Scene {
-                network: Arc::new(network),
-                balance: self.scheme.balance,
-                flows: flows.clone(),
-                smallest: self.packets.smallest(),
-                largest: self.packets.full().max(self.packets.ack.0 as u16),
-                horizon: last + self.drain,
-                streams,
-            },
-            setup: Setup {
-                flows,
-                packets: self.packets.clone(),
-                priority: self.scheme.priority,
-                ack_priority: self.scheme.ack_priority,
-                nic,
-            },
-            queue: self.scheme.queue.clone(),
-            kind: self.scheme.transport.clone(),
+            scheme: self.scheme.clone(),
+            packets: self.packets.clone(),
+            nic: graph.nics().map(|link| link.rate).collect(),
+            network: Arc::new(graph.network()),
+            flows: flows.into(),
+            horizon: last + self.drain,
+            streams,
         })
     }
 }
 
 impl Ready {
-    /// How many flows will arrive.
-    pub fn flows(&self) -> usize {
-        self.scene.flows.len()
-    }
-
     /// Simulates it.
     pub fn run(&self, progress: &Progress) -> Result<Report, Cancelled> {
-        let outcome = self.simulate(progress)?;
-        Ok(Report { rows: self.rows(&outcome), figures: self.figures(&outcome) })
+        let mut ideals = Ideals::new(&self.network, &self.packets);
+        let ideals: Vec<Span> = self.flows.iter().map(|flow| ideals.of(flow)).collect();
+        let outcome = match &self.scheme {
+            Scheme::Packets(scheme) => self.simulate(scheme, progress)?,
+            Scheme::Ideal(ideal) => self.schedule(ideal, &ideals, progress)?,
+        };
+        Ok(Report { rows: self.rows(&outcome, &ideals), figures: self.figures(&outcome) })
     }
 
-    fn simulate(&self, progress: &Progress) -> Result<Outcome, Cancelled> {
-        let transport = Running::new(&self.kind, self.setup.clone());
-        with_queue!(&self.queue, |queue| {
-            engine::sojourn_simulate(&self.scene, queue, transport, progress)
+    fn simulate(&self, scheme: &PacketScheme, progress: &Progress) -> Result<Outcome, Cancelled> {
+        let scene = Scene {
+            network: self.network.clone(),
+            balance: scheme.balance,
+            flows: self.flows.clone(),
+            smallest: self.packets.smallest(),
+            largest: self.packets.full().max(self.packets.ack.0 as u16),
+            horizon: self.horizon,
+            streams: self.streams,
+        };
+        let setup = Setup {
+            flows: self.flows.clone(),
+            packets: self.packets.clone(),
+            priority: scheme.priority,
+            ack_priority: scheme.ack_priority,
+            nic: self.nic.clone(),
+        };
+        let transport = Running::new(&scheme.transport, setup);
+        with_queue!(&scheme.queue, |queue| {
+            engine::sojourn_simulate(&scene, queue, transport, progress)
         })
     }
 
-    fn rows(&self, outcome: &Outcome) -> Rows {
-        let flows = &self.scene.flows;
-        let mut ideals = Ideals::new(&self.scene.network, &self.setup.packets);
+    /// The ideal scheduler says when a flow's last byte leaves; the rest of its way, and its
+    /// acknowledgement's, is that of an empty fabric.
+    fn schedule(
+        &self,
+        ideal: &Ideal,
+        ideals: &[Span],
+        progress: &Progress,
+    ) -> Result<Outcome, Cancelled> {
+        let departed = ideal.departures(&self.flows, &self.packets, &self.nic, progress)?;
+        let finished = self.flows.iter().zip(ideals).zip(departed).map(|((flow, &ideal), at)| {
+            let finished = at + (ideal - service(flow, &self.packets, &self.nic).min(ideal));
+            if finished > self.horizon { Time::NEVER } else { finished }
+        });
+        let finished: Vec<Time> = finished.collect();
+        let last = finished.iter().filter(|finished| **finished != Time::NEVER).max();
+        Ok(Outcome {
+            tallies: vec![Tally::default(); finished.len()],
+            figures: Figures::default(),
+            busy: vec![Span::ZERO; self.network.links.len()],
+            ended: last.copied().unwrap_or(self.horizon),
+            finished,
+        })
+    }
+
+    fn rows(&self, outcome: &Outcome, ideals: &[Span]) -> Rows {
+        let flows = &self.flows;
         let jobs: Vec<Job> = flows
             .iter()
             .zip(&outcome.finished)
-            .map(|(flow, &finished)| Job {
+            .zip(ideals)
+            .map(|((flow, &finished), &ideal)| Job {
                 bytes: flow.bytes,
                 arrived: flow.arrived,
                 finished,
-                ideal: ideals.of(flow),
+                ideal,
             })
             .collect();
         let mut rows = Rows::of(vec!["flow"], vec![0; jobs.len()], &jobs);
         let column = |value: &dyn Fn(&Flow) -> i64| Column::Int(flows.iter().map(value).collect());
         rows.push("src", column(&|flow| flow.from.into()));
         rows.push("dst", column(&|flow| flow.to.into()));
-        rows.push("packets", column(&|flow| self.setup.packets.count(flow.bytes).into()));
-        let tally = |value: &dyn Fn(&crate::transport::Tally) -> u32| {
+        rows.push("packets", column(&|flow| self.packets.count(flow.bytes).into()));
+        let tally = |value: &dyn Fn(&Tally) -> u32| {
             Column::Int(outcome.tallies.iter().map(|tally| value(tally).into()).collect())
         };
         rows.push("retransmits", tally(&|tally| tally.retransmits));
@@ -175,7 +206,7 @@ impl Ready {
         } = outcome.figures;
         let never = |finished: &&Time| **finished == Time::NEVER;
         let unfinished = outcome.finished.iter().filter(never).count();
-        let (hosts, switches) = outcome.busy.split_at(self.scene.network.hosts);
+        let (hosts, switches) = outcome.busy.split_at(self.network.hosts);
         let share = |busy: &[Span]| {
             let all = outcome.ended.seconds() * busy.len() as f64;
             let busy: f64 = busy.iter().map(|span| span.seconds()).sum();

@@ -4,7 +4,7 @@
 use super::{START, Scene, WAKE_RECEIVER, WAKE_SENDER, note, note_of, sojourn_simulate, wake_of};
 use crate::packet::{Kind, Packet, PacketId, Slab};
 use crate::qdisc::{Builder, Discipline, Queue, with_queue};
-use crate::scheme::Scheme;
+use crate::scheme::{PacketScheme, Scheme};
 use crate::topology::Topology;
 use crate::transport::{Running, Setup, Tally, Transport, Turn};
 use proptest::prelude::*;
@@ -184,18 +184,22 @@ fn topologies() -> impl Strategy<Value = Topology> {
         .prop_map(move |(shape, delay, rate)| with(&shape, delay, rate))
 }
 
-fn schemes() -> impl Strategy<Value = Scheme> {
-    let names = prop::sample::select(Scheme::entries());
+/// All known schemes that go packet by packet.
+fn known() -> Vec<PacketScheme> {
+    Scheme::entries().iter().filter_map(|entry| PacketScheme::known(entry.name)).collect()
+}
+
+fn schemes() -> impl Strategy<Value = PacketScheme> {
+    let known = prop::sample::select(known());
     let counting = prop::sample::select(vec!["bytes", "packets"]);
     let balance = prop::sample::select(vec!["spray", "ecmp"]);
     let more =
         prop::sample::select(vec!["", "ties", "dequeue", "fast_retransmit", "sack", "delay"]);
-    (names, 1u64..20, counting, balance, more).prop_map(
-        |(entry, packets, counting, balance, more)| {
+    (known, 1u64..20, counting, balance, more).prop_map(
+        |(known, packets, counting, balance, more)| {
             let mut table = Table::default();
-            table.set("name", Value::Text(entry.name.to_owned()));
+            table.set("name", Value::Text(known.name.clone()));
             table.set("balance", Value::Text(balance.to_owned()));
-            let known = Scheme::known(entry.name).unwrap();
             let mut queue = Table::default();
             queue.set("buffer", Value::Text(format!("{}B", packets * 1500)));
             queue.set("counting", Value::Text(counting.to_owned()));
@@ -218,7 +222,10 @@ fn schemes() -> impl Strategy<Value = Scheme> {
             }
             table.set("queue", Value::Table(queue));
             table.set("transport", Value::Table(transport));
-            Scheme::read(&Value::Table(table)).unwrap()
+            match Scheme::read(&Value::Table(table)).unwrap() {
+                Scheme::Packets(scheme) => scheme,
+                Scheme::Ideal(_) => unreachable!("it is known by another name"),
+            }
         },
     )
 }
@@ -233,7 +240,7 @@ fn flows() -> impl Strategy<Value = Vec<(u16, u16, u64, u64)>> {
 /// The scene of a few flows, and what its transport starts from.
 pub(super) fn scene(
     topology: &Topology,
-    scheme: &Scheme,
+    scheme: &PacketScheme,
     flows: &[(u16, u16, u64, u64)],
     seed: u64,
 ) -> (Scene, Setup) {
@@ -302,8 +309,7 @@ proptest! {
 
 #[test]
 fn scheme_parameters_read_back() {
-    for entry in Scheme::entries() {
-        let scheme = Scheme::known(entry.name).unwrap();
-        assert_eq!(Scheme::read_table(&scheme.write_table()).unwrap(), scheme);
+    for scheme in known() {
+        assert_eq!(PacketScheme::read_table(&scheme.write_table()).unwrap(), scheme);
     }
 }
