@@ -5,6 +5,7 @@
 //! Nothing here reads a clock, a socket or the operating system's randomness.
 
 pub mod calendar;
+mod decimal;
 pub mod parameters;
 pub mod stream;
 pub mod time;

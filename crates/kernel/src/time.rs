@@ -173,7 +173,7 @@ impl fmt::Display for Time {
 /// The shortest exact text: `40us`, `383ns`, `1.5ms`.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::units::write_decimal(
+        crate::decimal::write_decimal(
             f,
             self.0,
             &[

@@ -3,6 +3,7 @@
 //! KB is 1000 bytes, KiB 1024. A bare number is refused where a unit is needed, and so is a
 //! quantity finer than the unit that carries it (a fraction of a picosecond, of a byte).
 
+use crate::decimal::write_decimal;
 use crate::time::Span;
 use std::fmt;
 use std::str::FromStr;
@@ -160,23 +161,6 @@ fn decimal(number: &str) -> Result<(&str, &str), NotAQuantity> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if digits(whole) && digits(fraction) { Ok((whole, fraction)) } else { Err(NotAQuantity) }
-}
-
-/// Writes `value` exactly in the largest of `units` (largest first) that it reaches.
-pub(crate) fn write_decimal(
-    f: &mut fmt::Formatter<'_>,
-    value: u64,
-    units: &[(u64, &str)],
-) -> fmt::Result {
-    let base = units[units.len() - 1];
-    let (scale, unit) = *units.iter().find(|(scale, _)| value >= *scale).unwrap_or(&base);
-    let (whole, rest) = (value / scale, value % scale);
-    if rest == 0 {
-        return write!(f, "{whole}{unit}");
-    }
-    let width = scale.ilog10() as usize;
-    let fraction = format!("{rest:0width$}");
-    write!(f, "{whole}.{}{unit}", fraction.trim_end_matches('0'))
 }
 
 /// The shortest exact text in decimal units: `22.5KB`.

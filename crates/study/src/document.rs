@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use toml_edit::{Document as Toml, Item, TableLike};
 
+/// The keys of a study that belong to no room.
+pub(crate) const OWN_KEYS: [&str; 3] = ["title", "run", "sweep"];
+
 /// The keys that lead to a value.
 pub(crate) type Path = Vec<String>;
 

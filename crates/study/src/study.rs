@@ -1,6 +1,6 @@
 //! A study: a file, read and checked, and the cases it crosses into.
 
-use crate::document::{self, Document};
+use crate::document::{self, Document, OWN_KEYS};
 use crate::error::SpecError;
 use crate::sweep::{self, Axis, Coordinates};
 use sojourn_fabric::engine::{Cancelled, Progress};
@@ -46,9 +46,6 @@ pub struct Case {
     fabric: Arc<FabricCase>,
     seed: u64,
 }
-
-/// The keys of a study that belong to no room.
-pub(crate) const OWN_KEYS: [&str; 3] = ["title", "run", "sweep"];
 
 impl Study {
     /// Reads a study. `source` is the file's name, for messages and for the paths in it;

@@ -1,8 +1,7 @@
 //! The sweep: a list at any path of a study, and the cross product of all of them.
 
-use crate::document::{Document, Path, put};
+use crate::document::{Document, OWN_KEYS, Path, put};
 use crate::error::SpecError;
-use crate::study::OWN_KEYS;
 use sojourn_kernel::parameters::{Table, Value};
 
 /// One swept parameter.

@@ -1,8 +1,8 @@
 //! DCTCP (RFC 8257): the window shrinks by as much as the marks say.
 
+use super::control::{Acked, Control, Rules, Window};
 use super::new_reno::{above_zero, cap};
 use super::timer::Timer;
-use super::windowed::{Acked, Control, Rules, Window};
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
 use sojourn_kernel::{Span, parameters};
 use std::num::NonZeroU32;

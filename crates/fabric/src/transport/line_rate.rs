@@ -1,8 +1,8 @@
 //! No rate control at all (pFabric section 3, scheme iv).
 
+use super::control::{Control, Rules, Window};
 use super::new_reno::above_zero;
 use super::timer::Timer;
-use super::windowed::{Control, Rules, Window};
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Span, parameters};
 

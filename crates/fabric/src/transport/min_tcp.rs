@@ -1,8 +1,8 @@
 //! MinTCP: TCP returned to its roots (pFabric sections 2.3 and 3, scheme iii).
 
+use super::control::{Control, Rules};
 use super::new_reno::{above_zero, cap};
 use super::timer::Timer;
-use super::windowed::{Control, Rules};
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Span, parameters};
 use std::num::NonZeroU32;

@@ -7,6 +7,7 @@
 //! The TCP family shares one reliable, window-limited sender ([`windowed`]); a member of it is one
 //! file with its parameters and its rules for the window ([`Control`]).
 
+mod control;
 mod dctcp;
 mod line_rate;
 mod min_tcp;
@@ -17,13 +18,14 @@ mod scoreboard;
 mod timer;
 mod windowed;
 
+pub use control::{Acked, Control, Rules, Window};
 pub use dctcp::Dctcp;
 pub use line_rate::LineRate;
 pub use min_tcp::MinTcp;
 pub use new_reno::NewReno;
 pub use priority::{AckPriority, Priority};
 pub use timer::Timer;
-pub use windowed::{Acked, Control, Rules, Window, Windowed};
+pub use windowed::Windowed;
 
 use crate::flow::{Flow, Packets};
 use crate::packet::Packet;

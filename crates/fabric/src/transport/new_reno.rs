@@ -1,7 +1,7 @@
 //! TCP NewReno (RFC 5681, 6582, 6298).
 
+use super::control::{Control, Rules};
 use super::timer::Timer;
-use super::windowed::{Control, Rules};
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Span, parameters};
 use std::num::NonZeroU32;

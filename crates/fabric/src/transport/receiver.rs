@@ -1,7 +1,7 @@
 //! The receiving end that the TCP family shares: what has arrived, and when to say so.
 
+use super::control::Rules;
 use super::scoreboard::Scoreboard;
-use super::windowed::Rules;
 use super::{AckPriority, End, Setup, Turn, Wake};
 use crate::packet::{CE, ECE, Kind, NIL, Packet};
 use sojourn_kernel::Time;

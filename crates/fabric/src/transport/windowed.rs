@@ -5,101 +5,13 @@
 //! (dup-ACKs), 6582 (NewReno), 6298 (timer) and, with SACK, the pipe rule of RFC 6675 in a simple
 //! form: an ACK tells of the one packet that caused it.
 
+use super::control::{Acked, Control, Rules, Window};
 use super::receiver::Receiver;
 use super::scoreboard::Scoreboard;
-use super::timer::{RoundTrip, Timer};
+use super::timer::RoundTrip;
 use super::{End, Setup, Tally, Transport, Turn, Wake};
 use crate::packet::{ECE, ECT, Kind, NIL, Packet};
-use sojourn_kernel::{Span, Time};
-use std::fmt::Debug;
-
-/// What a member of the family decides.
-pub trait Control: Clone + Debug {
-    /// What it keeps for one flow, beside the window.
-    type State: Clone + Debug + Default;
-
-    /// Its fixed rules.
-    fn rules(&self) -> Rules;
-
-    /// News of the receiver, outside of a recovery.
-    fn acked(&self, window: &mut Window, _: &mut Self::State, acked: &Acked) {
-        if acked.cumulative > 0 {
-            window.grow();
-        }
-    }
-
-    /// A loss was inferred from duplicate ACKs while `flight` packets were unacknowledged.
-    fn lost(&self, window: &mut Window, _: &mut Self::State, flight: u32) {
-        window.halve(flight);
-        window.size = window.threshold;
-    }
-
-    /// The timer ran out while `flight` packets were unacknowledged.
-    fn timed_out(&self, window: &mut Window, _: &mut Self::State, flight: u32) {
-        window.halve(flight);
-        window.size = 1.0;
-    }
-}
-
-/// The fixed rules of a sender and its receiver.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    /// Packets a flow may send before the first ACK; `f64::INFINITY` for no limit.
-    pub initial_window: f64,
-    /// Up to where a new flow's window grows by one an ACK instead of one a round trip.
-    pub initial_threshold: f64,
-    /// The window never exceeds this.
-    pub window_cap: f64,
-    /// The retransmission timer.
-    pub timer: Timer,
-    /// Whether three duplicate ACKs are a loss.
-    pub fast_retransmit: bool,
-    /// Whether ACKs tell which packet caused them.
-    pub sack: bool,
-    /// How long a receiver may hold back an ACK for every second packet.
-    pub ack_delay: Option<Span>,
-    /// Whether data packets can be marked.
-    pub ecn: bool,
-    /// Whether packets leave no faster than the host's link takes them.
-    pub paced: bool,
-}
-
-/// A congestion window, in packets.
-#[derive(Clone, Copy, Debug)]
-pub struct Window {
-    /// How many packets may be unacknowledged.
-    pub size: f64,
-    /// Slow start up to here (ssthresh).
-    pub threshold: f64,
-}
-
-impl Window {
-    /// RFC 5681 (3.1): by one for each ACK in slow start, then by one a round trip.
-    #[inline]
-    pub fn grow(&mut self) {
-        self.size += if self.size < self.threshold { 1.0 } else { 1.0 / self.size };
-    }
-
-    /// RFC 5681 (4): the threshold becomes half of what was in flight, at least two.
-    pub fn halve(&mut self, flight: u32) {
-        self.threshold = (f64::from(flight) / 2.0).max(2.0);
-    }
-}
-
-/// What one ACK told.
-#[derive(Clone, Copy, Debug)]
-pub struct Acked {
-    /// Packets newly covered by the cumulative acknowledgement.
-    pub cumulative: u32,
-    /// Packets known to have arrived since the ACK before: with SACK also those out of order.
-    pub arrived: u32,
-    /// Whether it echoes a congestion mark.
-    pub marked: bool,
-    /// First packet not yet acknowledged.
-    pub upto: u32,
-    /// Next packet to be sent.
-    pub next: u32,
-}
+use sojourn_kernel::Time;
 
 const DUPLICATES: u32 = 3;
 

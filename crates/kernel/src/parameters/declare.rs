@@ -1,0 +1,303 @@
+//! The declarations: `parameters!`, `variants!`, `choices!`, `nested!`, and what they expand to.
+
+use super::{Refusal, Setting, Table, Value};
+
+/// Declares a struct of parameters and with it how to read, write and document them.
+///
+/// ```
+/// use sojourn_kernel::parameters::{Check, Parameters, Table, Value};
+/// use sojourn_kernel::{Span, parameters};
+///
+/// parameters! {
+///     /// A kettle.
+///     pub struct Kettle: "kettle" {
+///         /// How long it takes to boil.
+///         pub boils_in: Span = Span::from_s(90),
+///         /// How many cups it holds.
+///         pub cups: u32,
+///     }
+/// }
+/// impl Check for Kettle {}
+///
+/// let mut table = Table::default();
+/// table.set("cups", Value::Int(4));
+/// let kettle = Kettle::read_table(&table).unwrap();
+/// assert_eq!((kettle.cups, kettle.boils_in), (4, Span::from_s(90)));
+/// table.set("cup", Value::Int(4));
+/// assert!(Kettle::read_table(&table).unwrap_err().unknown_key);
+/// ```
+#[macro_export]
+macro_rules! parameters {
+    (
+        $(#[doc = $doc:literal])+
+        pub struct $type:ident: $name:literal {
+            $(
+                $(#[doc = $field_doc:literal])+
+                pub $field:ident: $field_type:ty $(= $default:expr)?,
+            )*
+        }
+    ) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $type {
+            $($(#[doc = $field_doc])+ pub $field: $field_type,)*
+        }
+
+        impl $crate::parameters::Parameters for $type {
+            const NAME: &'static str = $name;
+
+            fn entry() -> $crate::parameters::Entry {
+                $crate::parameters::Entry {
+                    name: $name,
+                    summary: concat!($($doc,)+).trim_ascii(),
+                    parameters: vec![$($crate::parameters::Field {
+                        name: stringify!($field),
+                        expected: <$field_type as $crate::parameters::Setting>::expected(),
+                        default: $crate::parameters::default_text(
+                            $crate::parameters!(@default $field_type $(, $default)?)
+                        ),
+                        summary: concat!($($field_doc,)+).trim_ascii(),
+                    },)*],
+                }
+            }
+
+            fn read_table(
+                table: &$crate::parameters::Table,
+            ) -> Result<Self, $crate::parameters::Refusal> {
+                $crate::parameters::known_keys(table, &[$(stringify!($field)),*])?;
+                let read = $type {
+                    $($field: $crate::parameters::read_field(
+                        table,
+                        stringify!($field),
+                        || $crate::parameters!(@default $field_type $(, $default)?),
+                    )?,)*
+                };
+                $crate::parameters::Check::check(&read)?;
+                Ok(read)
+            }
+
+            fn write_table(&self) -> $crate::parameters::Table {
+                #[allow(unused_mut)]
+                let mut table = $crate::parameters::Table::default();
+                $(if let Some(value) = $crate::parameters::Setting::write(&self.$field) {
+                    table.set(stringify!($field), value);
+                })*
+                table
+            }
+        }
+    };
+    (@default $type:ty) => { <$type as $crate::parameters::Setting>::absent() };
+    (@default $type:ty, $default:expr) => {{ let default: $type = $default; Some(default) }};
+}
+
+/// Declares the variants of a part, one line each: an enum that reads itself from a name or from a
+/// table with `kind = <name>`, and lists its variants. `what` is the part's name in messages. With
+/// `=> name` it also declares a macro `name!(value, |params| body)`, which runs the same body on
+/// whichever variant `value` is: the one place where a name becomes a type.
+#[macro_export]
+macro_rules! variants {
+    (
+        $(#[doc = $doc:literal])+
+        pub enum $type:ident: $what:literal => $dispatch:ident {
+            $($variant:ident($params:ty),)+
+        }
+    ) => {
+        $crate::variants! {
+            $(#[doc = $doc])+
+            pub enum $type: $what { $($variant($params),)+ }
+        }
+        $crate::variants! { @dispatch ($) $dispatch $type $($variant)+ }
+    };
+    (@dispatch ($d:tt) $dispatch:ident $type:ident $($variant:ident)+) => {
+        macro_rules! $dispatch {
+            ($d value:expr, |$d params:ident| $d body:expr) => {
+                match $d value { $($type::$variant($d params) => $d body,)+ }
+            };
+        }
+        #[allow(unused_imports)]
+        pub(crate) use $dispatch;
+    };
+    (
+        $(#[doc = $doc:literal])+
+        pub enum $type:ident: $what:literal { $($variant:ident($params:ty),)+ }
+    ) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum $type {
+            $(#[doc = concat!("See [`", stringify!($params), "`].")] $variant($params),)+
+        }
+
+        impl $type {
+            /// The name of the variant.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $($type::$variant(_) => <$params as $crate::parameters::Parameters>::NAME,)+
+                }
+            }
+
+            /// All variants, documented.
+            pub fn entries() -> Vec<$crate::parameters::Entry> {
+                vec![$(<$params as $crate::parameters::Parameters>::entry(),)+]
+            }
+        }
+
+        impl $crate::parameters::Setting for $type {
+            fn expected() -> String {
+                format!("the name of a {}, or a table with its kind", $what)
+            }
+
+            fn read(
+                value: &$crate::parameters::Value,
+            ) -> Result<Self, $crate::parameters::Refusal> {
+                let (kind, table) = $crate::parameters::kind_of(value, $what)?;
+                match kind.as_str() {
+                    $(<$params as $crate::parameters::Parameters>::NAME =>
+                        <$params as $crate::parameters::Parameters>::read_table(&table)
+                            .map($type::$variant),)+
+                    _ => Err($crate::parameters::unknown_kind(value, &kind, $what, vec![
+                        $(<$params as $crate::parameters::Parameters>::NAME,)+
+                    ])),
+                }
+            }
+
+            fn write(&self) -> Option<$crate::parameters::Value> {
+                let own = match self {
+                    $($type::$variant(params) =>
+                        $crate::parameters::Parameters::write_table(params),)+
+                };
+                let mut table = $crate::parameters::Table::default();
+                table.set("kind", $crate::parameters::Value::Text(self.name().to_owned()));
+                for (key, value) in own.iter() {
+                    table.set(key, value.clone());
+                }
+                Some($crate::parameters::Value::Table(table))
+            }
+        }
+    };
+}
+
+/// Declares a setting that is one of a few names.
+#[macro_export]
+macro_rules! choices {
+    (
+        $(#[doc = $doc:literal])+
+        pub enum $type:ident: $what:literal {
+            $($(#[doc = $choice_doc:literal])+ $choice:ident = $name:literal,)+
+        }
+    ) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $type {
+            $($(#[doc = $choice_doc])+ $choice,)+
+        }
+
+        impl $type {
+            /// All choices, documented.
+            pub fn entries() -> Vec<$crate::parameters::Entry> {
+                vec![$($crate::parameters::Entry {
+                    name: $name,
+                    summary: concat!($($choice_doc,)+).trim_ascii(),
+                    parameters: Vec::new(),
+                },)+]
+            }
+        }
+
+        impl $crate::parameters::Setting for $type {
+            fn expected() -> String {
+                [$(concat!("\"", $name, "\"")),+].join(" or ")
+            }
+
+            fn read(
+                value: &$crate::parameters::Value,
+            ) -> Result<Self, $crate::parameters::Refusal> {
+                match value {
+                    $($crate::parameters::Value::Text(text) if text == $name =>
+                        Ok($type::$choice),)+
+                    _ => Err($crate::parameters::Refusal::name(value, $what, vec![$($name),+])),
+                }
+            }
+
+            fn write(&self) -> Option<$crate::parameters::Value> {
+                let name = match self { $($type::$choice => $name,)+ };
+                Some($crate::parameters::Value::Text(name.to_owned()))
+            }
+        }
+    };
+}
+
+/// A nested struct of parameters as a setting: a table.
+#[macro_export]
+macro_rules! nested {
+    ($($type:ty),+) => {$(
+        impl $crate::parameters::Setting for $type {
+            fn expected() -> String {
+                "a table".to_owned()
+            }
+            fn read(
+                value: &$crate::parameters::Value,
+            ) -> Result<Self, $crate::parameters::Refusal> {
+                match value {
+                    $crate::parameters::Value::Table(table) =>
+                        $crate::parameters::Parameters::read_table(table),
+                    _ => Err($crate::parameters::Refusal::value(value, "a table")),
+                }
+            }
+            fn write(&self) -> Option<$crate::parameters::Value> {
+                Some($crate::parameters::Value::Table(
+                    $crate::parameters::Parameters::write_table(self),
+                ))
+            }
+        }
+    )+};
+}
+
+/// For [`parameters!`](crate::parameters!): refuses keys that are not in `names`.
+pub fn known_keys(table: &Table, names: &[&'static str]) -> Result<(), Refusal> {
+    match table.iter().find(|(key, _)| !names.contains(key)) {
+        Some((key, _)) => Err(Refusal::key(key, names.to_vec())),
+        None => Ok(()),
+    }
+}
+
+/// For [`parameters!`](crate::parameters!): reads one key, or its default.
+pub fn read_field<T: Setting>(
+    table: &Table,
+    key: &str,
+    default: impl FnOnce() -> Option<T>,
+) -> Result<T, Refusal> {
+    match table.get(key) {
+        Some(value) => T::read(value).map_err(|refusal| refusal.under(key)),
+        None => default().ok_or_else(|| Refusal::missing(key, T::expected())),
+    }
+}
+
+/// For [`parameters!`](crate::parameters!): how a study would write a default.
+pub fn default_text<T: Setting>(default: Option<T>) -> Option<Value> {
+    default.and_then(|default| default.write())
+}
+
+/// For [`variants!`](crate::variants!): the kind that `value` names, and its other settings.
+pub fn kind_of(value: &Value, what: &str) -> Result<(String, Table), Refusal> {
+    let expected = || format!("the name of a {what}");
+    match value {
+        Value::Text(kind) => Ok((kind.clone(), Table::default())),
+        Value::Table(table) => {
+            let mut table = table.clone();
+            match table.remove("kind") {
+                Some(Value::Text(kind)) => Ok((kind, table)),
+                Some(other) => Err(Refusal::value(&other, expected()).under("kind")),
+                None => Err(Refusal::missing("kind", expected())),
+            }
+        }
+        _ => Err(Refusal::value(value, format!("{}, or a table with its kind", expected()))),
+    }
+}
+
+/// For [`variants!`](crate::variants!): `kind` is none of `names`.
+pub fn unknown_kind(value: &Value, kind: &str, what: &str, names: Vec<&'static str>) -> Refusal {
+    let refusal = Refusal::name(&Value::Text(kind.to_owned()), what, names);
+    match value {
+        Value::Table(_) => refusal.under("kind"),
+        _ => refusal,
+    }
+}

@@ -1,0 +1,72 @@
+//! Parameters that document themselves.
+//!
+//! A variant of anything (a transport, a queue, a topology, ...) declares its parameters once, with
+//! [`parameters!`](crate::parameters!): names, types, defaults and documentation. Reading a study,
+//! writing it back as resolved, `sojourn list` and the reference pages all follow from that one
+//! declaration. [`variants!`](crate::variants!) lists the variants of a part, one line each.
+//!
+//! The tree of [`Value`]s knows no file format; the `study` crate turns TOML into it and a
+//! [`Refusal`] into a message with file and line.
+
+mod declare;
+mod setting;
+mod value;
+
+pub use declare::{default_text, kind_of, known_keys, read_field, unknown_kind};
+pub use setting::Setting;
+pub use value::{Refusal, Table, Value};
+
+/// What is known about one parameter.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Its key.
+    pub name: &'static str,
+    /// What its value looks like.
+    pub expected: String,
+    /// Its default as a study would write it; nothing when it has to be given.
+    pub default: Option<Value>,
+    /// What it does.
+    pub summary: &'static str,
+}
+
+/// What is known about one variant of a part.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The name that selects it.
+    pub name: &'static str,
+    /// What it is and where it comes from.
+    pub summary: &'static str,
+    /// Its parameters.
+    pub parameters: Vec<Field>,
+}
+
+/// A struct of parameters, declared by [`parameters!`](crate::parameters!).
+pub trait Parameters: Check + Sized {
+    /// The name that selects it.
+    const NAME: &'static str;
+
+    /// What is known about it.
+    fn entry() -> Entry;
+
+    /// Reads it from a table whose every key has to be one of its own.
+    fn read_table(table: &Table) -> Result<Self, Refusal>;
+
+    /// Writes it with every parameter, defaults too.
+    fn write_table(&self) -> Table;
+}
+
+/// The parameters when nothing is set. Panics when one of them has to be given.
+pub fn defaults<P: Parameters>() -> P {
+    match P::read_table(&Table::default()) {
+        Ok(parameters) => parameters,
+        Err(refusal) => panic!("{} has no default: {refusal:?}", P::NAME),
+    }
+}
+
+/// What the types of the parameters alone cannot promise.
+pub trait Check {
+    /// Refuses parameters that do not go together.
+    fn check(&self) -> Result<(), Refusal> {
+        Ok(())
+    }
+}

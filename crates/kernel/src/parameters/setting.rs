@@ -1,0 +1,153 @@
+//! The types that a single setting can have.
+
+use super::{Refusal, Value};
+use crate::Span;
+use crate::units::{Bytes, Frequency, Rate};
+use std::str::FromStr;
+
+/// A type that a single setting can have.
+pub trait Setting: Sized {
+    /// What a value of it looks like, for messages and the reference pages.
+    fn expected() -> String;
+
+    /// Reads a value.
+    fn read(value: &Value) -> Result<Self, Refusal>;
+
+    /// Writes the value as it may stand in a study; nothing when it is absent.
+    fn write(&self) -> Option<Value>;
+
+    /// The value when the setting is missing, if a missing one means something.
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+macro_rules! text_setting {
+    ($($type:ty: $expected:literal;)*) => {$(
+        impl Setting for $type {
+            fn expected() -> String {
+                $expected.to_owned()
+            }
+            fn read(value: &Value) -> Result<Self, Refusal> {
+                match value {
+                    Value::Text(text) => <$type>::from_str(text).ok(),
+                    _ => None,
+                }
+                .ok_or_else(|| Refusal::value(value, $expected))
+            }
+            fn write(&self) -> Option<Value> {
+                Some(Value::Text(self.to_string()))
+            }
+        }
+    )*};
+}
+
+text_setting! {
+    Span: "a time with its unit, such as \"12us\" (ps, ns, us, ms, s, min, h; not below 1ps)";
+    Bytes: "a size with its unit, such as \"22.5KB\" (B, KB, MB, GB, KiB, MiB, GiB; whole bytes)";
+    Rate: "a speed with its unit, such as \"10Gbps\" (bps, Kbps, Mbps, Gbps, Tbps; above 0)";
+    Frequency: "a frequency with its unit, such as \"0.01/ms\" (above 0)";
+    String: "a text";
+}
+
+macro_rules! whole_setting {
+    ($($type:ty: $expected:literal;)*) => {$(
+        impl Setting for $type {
+            fn expected() -> String {
+                $expected.to_owned()
+            }
+            fn read(value: &Value) -> Result<Self, Refusal> {
+                match value {
+                    Value::Int(number) => <$type>::try_from(*number).ok(),
+                    _ => None,
+                }
+                .ok_or_else(|| Refusal::value(value, $expected))
+            }
+            fn write(&self) -> Option<Value> {
+                Some(Value::Int(i64::try_from(*self).unwrap_or(i64::MAX)))
+            }
+        }
+    )*};
+}
+
+whole_setting! {
+    u8: "a whole number from 0 to 255";
+    u16: "a whole number from 0 to 65535";
+    u32: "a whole number from 0 to 4294967295";
+    u64: "a whole number from 0 on";
+}
+
+impl Setting for std::num::NonZeroU32 {
+    fn expected() -> String {
+        "a whole number from 1 to 4294967295".to_owned()
+    }
+    fn read(value: &Value) -> Result<Self, Refusal> {
+        match value {
+            Value::Int(number) => u32::try_from(*number).ok().and_then(Self::new),
+            _ => None,
+        }
+        .ok_or_else(|| Refusal::value(value, Self::expected()))
+    }
+    fn write(&self) -> Option<Value> {
+        Some(Value::Int(self.get().into()))
+    }
+}
+
+impl Setting for bool {
+    fn expected() -> String {
+        "true or false".to_owned()
+    }
+    fn read(value: &Value) -> Result<Self, Refusal> {
+        match value {
+            Value::Bool(truth) => Ok(*truth),
+            _ => Err(Refusal::value(value, Self::expected())),
+        }
+    }
+    fn write(&self) -> Option<Value> {
+        Some(Value::Bool(*self))
+    }
+}
+
+impl Setting for f64 {
+    fn expected() -> String {
+        "a finite number".to_owned()
+    }
+    fn read(value: &Value) -> Result<Self, Refusal> {
+        match value {
+            Value::Int(number) => Ok(*number as f64),
+            Value::Float(number) if number.is_finite() => Ok(*number),
+            _ => Err(Refusal::value(value, Self::expected())),
+        }
+    }
+    fn write(&self) -> Option<Value> {
+        Some(Value::Float(*self))
+    }
+}
+
+/// A setting that may be left out; the text `"none"` says so where a default has to be undone.
+impl<T: Setting> Setting for Option<T> {
+    fn expected() -> String {
+        format!("{}, or \"none\"", T::expected())
+    }
+    fn read(value: &Value) -> Result<Self, Refusal> {
+        match value {
+            Value::Text(text) if text == "none" => Ok(None),
+            _ => T::read(value).map(Some).map_err(|refusal| {
+                if refusal.path.is_empty() && refusal.names.is_empty() {
+                    Refusal { expected: Self::expected(), ..refusal }
+                } else {
+                    refusal
+                }
+            }),
+        }
+    }
+    fn write(&self) -> Option<Value> {
+        match self {
+            Some(setting) => setting.write(),
+            None => Some(Value::Text("none".to_owned())),
+        }
+    }
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}

@@ -1,0 +1,148 @@
+//! Settings as they were given, and why one is refused.
+
+use std::fmt::{self, Display, Write};
+
+/// A setting as it was given.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// A text: a quantity with its unit, a name.
+    Text(String),
+    /// A list.
+    List(Vec<Value>),
+    /// Named settings.
+    Table(Table),
+}
+
+/// Named settings, in the order in which they were given.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    entries: Vec<(String, Value)>,
+}
+
+impl Table {
+    /// The setting called `key`.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    /// The setting called `key`, for change.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        self.entries.iter_mut().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    /// Sets `key`, in its old place if it is there already.
+    pub fn set(&mut self, key: &str, value: Value) {
+        match self.get_mut(key) {
+            Some(old) => *old = value,
+            None => self.entries.push((key.to_owned(), value)),
+        }
+    }
+
+    /// Takes `key` out.
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
+        let place = self.entries.iter().position(|(name, _)| name == key)?;
+        Some(self.entries.remove(place).1)
+    }
+
+    /// All settings, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.entries.iter().map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// Whether nothing is set.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+impl Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Bool(value) => write!(f, "{value}"),
+            Value::Int(value) => write!(f, "{value}"),
+            Value::Float(value) => write!(f, "{value:?}"),
+            Value::Text(value) => write!(f, "{value:?}"),
+            Value::List(values) => {
+                f.write_char('[')?;
+                for (i, value) in values.iter().enumerate() {
+                    write!(f, "{}{value}", if i > 0 { ", " } else { "" })?;
+                }
+                f.write_char(']')
+            }
+            Value::Table(table) => {
+                f.write_str("{ ")?;
+                for (i, (key, value)) in table.iter().enumerate() {
+                    write!(f, "{}{key} = {value}", if i > 0 { ", " } else { "" })?;
+                }
+                f.write_str(" }")
+            }
+        }
+    }
+}
+
+/// Why a setting was refused, and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// The keys that lead to the setting, outermost first.
+    pub path: Vec<String>,
+    /// What was given there; nothing when the setting is missing.
+    pub given: Option<Value>,
+    /// What was expected, to be read after the word "expected".
+    pub expected: String,
+    /// The names that were possible, when a name was expected.
+    pub names: Vec<&'static str>,
+    /// Whether the key itself, not its value, is what is wrong.
+    pub unknown_key: bool,
+}
+
+impl Refusal {
+    /// `given` is not what was `expected`.
+    pub fn value(given: &Value, expected: impl Into<String>) -> Refusal {
+        Refusal {
+            path: Vec::new(),
+            given: Some(given.clone()),
+            expected: expected.into(),
+            names: Vec::new(),
+            unknown_key: false,
+        }
+    }
+
+    /// Nothing was given where something is needed.
+    pub fn missing(key: &str, expected: impl Into<String>) -> Refusal {
+        Refusal {
+            path: vec![key.to_owned()],
+            given: None,
+            expected: expected.into(),
+            names: Vec::new(),
+            unknown_key: false,
+        }
+    }
+
+    /// `given` names none of `names`.
+    pub fn name(given: &Value, what: &str, names: Vec<&'static str>) -> Refusal {
+        Refusal { names, ..Refusal::value(given, format!("the name of a {what}")) }
+    }
+
+    /// `key` is none of the keys `names`.
+    pub fn key(key: &str, names: Vec<&'static str>) -> Refusal {
+        Refusal {
+            path: vec![key.to_owned()],
+            given: None,
+            expected: String::new(),
+            names,
+            unknown_key: true,
+        }
+    }
+
+    /// The same, seen from one table further out.
+    pub fn under(mut self, key: &str) -> Refusal {
+        self.path.insert(0, key.to_owned());
+        self
+    }
+}
