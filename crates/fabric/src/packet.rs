@@ -125,21 +125,58 @@ impl Slab {
     }
 
     /// Puts `id` into the list that starts at `head`, in the order in which things happen at a node:
-    /// by key, and notes of one moment by flow. Lists are short.
+    /// by key, and notes of one moment by flow.
     pub(crate) fn link(&mut self, head: &mut PacketId, id: PacketId) {
-        let order = |packet: &Packet| (packet.key, packet.flow);
-        let own = order(&self[id]);
-        let mut before = NIL;
-        let mut after = *head;
-        while order(&self[after]) <= own {
+        let own = self.order(id);
+        let (mut before, mut after) = (NIL, *head);
+        while self.order(after) <= own {
             before = after;
             after = self[after].next;
         }
+        self.link_between(head, before, id, after);
+    }
+
+    /// The same for a list in the opposite order, last first: what is put in happens late more
+    /// often than early, and so finds its place soon.
+    pub(crate) fn link_backwards(&mut self, head: &mut PacketId, id: PacketId) {
+        let own = self.order(id);
+        let (mut before, mut after) = (NIL, *head);
+        while after != NIL && self.order(after) > own {
+            before = after;
+            after = self[after].next;
+        }
+        self.link_between(head, before, id, after);
+    }
+
+    fn link_between(
+        &mut self,
+        head: &mut PacketId,
+        before: PacketId,
+        id: PacketId,
+        after: PacketId,
+    ) {
         self[id].next = after;
         match before {
             NIL => *head = id,
             before => self[before].next = id,
         }
+    }
+
+    #[inline]
+    fn order(&self, id: PacketId) -> (u64, u32) {
+        (self[id].key, self[id].flow)
+    }
+
+    /// Turns a list around.
+    #[inline]
+    pub(crate) fn reverse(&mut self, head: PacketId) -> PacketId {
+        let (mut turned, mut left) = (NIL, head);
+        while left != NIL {
+            let next = self[left].next;
+            self[left].next = turned;
+            (turned, left) = (left, next);
+        }
+        turned
     }
 
     /// How many packets are in.

@@ -28,7 +28,7 @@ pub(super) struct Mailbox {
     begins: u64,
     /// How far the near windows reach, in picoseconds from `begins`.
     reach: u64,
-    /// A ring of windows a unit: the heads of lists through the packets, in order of arrival.
+    /// A ring of windows a unit: the heads of lists through the packets, last arrival first.
     near: Vec<PacketId>,
     mask: u64,
     shift: u32,
@@ -113,7 +113,7 @@ impl Mailbox {
                     slab[id].next = NIL;
                     self.mark(slot, unit);
                 } else {
-                    slab.link(head, id);
+                    slab.link_backwards(head, id);
                 }
             }
             None => self.put_far(unit, at, id),
@@ -199,11 +199,12 @@ impl Mailbox {
         std::mem::take(&mut self.due[slot * self.words + word])
     }
 
-    /// Takes the list of what arrives at `unit` in the current window.
+    /// Takes the list of what arrives at `unit` in the current window, in order.
     #[inline]
-    pub(super) fn take(&mut self, unit: u32) -> PacketId {
+    pub(super) fn take(&mut self, unit: u32, slab: &mut Slab) -> PacketId {
         let slot = (self.current & self.mask) as usize;
-        std::mem::replace(&mut self.near[((unit as usize) << self.shift) + slot], NIL)
+        let head = std::mem::replace(&mut self.near[((unit as usize) << self.shift) + slot], NIL);
+        if slab[head].next == NIL { head } else { slab.reverse(head) }
     }
 }
 

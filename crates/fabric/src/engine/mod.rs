@@ -262,7 +262,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
     fn visit_port(&mut self, unit: u32, ends: Time) {
         let port = &mut self.ports[unit as usize];
         let fabric = &mut self.fabric;
-        let mut arrivals = fabric.mailbox.take(unit);
+        let mut arrivals = fabric.mailbox.take(unit, &mut fabric.slab);
         loop {
             let next = fabric.arrival(arrivals, ends);
             let (at, id) = if !port.queue.is_empty() && port.free < next {
@@ -298,7 +298,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
     /// A host and its port in the window that ends at `ends`.
     #[inline]
     fn visit_host(&mut self, host: u32, ends: Time) {
-        let mut arrivals = self.fabric.mailbox.take(host);
+        let mut arrivals = self.fabric.mailbox.take(host, &mut self.fabric.slab);
         loop {
             let port = &mut self.ports[host as usize];
             let next = self.fabric.arrival(arrivals, ends);
