@@ -1,13 +1,9 @@
-//! A TOML text as a tree of values, and where in the text each of them stands.
+//! A TOML text as a tree of values, what is laid over it, and where each of them stands.
 
-use crate::error::SpecError;
-use sojourn_kernel::parameters::{Table, Value};
+use crate::error::{SpecError, cut, path as key};
+use sojourn_kernel::parameters::{Refusal, Table, Value};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use toml_edit::{Document as Toml, Item, TableLike};
-
-/// The keys of a study that belong to no room.
-pub(crate) const OWN_KEYS: [&str; 3] = ["title", "run", "sweep"];
 
 /// The keys that lead to a value.
 pub(crate) type Path = Vec<String>;
@@ -15,11 +11,13 @@ pub(crate) type Path = Vec<String>;
 /// A tree of settings that remembers where each was set.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
-    /// The tree.
+    /// The tree, overrides applied.
     pub(crate) root: Table,
-    /// What is laid over the tree and over every case of the sweep.
+    /// What was laid over the tree, in order.
     pub(crate) overrides: Vec<Override>,
-    /// Where each key was set: "study.toml:12".
+    /// What the sweep sets, and where it says so.
+    pub(crate) swept: Vec<(Path, String)>,
+    /// Where each key of the file stands: "study.toml:12".
     places: BTreeMap<Path, String>,
     source: String,
 }
@@ -29,79 +27,127 @@ pub(crate) struct Document {
 pub(crate) struct Override {
     pub(crate) path: Path,
     pub(crate) value: Value,
-    place: String,
+    pub(crate) place: String,
+}
+
+/// The keys of a dotted path, or what is wrong with it.
+pub(crate) fn keys(path: &str) -> Result<Path, &'static str> {
+    /// No setting lies deeper.
+    const MAX_DEPTH: usize = 16;
+    let keys: Path = path.split('.').map(|key| key.trim().to_owned()).collect();
+    match keys.len() > MAX_DEPTH || keys.iter().any(String::is_empty) {
+        true => Err("expected keys with dots between, as in workload.load"),
+        false => Ok(keys),
+    }
 }
 
 impl Document {
     /// Reads `text`; `source` names it in messages.
     pub(crate) fn parse(text: &str, source: &str) -> Result<Document, SpecError> {
-        let line = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
+        let line = |offset: usize| {
+            let before = &text.as_bytes()[..offset.min(text.len())];
+            before.iter().filter(|byte| **byte == b'\n').count()
+        };
+        let place = |offset| format!("{source}:{}", line(offset) + 1);
         let toml = Toml::parse(text.to_owned()).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
-            SpecError::at(format!("{source}:{}", line(offset)), error.message())
+            let given = cut(text.lines().nth(line(offset)).unwrap_or_default().trim());
+            SpecError::at(place(offset), format!("not TOML: {given:?}: {}", error.message()))
         })?;
         let mut places = BTreeMap::new();
-        let mut note = |path: &[String], span: Option<Range<usize>>| {
-            if let Some(span) = span {
-                places.insert(path.to_vec(), format!("{source}:{}", line(span.start)));
-            }
-        };
+        let mut note = |path: &[String], offset| drop(places.insert(path.to_vec(), place(offset)));
         let root = table(toml.as_table(), &mut Vec::new(), &mut note)
-            .map_err(|(offset, what)| SpecError::at(format!("{source}:{}", line(offset)), what))?;
-        Ok(Document { root, overrides: Vec::new(), places, source: source.to_owned() })
+            .map_err(|(offset, what)| SpecError::at(place(offset), what))?;
+        let source = source.to_owned();
+        Ok(Document { root, overrides: Vec::new(), swept: Vec::new(), places, source })
     }
 
-    /// Sets `path` to what `text` says: a TOML value, or a bare word.
+    /// Sets `path` to what `text` says: a TOML value, or a bare word. What it says of the sweep is
+    /// noted for [`sweep::take`](crate::sweep::take).
     pub(crate) fn set(&mut self, path: &str, text: &str) -> Result<(), SpecError> {
         let place = format!("--set {path}={text}");
-        let keys: Path = path.split('.').map(|key| key.trim().to_owned()).collect();
-        if keys.iter().any(String::is_empty) {
-            return Err(SpecError::at(
-                place,
-                "expected keys with dots between, as in workload.load",
-            ));
-        }
-        let parsed = Toml::parse(format!("value = {text}")).ok();
-        let value = parsed
+        let keys = keys(path).map_err(|what| SpecError::at(&place, what))?;
+        let toml = Toml::parse(format!("value = {text}")).ok().filter(|toml| toml.len() == 1);
+        let value = toml
             .and_then(|toml| value(toml.get("value")?, &mut Vec::new(), &mut |_, _| {}).ok())
             .unwrap_or_else(|| Value::Text(text.to_owned()));
-        put(&mut self.root, &keys, value.clone());
+        if keys[0] != "sweep" {
+            put(&mut self.root, &keys, value.clone())
+                .map_err(|refusal| SpecError::refused(&place, &refusal))?;
+        }
         self.overrides.push(Override { path: keys, value, place });
         Ok(())
     }
 
-    /// Where `path` was set, or the nearest table around it.
+    /// Where `path` was set: by an override, in the sweep, in the file, or in the nearest table
+    /// around it. A table that was made by setting something inside it was set there.
     pub(crate) fn place(&self, path: &[String]) -> &str {
-        let over = self.overrides.iter().rev().find(|over| path.starts_with(&over.path));
+        let about = |set: &Path| path.starts_with(set) || set.starts_with(path);
+        let over = self.overrides.iter().rev().find(|over| about(&over.path));
+        let swept = self.swept.iter().filter(|(set, _)| about(set));
         if let Some(over) = over {
-            return &over.place;
+            &over.place
+        } else if let Some((_, place)) = swept.max_by_key(|(set, _)| set.len()) {
+            place
+        } else {
+            let around = (0..=path.len()).rev().find_map(|len| self.places.get(&path[..len]));
+            around.unwrap_or(&self.source)
         }
-        (0..=path.len()).rev().find_map(|len| self.places.get(&path[..len])).unwrap_or(&self.source)
     }
 }
 
 /// Sets `keys` in `table` to `value`. A name on the way ("scheme = \"DCTCP\"") becomes a table
-/// with that name.
-pub(crate) fn put(table: &mut Table, keys: &[String], value: Value) {
-    let [key, rest @ ..] = keys else { return };
-    if rest.is_empty() {
+/// with that name; nothing else on the way can be entered.
+pub(crate) fn put(table: &mut Table, keys: &[String], value: Value) -> Result<(), Refusal> {
+    let [key, rest @ ..] = keys else { return Ok(()) };
+    let Some(next) = rest.first() else {
         table.set(key, value);
-        return;
-    }
+        return Ok(());
+    };
     let mut inner = match table.get(key).cloned() {
+        None => Table::default(),
         Some(Value::Table(inner)) => inner,
         Some(name @ Value::Text(_)) => {
             let mut inner = Table::default();
             inner.set(if key == "scheme" { "name" } else { "kind" }, name);
             inner
         }
-        _ => Table::default(),
+        Some(other) => {
+            let expected = format!("a table, so that {next} can be set in it");
+            return Err(Refusal::value(&other, expected).under(key));
+        }
     };
-    put(&mut inner, rest, value);
+    put(&mut inner, rest, value).map_err(|refusal| refusal.under(key))?;
     table.set(key, Value::Table(inner));
+    Ok(())
 }
 
-type Note<'a> = dyn FnMut(&[String], Option<Range<usize>>) + 'a;
+/// What stands at `path` in `table`.
+pub(crate) fn get<'a>(table: &'a Table, path: &[String]) -> Option<&'a Value> {
+    let (key, rest) = path.split_first()?;
+    match table.get(key)? {
+        value if rest.is_empty() => Some(value),
+        Value::Table(inner) => get(inner, rest),
+        _ => None,
+    }
+}
+
+/// All that is set in `table`, tables apart, under dotted paths.
+pub(crate) fn flat(table: &Table) -> Vec<(String, Value)> {
+    let mut flat = Vec::new();
+    for (key, value) in table.iter() {
+        match value {
+            Value::Table(inner) => {
+                let inner = self::flat(inner).into_iter();
+                flat.extend(inner.map(|(path, value)| (format!("{key}.{path}"), value)));
+            }
+            plain => flat.push((key.to_owned(), plain.clone())),
+        }
+    }
+    flat
+}
+
+type Note<'a> = dyn FnMut(&[String], usize) + 'a;
 type Bad = (usize, String);
 
 fn table(toml: &dyn TableLike, path: &mut Path, note: &mut Note<'_>) -> Result<Table, Bad> {
@@ -109,7 +155,9 @@ fn table(toml: &dyn TableLike, path: &mut Path, note: &mut Note<'_>) -> Result<T
     for (name, item) in toml.iter() {
         path.push(name.to_owned());
         let key = toml.get_key_value(name).and_then(|(key, _)| key.span());
-        note(path, key.or_else(|| item.span()));
+        if let Some(span) = key.or_else(|| item.span()) {
+            note(path, span.start);
+        }
         table.set(name, value(item, path, note)?);
         path.pop();
     }
@@ -120,24 +168,25 @@ fn value(item: &Item, path: &mut Path, note: &mut Note<'_>) -> Result<Value, Bad
     if let Some(inner) = item.as_table_like() {
         return table(inner, path, note).map(Value::Table);
     }
-    let offset = item.span().map_or(0, |span| span.start);
-    let strange =
-        |what: &str| Err((offset, format!("{} is {what}, which no setting is", path.join("."))));
+    let mut list = |items: &mut dyn Iterator<Item = Item>| {
+        items.map(|item| value(&item, path, &mut |_, _| {})).collect::<Result<_, _>>()
+    };
     match item {
-        Item::Value(toml_edit::Value::Array(array)) => {
-            let items = array.iter().map(|element| {
-                let item = Item::Value(element.clone());
-                value(&item, path, &mut |_, _| {})
-            });
-            items.collect::<Result<_, _>>().map(Value::List)
-        }
         Item::Value(toml_edit::Value::String(text)) => Ok(Value::Text(text.value().clone())),
         Item::Value(toml_edit::Value::Integer(number)) => Ok(Value::Int(*number.value())),
         Item::Value(toml_edit::Value::Float(number)) => Ok(Value::Float(*number.value())),
         Item::Value(toml_edit::Value::Boolean(truth)) => Ok(Value::Bool(*truth.value())),
-        Item::Value(toml_edit::Value::Datetime(_)) => strange("a date"),
-        Item::ArrayOfTables(_) => strange("a list of tables"),
-        _ => strange("nothing"),
+        Item::Value(toml_edit::Value::Array(array)) => {
+            list(&mut array.iter().cloned().map(Item::Value)).map(Value::List)
+        }
+        Item::ArrayOfTables(tables) => {
+            list(&mut tables.iter().cloned().map(Item::Table)).map(Value::List)
+        }
+        other => {
+            let given = cut(other.to_string().trim());
+            let what = format!("{} = {given}, expected no date: a text is in quotes", key(path));
+            Err((item.span().map_or(0, |span| span.start), what))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The one message for the author of a study.
 
-use sojourn_kernel::parameters::Refusal;
+use sojourn_kernel::parameters::{Refusal, Value};
 use std::fmt::{self, Display};
 
 /// A study that cannot be run as written: one line that says where, what was given, what was
@@ -12,29 +12,35 @@ impl SpecError {
     /// An error at `place` ("study.toml:12").
     pub(crate) fn at(place: impl Display, what: impl Display) -> SpecError {
         let text = format!("{place}: {what}");
-        SpecError(text.split_whitespace().collect::<Vec<_>>().join(" "))
+        let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+        SpecError(words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
     }
 
     /// A setting that was refused, at `place`.
     pub(crate) fn refused(place: impl Display, refusal: &Refusal) -> SpecError {
-        let key = refusal.path.join(".");
+        let Refusal { given, expected, names, .. } = refusal;
+        let key = path(&refusal.path);
         if refusal.unknown_key {
             let name = refusal.path.last().map_or("", String::as_str);
-            let rest = suggest(name, &refusal.names);
-            return SpecError::at(place, format!("unknown key {key}, expected {rest}"));
+            let names = suggest(name, names);
+            return SpecError::at(place, format!("unknown key {key}, expected {names}"));
         }
-        let expected = match &refusal.given {
-            Some(value) if !refusal.names.is_empty() => {
-                let name = value.to_string();
-                let rest = suggest(name.trim_matches('"'), &refusal.names);
-                format!("expected {}: {rest}", refusal.expected)
-            }
-            _ => format!("expected {}", refusal.expected),
+        let said = match given {
+            Some(value) => format!("= {}", cut(value)),
+            None => "is missing".to_owned(),
         };
-        match &refusal.given {
-            Some(value) => SpecError::at(place, format!("{key} = {value}, {expected}")),
-            None => SpecError::at(place, format!("{key} is missing, {expected}")),
-        }
+        let names = match given {
+            _ if names.is_empty() => String::new(),
+            Some(Value::Text(name)) => format!(": {}", suggest(name, names)),
+            _ => format!(": {}", names.join(", ")),
+        };
+        let hint = match given {
+            Some(Value::List(_)) if refusal.path[0] != "sweep" => {
+                format!(" (lists go to sweep.{key})")
+            }
+            _ => String::new(),
+        };
+        SpecError::at(place, format!("{key} {said}, expected {expected}{names}{hint}"))
     }
 }
 
@@ -45,6 +51,27 @@ impl Display for SpecError {
 }
 
 impl std::error::Error for SpecError {}
+
+/// Keys with dots between, as a study writes them.
+pub(crate) fn path(keys: &[String]) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let key = |key: &String| match !key.is_empty() && key.chars().all(bare) {
+        true => key.clone(),
+        false => cut(format!("{key:?}")),
+    };
+    keys.iter().map(key).collect::<Vec<_>>().join(".")
+}
+
+/// As much of a text as helps to find it.
+pub(crate) fn cut(given: impl Display) -> String {
+    const SHOWN: usize = 200;
+    let mut text = given.to_string();
+    if let Some((end, _)) = text.char_indices().nth(SHOWN) {
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
+}
 
 /// The names that would have done, and the one that `given` is nearest to.
 fn suggest(given: &str, names: &[&'static str]) -> String {

@@ -1,12 +1,13 @@
 //! Everything a study can name, documented: what `sojourn list` and the reference pages show.
 
+use crate::study::{Head, Run};
 use serde_json::{Map, Value as Json, json};
 use sojourn_fabric::balance::Balance;
 use sojourn_fabric::qdisc::Queue;
 use sojourn_fabric::topology::Topology;
 use sojourn_fabric::transport::{Priority, TransportKind};
 use sojourn_fabric::workload::Workload;
-use sojourn_fabric::{FabricCase, Scheme};
+use sojourn_fabric::{FabricCase, Packets, Scheme};
 use sojourn_kernel::parameters::{Entry, Field, Parameters};
 use sojourn_queueing::WORKLOADS;
 
@@ -14,11 +15,6 @@ use sojourn_queueing::WORKLOADS;
 ///
 /// `workloads` has the kinds of workload first, and then the size tables that they can draw from.
 pub fn registry() -> String {
-    let mut study = FabricCase::entry();
-    study.parameters.extend(crate::study::own_fields().into_iter().map(|field| Field {
-        name: if field.name == "seed" { "run.seed" } else { "run.replications" },
-        ..field
-    }));
     let tables = WORKLOADS.iter().map(|table| {
         json!({
             "name": table.name,
@@ -28,7 +24,10 @@ pub fn registry() -> String {
         })
     });
     let parts: [(&str, Vec<Json>); 8] = [
-        ("studies", vec![entry(&study)]),
+        (
+            "studies",
+            entries(vec![Head::entry(), Run::entry(), FabricCase::entry(), Packets::entry()]),
+        ),
         ("workloads", entries(Workload::entries()).into_iter().chain(tables).collect()),
         ("topologies", entries(Topology::entries())),
         ("schemes", entries(Scheme::entries())),

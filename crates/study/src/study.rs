@@ -1,15 +1,26 @@
 //! A study: a file, read and checked, and the cases it crosses into.
 
-use crate::document::{self, Document, OWN_KEYS};
+use crate::document::{self, Document};
 use crate::error::SpecError;
-use crate::sweep::{self, Axis, Coordinates};
+use crate::sweep::{self, Axis, MAX_CASES};
 use sojourn_fabric::engine::{Cancelled, Progress};
 use sojourn_fabric::{FabricCase, Report};
-use sojourn_kernel::parameters::{Check, Field, Parameters, Refusal, Setting, Table, Value};
+use sojourn_kernel::parameters::{Check, Parameters, Refusal, Table, Value, defaults};
 use sojourn_kernel::{Streams, nested, parameters};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+parameters! {
+    /// What every study has, whatever it simulates; beside this, `sweep` has lists of values for
+    /// any of the other parameters.
+    pub struct Head: "study" {
+        /// What the study is called.
+        pub title: String = "untitled".to_owned(),
+        /// How it runs.
+        pub run: Run = defaults(),
+    }
+}
 
 parameters! {
     /// How a study runs.
@@ -22,6 +33,7 @@ parameters! {
 }
 nested!(Run);
 
+impl Check for Head {}
 impl Check for Run {}
 
 /// A study file, checked whole: every case of it can run.
@@ -31,6 +43,8 @@ pub struct Study {
     pub title: String,
     /// How it runs.
     pub run: Run,
+    /// The parts of the room as they were given, overrides applied.
+    given: Table,
     axes: Vec<Axis>,
     cases: Vec<Case>,
 }
@@ -42,7 +56,7 @@ pub struct Case {
     pub index: usize,
     /// How many jobs it simulates.
     pub jobs: usize,
-    coordinates: Coordinates,
+    axes: Vec<(String, Value)>,
     fabric: Arc<FabricCase>,
     seed: u64,
 }
@@ -61,43 +75,35 @@ impl Study {
         for (path, value) in overrides {
             document.set(path, value)?;
         }
-        let axes = sweep::take(&mut document)?;
-        let refuse = |refusal: Refusal| {
-            let overridden =
-                document.overrides.iter().any(|over| refusal.path.starts_with(&over.path));
-            let axis = axes.iter().max_by_key(|axis| axis.covers(&refusal.path));
-            let place = match axis {
-                Some(axis) if axis.covers(&refusal.path).is_some() && !overridden => {
-                    axis.place(&document)
-                }
-                _ => document.place(&refusal.path),
-            };
-            SpecError::refused(place, &refusal)
-        };
-        let title = own::<String>(&document, "title", "untitled".to_owned()).map_err(refuse)?;
-        let run = own(&document, "run", defaults_of_run()).map_err(refuse)?;
+        let mut axes = sweep::take(&mut document, &names::<FabricCase>())?;
+        let refuse = |refusal: Refusal| SpecError::refused(document.place(&refusal.path), &refusal);
+        let (head, given) = split(&document.root);
+        let Head { title, run } = Head::read_table(&head).map_err(refuse)?;
         let base = PathBuf::from(source).parent().map(PathBuf::from).unwrap_or_default();
-        let mut cases = Vec::new();
-        for (coordinates, root) in sweep::cross(&document, &axes) {
-            let mut fabric = read_case(&root).map_err(refuse)?;
-            if let Some(file) = fabric.workload.file() {
-                *file = located(&base, file);
-            }
-            let jobs = fabric.count(&read).map_err(refuse)?;
+        let points = sweep::cross(&axes);
+        let read = |point| read_case(&sweep::tree(&given, &axes, point)?, &base);
+        let read: Vec<_> =
+            points.iter().map(|p| read(p)).collect::<Result<_, _>>().map_err(refuse)?;
+        within_bounds(read.len(), &run).map_err(refuse)?;
+        sweep::settle(&mut axes, |case| read[case].0.write_table())?;
+        let mut cases = Vec::with_capacity(read.len());
+        for (point, (fabric, jobs)) in points.iter().zip(read) {
+            let column =
+                |(axis, &place): (&Axis, &usize)| (axis.name.clone(), axis.label(place).clone());
             cases.push(Case {
                 index: cases.len(),
                 jobs,
-                coordinates,
+                axes: axes.iter().zip(point).map(column).collect(),
                 fabric: Arc::new(fabric),
                 seed: run.seed,
             });
         }
-        Ok(Study { title, run, axes, cases })
+        Ok(Study { title, run, given, axes, cases })
     }
 
     /// Which system it simulates.
     pub fn room(&self) -> &'static str {
-        <FabricCase as Parameters>::NAME
+        FabricCase::NAME
     }
 
     /// The cross product of the sweep, last axis fastest.
@@ -105,21 +111,24 @@ impl Study {
         &self.cases
     }
 
-    /// The study as TOML with overrides applied and every default written out: a study that gives
-    /// the same cases. What is swept stands with its first value in its part, and with all of them,
-    /// in full, in the sweep.
+    /// The study as TOML with overrides applied and defaults written out: a study that gives the
+    /// same cases. Only in a part of which several axes together decide what it is, nothing is
+    /// written out that was not given.
     pub fn resolved(&self) -> String {
         let mut root = Table::default();
         root.set("title", Value::Text(self.title.clone()));
-        for (key, value) in self.cases[0].fabric.write_table().iter() {
-            root.set(key, value.clone());
+        for (part, resolved) in self.cases[0].fabric.write_table().iter() {
+            if sweep::in_full(&self.axes, part) {
+                root.set(part, resolved.clone());
+            } else if let Some(given) = self.given.get(part) {
+                root.set(part, sweep::normal(given, resolved));
+            }
         }
         root.set("run", Value::Table(self.run.write_table()));
         let mut swept = Table::default();
-        let mut stride = self.cases.len();
         for axis in &self.axes {
-            stride /= axis.len();
-            axis.write(&mut swept, |place| self.cases[place * stride].fabric.write_table());
+            let in_full = sweep::in_full(&self.axes, &axis.path[0]);
+            swept.set(&axis.path.join("."), axis.write(in_full));
         }
         if !swept.is_empty() {
             root.set("sweep", Value::Table(swept));
@@ -128,30 +137,47 @@ impl Study {
     }
 }
 
-fn defaults_of_run() -> Run {
-    sojourn_kernel::parameters::defaults()
+/// The keys of a struct of parameters.
+fn names<P: Parameters>() -> Vec<&'static str> {
+    P::entry().parameters.iter().map(|field| field.name).collect()
 }
 
-/// One of the study's own settings.
-fn own<T: Setting>(document: &Document, key: &str, default: T) -> Result<T, Refusal> {
-    match document.root.get(key) {
-        Some(value) => T::read(value).map_err(|refusal| refusal.under(key)),
-        None => Ok(default),
+/// The study's own settings, and those of its room.
+fn split(root: &Table) -> (Table, Table) {
+    let own = names::<Head>();
+    let (mut head, mut room) = (Table::default(), Table::default());
+    for (key, value) in root.iter() {
+        let part = if own.contains(&key) { &mut head } else { &mut room };
+        part.set(key, value.clone());
     }
+    (head, room)
 }
 
-/// The room's part of a case.
-fn read_case(root: &Table) -> Result<FabricCase, Refusal> {
-    let mut room = root.clone();
-    for key in OWN_KEYS {
-        room.remove(key);
-    }
-    FabricCase::read_table(&room).map_err(|mut refusal| {
+/// The room's part of a case, and how many jobs it has.
+fn read_case(root: &Table, base: &Path) -> Result<(FabricCase, usize), Refusal> {
+    let mut fabric = FabricCase::read_table(root).map_err(|mut refusal| {
         if refusal.unknown_key && refusal.path.len() == 1 {
-            refusal.names.extend(OWN_KEYS);
+            refusal.names.extend(names::<Head>());
+            refusal.names.push("sweep");
         }
         refusal
-    })
+    })?;
+    if let Some(file) = fabric.workload.file() {
+        *file = located(base, file);
+    }
+    let jobs = fabric.count(&read)?;
+    Ok((fabric, jobs))
+}
+
+/// Refuses more runs than anyone can want.
+fn within_bounds(cases: usize, run: &Run) -> Result<(), Refusal> {
+    let most = MAX_CASES / cases;
+    if run.replications.get() as usize <= most {
+        return Ok(());
+    }
+    let given = Value::Int(run.replications.get().into());
+    let expected = format!("at most {most}: {MAX_CASES} runs in all");
+    Err(Refusal::value(&given, expected).under("replications").under("run"))
 }
 
 /// Where a file that a study in `base` names lies, from anywhere.
@@ -169,14 +195,12 @@ fn read(name: &str) -> Result<String, String> {
 impl Case {
     /// The swept parameters under their short names.
     pub fn axes(&self) -> &[(String, Value)] {
-        &self.coordinates
+        &self.axes
     }
 
     /// Every parameter under its dotted path.
     pub fn parameters(&self) -> Vec<(String, Value)> {
-        let mut flat = Vec::new();
-        flatten(&self.fabric.write_table(), "", &mut flat);
-        flat
+        document::flat(&self.fabric.write_table())
     }
 
     /// Simulates one replication, counted from 0. The same number gives the same rows.
@@ -192,19 +216,4 @@ impl Case {
             .map_err(|refusal| SpecError::refused(format!("case {}", self.index), &refusal))?;
         Ok(ready.run(progress))
     }
-}
-
-fn flatten(table: &Table, prefix: &str, flat: &mut Vec<(String, Value)>) {
-    for (key, value) in table.iter() {
-        let path = if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
-        match value {
-            Value::Table(inner) => flatten(inner, &path, flat),
-            plain => flat.push((path, plain.clone())),
-        }
-    }
-}
-
-/// The study's own keys, documented.
-pub(crate) fn own_fields() -> Vec<Field> {
-    Run::entry().parameters
 }

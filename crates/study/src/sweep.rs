@@ -1,154 +1,287 @@
-//! The sweep: a list at any path of a study, and the cross product of all of them.
+//! The sweep: lists at any paths of a study, and the cross product of all of them.
 
-use crate::document::{Document, OWN_KEYS, Path, put};
-use crate::error::SpecError;
-use sojourn_kernel::parameters::{Table, Value};
+use crate::document::{Document, Path, flat, get, keys, put};
+use crate::error::{SpecError, cut};
+use sojourn_kernel::parameters::{Refusal, Table, Value};
 
 /// One swept parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     /// Its short name: the column in results.
     pub(crate) name: String,
-    path: Path,
-    values: Vec<Value>,
+    /// What it sets.
+    pub(crate) path: Path,
+    /// To what, as given.
+    given: Vec<Value>,
+    /// To what, with every default; known once the cases are.
+    resolved: Vec<Value>,
+    /// What these are called in results.
+    labels: Vec<Value>,
+    place: String,
 }
 
-/// What a case has on its axes: the column and its value.
-pub(crate) type Coordinates = Vec<(String, Value)>;
-
 /// More cases than this are a mistake.
-const MAX_CASES: usize = 100_000;
+pub(crate) const MAX_CASES: usize = 100_000;
 
-/// Takes the `[sweep]` table out of a study. What an override sets whole is not swept.
-pub(crate) fn take(document: &mut Document) -> Result<Vec<Axis>, SpecError> {
+/// Takes the sweep out of a study, whose parts are `parts`. What an override sets whole is not
+/// swept; what it sets inside of something swept, it sets in every value of that.
+pub(crate) fn take(
+    document: &mut Document,
+    parts: &[&'static str],
+) -> Result<Vec<Axis>, SpecError> {
     let mut axes = Vec::new();
-    match document.root.remove("sweep") {
-        None => {}
-        Some(Value::Table(table)) => {
-            collect(&table, &mut Vec::new(), &mut axes).map_err(|path| {
-                let place = document.place(&inside(&path)).to_owned();
-                let what =
-                    format!("sweep.{} has to be a list with something in it", path.join("."));
-                SpecError::at(place, what)
-            })?;
-        }
-        Some(_) => {
-            let place = document.place(&["sweep".to_owned()]);
-            return Err(SpecError::at(place, "sweep has to be a table of lists"));
+    if let Some(sweep) = document.root.remove("sweep") {
+        collect(&sweep, &mut Vec::new(), &mut axes)
+            .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
+    }
+    for axis in &mut axes {
+        axis.place = document.place(&in_sweep(&axis.path)).to_owned();
+        axis.path = keys(&axis.path.join(".")).map_err(|what| SpecError::at(&axis.place, what))?;
+    }
+    for over in &document.overrides {
+        let refuse = |refusal| SpecError::refused(&over.place, &refusal);
+        if over.path[0] == "sweep" {
+            let mut others = Vec::new();
+            collect(&over.value, &mut over.path[1..].to_vec(), &mut others).map_err(refuse)?;
+            for other in &mut others {
+                other.place = over.place.clone();
+                axes.retain(|axis| axis.path != other.path);
+            }
+            axes.append(&mut others);
+        } else {
+            axes.retain(|axis| !axis.path.starts_with(&over.path));
+            for axis in axes.iter_mut().filter(|axis| over.path.starts_with(&axis.path)) {
+                for value in &mut axis.given {
+                    *value =
+                        overlaid(&axis.path, value, &over.path, &over.value).map_err(refuse)?;
+                }
+            }
         }
     }
-    axes.retain(|axis| !document.overrides.iter().any(|over| axis.path.starts_with(&over.path)));
-    if let Some(axis) = axes.iter().find(|axis| OWN_KEYS.contains(&axis.path[0].as_str())) {
-        let what = format!("{} cannot be swept", axis.path.join("."));
-        return Err(SpecError::at(axis.place(document), what));
+    for (i, axis) in axes.iter().enumerate() {
+        if !parts.contains(&axis.path[0].as_str()) {
+            let refusal = Refusal::key(&axis.path[0], parts.to_vec()).under("sweep");
+            return Err(SpecError::refused(&axis.place, &refusal));
+        }
+        if axes[..i].iter().any(|other| other.path == axis.path) {
+            let what = format!("sweep.{} is there twice, expected one list", axis.path.join("."));
+            return Err(SpecError::at(&axis.place, what));
+        }
     }
-    let cases = axes.iter().try_fold(1usize, |cases, axis| cases.checked_mul(axis.values.len()));
-    if cases.is_none_or(|cases| cases > MAX_CASES) {
+    let cases = axes.iter().map(|axis| axis.len() as u128).fold(1, u128::saturating_mul);
+    if cases > MAX_CASES as u128 {
         let place = document.place(&["sweep".to_owned()]);
-        return Err(SpecError::at(place, format!("over {MAX_CASES} cases, expected fewer")));
+        let what = format!("the sweep makes {cases} cases, expected at most {MAX_CASES}");
+        return Err(SpecError::at(place, what));
     }
-    let shorts: Vec<String> = axes.iter().map(|axis| short(&axis.path)).collect();
-    for (i, axis) in axes.iter_mut().enumerate() {
-        let unique = shorts.iter().filter(|short| **short == shorts[i]).count() == 1;
-        axis.name = if unique { shorts[i].clone() } else { axis.path.join(".") };
-    }
+    name(&mut axes);
+    document.swept = axes.iter().map(|axis| (axis.path.clone(), axis.place.clone())).collect();
     Ok(axes)
 }
 
 /// Where an axis stands in the document.
-pub(crate) fn inside(path: &[String]) -> Path {
+fn in_sweep(path: &[String]) -> Path {
     std::iter::once("sweep".to_owned()).chain(path.iter().cloned()).collect()
 }
 
-fn collect(table: &Table, path: &mut Path, axes: &mut Vec<Axis>) -> Result<(), Path> {
-    for (key, value) in table.iter() {
-        path.push(key.to_owned());
-        match value {
-            Value::Table(inner) => collect(inner, path, axes)?,
-            Value::List(values) if !values.is_empty() => {
-                axes.push(Axis { name: String::new(), path: path.clone(), values: values.clone() })
+/// Adds an axis for each list in `value`, which stands at `path` of the sweep.
+fn collect(value: &Value, path: &mut Path, axes: &mut Vec<Axis>) -> Result<(), Refusal> {
+    let expected = match value {
+        Value::Table(inner) => {
+            for (key, value) in inner.iter() {
+                path.push(key.to_owned());
+                collect(value, path, axes)?;
+                path.pop();
             }
-            _ => return Err(path.clone()),
+            return Ok(());
         }
-        path.pop();
+        _ if path.is_empty() => "a table of lists, such as workload.load = [0.2, 0.5]",
+        Value::List(values) if !values.is_empty() => {
+            axes.push(Axis {
+                name: String::new(),
+                path: path.clone(),
+                given: values.clone(),
+                resolved: Vec::new(),
+                labels: Vec::new(),
+                place: String::new(),
+            });
+            return Ok(());
+        }
+        _ => "a list with at least one value",
+    };
+    Err(Refusal { path: in_sweep(path), ..Refusal::value(value, expected) })
+}
+
+/// `value` at `path` after `other` was set further inside.
+fn overlaid(
+    path: &[String],
+    value: &Value,
+    inside: &[String],
+    other: &Value,
+) -> Result<Value, Refusal> {
+    let mut root = Table::default();
+    put(&mut root, path, value.clone())?;
+    put(&mut root, inside, other.clone())?;
+    Ok(get(&root, path).expect("it was put there").clone())
+}
+
+/// Names the axes by the last key that says something, `load` of `workload.load`, `scheme` of
+/// `scheme.name`; by the whole path where two would be called the same.
+fn name(axes: &mut [Axis]) {
+    let short = |axis: &Axis| {
+        let mut keys = axis.path.iter().rev().filter(|key| !selects(key));
+        keys.next().unwrap_or(&axis.path[0]).clone()
+    };
+    let shorts: Vec<String> = axes.iter().map(short).collect();
+    for (axis, short) in axes.iter_mut().zip(&shorts) {
+        let unique = shorts.iter().filter(|other| *other == short).count() == 1;
+        axis.name = if unique { short.clone() } else { axis.path.join(".") };
+    }
+}
+
+/// Whether a key says which variant its table is.
+fn selects(key: &str) -> bool {
+    key == "name" || key == "kind"
+}
+
+/// The points of the cross product, last axis fastest: for each axis, which of its values.
+pub(crate) fn cross(axes: &[Axis]) -> Vec<Vec<usize>> {
+    let count = axes.iter().map(Axis::len).product();
+    let point = |index: usize| {
+        let mut rest = index;
+        let mut point = vec![0; axes.len()];
+        for (axis, place) in axes.iter().zip(&mut point).rev() {
+            *place = rest % axis.len();
+            rest /= axis.len();
+        }
+        point
+    };
+    (0..count).map(point).collect()
+}
+
+/// The tree of one point. A whole part is set before anything inside it.
+pub(crate) fn tree(root: &Table, axes: &[Axis], point: &[usize]) -> Result<Table, Refusal> {
+    let mut chosen: Vec<(&Axis, usize)> = axes.iter().zip(point.iter().copied()).collect();
+    chosen.sort_by_key(|(axis, _)| axis.path.len());
+    let mut root = root.clone();
+    for (axis, place) in chosen {
+        put(&mut root, &axis.path, axis.given[place].clone())?;
+    }
+    Ok(root)
+}
+
+/// Learns from the resolved cases what the values of the axes are and how to call them.
+pub(crate) fn settle(
+    axes: &mut [Axis],
+    resolved: impl Fn(usize) -> Table,
+) -> Result<(), SpecError> {
+    let mut stride: usize = axes.iter().map(Axis::len).product();
+    for axis in axes {
+        stride /= axis.len();
+        let value = |place: usize| {
+            let value = get(&resolved(place * stride), &axis.path).cloned();
+            value.expect("what is swept is a parameter")
+        };
+        axis.resolved = (0..axis.len()).map(value).collect();
+        axis.labels = labels(&axis.resolved);
+        let twice = (1..axis.len()).find(|&i| axis.labels[..i].contains(&axis.labels[i]));
+        if let Some(twice) = twice {
+            let (path, given) = (axis.path.join("."), cut(&axis.given[twice]));
+            let what = format!("sweep.{path} has {given} twice, expected values that differ");
+            return Err(SpecError::at(&axis.place, what));
+        }
     }
     Ok(())
 }
 
-/// The last key that says something: `load` of `workload.load`, `scheme` of `scheme.name`.
-fn short(path: &[String]) -> String {
-    let mut keys = path.iter().rev().filter(|key| *key != "name" && *key != "kind");
-    keys.next().or(path.last()).cloned().unwrap_or_default()
+/// What values are called in a column: a table by its name or kind, and where several tables have
+/// the same, by what tells them apart too.
+fn labels(values: &[Value]) -> Vec<Value> {
+    let name = |value: &Value| match value {
+        Value::Table(table) => table.get("name").or_else(|| table.get("kind")).cloned(),
+        plain => Some(plain.clone()),
+    };
+    let label = |value: &Value| {
+        let alike: Vec<Table> = values
+            .iter()
+            .filter(|other| name(other) == name(value))
+            .filter_map(|other| match other {
+                Value::Table(table) => Some(table.clone()),
+                _ => None,
+            })
+            .collect();
+        match (value, name(value)) {
+            (Value::Table(table), name) if alike.len() > 1 || name.is_none() => {
+                let mut words: Vec<String> = name.iter().map(bare).collect();
+                let others: Vec<_> = alike.iter().map(flat).collect();
+                for setting in flat(table) {
+                    if alike.len() == 1 || others.iter().any(|other| !other.contains(&setting)) {
+                        words.push(format!("{}={}", setting.0, bare(&setting.1)));
+                    }
+                }
+                Value::Text(words.join(" "))
+            }
+            (plain, name) => name.unwrap_or_else(|| plain.clone()),
+        }
+    };
+    values.iter().map(label).collect()
+}
+
+/// A value as a word in a label.
+fn bare(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 impl Axis {
-    /// How far this axis leads to `path`; nothing when it does not.
-    pub(crate) fn covers(&self, path: &[String]) -> Option<usize> {
-        path.starts_with(&self.path).then_some(self.path.len())
-    }
-
-    /// Where it is set in the document.
-    pub(crate) fn place<'a>(&self, document: &'a Document) -> &'a str {
-        document.place(&inside(&self.path))
-    }
-
     /// How many values it has.
     pub(crate) fn len(&self) -> usize {
-        self.values.len()
+        self.given.len()
     }
 
-    /// Lists it in `sweep`, each value as `resolved` gives it for its place.
-    pub(crate) fn write(&self, sweep: &mut Table, resolved: impl Fn(usize) -> Table) {
-        let value = |place: usize| {
-            let root = Value::Table(resolved(place));
-            let found = self.path.iter().try_fold(&root, |value, key| match value {
-                Value::Table(table) => table.get(key),
-                _ => None,
-            });
-            found.unwrap_or(&self.values[place]).clone()
+    /// What the value at `place` is called.
+    pub(crate) fn label(&self, place: usize) -> &Value {
+        &self.labels[place]
+    }
+
+    /// Whether it changes one plain parameter, and not which parameters there are.
+    fn is_plain(&self) -> bool {
+        let selects = self.path.last().is_some_and(|key| selects(key));
+        !selects && !self.resolved.iter().any(|value| matches!(value, Value::Table(_)))
+    }
+
+    /// Its values for a resolved study: in full, or as they were given.
+    pub(crate) fn write(&self, in_full: bool) -> Value {
+        let pairs = self.given.iter().zip(&self.resolved);
+        let value = |(given, resolved): (&Value, &Value)| match in_full {
+            true => resolved.clone(),
+            false => normal(given, resolved),
         };
-        put(sweep, &self.path, Value::List((0..self.values.len()).map(value).collect()));
+        Value::List(pairs.map(value).collect())
     }
 }
 
-/// The trees of all cases, last axis fastest, with their coordinates.
-pub(crate) fn cross(document: &Document, axes: &[Axis]) -> Vec<(Coordinates, Table)> {
-    let count = axes.iter().map(|axis| axis.values.len()).product();
-    // A whole part is set before anything inside it.
-    let mut order: Vec<usize> = (0..axes.len()).collect();
-    order.sort_by_key(|&axis| axes[axis].path.len());
-    let case = |index: usize| {
-        let mut rest: usize = index;
-        let mut chosen = vec![0; axes.len()];
-        for (axis, place) in axes.iter().zip(&mut chosen).rev() {
-            *place = rest % axis.values.len();
-            rest /= axis.values.len();
-        }
-        let mut root = document.root.clone();
-        for &axis in &order {
-            put(&mut root, &axes[axis].path, axes[axis].values[chosen[axis]].clone());
-        }
-        for over in &document.overrides {
-            put(&mut root, &over.path, over.value.clone());
-        }
-        let coordinates = axes
-            .iter()
-            .zip(&chosen)
-            .map(|(axis, &place)| (axis.name.clone(), label(&axis.values[place])))
-            .collect();
-        (coordinates, root)
-    };
-    (0..count).map(case).collect()
+/// Whether `part` of a study can stand there with every default: not when one of several axes in it
+/// decides which defaults these are.
+pub(crate) fn in_full(axes: &[Axis], part: &str) -> bool {
+    let axes: Vec<&Axis> = axes.iter().filter(|axis| axis.path[0] == part).collect();
+    axes.iter().all(|axis| axis.is_plain()) || matches!(axes[..], [only] if only.path.len() == 1)
 }
 
-/// What a value is called in a column: a table by its name or kind.
-fn label(value: &Value) -> Value {
-    match value {
-        Value::Table(table) => match table.get("name").or_else(|| table.get("kind")) {
-            Some(name) => name.clone(),
-            None => Value::Text(value.to_string()),
-        },
-        Value::List(_) => Value::Text(value.to_string()),
-        plain => plain.clone(),
+/// `given` in the words of `resolved`, no more set than was.
+pub(crate) fn normal(given: &Value, resolved: &Value) -> Value {
+    match (given, resolved) {
+        (Value::Table(given), Value::Table(resolved)) => {
+            let mut table = Table::default();
+            for (key, value) in given.iter() {
+                let known = resolved.get(key);
+                table.set(key, known.map_or(value.clone(), |known| normal(value, known)));
+            }
+            Value::Table(table)
+        }
+        (name, Value::Table(_)) => name.clone(),
+        (_, plain) => plain.clone(),
     }
 }

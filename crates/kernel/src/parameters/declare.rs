@@ -143,20 +143,20 @@ macro_rules! variants {
 
         impl $crate::parameters::Setting for $type {
             fn expected() -> String {
-                format!("the name of a {}, or a table with its kind", $what)
+                let names = [$(<$params as $crate::parameters::Parameters>::NAME),+].join(", ");
+                format!("the name of a {} ({names}), or a table with its kind", $what)
             }
 
             fn read(
                 value: &$crate::parameters::Value,
             ) -> Result<Self, $crate::parameters::Refusal> {
-                let (kind, table) = $crate::parameters::kind_of(value, $what)?;
+                let names = [$(<$params as $crate::parameters::Parameters>::NAME),+];
+                let (kind, table) = $crate::parameters::kind_of(value, $what, &names)?;
                 match kind.as_str() {
                     $(<$params as $crate::parameters::Parameters>::NAME =>
                         <$params as $crate::parameters::Parameters>::read_table(&table)
                             .map($type::$variant),)+
-                    _ => Err($crate::parameters::unknown_kind(value, &kind, $what, vec![
-                        $(<$params as $crate::parameters::Parameters>::NAME,)+
-                    ])),
+                    _ => Err($crate::parameters::unknown_kind(value, &kind, $what, &names)),
                 }
             }
 
@@ -277,25 +277,31 @@ pub fn default_text<T: Setting>(default: Option<T>) -> Option<Value> {
 }
 
 /// For [`variants!`](crate::variants!): the kind that `value` names, and its other settings.
-pub fn kind_of(value: &Value, what: &str) -> Result<(String, Table), Refusal> {
-    let expected = || format!("the name of a {what}");
+pub fn kind_of(
+    value: &Value,
+    what: &str,
+    names: &[&'static str],
+) -> Result<(String, Table), Refusal> {
+    let missing = Refusal::missing("kind", format!("the name of a {what}"));
     match value {
         Value::Text(kind) => Ok((kind.clone(), Table::default())),
         Value::Table(table) => {
             let mut table = table.clone();
             match table.remove("kind") {
                 Some(Value::Text(kind)) => Ok((kind, table)),
-                Some(other) => Err(Refusal::value(&other, expected()).under("kind")),
-                None => Err(Refusal::missing("kind", expected())),
+                given => Err(Refusal { given, names: names.to_vec(), ..missing }),
             }
         }
-        _ => Err(Refusal::value(value, format!("{}, or a table with its kind", expected()))),
+        _ => {
+            let expected = format!("the name of a {what}, or a table with its kind");
+            Err(Refusal { names: names.to_vec(), ..Refusal::value(value, expected) })
+        }
     }
 }
 
 /// For [`variants!`](crate::variants!): `kind` is none of `names`.
-pub fn unknown_kind(value: &Value, kind: &str, what: &str, names: Vec<&'static str>) -> Refusal {
-    let refusal = Refusal::name(&Value::Text(kind.to_owned()), what, names);
+pub fn unknown_kind(value: &Value, kind: &str, what: &str, names: &[&'static str]) -> Refusal {
+    let refusal = Refusal::name(&Value::Text(kind.to_owned()), what, names.to_vec());
     match value {
         Value::Table(_) => refusal.under("kind"),
         _ => refusal,
