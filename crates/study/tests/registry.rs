@@ -1,0 +1,206 @@
+//! The registry against the parser: what it lists can be named in a study, and the defaults that it
+//! shows are the ones that hold.
+
+use serde_json::Value as Json;
+use sojourn_study::{Case, Study, registry};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+/// Where each topic of the registry goes in a study, the key that selects an entry, and what else
+/// the study needs.
+const TOPICS: [(&str, &str, &str, &[&str]); 7] = [
+    ("topologies", "topology", "kind", &[WORKLOAD, NAME, TRANSPORT, QUEUE]),
+    ("workloads", "workload", "kind", &[TOPOLOGY, NAME, TRANSPORT, QUEUE]),
+    ("schemes", "scheme", "name", &[TOPOLOGY, WORKLOAD]),
+    ("transports", "scheme.transport", "kind", &[TOPOLOGY, WORKLOAD, NAME, QUEUE]),
+    ("queues", "scheme.queue", "kind", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT]),
+    ("balances", "scheme.balance", "", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT, QUEUE]),
+    ("priorities", "scheme.priority", "", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT, QUEUE]),
+];
+const TOPOLOGY: &str = "topology = 'fat-tree'";
+const WORKLOAD: &str = "workload = 'permutation'";
+const NAME: &str = "scheme.name = 'mine'";
+const TRANSPORT: &str = "scheme.transport = 'new-reno'";
+const QUEUE: &str = "scheme.queue = 'drop-tail'";
+
+fn topic(name: &str) -> Vec<Json> {
+    let registry: Json = serde_json::from_str(&registry()).unwrap();
+    registry[name].as_array().unwrap().clone()
+}
+
+fn text<'a>(entry: &'a Json, key: &str) -> &'a str {
+    entry[key].as_str().unwrap()
+}
+
+/// Entries that are variants; the others are size tables.
+fn variants(name: &str) -> impl Iterator<Item = Json> {
+    topic(name).into_iter().filter(|entry| entry["source"] == "")
+}
+
+/// A study with a file of flows beside it.
+fn case(study: &str) -> Result<Case, String> {
+    static SOURCE: LazyLock<PathBuf> = LazyLock::new(|| {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("registry");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("a.file"), "src,dst,size_bytes,arrival\n0,1,1000,0s").unwrap();
+        folder.join("study.toml")
+    });
+    let study = Study::parse(study, SOURCE.to_str().unwrap(), &[]);
+    study.map(|study| study.cases()[0].clone()).map_err(|error| error.to_string())
+}
+
+fn parameter(case: &Case, path: &str) -> Option<String> {
+    let parameters = case.parameters();
+    parameters.iter().find(|(name, _)| name == path).map(|(_, value)| value.to_string())
+}
+
+/// A value of a type, for parameters without a default: out of what describes the type.
+fn sample(kind: &str) -> String {
+    if let Some((_, rest)) = kind.split_once("such as ") {
+        return rest.split_inclusive('"').take(2).collect();
+    }
+    match kind.split(' ').next().unwrap() {
+        name if name.starts_with('"') => name.to_owned(),
+        "true" => "true".to_owned(),
+        _ if kind.contains("whole number") => "2".to_owned(),
+        _ if kind.contains("number") => "0.5".to_owned(),
+        _ => "'a.file'".to_owned(),
+    }
+}
+
+#[test]
+fn everything_is_documented() {
+    let registry: Json = serde_json::from_str(&registry()).unwrap();
+    for (topic, entries) in registry.as_object().unwrap() {
+        let entries = entries.as_array().unwrap();
+        assert!(!entries.is_empty(), "{topic}");
+        for entry in entries {
+            let mut texts = vec![text(entry, "name"), text(entry, "summary")];
+            for parameter in entry["parameters"].as_array().unwrap() {
+                texts.extend(["name", "type", "summary"].map(|key| text(parameter, key)));
+            }
+            for text in texts {
+                assert!(!text.is_empty() && !text.contains('\n'), "{topic}: {entry}");
+            }
+            let names = entries.iter().filter(|other| other["name"] == entry["name"]);
+            assert_eq!(names.count(), 1, "{topic}: {} is there twice", entry["name"]);
+        }
+    }
+}
+
+#[test]
+fn every_topic_is_tried_here() {
+    let registry: Json = serde_json::from_str(&registry()).unwrap();
+    let tried = TOPICS.iter().map(|topic| topic.0).chain(["studies"]);
+    let mut tried: Vec<&str> = tried.collect();
+    tried.sort_unstable();
+    let mut there: Vec<&String> = registry.as_object().unwrap().keys().collect();
+    there.sort_unstable();
+    assert_eq!(tried, there);
+}
+
+/// The name alone selects a variant, as far as it has defaults; with everything else written as the
+/// registry shows it, the case is the same.
+#[test]
+fn every_name_selects_its_variant_with_its_defaults() {
+    for (topic, part, selector, rest) in TOPICS {
+        let rest = rest.join("\n");
+        for entry in variants(topic) {
+            let name = text(&entry, "name");
+            if selector.is_empty() {
+                let case = case(&format!("{part} = '{name}'\n{rest}")).unwrap();
+                assert_eq!(parameter(&case, part), Some(format!("{name:?}")));
+                continue;
+            }
+            let parameters = entry["parameters"].as_array().unwrap();
+            let written = |with_defaults: bool| {
+                let mut keys = vec![format!("{selector} = '{name}'")];
+                for parameter in parameters {
+                    let (key, default) = (text(parameter, "name"), parameter["default"].as_str());
+                    match default {
+                        _ if key == selector => {}
+                        Some(default) if with_defaults => keys.push(format!("{key} = {default}")),
+                        Some(_) => {}
+                        None => keys.push(format!("{key} = {}", sample(text(parameter, "type")))),
+                    }
+                }
+                format!("{part} = {{ {} }}\n{rest}", keys.join(", "))
+            };
+            let short = case(&written(false)).unwrap();
+            let long = case(&written(true)).unwrap();
+            assert_eq!(short.parameters(), long.parameters(), "{topic} {name}");
+            let selected = parameter(&short, &format!("{part}.{selector}"));
+            assert_eq!(selected, Some(format!("{name:?}")));
+        }
+    }
+}
+
+/// What a study says of itself, and of what all rooms and schemes share.
+#[test]
+fn the_defaults_of_a_study_hold() {
+    let rest = "topology = 'fat-tree'\nworkload = 'permutation'\nscheme = 'DCTCP'";
+    let study = Study::parse(rest, "study.toml", &[]).unwrap();
+    let mut written = rest.to_owned();
+    for entry in topic("studies") {
+        let part = match text(&entry, "name") {
+            "study" | "fabric" => String::new(),
+            table => format!("{table}."),
+        };
+        for parameter in entry["parameters"].as_array().unwrap() {
+            let (key, default) = (text(parameter, "name"), parameter["default"].as_str());
+            if let Some(default) = default.filter(|default| !default.starts_with('{')) {
+                written += &format!("\n{part}{key} = {default}");
+            }
+        }
+    }
+    let long = Study::parse(&written, "study.toml", &[]).unwrap();
+    assert_eq!(study.resolved(), long.resolved());
+    assert!(written.contains("\nrun.seed = 1\n") && written.contains("\npackets.header = "));
+}
+
+#[test]
+fn every_size_table_can_be_drawn_from() {
+    let tables: Vec<Json> = topic("workloads").into_iter().filter(|t| t["source"] != "").collect();
+    assert!(tables.len() >= 10, "only {} tables", tables.len());
+    for table in tables {
+        let name = text(&table, "name");
+        let study = format!(
+            "topology = 'fat-tree'\nscheme = 'DCTCP'
+             workload = {{ kind = 'poisson', load = 0.5, sizes = '{name}' }}"
+        );
+        let case = case(&study).unwrap();
+        assert_eq!(parameter(&case, "workload.sizes"), Some(format!("{name:?}")));
+        assert!(!Path::new(name).exists(), "{name} could be a file too");
+    }
+}
+
+/// Every choice that a parameter's type spells out is taken.
+#[test]
+fn every_choice_is_taken() {
+    let mut choices = 0;
+    for (topic, part, selector, rest) in TOPICS {
+        let rest = rest.join("\n");
+        for entry in variants(topic) {
+            let name = text(&entry, "name");
+            let parameters = entry["parameters"].as_array().unwrap();
+            for parameter in parameters.iter().filter(|p| text(p, "type").starts_with('"')) {
+                let key = text(parameter, "name");
+                for choice in text(parameter, "type").split(", or ").flat_map(|t| t.split(" or ")) {
+                    let mut keys =
+                        vec![format!("{selector} = '{name}'"), format!("{key} = {choice}")];
+                    let required = parameters.iter().filter(|p| p["default"].is_null());
+                    keys.extend(
+                        required
+                            .map(|p| format!("{} = {}", text(p, "name"), sample(text(p, "type")))),
+                    );
+                    let case =
+                        case(&format!("{part} = {{ {} }}\n{rest}", keys.join(", "))).unwrap();
+                    let taken = self::parameter(&case, &format!("{part}.{key}"));
+                    assert_eq!(taken.as_deref(), Some(choice), "{topic} {name} {key}");
+                    choices += 1;
+                }
+            }
+        }
+    }
+    assert!(choices >= 10, "only {choices} choices");
+}
