@@ -1,0 +1,188 @@
+//! Builds small fabrics, runs flows over them, and reads what came out.
+
+use proptest::test_runner::Config as ProptestConfig;
+use sojourn_fabric::engine::Progress;
+use sojourn_fabric::qdisc::{DropTail, PFabric, Queue};
+use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
+use sojourn_fabric::transport::{AckPriority, MinTcp, NewReno, Priority, TransportKind};
+use sojourn_fabric::workload::{Csv, Workload};
+use sojourn_fabric::{Balance, FabricCase, Flow, PacketScheme, Packets, Ready, Report, Scheme};
+use sojourn_kernel::parameters::{Value, defaults};
+use sojourn_kernel::{Bytes, Rate, Span, Streams, Time};
+use sojourn_queueing::Rows;
+use std::num::NonZeroU32;
+
+/// Payload of a full packet.
+pub(crate) const FULL: u64 = 1460;
+
+/// A fabric, what runs on it, and where chance comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Lab {
+    pub(crate) topology: Topology,
+    pub(crate) scheme: PacketScheme,
+    pub(crate) packets: Packets,
+    pub(crate) drain: Span,
+    pub(crate) streams: Streams,
+}
+
+impl Lab {
+    pub(crate) fn new(topology: Topology, scheme: PacketScheme) -> Lab {
+        Lab {
+            topology,
+            scheme,
+            packets: defaults(),
+            drain: Span::from_s(1000),
+            streams: Streams::new(1, 0),
+        }
+    }
+
+    pub(crate) fn case(&self, workload: Workload) -> FabricCase {
+        FabricCase {
+            topology: self.topology.clone(),
+            workload,
+            scheme: Scheme::Packets(self.scheme.clone()),
+            packets: self.packets.clone(),
+            drain: self.drain,
+        }
+    }
+
+    /// The flows of `workload`, drawn; a file that it names has the text `csv`.
+    pub(crate) fn ready(&self, workload: Workload, csv: &str) -> Ready {
+        self.case(workload).ready(self.streams, &|_| Ok(csv.to_owned())).expect("the case can run")
+    }
+
+    /// Runs `flows`, in order of arrival, to the end.
+    pub(crate) fn run(&self, flows: &[Flow]) -> Run {
+        Run::of(&self.ready(listed(), &csv(flows)))
+    }
+}
+
+/// What came out of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Run {
+    pub(crate) rows: Rows,
+    figures: Vec<(String, Value)>,
+}
+
+impl Run {
+    pub(crate) fn of(ready: &Ready) -> Run {
+        let Report { rows, figures } = ready.run(&Progress::default()).expect("nobody cancels");
+        Run { rows, figures }
+    }
+
+    /// Sojourn times in picoseconds; every flow has to be done.
+    pub(crate) fn fcts(&self) -> Vec<u64> {
+        let sojourns = self.rows.ints("sojourn_ps").iter();
+        sojourns.map(|&ps| u64::try_from(ps).expect("every flow is done")).collect()
+    }
+
+    /// Mean sojourn time in seconds.
+    pub(crate) fn mean_fct(&self) -> f64 {
+        let fcts = self.fcts();
+        fcts.iter().sum::<u64>() as f64 / fcts.len() as f64 / 1e12
+    }
+
+    pub(crate) fn sum(&self, column: &str) -> i64 {
+        self.rows.ints(column).iter().sum()
+    }
+
+    /// A total of the whole run.
+    pub(crate) fn figure(&self, name: &str) -> i64 {
+        match self.figures.iter().find(|(figure, _)| figure == name) {
+            Some((_, Value::Int(total))) => *total,
+            other => panic!("{name} is {other:?}"),
+        }
+    }
+
+    pub(crate) fn drops(&self) -> i64 {
+        self.figure("packets_dropped_at_hosts") + self.figure("packets_dropped_at_switches")
+    }
+}
+
+/// A flow without a deadline that arrives `ps` picoseconds after the start.
+pub(crate) fn flow(from: u16, to: u16, bytes: u64, ps: u64) -> Flow {
+    Flow { from, to, bytes, arrived: Time::from_ps(ps), deadline: Time::NEVER }
+}
+
+/// The workload that reads its flows from the text of [`csv`].
+pub(crate) fn listed() -> Workload {
+    Workload::Csv(Csv { file: "flows.csv".to_owned() })
+}
+
+/// `flows` as a file lists them.
+pub(crate) fn csv(flows: &[Flow]) -> String {
+    let line = |flow: &Flow| {
+        let Flow { from, to, bytes, arrived, deadline } = *flow;
+        let deadline = match deadline {
+            Time::NEVER => String::new(),
+            _ => (deadline - arrived).to_string(),
+        };
+        format!("{from},{to},{bytes},{arrived},{deadline}\n")
+    };
+    let lines: String = flows.iter().map(line).collect();
+    format!("src,dst,size_bytes,arrival,deadline\n{lines}")
+}
+
+pub(crate) fn single_switch(hosts: u32) -> Topology {
+    Topology::SingleSwitch(SingleSwitch { hosts, ..defaults() })
+}
+
+pub(crate) fn leaf_spine(racks: u32, hosts: u32, spines: u32, uplinks: u32) -> LeafSpine {
+    LeafSpine { racks, hosts, spines, uplinks, ..defaults() }
+}
+
+pub(crate) fn fat_tree(k: u32) -> Topology {
+    Topology::FatTree(FatTree { k, ..defaults() })
+}
+
+pub(crate) fn known(name: &str) -> PacketScheme {
+    PacketScheme::known(name).expect("a known scheme")
+}
+
+/// A transport over a queue, sprayed, without priorities.
+pub(crate) fn scheme(transport: TransportKind, queue: Queue) -> PacketScheme {
+    PacketScheme {
+        name: "test".to_owned(),
+        transport,
+        queue,
+        balance: Balance::Spray,
+        priority: Priority::None,
+        ack_priority: AckPriority::Highest,
+    }
+}
+
+pub(crate) fn drop_tail(buffer: u64) -> Queue {
+    Queue::DropTail(DropTail { buffer: Bytes(buffer), ..defaults() })
+}
+
+/// pFabric's port as in the paper.
+pub(crate) fn pfabric() -> Queue {
+    Queue::PFabric(defaults::<PFabric>())
+}
+
+/// A sender that never waits: all its packets leave at once, and no timer runs out.
+pub(crate) fn all_at_once() -> TransportKind {
+    TransportKind::MinTcp(MinTcp {
+        initial_window: count(1_000_000),
+        rto: Span::from_s(10),
+        ..defaults()
+    })
+}
+
+/// NewReno with this window to begin with.
+pub(crate) fn new_reno(initial_window: u32) -> NewReno {
+    NewReno { initial_window: count(initial_window), ..defaults() }
+}
+
+pub(crate) fn count(n: u32) -> NonZeroU32 {
+    NonZeroU32::new(n).expect("above zero")
+}
+
+pub(crate) fn gbps(n: u64) -> Rate {
+    Rate::gbps(n)
+}
+
+/// So many random cases; the seed is set for the whole workspace.
+pub(crate) fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}

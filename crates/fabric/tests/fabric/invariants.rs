@@ -1,0 +1,382 @@
+//! What holds on every fabric, under every scheme: on random small ones, the same each time.
+
+use crate::common::*;
+use proptest::prelude::*;
+use proptest::sample::select;
+use sojourn_fabric::qdisc::{Counting, DropTail, Ecn, PFabric, Queue};
+use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
+use sojourn_fabric::transport::{
+    AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, TransportKind,
+};
+use sojourn_fabric::{Balance, Flow, PacketScheme, Packets};
+use sojourn_kernel::parameters::{Parameters, Table, Value, defaults};
+use sojourn_kernel::{Bytes, Rate, Span, Streams, Time};
+
+/// Rates in Mb/s. A byte takes a whole number of picoseconds at the first four, not at the others.
+const RATES: [u64; 7] = [1_000, 10_000, 25_000, 40_000, 3_000, 7_300, 9_999];
+/// Delays in picoseconds.
+const DELAYS: [u64; 5] = [0, 1, 383_000, 384_000, 5_000_001];
+
+fn topologies(rates: &'static [u64], delays: &'static [u64]) -> impl Strategy<Value = Topology> {
+    let rate = move || select(rates).prop_map(|mbps| Rate::new(mbps * 1_000_000).expect("some"));
+    let delay = move || select(delays).prop_map(Span::from_ps);
+    let single_switch = (2u32..9, rate(), delay(), prop::option::of(rate()));
+    let leaf_spine = {
+        let times = select(&[1u64, 2, 4][..]);
+        (1u32..4, 2u32..5, 1u32..4, 1u32..4, rate(), times, delay(), delay())
+    };
+    let fat_tree = (select(&[2u32, 4][..]), rate(), delay());
+    prop_oneof![
+        single_switch.prop_map(|(hosts, rate, delay, uplink)| Topology::SingleSwitch(
+            SingleSwitch { hosts, rate, delay, uplink }
+        )),
+        leaf_spine.prop_map(|(racks, hosts, spines, uplinks, rate, times, delay, host_delay)| {
+            let uplink_rate = Rate::new(rate.bits_per_second() * times).expect("some");
+            Topology::LeafSpine(LeafSpine {
+                racks,
+                hosts,
+                spines,
+                uplinks,
+                rate,
+                uplink_rate,
+                delay,
+                host_delay,
+            })
+        }),
+        fat_tree.prop_map(|(k, rate, delay)| Topology::FatTree(FatTree { k, rate, delay })),
+    ]
+}
+
+/// Transports. Fixed timers are longer than all packets of all flows take on the slowest link:
+/// senders that never back off can keep each other's ACKs out of a small buffer for ever.
+fn transports() -> impl Strategy<Value = TransportKind> {
+    let us = |all: &'static [u64]| select(all).prop_map(Span::from_us);
+    let window = || (1u32..30).prop_map(count);
+    let cap = || prop::option::of((1u32..30).prop_map(count));
+    let timers = || (us(&[100, 200, 1000]), us(&[200, 1000]));
+    let delay = || prop::option::of(us(&[10, 300]));
+    let flags = || (any::<bool>(), any::<bool>());
+    let new_reno = (window(), cap(), timers(), flags(), delay());
+    let dctcp = (window(), cap(), timers(), flags(), delay(), 0.0..=1.0f64);
+    let rto = || us(&[1000, 3000]);
+    prop_oneof![
+        new_reno.prop_map(|(initial_window, window_cap, timers, flags, ack_delay)| {
+            TransportKind::NewReno(NewReno {
+                initial_window,
+                window_cap,
+                min_rto: timers.0,
+                initial_rto: timers.1,
+                fast_retransmit: flags.0,
+                sack: flags.1,
+                ack_delay,
+            })
+        }),
+        dctcp.prop_map(|(initial_window, window_cap, timers, flags, ack_delay, initial_alpha)| {
+            TransportKind::Dctcp(Dctcp {
+                initial_window,
+                window_cap,
+                gain: 0.0625,
+                initial_alpha,
+                min_rto: timers.0,
+                initial_rto: timers.1,
+                fast_retransmit: flags.0,
+                sack: flags.1,
+                ack_delay,
+            })
+        }),
+        (window(), cap(), rto(), any::<bool>()).prop_map(
+            |(initial_window, window_cap, rto, sack)| {
+                TransportKind::MinTcp(MinTcp { initial_window, window_cap, rto, sack })
+            }
+        ),
+        (rto(), any::<bool>())
+            .prop_map(|(rto, sack)| { TransportKind::LineRate(LineRate { rto, sack }) }),
+    ]
+}
+
+fn queues() -> impl Strategy<Value = Queue> {
+    let buffer = || select(&[1500u64, 4000, 22_500, 225_000][..]).prop_map(Bytes);
+    let counting = || select(&[Counting::Bytes, Counting::Packets][..]);
+    let pfabric = (
+        buffer(),
+        select(&["bytes", "packets"][..]),
+        select(&["random", "arrival"][..]),
+        select(&["best", "earliest-of-flow"][..]),
+    );
+    prop_oneof![
+        (buffer(), counting())
+            .prop_map(|(buffer, counting)| Queue::DropTail(DropTail { buffer, counting })),
+        (buffer(), 0u64..=100, counting()).prop_map(|(buffer, share, counting)| {
+            let threshold = Bytes(buffer.0 * share / 100);
+            Queue::Ecn(Ecn { buffer, threshold, counting })
+        }),
+        pfabric.prop_map(|(buffer, counting, ties, dequeue)| {
+            let mut table = Table::default();
+            let text = |name: &str| Value::Text(name.to_owned());
+            table.set("buffer", Value::Text(buffer.to_string()));
+            table.set("counting", text(counting));
+            table.set("ties", text(ties));
+            table.set("dequeue", text(dequeue));
+            Queue::PFabric(PFabric::read_table(&table).expect("a pFabric port"))
+        }),
+    ]
+}
+
+/// Whole schemes, also the known ones as they are. LineRate gets the queue it is made for: in
+/// front of another its packets keep ACKs out for ever.
+fn schemes(priorities: &'static [Priority]) -> impl Strategy<Value = PacketScheme> {
+    let balance = select(&[Balance::Spray, Balance::Ecmp][..]);
+    let ack_priority = select(&[AckPriority::Highest, AckPriority::Data][..]);
+    let own = (transports(), queues(), balance, select(priorities), ack_priority).prop_map(
+        |(transport, queue, balance, priority, ack_priority)| match transport {
+            TransportKind::LineRate(_) => {
+                PacketScheme { transport, balance, ..known("LineRate+pFabric") }
+            }
+            _ => PacketScheme { balance, priority, ack_priority, ..scheme(transport, queue) },
+        },
+    );
+    let known = select(&["TCP+DropTail", "DCTCP", "MinTCP+pFabric", "LineRate+pFabric"][..])
+        .prop_map(known);
+    prop_oneof![4 => own, 1 => known]
+}
+
+const PRIORITIES: &[Priority] =
+    &[Priority::Remaining, Priority::Size, Priority::Deadline, Priority::None];
+
+fn packets() -> impl Strategy<Value = Packets> {
+    let sizes = select(&[(1460, 40, 40), (1460, 40, 40), (500, 20, 64), (1000, 58, 84)][..]);
+    sizes.prop_map(|(payload, header, ack)| Packets {
+        payload: Bytes(payload),
+        header: Bytes(header),
+        ack: Bytes(ack),
+    })
+}
+
+/// Anything that can run: up to 30 flows of up to 40 KB within 300 us, many at the same moments.
+fn labs() -> impl Strategy<Value = (Lab, Vec<Flow>)> {
+    let parts = (topologies(&RATES, &DELAYS), schemes(PRIORITIES), packets(), any::<u64>());
+    let lab = parts.prop_map(|(topology, scheme, packets, seed)| Lab {
+        packets,
+        streams: Streams::new(seed, 0),
+        ..Lab::new(topology, scheme)
+    });
+    (lab, draws()).prop_map(|(lab, draws)| {
+        let flows = flows(&lab.topology, draws);
+        (lab, flows)
+    })
+}
+
+/// What a flow is made of: two hosts, a size, an arrival and a deadline.
+type Drawn = (u16, u16, u64, u64, Option<u64>);
+
+fn draws() -> impl Strategy<Value = Vec<Drawn>> {
+    let arrival = prop_oneof![0u64..300_000_000, (0u64..20).prop_map(|us| us * 10_000_000)];
+    let deadline = prop::option::of(1u64..1_000_000_000);
+    let flow = (any::<u16>(), any::<u16>(), 1u64..40_000, arrival, deadline);
+    prop::collection::vec(flow, 1..30)
+}
+
+fn flows(topology: &Topology, draws: Vec<Drawn>) -> Vec<Flow> {
+    let hosts = topology.graph().hosts() as u16;
+    let mut flows: Vec<Flow> = draws
+        .into_iter()
+        .map(|(a, b, bytes, ps, deadline)| {
+            let from = a % hosts;
+            let mut flow = flow(from, (from + 1 + b % (hosts - 1)) % hosts, bytes, ps);
+            flow.deadline = deadline.map_or(Time::NEVER, |ps| flow.arrived + Span::from_ps(ps));
+            flow
+        })
+        .collect();
+    flows.sort_by_key(|flow| flow.arrived);
+    flows
+}
+
+const HOUR: u64 = 3_600_000_000_000_000;
+
+fn later(flows: &[Flow], by: Span) -> Vec<Flow> {
+    let later = |time: Time| if time == Time::NEVER { time } else { time + by };
+    let moved = |flow: &Flow| Flow {
+        arrived: later(flow.arrived),
+        deadline: later(flow.deadline),
+        ..*flow
+    };
+    flows.iter().map(moved).collect()
+}
+
+proptest! {
+    #![proptest_config(cases(40))]
+
+    /// Everything arrives in the end, nothing faster than it can, and no packet is lost from
+    /// sight: an hour later the fabric is empty, and a last packet finds it so.
+    #[test]
+    fn packets_are_conserved_and_nothing_is_faster_than_the_ideal((lab, mut flows) in labs()) {
+        flows.push(flow(0, 1, 1, HOUR));
+        let run = lab.run(&flows);
+        let [sojourn, ideal, finished, arrived] =
+            ["sojourn_ps", "ideal_ps", "finished_ps", "arrived_ps"].map(|name| run.rows.ints(name));
+        for i in 0..flows.len() {
+            prop_assert!(sojourn[i] >= ideal[i], "flow {i}: {} < {}", sojourn[i], ideal[i]);
+            prop_assert_eq!(finished[i], arrived[i] + sojourn[i]);
+            prop_assert_eq!(arrived[i] as u64, flows[i].arrived.ps());
+        }
+        prop_assert!(run.rows.floats("slowdown").iter().all(|slowdown| *slowdown >= 1.0));
+        prop_assert!(finished[..flows.len() - 1].iter().all(|&at| at < HOUR as i64));
+        let last = flows.len() - 1;
+        let held = match &lab.scheme.transport {
+            TransportKind::NewReno(NewReno { ack_delay, .. })
+            | TransportKind::Dctcp(Dctcp { ack_delay, .. }) => ack_delay.unwrap_or(Span::ZERO),
+            _ => Span::ZERO,
+        };
+        // When the receiver holds the ACK back, or until the sender has lost its patience.
+        prop_assert!((ideal[last]..=ideal[last] + held.ps() as i64).contains(&sojourn[last]));
+
+        let [injected, delivered, under_way] =
+            ["packets_injected", "packets_delivered", "packets_in_network"].map(|name| run.figure(name));
+        prop_assert_eq!(injected, delivered + run.drops() + under_way);
+        let sent = run.sum("packets") + run.sum("retransmits");
+        prop_assert!(sent < injected && injected <= 2 * sent);
+        // What the last flow resent for lack of patience is all that can still be there.
+        prop_assert!(under_way <= 2 * run.rows.ints("retransmits")[last]);
+    }
+
+    /// The same case gives the same rows and totals.
+    #[test]
+    fn the_same_case_gives_the_same_results((lab, flows) in labs()) {
+        prop_assert_eq!(lab.run(&flows), lab.run(&flows));
+    }
+
+    /// Time has no marks on it: everything some picoseconds later gives the same sojourn times,
+    /// wherever the engine's windows begin.
+    #[test]
+    fn the_hour_does_not_matter((lab, mut flows) in labs(), by in 1u64..10_000_000_000) {
+        flows.push(flow(0, 1, 1, HOUR));
+        let (now, then) = (lab.run(&flows), lab.run(&later(&flows, Span::from_ps(by))));
+        for column in ["sojourn_ps", "retransmits", "timeouts"] {
+            prop_assert_eq!(now.rows.ints(column), then.rows.ints(column), "{}", column);
+        }
+        for figure in ["packets_injected", "packets_marked"] {
+            prop_assert_eq!(now.figure(figure), then.figure(figure));
+        }
+        prop_assert_eq!(now.drops(), then.drops());
+    }
+
+    /// A run that is cut short knows the same as a long one, so far; what is not done by then is
+    /// reported as not done, and is a row like any other.
+    #[test]
+    fn a_short_run_is_the_beginning_of_a_long_one(
+        (mut lab, flows) in labs(), drain in 0u64..200_000_000
+    ) {
+        let long = lab.run(&flows);
+        lab.drain = Span::from_ps(drain);
+        let short = lab.run(&flows);
+        let horizon = (flows[flows.len() - 1].arrived.ps() + drain) as i64;
+        let expected: Vec<i64> = long.rows.ints("finished_ps").iter()
+            .map(|&at| if at <= horizon { at } else { -1 })
+            .collect();
+        prop_assert_eq!(short.rows.ints("finished_ps"), &expected);
+        let unfinished = expected.iter().filter(|&&at| at == -1).count();
+        prop_assert_eq!(short.figure("unfinished"), unfinished as i64);
+        let slowdowns = short.rows.floats("slowdown");
+        prop_assert_eq!(slowdowns.iter().filter(|slowdown| slowdown.is_nan()).count(), unfinished);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(40))]
+
+    /// Links half as fast and twice as long, timers and gaps twice as long: everything takes twice
+    /// as long, exactly.
+    #[test]
+    fn a_slower_world_is_the_same_world(
+        topology in topologies(&RATES[..4], &DELAYS),
+        scheme in schemes(&[Priority::Remaining, Priority::Size, Priority::None]),
+        draws in draws(),
+    ) {
+        let mut lab = Lab::new(topology, scheme);
+        if let TransportKind::NewReno(NewReno { min_rto, .. })
+        | TransportKind::Dctcp(Dctcp { min_rto, .. }) = &mut lab.scheme.transport
+        {
+            // An estimate is rounded; out of its reach, the floor is what counts.
+            *min_rto = Span::from_ms(100);
+        }
+        let mut flows = flows(&lab.topology, draws);
+        let fast = lab.run(&flows);
+        slow_down(&mut lab);
+        for flow in &mut flows {
+            flow.arrived = Time::from_ps(2 * flow.arrived.ps());
+            flow.deadline = Time::NEVER;
+        }
+        let slow = lab.run(&flows);
+        let doubled: Vec<u64> = fast.fcts().iter().map(|ps| 2 * ps).collect();
+        prop_assert_eq!(slow.fcts(), doubled);
+        prop_assert_eq!(slow.drops(), fast.drops());
+        prop_assert_eq!(slow.figure("packets_injected"), fast.figure("packets_injected"));
+    }
+
+    /// One flow at a time under MinTCP: nothing is dropped, nothing is sent twice, and nothing is
+    /// waited for but a short last packet behind the full one before it.
+    #[test]
+    fn min_tcp_is_ideal_in_an_idle_fabric(
+        topology in topologies(&RATES[1..4], &DELAYS[..4]),
+        queue in select(vec![pfabric(), drop_tail(22_500), Queue::Ecn(defaults())]),
+        balance in select(&[Balance::Spray, Balance::Ecmp][..]),
+        draws in draws(),
+    ) {
+        let transport = TransportKind::MinTcp(defaults());
+        let scheme = PacketScheme {
+            balance, priority: Priority::Remaining, ..scheme(transport, queue)
+        };
+        let mut flows = flows(&topology, draws);
+        for (i, flow) in (0..).zip(&mut flows) {
+            flow.arrived = Time::from_ps(i * 1_000_000_000);
+            flow.bytes %= 11 * FULL;
+            flow.bytes += 1;
+            flow.deadline = Time::NEVER;
+        }
+        let lab = Lab::new(topology, scheme);
+        let run = lab.run(&flows);
+        prop_assert_eq!((run.drops(), run.sum("timeouts"), run.sum("retransmits")), (0, 0, 0));
+        let times = run.fcts().into_iter().zip(run.rows.ints("ideal_ps"));
+        for (flow, (fct, &ideal)) in flows.iter().zip(times) {
+            let last = lab.packets.wire(lab.packets.last_payload(flow.bytes));
+            let behind = if lab.packets.count(flow.bytes) == 1 { 0 } else { u64::from(last) * 800 };
+            prop_assert!((ideal as u64..=ideal as u64 + behind).contains(&fct));
+        }
+        prop_assert_eq!(run.figure("packets_injected"), 2 * run.sum("packets"));
+    }
+}
+
+/// Doubles all times of a lab.
+fn slow_down(lab: &mut Lab) {
+    let half = |rate: &mut Rate| *rate = Rate::new(rate.bits_per_second() / 2).expect("some");
+    let double = |span: &mut Span| *span = *span * 2;
+    match &mut lab.topology {
+        Topology::SingleSwitch(SingleSwitch { rate, delay, uplink, .. }) => {
+            half(rate);
+            double(delay);
+            uplink.iter_mut().for_each(half);
+        }
+        Topology::LeafSpine(LeafSpine { rate, uplink_rate, delay, host_delay, .. }) => {
+            half(rate);
+            half(uplink_rate);
+            double(delay);
+            double(host_delay);
+        }
+        Topology::FatTree(FatTree { rate, delay, .. }) => {
+            half(rate);
+            double(delay);
+        }
+    }
+    match &mut lab.scheme.transport {
+        TransportKind::NewReno(NewReno { min_rto, initial_rto, ack_delay, .. })
+        | TransportKind::Dctcp(Dctcp { min_rto, initial_rto, ack_delay, .. }) => {
+            double(min_rto);
+            double(initial_rto);
+            ack_delay.iter_mut().for_each(double);
+        }
+        TransportKind::MinTcp(MinTcp { rto, .. })
+        | TransportKind::LineRate(LineRate { rto, .. }) => {
+            double(rto);
+        }
+    }
+}

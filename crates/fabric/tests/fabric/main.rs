@@ -1,0 +1,11 @@
+//! The fabric room from outside: whole runs against times computed by hand, exact queues, and
+//! invariants on random fabrics.
+
+mod common;
+mod exact;
+mod invariants;
+mod long_flows;
+mod order;
+mod pfabric;
+mod tcp;
+mod witness;

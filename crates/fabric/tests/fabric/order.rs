@@ -1,0 +1,150 @@
+//! Who overtakes whom: one path and one line keep packets in order, several paths do not.
+
+use crate::common::*;
+use crate::witness::{Log, watch};
+use sojourn_fabric::packet::Kind;
+use sojourn_fabric::qdisc::{Builder, DropTail, PFabric, Queue};
+use sojourn_fabric::transport::{Priority, TransportKind};
+use sojourn_fabric::{Balance, Flow, PacketScheme};
+use sojourn_kernel::parameters::{Parameters, Table, Value, defaults};
+use sojourn_kernel::{Bytes, Span};
+
+/// So large that nothing is dropped here.
+const HUGE: u64 = 100_000_000;
+
+/// Flows of 5 to 200 packets between the 16 hosts of the fat-tree of 4-port switches, every 2 us.
+fn many() -> Vec<Flow> {
+    (0..400u64)
+        .map(|i| {
+            let (from, to) = (i * 7 % 16, i * 7 % 16 + 1 + i * 5 % 15);
+            flow(from as u16, to as u16 % 16, (5 + i * 37 % 196) * FULL, i * 2_000_000)
+        })
+        .collect()
+}
+
+/// NewReno, with three duplicate ACKs a loss and timers far away.
+fn tcp(balance: Balance) -> PacketScheme {
+    PacketScheme { balance, ..scheme(TransportKind::NewReno(new_reno(20)), drop_tail(HUGE)) }
+}
+
+/// How many data packets came after a later one of their flow.
+fn overtaken(log: &Log, flows: usize) -> usize {
+    let mut highest = vec![None; flows];
+    let data = log.received.iter().filter(|seen| seen.kind == Kind::Data);
+    data.filter(|seen| {
+        let highest = &mut highest[seen.flow as usize];
+        let late = *highest > Some(seen.sequence);
+        *highest = Some(seen.sequence).max(*highest);
+        late
+    })
+    .count()
+}
+
+fn overtaken_over(balance: Balance, priority: Priority, queue: &impl Builder) -> usize {
+    let transport = TransportKind::NewReno(new_reno(20));
+    let scheme = PacketScheme { balance, priority, ..scheme(transport, drop_tail(HUGE)) };
+    let (_, log) = watch(&Lab::new(fat_tree(4), scheme), queue, &many(), |_| false);
+    assert!(log.ports.iter().all(|port| port.dropped == 0));
+    overtaken(&log, many().len())
+}
+
+#[test]
+fn one_path_and_one_line_keep_the_order() {
+    let run = Lab::new(fat_tree(4), tcp(Balance::Ecmp)).run(&many());
+    assert_eq!((run.drops(), run.sum("retransmits"), run.sum("timeouts")), (0, 0, 0));
+    let huge = DropTail { buffer: Bytes(HUGE), ..defaults() };
+    assert_eq!(overtaken_over(Balance::Ecmp, Priority::None, &huge), 0);
+}
+
+/// The same load sprayed: nothing is lost, and yet packets are resent, because later ones overtake
+/// them on other paths. This is why the paper switches fast retransmit off (section 3).
+#[test]
+fn spraying_makes_fast_retransmit_resend_what_is_not_lost() {
+    let run = Lab::new(fat_tree(4), tcp(Balance::Spray)).run(&many());
+    assert_eq!((run.drops(), run.sum("timeouts")), (0, 0));
+    assert!(run.sum("retransmits") > 100, "{} retransmits", run.sum("retransmits"));
+    let huge = DropTail { buffer: Bytes(HUGE), ..defaults() };
+    let overtaken = overtaken_over(Balance::Spray, Priority::None, &huge);
+    assert!(overtaken > 1000, "{overtaken} overtaken");
+
+    let mut patient = tcp(Balance::Spray);
+    let TransportKind::NewReno(tcp) = &mut patient.transport else { unreachable!() };
+    tcp.fast_retransmit = false;
+    let run = Lab::new(fat_tree(4), patient).run(&many());
+    assert_eq!((run.drops(), run.sum("retransmits")), (0, 0));
+}
+
+/// pFabric lets a flow's last packets, which have the least left behind them, overtake its first
+/// ones; the authors' rule, "the earliest packet of the best flow", does not.
+#[test]
+fn the_earliest_packet_of_the_best_flow_keeps_the_order_on_one_path() {
+    let port = |dequeue: &str| {
+        let mut table = Table::default();
+        table.set("buffer", Value::Text(Bytes(HUGE).to_string()));
+        table.set("ties", Value::Text("arrival".to_owned()));
+        table.set("dequeue", Value::Text(dequeue.to_owned()));
+        PFabric::read_table(&table).expect("a pFabric port")
+    };
+    let overtaken = |dequeue| overtaken_over(Balance::Ecmp, Priority::Remaining, &port(dequeue));
+    assert_eq!(overtaken("earliest-of-flow"), 0);
+    assert!(overtaken("best") > 1000);
+}
+
+/// ECMP keeps all data of a flow on one path and all its ACKs on one; spraying uses every path
+/// there is, all uplinks of a switch evenly.
+#[test]
+fn a_flow_takes_one_path_or_all() {
+    let flows: Vec<Flow> = (0..8).map(|i| flow(i, 8 + i, 600 * FULL, 0)).collect();
+    let used = |balance| {
+        let scheme = PacketScheme { balance, ..scheme(all_at_once(), drop_tail(HUGE)) };
+        let lab = Lab::new(fat_tree(4), scheme);
+        let huge = DropTail { buffer: Bytes(HUGE), ..defaults() };
+        watch(&lab, &huge, &flows, |_| false).1.ports
+    };
+    for of_flow in used(Balance::Ecmp).iter().map(|port| &port.of_flow) {
+        assert!(of_flow.values().all(|&packets| packets == 600));
+    }
+    for (number, port) in used(Balance::Spray).iter().enumerate() {
+        for (&(of, ack), &packets) in &port.of_flow {
+            // The host's own port, the port to the host, the uplinks of the edges, those of the
+            // aggregations, and down again: 600, or a half or a quarter of it, but for where the
+            // turns of several inputs and of data and ACKs begin.
+            let shares = [600u64, 300, 150];
+            let near = shares.iter().any(|share| packets.abs_diff(*share) <= 4);
+            assert!(near, "port {number}, flow {of}, ack {ack}: {packets}");
+        }
+    }
+}
+
+/// Spraying is even over what a switch's input carries, not over each flow: with two flows from
+/// one host, each alternately, the uplinks get the same total.
+#[test]
+fn spraying_is_even_for_each_input() {
+    let flows = [flow(0, 14, 501 * FULL, 0), flow(0, 15, 499 * FULL, 0)];
+    let lab = Lab::new(fat_tree(4), scheme(all_at_once(), drop_tail(HUGE)));
+    let huge = DropTail { buffer: Bytes(HUGE), ..defaults() };
+    let network = lab.topology.graph().network();
+    let ports = watch(&lab, &huge, &flows, |_| false).1.ports;
+    let uplinks = network.next(0, 15);
+    assert_eq!(uplinks.len(), 2);
+    for &uplink in uplinks {
+        assert_eq!(ports[uplink as usize].offered, 500);
+    }
+}
+
+/// A queue with another's name does the same for one class of packets: with all priorities equal
+/// and ties by arrival pFabric's port is first in, first out, and drops what came last.
+#[test]
+fn pfabric_without_priorities_is_drop_tail() {
+    let mut table = Table::default();
+    table.set("ties", Value::Text("arrival".to_owned()));
+    let port = PFabric::read_table(&table).expect("a pFabric port");
+    let transport = TransportKind::MinTcp(sojourn_fabric::transport::MinTcp {
+        rto: Span::from_us(200),
+        ..defaults()
+    });
+    let under = |queue| Lab::new(fat_tree(4), scheme(transport.clone(), queue)).run(&many());
+    let drop_tail = under(drop_tail(22_500));
+    assert!(drop_tail.drops() > 100);
+    assert_eq!(under(Queue::PFabric(port)), drop_tail);
+}

@@ -1,0 +1,259 @@
+//! What the RFCs and the paper say of losses and timers, seen end to end: packets are lost by
+//! script, and every transmission is compared with times computed by hand.
+
+use crate::common::*;
+use crate::witness::{Log, Sight, watch};
+use sojourn_fabric::PacketScheme;
+use sojourn_fabric::engine::Outcome;
+use sojourn_fabric::packet::Kind;
+use sojourn_fabric::topology::{SingleSwitch, Topology};
+use sojourn_fabric::transport::{LineRate, MinTcp, NewReno, TransportKind};
+use sojourn_kernel::parameters::defaults;
+use sojourn_kernel::{Bytes, Span};
+
+const NS: u64 = 1_000;
+const US: u64 = 1_000_000;
+const MS: u64 = 1_000_000_000;
+
+/// Links of 100 us: no window here takes as long to leave as one packet's round trip takes.
+const ROUND_TRIP: u64 = (2 * (1200 + 32) + 4 * 100_000) * NS;
+
+/// A flow of so many packets, alone on a switch with links of 100 us.
+fn lossy(
+    transport: TransportKind,
+    packets: u64,
+    lose: impl FnMut(&Sight) -> bool,
+) -> (Outcome, Log) {
+    let switch = SingleSwitch { hosts: 2, delay: Span::from_us(100), ..defaults() };
+    let lab = Lab::new(Topology::SingleSwitch(switch), scheme(transport, drop_tail(225_000)));
+    let queue = sojourn_fabric::qdisc::DropTail { buffer: Bytes(225_000), ..defaults() };
+    watch(&lab, &queue, &[flow(0, 1, packets * FULL, 0)], lose)
+}
+
+/// The first copies of these data packets are lost.
+fn first_of(sequences: &'static [u32]) -> impl FnMut(&Sight) -> bool {
+    |sight| sight.kind == Kind::Data && sight.again == 0 && sequences.contains(&sight.sequence)
+}
+
+/// NewReno whose timer starts at a millisecond.
+fn millisecond(tcp: NewReno) -> NewReno {
+    NewReno { initial_rto: Span::from_ms(1), min_rto: Span::from_ms(1), ..tcp }
+}
+
+fn finished(outcome: &Outcome) -> u64 {
+    outcome.finished[0].ps()
+}
+
+fn retransmits_and_timeouts(outcome: &Outcome) -> (u32, u32) {
+    (outcome.tallies[0].retransmits, outcome.tallies[0].timeouts)
+}
+
+/// How many data packets left in each round: rounds are a round trip apart from `begin` on.
+fn rounds(log: &Log, begin: u64) -> Vec<usize> {
+    let mut rounds = Vec::new();
+    for (at, _) in log.data_sent(0).iter().filter(|(at, _)| *at >= begin) {
+        let round = ((at - begin) / ROUND_TRIP) as usize;
+        rounds.resize(rounds.len().max(round + 1), 0);
+        rounds[round] += 1;
+    }
+    rounds
+}
+
+/// RFC 6298 (5.5): the time-out doubles each time. The whole burst and its first two repetitions
+/// are lost: 1 + 2 + 4 ms.
+#[test]
+fn a_lost_burst_is_repeated_after_1_2_and_4_ms() {
+    let lose = |sight: &Sight| sight.kind == Kind::Data && sight.at.ps() < 7 * MS;
+    let (outcome, log) = lossy(TransportKind::NewReno(millisecond(new_reno(4))), 4, lose);
+    let sent = log.data_sent(0);
+    let first = [(0, 0), (0, 1), (0, 2), (0, 3), (MS, 0), (3 * MS, 0), (7 * MS, 0)];
+    assert_eq!(sent[..7], first);
+    // Slow start from one packet: 0, then 1 and 2, then 3.
+    assert_eq!(rounds(&log, 7 * MS), [1, 2, 1]);
+    assert_eq!(finished(&outcome), 7 * MS + 3 * ROUND_TRIP);
+    assert_eq!(retransmits_and_timeouts(&outcome), (6, 3));
+}
+
+/// RFC 6298 (2.4): no further than 60 s.
+#[test]
+fn the_time_out_stops_at_a_minute() {
+    let tcp = NewReno { initial_rto: Span::from_s(20), ..new_reno(1) };
+    let lose = |sight: &Sight| sight.kind == Kind::Data && sight.again < 4;
+    let (outcome, log) = lossy(TransportKind::NewReno(tcp), 1, lose);
+    let seconds: Vec<u64> = log.data_sent(0).iter().map(|(at, _)| at / (1000 * MS)).collect();
+    assert_eq!(seconds, [0, 20, 60, 120, 180]);
+    assert_eq!(finished(&outcome), 180_000 * MS + ROUND_TRIP);
+}
+
+/// RFC 6298 (2.2): after one measurement R the time-out is R + 4 R/2 = 3 R. The ACK of a packet
+/// sent twice is no measurement (Karn), and the doubled time-out stays until there is one (section
+/// 5): 6 R for the packet after it.
+#[test]
+fn a_doubled_time_out_stays_until_a_fresh_measurement() {
+    let tcp = NewReno {
+        min_rto: Span::from_us(1),
+        initial_rto: Span::from_ms(100),
+        window_cap: Some(count(1)),
+        ..new_reno(1)
+    };
+    let (outcome, log) = lossy(TransportKind::NewReno(tcp), 4, first_of(&[1, 2]));
+    let r = ROUND_TRIP;
+    let expected = [(0, 0), (r, 1), (4 * r, 1), (5 * r, 2), (11 * r, 2), (12 * r, 3)];
+    assert_eq!(log.data_sent(0), expected);
+    assert_eq!(finished(&outcome), 13 * r);
+}
+
+/// MinTCP and LineRate do not estimate and do not double: 40 us each time.
+#[test]
+fn fixed_timers_stay_as_they_are() {
+    let min_tcp = MinTcp { initial_window: count(1), ..defaults() };
+    for transport in [TransportKind::MinTcp(min_tcp), TransportKind::LineRate(defaults())] {
+        let lose = |sight: &Sight| sight.kind == Kind::Data && sight.again < 5;
+        let (_, log) = lossy(transport, 1, lose);
+        let times: Vec<u64> = log.data_sent(0).iter().map(|(at, _)| at / US).collect();
+        // The sixth copy needs 402 us: the timer runs out ten times more before its ACK is back.
+        let expected: Vec<u64> = (0..16).map(|i| 40 * i).collect();
+        assert_eq!(times, expected);
+    }
+}
+
+/// RFC 5681 (3.2): three duplicate ACKs are a loss. Of 0 to 9 packet 2 is lost; 3, 4 and 5, the
+/// third to fifth on the wire, say so.
+#[test]
+fn the_third_duplicate_resends() {
+    let tcp = NewReno { sack: false, ..new_reno(10) };
+    let (outcome, log) = lossy(TransportKind::NewReno(tcp), 10, first_of(&[2]));
+    let third = ROUND_TRIP + 4 * 1200 * NS;
+    assert_eq!(log.data_sent(0)[10..], [(third, 2)]);
+    assert_eq!(finished(&outcome), third + ROUND_TRIP);
+    assert_eq!(retransmits_and_timeouts(&outcome), (1, 0));
+}
+
+/// Switched off, the same loss waits for the timer.
+#[test]
+fn without_fast_retransmit_a_loss_waits_for_the_timer() {
+    let tcp = NewReno { fast_retransmit: false, ..millisecond(new_reno(10)) };
+    let (outcome, log) = lossy(TransportKind::NewReno(tcp), 10, first_of(&[2]));
+    // The ACK of packet 1 started the timer anew.
+    let due = ROUND_TRIP + 1200 * NS + MS;
+    let measured = 3 * ROUND_TRIP;
+    assert!(measured > MS, "the estimate is above the floor");
+    let due = due - MS + measured;
+    assert_eq!(log.data_sent(0)[10..], [(due, 2)]);
+    assert_eq!(finished(&outcome), due + ROUND_TRIP);
+    assert_eq!(retransmits_and_timeouts(&outcome), (1, 1));
+}
+
+/// RFC 6582 (3.2): a partial ACK resends the next hole, one a round trip. Packets 2 and 5 of ten
+/// are lost; 3, 4 and 6 are the duplicates.
+#[test]
+fn new_reno_fills_a_hole_a_round_trip() {
+    let tcp = NewReno { sack: false, ..new_reno(10) };
+    let (outcome, log) = lossy(TransportKind::NewReno(tcp), 10, first_of(&[2, 5]));
+    let third = ROUND_TRIP + 4 * 1200 * NS;
+    assert_eq!(log.data_sent(0)[10..], [(third, 2), (third + ROUND_TRIP, 5)]);
+    assert_eq!(finished(&outcome), third + 2 * ROUND_TRIP);
+    assert_eq!(retransmits_and_timeouts(&outcome), (2, 0));
+}
+
+/// The same with SACK: flight 8, so the window becomes 4; with 3, 4 and 6 arrived and two holes
+/// lost the pipe holds 3, and the fourth is hole 2. Packet 7 makes room for hole 5.
+#[test]
+fn sack_fills_all_holes_in_one_round_trip() {
+    let (outcome, log) = lossy(TransportKind::NewReno(new_reno(10)), 10, first_of(&[2, 5]));
+    let third = ROUND_TRIP + 4 * 1200 * NS;
+    assert_eq!(log.data_sent(0)[10..], [(third, 2), (third + 1200 * NS, 5)]);
+    assert_eq!(finished(&outcome), third + 1200 * NS + ROUND_TRIP);
+    assert_eq!(retransmits_and_timeouts(&outcome), (2, 0));
+}
+
+/// RFC 5681 (3.1): a time-out halves the flight of ten into a threshold of five. One packet, two,
+/// four; from five on, one more each round trip.
+#[test]
+fn after_a_time_out_slow_start_ends_at_half_the_flight() {
+    let lose = |sight: &Sight| sight.kind == Kind::Data && sight.at.ps() == 0;
+    let (outcome, log) = lossy(TransportKind::NewReno(millisecond(new_reno(10))), 40, lose);
+    assert_eq!(rounds(&log, MS), [1, 2, 4, 5, 6, 7, 8, 7]);
+    assert_eq!(retransmits_and_timeouts(&outcome), (10, 1));
+}
+
+/// MinTCP grows from the start by the usual 1/window an ACK, so 12 ACKs add a little less than one;
+/// a time-out sends it into slow start up to half of the twelve (pFabric section 3, scheme iii).
+#[test]
+fn min_tcp_adds_one_a_round_trip_and_slow_starts_after_a_time_out() {
+    let transport = TransportKind::MinTcp(MinTcp { rto: Span::from_ms(1), ..defaults::<MinTcp>() });
+    let (_, log) = lossy(transport.clone(), 60, |_| false);
+    assert_eq!(rounds(&log, 0), [12, 12, 13, 14, 9]);
+    let lose = |sight: &Sight| sight.kind == Kind::Data && sight.at.ps() == 0;
+    let (outcome, log) = lossy(transport, 40, lose);
+    assert_eq!(rounds(&log, MS), [1, 2, 4, 6, 7, 8, 9, 3]);
+    assert_eq!(retransmits_and_timeouts(&outcome), (12, 1));
+}
+
+/// After a time-out all is sent again from the first hole on; with SACK only what is missing. Of
+/// ten, 0 and 5 are lost: the resent 0 is answered by "5 is next", and two may follow.
+#[test]
+fn what_has_arrived_is_sent_again_only_without_sack() {
+    for (sack, again) in [(false, &[0, 5, 6][..]), (true, &[0, 5])] {
+        let tcp = NewReno { sack, fast_retransmit: false, ..millisecond(new_reno(10)) };
+        let (outcome, log) = lossy(TransportKind::NewReno(tcp), 10, first_of(&[0, 5]));
+        let resent: Vec<u32> = log.data_sent(0)[10..].iter().map(|&(_, s)| s).collect();
+        assert_eq!(resent, again, "SACK {sack}");
+        assert_eq!(finished(&outcome), MS + 2 * ROUND_TRIP);
+    }
+}
+
+/// ACKs are cumulative: the last of ten makes up for all others.
+#[test]
+fn a_later_acknowledgement_makes_up_for_lost_ones() {
+    let lose = |sight: &Sight| sight.kind == Kind::Ack && sight.sequence < 10;
+    let (outcome, _) = lossy(TransportKind::NewReno(new_reno(10)), 10, lose);
+    assert_eq!(finished(&outcome), ROUND_TRIP + 9 * 1200 * NS);
+    assert_eq!(retransmits_and_timeouts(&outcome), (0, 0));
+}
+
+/// The last packet's ACK is lost: the packet is sent again, known to the receiver, and answered.
+#[test]
+fn a_packet_that_arrives_twice_is_answered_twice() {
+    let lose = |sight: &Sight| sight.kind == Kind::Ack && sight.again == 0;
+    let (outcome, log) = lossy(TransportKind::NewReno(millisecond(new_reno(1))), 1, lose);
+    assert_eq!(log.data_sent(0), [(0, 0), (MS, 0)]);
+    assert_eq!(finished(&outcome), MS + ROUND_TRIP);
+}
+
+/// LineRate: a packet each 1200 ns until the timer runs out 40 us after the first; then from the
+/// first one again, still no faster than the link.
+#[test]
+fn line_rate_keeps_its_pace_and_goes_back_when_the_timer_runs_out() {
+    let (_, log) = lossy(TransportKind::LineRate(defaults::<LineRate>()), 100, |_| false);
+    let sent = log.data_sent(0);
+    for (i, &(at, sequence)) in sent[..100].iter().enumerate() {
+        assert_eq!(at, i as u64 * 1200 * NS);
+        assert_eq!(sequence, if i < 34 { i as u32 } else { (i as u32 - 34) % 34 });
+    }
+}
+
+/// A cap holds in slow start and after it.
+#[test]
+fn the_window_never_exceeds_its_cap() {
+    let tcp = NewReno { window_cap: Some(count(6)), ..new_reno(2) };
+    let (_, log) = lossy(TransportKind::NewReno(tcp), 30, |_| false);
+    assert_eq!(rounds(&log, 0), [2, 4, 6, 6, 6, 6]);
+}
+
+/// Nothing is said about paths and ports above, so a scheme's other parts do not matter.
+#[test]
+fn the_trace_is_the_same_under_any_balance() {
+    let trace = |balance| {
+        let lab = Lab::new(
+            single_switch(2),
+            PacketScheme {
+                balance,
+                ..scheme(TransportKind::NewReno(new_reno(3)), drop_tail(9000))
+            },
+        );
+        let queue = sojourn_fabric::qdisc::DropTail { buffer: Bytes(9000), ..defaults() };
+        watch(&lab, &queue, &[flow(0, 1, 50 * FULL, 0)], first_of(&[4, 20])).1.sent
+    };
+    assert_eq!(trace(sojourn_fabric::Balance::Spray), trace(sojourn_fabric::Balance::Ecmp));
+}

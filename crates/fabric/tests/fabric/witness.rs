@@ -1,0 +1,228 @@
+//! Watches a run from inside, through the engine's own seams: a transport that writes down what
+//! its hosts send and receive and loses what it is told to, over queues that count what their
+//! ports do.
+
+use crate::common::Lab;
+use sojourn_fabric::Flow;
+use sojourn_fabric::engine::{Outcome, Progress, Scene, sojourn_simulate};
+use sojourn_fabric::packet::{CE, Kind, Packet, PacketId, Slab};
+use sojourn_fabric::qdisc::{Builder, Discipline};
+use sojourn_fabric::transport::{Running, Setup, Tally, Transport, Turn, Wake};
+use sojourn_kernel::{Stream, Time};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// A packet as a host sent or received it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sight {
+    pub(crate) at: Time,
+    pub(crate) flow: u32,
+    pub(crate) kind: Kind,
+    pub(crate) sequence: u32,
+    /// How often it was sent before; 0 for what is received.
+    pub(crate) again: u32,
+    pub(crate) marked: bool,
+}
+
+/// What one port did.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PortLog {
+    /// Packets offered to it.
+    pub(crate) offered: u64,
+    /// Of these, packets it sent.
+    pub(crate) sent: u64,
+    /// Of these, packets it dropped.
+    pub(crate) dropped: u64,
+    /// Packets of each flow that were offered: data and ACKs.
+    pub(crate) of_flow: BTreeMap<(u32, bool), u64>,
+    /// The most bytes that ever waited.
+    pub(crate) most_waiting: u64,
+    waiting: u64,
+}
+
+/// What happened in a run.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    pub(crate) sent: Vec<Sight>,
+    pub(crate) received: Vec<Sight>,
+    pub(crate) ports: Vec<PortLog>,
+}
+
+impl Log {
+    /// When which data packets of `flow` were sent.
+    pub(crate) fn data_sent(&self, flow: u32) -> Vec<(u64, u32)> {
+        let data = self.sent.iter().filter(|s| s.kind == Kind::Data && s.flow == flow);
+        data.map(|s| (s.at.ps(), s.sequence)).collect()
+    }
+}
+
+/// Runs `flows` in `lab` over `queue` (the scheme's own is not used). `lose` is asked about every
+/// packet that a host sends; what it says yes to never reaches the host's port.
+pub(crate) fn watch<B: Builder>(
+    lab: &Lab,
+    queue: &B,
+    flows: &[Flow],
+    lose: impl FnMut(&Sight) -> bool,
+) -> (Outcome, Log) {
+    let network = lab.topology.graph().network();
+    let nic = network.links[..network.hosts].iter().map(|link| link.spec.rate).collect();
+    let scene = Scene {
+        network: network.into(),
+        balance: lab.scheme.balance,
+        flows: flows.into(),
+        smallest: lab.packets.smallest(),
+        largest: lab.packets.full(),
+        horizon: flows.last().expect("a flow").arrived + lab.drain,
+        streams: lab.streams,
+    };
+    let setup = Setup {
+        flows: flows.into(),
+        packets: lab.packets.clone(),
+        priority: lab.scheme.priority,
+        ack_priority: lab.scheme.ack_priority,
+        nic,
+    };
+    let log = Rc::new(RefCell::new(Log::default()));
+    let transport = Witness {
+        inner: Running::new(&lab.scheme.transport, setup),
+        log: log.clone(),
+        times: BTreeMap::new(),
+        lose,
+    };
+    let queue = Watched { inner: queue, log: log.clone() };
+    let outcome = sojourn_simulate(&scene, &queue, transport, &Progress::default());
+    drop(queue);
+    let log = Rc::into_inner(log).expect("the run is over").into_inner();
+    (outcome.expect("nobody cancels"), log)
+}
+
+struct Witness<L> {
+    inner: Running,
+    log: Rc<RefCell<Log>>,
+    /// How often each (flow, kind, sequence) was sent.
+    times: BTreeMap<(u32, u8, u32), u32>,
+    lose: L,
+}
+
+fn sight(packet: &Packet, at: Time, again: u32) -> Sight {
+    let Packet { flow, kind, sequence, marks, .. } = *packet;
+    Sight { at, flow, kind, sequence, again, marked: marks & CE != 0 }
+}
+
+impl<L: FnMut(&Sight) -> bool> Witness<L> {
+    fn sift(&mut self, turn: &mut Turn) {
+        let now = turn.now;
+        turn.packets.retain(|packet| {
+            let key = (packet.flow, packet.kind as u8, packet.sequence);
+            let times = self.times.entry(key).or_default();
+            let sight = sight(packet, now, *times);
+            *times += 1;
+            self.log.borrow_mut().sent.push(sight);
+            !(self.lose)(&sight)
+        });
+    }
+}
+
+impl<L: FnMut(&Sight) -> bool> Transport for Witness<L> {
+    fn start(&mut self, flow: u32, turn: &mut Turn) {
+        self.inner.start(flow, turn);
+        self.sift(turn);
+    }
+
+    fn receive(&mut self, packet: &Packet, turn: &mut Turn) {
+        self.log.borrow_mut().received.push(sight(packet, turn.now, 0));
+        self.inner.receive(packet, turn);
+        self.sift(turn);
+    }
+
+    fn wake(&mut self, wake: Wake, turn: &mut Turn) {
+        self.inner.wake(wake, turn);
+        self.sift(turn);
+    }
+
+    fn tally(&self, flow: u32) -> Tally {
+        self.inner.tally(flow)
+    }
+}
+
+/// Ports of another queue, counted: the engine builds them in order of their numbers.
+struct Watched<'a, B> {
+    inner: &'a B,
+    log: Rc<RefCell<Log>>,
+}
+
+struct WatchedPort<D> {
+    inner: D,
+    number: usize,
+    log: Rc<RefCell<Log>>,
+}
+
+impl<B: Builder> Builder for Watched<'_, B> {
+    type Port = WatchedPort<B::Port>;
+
+    fn port(&self, stream: Stream) -> Self::Port {
+        let ports = &mut self.log.borrow_mut().ports;
+        ports.push(PortLog::default());
+        let number = ports.len() - 1;
+        WatchedPort { inner: self.inner.port(stream), number, log: self.log.clone() }
+    }
+}
+
+impl<D> WatchedPort<D> {
+    fn write(&self, entry: impl FnOnce(&mut PortLog)) {
+        entry(&mut self.log.borrow_mut().ports[self.number]);
+    }
+
+    fn offered(&self, packet: &Packet) {
+        self.write(|port| {
+            port.offered += 1;
+            *port.of_flow.entry((packet.flow, packet.kind == Kind::Ack)).or_default() += 1;
+        });
+    }
+}
+
+impl<D: Discipline> Discipline for WatchedPort<D> {
+    fn enqueue(
+        &mut self,
+        id: PacketId,
+        slab: &mut Slab,
+        mut drop: impl FnMut(PacketId, &mut Slab),
+    ) {
+        self.offered(&slab[id]);
+        let mut gone = (0, 0);
+        let size = u64::from(slab[id].size);
+        self.inner.enqueue(id, slab, |victim, slab| {
+            gone = (gone.0 + 1, gone.1 + u64::from(slab[victim].size));
+            drop(victim, slab);
+        });
+        self.write(|port| {
+            port.dropped += gone.0;
+            port.waiting = port.waiting + size - gone.1;
+            port.most_waiting = port.most_waiting.max(port.waiting);
+        });
+    }
+
+    fn pass(&mut self, packet: &mut Packet) {
+        self.inner.pass(packet);
+        self.offered(packet);
+        self.write(|port| port.sent += 1);
+    }
+
+    fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
+        let id = self.inner.dequeue(slab);
+        self.write(|port| {
+            port.sent += 1;
+            port.waiting -= u64::from(slab[id].size);
+        });
+        id
+    }
+
+    fn is_empty(&self) -> bool {
+        self.inner.is_empty()
+    }
+
+    fn waiting(&self, slab: &Slab) -> Vec<PacketId> {
+        self.inner.waiting(slab)
+    }
+}
