@@ -204,7 +204,7 @@ fn later(flows: &[Flow], by: Span) -> Vec<Flow> {
 }
 
 proptest! {
-    #![proptest_config(cases(40))]
+    #![proptest_config(cases(3000))]
 
     /// Everything arrives in the end, nothing faster than it can, and no packet is lost from
     /// sight: an hour later the fabric is empty, and a last packet finds it so.
@@ -282,7 +282,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(40))]
+    #![proptest_config(cases(3000))]
 
     /// Links half as fast and twice as long, timers and gaps twice as long: everything takes twice
     /// as long, exactly.

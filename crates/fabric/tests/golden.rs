@@ -1,0 +1,64 @@
+//! Rows of small runs, kept as text: whatever makes the engine quicker must not change one of them.
+//!
+//! `UPDATE_GOLDEN=1 cargo test -p sojourn-fabric --test golden` writes them anew.
+
+use sojourn_fabric::engine::Progress;
+use sojourn_fabric::{FabricCase, Scheme};
+use sojourn_kernel::Streams;
+use sojourn_kernel::parameters::{Parameters, Table, Value};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+fn part(kind: &str, settings: &[(&str, Value)]) -> Value {
+    let mut table = Table::default();
+    table.set("kind", Value::Text(kind.to_owned()));
+    for (key, value) in settings {
+        table.set(key, value.clone());
+    }
+    Value::Table(table)
+}
+
+/// 60 flows of the web search workload at load 0.8 on a fat-tree of 16 hosts, as a readable grid.
+fn grid(scheme: &str) -> String {
+    let mut table = Table::default();
+    table.set("topology", part("fat-tree", &[("k", Value::Int(4))]));
+    let settings = [("load", Value::Float(0.8)), ("flows", Value::Int(60))];
+    table.set("workload", part("poisson", &settings));
+    table.set("scheme", Value::Text(scheme.to_owned()));
+    let case = FabricCase::read_table(&table).expect("a case");
+    let ready = case.ready(Streams::new(7, 0), &|_| Err("no files".to_owned())).expect("flows");
+    let report = ready.run(&Progress::default()).expect("nobody cancels");
+    let columns = ["src", "dst", "size_bytes", "arrived_ps", "finished_ps", "retransmits"];
+    let mut text = format!("{scheme}\n");
+    for column in columns {
+        write!(text, "{column:>15}").expect("a string");
+    }
+    for row in 0..report.rows.ints("job").len() {
+        text.push('\n');
+        for column in columns {
+            write!(text, "{:>15}", report.rows.ints(column)[row]).expect("a string");
+        }
+    }
+    for (name, value) in &report.figures {
+        write!(text, "\n{name} = {value}").expect("a string");
+    }
+    text.push('\n');
+    text
+}
+
+#[test]
+fn every_known_scheme_gives_the_rows_it_always_gave() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    for entry in Scheme::entries() {
+        let file = folder.join(format!("{}.txt", entry.name.to_lowercase().replace('+', "-")));
+        let text = grid(entry.name);
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(&file, &text).expect("the golden folder can be written");
+        }
+        let golden = std::fs::read_to_string(&file).expect("UPDATE_GOLDEN=1 writes it");
+        for (line, (new, old)) in (1..).zip(text.lines().zip(golden.lines())) {
+            assert_eq!(new, old, "{}:{line}", file.display());
+        }
+        assert_eq!(text.lines().count(), golden.lines().count(), "{}", file.display());
+    }
+}
