@@ -12,7 +12,7 @@ from sojourn.errors import InputError, did_you_mean, reason
 
 # Each command imports what it needs when it is called: `sojourn --help` stays quick.
 
-DONE, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 2, 130, 141
+DONE, FAILED, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
@@ -231,6 +231,49 @@ def plot(
         path.parent.mkdir(parents=True, exist_ok=True)
         picture.write(path)
         click.echo(path)
+
+
+@commands.command()
+@click.argument("paper", default="all")
+@click.option("--figure", "figures", metavar="ID", multiple=True, help="Only this one.")
+@click.option("--full", is_flag=True, help="All flows, loads and replications: hours.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="[default: out/PAPER, or out/PAPER-full]"
+)
+@_json
+@click.pass_context
+def reproduce(
+    context: click.Context,
+    *,
+    paper: str,
+    figures: tuple[str, ...],
+    full: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Run the studies of a PAPER, draw its figures, and say which of its claims hold."""
+    from dataclasses import asdict
+
+    from sojourn import document
+    from sojourn.reproduce import papers
+    from sojourn.reproduce import reproduce as reproduce_one
+    from sojourn.reproduce.show import show as print_claims
+
+    found = papers.find(paper)
+    chosen = [one.chosen(figures) for one in found]
+    done = []
+    for one, wanted in zip(found, chosen, strict=True):
+        place = out or Path("out", f"{one.name}-full" if full else one.name)
+        if out and paper == papers.ALL:
+            place = out / one.name
+        done.append(reproduce_one(one, wanted, place, full=full, command=_command(context)))
+        if not as_json:
+            print_claims(done[-1])
+    verdicts = [verdict for reproduction in done for verdict in reproduction.verdicts]
+    if as_json:
+        click.echo(document.dumps([asdict(verdict) for verdict in verdicts]))
+    if not all(verdict.holds for verdict in verdicts):
+        context.exit(FAILED)
 
 
 @commands.command(name="list")

@@ -84,11 +84,11 @@ def _fct(run: "Run", layout: Layout, _at: str | float | None, warmup: bool) -> P
         for panel, (name, point) in zip(row, _POINTS.items(), strict=True):
             for place, (line, of_line) in enumerate(lines.items()):
                 points = [(float(bins.index(e.bin)), point(e)) for e in of_line]
-                _draw_points(panel, points, line, style.look(place) | {"linestyle": ""})
+                draw_points(panel, points, line, style.look(place) | {"linestyle": ""})
             draw_names(panel, bins)
             panel.set_xlabel("size of the flow")
             panel.set_ylabel(f"{name} of {_NAME}\n({_UNIT})")
-            _logarithmic_where_wide([panel])
+            logarithmic_where_wide([panel])
         style.legend(picture, row)
         return picture
     picture, grid = style.panels(len(_POINTS), len(bins), run.title, note)
@@ -97,10 +97,10 @@ def _fct(run: "Run", layout: Layout, _at: str | float | None, warmup: bool) -> P
             for place, (line, of_line) in enumerate(lines.items()):
                 points = [(layout.place(e.case), point(e)) for e in of_line if e.bin == size_bin]
                 joined = {} if layout.numeric else {"linestyle": ""}
-                _draw_points(panel, points, line, style.look(place) | joined)
+                draw_points(panel, points, line, style.look(place) | joined)
             layout.draw_axis(panel)
         row[0].set_ylabel(f"{name} of {_NAME}\n({_UNIT})")
-        _logarithmic_where_wide(row)
+        logarithmic_where_wide(row)
     _title_bins(grid[0], bins)
     style.legend(picture, [panel for row in grid for panel in row])
     return picture
@@ -158,16 +158,17 @@ def _point(value: float | None, ci95: Interval | None) -> Point:
     return middle, *(ci95 or (middle, middle))
 
 
-def _draw_points(
+def draw_points(
     panel: Axes, points: Sequence[tuple[float, Point]], line: str, look: dict[str, Any]
 ) -> None:
+    """Draw the line of that name: values with their intervals, from left to right."""
     if points:
         where, middle, low, high = np.array([(x, *point) for x, point in sorted(points)]).T
         bars = np.clip([middle - low, high - middle], 0, None)
         panel.errorbar(where, middle, bars, capsize=2, label=line, **look)
 
 
-def _logarithmic_where_wide(row: Sequence[Axes]) -> None:
+def logarithmic_where_wide(row: Sequence[Axes]) -> None:
     """Mark the ideal at 1; make the value axes logarithmic if one of them spans a wide range."""
     highest = max(panel.dataLim.y1 for panel in row)
     for panel in row:

@@ -75,15 +75,59 @@ def mean_interval(sections: Sequence[Values]) -> Interval | None:
     """
     number = len(sections)
     counts = np.array([section.size for section in sections], dtype=np.float64)
-    size = counts.sum()
-    if number < 2 or size < 2 * number:
+    if number < 2 or counts.sum() < 2 * number:
         return None
-    sums = np.array([section.sum() for section in sections])
-    mean = float(sums.sum() / size)
-    deviation = sums - mean * counts
-    spread = float(np.sqrt((deviation**2).sum() / (number - 1)))
-    half = _student_t(number - 1) * spread * float(np.sqrt(number)) / float(size)
-    return mean - half, mean + half
+    return sum_ratio_interval(np.array([section.sum() for section in sections]), counts)
+
+
+def sum_ratio_interval(over: Values, under: Values) -> Interval | None:
+    """The 95 % interval of `over.sum() / under.sum()`, one pair of sums a section; Student's t.
+
+    None below two sections.
+
+    Source: the ratio estimator of the regenerative method, as in `mean_interval`.
+    """
+    if over.size < 2:
+        return None
+    ratio = float(over.sum() / under.sum())
+    return _around(ratio, (over - ratio * under) / under.sum())
+
+
+def mean_ratio_interval(over: Sequence[Values], under: Sequence[Values]) -> Interval | None:
+    """The 95 % interval of the mean of one sample over the mean of another; Student's t.
+
+    Section `i` of the one belongs to section `i` of the other: what moves both, such as the
+    same arrivals, moves the ratio little. Linear in the deviations of both means (delta method).
+    None where one of the two means has no interval.
+    """
+    if len(over) != len(under) or not (mean_interval(over) and mean_interval(under)):
+        return None
+    (above, above_deviation), (below, below_deviation) = _deviations(over), _deviations(under)
+    ratio = above / below
+    return _around(ratio, (above_deviation - ratio * below_deviation) / below)
+
+
+def quantile_ratio_interval(
+    over: Sequence[Values], under: Sequence[Values], percentile: float
+) -> Interval | None:
+    """The 95 % interval of a percentile of one sample over that of another; Student's t.
+
+    By sectioning in pairs, as `mean_ratio_interval`. None where one of the two percentiles has
+    no interval.
+    """
+    centres = [float(np.percentile(np.concatenate(sample), percentile)) for sample in (over, under)]
+    both = [
+        quantile_intervals(sample, [percentile], [centre])[0]
+        for sample, centre in zip((over, under), centres, strict=True)
+    ]
+    if len(over) != len(under) or not all(both):
+        return None
+    ratio = centres[0] / centres[1]
+    own = [
+        np.percentile(a, percentile) / np.percentile(b, percentile)
+        for a, b in zip(over, under, strict=True)
+    ]
+    return _around(ratio, (np.array(own) - ratio) / len(own))
 
 
 def quantile_intervals(
@@ -108,6 +152,22 @@ def quantile_intervals(
         (centre - half, centre + half) if smallest * min(p, 100 - p) >= 100 else None
         for p, centre, half in zip(percentiles, centres, halves.tolist(), strict=True)
     ]
+
+
+def _deviations(sections: Sequence[Values]) -> tuple[float, Values]:
+    """The mean of all values, and what each section adds to its deviation."""
+    sums = np.array([section.sum() for section in sections])
+    counts = np.array([section.size for section in sections], dtype=np.float64)
+    mean = float(sums.sum() / counts.sum())
+    return mean, (sums - mean * counts) / counts.sum()
+
+
+def _around(centre: float, deviations: Values) -> Interval:
+    """The interval of an estimate whose deviation is the sum of its sections' deviations."""
+    number = deviations.size
+    spread = float(np.sqrt((deviations**2).sum() * number / (number - 1)))
+    half = _student_t(number - 1) * spread
+    return centre - half, centre + half
 
 
 def _student_t(degrees: int) -> float:

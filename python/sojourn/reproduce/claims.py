@@ -1,0 +1,151 @@
+"""Claims of a paper, as data, and what became of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, TypeAlias
+
+from sojourn.reproduce.measures import Measure, Results, measure_of
+from sojourn.reproduce.results import Point
+from sojourn.statistics import Interval
+from sojourn.units import count, number
+
+Span: TypeAlias = tuple[float, float]
+
+# Which values agree with a claimed one, by how much they may be off it.
+RULES: dict[str, Callable[[float, float], Span]] = {
+    "about": lambda end, within: (end * (1 - within), end * (1 + within)),
+    "at least": lambda end, within: (end * (1 - within), inf),
+    "at most": lambda end, within: (-inf, end * (1 + within)),
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, where, in numbers, and how that is measured here.
+
+    `figures` are those it is about. `ends` are the smallest and the largest value claimed, equal
+    where there is one; a measured value agrees by the `rule` when it is off by `within` (a
+    share) at most, `because` of a reason in one sentence. `finding` is what was found out about a
+    claim that does not hold.
+    """
+
+    figures: tuple[str, ...]
+    claim: str
+    source: str
+    paper_says: str
+    ends: Span
+    rule: str
+    within: float
+    because: str
+    measure: Measure
+    finding: str = ""
+
+    @staticmethod
+    def of(table: Mapping[str, Any]) -> "Claim":
+        """The claim that a table of `claims.toml` holds."""
+        ends = table["ends"]
+        low, high = ends if isinstance(ends, list) else (ends, ends)
+        return Claim(
+            **{
+                **table,
+                "figures": tuple(table["figures"]),
+                "ends": (float(low), float(high)),
+                "measure": measure_of(table["measure"]),
+            }
+        )
+
+    @property
+    def accepted(self) -> tuple[Span, Span]:
+        """The values that agree with the smallest claimed, and with the largest."""
+        low, high = (RULES[self.rule](end, self.within) for end in self.ends)
+        return low, high
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, what was measured, and whether the two agree; the contract's JSON object.
+
+    `measured` is one number, or the smallest and the largest where the claim is about several
+    values; None where no flow finished that it could be measured on.
+    """
+
+    paper: str
+    figure: str
+    claim: str
+    source: str
+    paper_says: str
+    measured: float | Span | None
+    ci95: Interval | None
+    holds: bool
+    note: str
+
+
+def judge(
+    claim: Claim, results: Results, *, paper: str, figure: str, remarks: Sequence[str]
+) -> Verdict:
+    """Measure a claim and say whether it holds.
+
+    Args:
+        claim: the claim.
+        results: the finished runs it needs, under the names that it has for them.
+        paper: the paper's name.
+        figure: the figures it is judged for.
+        remarks: what a reader must know of the runs; they close the note.
+
+    Raises:
+        InputError: a run lacks a case, or cannot be read.
+    """
+    measured = claim.measure(results)
+    value: float | Span | None = None
+    ci95, holds = None, False
+    notes = [f"accepted {_accepted(claim)}: {claim.because}"]
+    if measured.points:
+        low, high = measured.ends
+        value = low.value if low is high else (low.value, high.value)
+        ci95 = measured.ci95
+        ends = list(zip((low, high), claim.accepted, strict=True))
+        holds = all(_inside(end.value, span) for end, span in ends)
+        if low is not high:
+            notes.append(f"smallest for {low.where}, largest for {high.where}")
+        if any(_crosses(end, span) for end, span in ends):
+            notes.append("the interval reaches over a limit: only more flows can tell for sure")
+    else:
+        notes.append("not measured: no flow of this size finished")
+    if measured.unfinished:
+        notes.append(f"{count(measured.unfinished, 'unfinished flow')} left out")
+    if not holds and claim.finding:
+        notes.append(claim.finding)
+    notes += remarks
+    return Verdict(
+        paper=paper,
+        figure=figure,
+        claim=claim.claim,
+        source=claim.source,
+        paper_says=claim.paper_says,
+        measured=value,
+        ci95=ci95,
+        holds=holds,
+        note="; ".join(notes),
+    )
+
+
+def _accepted(claim: Claim) -> str:
+    low, high = claim.accepted
+    return _words(low) if low == high else f"{_words(low)} and {_words(high)} at the other end"
+
+
+def _words(span: Span) -> str:
+    low, high = span
+    if high == inf:
+        return f"from {number(low)} on"
+    return f"up to {number(high)}" if low == -inf else f"{number(low)} to {number(high)}"
+
+
+def _inside(value: float, span: Span) -> bool:
+    return span[0] <= value <= span[1]
+
+
+def _crosses(point: Point, span: Span) -> bool:
+    """Whether one end of the interval would be judged otherwise than its value."""
+    return any(_inside(end, span) != _inside(point.value, span) for end in point.ci95 or ())

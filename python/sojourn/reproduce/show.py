@@ -1,0 +1,46 @@
+"""What came of a paper, for people."""
+
+from collections.abc import Iterable
+
+from sojourn.reproduce import Reproduction
+from sojourn.terminal import print_lines, print_table
+from sojourn.units import number
+
+
+def show(done: Reproduction) -> None:
+    """Print the table of claims, why those that fail do, and where everything lies."""
+    groups: dict[str, list[list[str]]] = {}
+    for verdict in done.verdicts:
+        line = [
+            verdict.figure,
+            verdict.claim,
+            verdict.paper_says,
+            _numbers(verdict.measured),
+            _numbers(verdict.ci95),
+            "yes" if verdict.holds else "NO",
+        ]
+        groups.setdefault(verdict.figure, []).append(line)
+    heads = ["figure", "claim", "paper", "measured", "95 % interval", "holds"]
+    print_table(
+        groups.values(), heads, title=f"{done.paper.title} ({done.paper.source})", numbers=4
+    )
+    print_lines(_lines(done))
+
+
+def _lines(done: Reproduction) -> Iterable[str]:
+    failing = [verdict for verdict in done.verdicts if not verdict.holds]
+    yield f"{len(done.verdicts) - len(failing)} of {len(done.verdicts)} claims hold"
+    for verdict in failing:
+        yield f"  {verdict.figure}: {verdict.claim}: {verdict.note}"
+    yield from (f"picture: {path}" for path in done.pictures)
+    yield from (f"run: {path}" for path in done.runs)
+
+
+def _numbers(value: float | tuple[float, float] | None) -> str:
+    match value:
+        case None:
+            return "-"
+        case (low, high):
+            return f"{number(low)} - {number(high)}"
+        case _:
+            return number(value)

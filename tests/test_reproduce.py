@@ -1,0 +1,250 @@
+"""Papers as data, and `sojourn reproduce` from end to end."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sojourn import studies
+from sojourn.reproduce import papers, reproduce
+from sojourn.reproduce.claims import RULES
+from sojourn.reproduce.measures import Level, Ratio
+from sojourn.reproduce.results import MEAN
+from sojourn.summary import BINS
+
+CONTRACT = [
+    "paper", "figure", "claim", "source", "paper_says", "measured", "ci95", "holds", "note",
+]  # fmt: skip
+SCHEMES = ["TCP+DropTail", "DCTCP", "MinTCP+pFabric", "LineRate+pFabric", "Ideal"]
+PAPERS = papers.find(papers.ALL)
+
+
+def parsed(paper, run, *, full):
+    plan = paper.runs[run]
+    return studies.parse(
+        studies.read(plan.study), str(plan.study), plan.overrides(full=full),
+        seed=None, replications=None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+@pytest.mark.parametrize("full", [False, True])
+def test_studies_figures_and_claims_belong_together(paper, full):
+    cases = {
+        run: [case.axes for case in parsed(paper, run, full=full).cases()] for run in paper.runs
+    }
+    for figure in paper.figures.values():
+        assert set(figure.runs) <= set(paper.runs)
+        for panel in figure.panels:
+            assert panel.bin in BINS
+            assert panel.statistic in (MEAN, "p99")
+    for claim in paper.claims:
+        assert claim.rule in RULES
+        assert claim.ends[0] <= claim.ends[1]
+        figures = paper.chosen(claim.figures)
+        assert set(claim.measure.needs) <= {run for figure in figures for run in figure.runs}
+        if not isinstance(claim.measure, Level | Ratio):
+            continue
+        schemes = getattr(claim.measure, "schemes", ()) or claim.measure.of + claim.measure.to
+        for run in claim.measure.needs:
+            there = {(axes["scheme"], axes["load"]) for axes in cases[run]}
+            loads = claim.measure.loads or {load for _, load in there}
+            assert {(scheme, load) for scheme in schemes for load in loads} <= there
+
+
+def test_the_full_pfabric_is_as_long_as_it_has_to_be():
+    (paper,) = papers.find("pfabric")
+    for run in ("websearch", "datamining", "datamining-packets"):
+        study = parsed(paper, run, full=True)
+        assert study.replications >= 3
+        assert {case.jobs for case in study.cases()} == {100_000}
+        axes = [(case.axes["scheme"], case.axes["load"]) for case in study.cases()]
+        loads = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+        assert sorted(axes) == sorted((scheme, load) for scheme in SCHEMES for load in loads)
+        assert {case.parameters["topology.k"] for case in study.cases()} == {6}
+
+
+def test_a_claim_of_two_figures_needs_both():
+    (paper,) = papers.find("pfabric")
+    of_one = paper.claims_of(paper.chosen(["4"]))
+    of_both = paper.claims_of(paper.chosen(["3", "4"]))
+    assert {figure for _, figure, _ in of_one} == {"4"}
+    assert {figure for _, figure, _ in of_both} == {"3", "4", "3, 4"}
+    assert len(paper.claims_of(paper.chosen([]))) == len(paper.claims)
+
+
+def test_a_variant_has_the_claims_of_its_figure_on_other_runs():
+    (paper,) = papers.find("pfabric")
+    (variant,) = paper.chosen(["3-packets"])
+    assert variant.runs == ("datamining-packets",)
+    assert variant not in paper.chosen([])
+    claims = paper.claims_of([variant])
+    assert len(claims) == sum(claim.figures == ("3",) for claim in paper.claims)
+    assert {(figure, *with_.items()) for _, figure, with_ in claims} == {
+        ("3-packets", ("datamining", "datamining-packets"))
+    }
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """pFabric and one variant, with so few flows that it takes seconds."""
+    (paper,) = papers.find("pfabric")
+    brief = ("workload.flows = 15", "run.replications = 1", "sweep.workload.load = [0.1, 0.8]")
+    runs = {
+        name: replace(plan, quick=brief if plan.quick else ()) for name, plan in paper.runs.items()
+    }
+    paper = replace(paper, runs=runs)
+    out = tmp_path_factory.mktemp("tiny")
+    figures = [*paper.chosen([]), *paper.chosen(["3-packets"])]
+    return paper, figures, out, reproduce(paper, figures, out, full=False, command="a test")
+
+
+def test_every_claim_is_judged(tiny):
+    paper, figures, out, done = tiny
+    assert len(done.verdicts) == len(paper.claims_of(figures)) > len(paper.claims)
+    for verdict in done.verdicts:
+        low_high = verdict.measured if isinstance(verdict.measured, tuple) else [verdict.measured]
+        assert all(value is None or value >= 0 for value in low_high)
+        assert (
+            "quick, 15 flows a case, 1 replication" in verdict.note or verdict.figure == "elephants"
+        )
+    written = json.loads((out / "claims.json").read_text())
+    assert [list(verdict) for verdict in written] == [CONTRACT] * len(done.verdicts)
+
+
+def test_every_figure_with_panels_is_drawn(tiny):
+    _, figures, out, done = tiny
+    drawn = [f"figure-{figure.id}.png" for figure in figures if figure.panels]
+    assert [path.name for path in done.pictures] == drawn
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in done.pictures)
+    assert all(path.parent == out for path in done.pictures)
+
+
+def test_again_runs_nothing_and_says_the_same(tiny):
+    paper, _, out, done = tiny
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
+    again = reproduce(paper, paper.chosen(["2"]), out, full=False, command="a test")
+    assert again.verdicts == tuple(v for v in done.verdicts if v.figure == "2")
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")} == before
+
+
+def test_a_figure_is_as_in_the_paper(tiny):
+    from sojourn.reproduce.drawing import draw
+    from sojourn.reproduce.results import Result
+    from sojourn.runs import Run
+
+    paper, _, out, _ = tiny
+    result = Result("websearch", Run.open(out / "websearch"))
+    picture = draw(paper.figures["4"], {"websearch": result}, notes=["a note"])
+    titles = ["(0,100KB], average", "(0,100KB], 99th percentile", "(100KB,10MB], average"]
+    assert [panel.get_title() for panel in picture.axes] == [*titles, "(10MB,inf), average"]
+    assert [text.get_text() for text in picture.legends[0].get_texts()] == SCHEMES
+    for panel in picture.axes:
+        assert panel.get_xlabel() == "load"
+        assert "normalised FCT" in panel.get_ylabel()
+        assert [tick.get_text() for tick in panel.get_xticklabels()] == ["0.1", "0.8"]
+    (line,) = [c for c in picture.axes[0].containers if c.get_label() == "DCTCP"]
+    points = [tuple(point) for point in line.lines[0].get_xydata()]
+    cells = [result.cell("DCTCP", load, "(0,100KB]") for load in (0.1, 0.8)]
+    assert points == [
+        (load, cell.point(MEAN).value) for load, cell in zip((0.1, 0.8), cells, strict=True)
+    ]
+    assert "a note" in picture.get_supxlabel()
+
+
+PAPER = """\
+title = "A paper"
+source = "Somebody, 2026"
+[runs.four]
+study = "four.toml"
+note = "four hosts"
+quick = ["workload.flows = 120"]
+[figures.1]
+title = "Figure 1"
+panels = [{ run = "four", title = "all", bin = "all", statistic = "mean" }]
+"""
+STUDY = """\
+title = "four hosts"
+topology = { kind = "single-switch", hosts = 4 }
+workload = { kind = "poisson", load = 0.5 }
+sweep.scheme = ["DCTCP", "Ideal"]
+sweep.workload.load = [0.4]
+"""
+CLAIM = """\
+[[claims]]
+figures = ["1"]
+claim = "nothing beats the best possible"
+source = "section 1"
+paper_says = "at least 1"
+ends = {ends}
+rule = "at least"
+within = 0
+because = "of its definition"
+measure = {{ kind = "level", run = "four", schemes = ["DCTCP"], bin = "all", statistic = "mean" }}
+"""
+
+
+@pytest.fixture
+def paper(tmp_path, monkeypatch):
+    """One paper of its own, whose only claim holds; it is the only one there is."""
+    folder = tmp_path / "papers" / "small"
+    folder.mkdir(parents=True)
+    (folder / "paper.toml").write_text(PAPER)
+    (folder / "four.toml").write_text(STUDY)
+    (folder / "claims.toml").write_text(CLAIM.format(ends=1))
+    monkeypatch.setattr(papers, "ROOT", folder.parent)
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+@pytest.mark.usefixtures("paper")
+def test_the_command_prints_one_document(command, tmp_path):
+    done = command("reproduce", "small", "--json")
+    assert (done.code, done.err) == (0, "")
+    (verdict,) = done.document
+    assert list(verdict) == CONTRACT
+    assert (verdict["paper"], verdict["figure"], verdict["paper_says"]) == (
+        "small",
+        "1",
+        "at least 1",
+    )
+    assert verdict["holds"] is True
+    assert verdict["ci95"][0] < verdict["measured"] < verdict["ci95"][1]
+    assert done.document == json.loads((tmp_path / "out/small/claims.json").read_text())
+    meta = json.loads((tmp_path / "out/small/four/meta.json").read_text())
+    assert meta["command"] == "sojourn reproduce small --json"
+
+
+def test_a_claim_that_does_not_hold_is_exit_code_one(paper, command):
+    (paper / "claims.toml").write_text(CLAIM.format(ends=1000))
+    done = command("reproduce", "--out", "elsewhere")
+    assert done.code == 1
+    assert "NO" in done.out
+    assert "0 of 1 claims hold" in done.out
+    assert Path("elsewhere/small/figure-1.png").exists()
+
+
+def test_full_is_the_study_as_it_stands(paper, command):
+    (paper / "four.toml").write_text(STUDY.replace("load = 0.5", "load = 0.5, flows = 70"))
+    for options, flows in (([], 120), (["--full"], 70)):
+        (verdict,) = command("reproduce", "small", *options, "--json").document
+        assert f"{flows} flows a case" in verdict["note"]
+    assert {path.name for path in Path("out").iterdir()} == {"small", "small-full"}
+
+
+@pytest.mark.usefixtures("paper")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["smal"], "no paper 'smal', did you mean 'small'?"),
+        (["mail"], "no paper 'mail'"),
+        (["small", "--figure", "2"], "small: no figure '2'; there is 1"),
+        (["all", "--figure", "one"], "small: no figure 'one'; there is 1"),
+    ],
+)
+def test_a_name_that_is_none_is_refused_before_anything_runs(command, arguments, said):
+    done = command("reproduce", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert not Path("out").exists()

@@ -1,0 +1,208 @@
+"""Measures and verdicts against runs whose every number is known, and the intervals of ratios."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from conftest import Made, make_run
+from sojourn.errors import InputError
+from sojourn.ledger import Ledger
+from sojourn.reproduce.claims import Claim, judge
+from sojourn.reproduce.measures import measure_of
+from sojourn.reproduce.results import Result
+from sojourn.runs import Run
+from sojourn.statistics import mean_ratio_interval, quantile_ratio_interval, sum_ratio_interval
+
+NAN = float("nan")
+SMALL, LARGE = 1000, 20_000_000
+
+
+@pytest.fixture
+def web(tmp_path):
+    """Two schemes at two loads: slowdowns of two small flows, then of two large ones."""
+    return made(tmp_path / "web", slow=[2, 4, 10, 10], quick=[1, 2, 5, NAN], high=2)
+
+
+def made(path, slow, quick, high):
+    """A run; at the higher load the slow scheme is `high` times slower still."""
+    sizes = [SMALL, SMALL, LARGE, LARGE]
+    cases = [
+        Made({"scheme": scheme, "load": load}, np.array(values) * factor, sizes)
+        for scheme, values, factors in (("slow", slow, (1, high)), ("quick", quick, (1, 1)))
+        for load, factor in zip((0.1, 0.8), factors, strict=True)
+    ]
+    return Result(path.name, make_run(path, cases))
+
+
+def values(measured):
+    return [point.value for point in measured.points]
+
+
+def measured(results, **table):
+    return measure_of(table)({result.name: result for result in results})
+
+
+def test_level_is_a_statistic_of_each_scheme_at_each_load(web):
+    small = {"run": "web", "bin": "(0,100KB]"}
+    mean = measured([web], kind="level", schemes=["slow", "quick"], statistic="mean", **small)
+    assert values(mean) == [3, 6, 1.5, 1.5]
+    assert [point.value for point in mean.ends] == [1.5, 6]
+    assert mean.ends[1].where == "web at load 0.8: slow"
+    assert (mean.ci95, mean.unfinished) == (None, 0)
+    p75 = measured([web], kind="level", schemes=["slow"], statistic="p75", loads=[0.1], **small)
+    assert values(p75) == [3.5]
+
+
+def test_unfinished_flows_are_counted_and_in_no_value(web):
+    large = {"run": "web", "bin": "(10MB,inf)", "statistic": "mean"}
+    found = measured([web], kind="level", schemes=["quick"], loads=[0.8], **large)
+    assert values(found) == [5]
+    assert found.unfinished == 1
+    none = measured([web], kind="level", schemes=["quick"], **large | {"bin": "(100KB,10MB]"})
+    assert none.points == ()
+
+
+def test_ratio_takes_the_same_load_of_both(web):
+    table = {"runs": ["web"], "of": ["slow"], "to": ["quick"], "statistic": "mean"}
+    found = measured([web], kind="ratio", bin="(0,100KB]", **table)
+    assert values(found) == [2, 4]
+    assert found.ends[1].where == "web at load 0.8: slow / quick"
+    assert measured([web], kind="ratio", bin="(10MB,inf)", **table).unfinished == 2
+
+
+def test_lead_is_a_ratio_of_ratios(web, tmp_path):
+    other = made(tmp_path / "other", slow=[1, 2, 1, 1], quick=[1, 2, 1, 1], high=8)
+    table = {"run": "web", "than": "other", "of": ["slow"], "to": ["quick"], "loads": [0.8]}
+    found = measured([web, other], kind="lead", bin="(0,100KB]", statistic="mean", **table)
+    assert values(found) == [0.5]
+
+
+def test_share_of_flows_and_bytes(web):
+    share = {"kind": "share", "run": "web"}
+    assert values(measured([web], of="flows", upto=SMALL, **share)) == [0.5]
+    (of_bytes,) = values(measured([web], of="bytes", above=SMALL, **share))
+    assert of_bytes == pytest.approx(2 * LARGE / (2 * LARGE + 2 * SMALL))
+
+
+def test_waste_is_what_switches_drop_of_what_hosts_send(web):
+    """Ten packets delivered are five of data and their acknowledgements."""
+    run = web.run
+    counted = {"packets_dropped_at_switches": 15, "packets_delivered": 10}
+    records = [replace(record, figures=counted) for record in run.ledger]
+    found = measured([Result("web", replace(run, ledger=Ledger(records)))], kind="waste", run="web")
+    assert values(found) == [0.75]
+    assert found.ci95 == pytest.approx((0.75, 0.75))
+
+
+def test_a_case_that_is_not_there_is_named(web):
+    with pytest.raises(InputError, match=r"no case of slow at load 0\.5"):
+        measured(
+            [web], kind="level", run="web", schemes=["slow"], bin="all", statistic="mean",
+            loads=[0.5],
+        )  # fmt: skip
+
+
+def claim(**changes):
+    """That the slow scheme's small flows take 3 to 6 times the best possible."""
+    table = {
+        "figures": ["4"],
+        "claim": "slow is slow",
+        "source": "section 3",
+        "paper_says": "3-6",
+        "ends": [3, 6],
+        "rule": "about",
+        "within": 0.1,
+        "because": "it is a mean",
+        "measure": {
+            "kind": "level",
+            "run": "web",
+            "schemes": ["slow"],
+            "bin": "(0,100KB]",
+            "statistic": "mean",
+        },
+    }
+    return Claim.of(table | changes)
+
+
+def verdict(web, **changes):
+    return judge(claim(**changes), {"web": web}, paper="p", figure="4", remarks=["made up"])
+
+
+def test_a_range_holds_when_both_its_ends_do(web):
+    held = verdict(web)
+    assert (held.measured, held.ci95, held.holds) == ((3, 6), None, True)
+    assert held.note == (
+        "accepted 2.7 to 3.3 and 5.4 to 6.6 at the other end: it is a mean;"
+        " smallest for web at load 0.1: slow, largest for web at load 0.8: slow; made up"
+    )
+    assert not verdict(web, ends=[3, 7]).holds
+    assert not verdict(web, ends=[2, 6]).holds
+    assert verdict(web, ends=[3.3, 6.6]).holds
+
+
+@pytest.mark.parametrize(
+    ("rule", "ends", "holds"),
+    [
+        ("at least", 3, True),
+        ("at least", 3.4, False),
+        ("at least", [2, 5], True),
+        ("at least", [2, 7], False),
+        ("at most", 6, True),
+        ("at most", 5, False),
+        ("about", 3, False),
+    ],
+)
+def test_rules(web, rule, ends, holds):
+    assert verdict(web, rule=rule, ends=ends).holds is holds
+
+
+def test_a_finding_is_told_only_of_a_claim_that_fails(web):
+    assert "because of ties" not in verdict(web, finding="because of ties").note
+    assert "because of ties" in verdict(web, ends=9, finding="because of ties").note
+
+
+def test_a_claim_that_nothing_was_measured_for_does_not_hold(web):
+    measure = {
+        "kind": "level", "run": "web", "schemes": ["slow"], "bin": "(100KB,10MB]",
+        "statistic": "mean",
+    }  # fmt: skip
+    empty = verdict(web, measure=measure)
+    assert (empty.measured, empty.holds) == (None, False)
+    assert "not measured" in empty.note
+
+
+def test_an_interval_over_a_limit_is_said(tmp_path):
+    """Forty flows, slowdowns 1 and 3 in turn by halves of a batch: the mean is 2 for sure; with
+    batches that differ, it is not."""
+    sure = np.tile([1.0, 3.0], 20)
+    unsure = np.repeat([1.0, 3.0] * 10, 2)
+    for name, slowdown, crosses in (("sure", sure, False), ("unsure", unsure, True)):
+        run = make_run(tmp_path / name, [Made({"scheme": "slow", "load": 0.8}, slowdown)])
+        said = verdict(Result("web", Run.open(run.path)), ends=2, within=0.01)
+        assert said.holds
+        assert ("reaches over a limit" in said.note) is crosses
+
+
+def test_the_ratio_of_a_sample_and_itself_is_sure():
+    sections = list(np.random.default_rng(1).exponential(size=(20, 200)))
+    assert mean_ratio_interval(sections, sections) == pytest.approx((1, 1))
+    assert quantile_ratio_interval(sections, sections, 90) == pytest.approx((1, 1))
+    assert quantile_ratio_interval(sections, sections, 99.9) is None
+    assert mean_ratio_interval(sections, sections[:7]) is None
+
+
+def test_intervals_of_ratios_cover_the_truth_as_often_as_they_say():
+    """2 over 1 in 2,000 trials: the 99.9 % interval of a share of 95 % is 93.4 to 96.6 %."""
+    generator = np.random.default_rng(7)
+    trials = 2000
+    means = sums = 0
+    for _ in range(trials):
+        over = generator.exponential(2, size=(20, 30))
+        under = generator.exponential(1, size=(20, 30))
+        low, high = mean_ratio_interval(list(over), list(under))
+        means += low <= 2 <= high
+        low, high = sum_ratio_interval(over.sum(axis=1), under.sum(axis=1))
+        sums += low <= 2 <= high
+    assert 0.934 < means / trials < 0.966
+    assert 0.934 < sums / trials < 0.966
