@@ -139,19 +139,40 @@ def test_the_first_difference_of_two_studies(there, here, found):
 def test_two_writers_do_not_meet(tmp_path):
     directory = RunDirectory(tmp_path / "r")
     with (
-        directory.writing('title = "a"\n', {"version": "1"}),
+        directory.writing('title = "a"\n'),
         pytest.raises(InputError, match="another run is writing there"),
-        directory.writing('title = "a"\n', {"version": "1"}),
+        directory.writing('title = "a"\n'),
     ):
         pass
+
+
+def signed(directory, version, commit, *, finished):
+    directory.sign({"version": version, "commit": commit}, finished=finished)
+    meta = directory.read_meta()
+    return meta["commit"], meta.get("earlier_commits")
 
 
 def test_another_version_is_another_run(tmp_path):
-    directory = RunDirectory(tmp_path / "r")
-    with directory.writing('title = "a"\n', {"version": "1"}):
-        pass
-    with (
-        pytest.raises(InputError, match='the version of sojourn is "1" there and "2" here'),
-        directory.writing('title = "a"\n', {"version": "2"}),
-    ):
-        pass
+    directory = RunDirectory(tmp_path)
+    signed(directory, "1", "a", finished=False)
+    with pytest.raises(InputError, match='the version of sojourn is "1" there and "2" here'):
+        signed(directory, "2", "a", finished=True)
+
+
+def test_every_commit_that_had_a_part_is_named(tmp_path):
+    directory = RunDirectory(tmp_path)
+    assert signed(directory, "1", "a", finished=False) == ("a", None)
+    assert signed(directory, "1", "a", finished=False) == ("a", [])
+    assert signed(directory, "1", "b", finished=False) == ("b", ["a"])
+    assert signed(directory, "1", None, finished=False) == (None, ["a", "b"])
+    assert signed(directory, "1", "c", finished=True) == (None, ["a", "b"])
+
+
+def test_broken_rows_are_not_finished(tmp_path):
+    loads = (0.1, 0.2, 0.3, 0.4)
+    directory = make_run(tmp_path / "r", [Made({"load": load}, [1, 2]) for load in loads]).directory
+    whole = directory.rows(0, 0).read_bytes()
+    directory.rows(0, 0).unlink()
+    directory.rows(1, 0).write_bytes(whole[:-10])
+    rows.write(pa.table({"job": [0]}), directory.rows(2, 0))
+    assert [r.key for r in directory.finished()] == [(3, 0)]

@@ -106,6 +106,33 @@ def test_the_package_is_typed():
     assert (package / "_core.pyi").exists()
 
 
+def test_the_commit_is_that_of_the_checkout(tmp_path):
+    def git(*arguments):
+        who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+        command = ["git", "-C", str(tmp_path), *who, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert studies._commit(tmp_path) is None
+    (tmp_path / ".git").mkdir()
+    assert studies._commit(tmp_path) is None
+    (tmp_path / ".git").rmdir()
+    git("init")
+    (tmp_path / "file").write_text("one")
+    git("add", "file")
+    git("commit", "-m", "one")
+    git("tag", "a-tag")
+    head = git("rev-parse", "HEAD")
+    assert studies._commit(tmp_path) == head
+    (tmp_path / "file").write_text("two")
+    assert studies._commit(tmp_path) == f"{head}-dirty"
+
+
+def test_without_git_there_is_no_commit(tmp_path, monkeypatch):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.setenv("PATH", "")
+    assert studies._commit(tmp_path) is None
+
+
 def test_an_interrupted_run_without_out_leaves_nothing(tmp_path, monkeypatch):
     def interrupted(_study, directory, **_options):
         (directory.path / "rows").mkdir()

@@ -2,9 +2,10 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TypeAlias
 
 from sojourn import rows
@@ -12,42 +13,77 @@ from sojourn._core import Case, Progress, Study
 from sojourn.errors import InputError, Interrupted, reason
 from sojourn.ledger import Ledger, Record
 from sojourn.rundir import RunDirectory
+from sojourn.schedule import Work, left_s, longest_first
 from sojourn.statistics import warmup
 from sojourn.units import count
 
 _LOOK_EVERY_S = 0.2
+_LOOKING_SHARE = 0.05  # of the wall time at most: thousands of cases take long to look at
+_TELLING_SHARE = 0.01  # of a case's jobs that must be done before its time is extrapolated
 
 
 @dataclass
 class Status:
-    """How far a run is: cases done of all, jobs done of all, and the time simulated so far."""
+    """How far a run is: cases and jobs done of all, time simulated so far, wall time left."""
 
     cases: int
     cases_done: int = 0
     jobs: int = 0
     jobs_done: int = 0
     simulated_ps: int = 0
+    left_s: float | None = None
 
 
 Observer: TypeAlias = Callable[[Status], None]
 
 
 @dataclass
-class _Task:
+class Task:
+    """One case and replication to be run, and what is known of it while it runs."""
+
     case: Case
     replication: int
     progress: Progress = field(default_factory=Progress)
+    started: float | None = None
+    ended: float | None = None
+
+    def work(self, now: float) -> Work:
+        """What can be said of its time."""
+        axes, jobs = self.case.axes, self.case.jobs
+        if self.started is None:
+            return Work(axes, jobs)
+        if self.ended is not None:
+            spent = self.ended - self.started
+            return Work(axes, jobs, spent, spent)
+        spent, share = now - self.started, self.progress.done / max(jobs, 1)
+        return Work(axes, jobs, spent, spent / share if share >= _TELLING_SHARE else None)
+
+
+def unfinished(study: Study, ledger: Ledger) -> list[Task]:
+    """What is to be run of a study, in the order in which to start it."""
+    return [
+        Task(case, replication)
+        for case in sorted(study.cases(), key=longest_first)
+        for replication in range(study.replications)
+        if (case.index, replication) not in ledger
+    ]
 
 
 def execute(
-    study: Study, directory: RunDirectory, *, jobs: int | None, observer: Observer | None
+    tasks: Sequence[Task],
+    ledger: Ledger,
+    directory: RunDirectory,
+    *,
+    jobs: int,
+    observer: Observer | None,
 ) -> None:
-    """Run what the directory does not hold yet; `directory` must be open for writing.
+    """Run tasks in their order and enter each into the ledger as soon as it is finished.
 
     Args:
-        study: what to run.
-        directory: where to; each case is entered into its ledger as soon as it is finished.
-        jobs: how many cases at a time; by default one a processor.
+        tasks: what to run.
+        ledger: what is finished already; it grows, and is written as it does.
+        directory: where to; it must be open for writing.
+        jobs: how many tasks at a time.
         observer: is told the status a few times a second, from this thread.
 
     Raises:
@@ -55,15 +91,16 @@ def execute(
         InputError: a result could not be written.
         SpecError: a case turned out to be impossible.
     """
-    ledger = directory.ledger()
-    tasks = [
-        _Task(case, replication)
-        for case in study.cases()
-        for replication in range(study.replications)
-        if (case.index, replication) not in ledger
-    ]
-    if tasks:
-        _run(tasks, directory, ledger, jobs or processors(), observer)
+    total = len(ledger) + len(tasks)
+    try:
+        _run(tasks, ledger, directory, jobs, observer)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted: {len(ledger)} of {count(total, 'case')} finished and kept in"
+            f" {directory.path}; the same command resumes"
+        ) from None
+    except OSError as error:
+        raise InputError(f"cannot write results: {reason(error)}") from None
 
 
 def processors() -> int:
@@ -75,55 +112,55 @@ def processors() -> int:
 
 
 def _run(
-    tasks: list[_Task],
-    directory: RunDirectory,
+    tasks: Sequence[Task],
     ledger: Ledger,
+    directory: RunDirectory,
     jobs: int,
     observer: Observer | None,
 ) -> None:
-    total = len(ledger) + len(tasks)
-
-    def settle(futures: set[Future[Record]]) -> None:
-        for future in futures:
-            ledger.add(future.result())
-        if futures:
-            ledger.write(directory.cases)
-
+    earlier = [Work(r.axes, r.jobs, r.wall_s, r.wall_s) for r in ledger]
+    waiting = iter(tasks)
+    running: set[Future[Record]] = set()
+    next_look = 0.0
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case") as pool:
-        running = {pool.submit(_one, task, directory): task for task in tasks}
-        pending = set(running)
         try:
-            while pending:
-                done, pending = wait(pending, _LOOK_EVERY_S if observer else None, FIRST_COMPLETED)
-                settle(done)
-                if observer:
-                    observer(_status(tasks, total - len(pending), total))
-        except BaseException as error:
-            for future, task in running.items():
-                future.cancel()
+            for task in islice(waiting, jobs):
+                running.add(pool.submit(_one, task, directory))
+            while running:
+                done, _ = wait(running, _LOOK_EVERY_S if observer else None, FIRST_COMPLETED)
+                for future in done:
+                    ledger.add(future.result())
+                    running.remove(future)
+                for task in islice(waiting, len(done)):
+                    running.add(pool.submit(_one, task, directory))
+                if done:
+                    ledger.write(directory.cases)
+                now = time.perf_counter()
+                if observer and now >= next_look:
+                    observer(_status(earlier, tasks, jobs, now))
+                    end = time.perf_counter()
+                    next_look = end + max(_LOOK_EVERY_S, (end - now) / _LOOKING_SHARE)
+        except BaseException:
+            for task in tasks:
                 task.progress.cancel()
             wait(running)
-            finished = {f for f in running if not f.cancelled() and not f.exception()}
-            settle(finished)
-            if isinstance(error, KeyboardInterrupt):
-                raise Interrupted(
-                    f"interrupted: {len(ledger)} of {count(total, 'case')} finished and kept in"
-                    f" {directory.path}; the same command resumes"
-                ) from None
-            if isinstance(error, OSError):
-                raise InputError(f"cannot write results: {reason(error)}") from None
+            for future in running:
+                if not future.exception():
+                    ledger.add(future.result())
+            if len(ledger):
+                ledger.write(directory.cases)
             raise
 
 
-def _one(task: _Task, directory: RunDirectory) -> Record:
+def _one(task: Task, directory: RunDirectory) -> Record:
     case, replication = task.case, task.replication
-    wall, cpu = time.perf_counter(), time.thread_time()
+    task.started, cpu = time.perf_counter(), time.thread_time()
     outcome = case.run(replication, task.progress)
-    wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
+    wall, cpu = time.perf_counter() - task.started, time.thread_time() - cpu
     table = rows.table_of(case.index, replication, outcome.columns)
     rows.write(table, directory.rows(case.index, replication))
     warmup_jobs, warmup_ps = warmup(table["arrived_ps"].to_numpy(), table["slowdown"].to_numpy())
-    return Record(
+    record = Record(
         case=case.index,
         replication=replication,
         jobs=table.num_rows,
@@ -135,13 +172,16 @@ def _one(task: _Task, directory: RunDirectory) -> Record:
         parameters=case.parameters,
         figures=outcome.figures,
     )
+    task.ended = time.perf_counter()
+    return record
 
 
-def _status(tasks: list[_Task], cases_done: int, cases: int) -> Status:
+def _status(earlier: list[Work], tasks: Sequence[Task], threads: int, now: float) -> Status:
     return Status(
-        cases=cases,
-        cases_done=cases_done,
+        cases=len(earlier) + len(tasks),
+        cases_done=len(earlier) + sum(task.ended is not None for task in tasks),
         jobs=sum(task.case.jobs for task in tasks),
         jobs_done=sum(task.progress.done for task in tasks),
         simulated_ps=sum(task.progress.simulated_ps for task in tasks),
+        left_s=left_s([*earlier, *(task.work(now) for task in tasks)], threads),
     )

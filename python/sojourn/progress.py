@@ -1,10 +1,12 @@
 """The progress of a run on a terminal's standard error; nothing anywhere else."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sojourn.execute import Observer, Status
 from sojourn.units import duration
@@ -16,8 +18,7 @@ def reporter() -> Iterator[Observer | None]:
 
     None where standard error is not a terminal.
     """
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():  # whatever FORCE_COLOR makes rich believe
         yield None
         return
     bar = Progress(
@@ -25,13 +26,12 @@ def reporter() -> Iterator[Observer | None]:
         BarColumn(),
         TextColumn("simulated {task.fields[simulated]}, wall"),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
+        TextColumn("{task.fields[left]}"),
+        console=Console(stderr=True),
         transient=True,
     )
     with bar:
-        task = bar.add_task("cases", total=None, simulated="0 s")
+        task = bar.add_task("cases", total=None, simulated="0 s", left="")
 
         def observe(status: Status) -> None:
             bar.update(
@@ -40,6 +40,12 @@ def reporter() -> Iterator[Observer | None]:
                 total=status.jobs,
                 completed=status.jobs_done,
                 simulated=duration(status.simulated_ps),
+                left="" if status.left_s is None else f"left {_clock(status.left_s)}",
             )
 
         yield observe
+
+
+def _clock(seconds: float) -> str:
+    """A time as the elapsed one beside it is shown: `0:02:05`."""
+    return str(timedelta(seconds=round(seconds)))

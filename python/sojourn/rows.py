@@ -63,10 +63,24 @@ def schema(path: Path) -> pa.Schema:
         raise _unreadable(path, error) from None
 
 
+def number(path: Path) -> int | None:
+    """How many rows a Parquet file has, by its footer; None where it has none or is not there."""
+    try:
+        found: int = pq.read_metadata(path).num_rows
+    except (pa.ArrowException, OSError):
+        return None
+    return found
+
+
 def _unreadable(path: Path, error: Exception) -> InputError:
     if isinstance(error, FileNotFoundError):
         return InputError(f"{path}: no such file")
-    return InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})")
+    what = (
+        str(error).splitlines()[0].removeprefix(f"Could not open Parquet input source '{path}': ")
+    )
+    return InputError(
+        f"{path}: not a readable Parquet file ({what}); delete it and run the study again"
+    )
 
 
 def _array(name: str, column: Column) -> pa.Array:

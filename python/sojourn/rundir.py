@@ -13,7 +13,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
+from sojourn import rows
 from sojourn.errors import InputError, reason
 from sojourn.ledger import Ledger
 
@@ -31,7 +33,7 @@ class RunDirectory:
 
     @property
     def meta(self) -> Path:
-        """Version, seed, command and machine."""
+        """Version, commit, seed, command and machine."""
         return self.path / "meta.json"
 
     @property
@@ -44,7 +46,7 @@ class RunDirectory:
         return self.path / "rows" / f"case{case:04}-replication{replication:03}.parquet"
 
     def ledger(self) -> Ledger:
-        """The records of the finished cases; those whose rows are gone are not finished.
+        """The records of the cases whose rows are there.
 
         Raises:
             InputError: `cases.parquet` cannot be read.
@@ -53,6 +55,16 @@ class RunDirectory:
             return Ledger()
         records = Ledger.read(self.cases)
         return Ledger(r for r in records if self.rows(r.case, r.replication).exists())
+
+    def finished(self) -> Ledger:
+        """The records of the cases whose rows are there and whole; the others are to be run.
+
+        Raises:
+            InputError: `cases.parquet` cannot be read.
+        """
+        return Ledger(
+            r for r in self.ledger() if rows.number(self.rows(r.case, r.replication)) == r.jobs
+        )
 
     def read_study(self) -> str:
         """The study's text.
@@ -85,15 +97,15 @@ class RunDirectory:
         return meta
 
     @contextmanager
-    def writing(self, study: str, meta: Mapping[str, object]) -> Iterator[None]:
+    def writing(self, study: str) -> Iterator[None]:
         """Own the directory for a run of this study; make it where there is none.
 
         Raises:
             InputError: it cannot be written, holds something else or another study, or another
                 process is writing it.
         """
-        self._refuse_other_things()
         try:
+            self._refuse_other_things()
             self.path.joinpath("rows").mkdir(parents=True, exist_ok=True)
             lock = os.open(self.path, os.O_RDONLY)
         except OSError as error:
@@ -103,15 +115,28 @@ class RunDirectory:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise InputError(f"{self.path}: another run is writing there") from None
-            self._refuse_other_study(study, meta)
-            try:
-                write_text(self.study, study)
-                write_text(self.meta, json.dumps(meta, indent=2, ensure_ascii=False) + "\n")
-            except OSError as error:
-                raise InputError(f"cannot write there: {reason(error)}") from None
+            self._refuse_other_study(study)
+            _write(self.study, study)
             yield
         finally:
             os.close(lock)
+
+    def sign(self, meta: Mapping[str, object], *, finished: bool) -> None:
+        """Say in `meta.json` who runs the rest; a finished run keeps the name of its maker.
+
+        Raises:
+            InputError: another version made what is there, or it cannot be written.
+        """
+        if self.meta.exists():
+            there = self.read_meta()
+            if there.get("version") != meta["version"]:
+                self._refuse("the version of sojourn", there.get("version"), meta["version"])
+            if finished:
+                return
+            earlier = there.get("earlier_commits")
+            commits = [*(earlier if isinstance(earlier, list) else []), there.get("commit")]
+            meta = {**meta, "earlier_commits": [c for c in commits if c != meta["commit"]]}
+        _write(self.meta, json.dumps(meta, indent=2) + "\n")
 
     def _refuse_other_things(self) -> None:
         if not self.path.exists() or self.study.exists():
@@ -126,7 +151,7 @@ class RunDirectory:
                 " choose another --out"
             )
 
-    def _refuse_other_study(self, study: str, meta: Mapping[str, object]) -> None:
+    def _refuse_other_study(self, study: str) -> None:
         if not self.study.exists():
             return
         try:
@@ -134,16 +159,14 @@ class RunDirectory:
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{self.study}: not TOML ({error})") from None
         differing = first_difference(there, tomllib.loads(study))
-        if differing is None and self.meta.exists():
-            versions = self.read_meta().get("version"), meta["version"]
-            if versions[0] != versions[1]:
-                differing = "the version of sojourn", *versions
         if differing is not None:
-            key, old, new = differing
-            raise InputError(
-                f"{self.path}: holds another run: {key} is {_shown(old)} there and {_shown(new)}"
-                " here; choose another --out"
-            )
+            self._refuse(*differing)
+
+    def _refuse(self, what: str, there: object, here: object) -> NoReturn:
+        raise InputError(
+            f"{self.path}: holds another run: {what} is {_shown(there)} there and {_shown(here)}"
+            " here; choose another --out"
+        )
 
 
 def first_difference(
@@ -169,6 +192,13 @@ def write_text(path: Path, text: str) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        write_text(path, text)
+    except OSError as error:
+        raise InputError(f"cannot write there: {reason(error)}") from None
 
 
 def _shown(value: object) -> str:

@@ -1,14 +1,20 @@
 """From a study's text to a finished run directory."""
 
 import platform
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from sojourn._core import Study, build_info
 from sojourn.errors import InputError, reason
-from sojourn.execute import execute, processors
+from sojourn.execute import execute, processors, unfinished
 from sojourn.progress import reporter
 from sojourn.rundir import RunDirectory
+from sojourn.units import count
+
+_LARGEST_STUDY = 10**7
+_MOST_RUNS = 100_000
+_MOST_JOBS = 1024
 
 
 def read(path: Path) -> str:
@@ -18,7 +24,11 @@ def read(path: Path) -> str:
         InputError: it cannot be read, or is not text.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            read = file.read(_LARGEST_STUDY + 1)
+        if len(read) > _LARGEST_STUDY:
+            raise InputError(f"{path}: over {_LARGEST_STUDY:,} bytes, that is no study")
+        return read.decode("utf-8")
     except OSError as error:
         raise InputError(f"cannot read the study: {reason(error)}") from None
     except UnicodeDecodeError as error:
@@ -43,18 +53,31 @@ def parse(
     return Study.parse(text, source, [*overrides, *more])
 
 
-def simulate(study: Study, directory: RunDirectory, *, jobs: int | None, command: str) -> None:
+def simulate(study: Study, directory: RunDirectory, *, jobs: int | None, command: str) -> int:
     """Run what the directory does not hold of a study yet, with progress on a terminal.
 
+    Returns:
+        How many cases were run, replications counted.
+
     Raises:
-        InputError: the directory cannot be written or holds something else.
+        InputError: a number out of range; the directory cannot be written or holds something
+            else.
         SpecError: a case turned out to be impossible.
         Interrupted: Ctrl-C; finished cases are kept.
     """
-    build = build_info()
-    meta = {
-        "version": build["version"],
-        "commit": build.get("commit"),
+    at_a_time = processors() if jobs is None else jobs
+    if not (isinstance(at_a_time, int) and 1 <= at_a_time <= _MOST_JOBS):
+        raise InputError(f"jobs is {jobs}, expected 1 to {_MOST_JOBS:,} cases at a time")
+    runs = len(study.cases()) * study.replications
+    if runs > _MOST_RUNS:
+        raise InputError(
+            f"{study.replications:,} replications of {count(len(study.cases()), 'case')},"
+            f" expected {_MOST_RUNS:,} runs at most"
+        )
+    meta: dict[str, object] = {
+        "version": build_info()["version"],
+        "commit": _commit(),
+        "earlier_commits": [],
         "seed": study.seed,
         "command": command,
         "machine": {
@@ -64,8 +87,35 @@ def simulate(study: Study, directory: RunDirectory, *, jobs: int | None, command
             "python": platform.python_version(),
         },
     }
-    with directory.writing(study.resolved(), meta), reporter() as observer:
-        execute(study, directory, jobs=jobs, observer=observer)
+    with directory.writing(study.resolved()):
+        ledger = directory.finished()
+        tasks = unfinished(study, ledger)
+        directory.sign(meta, finished=not tasks)
+        if tasks:
+            with reporter() as observer:
+                execute(tasks, ledger, directory, jobs=at_a_time, observer=observer)
+    return len(tasks)
+
+
+def _commit(root: Path = Path(__file__).parents[2]) -> str | None:
+    """The commit of the checkout this package runs from, `-dirty` where it was edited since.
+
+    None where it is installed elsewhere, or where git has nothing to say.
+    """
+    if not (root / ".git").exists():
+        return None
+    describe = ["git", "--no-optional-locks", "-C", str(root), "describe", "--always", "--dirty"]
+    try:
+        said = subprocess.run(  # noqa: S603 - git, by its name
+            [*describe, "--abbrev=40", "--exclude=*"],
+            capture_output=True,
+            check=True,
+            text=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return said.stdout.strip() or None
 
 
 def _processor() -> str:
