@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,7 @@ def refused(result, *words):
         (["run"], ["Missing argument 'STUDY'"]),
         (["run", "s.toml", "--sed", "1"], ["no option --sed", "did you mean '--seed'"]),
         (["run", "s.toml", "--seed", "x"], ["--seed", "'x' is not a valid integer"]),
-        (["run", "s.toml", "--jobs", "0"], ["--jobs", "0 is not in the range"]),
+        (["run", "s.toml", "--jobs", "x"], ["--jobs", "'x' is not a valid integer"]),
         (["run", "nowhere.toml"], ["nowhere.toml", "No such file"]),
         (["run", "."], ["Is a directory"]),
         (["show", "nowhere"], ["nowhere", "not a run directory"]),
@@ -84,7 +85,33 @@ def test_a_wrong_study_leaves_nothing_behind(command, study, tmp_path):
     assert refused(command("run", study, "--set", "workload.load=1.5", "--out", out), "1.5")
     assert refused(command("run", study, "--set", "topology.rate=10", "--out", out), "rate")
     assert refused(command("run", study, "--seed", "-1", "--out", out), "seed")
+    assert refused(command("run", study, "--seed", 10**30, "--out", out), "seed")
+    assert refused(command("run", study, "--replications", 0, "--out", out), "replications")
+    assert refused(command("run", study, "--replications", 10**6, "--out", out), "4 cases")
+    for jobs in (0, -1, 10**6):
+        assert refused(command("run", study, "--jobs", jobs, "--out", out), f"jobs is {jobs}")
     assert not out.exists()
+
+
+def test_a_very_long_value_is_cut_in_the_middle(command, study, tmp_path):
+    long = f"workload.load={'9' * 5000}"
+    result = command("run", study, "--set", long, "--out", tmp_path / "r")
+    assert refused(result, "--set workload.load=999", "9 ... 9", "expected a finite number")
+    assert len(result.err) < 700
+
+
+def test_names_that_are_not_text(command, study, tmp_path):
+    out = os.fsdecode(bytes(tmp_path) + b"/\xff")
+    assert refused(command("run", study, "--out", out, "--json"), "is not UTF-8 text")
+    assert refused(command("show", out), "is not UTF-8 text")
+    assert command("run", study, "--out", tmp_path / "ünï ☃").code == 0
+
+
+def test_a_study_without_an_end(command, tmp_path, monkeypatch):
+    monkeypatch.setattr(studies, "_LARGEST_STUDY", 1000)
+    study = tmp_path / "s.toml"
+    study.write_text("#" * 1001)
+    assert refused(command("run", study, "--out", tmp_path / "r"), "over 1,000 bytes")
 
 
 def test_a_study_that_is_not_text(command, tmp_path):
@@ -135,6 +162,26 @@ def test_a_table_for_people(command, made):
     ):
         assert word in result.out
     assert "(10MB,inf)" not in result.out  # no job is that large
+
+
+def test_a_terminal_is_not_made_by_the_environment(command, study, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert command("run", study, "--out", tmp_path / "r").err == ""
+
+
+def test_an_output_that_knows_no_such_letter(made, monkeypatch):
+    (made / "study.toml").write_text('title = "four ☃"', encoding="utf-8")
+    letters = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(letters, "ascii"))
+    for options in ([], ["--json"]):
+        assert main(["show", str(made), *options]) == 0
+    assert letters.getvalue().startswith(b"four ?")
+
+
+def test_closed_outputs_lead_nowhere(made):
+    shell = ["sh", "-c", 'exec "$0" -m sojourn "$1" "$2" >&- 2>&-', sys.executable]
+    assert subprocess.run([*shell, "show", made], check=False).returncode == 0
+    assert subprocess.run([*shell, "shew", made], check=False).returncode == 2
 
 
 def test_one_document_and_nothing_else(command, made):

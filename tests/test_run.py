@@ -44,6 +44,7 @@ def test_the_contract_of_the_directory(simulated):
     assert len(row_files(simulated.path)) == 8
     meta = json.loads((simulated.path / "meta.json").read_text())
     assert {"version", "commit", "seed", "command", "machine"} <= meta.keys()
+    assert meta["earlier_commits"] == []
     rows = simulated.rows
     assert rows.column_names[: len(COLUMNS)] == COLUMNS
     assert rows.num_rows == 8 * 60
@@ -113,6 +114,32 @@ def test_a_half_written_file_is_written_anew(command, study, tmp_path):
     assert row_files(out) == before
 
 
+def test_broken_rows_are_simulated_anew(command, study, tmp_path):
+    out = tmp_path / "r"
+    command("run", study, "--out", out)
+    before = row_files(out)
+    directory = RunDirectory(out)
+    broken = directory.rows(1, 0)
+    broken.write_bytes(broken.read_bytes()[:1000])
+    refused = command("show", out)
+    assert refused.code == 2
+    assert f"{broken}: not a readable Parquet file" in refused.err
+    assert "delete it and run the study again" in refused.err
+    assert command("run", study, "--out", out).code == 0
+    assert row_files(out) == before
+
+
+def test_a_finished_run_says_that_it_is(command, study, tmp_path):
+    out = tmp_path / "r"
+    first, second = (command("run", study, "--out", out) for _ in range(2))
+    summary = f"four hosts: 4 cases, 240 jobs in {out}"
+    assert first.out.splitlines()[0] == summary
+    assert second.out.splitlines()[0] == f"{summary}, all finished before"
+    (out / "meta.json").unlink()
+    assert command("run", study, "--out", out).code == 0
+    assert (out / "meta.json").exists()
+
+
 def test_another_study_is_refused(command, study, tmp_path):
     out = tmp_path / "r"
     command("run", study, "--out", out)
@@ -173,10 +200,10 @@ def read_until(terminal: int, pattern: str, deadline_s: float) -> str:
 
 def test_ctrl_c_keeps_finished_cases_and_the_same_command_resumes(tmp_path):
     study = tmp_path / "long.toml"
-    # the second case must still be running when the signal comes after the first
+    # the second case must still be running when the signal comes after the first is finished
     study.write_text(STUDY + "[sweep]\nworkload.flows = [20, 6000]\n")
     out = tmp_path / "r"
-    arguments = [sys.executable, "-m", "sojourn", "run", str(study), "--jobs", "1"]
+    arguments = [sys.executable, "-m", "sojourn", "run", str(study), "--jobs", "2"]
     arguments += ["--out", str(out)]
     terminal, its_end = pty.openpty()
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=its_end) as child:
@@ -204,4 +231,4 @@ def test_results_that_cannot_be_written_are_one_message(tmp_path):
     directory.rows(2, 0).mkdir(parents=True)  # no file can be renamed over it
     with pytest.raises(sojourn.InputError, match="cannot write results"):
         sojourn.run(STUDY + SWEEP, out=directory.path, jobs=1)
-    assert {(0, 0), (1, 0)} <= {record.key for record in directory.ledger()}
+    assert {(1, 0), (3, 0)} <= {record.key for record in directory.ledger()}

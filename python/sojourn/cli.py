@@ -2,13 +2,15 @@
 
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
 
 import click
 
-from sojourn.errors import InputError, did_you_mean, reason
+from sojourn.errors import InputError, did_you_mean, one_line, reason
 
 # Each command imports what it needs when it is called: `sojourn --help` stays quick.
 
@@ -44,19 +46,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; every expected failure is one line on standard error.
 
     Returns:
-        0 done, 1 a check did not hold, 2 bad input, 130 stopped by Ctrl-C.
+        0 done, 1 a check did not hold, 2 bad input, 130 stopped by Ctrl-C or SIGTERM.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _prepare_streams()
+    # a batch system that ends a run should lose as little as someone at a terminal
+    terminate = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        _refuse_bytes(given)
         with commands.make_context("sojourn", given.copy(), obj=given) as context:
             commands.invoke(context)
             sys.stdout.flush()
     except (click.exceptions.Exit, click.UsageError, KeyboardInterrupt, OSError, ValueError) as end:
         code, message = _ending(end)
         if message:
-            click.echo(f"sojourn: {' '.join(message.split())}", err=True)
+            click.echo(f"sojourn: {one_line(message)}", err=True)
         return code
+    finally:
+        signal.signal(signal.SIGTERM, terminate)
     return DONE
+
+
+def _prepare_streams() -> None:
+    """What is closed leads nowhere; what standard output cannot encode becomes a question mark."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def _refuse_bytes(arguments: Sequence[str]) -> None:
+    for argument in arguments:
+        if any("\ud800" <= character <= "\udfff" for character in argument):
+            raise InputError(f"argument {argument!r} is not UTF-8 text")
 
 
 def _ending(error: BaseException) -> tuple[int, str]:
@@ -120,9 +143,7 @@ def commands() -> None:
 )
 @click.option("--seed", type=int, help="In place of the study's.")
 @click.option("--replications", type=int, help="In place of the study's.")
-@click.option(
-    "--jobs", type=click.IntRange(min=1), help="Cases at a time.  [default: one a processor]"
-)
+@click.option("--jobs", type=int, help="Cases at a time.  [default: one a processor]")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Run directory.  [default: out/STUDY's name]"
 )
@@ -148,12 +169,13 @@ def run(
     text = studies.read(study)
     parsed = studies.parse(text, str(study), pairs, seed=seed, replications=replications)
     directory = RunDirectory(out or Path("out", study.stem))
-    studies.simulate(parsed, directory, jobs=jobs, command=_command(context))
+    ran = studies.simulate(parsed, directory, jobs=jobs, command=_command(context))
     done = Run.open(directory.path)
     if as_json:
         click.echo(document.dumps(done.to_dict()))
         return
-    click.echo(f"{done.title}: {done.ledger.size()} in {done.path}")
+    before = "" if ran else ", all finished before"
+    click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
     click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
 
 

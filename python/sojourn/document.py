@@ -5,8 +5,8 @@ import math
 
 
 def dumps(value: object) -> str:
-    """JSON text of plain Python values; a number that is not finite becomes null."""
-    return json.dumps(_finite(value), allow_nan=False, ensure_ascii=False, indent=1)
+    """JSON text of plain Python values, in ASCII; a number that is not finite becomes null."""
+    return json.dumps(_finite(value), allow_nan=False, indent=1)
 
 
 def _finite(value: object) -> object:

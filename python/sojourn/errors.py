@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_LONGEST_LINE = 600
+
 
 class InputError(ValueError):
     """An expected failure; `str()` is one whole line for the user, and the exit code is 2."""
@@ -26,3 +28,11 @@ def reason(error: OSError) -> str:
     """What the operating system said, without its number: `out/r: Permission denied`."""
     what = error.strerror or str(error)
     return f"{error.filename}: {what}" if error.filename else what
+
+
+def one_line(message: str) -> str:
+    """A message on one line of printable text, the middle left out where it is very long."""
+    line = " ".join(message.split())
+    if len(line) > _LONGEST_LINE:
+        line = f"{line[: _LONGEST_LINE * 2 // 3]} ... {line[-_LONGEST_LINE // 3 :]}"
+    return "".join(c if c.isprintable() else "?" for c in line)

@@ -1,5 +1,6 @@
 """Tables and lines on standard output, and on a terminal what is being done."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -17,7 +18,7 @@ class _Console(Console):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        if not self.is_terminal:
+        if not sys.stdout.isatty():
             self.width = width
 
     def on_broken_pipe(self) -> None:
@@ -53,15 +54,14 @@ def print_lines(lines: Iterable[str]) -> None:
     """Print plain lines."""
     console = _Console(_TEXT_WIDE)
     for line in lines:
-        console.print(Text(line), soft_wrap=not console.is_terminal)
+        console.print(Text(line), soft_wrap=not sys.stdout.isatty())
 
 
 @contextmanager
 def doing() -> Iterator[Callable[[str], None]]:
     """A function to say what is being done: a line on standard error, if that is a terminal."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield lambda _: None
         return
-    with console.status("") as status:
+    with Console(stderr=True).status("") as status:
         yield lambda text: status.update(Text(text))
