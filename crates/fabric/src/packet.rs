@@ -1,6 +1,6 @@
 //! Packets and the slab they live in.
 
-use sojourn_kernel::Time;
+use sojourn_kernel::{Span, Time};
 
 /// Where a packet lies in the [`Slab`].
 pub type PacketId = u32;
@@ -12,6 +12,15 @@ pub const NIL: PacketId = 0;
 /// The largest number of ports of one switch: the port a packet came in by is part of its arrival
 /// key.
 pub const MAX_PORTS: usize = 256;
+
+/// Arrival keys hold 20 hours of picoseconds: flows may arrive for half of them, ...
+pub const LATEST_ARRIVAL: Span = Span::from_s(36_000);
+/// ... a run may go on for so long after the last arrival, ...
+pub const LONGEST_DRAIN: Span = Span::from_s(32_000);
+/// ... a timer may run for so long, ...
+pub const LONGEST_TIMER: Span = Span::from_s(3_600);
+/// ... and a full packet may be on a link for so long.
+pub const LONGEST_CROSSING: Span = Span::from_s(60);
 
 /// What a packet is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,6 +217,12 @@ impl std::ops::IndexMut<PacketId> for Slab {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_latest_moment_of_a_run_has_a_key() {
+        let latest = LATEST_ARRIVAL + LONGEST_DRAIN + LONGEST_TIMER + LONGEST_CROSSING;
+        assert!(latest.ps() < 1 << 56);
+    }
 
     #[test]
     fn two_packets_share_a_cache_line() {

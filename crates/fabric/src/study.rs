@@ -3,6 +3,7 @@
 use crate::engine::{self, Cancelled, Figures, Outcome, Progress, Scene};
 use crate::flow::{Flow, Packets, ideal_fct};
 use crate::ideal::{Ideal, service};
+use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
 use crate::qdisc::{Queue, with_queue};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::topology::{LinkSpec, Network, Topology};
@@ -32,6 +33,19 @@ parameters! {
 
 impl Check for FabricCase {
     fn check(&self) -> Result<(), Refusal> {
+        if self.drain > LONGEST_DRAIN {
+            let given = self.drain.write().expect("a time");
+            let expected = format!("at most {LONGEST_DRAIN}");
+            return Err(Refusal::value(&given, expected).under("drain"));
+        }
+        let full = self.packets.full().into();
+        let crossing = |link: LinkSpec| link.rate.span(full).saturating_add(link.delay);
+        if let Some(slow) = self.topology.graph().links().find(|&l| crossing(l) > LONGEST_CROSSING)
+        {
+            let given = Value::Text(format!("{} and {}", slow.rate, slow.delay));
+            let expected = format!("links that a full packet crosses within {LONGEST_CROSSING}");
+            return Err(Refusal::value(&given, expected).under("topology"));
+        }
         let Scheme::Packets(scheme) = &self.scheme else { return Ok(()) };
         let buffer = with_queue!(&scheme.queue, |queue| queue.buffer);
         if buffer.0 < self.packets.full().into() {

@@ -3,10 +3,11 @@
 
 use proptest::prelude::*;
 use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
+use sojourn_fabric::transport::MinTcp;
 use sojourn_fabric::workload::{
     Incast, LoadCounts, Permutation, Poisson, Stage, Workload, parse_flows,
 };
-use sojourn_fabric::{Flow, Packets};
+use sojourn_fabric::{FabricCase, Flow, Packets};
 use sojourn_kernel::parameters::{Parameters, Refusal, Setting, Table, Value, defaults};
 use sojourn_kernel::{Bytes, Rate, Span, Streams};
 use std::num::NonZeroU32;
@@ -256,4 +257,35 @@ fn impossible_fabrics_are_refused() {
     assert_eq!(refused::<Permutation>("size", Value::Text("0B".to_owned())).path, ["size"]);
     assert_eq!(Rate::read(&Value::Int(10)).expect_err("no unit").given, Some(Value::Int(10)));
     assert_eq!(Bytes::read(&Value::Text("1.5B".to_owned())).expect_err("half").path.len(), 0);
+}
+
+/// Nothing may last longer than arrival keys can tell.
+#[test]
+fn endless_runs_are_refused() {
+    let text = |text: &str| Value::Text(text.to_owned());
+    for rto in ["0s", "61min"] {
+        assert_eq!(refused::<MinTcp>("rto", text(rto)).path, ["rto"]);
+    }
+    let case = |key: &str, value: Value| {
+        let mut workload = Table::default();
+        workload.set("kind", text("poisson"));
+        workload.set("load", Value::Float(0.5));
+        let mut table = Table::default();
+        table.set("topology", text("fat-tree"));
+        table.set("workload", Value::Table(workload));
+        table.set("scheme", text("DCTCP"));
+        table.set(key, value);
+        FabricCase::read_table(&table)
+    };
+    let crawling = |rate: &str| {
+        let mut topology = Table::default();
+        topology.set("kind", text("single-switch"));
+        topology.set("rate", text(rate));
+        case("topology", Value::Table(topology))
+    };
+    assert_eq!(case("drain", text("9h")).expect_err("too long").path, ["drain"]);
+    assert_eq!(crawling("100bps").expect_err("two minutes a packet").path, ["topology"]);
+    let slow = crawling("1Mbps").expect("it can be simulated");
+    let refusal = slow.count(&|_| Err("no files".to_owned())).expect_err("a day of arrivals");
+    assert_eq!(refusal.path, ["workload", "load"]);
 }

@@ -48,6 +48,11 @@ impl Graph {
         self.hosts.iter().map(|&(_, link)| link)
     }
 
+    /// All links, each way counted once.
+    pub fn links(&self) -> impl Iterator<Item = LinkSpec> + '_ {
+        self.nics().chain(self.cables.iter().map(|&(_, _, link)| link))
+    }
+
     /// Numbers the ports and finds the shortest paths. Panics when a host cannot reach another or
     /// a switch has over [`MAX_PORTS`] ports: topologies check their parameters before.
     pub fn network(&self) -> Network {

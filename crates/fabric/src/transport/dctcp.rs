@@ -1,7 +1,7 @@
 //! DCTCP (RFC 8257): the window shrinks by as much as the marks say.
 
 use super::control::{Acked, Control, Rules, Window};
-use super::new_reno::{above_zero, cap};
+use super::new_reno::{cap, check_timer};
 use super::timer::Timer;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
 use sojourn_kernel::{Span, parameters};
@@ -34,9 +34,9 @@ parameters! {
 
 impl Check for Dctcp {
     fn check(&self) -> Result<(), Refusal> {
-        above_zero("min_rto", self.min_rto)?;
-        above_zero("initial_rto", self.initial_rto)?;
-        self.ack_delay.map_or(Ok(()), |delay| above_zero("ack_delay", delay))?;
+        check_timer("min_rto", self.min_rto)?;
+        check_timer("initial_rto", self.initial_rto)?;
+        self.ack_delay.map_or(Ok(()), |delay| check_timer("ack_delay", delay))?;
         for (key, value) in [("gain", self.gain), ("initial_alpha", self.initial_alpha)] {
             if !(0.0..=1.0).contains(&value) {
                 let given = value.write().expect("a number");

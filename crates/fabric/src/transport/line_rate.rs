@@ -1,7 +1,7 @@
 //! No rate control at all (pFabric section 3, scheme iv).
 
 use super::control::{Control, Rules, Window};
-use super::new_reno::above_zero;
+use super::new_reno::check_timer;
 use super::timer::Timer;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Span, parameters};
@@ -20,7 +20,7 @@ parameters! {
 
 impl Check for LineRate {
     fn check(&self) -> Result<(), Refusal> {
-        above_zero("rto", self.rto)
+        check_timer("rto", self.rto)
     }
 }
 

@@ -1,7 +1,7 @@
 //! MinTCP: TCP returned to its roots (pFabric sections 2.3 and 3, scheme iii).
 
 use super::control::{Control, Rules};
-use super::new_reno::{above_zero, cap};
+use super::new_reno::{cap, check_timer};
 use super::timer::Timer;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Span, parameters};
@@ -27,7 +27,7 @@ parameters! {
 
 impl Check for MinTcp {
     fn check(&self) -> Result<(), Refusal> {
-        above_zero("rto", self.rto)
+        check_timer("rto", self.rto)
     }
 }
 

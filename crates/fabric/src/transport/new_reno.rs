@@ -2,7 +2,8 @@
 
 use super::control::{Control, Rules};
 use super::timer::Timer;
-use sojourn_kernel::parameters::{Check, Refusal};
+use crate::packet::LONGEST_TIMER;
+use sojourn_kernel::parameters::{Check, Refusal, Setting};
 use sojourn_kernel::{Span, parameters};
 use std::num::NonZeroU32;
 
@@ -29,21 +30,20 @@ parameters! {
 
 impl Check for NewReno {
     fn check(&self) -> Result<(), Refusal> {
-        above_zero("min_rto", self.min_rto)?;
-        above_zero("initial_rto", self.initial_rto)?;
-        self.ack_delay.map_or(Ok(()), |delay| above_zero("ack_delay", delay))
+        check_timer("min_rto", self.min_rto)?;
+        check_timer("initial_rto", self.initial_rto)?;
+        self.ack_delay.map_or(Ok(()), |delay| check_timer("ack_delay", delay))
     }
 }
 
-/// Refuses a timer that would run out at once.
-pub(super) fn above_zero(key: &str, span: Span) -> Result<(), Refusal> {
-    match span {
-        Span::ZERO => {
-            let given = sojourn_kernel::parameters::Value::Text(span.to_string());
-            Err(Refusal::value(&given, "a time above zero").under(key))
-        }
-        _ => Ok(()),
+/// Refuses a timer that would run out at once, or later than a run can last.
+pub(super) fn check_timer(key: &str, span: Span) -> Result<(), Refusal> {
+    if span == Span::ZERO || span > LONGEST_TIMER {
+        let given = span.write().expect("a time");
+        let expected = format!("a time above zero, at most {LONGEST_TIMER}");
+        return Err(Refusal::value(&given, expected).under(key));
     }
+    Ok(())
 }
 
 /// A cap as the window counts it.

@@ -2,6 +2,7 @@
 
 use super::{Draw, Stage};
 use crate::flow::Flow;
+use crate::packet::LATEST_ARRIVAL;
 use sojourn_kernel::parameters::{Check, Refusal, Value};
 use sojourn_kernel::{Span, Streams, Time, parameters};
 use std::fmt;
@@ -125,7 +126,7 @@ impl Columns {
         let deadline = match self.deadline.map(|place| cells[place]) {
             None | Some("") => Time::NEVER,
             Some(cell) => match cell.parse::<Span>() {
-                Ok(span) if span > Span::ZERO && span <= LATEST => arrived + span,
+                Ok(span) if span > Span::ZERO && span <= LATEST_ARRIVAL => arrived + span,
                 _ => return Err(format!("deadline {cell:?}, expected a time such as 10ms")),
             },
         };
@@ -142,16 +143,13 @@ impl Columns {
         };
         let like =
             if self.arrival_in_seconds { "seconds such as 0.25" } else { "a time such as 12us" };
-        span.filter(|span| *span <= LATEST)
-            .ok_or_else(|| format!("arrival {cell:?}, expected {like}, at most {LATEST}"))
+        span.filter(|span| *span <= LATEST_ARRIVAL)
+            .ok_or_else(|| format!("arrival {cell:?}, expected {like}, at most {LATEST_ARRIVAL}"))
     }
 }
 
 /// The largest flow: 1 TB.
 const MAX_BYTES: u64 = 1_000_000_000_000;
-
-/// The latest arrival: arrival keys hold 20 hours.
-const LATEST: Span = Span::from_s(36_000);
 
 /// Reads a list of flows between `hosts` hosts; they come back by time of arrival.
 pub fn parse_flows(text: &str, hosts: usize) -> Result<Vec<Flow>, CsvError> {

@@ -3,6 +3,7 @@
 use super::permutation::at_least_one_byte;
 use super::{Draw, Stage};
 use crate::flow::Flow;
+use crate::packet::LATEST_ARRIVAL;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
 use sojourn_kernel::{Bytes, Span, Streams, Time, parameters};
 use std::num::NonZeroU32;
@@ -35,6 +36,12 @@ impl Draw for Incast {
             let given = self.fan_in.write().expect("a number");
             let expected = format!("fewer than the {hosts} hosts of the topology");
             return Err(Refusal::value(&given, expected).under("fan_in"));
+        }
+        let last = self.every.saturating_mul(self.rounds.get().into());
+        if last > LATEST_ARRIVAL {
+            let given = self.every.write().expect("a time");
+            let expected = format!("all rounds within {LATEST_ARRIVAL}");
+            return Err(Refusal::value(&given, expected).under("every"));
         }
         Ok(fan_in * self.rounds.get() as usize)
     }

@@ -2,9 +2,10 @@
 
 use super::{Draw, Stage, is_file, sizes};
 use crate::flow::Flow;
+use crate::packet::LATEST_ARRIVAL;
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
 use sojourn_kernel::{Span, Streams, Time, choices, parameters};
-use sojourn_queueing::{Distribution, Exponential, Reading};
+use sojourn_queueing::{Distribution, Exponential, Reading, SizeTable};
 use std::num::NonZeroU32;
 
 parameters! {
@@ -42,9 +43,11 @@ impl Check for Poisson {
             let given = Value::Float(self.load);
             return Err(Refusal::value(&given, "a load above 0 and below 1").under("load"));
         }
-        if self.deadline == Some(Span::ZERO) {
-            let given = Span::ZERO.write().expect("a time");
-            return Err(Refusal::value(&given, "a time above zero").under("deadline"));
+        let late = |deadline: &Span| *deadline == Span::ZERO || *deadline > LATEST_ARRIVAL;
+        if let Some(deadline) = self.deadline.filter(late) {
+            let given = deadline.write().expect("a time");
+            let expected = format!("a time above zero, at most {LATEST_ARRIVAL}");
+            return Err(Refusal::value(&given, expected).under("deadline"));
         }
         Ok(())
     }
@@ -52,7 +55,12 @@ impl Check for Poisson {
 
 impl Draw for Poisson {
     fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
-        sizes(&self.sizes, self.reading, stage).map(|_| self.flows.get() as usize)
+        let table = sizes(&self.sizes, self.reading, stage)?;
+        let seconds = self.gaps(&table, stage).mean * f64::from(self.flows.get());
+        match Span::from_seconds(seconds) > LATEST_ARRIVAL {
+            true => Err(self.too_long()),
+            false => Ok(self.flows.get() as usize),
+        }
     }
 
     fn file(&mut self) -> Option<&mut String> {
@@ -61,7 +69,38 @@ impl Draw for Poisson {
 
     fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<Flow>, Refusal> {
         let table = sizes(&self.sizes, self.reading, stage)?;
+        let gaps = self.gaps(&table, stage);
         let hosts = stage.graph.hosts() as u64;
+
+        // One stream a purpose: changing the load only stretches the gaps.
+        let mut gap = streams.stream("gaps", 0);
+        let mut pair = streams.stream("pairs", 0);
+        let mut size = streams.stream("sizes", 0);
+        let mut since_start = Span::ZERO;
+        let flows = (0..self.flows.get()).map(|_| {
+            let wait = Span::from_seconds(gaps.sample(&mut gap));
+            since_start = since_start.saturating_add(wait);
+            if since_start > LATEST_ARRIVAL {
+                return Err(self.too_long());
+            }
+            let arrived = Time::ZERO + since_start;
+            let from = pair.below(hosts);
+            let to = (from + 1 + pair.below(hosts - 1)) % hosts;
+            Ok(Flow {
+                from: from as u16,
+                to: to as u16,
+                bytes: table.draw(&mut size),
+                arrived,
+                deadline: self.deadline.map_or(Time::NEVER, |deadline| arrived + deadline),
+            })
+        });
+        flows.collect()
+    }
+}
+
+impl Poisson {
+    /// Gaps between arrivals, in seconds: the load of all hosts' links together.
+    fn gaps(&self, table: &SizeTable, stage: &Stage<'_>) -> Exponential {
         let capacity: f64 =
             stage.graph.nics().map(|link| link.rate.bits_per_second() as f64 / 8.0).sum();
         let headers = match self.load_counts {
@@ -70,25 +109,11 @@ impl Draw for Poisson {
             }
             LoadCounts::Payload => 0.0,
         };
-        let gaps = Exponential { mean: (table.mean() + headers) / (self.load * capacity) };
+        Exponential { mean: (table.mean() + headers) / (self.load * capacity) }
+    }
 
-        // One stream a purpose: changing the load only stretches the gaps.
-        let mut gap = streams.stream("gaps", 0);
-        let mut pair = streams.stream("pairs", 0);
-        let mut size = streams.stream("sizes", 0);
-        let mut now = Time::ZERO;
-        let flows = (0..self.flows.get()).map(|_| {
-            now += Span::from_seconds(gaps.sample(&mut gap));
-            let from = pair.below(hosts);
-            let to = (from + 1 + pair.below(hosts - 1)) % hosts;
-            Flow {
-                from: from as u16,
-                to: to as u16,
-                bytes: table.draw(&mut size),
-                arrived: now,
-                deadline: self.deadline.map_or(Time::NEVER, |deadline| now + deadline),
-            }
-        });
-        Ok(flows.collect())
+    fn too_long(&self) -> Refusal {
+        let expected = format!("a load at which all flows arrive within {LATEST_ARRIVAL}");
+        Refusal::value(&Value::Float(self.load), expected).under("load")
     }
 }

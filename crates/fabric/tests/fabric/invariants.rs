@@ -204,7 +204,7 @@ fn later(flows: &[Flow], by: Span) -> Vec<Flow> {
 }
 
 proptest! {
-    #![proptest_config(cases(3000))]
+    #![proptest_config(cases(300))]
 
     /// Everything arrives in the end, nothing faster than it can, and no packet is lost from
     /// sight: an hour later the fabric is empty, and a last packet finds it so.
@@ -282,7 +282,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(3000))]
+    #![proptest_config(cases(300))]
 
     /// Links half as fast and twice as long, timers and gaps twice as long: everything takes twice
     /// as long, exactly.
@@ -301,6 +301,8 @@ proptest! {
         }
         let mut flows = flows(&lab.topology, draws);
         let fast = lab.run(&flows);
+        // Nobody doubles its timer up to the minute where that ends.
+        prop_assume!(fast.rows.ints("timeouts").iter().all(|&timeouts| timeouts < 8));
         slow_down(&mut lab);
         for flow in &mut flows {
             flow.arrived = Time::from_ps(2 * flow.arrived.ps());
