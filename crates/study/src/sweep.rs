@@ -41,11 +41,12 @@ pub(crate) fn take(
     for over in &document.overrides {
         let refuse = |refusal| SpecError::refused(&over.place, &refusal);
         if over.path[0] == "sweep" {
+            let rest = &over.path[1..];
+            axes.retain(|axis| !axis.path.starts_with(rest));
             let mut others = Vec::new();
-            collect(&over.value, &mut over.path[1..].to_vec(), &mut others).map_err(refuse)?;
+            collect(&over.value, &mut rest.to_vec(), &mut others).map_err(refuse)?;
             for other in &mut others {
                 other.place = over.place.clone();
-                axes.retain(|axis| axis.path != other.path);
             }
             axes.append(&mut others);
         } else {

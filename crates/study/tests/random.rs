@@ -248,9 +248,8 @@ fn the_papers_studies_resolve_to_themselves() {
     let mut count = 0;
     for entry in studies.unwrap() {
         let path = entry.unwrap().path();
-        // paper.toml says what the paper itself reports.
-        if path.extension().is_some_and(|e| e == "toml") && !path.ends_with("paper.toml") {
-            let text = std::fs::read_to_string(&path).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        if text.lines().any(|line| line == "[topology]") {
             let study = Study::parse(&text, path.to_str().unwrap(), &[]);
             resolves_to_itself(&study.unwrap_or_else(|error| panic!("{error}")));
             count += 1;

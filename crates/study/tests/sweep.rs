@@ -166,6 +166,7 @@ fn what_is_set_from_outside_is_not_swept() {
             &[("sweep.workload.load", "[0.3]")],
             &["scheme=DCTCP load=0.3", "scheme=TCP+DropTail load=0.3"],
         ),
+        (&[("sweep", "{}")], &[""]),
         (&[("sweep", "{ scheme = ['DCTCP'], workload.load = [0.3] }")], &["scheme=DCTCP load=0.3"]),
     ] {
         let study = parse(sweep, overrides);
