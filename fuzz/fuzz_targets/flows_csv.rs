@@ -1,0 +1,22 @@
+//! Lists of flows between eight hosts.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sojourn_fabric::workload::parse_flows;
+
+const HOSTS: usize = 8;
+
+fuzz_target!(|text: &str| {
+    match parse_flows(text, HOSTS) {
+        Ok(flows) => {
+            assert!(!flows.is_empty() && flows.is_sorted_by_key(|flow| flow.arrived));
+            for flow in flows {
+                let hosts = [flow.from, flow.to];
+                assert!(flow.from != flow.to && hosts.iter().all(|&host| usize::from(host) < HOSTS));
+                assert!(flow.bytes > 0 && flow.deadline > flow.arrived);
+            }
+        }
+        Err(error) => assert!((1..=text.lines().count().max(1)).contains(&error.line)),
+    }
+});
