@@ -13,8 +13,9 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
+# Fewer flows than the study's own 20000, so that it takes a minute or two.
 run: build ## the main job: a pFabric study, its table and its pictures
-	$(call study,papers/pfabric/websearch-quick.toml,out/websearch-quick)
+	$(call study,papers/pfabric/websearch-quick.toml --set workload.flows=8000,out/first-run)
 
 test: build ## every test: cargo's first, pytest's last
 	$(CARGO) test --workspace --quiet
