@@ -153,14 +153,14 @@ const MAX_BYTES: u64 = 1_000_000_000_000;
 
 /// Reads a list of flows between `hosts` hosts; they come back by time of arrival.
 pub fn parse_flows(text: &str, hosts: usize) -> Result<Vec<Flow>, CsvError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let nothing =
         |what: &str| CsvError { line: text.lines().count().max(1), what: what.to_owned() };
     let (number, header) =
         lines.next().ok_or_else(|| nothing("nothing there, expected a line that names columns"))?;
-    let columns = Columns::read(header.trim_start_matches('\u{feff}'))
-        .map_err(|what| CsvError { line: number, what })?;
+    let columns = Columns::read(header).map_err(|what| CsvError { line: number, what })?;
     let mut flows = lines
         .map(|(line, text)| columns.flow(text, hosts).map_err(|what| CsvError { line, what }))
         .collect::<Result<Vec<Flow>, CsvError>>()?;
