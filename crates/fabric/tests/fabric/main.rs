@@ -1,11 +1,14 @@
 //! The fabric room from outside: whole runs against times computed by hand, exact queues, and
 //! invariants on random fabrics.
 
+mod arrivals;
 mod common;
 mod exact;
 mod invariants;
 mod long_flows;
 mod order;
+mod paths;
 mod pfabric;
 mod tcp;
+mod variants;
 mod witness;
