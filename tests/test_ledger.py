@@ -7,8 +7,9 @@ import pytest
 from conftest import Made, make_run
 from sojourn import rows
 from sojourn.errors import InputError
+from sojourn.files import write_text
 from sojourn.ledger import Ledger, Record
-from sojourn.rundir import RunDirectory, first_difference, write_text
+from sojourn.rundir import RunDirectory, first_difference
 from sojourn.runs import Run
 
 

@@ -1,5 +1,6 @@
 """Refusals: what a user did that cannot be done, in one line."""
 
+import os
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -26,7 +27,7 @@ def did_you_mean(given: str, names: Iterable[str]) -> str:
 
 def reason(error: OSError) -> str:
     """What the operating system said, without its number: `out/r: Permission denied`."""
-    what = error.strerror or str(error)
+    what = os.strerror(error.errno) if error.errno else str(error)
     return f"{error.filename}: {what}" if error.filename else what
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sojourn.errors import InputError
+from sojourn.files import whole
 
 Column: TypeAlias = npt.NDArray[Any] | tuple[npt.NDArray[np.uint8], list[str]]
 
@@ -30,13 +31,9 @@ def table_of(case: int, replication: int, columns: Mapping[str, Column]) -> pa.T
 
 
 def write(table: pa.Table, path: Path) -> None:
-    """Write a Parquet file under a temporary name beside it, then rename it into place."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
+    """Write a Parquet file, whole or not at all."""
+    with whole(path) as partial:
         pq.write_table(table, partial, compression="zstd")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def read(path: Path, columns: list[str] | None = None) -> pa.Table:

@@ -17,6 +17,7 @@ from typing import NoReturn
 
 from sojourn import rows
 from sojourn.errors import InputError, reason
+from sojourn.files import write_text
 from sojourn.ledger import Ledger
 
 
@@ -182,16 +183,6 @@ def first_difference(
         elif old != new:
             return f"{path}{key}", old, new
     return None
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file under a temporary name beside it, then rename it into place."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _write(path: Path, text: str) -> None:

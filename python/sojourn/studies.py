@@ -10,10 +10,8 @@ from sojourn.errors import InputError, reason
 from sojourn.execute import execute, processors, unfinished
 from sojourn.progress import reporter
 from sojourn.rundir import RunDirectory
-from sojourn.units import count
 
 _LARGEST_STUDY = 10**7
-_MOST_RUNS = 100_000
 _MOST_JOBS = 1024
 
 
@@ -68,12 +66,6 @@ def simulate(study: Study, directory: RunDirectory, *, jobs: int | None, command
     at_a_time = processors() if jobs is None else jobs
     if not (isinstance(at_a_time, int) and 1 <= at_a_time <= _MOST_JOBS):
         raise InputError(f"jobs is {jobs}, expected 1 to {_MOST_JOBS:,} cases at a time")
-    runs = len(study.cases()) * study.replications
-    if runs > _MOST_RUNS:
-        raise InputError(
-            f"{study.replications:,} replications of {count(len(study.cases()), 'case')},"
-            f" expected {_MOST_RUNS:,} runs at most"
-        )
     meta: dict[str, object] = {
         "version": build_info()["version"],
         "commit": _commit(),

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from sojourn.files import whole
 from sojourn.units import number
 
 # Okabe and Ito's colours that colour-blind readers tell apart, without their pale yellow.
@@ -43,12 +44,8 @@ class Picture(Figure):
 
     def write(self, path: Path) -> None:
         """Write a PNG or SVG file, by its suffix, whole or not at all."""
-        partial = path.with_name(f".{path.name}.partial")
-        try:
+        with whole(path) as partial:
             partial.write_bytes(self._encoded(path.suffix.removeprefix(".")))
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
 
     def _repr_png_(self) -> bytes:
         return self._encoded("png")

@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sojourn import document, studies
+from sojourn.files import write_text
 from sojourn.reproduce.claims import Verdict, judge
 from sojourn.reproduce.papers import Figure, Paper
 from sojourn.reproduce.results import Result
-from sojourn.rundir import RunDirectory, write_text
+from sojourn.rundir import RunDirectory
 from sojourn.runs import Run
 from sojourn.units import count
 
