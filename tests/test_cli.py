@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -87,7 +88,7 @@ def test_a_wrong_study_leaves_nothing_behind(command, study, tmp_path):
     assert refused(command("run", study, "--seed", "-1", "--out", out), "seed")
     assert refused(command("run", study, "--seed", 10**30, "--out", out), "seed")
     assert refused(command("run", study, "--replications", 0, "--out", out), "replications")
-    assert refused(command("run", study, "--replications", 10**6, "--out", out), "4 cases")
+    assert refused(command("run", study, "--replications", 10**6, "--out", out), "at most")
     for jobs in (0, -1, 10**6):
         assert refused(command("run", study, "--jobs", jobs, "--out", out), f"jobs is {jobs}")
     assert not out.exists()
@@ -182,6 +183,26 @@ def test_closed_outputs_lead_nowhere(made):
     shell = ["sh", "-c", 'exec "$0" -m sojourn "$1" "$2" >&- 2>&-', sys.executable]
     assert subprocess.run([*shell, "show", made], check=False).returncode == 0
     assert subprocess.run([*shell, "shew", made], check=False).returncode == 2
+
+
+@pytest.mark.parametrize("columns", [200, 80, 50])
+def test_no_number_is_cut_off_on_a_narrow_terminal(made, monkeypatch, columns):
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    assert main(["show", str(made)]) == 0
+    said = re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue())
+    table, _, _ = said.partition("slowdown: sojourn")
+    assert "…" not in table
+    lines = [line.split() for line in table.splitlines() if line.startswith(" A ")]
+    texts = ["A", "0.2", "all"]
+    numbers = [value for line in lines if line[:3] == texts for value in line[3:]]
+    assert numbers == ["3", "0", "0", "2", "2", "2.8", "2.9", "2.98", "3", "2e-06"]
+    assert (len(lines) == 2) == (columns == 200)
+    assert max(len(line) for line in table.splitlines()) <= columns
 
 
 def test_one_document_and_nothing_else(command, made):

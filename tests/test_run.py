@@ -4,11 +4,14 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -16,6 +19,7 @@ import pytest
 
 import sojourn
 from conftest import STUDY, SWEEP
+from sojourn.ledger import Ledger
 from sojourn.rundir import RunDirectory
 
 COLUMNS = [
@@ -224,6 +228,65 @@ def test_ctrl_c_keeps_finished_cases_and_the_same_command_resumes(tmp_path):
     assert directory.rows(0, 0).stat().st_ino == finished
     assert [record.key for record in directory.ledger()] == [(0, 0), (1, 0)]
     assert pq.read_metadata(directory.rows(1, 0)).num_rows == 6000
+
+
+@contextmanager
+def files_up_to(size: int) -> Iterator[None]:
+    """Files cannot grow larger than that: a full disk, for this process alone."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_full_disk_is_one_message_and_the_same_command_resumes(command, study, tmp_path):
+    out = tmp_path / "r"
+    arguments = ["run", study, "--jobs", 1, "--out", out]
+    rows = RunDirectory(out).rows(1, 0)
+    for size, name in ((500, out / "study.toml"), (4096, rows), (8192, out / "cases.parquet")):
+        with files_up_to(size):
+            result = command(*arguments)
+        assert (result.code, result.out) == (2, "")
+        (line,) = result.err.splitlines()
+        assert line.startswith("sojourn: cannot write")
+        assert line.endswith(f"{name}: File too large")
+        assert not list(out.rglob("*.partial"))
+    assert command(*arguments).code == 0
+    with files_up_to(4096):
+        result = command("plot", out, "--kind", "fct")
+    assert result.err == f"sojourn: {out / 'plots' / 'fct.png'}: File too large\n"
+    assert list((out / "plots").iterdir()) == []
+
+
+def test_an_interruption_while_the_ledger_is_written(command, study, tmp_path, monkeypatch):
+    write = Ledger.write
+
+    def interrupted(_ledger, _path):
+        monkeypatch.setattr(Ledger, "write", write)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Ledger, "write", interrupted)
+    out = tmp_path / "r"
+    result = command("run", study, "--jobs", 1, "--out", out)
+    assert result.code == 130
+    assert re.fullmatch(
+        rf"sojourn: interrupted: [12] of 4 cases finished and kept in {out};"
+        r" the same command resumes\n",
+        result.err,
+    )
+    assert len(sojourn.load(out).ledger) in {1, 2}
+    assert command("run", study, "--out", out).code == 0
+
+
+def test_an_incomplete_run_says_so(command, study, tmp_path):
+    out = tmp_path / "r"
+    command("run", study, "--replications", 2, "--out", out)
+    assert "not run yet" not in command("show", out).out
+    for replication in (0, 1):
+        RunDirectory(out).rows(2, replication).unlink()
+    assert "2 cases of the study not run yet; `sojourn run` resumes it" in command("show", out).out
 
 
 def test_results_that_cannot_be_written_are_one_message(tmp_path):

@@ -1,10 +1,11 @@
 """A run as an object: its rows, its cases, its summary, its pictures."""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from html import escape
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """A run directory opened for reading."""
+    """A run directory opened for reading; `missing` counts the cases that are not finished yet."""
 
     directory: RunDirectory
     title: str
     meta: dict[str, object]
     ledger: Ledger
+    missing: int
 
     @staticmethod
     def open(path: Path) -> "Run":
@@ -38,10 +40,17 @@ class Run:
         """
         directory = RunDirectory(path)
         try:
-            title = tomllib.loads(directory.read_study()).get("title", path.name)
+            study = tomllib.loads(directory.read_study())
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{directory.study}: not TOML ({error})") from None
-        return Run(directory, str(title), directory.read_meta(), directory.ledger())
+        ledger = directory.ledger()
+        return Run(
+            directory=directory,
+            title=str(study.get("title", path.name)),
+            meta=directory.read_meta(),
+            ledger=ledger,
+            missing=max(_runs(study) - len(ledger), 0),
+        )
 
     @property
     def path(self) -> Path:
@@ -149,3 +158,20 @@ class Run:
         )
         caption = f"{escape(self.title)} ({escape(str(self.path))})"
         return f"<table><caption>{caption}</caption><tr>{head}</tr>{body}</table>"
+
+
+def _runs(study: Mapping[str, object]) -> int:
+    """How many cases a resolved study has, replications counted."""
+
+    def lists(value: object) -> Iterator[int]:
+        if isinstance(value, list):
+            yield len(value)
+        elif isinstance(value, dict):
+            for inner in value.values():
+                yield from lists(inner)
+
+    match study:
+        case {"run": {"replications": int(replications)}}:
+            return replications * prod(lists(study.get("sweep")))
+        case _:
+            return prod(lists(study.get("sweep")))

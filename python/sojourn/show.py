@@ -5,7 +5,7 @@ from html import escape
 
 from sojourn.summary import Estimate, Summary
 from sojourn.terminal import print_lines, print_table
-from sojourn.units import number
+from sojourn.units import count, number
 
 _PS_PER_MS = 1e9
 
@@ -19,7 +19,14 @@ def notes(summary: Summary) -> list[str]:
         lines.append("warm-up: finished jobs left out, by MSER-5 on the slowdown of each run")
     if any(estimate.unfinished for estimate in summary):
         lines.append("unfinished: jobs not done by the end of their run; n leaves them out")
+    if summary.missing:
+        lines.append(incomplete(summary.missing))
     return lines
+
+
+def incomplete(missing: int) -> str:
+    """What is to be said of a run that is not finished."""
+    return f"{count(missing, 'case')} of the study not run yet; `sojourn run` resumes it"
 
 
 def show(summary: Summary) -> None:

@@ -77,7 +77,8 @@ class Estimate:
 class Summary:
     """Estimates of a run: for each group and kind of job, each bin, each metric.
 
-    `ideals` are the definitions of the best possible time that the slowdowns refer to.
+    `ideals` are the definitions of the best possible time that the slowdowns refer to; `missing`
+    counts the cases of the study that are not finished yet, and so are in no estimate.
     """
 
     title: str
@@ -85,6 +86,7 @@ class Summary:
     percentiles: tuple[str, ...]
     ideals: tuple[str, ...]
     warmup_removed: bool
+    missing: int
     estimates: tuple[Estimate, ...]
 
     def __iter__(self) -> Iterator[Estimate]:
@@ -147,6 +149,7 @@ def summarise(
         percentiles=tuple(_name(percentile) for percentile in percentiles),
         ideals=ideals(run.ledger),
         warmup_removed=warmup,
+        missing=run.missing,
         estimates=tuple(estimates),
     )
 

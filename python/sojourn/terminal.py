@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 _TEXT_WIDE = 120
-_NUMBERS_WIDE = 250  # none may be cut off
+_NUMBERS_WIDE = 250
+_UNLIMITED = 10_000
 
 
 class _Console(Console):
@@ -32,22 +33,46 @@ def print_table(
     title: str | None = None,
     numbers: int = 0,
 ) -> None:
-    """Print groups of lines with a rule after each; the last `numbers` columns stand right."""
-    table = Table(
-        title=Text(title) if title else None,
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        show_header=bool(heads),
-        pad_edge=False,
-    )
-    for place, head in enumerate(heads):
-        right = place >= len(heads) - numbers
-        table.add_column(Text(head), justify="right" if right else "left", no_wrap=right)
-    for group in groups:
-        for line in group:
-            table.add_row(*(Text(cell) for cell in line))
-        table.add_section()
-    _Console(_NUMBERS_WIDE if numbers else _TEXT_WIDE).print(table)
+    """Print groups of lines with a rule after each; the last `numbers` columns stand right.
+
+    Numbers are never cut off: columns that do not fit the terminal follow in further tables,
+    each with the texts in front again.
+    """
+    console = _Console(_NUMBERS_WIDE if numbers else _TEXT_WIDE)
+    lines = [list(group) for group in groups]
+    columns = len(heads) or max((len(line) for group in lines for line in group), default=0)
+    texts = list(range(columns - numbers))
+
+    def table(chosen: Sequence[int], title: str | None) -> Table:
+        made = Table(
+            title=Text(title) if title else None,
+            title_justify="left",
+            box=box.SIMPLE_HEAD,
+            show_header=bool(heads),
+            padding=(0, 1, 0, 0),
+            pad_edge=False,
+        )
+        for column in chosen:
+            right = column not in texts
+            head = Text(heads[column]) if heads else ""
+            made.add_column(head, justify="right" if right else "left", no_wrap=right)
+        for group in lines:
+            for line in group:
+                made.add_row(*(Text(line[column]) for column in chosen))
+            made.add_section()
+        return made
+
+    def fits(chosen: Sequence[int]) -> bool:
+        unlimited = console.options.update(max_width=_UNLIMITED)
+        return console.measure(table(chosen, None), options=unlimited).maximum <= console.width
+
+    parts: list[list[int]] = [[]]
+    for column in range(columns - numbers, columns):
+        if parts[-1] and not fits([*texts, *parts[-1], column]):
+            parts.append([])
+        parts[-1].append(column)
+    for place, part in enumerate(parts):
+        console.print(table([*texts, *part], None if place else title))
 
 
 def print_lines(lines: Iterable[str]) -> None:
