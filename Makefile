@@ -44,6 +44,7 @@ bench: build ## packet-hops per CPU second of the fabric engine
 	$(BIN)/sojourn bench fabric
 
 docs: build ## the handbook in target/site, Rust's own pages in target/doc
+	$(BIN)/python docs/reference.py
 	$(BIN)/zensical build --clean --strict
 	$(CARGO) doc --workspace --no-deps --quiet
 

@@ -1,0 +1,65 @@
+"""Write the reference pages: what a study can name, as the engine's registry describes it.
+
+`make docs` runs this before it builds the handbook. The pages are not kept in the repository.
+"""
+
+from pathlib import Path
+
+from sojourn import listing
+from sojourn.listing import Entry, Parameter
+
+PAGES = Path(__file__).parent / "reference" / "parts"
+
+# Where the entries of a topic stand in a study, and how the page speaks of them.
+PLACES = {
+    "studies": "What a study is made of: its own settings, and the parts of a room.",
+    "topologies": "The shape of the fabric: `topology` in a study, by name or as a table with"
+    " `kind`.",
+    "workloads": "Which flows arrive: `workload` in a study, by name or as a table with `kind`.",
+    "schemes": "Transport, queue and balance under one name: `scheme` in a study, by name or as a"
+    " table with `name` that says what is different. Defaults here are those of the named scheme.",
+    "transports": "What the ends of a flow do: `scheme.transport` in a study, by name or as a table"
+    " with `kind`.",
+    "queues": "What ports do: `scheme.queue` in a study, by name or as a table with `kind`.",
+    "balances": "Which of several shortest paths a packet takes: `scheme.balance` in a study.",
+    "priorities": "What data packets carry as priority: `scheme.priority` in a study.",
+}
+
+
+def page(topic: str, entries: list[Entry]) -> str:
+    """The page of one topic, in Markdown."""
+    lines = [f"# {topic.capitalize()}", "", PLACES.get(topic, "")]
+    tables = [entry for entry in entries if entry["source"]]
+    for entry in entries:
+        if not entry["source"]:
+            lines += ["", f"## {entry['name']}", "", entry["summary"]]
+            lines += _parameters(entry["parameters"])
+    if tables:
+        lines += ["", "## Size tables", "", "What `workload.sizes` can name, beside a file."]
+        rows = [[f"`{e['name']}`", e["summary"], e["source"]] for e in tables]
+        lines += _table(["name", "what it is", "where it comes from"], rows)
+    return "\n".join(lines) + "\n"
+
+
+def _parameters(parameters: list[Parameter]) -> list[str]:
+    rows = [
+        [
+            f"`{parameter['name']}`",
+            f"`{parameter['default']}`" if parameter["default"] else "*required*",
+            f"{parameter['summary']} *Takes {parameter['type']}.*",
+        ]
+        for parameter in parameters
+    ]
+    return _table(["parameter", "default", "what it does"], rows) if rows else []
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> list[str]:
+    lines = [heads, ["---"] * len(heads), *rows]
+    cells = [[cell.replace("|", r"\|") for cell in line] for line in lines]
+    return ["", *(f"| {' | '.join(line)} |" for line in cells)]
+
+
+if __name__ == "__main__":
+    PAGES.mkdir(parents=True, exist_ok=True)
+    for name, listed in listing.topics().items():
+        (PAGES / f"{name}.md").write_text(page(name, listed), encoding="utf-8")
