@@ -137,6 +137,9 @@ impl Study {
     }
 }
 
+/// More jobs in one case than this do not fit into memory.
+const MAX_JOBS: usize = 100_000_000;
+
 /// The keys of a struct of parameters.
 fn names<P: Parameters>() -> Vec<&'static str> {
     P::entry().parameters.iter().map(|field| field.name).collect()
@@ -165,8 +168,14 @@ fn read_case(root: &Table, base: &Path) -> Result<(FabricCase, usize), Refusal> 
     if let Some(file) = fabric.workload.file() {
         *file = located(base, file);
     }
-    let jobs = fabric.count(&read)?;
-    Ok((fabric, jobs))
+    match fabric.count(&read)? {
+        jobs if jobs > MAX_JOBS => {
+            let given = Value::Text(format!("{jobs} jobs"));
+            let expected = format!("at most {MAX_JOBS} in a case");
+            Err(Refusal::value(&given, expected).under("workload"))
+        }
+        jobs => Ok((fabric, jobs)),
+    }
 }
 
 /// Refuses more runs than anyone can want.

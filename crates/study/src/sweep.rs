@@ -3,6 +3,7 @@
 use crate::document::{Document, Path, flat, get, keys, put};
 use crate::error::{SpecError, cut};
 use sojourn_kernel::parameters::{Refusal, Table, Value};
+use std::collections::BTreeSet;
 
 /// One swept parameter.
 #[derive(Clone, Debug)]
@@ -185,7 +186,8 @@ pub(crate) fn settle(
         };
         axis.resolved = (0..axis.len()).map(value).collect();
         axis.labels = labels(&axis.resolved);
-        let twice = (1..axis.len()).find(|&i| axis.labels[..i].contains(&axis.labels[i]));
+        let mut seen = BTreeSet::new();
+        let twice = axis.labels.iter().position(|label| !seen.insert(label.to_string()));
         if let Some(twice) = twice {
             let (path, given) = (axis.path.join("."), cut(&axis.given[twice]));
             let what = format!("sweep.{path} has {given} twice, expected values that differ");
@@ -198,34 +200,30 @@ pub(crate) fn settle(
 /// What values are called in a column: a table by its name or kind, and where several tables have
 /// the same, by what tells them apart too.
 fn labels(values: &[Value]) -> Vec<Value> {
-    let name = |value: &Value| match value {
-        Value::Table(table) => table.get("name").or_else(|| table.get("kind")).cloned(),
-        plain => Some(plain.clone()),
-    };
-    let label = |value: &Value| {
-        let alike: Vec<Table> = values
-            .iter()
-            .filter(|other| name(other) == name(value))
-            .filter_map(|other| match other {
-                Value::Table(table) => Some(table.clone()),
-                _ => None,
-            })
-            .collect();
-        match (value, name(value)) {
-            (Value::Table(table), name) if alike.len() > 1 || name.is_none() => {
-                let mut words: Vec<String> = name.iter().map(bare).collect();
-                let others: Vec<_> = alike.iter().map(flat).collect();
-                for setting in flat(table) {
-                    if alike.len() == 1 || others.iter().any(|other| !other.contains(&setting)) {
-                        words.push(format!("{}={}", setting.0, bare(&setting.1)));
-                    }
-                }
-                Value::Text(words.join(" "))
-            }
-            (plain, name) => name.unwrap_or_else(|| plain.clone()),
-        }
+    let label = |value: &Value| match value {
+        Value::Table(table) => label(table, values),
+        plain => plain.clone(),
     };
     values.iter().map(label).collect()
+}
+
+/// What one of `values` that is a table is called.
+fn label(table: &Table, values: &[Value]) -> Value {
+    let name = |table: &Table| table.get("name").or_else(|| table.get("kind")).cloned();
+    let alike = |value: &Value| match value {
+        Value::Table(other) if name(other) == name(table) => Some(flat(other)),
+        _ => None,
+    };
+    let alike: Vec<_> = values.iter().filter_map(alike).collect();
+    let mut words: Vec<String> = name(table).iter().map(bare).collect();
+    if alike.len() > 1 || words.is_empty() {
+        for setting in flat(table) {
+            if alike.len() == 1 || alike.iter().any(|other| !other.contains(&setting)) {
+                words.push(format!("{}={}", setting.0, bare(&setting.1)));
+            }
+        }
+    }
+    Value::Text(words.join(" "))
 }
 
 /// A value as a word in a label.
