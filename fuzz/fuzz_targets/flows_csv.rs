@@ -13,7 +13,9 @@ fuzz_target!(|text: &str| {
             assert!(!flows.is_empty() && flows.is_sorted_by_key(|flow| flow.arrived));
             for flow in flows {
                 let hosts = [flow.from, flow.to];
-                assert!(flow.from != flow.to && hosts.iter().all(|&host| usize::from(host) < HOSTS));
+                assert!(
+                    flow.from != flow.to && hosts.iter().all(|&host| usize::from(host) < HOSTS)
+                );
                 assert!(flow.bytes > 0 && flow.deadline > flow.arrived);
             }
         }
