@@ -178,12 +178,63 @@ def test_nothing_finished_nothing_drawn(tmp_path):
             run.plot(kind)
 
 
+def test_a_logarithmic_axis_has_a_number_at_each_end(tmp_path):
+    cases = [Made({"load": load}, *jobs(370 * load)) for load in (0.5, 0.9)]
+    run = make_run(tmp_path / "r", cases)
+    for kind, which in (("fct", "y"), ("cdf", "x")):
+        picture = run.plot(kind, warmup=False)
+        picture.draw_without_rendering()
+        panel = picture.axes[0]
+        low, high = getattr(panel, f"get_{which}lim")()
+        ticks = getattr(panel, f"get_{which}ticklabels")()
+        shown = [t.get_text() for t in ticks if low <= t.get_position()[which == "y"] <= high]
+        assert (shown[0], shown[-1]) == ("1", "500")
+        assert 0.8 < low < 1
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ((0.2, 0.5, 0.8), ["0.2", "0.5", "0.8"]),
+        ((4, 8, 16, 32, 64, 128), ["4", "8", "16", "32", "64", "128"]),
+        ((100, 300, 1000, 10_000, 200_000), ["100", "1,000", "10,000", "100,000"]),
+        ((0.5,), ["0.5"]),
+    ],
+)
+def test_ticks_are_at_the_values_where_there_is_room(tmp_path, values, ticks):
+    run = make_run(tmp_path / "r", [Made({"x": value}, [1, 2]) for value in values])
+    picture = run.plot()
+    picture.draw_without_rendering()
+    panel = picture.axes[0]
+    low, high = panel.get_xlim()
+    shown = [t.get_text() for t in panel.get_xticklabels() if low <= t.get_position()[0] <= high]
+    assert shown == ticks
+
+
+def test_a_distribution_of_one_value_can_be_drawn(tmp_path):
+    run = make_run(tmp_path / "r", [Made({}, [1, 1, 1])])
+    assert run.plot("cdf").axes[0].get_xlim() == pytest.approx((1, 2), rel=0.03)
+
+
+def test_what_a_picture_lacks_is_said_below_it(swept):
+    assert "not run yet" not in swept.plot().get_supxlabel()
+    swept.directory.study.write_text('title = "made up"\n[sweep]\nworkload.load = [1, 2, 3, 4]\n')
+    for case in range(6):
+        swept.directory.rows(case, 0).unlink()
+    incomplete = Run.open(swept.path)
+    for kind in ("fct", "cdf"):
+        said = " ".join(incomplete.plot(kind).get_supxlabel().split())
+        assert said.endswith("1 case of the study not run yet; `sojourn run` resumes it")
+
+
 @pytest.mark.parametrize("kind", ["fct", "cdf"])
 @pytest.mark.parametrize("suffix", ["png", "svg"])
-def test_the_same_numbers_give_the_same_bytes(swept, tmp_path, kind, suffix):
+def test_the_same_numbers_give_the_same_bytes(tmp_path, kind, suffix):
+    cases = [Made({"scheme": scheme, "load": 0.5}, [1, 2, 3]) for scheme in SCHEMES]
+    run = make_run(tmp_path / "r", cases)
     first, second = (tmp_path / f"{name}.{suffix}" for name in ("first", "second"))
-    swept.plot(kind).write(first)
-    swept.plot(kind).write(second)
+    run.plot(kind).write(first)
+    run.plot(kind).write(second)
     assert first.read_bytes() == second.read_bytes()
     assert b"Date" not in first.read_bytes()
     assert b"Software" not in first.read_bytes()

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 from matplotlib.axes import Axes
 
 from sojourn import style
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from sojourn.runs import Run
 
 LOG_FROM = 20  # the largest over the smallest value of an axis that makes it logarithmic
+_FLAT_NAMES = 5
+_LETTER = 0.035  # of a panel's width
 
 
 @dataclass(frozen=True)
@@ -77,21 +80,26 @@ class Layout:
         raise InputError(f"no case at {given}; there is {there}")
 
     def draw_axis(self, panel: Axes) -> None:
-        """Label the axis and put its ticks at the values where these are few."""
+        """Label the axis and put its ticks at the values where there is room."""
         panel.set_xlabel(self.x.label if self.x else "")
         if not self.numeric:
             draw_names(panel, [str(value) for value in self.values])
             return
-        numbers = [float(value) for value in self.values]
-        if min(numbers) > 0 and max(numbers) / min(numbers) >= LOG_FROM:
+        numbers = np.array([float(value) for value in self.values])
+        places = numbers
+        if numbers[0] > 0 and numbers[-1] / numbers[0] >= LOG_FROM:
             style.logarithmic(panel, "x")
-        elif len(numbers) <= 10:
-            panel.set_xticks(numbers, [number(value) for value in numbers])
+            places = np.log(numbers)
+        names = [number(value) for value in numbers]
+        gap = np.diff(places).min(initial=np.inf) / max(np.ptp(places), 1e-300)
+        if gap >= _LETTER * max(map(len, names)):
+            panel.set_xticks(numbers, names)
 
 
 def draw_names(panel: Axes, names: Sequence[str]) -> None:
     """Put names along an axis."""
-    panel.set_xticks(range(len(names)), names, rotation=20)
+    steep = 20 if len(names) <= _FLAT_NAMES else 60
+    panel.set_xticks(range(len(names)), names, rotation=steep, ha="right", rotation_mode="anchor")
     panel.set_xlim(-0.5, len(names) - 0.5)
 
 

@@ -15,7 +15,7 @@ from sojourn.ledger import Ledger
 from sojourn.sample import Sample, groups_of
 from sojourn.statistics import Interval, Values
 from sojourn.style import Picture
-from sojourn.summary import BINS, Estimate, ideals, summarise
+from sojourn.summary import BINS, Estimate, ideals, incomplete, summarise
 
 if TYPE_CHECKING:
     from sojourn.runs import Run
@@ -78,7 +78,8 @@ def _fct(run: "Run", layout: Layout, _at: str | float | None, warmup: bool) -> P
     for e in estimates:
         name = label({column: e.case[column] for column in by}, e.kind if several else "")
         lines.setdefault(name, []).append(e)
-    note = f"bars: 95 % intervals; {'; or '.join(summary.ideals)}"
+    said = ("bars: 95 % intervals, none where jobs are too few", "grey line: the ideal")
+    note = _note(run, *said, *summary.ideals)
     if layout.x is None:
         picture, (row,) = style.panels(1, len(_POINTS), run.title, note)
         for panel, (name, point) in zip(row, _POINTS.items(), strict=True):
@@ -102,6 +103,7 @@ def _fct(run: "Run", layout: Layout, _at: str | float | None, warmup: bool) -> P
         row[0].set_ylabel(f"{name} of {_NAME}\n({_UNIT})")
         logarithmic_where_wide(row)
     _title_bins(grid[0], bins)
+    picture.align_ylabels()
     style.legend(picture, [panel for row in grid for panel in row])
     return picture
 
@@ -126,7 +128,7 @@ def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Pi
         for size_bin, ends in BINS.items()
     }
     bins = _occurring({size_bin for (_, size_bin), part in parts.items() if part.counts()[0]})
-    picture, (row,) = style.panels(1, len(bins), title, "; or ".join(ideals(ledger)))
+    picture, (row,) = style.panels(1, len(bins), title, _note(run, *ideals(ledger)))
     for panel, size_bin in zip(row, bins, strict=True):
         for place, line in enumerate(lines):
             values, share = _distribution(parts[line, size_bin])
@@ -135,8 +137,8 @@ def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Pi
                 panel.plot(values, share, drawstyle="steps-post", label=line, **look)
         panel.set_xlabel(f"{_NAME} ({_UNIT})")
         panel.set_ylim(0, 1.02)
-        style.logarithmic(panel, "x")
-    row[0].set_ylabel("share of the jobs up to there")
+        style.logarithmic(panel, "x", start=1)
+    row[0].set_ylabel("share of jobs")
     _title_bins(row, bins)
     style.legend(picture, row)
     return picture
@@ -174,7 +176,12 @@ def logarithmic_where_wide(row: Sequence[Axes]) -> None:
     for panel in row:
         panel.axhline(1, color="0.6", linewidth=0.8, zorder=0)
         if highest >= LOG_FROM:
-            style.logarithmic(panel, "y")
+            style.logarithmic(panel, "y", start=1)
+
+
+def _note(run: "Run", *said: str) -> str:
+    """What stands small below a picture."""
+    return "; ".join([*said, *([incomplete(run.missing)] if run.missing else [])])
 
 
 def _distribution(sample: Sample) -> tuple[Values, Values]:

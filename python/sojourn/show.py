@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from html import escape
 
-from sojourn.summary import Estimate, Summary
+from sojourn.summary import Estimate, Summary, incomplete
 from sojourn.terminal import print_lines, print_table
-from sojourn.units import count, number
+from sojourn.units import number
 
 _PS_PER_MS = 1e9
 
@@ -22,11 +22,6 @@ def notes(summary: Summary) -> list[str]:
     if summary.missing:
         lines.append(incomplete(summary.missing))
     return lines
-
-
-def incomplete(missing: int) -> str:
-    """What is to be said of a run that is not finished."""
-    return f"{count(missing, 'case')} of the study not run yet; `sojourn run` resumes it"
 
 
 def show(summary: Summary) -> None:

@@ -2,6 +2,7 @@
 
 from contextlib import AbstractContextManager
 from io import BytesIO
+from math import floor, log10
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -31,6 +32,9 @@ _RC: Any = {
     "svg.hashsalt": "sojourn",
     "text.parse_math": False,  # a title may hold a dollar
 }
+# more decades than these have labels at their powers of ten only
+_DECADES_WITH_ALL_LABELS = {"x": 2.5, "y": 4}
+
 FORMATS = ("png", "svg")
 
 
@@ -86,10 +90,28 @@ def legend(picture: Picture, axes: list[Axes]) -> None:
         picture.legend(names.values(), names.keys(), loc="outside right upper", frameon=False)
 
 
-def logarithmic(axis_of: Axes, which: str) -> None:
-    """Make an axis logarithmic with plain numbers on it."""
-    getattr(axis_of, f"set_{which}scale")("log")
-    axis = getattr(axis_of, f"{which}axis")
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+def logarithmic(panel: Axes, which: str, *, start: float | None = None) -> None:
+    """Make an axis logarithmic, with plain numbers on it and one of them at each end.
+
+    It begins at `start`, or where the data do.
+    """
+    limits = panel.dataLim.intervalx if which == "x" else panel.dataLim.intervaly
+    low = _one_two_five(start or min(limits), up=False)
+    high = _one_two_five(max(*limits, 1.1 * low), up=True)
+    margin = (high / low) ** 0.03
+    many = log10(high / low) > _DECADES_WITH_ALL_LABELS[which]
+    axis = panel.xaxis if which == "x" else panel.yaxis
+    panel.set(**{f"{which}scale": "log", f"{which}lim": (low / margin, high * margin)})
+    axis.set_major_locator(LogLocator(subs=(1,) if many else (1, 2, 5)))
+    axis.set_minor_locator(LogLocator(subs=range(2, 10)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _one_two_five(value: float, *, up: bool) -> float:
+    """The nearest of ..., 0.5, 1, 2, 5, 10, ... above or below."""
+    decade = 10.0 ** floor(log10(value))
+    steps = [decade * factor for factor in (1, 2, 5, 10)]
+    if up:
+        return min(step for step in steps if step >= value * (1 - 1e-9))
+    return max(step for step in steps if step <= value * (1 + 1e-9))

@@ -11,6 +11,7 @@ from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Value
 from sojourn.sample import METRICS, Group, Sample, groups_of
 from sojourn.statistics import Interval, mean_interval, quantile_intervals
+from sojourn.units import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,6 +159,11 @@ def ideals(ledger: Ledger) -> tuple[str, ...]:
     """The definitions of the ideal time that the cases refer to; mostly one."""
     said = dict.fromkeys(str(record.figures["ideal"]) for record in ledger)
     return tuple(said)
+
+
+def incomplete(missing: int) -> str:
+    """What is to be said of a run that is not finished."""
+    return f"{count(missing, 'case')} of the study not run yet; `sojourn run` resumes it"
 
 
 def _estimate(
