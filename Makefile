@@ -3,7 +3,6 @@
 PYTHON ?= python3
 CARGO ?= cargo
 BIN := .venv/bin
-STUDIES := $(filter-out %-quick.toml,$(wildcard papers/*/*.toml))
 
 # PyO3 asks this interpreter, whoever calls cargo; a second one would mean a second build.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
@@ -48,8 +47,9 @@ docs: build ## the handbook in target/site, Rust's own pages in target/doc
 	$(BIN)/zensical build --clean --strict
 	$(CARGO) doc --workspace --no-deps --quiet
 
-papers: build ## the long studies, into out/papers
-	$(foreach study,$(STUDIES),$(call study,$(study),out/$(study:.toml=)))
+# Exit code 1 says that a claim does not hold: a result like others.
+papers: build ## every paper in full, its figures and claims, into out/papers: hours
+	$(BIN)/sojourn reproduce all --full --out out/papers || [ $$? -eq 1 ]
 
 fuzz: .tools/bin/cargo-fuzz ## a minute of random bytes for each parser
 	$(foreach target,$(patsubst fuzz/fuzz_targets/%.rs,%,$(wildcard fuzz/fuzz_targets/*.rs)),\
