@@ -230,8 +230,8 @@ proptest! {
         // When the receiver holds the ACK back, or until the sender has lost its patience.
         prop_assert!((ideal[last]..=ideal[last] + held.ps() as i64).contains(&sojourn[last]));
 
-        let [injected, delivered, under_way] =
-            ["packets_injected", "packets_delivered", "packets_in_network"].map(|name| run.figure(name));
+        let totals = ["packets_injected", "packets_delivered", "packets_in_network"];
+        let [injected, delivered, under_way] = totals.map(|name| run.figure(name));
         prop_assert_eq!(injected, delivered + run.drops() + under_way);
         let sent = run.sum("packets") + run.sum("retransmits");
         prop_assert!(sent < injected && injected <= 2 * sent);
