@@ -1,5 +1,6 @@
 """How pictures look, and how they become files: the same bytes for the same numbers."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from io import BytesIO
 from math import floor, log10
@@ -33,7 +34,7 @@ _RC: Any = {
     "text.parse_math": False,  # a title may hold a dollar
 }
 # more decades than these have labels at their powers of ten only
-_DECADES_WITH_ALL_LABELS = {"x": 2.5, "y": 4}
+_DECADES_WITH_ALL_LABELS = {"x": 2.75, "y": 4}
 
 FORMATS = ("png", "svg")
 
@@ -96,22 +97,36 @@ def logarithmic(panel: Axes, which: str, *, start: float | None = None) -> None:
     It begins at `start`, or where the data do.
     """
     limits = panel.dataLim.intervalx if which == "x" else panel.dataLim.intervaly
-    low = _one_two_five(start or min(limits), up=False)
-    high = _one_two_five(max(*limits, 1.1 * low), up=True)
+    steps: tuple[int, ...] = (1, 2, 5)
+    low, high = _ends(start or min(limits), max(limits), steps)
+    if log10(high / low) > _DECADES_WITH_ALL_LABELS[which]:
+        steps = (1,)
+        low, high = _ends(low, high, steps)
     margin = (high / low) ** 0.03
-    many = log10(high / low) > _DECADES_WITH_ALL_LABELS[which]
-    axis = panel.xaxis if which == "x" else panel.yaxis
     panel.set(**{f"{which}scale": "log", f"{which}lim": (low / margin, high * margin)})
-    axis.set_major_locator(LogLocator(subs=(1,) if many else (1, 2, 5)))
+    axis = panel.xaxis if which == "x" else panel.yaxis
+    axis.set_major_locator(LogLocator(subs=steps))
     axis.set_minor_locator(LogLocator(subs=range(2, 10)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
     axis.set_minor_formatter(NullFormatter())
 
 
-def _one_two_five(value: float, *, up: bool) -> float:
-    """The nearest of ..., 0.5, 1, 2, 5, 10, ... above or below."""
-    decade = 10.0 ** floor(log10(value))
-    steps = [decade * factor for factor in (1, 2, 5, 10)]
-    if up:
-        return min(step for step in steps if step >= value * (1 - 1e-9))
-    return max(step for step in steps if step <= value * (1 + 1e-9))
+def _short(value: float) -> str:
+    """A number for an axis: 5,000, 20k, 1M."""
+    for scale, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= max(scale, 1e4):
+            return f"{number(value / scale)}{letter}"
+    return number(value)
+
+
+def _ends(low: float, high: float, steps: Sequence[int]) -> tuple[float, float]:
+    """Two different numbers around `low` and `high`, each a step of a decade: 0.5, 1, 2, 5, 10."""
+    slack = 1 + 1e-9
+    below, above = (
+        [10.0 ** floor(log10(value)) * step for step in (*steps, 10)]
+        for value in (low, max(high, 1.1 * low))
+    )
+    return (
+        max(step for step in below if step <= low * slack),
+        min(step for step in above if step * slack >= max(high, 1.1 * low)),
+    )
