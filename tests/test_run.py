@@ -186,6 +186,46 @@ def test_the_study_is_kept_as_resolved(command, study, tmp_path):
     assert sojourn.load(tmp_path / "b").cases["jobs"].to_pylist() == [30] * 4
 
 
+def test_the_same_run_twice_gives_equal_rows(command, study, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for out in (first, second):
+        assert command("run", study, "--replications", 2, "--out", out).code == 0
+    assert row_files(first) == row_files(second)
+    rows = [sojourn.load(out).rows for out in (first, second)]
+    assert rows[0].equals(rows[1])
+    assert (first / "study.toml").read_bytes() == (second / "study.toml").read_bytes()
+    measured = ["wall_s", "cpu_s"]  # of the machine, not of the study
+    cases = [sojourn.load(out).cases.drop_columns(measured) for out in (first, second)]
+    assert cases[0].equals(cases[1])
+
+
+def test_a_study_of_flows_in_a_file_runs_again_from_anywhere(command, tmp_path, monkeypatch):
+    place, elsewhere = tmp_path / "place", tmp_path / "elsewhere"
+    place.mkdir()
+    elsewhere.mkdir()
+    (place / "flows.csv").write_text(
+        "src,dst,size_bytes,arrival\n0,1,10000,0us\n1,2,3000000,5us\n2,0,1,5us\n"
+    )
+    sizes = 'kind = "poisson"\nsizes = "websearch"\nload = 0.5\nflows = 60\n'
+    assert sizes in STUDY
+    study = place / "s.toml"
+    study.write_text(STUDY.replace(sizes, 'kind = "csv"\nfile = "flows.csv"\n'))
+    monkeypatch.chdir(place)
+    assert command("run", "s.toml", "--out", "r").code == 0
+    monkeypatch.chdir(elsewhere)
+    assert command("run", place / "s.toml", "--out", "r").code == 0
+    assert command("run", place / "r" / "study.toml", "--out", "again").code == 0
+    assert command("run", place / "s.toml", "--out", place / "r").code == 0  # nothing is left
+    rows = [row_files(out) for out in (place / "r", elsewhere / "r", elsewhere / "again")]
+    assert rows[0] == rows[1] == rows[2]
+    assert sojourn.load("again").rows["size_bytes"].to_pylist() == [10000, 3000000, 1]
+    (place / "flows.csv").unlink()
+    result = command("run", place / "r" / "study.toml", "--out", "gone")
+    assert result.code == 2
+    assert str(place / "flows.csv") in result.err
+    assert command("show", place / "r").code == 0
+
+
 def read_until(terminal: int, pattern: str, deadline_s: float) -> str:
     """What a terminal shows until the pattern appears, escape sequences left out."""
     seen = b""
