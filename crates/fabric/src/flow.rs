@@ -1,5 +1,6 @@
 //! Flows, and how their bytes are cut into packets.
 
+use crate::topology::Hop;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
 use sojourn_kernel::{Bytes, Span, Time, nested, parameters};
 
@@ -84,29 +85,26 @@ impl Packets {
     }
 }
 
-/// The best possible completion time of a flow of `bytes` over the links `out`, its last
+/// The best possible completion time of a flow of `bytes` over the hops `out`, its last
 /// acknowledgement coming `back`: nobody else in the fabric, store and forward.
 ///
-/// Full packets follow each other as a pipeline, at the pace of the slowest link. The last packet
-/// leaves after all others but may overtake them on another path, so the flow cannot be done
-/// before the pipeline of its full packets is, nor before its last byte, once out of the first
-/// link, has crossed the others: the later of the two. Each ACK is sent at once.
-pub fn ideal_fct(
-    packets: &Packets,
-    bytes: u64,
-    out: &[crate::topology::LinkSpec],
-    back: &[crate::topology::LinkSpec],
-) -> Span {
+/// Full packets follow each other as a pipeline, at the pace of the slowest hop; where a flow can
+/// be sprayed over several links at once, their joint pace. The last packet leaves after all others
+/// but may overtake them on another path, so the flow cannot be done before the pipeline of its
+/// full packets is, nor before its last byte, once out of the first link, has crossed the others:
+/// the later of the two. Each ACK is sent at once.
+pub fn ideal_fct(packets: &Packets, bytes: u64, out: &[Hop], back: &[Hop]) -> Span {
     let count = u64::from(packets.count(bytes));
     let last = packets.wire(packets.last_payload(bytes));
     let full = if count > 1 { packets.full() } else { last };
     let in_full = if last == full { count } else { count - 1 };
-    let cross = |size: u16| move |link: &crate::topology::LinkSpec| link.rate.span(size.into());
-    let slowest = out.iter().map(cross(full)).max().unwrap_or(Span::ZERO);
+    let cross = |size: u16| move |hop: &Hop| hop.link.rate.span(size.into());
+    let pace = |hop: &Hop| cross(full)(hop) / hop.parallel;
+    let slowest = out.iter().map(pace).max().unwrap_or(Span::ZERO);
     let pipeline = out.iter().map(cross(full)).sum::<Span>() + slowest * (in_full - 1);
-    let first = out[0].rate.span(full.into()) * (count - 1) + out[0].rate.span(last.into());
+    let first = cross(full)(&out[0]) * (count - 1) + cross(last)(&out[0]);
     let overtaking = first + out[1..].iter().map(cross(last)).sum::<Span>();
-    let travel = out.iter().chain(back).map(|link| link.delay).sum::<Span>();
+    let travel = out.iter().chain(back).map(|hop| hop.link.delay).sum::<Span>();
     let ack = back.iter().map(cross(packets.ack.0 as u16)).sum::<Span>();
     pipeline.max(overtaking) + travel + ack
 }

@@ -6,7 +6,7 @@ use crate::ideal::{Ideal, service};
 use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
 use crate::qdisc::{Queue, with_queue};
 use crate::scheme::{PacketScheme, Scheme};
-use crate::topology::{LinkSpec, Network, Topology};
+use crate::topology::{Hop, LinkSpec, Network, Topology};
 use crate::transport::{Running, Setup, Tally};
 use crate::workload::{Stage, Workload};
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
@@ -255,7 +255,7 @@ impl Ready {
 struct Ideals<'a> {
     network: &'a Network,
     packets: &'a Packets,
-    paths: BTreeMap<(usize, usize), (Vec<LinkSpec>, Vec<LinkSpec>)>,
+    paths: BTreeMap<(usize, usize), (Vec<Hop>, Vec<Hop>)>,
 }
 
 impl<'a> Ideals<'a> {

@@ -1,7 +1,7 @@
 //! The packet engine: every packet of every flow, port by port, in windows of time.
 //!
 //! There is no event queue for packets. Time advances in windows no longer than the lookahead (see
-//! [`mailbox`]); each window visits the ports that have something to do, and a visit merges what
+//! `mailbox.rs`); each window visits the ports that have something to do, and a visit merges what
 //! arrives at the port with its service in one loop. Every departure is routed at once into the
 //! mailbox of the next port. Nothing depends on the order of the visits: ports and hosts share no
 //! state, ties are settled by keys, and random choices come from each port's own stream.
@@ -15,7 +15,7 @@ use crate::balance::Balance;
 use crate::flow::Flow;
 use crate::packet::{CE, Kind, NIL, Packet, PacketId, Slab};
 use crate::qdisc::{Builder, Discipline};
-use crate::topology::Network;
+use crate::topology::{Link, Network};
 use crate::transport::{End, Tally, Transport, Turn, Wake};
 use mailbox::Mailbox;
 use sojourn_kernel::{Span, Streams, Time};
@@ -150,7 +150,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
             .map(|(port, link)| Port {
                 free: Time::ZERO,
                 wire: Wire::new(link, scene.network.hosts),
-                turn: scene.streams.stream("spray", port).below(256) as u8,
+                turn: first_turn(scene, port, link),
                 queue: queue.port(scene.streams.stream("ties", port)),
                 busy: Span::ZERO,
             })
@@ -235,9 +235,9 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
             - figures.dropped_at_hosts
             - figures.dropped_at_switches;
         Outcome {
-            ended: match self.unfinished {
-                0 => last.copied().unwrap_or(Time::ZERO),
-                _ => horizon,
+            ended: match self.finished.contains(&Time::NEVER) {
+                true => horizon,
+                false => last.copied().unwrap_or(Time::ZERO),
             },
             tallies: (0..self.finished.len() as u32).map(|f| self.transport.tally(f)).collect(),
             busy: self.ports.iter().map(|port| port.busy).collect(),
@@ -427,6 +427,15 @@ impl Fabric<'_> {
         self.figures.hops += 1;
         self.mailbox.deliver(to, arrives, id, &mut self.slab);
     }
+}
+
+/// Whose turn it is first among the ways of the switch that `link` leads to: any, by chance.
+fn first_turn(scene: &Scene, port: u64, link: &Link) -> u8 {
+    let ways = match (link.to as usize).checked_sub(scene.network.hosts) {
+        Some(switch) => scene.network.most_ways(switch),
+        None => 1,
+    };
+    scene.streams.stream("spray", port).below(ways.into()) as u8
 }
 
 /// The places of the bits of `word`, from the lowest on.

@@ -1,7 +1,9 @@
 //! The slow and obvious engine: one heap of events, no windows. It drives the same transports and
 //! disciplines; what it checks is the engine's own work: time, order, routing, timers.
 
-use super::{START, Scene, WAKE_RECEIVER, WAKE_SENDER, note, note_of, sojourn_simulate, wake_of};
+use super::{
+    START, Scene, WAKE_RECEIVER, WAKE_SENDER, first_turn, note, note_of, sojourn_simulate, wake_of,
+};
 use crate::packet::{Kind, Packet, PacketId, Slab};
 use crate::qdisc::{Builder, Discipline, Queue, with_queue};
 use crate::scheme::{PacketScheme, Scheme};
@@ -47,9 +49,7 @@ fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> (Vec<Tim
         queues: (0..ports as u64).map(|p| queue.port(scene.streams.stream("ties", p))).collect(),
         free: vec![Time::ZERO; ports],
         served: vec![false; ports],
-        turns: (0..ports as u64)
-            .map(|p| scene.streams.stream("spray", p).below(256) as u8)
-            .collect(),
+        turns: (0..).zip(&scene.network.links).map(|(p, l)| first_turn(scene, p, l)).collect(),
         slab: Slab::default(),
         events: BinaryHeap::new(),
         finished: vec![Time::NEVER; scene.flows.len()],

@@ -10,7 +10,7 @@ mod pfabric;
 
 pub use drop_tail::{DropTail, DropTailPort};
 pub use ecn::{Ecn, EcnPort};
-pub use pfabric::{PFabric, PFabricPort};
+pub use pfabric::{Dequeue, PFabric, PFabricPort, Ties};
 
 use crate::packet::{Packet, PacketId, Slab};
 use sojourn_kernel::parameters::{Refusal, Setting};
@@ -42,8 +42,8 @@ pub trait Discipline {
     /// A packet has come. Whatever does not fit is handed to `drop`: it, or others in its place.
     fn enqueue(&mut self, id: PacketId, slab: &mut Slab, drop: impl FnMut(PacketId, &mut Slab));
 
-    /// A packet finds the port idle and nobody else there: it is sent without waiting. True when
-    /// the packet was marked.
+    /// A packet finds the port idle and nobody else there: it is sent without waiting, and
+    /// marked where an empty queue marks.
     fn pass(&mut self, packet: &mut Packet);
 
     /// The port is free: the packet that goes next. Some packet waits.

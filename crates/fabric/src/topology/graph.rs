@@ -73,6 +73,15 @@ pub struct Link {
     pub spec: LinkSpec,
 }
 
+/// One link of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Its speed and length.
+    pub link: LinkSpec,
+    /// How many links like it a flow that is sprayed can use at once, at most.
+    pub parallel: u64,
+}
+
 /// A fabric ready to be simulated.
 ///
 /// Nodes: hosts `0..hosts`, then switches. Ports: a host's only port has the host's number, the
@@ -257,15 +266,24 @@ impl Network {
         }
     }
 
+    /// The most ways a packet has on from `switch`, at least one.
+    pub fn most_ways(&self, switch: usize) -> u32 {
+        let routes = &self.routes[switch * self.edges.len()..(switch + 1) * self.edges.len()];
+        routes.iter().map(|ways| ways.count).max().unwrap_or(1).max(1)
+    }
+
     /// The links a packet from `from` to `to` crosses on one of its shortest paths (all of them
     /// have the same links in every topology here, up to symmetry).
-    pub fn path(&self, from: usize, to: usize) -> Vec<LinkSpec> {
-        let mut path = vec![self.links[from].spec];
+    pub fn path(&self, from: usize, to: usize) -> Vec<Hop> {
+        let mut path = vec![Hop { link: self.links[from].spec, parallel: 1 }];
         let mut node = self.links[from].to as usize;
+        let mut parallel = 1;
         while node >= self.hosts {
-            let port = self.next((node - self.hosts) as u32, to as u16)[0];
-            path.push(self.links[port as usize].spec);
-            node = self.links[port as usize].to as usize;
+            let ways = self.next((node - self.hosts) as u32, to as u16);
+            let link = &self.links[ways[0] as usize];
+            node = link.to as usize;
+            parallel = if node < self.hosts { 1 } else { parallel * ways.len() as u64 };
+            path.push(Hop { link: link.spec, parallel });
         }
         path
     }

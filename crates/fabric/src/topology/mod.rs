@@ -9,7 +9,7 @@ mod leaf_spine;
 mod single_switch;
 
 pub use fat_tree::FatTree;
-pub use graph::{Graph, Link, LinkSpec, Network};
+pub use graph::{Graph, Hop, Link, LinkSpec, Network};
 pub use leaf_spine::LeafSpine;
 pub use single_switch::SingleSwitch;
 

@@ -4,7 +4,7 @@
 //! come, that a wake-up it asked for is due; it answers with packets to send and wake-ups to set
 //! ([`Turn`]). The engine and the slow oracle beside it drive the same code.
 //!
-//! The TCP family shares one reliable, window-limited sender ([`windowed`]); a member of it is one
+//! The TCP family shares one reliable, window-limited sender (`windowed.rs`); a member of it is one
 //! file with its parameters and its rules for the window ([`Control`]).
 
 mod control;

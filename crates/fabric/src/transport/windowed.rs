@@ -262,9 +262,11 @@ impl<C: Control> Acting<'_, C> {
         sender.trip.forget();
         if !self.rules.sack {
             sender.window.size += f64::from(DUPLICATES);
-            let hole = sender.acked;
-            self.emit(hole);
         }
+        // The first hole goes at once (RFC 5681, 3.2; RFC 6675, 5, step 4.3).
+        sender.resent += 1;
+        let hole = sender.acked;
+        self.emit(hole);
         self.restart_timer();
     }
 
@@ -274,7 +276,8 @@ impl<C: Control> Acting<'_, C> {
         if sender.acked < sender.end {
             if sender.due <= self.turn.now {
                 sender.tally.timeouts += 1;
-                let flight = sender.next - sender.acked;
+                // The flight is what is still outstanding: not what is known to have arrived.
+                let flight = (sender.next - sender.acked).saturating_sub(sender.sacked.len());
                 self.control.timed_out(&mut sender.window, &mut sender.state, flight);
                 sender.trip.timed_out();
                 sender.recovering = false;

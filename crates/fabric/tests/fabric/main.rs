@@ -9,6 +9,7 @@ mod long_flows;
 mod order;
 mod paths;
 mod pfabric;
+mod regressions;
 mod tcp;
 mod variants;
 mod witness;

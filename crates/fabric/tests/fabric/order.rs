@@ -106,12 +106,11 @@ fn a_flow_takes_one_path_or_all() {
     }
     for (number, port) in used(Balance::Spray).iter().enumerate() {
         for (&(of, ack), &packets) in &port.of_flow {
-            // The host's own port, the port to the host, the uplinks of the edges, those of the
-            // aggregations, and down again: 600, or a half or a quarter of it, but for where the
-            // turns of several inputs and of data and ACKs begin.
-            let shares = [600u64, 300, 150];
-            let near = shares.iter().any(|share| packets.abs_diff(*share) <= 4);
-            assert!(near, "port {number}, flow {of}, ack {ack}: {packets}");
+            // All of it on the host's own port and the port to the host; on any uplink, and on
+            // the way down from it, half of it or less, but for where the turns begin. Less is
+            // left to chance: two flows that alternate at an input may each always get one way.
+            let spread = packets == 600 || packets <= 304;
+            assert!(spread, "port {number}, flow {of}, ack {ack}: {packets}");
         }
     }
 }
