@@ -70,6 +70,8 @@ def test_mistakes_are_exceptions(tmp_path):
         sojourn.run(STUDY, overrides={"workload.load": 2})
     with pytest.raises(sojourn.InputError, match="No such file"):
         sojourn.run(tmp_path / "none.toml")
+    with pytest.raises(sojourn.InputError, match="jobs is -1, expected 1 to 1,024"):
+        sojourn.run(STUDY, jobs=-1)
     with pytest.raises(sojourn.InputError, match="not a run directory"):
         sojourn.load(tmp_path)
     with pytest.raises(AttributeError, match="no attribute 'ruin'"):
@@ -85,13 +87,40 @@ def test_mistakes_are_exceptions(tmp_path):
         (np.float64(0.25), "0.25"),
         (np.int64(6), "6"),
         (["a", 1], '["a", 1]'),
+        (("a", 1), '["a", 1]'),
+        (range(2), "[0, 1]"),
+        (np.array([[0.5, 1], [2, 3]]), "[[0.5, 1.0], [2.0, 3.0]]"),
+        (float("-inf"), "-inf"),
+        (Path("flows.csv"), '"flows.csv"'),
         ({"kind": "min-tcp", "deep": {"a b": [1]}}, '{"kind" = "min-tcp", "deep" = {"a b" = [1]}}'),
         ('q"\\\n', r'"q\"\\\n"'),
     ],
 )
 def test_values_as_toml(value, text):
-    assert notebook._toml(value) == text
-    assert tomllib.loads(f"v = {text}")["v"] == value
+    assert notebook._toml(value, "v") == text
+    assert notebook._toml(tomllib.loads(f"v = {text}")["v"], "v") == text
+
+
+@pytest.mark.parametrize("value", [None, {1, 2}, b"a", 1j])
+def test_values_that_are_none_of_toml(value):
+    with pytest.raises(sojourn.InputError, match=r"^topology.k is .*, expected a number, a text"):
+        sojourn.run({"topology": {"k": value}})
+    with pytest.raises(sojourn.InputError, match=r"^workload.load is "):
+        sojourn.run(STUDY, overrides={"workload.load": value})
+
+
+def test_names_show_up_when_they_are_looked_for():
+    assert {"run", "load", "Run", "InputError"} <= set(dir(sojourn))
+    assert sojourn.__version__ == sojourn.run(STUDY).meta["version"]
+    assert repr(sojourn.SpecError) == "<class 'sojourn.SpecError'>"
+
+
+def test_a_summary_shows_itself_as_the_table(simulated, command):
+    summary = simulated.summary(by="load", percentiles=50)
+    assert repr(summary) == str(summary)
+    shown = command("show", simulated.path, "--by", "load", "--percentiles", "50").out
+    assert shown.rstrip() == str(summary)
+    assert "p90" not in shown
 
 
 def test_the_engine_alone_is_light():

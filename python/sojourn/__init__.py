@@ -34,6 +34,12 @@ _HOMES = {
 # The names are looked up when they are used: `import sojourn._core` alone stays light, which
 # keeps a benchmark's memory its own and the command quick to start.
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return import_module("sojourn._core").build_info()["version"]
     if name not in _HOMES:
         raise AttributeError(f"module 'sojourn' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

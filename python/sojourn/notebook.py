@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -12,7 +13,7 @@ import numpy as np
 
 from sojourn import studies
 from sojourn._core import Study
-from sojourn.errors import Interrupted
+from sojourn.errors import InputError, Interrupted
 from sojourn.rundir import RunDirectory
 from sojourn.runs import Run
 
@@ -29,7 +30,8 @@ def run(
     """Run a study, or what is left of it.
 
     Args:
-        study: a study file's path, a study as TOML text, or as nested dictionaries.
+        study: a study file's path, a study as TOML text (of more than one line), or as nested
+            dictionaries.
         out: the run directory; cases that are finished there are not run again. Without one
             the run lives in a temporary directory, as long as the `Run` does.
         seed: in place of the study's.
@@ -46,7 +48,7 @@ def run(
         Interrupted: Ctrl-C; the same call resumes.
     """
     text, source = _text(study)
-    pairs = [(path, _toml(value)) for path, value in (overrides or {}).items()]
+    pairs = [(path, _toml(value, path)) for path, value in (overrides or {}).items()]
     parsed = studies.parse(text, source, pairs, seed=seed, replications=replications)
     if out is not None:
         return _simulated(parsed, Path(out), jobs)
@@ -79,21 +81,34 @@ def _simulated(study: Study, path: Path, jobs: int | None) -> Run:
 def _text(study: str | Path | Mapping[str, Any]) -> tuple[str, str]:
     """The study's text, and its name for messages."""
     if isinstance(study, Mapping):
-        return "".join(f"{_toml(str(k))} = {_toml(v)}\n" for k, v in study.items()), "study"
-    if isinstance(study, str) and ("\n" in study or "=" in study):
+        lines = (f"{_toml(str(key), 'study')} = {_toml(v, str(key))}\n" for key, v in study.items())
+        return "".join(lines), "study"
+    if isinstance(study, str) and "\n" in study:
         return study, "study"
     return studies.read(Path(study)), str(study)
 
 
-def _toml(value: object) -> str:
+def _toml(value: object, path: str) -> str:
     """A value on one line of TOML; its strings, numbers and switches are written as in JSON."""
     match value:
         case Mapping():
-            items = (f"{_toml(str(key))} = {_toml(item)}" for key, item in value.items())
+            items = (
+                f"{_toml(str(key), path)} = {_toml(item, f'{path}.{key}')}"
+                for key, item in value.items()
+            )
             return "{" + ", ".join(items) + "}"
-        case list() | tuple():
-            return "[" + ", ".join(_toml(item) for item in value) + "]"
-        case np.generic():
-            return _toml(value.item())
-        case _:
+        case list() | tuple() | range():
+            return "[" + ", ".join(_toml(item, path) for item in value) + "]"
+        case np.generic() | np.ndarray():
+            return _toml(value.tolist(), path)
+        case float() if not isfinite(value):
+            return str(value)
+        case bool() | int() | float() | str():
             return json.dumps(value, ensure_ascii=False)
+        case Path():
+            return _toml(str(value), path)
+        case _:
+            raise InputError(
+                f"{path} is {value!r}, expected a number, a text, a switch, or a list or"
+                " dictionary of these"
+            )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sojourn.summary import Summary
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
     """A run directory opened for reading; `missing` counts the cases that are not finished yet."""
 
@@ -80,7 +80,7 @@ class Run:
         self,
         *,
         by: Sequence[str] | str | None = None,
-        percentiles: Sequence[float] | None = None,
+        percentiles: Sequence[float] | float | None = None,
         warmup: bool = True,
     ) -> "Summary":
         """Means and percentiles of slowdown and sojourn time for each group and size bin.
@@ -88,7 +88,7 @@ class Run:
         Args:
             by: columns to group by, the swept axes by default: axes, parameters
                 (`"workload.load"` or shortly `"load"`), dictionary columns of the rows.
-            percentiles: in per cent, by default 50, 90, 95 and 99.
+            percentiles: one or several, in per cent; by default 50, 90, 95 and 99.
             warmup: leave the warm-up (MSER-5) out.
 
         Raises:
@@ -96,10 +96,12 @@ class Run:
         """
         from sojourn.summary import PERCENTILES, summarise
 
+        if percentiles is None:
+            percentiles = PERCENTILES
         return summarise(
             self,
             by=[by] if isinstance(by, str) else by,
-            percentiles=PERCENTILES if percentiles is None else percentiles,
+            percentiles=[percentiles] if isinstance(percentiles, int | float) else percentiles,
             warmup=warmup,
         )
 

@@ -1,7 +1,9 @@
 """A summary as a table for people, on a terminal and in a notebook."""
 
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from html import escape
+from io import StringIO
 
 from sojourn.summary import Estimate, Summary, incomplete
 from sojourn.terminal import print_lines, print_table
@@ -29,6 +31,14 @@ def show(summary: Summary) -> None:
     heads, groups = _grid(summary)
     print_table(groups, heads, title=summary.title, numbers=6 + len(summary.percentiles))
     print_lines(f"  {line}" for line in notes(summary))
+
+
+def text(summary: Summary) -> str:
+    """What `show` prints."""
+    out = StringIO()
+    with redirect_stdout(out):
+        show(summary)
+    return out.getvalue().rstrip()
 
 
 def html(summary: Summary) -> str:

@@ -74,9 +74,11 @@ class Estimate:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """Estimates of a run: for each group and kind of job, each bin, each metric.
+
+    It shows itself as the table that `sojourn show` prints.
 
     `ideals` are the definitions of the best possible time that the slowdowns refer to; `missing`
     counts the cases of the study that are not finished yet, and so are in no estimate.
@@ -106,6 +108,11 @@ class Summary:
 
         flat = [estimate.flat() for estimate in self.estimates]
         return pd.DataFrame([{**e.case, **f} for e, f in zip(self.estimates, flat, strict=True)])
+
+    def __repr__(self) -> str:
+        from sojourn.show import text
+
+        return text(self)
 
     def _repr_html_(self) -> str:
         from sojourn.show import html

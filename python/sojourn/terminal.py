@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from shutil import get_terminal_size
 
 from rich import box
 from rich.console import Console
@@ -15,12 +16,10 @@ _UNLIMITED = 10_000
 
 
 class _Console(Console):
-    """A closed pipe is the caller's to handle; where it is no terminal, a width of our own."""
+    """As wide as the terminal, of a width of our own where there is none; closed pipes raise."""
 
     def __init__(self, width: int) -> None:
-        super().__init__()
-        if not sys.stdout.isatty():
-            self.width = width
+        super().__init__(width=get_terminal_size((width, 0)).columns)
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError

@@ -11,8 +11,13 @@ use sojourn_study::Column;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-create_exception!(_core, SpecError, PyValueError, "A study that cannot be run as written.");
-create_exception!(_core, Cancelled, PyException, "The case was stopped by Progress.cancel.");
+create_exception!(sojourn, SpecError, PyValueError, "A study that cannot be run as written.");
+create_exception!(
+    sojourn._core,
+    Cancelled,
+    PyException,
+    "The case was stopped by Progress.cancel."
+);
 
 fn refused(error: study::SpecError) -> PyErr {
     SpecError::new_err(error.to_string())
