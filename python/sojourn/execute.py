@@ -18,7 +18,7 @@ from sojourn.statistics import warmup
 from sojourn.units import count
 
 _LOOK_EVERY_S = 0.2
-_LOOKING_SHARE = 0.05  # of the wall time at most: thousands of cases take long to look at
+_SHARE = 0.05  # of the wall time at most goes into looking, and into writing records
 _TELLING_SHARE = 0.01  # of a case's jobs that must be done before its time is extrapolated
 
 
@@ -121,25 +121,22 @@ def _run(
     earlier = [Work(r.axes, r.jobs, r.wall_s, r.wall_s) for r in ledger]
     waiting = iter(tasks)
     running: set[Future[Record]] = set()
-    next_look = 0.0
+    write = _Paced(lambda: ledger.write(directory.cases))
+    look = _Paced(lambda: observer and observer(_status(earlier, tasks, jobs)), _LOOK_EVERY_S)
+    unwritten = False
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case") as pool:
         try:
             for task in islice(waiting, jobs):
                 running.add(pool.submit(_one, task, directory))
             while running:
-                done, _ = wait(running, _LOOK_EVERY_S if observer else None, FIRST_COMPLETED)
+                done, _ = wait(running, _LOOK_EVERY_S, FIRST_COMPLETED)
                 for future in done:
                     ledger.add(future.result())
                     running.remove(future)
                 for task in islice(waiting, len(done)):
                     running.add(pool.submit(_one, task, directory))
-                if done:
-                    ledger.write(directory.cases)
-                now = time.perf_counter()
-                if observer and now >= next_look:
-                    observer(_status(earlier, tasks, jobs, now))
-                    end = time.perf_counter()
-                    next_look = end + max(_LOOK_EVERY_S, (end - now) / _LOOKING_SHARE)
+                unwritten = (unwritten or bool(done)) and not write()
+                look()
         except BaseException:
             for task in tasks:
                 task.progress.cancel()
@@ -147,9 +144,30 @@ def _run(
             for future in running:
                 if not future.exception():
                     ledger.add(future.result())
+            raise
+        finally:
             if len(ledger):
                 ledger.write(directory.cases)
-            raise
+
+
+class _Paced:
+    """An action that is taken again after a pause, long enough to cost a small share of the time.
+
+    Looking at thousands of cases, or writing all their records, takes long itself.
+    """
+
+    def __init__(self, action: Callable[[], object], pause_s: float = 0) -> None:
+        self._action, self._pause_s, self._due = action, pause_s, 0.0
+
+    def __call__(self) -> bool:
+        """Take the action if it is due, and say whether it was."""
+        start = time.perf_counter()
+        if start < self._due:
+            return False
+        self._action()
+        end = time.perf_counter()
+        self._due = end + max(self._pause_s, (end - start) / _SHARE)
+        return True
 
 
 def _one(task: Task, directory: RunDirectory) -> Record:
@@ -176,7 +194,8 @@ def _one(task: Task, directory: RunDirectory) -> Record:
     return record
 
 
-def _status(earlier: list[Work], tasks: Sequence[Task], threads: int, now: float) -> Status:
+def _status(earlier: list[Work], tasks: Sequence[Task], threads: int) -> Status:
+    now = time.perf_counter()
     return Status(
         cases=len(earlier) + len(tasks),
         cases_done=len(earlier) + sum(task.ended is not None for task in tasks),
