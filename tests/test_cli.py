@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -177,6 +178,15 @@ def test_an_output_that_knows_no_such_letter(made, monkeypatch):
     for options in ([], ["--json"]):
         assert main(["show", str(made), *options]) == 0
     assert letters.getvalue().startswith(b"four ?")
+
+
+def test_sigterm_is_like_ctrl_c(command, study, tmp_path, monkeypatch):
+    before = signal.getsignal(signal.SIGTERM)
+    terminated = lambda *_arguments, **_options: os.kill(os.getpid(), signal.SIGTERM)  # noqa: E731
+    monkeypatch.setattr(studies, "simulate", terminated)
+    result = command("run", study, "--out", tmp_path / "r")
+    assert (result.code, result.out, result.err) == (130, "", "sojourn: interrupted\n")
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_closed_outputs_lead_nowhere(made):
