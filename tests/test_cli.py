@@ -49,6 +49,7 @@ def refused(result, *words):
         (["run", "."], ["Is a directory"]),
         (["show", "nowhere"], ["nowhere", "not a run directory"]),
         (["show", "."], ["not a run directory", "no study.toml"]),
+        (["show", __file__], ["not a run directory", "no such directory"]),
         (["plot", "nowhere", "--kind", "fcd"], ["'fcd' is not one of them", "'fct'"]),
         (["list", "scheme"], ["'scheme'", "did you mean 'schemes'"]),
         (["list", "schemes", "dctpc"], ["no 'dctpc' in schemes", "did you mean 'DCTCP'"]),
@@ -224,11 +225,17 @@ def test_one_document_and_nothing_else(command, made):
     assert "p90" not in first
 
 
+def test_what_is_asked_for_twice_is_shown_once(command, made):
+    options = ["--by", "load,scheme,load", "--percentiles", "50,99,50"]
+    once = ["--by", "load,scheme", "--percentiles", "50,99"]
+    assert command("show", made, *options).out == command("show", made, *once).out
+
+
 def test_pictures_are_written_where_they_are_said_to_be(command, made, tmp_path):
     result = command("plot", made)
     assert result.code == 0
     assert result.out.split() == [str(made / "plots" / f"{kind}.png") for kind in ("fct", "cdf")]
-    one = tmp_path / "deep" / "one.svg"
+    one = tmp_path / "deep" / "one.SVG"
     assert command("plot", made, "--kind", "fct", "--out", one).out.split() == [str(one)]
     both = command("plot", made, "--kind", "cdf", "--format", "svg", "--format", "png")
     written = [Path(name) for name in [*result.out.split(), str(one), *both.out.split()]]

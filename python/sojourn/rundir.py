@@ -75,7 +75,7 @@ class RunDirectory:
         """
         try:
             return self.study.read_text(encoding="utf-8")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             what = "no study.toml in it" if self.path.is_dir() else "no such directory"
             raise InputError(f"{self.path}: not a run directory, {what}") from None
         except UnicodeDecodeError:

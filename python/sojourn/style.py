@@ -50,7 +50,7 @@ class Picture(Figure):
     def write(self, path: Path) -> None:
         """Write a PNG or SVG file, by its suffix, whole or not at all."""
         with whole(path) as partial:
-            partial.write_bytes(self._encoded(path.suffix.removeprefix(".")))
+            partial.write_bytes(self._encoded(path.suffix.removeprefix(".").lower()))
 
     def _repr_png_(self) -> bytes:
         return self._encoded("png")

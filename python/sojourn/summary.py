@@ -142,8 +142,9 @@ def summarise(
     for percentile in percentiles:
         if not 0 <= percentile <= 100:
             raise InputError(f"percentile {percentile:g}: expected 0 to 100")
+    percentiles = [*dict.fromkeys(percentiles)]
     columns = Columns.of(run.directory, run.ledger)
-    chosen = [columns.find(name) for name in (columns.axes if by is None else by)]
+    chosen = [columns.find(name) for name in dict.fromkeys(columns.axes if by is None else by)]
     estimates = [
         _estimate(group, size_bin, metric, jobs, percentiles)
         for group in groups_of(run.directory, run.ledger, chosen, warmup=warmup)
