@@ -17,7 +17,6 @@ CONTRACT = [
     "paper", "figure", "claim", "source", "paper_says", "measured", "ci95", "holds", "note",
 ]  # fmt: skip
 SCHEMES = ["TCP+DropTail", "DCTCP", "MinTCP+pFabric", "LineRate+pFabric", "Ideal"]
-PAPERS = papers.find(papers.ALL)
 
 
 def parsed(paper, run, *, full):
@@ -28,7 +27,14 @@ def parsed(paper, run, *, full):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+READ = {
+    " as ".join([paper.name, *([reading] if reading else [])]): paper.under(reading)
+    for paper in papers.find(papers.ALL)
+    for reading in (None, *paper.readings)
+}
+
+
+@pytest.mark.parametrize("paper", READ.values(), ids=READ)
 @pytest.mark.parametrize("full", [False, True])
 def test_studies_figures_and_claims_belong_together(paper, full):
     cases = {
@@ -55,7 +61,7 @@ def test_studies_figures_and_claims_belong_together(paper, full):
 
 def test_the_full_pfabric_is_as_long_as_it_has_to_be():
     (paper,) = papers.find("pfabric")
-    for run in ("websearch", "datamining", "datamining-packets"):
+    for run in ("websearch", "datamining"):
         study = parsed(paper, run, full=True)
         assert study.replications >= 3
         assert {case.jobs for case in study.cases()} == {100_000}
@@ -69,26 +75,29 @@ def test_a_claim_of_two_figures_needs_both():
     (paper,) = papers.find("pfabric")
     of_one = paper.claims_of(paper.chosen(["4"]))
     of_both = paper.claims_of(paper.chosen(["3", "4"]))
-    assert {figure for _, figure, _ in of_one} == {"4"}
-    assert {figure for _, figure, _ in of_both} == {"3", "4", "3, 4"}
-    assert len(paper.claims_of(paper.chosen([]))) == len(paper.claims)
+    assert {claim.figures for claim in of_one} == {("4",)}
+    assert {claim.figures for claim in of_both} == {("3",), ("4",), ("3", "4")}
+    assert paper.claims_of(paper.chosen([])) == list(paper.claims)
 
 
-def test_a_variant_has_the_claims_of_its_figure_on_other_runs():
+def test_a_reading_changes_what_is_run_and_nothing_else():
     (paper,) = papers.find("pfabric")
-    (variant,) = paper.chosen(["3-packets"])
-    assert variant.runs == ("datamining-packets",)
-    assert variant not in paper.chosen([])
-    claims = paper.claims_of([variant])
-    assert len(claims) == sum(claim.figures == ("3",) for claim in paper.claims)
-    assert {(figure, *with_.items()) for _, figure, with_ in claims} == {
-        ("3-packets", ("datamining", "datamining-packets"))
+    other = paper.under("packets")
+    assert (other.figures, other.claims) == (paper.figures, paper.claims)
+    (before,) = {
+        case.parameters["workload.sizes"] for case in parsed(paper, "datamining", full=True).cases()
     }
+    (after,) = {
+        case.parameters["workload.sizes"] for case in parsed(other, "datamining", full=True).cases()
+    }
+    assert (before, after) == ("datamining-bytes", "datamining")
+    assert "the table datamining," in other.runs["datamining"].note
+    assert other.runs["websearch"] == paper.runs["websearch"]
 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """pFabric and one variant, with so few flows that it takes seconds."""
+    """pFabric with so few flows that it takes seconds."""
     (paper,) = papers.find("pfabric")
     brief = ("workload.flows = 15", "run.replications = 1", "sweep.workload.load = [0.1, 0.8]")
     runs = {
@@ -96,13 +105,13 @@ def tiny(tmp_path_factory):
     }
     paper = replace(paper, runs=runs)
     out = tmp_path_factory.mktemp("tiny")
-    figures = [*paper.chosen([]), *paper.chosen(["3-packets"])]
+    figures = paper.chosen([])
     return paper, figures, out, reproduce(paper, figures, out, full=False, command="a test")
 
 
 def test_every_claim_is_judged(tiny):
-    paper, figures, out, done = tiny
-    assert len(done.verdicts) == len(paper.claims_of(figures)) > len(paper.claims)
+    paper, _, out, done = tiny
+    assert len(done.verdicts) == len(paper.claims)
     for verdict in done.verdicts:
         low_high = verdict.measured if isinstance(verdict.measured, tuple) else [verdict.measured]
         assert all(value is None or value >= 0 for value in low_high)
@@ -241,6 +250,7 @@ def test_full_is_the_study_as_it_stands(paper, command):
         (["mail"], "no paper 'mail'"),
         (["small", "--figure", "2"], "small: no figure '2'; there is 1"),
         (["all", "--figure", "one"], "small: no figure 'one'; there is 1"),
+        (["small", "--reading", "other"], "small: no reading 'other'"),
     ],
 )
 def test_a_name_that_is_none_is_refused_before_anything_runs(command, arguments, said):

@@ -126,7 +126,7 @@ def claim(**changes):
 
 
 def verdict(web, **changes):
-    return judge(claim(**changes), {"web": web}, paper="p", figure="4", remarks=["made up"])
+    return judge(claim(**changes), {"web": web}, paper="p", remarks=["made up"])
 
 
 def test_a_range_holds_when_both_its_ends_do(web):

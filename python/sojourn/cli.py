@@ -258,9 +258,10 @@ def plot(
 @commands.command()
 @click.argument("paper", default="all")
 @click.option("--figure", "figures", metavar="ID", multiple=True, help="Only this one.")
+@click.option("--reading", metavar="NAME", help="What the text leaves open, read otherwise.")
 @click.option("--full", is_flag=True, help="All flows, loads and replications: hours.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="[default: out/PAPER, or out/PAPER-full]"
+    "--out", type=click.Path(path_type=Path), help="[default: out/PAPER[-READING][-full]]"
 )
 @_json
 @click.pass_context
@@ -269,6 +270,7 @@ def reproduce(
     *,
     paper: str,
     figures: tuple[str, ...],
+    reading: str | None,
     full: bool,
     out: Path | None,
     as_json: bool,
@@ -281,11 +283,12 @@ def reproduce(
     from sojourn.reproduce import reproduce as reproduce_one
     from sojourn.reproduce.show import show as print_claims
 
-    found = papers.find(paper)
+    found = [one.under(reading) for one in papers.find(paper)]
     chosen = [one.chosen(figures) for one in found]
     done = []
     for one, wanted in zip(found, chosen, strict=True):
-        place = out or Path("out", f"{one.name}-full" if full else one.name)
+        kind = [one.name, *([reading] if reading else []), *(["full"] if full else [])]
+        place = out or Path("out", "-".join(kind))
         if out and paper == papers.ALL:
             place = out / one.name
         done.append(reproduce_one(one, wanted, place, full=full, command=_command(context)))

@@ -42,7 +42,6 @@ def reproduce(
         SpecError: a study cannot be run.
         Interrupted: Ctrl-C; finished cases are kept.
     """
-    claims = paper.claims_of(figures)
     needed = dict.fromkeys(run for figure in figures for run in figure.runs)
     results = {
         name: Result(name, _run(paper, name, out / name, full=full, command=command))
@@ -50,14 +49,8 @@ def reproduce(
     }
     notes = {name: _note(paper, result, full=full) for name, result in results.items()}
     verdicts = [
-        judge(
-            claim,
-            {name: results[with_.get(name, name)] for name in claim.measure.needs},
-            paper=paper.name,
-            figure=figure,
-            remarks=[notes[with_.get(name, name)] for name in claim.measure.needs],
-        )
-        for claim, figure, with_ in claims
+        judge(claim, results, paper=paper.name, remarks=[notes[run] for run in claim.measure.needs])
+        for claim in paper.claims_of(figures)
     ]
     write_text(out / "claims.json", document.dumps([asdict(verdict) for verdict in verdicts]))
     return Reproduction(

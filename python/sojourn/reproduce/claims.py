@@ -81,16 +81,13 @@ class Verdict:
     note: str
 
 
-def judge(
-    claim: Claim, results: Results, *, paper: str, figure: str, remarks: Sequence[str]
-) -> Verdict:
+def judge(claim: Claim, results: Results, *, paper: str, remarks: Sequence[str]) -> Verdict:
     """Measure a claim and say whether it holds.
 
     Args:
         claim: the claim.
-        results: the finished runs it needs, under the names that it has for them.
+        results: the finished runs by name, those it needs among them.
         paper: the paper's name.
-        figure: the figures it is judged for.
         remarks: what a reader must know of the runs; they close the note.
 
     Raises:
@@ -119,7 +116,7 @@ def judge(
     notes += remarks
     return Verdict(
         paper=paper,
-        figure=figure,
+        figure=", ".join(claim.figures),
         claim=claim.claim,
         source=claim.source,
         paper_says=claim.paper_says,

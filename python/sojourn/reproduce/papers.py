@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,28 +45,21 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the paper; without panels, a statement of its text that has runs of its own.
-
-    A variant has the panels and claims of the figure it is `like`, on other runs: `with_` says
-    which stands in for which.
-    """
+    """A figure of the paper; without panels, a statement of its text that has runs of its own."""
 
     id: str
-    like: str
     title: str
-    panels: tuple[Panel, ...] = ()
-    runs: tuple[str, ...] = ()
-    with_: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def is_variant(self) -> bool:
-        """Whether it is drawn only when asked for."""
-        return self.id != self.like
+    panels: tuple[Panel, ...]
+    runs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: what is run for it, what is drawn, what is checked."""
+    """A paper: what is run for it, what is drawn, what is checked.
+
+    `readings` are other ways to read what its text leaves open: by name, what some of the runs
+    become (`set` after their own, another `note`).
+    """
 
     name: str
     title: str
@@ -74,9 +67,31 @@ class Paper:
     runs: Mapping[str, RunPlan]
     figures: Mapping[str, Figure]
     claims: tuple[Claim, ...]
+    readings: Mapping[str, Mapping[str, Mapping[str, Any]]]
+
+    def under(self, reading: str | None) -> "Paper":
+        """The paper under one of its readings, or as it is.
+
+        Raises:
+            InputError: there is no such reading.
+        """
+        if reading is None:
+            return self
+        if reading not in self.readings:
+            there = did_you_mean(reading, self.readings)
+            raise InputError(f"{self.name}: no reading {reading!r}{there}")
+        runs = {
+            name: replace(
+                self.runs[name],
+                note=change["note"],
+                set=(*self.runs[name].set, *change["set"]),
+            )
+            for name, change in self.readings[reading].items()
+        }
+        return replace(self, runs={**self.runs, **runs})
 
     def chosen(self, ids: Sequence[str]) -> list[Figure]:
-        """The figures of those names; without names, all but the variants.
+        """The figures of those names; without names, all.
 
         Raises:
             InputError: there is no such figure.
@@ -85,27 +100,12 @@ class Paper:
             if name not in self.figures:
                 there = did_you_mean(name, self.figures)
                 raise InputError(f"{self.name}: no figure {name!r}{there}")
-        if ids:
-            return [self.figures[name] for name in dict.fromkeys(ids)]
-        return [figure for figure in self.figures.values() if not figure.is_variant]
+        return [self.figures[name] for name in dict.fromkeys(ids) or self.figures]
 
-    def claims_of(self, figures: Sequence[Figure]) -> list[tuple[Claim, str, Mapping[str, str]]]:
-        """The claims about those figures, in the paper's order.
-
-        Each comes with the figures' names and with the runs that stand in for others. A claim
-        about several figures needs them all.
-        """
-        found: list[tuple[Claim, str, Mapping[str, str]]] = []
-        originals = {figure.id for figure in figures if not figure.is_variant}
-        for claim in self.claims:
-            if originals.issuperset(claim.figures):
-                found.append((claim, ", ".join(claim.figures), {}))
-            found += [
-                (claim, figure.id, figure.with_)
-                for figure in figures
-                if figure.is_variant and claim.figures == (figure.like,)
-            ]
-        return found
+    def claims_of(self, figures: Sequence[Figure]) -> list[Claim]:
+        """The claims about those figures; one about several needs them all."""
+        ids = {figure.id for figure in figures}
+        return [claim for claim in self.claims if ids.issuperset(claim.figures)]
 
 
 def names() -> list[str]:
@@ -130,9 +130,6 @@ def find(name: str) -> list[Paper]:
 def read(folder: Path) -> Paper:
     """The paper of a folder, out of its `paper.toml` and `claims.toml`."""
     about = _toml(folder / "paper.toml")
-    figures: dict[str, Figure] = {}
-    for name, table in about["figures"].items():
-        figures[name] = _variant(name, table, figures) if "like" in table else _figure(name, table)
     return Paper(
         name=folder.name,
         title=about["title"],
@@ -146,26 +143,16 @@ def read(folder: Path) -> Paper:
             )
             for name, table in about["runs"].items()
         },
-        figures=figures,
+        figures={name: _figure(name, table) for name, table in about["figures"].items()},
         claims=tuple(Claim.of(table) for table in _toml(folder / "claims.toml")["claims"]),
+        readings=about.get("readings", {}),
     )
 
 
 def _figure(name: str, table: dict[str, Any]) -> Figure:
     panels = tuple(Panel(**panel) for panel in table.get("panels", ()))
     runs = dict.fromkeys([*(panel.run for panel in panels), *table.get("runs", ())])
-    return Figure(name, name, table["title"], panels, tuple(runs))
-
-
-def _variant(name: str, table: dict[str, Any], figures: Mapping[str, Figure]) -> Figure:
-    like, with_ = figures[table["like"]], table["with"]
-    return replace(
-        like,
-        id=name,
-        panels=tuple(replace(panel, run=with_.get(panel.run, panel.run)) for panel in like.panels),
-        runs=tuple(with_.get(run, run) for run in like.runs),
-        with_=with_,
-    )
+    return Figure(name, table["title"], panels, tuple(runs))
 
 
 def _toml(path: Path) -> dict[str, Any]:
