@@ -188,6 +188,15 @@ impl Slab {
         turned
     }
 
+    /// The packets that are in.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        let mut gone = vec![false; self.packets.len()];
+        for &id in [NIL].iter().chain(&self.free) {
+            gone[id as usize] = true;
+        }
+        self.packets.iter().zip(gone).filter(|(_, gone)| !gone).map(|(packet, _)| packet)
+    }
+
     /// How many packets are in.
     pub fn len(&self) -> usize {
         self.packets.len() - 1 - self.free.len()

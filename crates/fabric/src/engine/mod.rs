@@ -230,10 +230,9 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
         }
         let last = self.finished.iter().filter(|finished| **finished != Time::NEVER).max();
         let figures = &mut self.fabric.figures;
-        figures.in_network = figures.injected
-            - figures.delivered
-            - figures.dropped_at_hosts
-            - figures.dropped_at_switches;
+        let left = self.fabric.slab.packets();
+        let in_network = left.filter(|packet| !matches!(packet.kind, Kind::Start | Kind::Wake));
+        figures.in_network = in_network.count() as u64;
         Outcome {
             ended: match self.finished.contains(&Time::NEVER) {
                 true => horizon,

@@ -33,6 +33,8 @@ struct Sender<S> {
     /// Whether a partial ACK has come in this recovery.
     partial: bool,
     duplicates: u8,
+    /// One past the packet for which the timer ran out last; 0 for none.
+    lapsed: u32,
     /// In a recovery with SACK: holes below this were resent.
     resent: u32,
     /// One past the last packet known to have arrived.
@@ -76,6 +78,7 @@ impl<C: Control> Windowed<C> {
             recovering: false,
             partial: false,
             duplicates: 0,
+            lapsed: 0,
             resent: 0,
             heard: 0,
             tally: Tally::default(),
@@ -278,7 +281,13 @@ impl<C: Control> Acting<'_, C> {
                 sender.tally.timeouts += 1;
                 // The flight is what is still outstanding: not what is known to have arrived.
                 let flight = (sender.next - sender.acked).saturating_sub(sender.sacked.len());
+                let threshold = sender.window.threshold;
                 self.control.timed_out(&mut sender.window, &mut sender.state, flight);
+                if sender.lapsed > sender.acked {
+                    // RFC 5681, 3.1: held when the same packet runs out of time again.
+                    sender.window.threshold = threshold;
+                }
+                sender.lapsed = sender.acked + 1;
                 sender.trip.timed_out();
                 sender.recovering = false;
                 sender.recover = sender.high;

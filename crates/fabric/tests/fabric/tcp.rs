@@ -177,6 +177,16 @@ fn after_a_time_out_slow_start_ends_at_half_the_flight() {
     assert_eq!(retransmits_and_timeouts(&outcome), (10, 1));
 }
 
+/// The same when the packet is lost once more: the threshold stays where it is (RFC 5681, 3.1), and
+/// the timer waits twice as long.
+#[test]
+fn the_threshold_is_held_when_the_same_packet_runs_out_of_time_again() {
+    let lose = |sight: &Sight| sight.kind == Kind::Data && sight.at.ps() <= MS;
+    let (outcome, log) = lossy(TransportKind::NewReno(millisecond(new_reno(10))), 40, lose);
+    assert_eq!(rounds(&log, 3 * MS), [1, 2, 4, 5, 6, 7, 8, 7]);
+    assert_eq!(retransmits_and_timeouts(&outcome), (11, 2));
+}
+
 /// MinTCP grows from the start by the usual 1/window an ACK, so 12 ACKs add a little less than one;
 /// a time-out sends it into slow start up to half of the twelve (pFabric section 3, scheme iii).
 #[test]
