@@ -31,7 +31,7 @@ parameters! {
         /// Which of several shortest paths a packet takes.
         pub balance: Balance = Balance::Spray,
         /// What data packets carry as priority.
-        pub priority: Priority = Priority::None,
+        pub priority: Priority = Priority::None(defaults()),
         /// What acknowledgements carry as priority.
         pub ack_priority: AckPriority = AckPriority::Highest,
     }
@@ -56,7 +56,7 @@ const KNOWN: &[Known] = &[
                   minimum time-out 200 us (pFabric section 3, scheme i).",
         make: || {
             let tcp = NewReno { initial_window: WINDOW, ..sprayed_tcp() };
-            (TransportKind::NewReno(tcp), Queue::DropTail(defaults()), Priority::None)
+            (TransportKind::NewReno(tcp), Queue::DropTail(defaults()), Priority::None(defaults()))
         },
     },
     Known {
@@ -68,7 +68,7 @@ const KNOWN: &[Known] = &[
             let dctcp: Dctcp = defaults();
             let dctcp =
                 Dctcp { initial_window: WINDOW, min_rto, initial_rto, fast_retransmit, ..dctcp };
-            (TransportKind::Dctcp(dctcp), Queue::Ecn(defaults::<Ecn>()), Priority::None)
+            (TransportKind::Dctcp(dctcp), Queue::Ecn(defaults::<Ecn>()), Priority::None(defaults()))
         },
     },
     Known {
@@ -77,7 +77,7 @@ const KNOWN: &[Known] = &[
                   time-out 40 us (pFabric section 3, scheme iii).",
         make: || {
             let transport = TransportKind::MinTcp(defaults::<MinTcp>());
-            (transport, Queue::PFabric(defaults::<PFabric>()), Priority::Remaining)
+            (transport, Queue::PFabric(defaults::<PFabric>()), Priority::Remaining(defaults()))
         },
     },
     Known {
@@ -86,7 +86,7 @@ const KNOWN: &[Known] = &[
                   sprayed; time-out 40 us (pFabric section 3, scheme iv).",
         make: || {
             let transport = TransportKind::LineRate(defaults::<LineRate>());
-            (transport, Queue::PFabric(defaults::<PFabric>()), Priority::Remaining)
+            (transport, Queue::PFabric(defaults::<PFabric>()), Priority::Remaining(defaults()))
         },
     },
 ];

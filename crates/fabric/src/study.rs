@@ -142,7 +142,7 @@ impl Ready {
         let setup = Setup {
             flows: self.flows.clone(),
             packets: self.packets.clone(),
-            priority: scheme.priority,
+            priority: scheme.priority.clone(),
             ack_priority: scheme.ack_priority,
             nic: self.nic.clone(),
         };

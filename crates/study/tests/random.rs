@@ -65,7 +65,7 @@ const OTHERS: [&str; 5] = [
     "drain = '0.5s'",
     "packets.payload = '1000B'",
 ];
-const AXES: [&str; 18] = [
+const AXES: [&str; 19] = [
     "'topology' = ['fat-tree', { kind = 'leaf-spine', hosts = 8 }, { kind = 'leaf-spine' }]",
     "'topology.kind' = ['single-switch', 'fat-tree', 'leaf-spine']",
     "'topology.rate' = ['10Gbps', '40Gbps']",
@@ -82,6 +82,7 @@ const AXES: [&str; 18] = [
     "'scheme.queue.buffer' = ['30KB', '60KB', '0.225MB']",
     "'scheme.transport.window_cap' = [10, 'none']",
     "'scheme.balance' = ['spray', 'ecmp']",
+    "'scheme.priority' = ['size', 'sent', { kind = 'sent', thresholds = ['1KB', '2MB'] }]",
     "'packets' = [{ payload = '500B' }, { payload = '1460B', ack = '64B' }]",
     "'drain' = ['1ms', '1s']",
 ];

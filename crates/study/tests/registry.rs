@@ -15,7 +15,7 @@ const TOPICS: [(&str, &str, &str, &[&str]); 7] = [
     ("transports", "scheme.transport", "kind", &[TOPOLOGY, WORKLOAD, NAME, QUEUE]),
     ("queues", "scheme.queue", "kind", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT]),
     ("balances", "scheme.balance", "", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT, QUEUE]),
-    ("priorities", "scheme.priority", "", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT, QUEUE]),
+    ("priorities", "scheme.priority", "kind", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT, QUEUE]),
 ];
 const TOPOLOGY: &str = "topology = 'fat-tree'";
 const WORKLOAD: &str = "workload = 'permutation'";

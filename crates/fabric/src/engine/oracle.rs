@@ -269,7 +269,7 @@ pub(super) fn scene(
     let setup = Setup {
         flows,
         packets,
-        priority: scheme.priority,
+        priority: scheme.priority.clone(),
         ack_priority: scheme.ack_priority,
         nic: graph.nics().map(|link| link.rate).collect(),
     };

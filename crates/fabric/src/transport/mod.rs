@@ -23,7 +23,9 @@ pub use dctcp::Dctcp;
 pub use line_rate::LineRate;
 pub use min_tcp::MinTcp;
 pub use new_reno::NewReno;
-pub use priority::{AckPriority, Priority};
+pub use priority::{
+    AckPriority, Deadline, Leaving, Priority, Remaining, Sent, Size, Unprioritised,
+};
 pub use timer::Timer;
 pub use windowed::Windowed;
 

@@ -9,7 +9,7 @@ use super::control::{Acked, Control, Rules, Window};
 use super::receiver::Receiver;
 use super::scoreboard::Scoreboard;
 use super::timer::RoundTrip;
-use super::{End, Setup, Tally, Transport, Turn, Wake};
+use super::{End, Leaving, Setup, Tally, Transport, Turn, Wake};
 use crate::packet::{ECE, ECT, Kind, NIL, Packet};
 use sojourn_kernel::Time;
 
@@ -369,7 +369,12 @@ impl<C: Control> Acting<'_, C> {
             sender.trip.sent(sequence, now);
         }
         let arrived = u64::from(sender.acked + sender.sacked.len()) * packets.payload.0;
-        let priority = self.setup.priority.number(flow, flow.bytes.saturating_sub(arrived), now);
+        let priority = self.setup.priority.number(&Leaving {
+            flow,
+            remaining: flow.bytes.saturating_sub(arrived),
+            sent: u64::from(sequence) * packets.payload.0,
+            now,
+        });
         self.turn.packets.push(Packet {
             key: 0,
             next: NIL,

@@ -146,7 +146,7 @@ pub(crate) fn scheme(transport: TransportKind, queue: Queue) -> PacketScheme {
         transport,
         queue,
         balance: Balance::Spray,
-        priority: Priority::None,
+        priority: Priority::None(defaults()),
         ack_priority: AckPriority::Highest,
     }
 }

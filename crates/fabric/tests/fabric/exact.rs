@@ -5,12 +5,12 @@
 //! 3996 ns.
 
 use crate::common::*;
-use sojourn_fabric::qdisc::Queue;
+use sojourn_fabric::qdisc::{PFabric, Queue, Ties};
 use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
-use sojourn_fabric::transport::{MinTcp, Priority, TransportKind};
+use sojourn_fabric::transport::{MinTcp, Priority, Sent, TransportKind};
 use sojourn_fabric::{Balance, Flow, PacketScheme};
 use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Rate, Span};
+use sojourn_kernel::{Bytes, Rate, Span};
 
 const NS: u64 = 1_000;
 
@@ -174,17 +174,35 @@ fn the_order_is_that_of_the_priority() {
     let flows = [flow(0, 2, 5 * FULL, 0), flow(1, 2, 2 * FULL, 0)];
     let by = |priority| PacketScheme { priority, ..known("MinTCP+pFabric") };
     let times = |scheme: &PacketScheme| fcts(&single_switch(3), scheme, &flows);
-    assert_eq!(times(&by(Priority::Size)), [slot(7), slot(2)]);
+    assert_eq!(times(&by(Priority::Size(defaults()))), [slot(7), slot(2)]);
     let deadline = |mut flow: Flow, us| {
         flow.deadline = flow.arrived + Span::from_us(us);
         flow
     };
     let urgent = [deadline(flows[0], 50), deadline(flows[1], 100)];
-    let first_due = fcts(&single_switch(3), &by(Priority::Deadline), &urgent);
+    let first_due = fcts(&single_switch(3), &by(Priority::Deadline(defaults())), &urgent);
     assert_eq!(first_due, [slot(5), slot(7)]);
     let none_and_some = [flows[0], deadline(flows[1], 1_000_000)];
-    let due_at_all = fcts(&single_switch(3), &by(Priority::Deadline), &none_and_some);
+    let due_at_all = fcts(&single_switch(3), &by(Priority::Deadline(defaults())), &none_and_some);
     assert_eq!(due_at_all, [slot(7), slot(2)]);
+}
+
+/// With two packets on the first level: a flow that comes while another is at its third takes its
+/// own two before that one goes on.
+#[test]
+fn who_has_sent_less_goes_first() {
+    let two_packets = Sent { thresholds: vec![Bytes(2 * FULL - 1)] };
+    let scheme = PacketScheme {
+        priority: Priority::Sent(two_packets),
+        queue: Queue::PFabric(PFabric { ties: Ties::Arrival, ..defaults() }),
+        ..known("MinTCP+pFabric")
+    };
+    let flows = [flow(0, 2, 5 * FULL, 0), flow(1, 2, 2 * FULL, 2400 * NS)];
+    let times = fcts(&single_switch(3), &scheme, &flows);
+    assert_eq!(times, [slot(7), slot(4) - 2400 * NS]);
+    // In line, the other's third and fourth go between.
+    let times = fcts(&single_switch(3), &fifo(), &flows);
+    assert_eq!(times, [slot(7), slot(6) - 2400 * NS]);
 }
 
 /// One uplink for two hosts: between racks the leaf is the bottleneck.

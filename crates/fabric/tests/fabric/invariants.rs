@@ -6,7 +6,7 @@ use proptest::sample::select;
 use sojourn_fabric::qdisc::{Counting, DropTail, Ecn, PFabric, Queue};
 use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{
-    AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, TransportKind,
+    AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, Sent, TransportKind,
 };
 use sojourn_fabric::{Balance, Flow, PacketScheme, Packets};
 use sojourn_kernel::parameters::{Parameters, Table, Value, defaults};
@@ -124,7 +124,7 @@ fn queues() -> impl Strategy<Value = Queue> {
 
 /// Whole schemes, also the known ones as they are. LineRate gets the queue it is made for: in
 /// front of another its packets keep ACKs out for ever.
-fn schemes(priorities: &'static [Priority]) -> impl Strategy<Value = PacketScheme> {
+fn schemes(priorities: Vec<Priority>) -> impl Strategy<Value = PacketScheme> {
     let balance = select(&[Balance::Spray, Balance::Ecmp][..]);
     let ack_priority = select(&[AckPriority::Highest, AckPriority::Data][..]);
     let own = (transports(), queues(), balance, select(priorities), ack_priority).prop_map(
@@ -140,8 +140,20 @@ fn schemes(priorities: &'static [Priority]) -> impl Strategy<Value = PacketSchem
     prop_oneof![4 => own, 1 => known]
 }
 
-const PRIORITIES: &[Priority] =
-    &[Priority::Remaining, Priority::Size, Priority::Deadline, Priority::None];
+/// Those that look at no clock.
+fn timeless() -> Vec<Priority> {
+    let few = Sent { thresholds: vec![Bytes(3_000), Bytes(20_000)] };
+    vec![
+        Priority::Remaining(defaults()),
+        Priority::Size(defaults()),
+        Priority::Sent(few),
+        Priority::None(defaults()),
+    ]
+}
+
+fn priorities() -> Vec<Priority> {
+    timeless().into_iter().chain([Priority::Deadline(defaults())]).collect()
+}
 
 fn packets() -> impl Strategy<Value = Packets> {
     let sizes = select(&[(1460, 40, 40), (1460, 40, 40), (500, 20, 64), (1000, 58, 84)][..]);
@@ -154,7 +166,7 @@ fn packets() -> impl Strategy<Value = Packets> {
 
 /// Anything that can run: up to 30 flows of up to 40 KB within 300 us, many at the same moments.
 fn labs() -> impl Strategy<Value = (Lab, Vec<Flow>)> {
-    let parts = (topologies(&RATES, &DELAYS), schemes(PRIORITIES), packets(), any::<u64>());
+    let parts = (topologies(&RATES, &DELAYS), schemes(priorities()), packets(), any::<u64>());
     let lab = parts.prop_map(|(topology, scheme, packets, seed)| Lab {
         packets,
         streams: Streams::new(seed, 0),
@@ -289,7 +301,7 @@ proptest! {
     #[test]
     fn a_slower_world_is_the_same_world(
         topology in topologies(&RATES[..4], &DELAYS),
-        scheme in schemes(&[Priority::Remaining, Priority::Size, Priority::None]),
+        scheme in schemes(timeless()),
         draws in draws(),
     ) {
         let mut lab = Lab::new(topology, scheme);
@@ -326,7 +338,7 @@ proptest! {
     ) {
         let transport = TransportKind::MinTcp(defaults());
         let scheme = PacketScheme {
-            balance, priority: Priority::Remaining, ..scheme(transport, queue)
+            balance, priority: Priority::Remaining(defaults()), ..scheme(transport, queue)
         };
         let mut flows = flows(&topology, draws);
         for (i, flow) in (0..).zip(&mut flows) {

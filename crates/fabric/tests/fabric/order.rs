@@ -53,7 +53,7 @@ fn one_path_and_one_line_keep_the_order() {
     let run = Lab::new(fat_tree(4), tcp(Balance::Ecmp)).run(&many());
     assert_eq!((run.drops(), run.sum("retransmits"), run.sum("timeouts")), (0, 0, 0));
     let huge = DropTail { buffer: Bytes(HUGE), ..defaults() };
-    assert_eq!(overtaken_over(Balance::Ecmp, Priority::None, &huge), 0);
+    assert_eq!(overtaken_over(Balance::Ecmp, Priority::None(defaults()), &huge), 0);
 }
 
 /// The same load sprayed: nothing is lost, and yet packets are resent, because later ones overtake
@@ -64,7 +64,7 @@ fn spraying_makes_fast_retransmit_resend_what_is_not_lost() {
     assert_eq!((run.drops(), run.sum("timeouts")), (0, 0));
     assert!(run.sum("retransmits") > 100, "{} retransmits", run.sum("retransmits"));
     let huge = DropTail { buffer: Bytes(HUGE), ..defaults() };
-    let overtaken = overtaken_over(Balance::Spray, Priority::None, &huge);
+    let overtaken = overtaken_over(Balance::Spray, Priority::None(defaults()), &huge);
     assert!(overtaken > 1000, "{overtaken} overtaken");
 
     let mut patient = tcp(Balance::Spray);
@@ -85,7 +85,8 @@ fn the_earliest_packet_of_the_best_flow_keeps_the_order_on_one_path() {
         table.set("dequeue", Value::Text(dequeue.to_owned()));
         PFabric::read_table(&table).expect("a pFabric port")
     };
-    let overtaken = |dequeue| overtaken_over(Balance::Ecmp, Priority::Remaining, &port(dequeue));
+    let overtaken =
+        |dequeue| overtaken_over(Balance::Ecmp, Priority::Remaining(defaults()), &port(dequeue));
     assert_eq!(overtaken("earliest-of-flow"), 0);
     assert!(overtaken("best") > 1000);
 }

@@ -79,7 +79,7 @@ pub(crate) fn watch<B: Builder>(
     let setup = Setup {
         flows: flows.into(),
         packets: lab.packets.clone(),
-        priority: lab.scheme.priority,
+        priority: lab.scheme.priority.clone(),
         ack_priority: lab.scheme.ack_priority,
         nic,
     };

@@ -124,6 +124,22 @@ impl Setting for f64 {
     }
 }
 
+/// A list, each value of which is read alone.
+impl<T: Setting> Setting for Vec<T> {
+    fn expected() -> String {
+        format!("a list, each {}", T::expected())
+    }
+    fn read(value: &Value) -> Result<Self, Refusal> {
+        match value {
+            Value::List(values) => values.iter().map(T::read).collect(),
+            _ => Err(Refusal::value(value, Self::expected())),
+        }
+    }
+    fn write(&self) -> Option<Value> {
+        Some(Value::List(self.iter().filter_map(T::write).collect()))
+    }
+}
+
 /// A setting that may be left out; the text `"none"` says so where a default has to be undone.
 impl<T: Setting> Setting for Option<T> {
     fn expected() -> String {

@@ -1,0 +1,19 @@
+//! Shortest job first.
+
+use super::{Leaving, Number};
+use sojourn_kernel::parameters;
+use sojourn_kernel::parameters::Check;
+
+parameters! {
+    /// Bytes of the whole flow: shortest job first.
+    pub struct Size: "size" {}
+}
+
+impl Check for Size {}
+
+impl Number for Size {
+    #[inline]
+    fn number(&self, leaving: &Leaving<'_>) -> u64 {
+        leaving.flow.bytes
+    }
+}
