@@ -9,7 +9,7 @@ import pytest
 from sojourn import studies
 from sojourn.reproduce import papers, reproduce
 from sojourn.reproduce.claims import RULES
-from sojourn.reproduce.measures import Level, Ratio
+from sojourn.reproduce.measures import Choice, Lead, Level, Ratio
 from sojourn.reproduce.results import MEAN
 from sojourn.summary import BINS
 
@@ -27,6 +27,27 @@ def parsed(paper, run, *, full):
     )  # fmt: skip
 
 
+def along(paper, run, case):
+    """Where a case stands along its run's axis."""
+    x = paper.runs[run].x
+    (value,) = [v for n, v in case.parameters.items() if n.rpartition(".")[2] == x] or [0]
+    return value
+
+
+def asked_for(measure, there):
+    """The schemes and values that a measure looks at, `there` being those of the run."""
+    match measure:
+        case Level():
+            schemes, values = measure.schemes, measure.at
+        case Ratio() | Lead():
+            schemes, values = measure.of + measure.to, measure.at
+        case Choice():
+            schemes, values = measure.schemes, (measure.at, *measure.than)
+        case _:
+            return set()
+    return {(s, value) for s in schemes for value in values or {value for _, value in there}}
+
+
 READ = {
     " as ".join([paper.name, *([reading] if reading else [])]): paper.under(reading)
     for paper in papers.find(papers.ALL)
@@ -37,9 +58,7 @@ READ = {
 @pytest.mark.parametrize("paper", READ.values(), ids=READ)
 @pytest.mark.parametrize("full", [False, True])
 def test_studies_figures_and_claims_belong_together(paper, full):
-    cases = {
-        run: [case.axes for case in parsed(paper, run, full=full).cases()] for run in paper.runs
-    }
+    cases = {run: parsed(paper, run, full=full).cases() for run in paper.runs}
     for figure in paper.figures.values():
         assert set(figure.runs) <= set(paper.runs)
         for panel in figure.panels:
@@ -50,13 +69,11 @@ def test_studies_figures_and_claims_belong_together(paper, full):
         assert claim.ends[0] <= claim.ends[1]
         figures = paper.chosen(claim.figures)
         assert set(claim.measure.needs) <= {run for figure in figures for run in figure.runs}
-        if not isinstance(claim.measure, Level | Ratio):
-            continue
-        schemes = getattr(claim.measure, "schemes", ()) or claim.measure.of + claim.measure.to
         for run in claim.measure.needs:
-            there = {(axes["scheme"], axes["load"]) for axes in cases[run]}
-            loads = claim.measure.loads or {load for _, load in there}
-            assert {(scheme, load) for scheme in schemes for load in loads} <= there
+            there = {
+                (case.parameters["scheme.name"], along(paper, run, case)) for case in cases[run]
+            }
+            assert asked_for(claim.measure, there) <= there
 
 
 def test_the_full_pfabric_is_as_long_as_it_has_to_be():
@@ -144,7 +161,7 @@ def test_a_figure_is_as_in_the_paper(tiny):
     from sojourn.runs import Run
 
     paper, _, out, _ = tiny
-    result = Result("websearch", Run.open(out / "websearch"))
+    result = Result("websearch", Run.open(out / "websearch"), "load")
     picture = draw(paper.figures["4"], {"websearch": result}, notes=["a note"])
     titles = ["(0,100KB], average", "(0,100KB], 99th percentile", "(100KB,10MB], average"]
     assert [panel.get_title() for panel in picture.axes] == [*titles, "(10MB,inf), average"]

@@ -32,7 +32,7 @@ def made(path, slow, quick, high):
         for scheme, values, factors in (("slow", slow, (1, high)), ("quick", quick, (1, 1)))
         for load, factor in zip((0.1, 0.8), factors, strict=True)
     ]
-    return Result(path.name, make_run(path, cases))
+    return Result(path.name, make_run(path, cases), "load")
 
 
 def values(measured):
@@ -50,13 +50,13 @@ def test_level_is_a_statistic_of_each_scheme_at_each_load(web):
     assert [point.value for point in mean.ends] == [1.5, 6]
     assert mean.ends[1].where == "web at load 0.8: slow"
     assert (mean.ci95, mean.unfinished) == (None, 0)
-    p75 = measured([web], kind="level", schemes=["slow"], statistic="p75", loads=[0.1], **small)
+    p75 = measured([web], kind="level", schemes=["slow"], statistic="p75", at=[0.1], **small)
     assert values(p75) == [3.5]
 
 
 def test_unfinished_flows_are_counted_and_in_no_value(web):
     large = {"run": "web", "bin": "(10MB,inf)", "statistic": "mean"}
-    found = measured([web], kind="level", schemes=["quick"], loads=[0.8], **large)
+    found = measured([web], kind="level", schemes=["quick"], at=[0.8], **large)
     assert values(found) == [5]
     assert found.unfinished == 1
     none = measured([web], kind="level", schemes=["quick"], **large | {"bin": "(100KB,10MB]"})
@@ -71,9 +71,35 @@ def test_ratio_takes_the_same_load_of_both(web):
     assert measured([web], kind="ratio", bin="(10MB,inf)", **table).unfinished == 2
 
 
+def test_ratios_compare_the_flows_that_both_measure(web):
+    """The last large flow is unfinished under the quick scheme: 10 / 5, whatever the other took."""
+    large = {"runs": ["web"], "of": ["slow"], "to": ["quick"], "statistic": "mean"}
+    assert values(measured([web], kind="ratio", bin="(10MB,inf)", at=[0.1], **large)) == [2]
+    last = made(web.run.path.parent / "last", slow=[2, 4, 10, 90], quick=[1, 2, 5, NAN], high=2)
+    large["runs"] = ["last"]
+    assert values(measured([last], kind="ratio", bin="(10MB,inf)", at=[0.1], **large)) == [2]
+
+
+def test_choice_is_one_place_over_others(web):
+    small = {"run": "web", "bin": "(0,100KB]", "statistic": "mean"}
+    found = measured([web], kind="choice", schemes=["slow", "quick"], at=0.8, than=[0.1], **small)
+    assert values(found) == [2, 1]
+    assert found.ends[1].where == "web at load 0.8: slow / load 0.1"
+
+
+def test_flows_that_outlast_the_arrivals_are_said(tmp_path):
+    """Arrivals every 10 ps until 190 ps; slowdowns of 1 last 1,000 ps, of 0.001 one."""
+    for name, slowdown, late in (("long", 1.0, True), ("short", 0.001, False)):
+        arrived = list(range(0, 200, 10))
+        case = Made({"scheme": "slow", "load": 0.8}, [slowdown] * 20, arrived_ps=arrived)
+        said = verdict(Result("web", make_run(tmp_path / name, [case]), "load"), ends=slowdown)
+        assert said.holds
+        assert ("up to 100% of these flows were done only after" in said.note) is late
+
+
 def test_lead_is_a_ratio_of_ratios(web, tmp_path):
     other = made(tmp_path / "other", slow=[1, 2, 1, 1], quick=[1, 2, 1, 1], high=8)
-    table = {"run": "web", "than": "other", "of": ["slow"], "to": ["quick"], "loads": [0.8]}
+    table = {"run": "web", "than": "other", "of": ["slow"], "to": ["quick"], "at": [0.8]}
     found = measured([web, other], kind="lead", bin="(0,100KB]", statistic="mean", **table)
     assert values(found) == [0.5]
 
@@ -90,7 +116,9 @@ def test_waste_is_what_switches_drop_of_what_hosts_send(web):
     run = web.run
     counted = {"packets_dropped_at_switches": 15, "packets_delivered": 10}
     records = [replace(record, figures=counted) for record in run.ledger]
-    found = measured([Result("web", replace(run, ledger=Ledger(records)))], kind="waste", run="web")
+    found = measured(
+        [Result("web", replace(run, ledger=Ledger(records)), "load")], kind="waste", run="web"
+    )
     assert values(found) == [0.75]
     assert found.ci95 == pytest.approx((0.75, 0.75))
 
@@ -99,7 +127,7 @@ def test_a_case_that_is_not_there_is_named(web):
     with pytest.raises(InputError, match=r"no case of slow at load 0\.5"):
         measured(
             [web], kind="level", run="web", schemes=["slow"], bin="all", statistic="mean",
-            loads=[0.5],
+            at=[0.5],
         )  # fmt: skip
 
 
@@ -134,7 +162,9 @@ def test_a_range_holds_when_both_its_ends_do(web):
     assert (held.measured, held.ci95, held.holds) == ((3, 6), None, True)
     assert held.note == (
         "accepted 2.7 to 3.3 and 5.4 to 6.6 at the other end: it is a mean;"
-        " smallest for web at load 0.1: slow, largest for web at load 0.8: slow; made up"
+        " smallest for web at load 0.1: slow, largest for web at load 0.8: slow;"
+        " no interval: too few flows for one; too short a run: up to 100% of these flows were done"
+        " only after the last one had arrived, when the load was gone; made up"
     )
     assert not verdict(web, ends=[3, 7]).holds
     assert not verdict(web, ends=[2, 6]).holds
@@ -179,7 +209,7 @@ def test_an_interval_over_a_limit_is_said(tmp_path):
     unsure = np.repeat([1.0, 3.0] * 10, 2)
     for name, slowdown, crosses in (("sure", sure, False), ("unsure", unsure, True)):
         run = make_run(tmp_path / name, [Made({"scheme": "slow", "load": 0.8}, slowdown)])
-        said = verdict(Result("web", Run.open(run.path)), ends=2, within=0.01)
+        said = verdict(Result("web", Run.open(run.path), "load"), ends=2, within=0.01)
         assert said.holds
         assert ("reaches over a limit" in said.note) is crosses
 

@@ -87,7 +87,7 @@ class Layout:
             return
         numbers = np.array([float(value) for value in self.values])
         places = numbers
-        if numbers[0] > 0 and numbers[-1] / numbers[0] >= LOG_FROM:
+        if numbers[0] > 0 and numbers[-1] / numbers[0] >= LOG_FROM and panel.has_data():
             style.logarithmic(panel, "x")
             places = np.log(numbers)
         names = [number(value) for value in numbers]

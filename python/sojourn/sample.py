@@ -23,18 +23,25 @@ METRICS = ("slowdown", "sojourn_ps")
 class Jobs:
     """The jobs of one case and replication, in order of arrival.
 
-    `metrics` hold NaN for a job that did not finish; `early` marks the warm-up.
+    `metrics` hold NaN for a job that did not finish; `early` marks the warm-up, `late` jobs that
+    finished after the last one had arrived.
     """
 
     replication: int
     size_bytes: npt.NDArray[np.int64]
     early: Mask
+    late: Mask
     metrics: dict[str, Values]
 
     def where(self, chosen: Mask | npt.NDArray[np.int64]) -> "Jobs":
         """Only some of the jobs, or all in another order."""
-        metrics = {name: values[chosen] for name, values in self.metrics.items()}
-        return Jobs(self.replication, self.size_bytes[chosen], self.early[chosen], metrics)
+        return Jobs(
+            replication=self.replication,
+            size_bytes=self.size_bytes[chosen],
+            early=self.early[chosen],
+            late=self.late[chosen],
+            metrics={name: values[chosen] for name, values in self.metrics.items()},
+        )
 
     def unfinished(self) -> Mask:
         """Which of them did not finish."""
@@ -59,6 +66,16 @@ class Sample:
                 for part in self.parts
             )
         )
+
+    def alike(self, other: "Sample") -> tuple["Sample", "Sample"]:
+        """This sample and another of the same jobs, both without what one of them does not keep."""
+        pairs = [
+            (ours.where(both), theirs.where(both))
+            for ours, theirs in zip(self.parts, other.parts, strict=True)
+            for both in [ours.kept() & theirs.kept()]
+        ]
+        ours, theirs = zip(*pairs, strict=True)
+        return Sample(ours), Sample(theirs)
 
     def counts(self) -> tuple[int, int, int]:
         """How many jobs are kept, unfinished, and finished but left out as warm-up."""
@@ -127,11 +144,13 @@ def _read(
     wanted = dict.fromkeys([*names, "size_bytes", "arrived_ps", *METRICS])
     table = rows.read(directory.rows(*record.key), list(wanted))
     arrived = table["arrived_ps"].to_numpy()
+    metrics = {name: table[name].to_numpy().astype(np.float64) for name in METRICS}
     jobs = Jobs(
         replication=record.replication,
         size_bytes=table["size_bytes"].to_numpy(),
         early=arrived < (record.warmup_ps if warmup else 0),
-        metrics={name: table[name].to_numpy().astype(np.float64) for name in METRICS},
+        late=arrived + metrics["sojourn_ps"] > arrived.max(),
+        metrics=metrics,
     )
     labels, codes = _labels([table[name] for name in names])
     if np.any(arrived[1:] < arrived[:-1]):

@@ -44,7 +44,9 @@ def reproduce(
     """
     needed = dict.fromkeys(run for figure in figures for run in figure.runs)
     results = {
-        name: Result(name, _run(paper, name, out / name, full=full, command=command))
+        name: Result(
+            name, _run(paper, name, out / name, full=full, command=command), paper.runs[name].x
+        )
         for name in needed
     }
     notes = {name: _note(paper, result, full=full) for name, result in results.items()}

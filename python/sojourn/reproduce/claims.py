@@ -12,6 +12,8 @@ from sojourn.units import count, number
 
 Span: TypeAlias = tuple[float, float]
 
+_LATE = 0.1  # more of the flows than these after the end of the arrivals are worth a word
+
 # Which values agree with a claimed one, by how much they may be off it.
 RULES: dict[str, Callable[[float, float], Span]] = {
     "about": lambda end, within: (end * (1 - within), end * (1 + within)),
@@ -105,8 +107,15 @@ def judge(claim: Claim, results: Results, *, paper: str, remarks: Sequence[str])
         holds = all(_inside(end.value, span) for end, span in ends)
         if low is not high:
             notes.append(f"smallest for {low.where}, largest for {high.where}")
-        if any(_crosses(end, span) for end, span in ends):
+        if any(end.ci95 is None for end in (low, high)):
+            notes.append("no interval: too few flows for one")
+        elif any(_crosses(end, span) for end, span in ends):
             notes.append("the interval reaches over a limit: only more flows can tell for sure")
+        if measured.late > _LATE:
+            notes.append(
+                f"too short a run: up to {measured.late:.0%} of these flows were done only after"
+                " the last one had arrived, when the load was gone"
+            )
     else:
         notes.append("not measured: no flow of this size finished")
     if measured.unfinished:

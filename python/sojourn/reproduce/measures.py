@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from sojourn.ledger import Value
 from sojourn.reproduce.results import Cell, Point, Result
 from sojourn.statistics import Interval, sum_ratio_interval
 
@@ -18,11 +19,13 @@ Results: TypeAlias = Mapping[str, Result]
 class Measured:
     """The values that a measure found, one for each combination that it looked at.
 
-    `unfinished` counts the flows that belong there and are in none of the values.
+    `unfinished` counts the flows that belong there and are in none of the values; `late` is the
+    largest share of flows behind one of them that finished after the last one had arrived.
     """
 
     points: tuple[Point, ...]
     unfinished: int = 0
+    late: float = 0
 
     @property
     def ends(self) -> tuple[Point, Point]:
@@ -54,16 +57,16 @@ class Measure(Protocol):
 
 @dataclass(frozen=True)
 class Level:
-    """A statistic of the slowdowns of a size bin under each scheme, at each load.
+    """A statistic of the slowdowns of a size bin under each scheme, at each value of `at`.
 
-    Without `loads`, at all loads of the run.
+    Without `at`, at all values along the run's axis.
     """
 
     run: str
     schemes: tuple[str, ...]
     bin: str
     statistic: str
-    loads: tuple[float, ...] = ()
+    at: tuple[Value, ...] = ()
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -74,22 +77,22 @@ class Level:
         """Measure."""
         result = results[self.run]
         cells = [
-            result.cell(scheme, load, self.bin)
-            for scheme, load in product(self.schemes, self.loads or result.loads)
+            result.cell(scheme, x, self.bin)
+            for scheme, x in product(self.schemes, self.at or result.values)
         ]
         return _measured((cell.point(self.statistic) for cell in cells), cells)
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A statistic under each scheme of `of` over that under each of `to`, at the same load."""
+    """A statistic under each scheme of `of` over that under each of `to`, at the same value."""
 
     runs: tuple[str, ...]
     of: tuple[str, ...]
     to: tuple[str, ...]
     bin: str
     statistic: str
-    loads: tuple[float, ...] = ()
+    at: tuple[Value, ...] = ()
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -99,11 +102,41 @@ class Ratio:
     def __call__(self, results: Results) -> Measured:
         """Measure."""
         pairs = [
-            (result.cell(of, load, self.bin), result.cell(to, load, self.bin))
+            (result.cell(of, x, self.bin), result.cell(to, x, self.bin))
             for result in (results[run] for run in self.runs)
-            for load, of, to in product(self.loads or result.loads, self.of, self.to)
+            for x, of, to in product(self.at or result.values, self.of, self.to)
         ]
         points = (above.over(below, self.statistic) for above, below in pairs)
+        return _measured(points, [cell for pair in pairs for cell in pair])
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A statistic under each scheme at the value `at` along the axis, over that at each of `than`.
+
+    What it costs to have chosen `at`: below 1, it was the better choice.
+    """
+
+    run: str
+    schemes: tuple[str, ...]
+    at: Value
+    than: tuple[Value, ...]
+    bin: str
+    statistic: str
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The runs it looks at."""
+        return (self.run,)
+
+    def __call__(self, results: Results) -> Measured:
+        """Measure."""
+        result = results[self.run]
+        pairs = [
+            (result.cell(scheme, self.at, self.bin), result.cell(scheme, other, self.bin))
+            for scheme, other in product(self.schemes, self.than)
+        ]
+        points = (chosen.over(other, self.statistic) for chosen, other in pairs)
         return _measured(points, [cell for pair in pairs for cell in pair])
 
 
@@ -117,7 +150,7 @@ class Lead:
     to: tuple[str, ...]
     bin: str
     statistic: str
-    loads: tuple[float, ...]
+    at: tuple[Value, ...]
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -127,13 +160,14 @@ class Lead:
     def __call__(self, results: Results) -> Measured:
         """Measure."""
         ours, theirs = (
-            Ratio((run,), self.of, self.to, self.bin, self.statistic, self.loads)(results)
+            Ratio((run,), self.of, self.to, self.bin, self.statistic, self.at)(results)
             for run in self.needs
         )
         if len(ours.points) != len(theirs.points):
             return Measured(())
         points = [_quotient(a, b) for a, b in zip(ours.points, theirs.points, strict=True)]
-        return Measured(tuple(points), ours.unfinished + theirs.unfinished)
+        unfinished, late = ours.unfinished + theirs.unfinished, max(ours.late, theirs.late)
+        return Measured(tuple(points), unfinished, late)
 
 
 @dataclass(frozen=True)
@@ -193,6 +227,7 @@ class Waste:
 KINDS: dict[str, type[Measure]] = {
     "level": Level,
     "ratio": Ratio,
+    "choice": Choice,
     "lead": Lead,
     "share": Share,
     "waste": Waste,
@@ -210,8 +245,12 @@ def measure_of(table: Mapping[str, Any]) -> Measure:
 
 
 def _measured(points: Iterable[Point | None], cells: Iterable[Cell]) -> Measured:
-    unfinished = {(cell.place, cell.scheme): cell.unfinished for cell in cells}
-    return Measured(tuple(point for point in points if point), sum(unfinished.values()))
+    looked_at = {(cell.run, cell.at, cell.scheme): cell for cell in cells}.values()
+    return Measured(
+        points=tuple(point for point in points if point),
+        unfinished=sum(cell.unfinished for cell in looked_at),
+        late=max(cell.late for cell in looked_at),
+    )
 
 
 def _quotient(above: Point, below: Point) -> Point:

@@ -18,11 +18,12 @@ class RunPlan:
     """A study of the paper's folder under the name of a run.
 
     `set` goes over the study always, `quick` where brevity counts, both as `PATH = VALUE`; `note`
-    is what a reader of the results must know of it.
+    is what a reader of the results must know of it. `x` is the column along its axis.
     """
 
     study: Path
     note: str
+    x: str
     set: tuple[str, ...] = ()
     quick: tuple[str, ...] = ()
 
@@ -35,7 +36,7 @@ class RunPlan:
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel of a figure: a statistic of one size bin against the load, a line a scheme."""
+    """One panel of a figure: a statistic of one size bin along the run's axis, a line a scheme."""
 
     run: str
     title: str
@@ -138,6 +139,7 @@ def read(folder: Path) -> Paper:
             name: RunPlan(
                 study=folder / table["study"],
                 note=table["note"],
+                x=table.get("x", "load"),
                 set=tuple(table.get("set", ())),
                 quick=tuple(table.get("quick", ())),
             )

@@ -1,12 +1,13 @@
-"""The finished runs of a paper, asked for slowdowns by scheme, load and size."""
+"""The finished runs of a paper, asked for slowdowns by scheme, load or another axis, and size."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from sojourn.columns import Columns
 from sojourn.errors import InputError
+from sojourn.ledger import Value
 from sojourn.runs import Run
 from sojourn.sample import Sample, groups_of
 from sojourn.statistics import (
@@ -34,56 +35,75 @@ class Point:
 
 @dataclass(frozen=True)
 class Cell:
-    """The slowdowns of one size bin under one scheme at one place: a run and a load.
+    """The flows of one size bin in a run under one scheme, `at` a value along its axis."""
 
-    `sections` are as good as independent (`Sample.sections`), warm-up left out.
-    """
-
-    place: str
+    run: str
+    at: str
     scheme: str
-    sections: list[Values]
-    unfinished: int
+    sample: Sample
+
+    @property
+    def unfinished(self) -> int:
+        """How many of the flows did not finish."""
+        return self.sample.counts()[1]
+
+    @property
+    def late(self) -> float:
+        """The share of the measured flows that finished after the last one had arrived."""
+        late = sum(int((part.kept() & part.late).sum()) for part in self.sample.parts)
+        return late / max(self.sample.counts()[0], 1)
 
     def point(self, statistic: str) -> Point | None:
         """The mean, or a percentile such as `p99`; None where no job finished."""
-        values = np.concatenate(self.sections)
-        where = f"{self.place}: {self.scheme}"
+        sections = _slowdowns(self.sample)
+        values = np.concatenate(sections)
+        where = f"{self.run} at {self.at}: {self.scheme}"
         if not values.size:
             return None
         if statistic == MEAN:
-            return Point(float(values.mean()), mean_interval(self.sections), where)
+            return Point(float(values.mean()), mean_interval(sections), where)
         percentile = _percentile(statistic)
         centre = float(np.percentile(values, percentile))
-        (ci95,) = quantile_intervals(self.sections, [percentile], [centre])
+        (ci95,) = quantile_intervals(sections, [percentile], [centre])
         return Point(centre, ci95, where)
 
     def over(self, other: "Cell", statistic: str) -> Point | None:
-        """A statistic of this one divided by that of another; None where either has none."""
-        above, below = self.point(statistic), other.point(statistic)
+        """A statistic of this one divided by that of another, over the flows that both measure.
+
+        The two are of one workload. None where no flow is left.
+        """
+        samples = self.sample.alike(other.sample)
+        ours, theirs = (_slowdowns(sample) for sample in samples)
+        above, below = (
+            replace(cell, sample=sample).point(statistic)
+            for cell, sample in zip((self, other), samples, strict=True)
+        )
         if above is None or below is None:
             return None
         ci95 = (
-            mean_ratio_interval(self.sections, other.sections)
+            mean_ratio_interval(ours, theirs)
             if statistic == MEAN
-            else quantile_ratio_interval(self.sections, other.sections, _percentile(statistic))
+            else quantile_ratio_interval(ours, theirs, _percentile(statistic))
         )
-        return Point(above.value / below.value, ci95, f"{above.where} / {other.scheme}")
+        than = other.scheme if other.at == self.at else other.at
+        return Point(above.value / below.value, ci95, f"{above.where} / {than}")
 
 
 class Result:
-    """One finished run. Its rows are read when they are first asked for."""
+    """One finished run, `x` being the column along its axis. Its rows are read when asked for."""
 
-    def __init__(self, name: str, run: Run) -> None:
+    def __init__(self, name: str, run: Run, x: str) -> None:
         self.name = name
         self.run = run
+        self.x = x
 
     @cached_property
-    def _samples(self) -> dict[tuple[str, float], Sample]:
+    def _samples(self) -> dict[tuple[str, Value], Sample]:
         columns = Columns.of(self.run.directory, self.run.ledger)
-        by = [columns.find("scheme"), columns.find("load")]
+        by = [columns.find("scheme"), columns.find(self.x)]
         groups = groups_of(self.run.directory, self.run.ledger, by, warmup=True)
-        found = ((group.case["scheme"], group.case["load"], group.sample) for group in groups)
-        return {(str(scheme), float(load or 0)): sample for scheme, load, sample in found}
+        found = ((group.case["scheme"], group.case[self.x], group.sample) for group in groups)
+        return {(str(scheme), x or 0): sample for scheme, x, sample in found}
 
     @property
     def schemes(self) -> list[str]:
@@ -91,22 +111,20 @@ class Result:
         return list(dict.fromkeys(scheme for scheme, _ in self._samples))
 
     @property
-    def loads(self) -> list[float]:
-        """From low to high."""
-        return sorted({load for _, load in self._samples})
+    def values(self) -> list[Value]:
+        """Along the axis, in the study's order."""
+        return list(dict.fromkeys(x for _, x in self._samples))
 
-    def cell(self, scheme: str, load: float, size_bin: str) -> Cell:
-        """The slowdowns of one scheme at one load, of one bin of `summary.BINS`.
+    def cell(self, scheme: str, x: Value, size_bin: str) -> Cell:
+        """The slowdowns of one scheme at one value along the axis, of one bin of `summary.BINS`.
 
         Raises:
             InputError: the run has no such case.
         """
-        sample = self._samples.get((scheme, load))
+        sample = self._samples.get((scheme, x))
         if sample is None:
-            raise InputError(f"{self.run.path}: no case of {scheme} at load {load:g}")
-        part = sample.between(*BINS[size_bin])
-        place = f"{self.name} at load {load:g}"
-        return Cell(place, scheme, part.sections("slowdown")[0], part.counts()[1])
+            raise InputError(f"{self.run.path}: no case of {scheme} at {self.x} {x}")
+        return Cell(self.name, f"{self.x} {x}", scheme, sample.between(*BINS[size_bin]))
 
     def sizes(self) -> list[Values]:
         """The sizes of all flows that arrived, in bytes, in sections as in `Sample.sections`.
@@ -116,6 +134,11 @@ class Result:
         sample = next(iter(self._samples.values()))
         parts = [part.size_bytes.astype(np.float64) for part in sample.parts]
         return parts if len(parts) > 1 else batches(parts[0])
+
+
+def _slowdowns(sample: Sample) -> list[Values]:
+    """In sections that are as good as independent, warm-up left out."""
+    return sample.sections("slowdown")[0]
 
 
 def _percentile(statistic: str) -> float:
