@@ -1,12 +1,15 @@
 """Papers as data, and `sojourn reproduce` from end to end."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sojourn import studies
+from sojourn.errors import InputError
+from sojourn.ledger import Ledger
 from sojourn.reproduce import papers, reproduce
 from sojourn.reproduce.claims import RULES
 from sojourn.reproduce.measures import Choice, Lead, Level, Ratio
@@ -153,6 +156,24 @@ def test_again_runs_nothing_and_says_the_same(tiny):
     again = reproduce(paper, paper.chosen(["2"]), out, full=False, command="a test")
     assert again.verdicts == tuple(v for v in done.verdicts if v.figure == "2")
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")} == before
+
+
+def test_what_is_finished_so_far_is_judged(tiny, tmp_path):
+    """Of web search only load 0.8 is there, of data mining and the rest nothing."""
+    paper, figures, out, done = tiny
+    shutil.copytree(out / "websearch", tmp_path / "websearch")
+    ledger = tmp_path / "websearch/cases.parquet"
+    Ledger(r for r in Ledger.read(ledger) if r.axes["load"] == 0.8).write(ledger)
+    found = reproduce(paper, figures, tmp_path, full=False, command="a test", so_far=True)
+    assert [path.name for path in found.pictures] == ["figure-4.png"]
+    assert {verdict.figure for verdict in found.verdicts} == {"4"}
+    complete = {verdict.claim: verdict for verdict in done.verdicts}
+    for verdict in found.verdicts:
+        assert verdict.measured == complete[verdict.claim].measured
+        assert "so far, 15 flows a case, 1 replication, 5 cases not run yet" in verdict.note
+    with pytest.raises(InputError, match="nothing finished there"):
+        reproduce(paper, figures, tmp_path / "no", full=False, command="a test", so_far=True)
+    assert not (tmp_path / "no").exists()
 
 
 def test_a_figure_is_as_in_the_paper(tiny):

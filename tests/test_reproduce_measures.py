@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from conftest import Made, make_run
-from sojourn.errors import InputError
 from sojourn.ledger import Ledger
 from sojourn.reproduce.claims import Claim, judge
 from sojourn.reproduce.measures import measure_of
@@ -123,12 +122,30 @@ def test_waste_is_what_switches_drop_of_what_hosts_send(web):
     assert found.ci95 == pytest.approx((0.75, 0.75))
 
 
-def test_a_case_that_is_not_there_is_named(web):
-    with pytest.raises(InputError, match=r"no case of slow at load 0\.5"):
-        measured(
-            [web], kind="level", run="web", schemes=["slow"], bin="all", statistic="mean",
-            at=[0.5],
-        )  # fmt: skip
+def test_a_case_that_is_not_run_yet_is_said_and_nothing_holds(web):
+    table = {"kind": "level", "run": "web", "bin": "all", "statistic": "mean"}
+    found = measured([web], schemes=["slow"], at=[0.1, 0.5], **table)
+    assert (values(found), found.lacking) == ([6.5], 1)
+    said = verdict(web, ends=6.5, measure=table | {"schemes": ["slow"], "at": [0.1, 0.5]})
+    assert (said.measured, said.holds) == (6.5, False)
+    assert "not judged: 1 case not run yet" in said.note
+    table |= {"kind": "ratio", "runs": ["web"], "of": ["slow"], "to": ["quick"]}
+    del table["run"]
+    assert measured([web], at=[0.5], **table) == replace(found, points=(), late=0, lacking=2)
+
+
+def test_replications_that_one_scheme_lacks_are_compared_with_none(tmp_path):
+    """Of the slow scheme two replications are there, of the quick one the second."""
+    run = make_run(
+        tmp_path / "web",
+        [
+            Made({"scheme": "slow", "load": 0.8}, [8, 8], replication=0),
+            Made({"scheme": "slow", "load": 0.8}, [6, 6], replication=1),
+            Made({"scheme": "quick", "load": 0.8}, [2, 2], replication=1),
+        ],
+    )
+    table = {"runs": ["web"], "of": ["slow"], "to": ["quick"], "bin": "all", "statistic": "mean"}
+    assert values(measured([Result("web", run, "load")], kind="ratio", **table)) == [3]
 
 
 def claim(**changes):

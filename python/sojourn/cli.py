@@ -260,6 +260,7 @@ def plot(
 @click.option("--figure", "figures", metavar="ID", multiple=True, help="Only this one.")
 @click.option("--reading", metavar="NAME", help="What the text leaves open, read otherwise.")
 @click.option("--full", is_flag=True, help="All flows, loads and replications: hours.")
+@click.option("--so-far", is_flag=True, help="Run nothing; judge what is finished.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="[default: out/PAPER[-READING][-full]]"
 )
@@ -272,6 +273,7 @@ def reproduce(
     figures: tuple[str, ...],
     reading: str | None,
     full: bool,
+    so_far: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -291,7 +293,9 @@ def reproduce(
         place = out or Path("out", "-".join(kind))
         if out and paper == papers.ALL:
             place = out / one.name
-        done.append(reproduce_one(one, wanted, place, full=full, command=_command(context)))
+        done.append(
+            reproduce_one(one, wanted, place, full=full, command=_command(context), so_far=so_far)
+        )
         if not as_json:
             print_claims(done[-1])
     verdicts = [verdict for reproduction in done for verdict in reproduction.verdicts]

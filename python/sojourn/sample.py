@@ -67,16 +67,6 @@ class Sample:
             )
         )
 
-    def alike(self, other: "Sample") -> tuple["Sample", "Sample"]:
-        """This sample and another of the same jobs, both without what one of them does not keep."""
-        pairs = [
-            (ours.where(both), theirs.where(both))
-            for ours, theirs in zip(self.parts, other.parts, strict=True)
-            for both in [ours.kept() & theirs.kept()]
-        ]
-        ours, theirs = zip(*pairs, strict=True)
-        return Sample(ours), Sample(theirs)
-
     def counts(self) -> tuple[int, int, int]:
         """How many jobs are kept, unfinished, and finished but left out as warm-up."""
         kept = sum(int(part.kept().sum()) for part in self.parts)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sojourn import document, studies
+from sojourn.errors import InputError
 from sojourn.files import write_text
 from sojourn.reproduce.claims import Verdict, judge
 from sojourn.reproduce.papers import Figure, Paper
@@ -25,7 +26,13 @@ class Reproduction:
 
 
 def reproduce(
-    paper: Paper, figures: Sequence[Figure], out: Path, *, full: bool, command: str
+    paper: Paper,
+    figures: Sequence[Figure],
+    out: Path,
+    *,
+    full: bool,
+    command: str,
+    so_far: bool = False,
 ) -> Reproduction:
     """Run what figures and their claims need, draw them and judge these.
 
@@ -36,20 +43,29 @@ def reproduce(
             runs that are finished there are not run again.
         full: as many flows and replications as the studies say, instead of the brief ones.
         command: what goes into the runs' `meta.json`.
+        so_far: run nothing, but draw and judge what is finished in `out`: those figures and
+            claims whose runs have all begun.
 
     Raises:
-        InputError: something cannot be written, or `out` holds something else.
+        InputError: something cannot be written, or `out` holds something else, or nothing.
         SpecError: a study cannot be run.
         Interrupted: Ctrl-C; finished cases are kept.
     """
-    needed = dict.fromkeys(run for figure in figures for run in figure.runs)
+    asked_for = {run for figure in figures for run in figure.runs}
+    places = {name: out / name for name in paper.runs if name in asked_for}
+    if so_far:
+        places = {name: place for name, place in places.items() if _begun(place)}
+        figures = [figure for figure in figures if places.keys() >= set(figure.runs)]
+        if not figures:
+            raise InputError(f"{out}: nothing finished there that could be judged")
+    else:
+        for name, place in places.items():
+            _run(paper, name, place, full=full, command=command)
     results = {
-        name: Result(
-            name, _run(paper, name, out / name, full=full, command=command), paper.runs[name].x
-        )
-        for name in needed
+        name: Result(name, Run.open(place), paper.runs[name].x) for name, place in places.items()
     }
-    notes = {name: _note(paper, result, full=full) for name, result in results.items()}
+    length = "so far" if so_far else "full" if full else "quick"
+    notes = {name: _note(paper, result, length) for name, result in results.items()}
     verdicts = [
         judge(claim, results, paper=paper.name, remarks=[notes[run] for run in claim.measure.needs])
         for claim in paper.claims_of(figures)
@@ -65,7 +81,12 @@ def reproduce(
     )
 
 
-def _run(paper: Paper, name: str, out: Path, *, full: bool, command: str) -> Run:
+def _begun(place: Path) -> bool:
+    """Whether there is a run with at least one finished case."""
+    return RunDirectory(place).cases.exists()
+
+
+def _run(paper: Paper, name: str, out: Path, *, full: bool, command: str) -> None:
     plan = paper.runs[name]
     study = studies.parse(
         studies.read(plan.study),
@@ -75,16 +96,16 @@ def _run(paper: Paper, name: str, out: Path, *, full: bool, command: str) -> Run
         replications=None,
     )
     studies.simulate(study, RunDirectory(out), jobs=None, command=command)
-    return Run.open(out)
 
 
-def _note(paper: Paper, result: Result, *, full: bool) -> str:
+def _note(paper: Paper, result: Result, length: str) -> str:
     """What a reader must know of a run: how much was run, and of what."""
     records = list(result.run.ledger)
     replications = len({record.replication for record in records})
     size = f"{count(records[0].jobs, 'flow')} a case, {count(replications, 'replication')}"
-    length = "full" if full else "quick"
-    return f"{result.name}: {length}, {size}, {paper.runs[result.name].note}"
+    missing = result.run.missing
+    lacking = [f"{count(missing, 'case')} not run yet"] if missing else []
+    return ", ".join([f"{result.name}: {length}", size, *lacking, paper.runs[result.name].note])
 
 
 def _picture(

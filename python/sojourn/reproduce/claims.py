@@ -88,12 +88,12 @@ def judge(claim: Claim, results: Results, *, paper: str, remarks: Sequence[str])
 
     Args:
         claim: the claim.
-        results: the finished runs by name, those it needs among them.
+        results: the runs by name, those it needs among them.
         paper: the paper's name.
         remarks: what a reader must know of the runs; they close the note.
 
     Raises:
-        InputError: a run lacks a case, or cannot be read.
+        InputError: a run cannot be read.
     """
     measured = claim.measure(results)
     value: float | Span | None = None
@@ -104,7 +104,7 @@ def judge(claim: Claim, results: Results, *, paper: str, remarks: Sequence[str])
         value = low.value if low is high else (low.value, high.value)
         ci95 = measured.ci95
         ends = list(zip((low, high), claim.accepted, strict=True))
-        holds = all(_inside(end.value, span) for end, span in ends)
+        holds = not measured.lacking and all(_inside(end.value, span) for end, span in ends)
         if low is not high:
             notes.append(f"smallest for {low.where}, largest for {high.where}")
         if any(end.ci95 is None for end in (low, high)):
@@ -116,8 +116,10 @@ def judge(claim: Claim, results: Results, *, paper: str, remarks: Sequence[str])
                 f"too short a run: up to {measured.late:.0%} of these flows were done only after"
                 " the last one had arrived, when the load was gone"
             )
-    else:
+    elif not measured.lacking:
         notes.append("not measured: no flow of this size finished")
+    if measured.lacking:
+        notes.append(f"not judged: {count(measured.lacking, 'case')} not run yet")
     if measured.unfinished:
         notes.append(f"{count(measured.unfinished, 'unfinished flow')} left out")
     if not holds and claim.finding:

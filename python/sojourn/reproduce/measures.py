@@ -20,12 +20,14 @@ class Measured:
     """The values that a measure found, one for each combination that it looked at.
 
     `unfinished` counts the flows that belong there and are in none of the values; `late` is the
-    largest share of flows behind one of them that finished after the last one had arrived.
+    largest share of flows behind one of them that finished after the last one had arrived;
+    `lacking` counts the cases that are not run yet.
     """
 
     points: tuple[Point, ...]
     unfinished: int = 0
     late: float = 0
+    lacking: int = 0
 
     @property
     def ends(self) -> tuple[Point, Point]:
@@ -51,7 +53,7 @@ class Measure(Protocol):
         """Measure.
 
         Raises:
-            InputError: a run lacks a case, or cannot be read.
+            InputError: a run cannot be read.
         """
 
 
@@ -163,11 +165,14 @@ class Lead:
             Ratio((run,), self.of, self.to, self.bin, self.statistic, self.at)(results)
             for run in self.needs
         )
-        if len(ours.points) != len(theirs.points):
-            return Measured(())
-        points = [_quotient(a, b) for a, b in zip(ours.points, theirs.points, strict=True)]
-        unfinished, late = ours.unfinished + theirs.unfinished, max(ours.late, theirs.late)
-        return Measured(tuple(points), unfinished, late)
+        comparable = len(ours.points) == len(theirs.points)
+        pairs = zip(ours.points, theirs.points, strict=True) if comparable else ()
+        return Measured(
+            points=tuple(_quotient(a, b) for a, b in pairs),
+            unfinished=ours.unfinished + theirs.unfinished,
+            late=max(ours.late, theirs.late),
+            lacking=ours.lacking + theirs.lacking,
+        )
 
 
 @dataclass(frozen=True)
@@ -250,6 +255,7 @@ def _measured(points: Iterable[Point | None], cells: Iterable[Cell]) -> Measured
         points=tuple(point for point in points if point),
         unfinished=sum(cell.unfinished for cell in looked_at),
         late=max(cell.late for cell in looked_at),
+        lacking=sum(not cell.sample.parts for cell in looked_at),
     )
 
 

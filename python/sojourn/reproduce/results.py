@@ -6,7 +6,6 @@ from functools import cached_property
 import numpy as np
 
 from sojourn.columns import Columns
-from sojourn.errors import InputError
 from sojourn.ledger import Value
 from sojourn.runs import Run
 from sojourn.sample import Sample, groups_of
@@ -35,7 +34,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Cell:
-    """The flows of one size bin in a run under one scheme, `at` a value along its axis."""
+    """The flows of one size bin in a run under one scheme, `at` a value along its axis.
+
+    `sample` has one part a replication; none where the case is not run yet.
+    """
 
     run: str
     at: str
@@ -55,6 +57,8 @@ class Cell:
 
     def point(self, statistic: str) -> Point | None:
         """The mean, or a percentile such as `p99`; None where no job finished."""
+        if not self.sample.parts:
+            return None
         sections = _slowdowns(self.sample)
         values = np.concatenate(sections)
         where = f"{self.run} at {self.at}: {self.scheme}"
@@ -72,14 +76,12 @@ class Cell:
 
         The two are of one workload. None where no flow is left.
         """
-        samples = self.sample.alike(other.sample)
-        ours, theirs = (_slowdowns(sample) for sample in samples)
-        above, below = (
-            replace(cell, sample=sample).point(statistic)
-            for cell, sample in zip((self, other), samples, strict=True)
-        )
+        mine, others = _alike(self.sample, other.sample)
+        above = replace(self, sample=mine).point(statistic)
+        below = replace(other, sample=others).point(statistic)
         if above is None or below is None:
             return None
+        ours, theirs = _slowdowns(mine), _slowdowns(others)
         ci95 = (
             mean_ratio_interval(ours, theirs)
             if statistic == MEAN
@@ -116,14 +118,8 @@ class Result:
         return list(dict.fromkeys(x for _, x in self._samples))
 
     def cell(self, scheme: str, x: Value, size_bin: str) -> Cell:
-        """The slowdowns of one scheme at one value along the axis, of one bin of `summary.BINS`.
-
-        Raises:
-            InputError: the run has no such case.
-        """
-        sample = self._samples.get((scheme, x))
-        if sample is None:
-            raise InputError(f"{self.run.path}: no case of {scheme} at {self.x} {x}")
+        """The flows of one scheme at one value along the axis, of one bin of `summary.BINS`."""
+        sample = self._samples.get((scheme, x), Sample(()))
         return Cell(self.name, f"{self.x} {x}", scheme, sample.between(*BINS[size_bin]))
 
     def sizes(self) -> list[Values]:
@@ -134,6 +130,18 @@ class Result:
         sample = next(iter(self._samples.values()))
         parts = [part.size_bytes.astype(np.float64) for part in sample.parts]
         return parts if len(parts) > 1 else batches(parts[0])
+
+
+def _alike(ours: Sample, theirs: Sample) -> tuple[Sample, Sample]:
+    """Two samples of the same flows, without the flows that one of them does not measure."""
+    other = {part.replication: part for part in theirs.parts}
+    pairs = [
+        (part.where(both), other[part.replication].where(both))
+        for part in ours.parts
+        if part.replication in other
+        for both in [part.kept() & other[part.replication].kept()]
+    ]
+    return Sample(tuple(pair[0] for pair in pairs)), Sample(tuple(pair[1] for pair in pairs))
 
 
 def _slowdowns(sample: Sample) -> list[Values]:
