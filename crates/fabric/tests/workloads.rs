@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::MinTcp;
 use sojourn_fabric::workload::{
-    Incast, LoadCounts, Permutation, Poisson, Stage, Workload, parse_flows,
+    Arrivals, Incast, LoadCounts, Permutation, Poisson, Stage, Workload, parse_flows,
 };
 use sojourn_fabric::{FabricCase, Flow, Packets};
 use sojourn_kernel::parameters::{Parameters, Refusal, Setting, Table, Value, defaults};
@@ -32,7 +32,7 @@ fn poisson(load: f64, load_counts: LoadCounts, sizes: &str) -> Workload {
     table.set("flows", Value::Int(40_000));
     table.set("sizes", Value::Text(sizes.to_owned()));
     let poisson = Poisson::read_table(&table).expect("a workload");
-    Workload::Poisson(Poisson { load_counts, ..poisson })
+    Arrivals::Poisson(Poisson { load_counts, ..poisson }).into()
 }
 
 fn fat_tree(k: u32) -> Topology {
@@ -97,7 +97,7 @@ fn all_pairs_are_equally_likely() {
 fn a_permutation_is_one() {
     for seed in 0..50 {
         let permutation = Permutation { parallel: some(2), ..defaults() };
-        let flows = flows(&Workload::Permutation(permutation), &fat_tree(4), seed);
+        let flows = flows(&Arrivals::Permutation(permutation).into(), &fat_tree(4), seed);
         for host in 0..16 {
             assert_eq!(flows.iter().filter(|flow| flow.from == host).count(), 2);
             assert_eq!(flows.iter().filter(|flow| flow.to == host).count(), 2);
@@ -108,7 +108,7 @@ fn a_permutation_is_one() {
 #[test]
 fn an_incast_has_one_receiver_a_round() {
     let incast = Incast { fan_in: some(7), rounds: some(40), ..defaults() };
-    let flows = flows(&Workload::Incast(incast.clone()), &fat_tree(4), 1);
+    let flows = flows(&Arrivals::Incast(incast.clone()).into(), &fat_tree(4), 1);
     for (round, answers) in (0u64..).zip(flows.chunks(7)) {
         let mut senders: Vec<u16> = answers.iter().map(|flow| flow.from).collect();
         senders.sort_unstable();

@@ -6,7 +6,7 @@ use sojourn_fabric::balance::Balance;
 use sojourn_fabric::qdisc::Queue;
 use sojourn_fabric::topology::Topology;
 use sojourn_fabric::transport::{Priority, TransportKind};
-use sojourn_fabric::workload::Workload;
+use sojourn_fabric::workload::{Workload, deadline};
 use sojourn_fabric::{FabricCase, Packets, Scheme};
 use sojourn_kernel::parameters::{Entry, Field, Parameters};
 use sojourn_queueing::WORKLOADS;
@@ -23,7 +23,7 @@ pub fn registry() -> String {
             "parameters": [],
         })
     });
-    let parts: [(&str, Vec<Json>); 8] = [
+    let parts: [(&str, Vec<Json>); 9] = [
         (
             "studies",
             entries(vec![Head::entry(), Run::entry(), FabricCase::entry(), Packets::entry()]),
@@ -35,6 +35,7 @@ pub fn registry() -> String {
         ("queues", entries(Queue::entries())),
         ("balances", entries(Balance::entries())),
         ("priorities", entries(Priority::entries())),
+        ("deadlines", entries(deadline::Law::entries())),
     ];
     let parts: Map<String, Json> =
         parts.into_iter().map(|(name, list)| (name.to_owned(), Json::Array(list))).collect();

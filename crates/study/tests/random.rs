@@ -48,7 +48,7 @@ const TOPOLOGIES: [&str; 5] = [
 const WORKLOADS: [&str; 4] = [
     "workload = { kind = 'poisson', load = 0.5 }",
     "workload = { kind = 'poisson', load = 0.5, sizes = 'datamining', deadline = '1ms' }",
-    "workload = { kind = 'incast', fan_in = 3 }",
+    "workload = { kind = 'incast', fan_in = 3, deadline = { kind = 'exponential', mean = '9ms' } }",
     "workload = 'permutation'",
 ];
 const SCHEMES: [&str; 5] = [
@@ -74,7 +74,7 @@ const AXES: [&str; 19] = [
     "'workload.kind' = ['permutation', 'incast']",
     "'workload.load' = [0.2, 0.8]",
     "'workload.flows' = [10, 20]",
-    "'workload.deadline' = ['none', '1ms']",
+    "'workload.deadline' = ['none', '1ms', { kind = 'uniform', least = '1ms', most = '3ms' }]",
     "'scheme' = ['DCTCP', 'TCP+DropTail', { name = 'DCTCP', queue.threshold = '30KB' }]",
     "'scheme.name' = ['DCTCP', 'TCP+DropTail', 'MinTCP+pFabric']",
     "'scheme.transport.kind' = ['new-reno', 'dctcp', 'min-tcp']",

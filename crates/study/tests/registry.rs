@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 /// Where each topic of the registry goes in a study, the key that selects an entry, and what else
 /// the study needs.
-const TOPICS: [(&str, &str, &str, &[&str]); 7] = [
+const TOPICS: [(&str, &str, &str, &[&str]); 8] = [
     ("topologies", "topology", "kind", &[WORKLOAD, NAME, TRANSPORT, QUEUE]),
     ("workloads", "workload", "kind", &[TOPOLOGY, NAME, TRANSPORT, QUEUE]),
     ("schemes", "scheme", "name", &[TOPOLOGY, WORKLOAD]),
@@ -16,9 +16,11 @@ const TOPICS: [(&str, &str, &str, &[&str]); 7] = [
     ("queues", "scheme.queue", "kind", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT]),
     ("balances", "scheme.balance", "", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT, QUEUE]),
     ("priorities", "scheme.priority", "kind", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT, QUEUE]),
+    ("deadlines", "workload.deadline", "kind", &[TOPOLOGY, KIND, "scheme = 'DCTCP'"]),
 ];
 const TOPOLOGY: &str = "topology = 'fat-tree'";
 const WORKLOAD: &str = "workload = 'permutation'";
+const KIND: &str = "workload.kind = 'permutation'";
 const NAME: &str = "scheme.name = 'mine'";
 const TRANSPORT: &str = "scheme.transport = 'new-reno'";
 const QUEUE: &str = "scheme.queue = 'drop-tail'";

@@ -374,6 +374,7 @@ impl<C: Control> Acting<'_, C> {
             remaining: flow.bytes.saturating_sub(arrived),
             sent: u64::from(sequence) * packets.payload.0,
             now,
+            nic: &self.setup.nic,
         });
         self.turn.packets.push(Packet {
             key: 0,

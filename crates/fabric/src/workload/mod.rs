@@ -1,23 +1,36 @@
-//! Workloads: which flows arrive when, from where to where, how large.
+//! Workloads: which flows arrive when, from where to where, how large; and on which terms.
 
 mod csv;
+pub mod deadline;
 mod incast;
 mod permutation;
 mod poisson;
+mod terms;
 
 pub use csv::{Csv, CsvError, parse_flows};
+pub use deadline::Deadline;
 pub use incast::Incast;
 pub use permutation::Permutation;
 pub use poisson::{LoadCounts, Poisson};
+pub use terms::Terms;
 
 use crate::flow::{Flow, Packets};
 use crate::topology::Graph;
-use sojourn_kernel::parameters::Refusal;
+use sojourn_kernel::parameters::{Entry, Parameters, Refusal, Setting, Table, Value, defaults};
 use sojourn_kernel::{Streams, variants};
+
+/// The flows that arrive, and the terms on which they do: in a study one table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Which flows arrive.
+    pub arrivals: Arrivals,
+    /// What is asked for them.
+    pub terms: Terms,
+}
 
 variants! {
     /// Which flows arrive.
-    pub enum Workload: "workload" => with_workload {
+    pub enum Arrivals: "workload" => with_arrivals {
         Poisson(Poisson),
         Permutation(Permutation),
         Incast(Incast),
@@ -52,17 +65,69 @@ trait Draw {
 impl Workload {
     /// How many flows will arrive, at least one: everything is checked, nothing drawn.
     pub fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
-        with_workload!(self, |params| params.count(stage))
+        with_arrivals!(&self.arrivals, |params| params.count(stage))
     }
 
     /// The name of the file it reads, if it reads one.
     pub fn file(&mut self) -> Option<&mut String> {
-        with_workload!(self, |params| params.file())
+        with_arrivals!(&mut self.arrivals, |params| params.file())
     }
 
     /// The flows of one replication, by time of arrival.
     pub fn flows(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<Flow>, Refusal> {
-        with_workload!(self, |params| params.draw(stage, streams))
+        let mut flows = with_arrivals!(&self.arrivals, |params| params.draw(stage, streams))?;
+        self.terms.set(&mut flows, streams);
+        Ok(flows)
+    }
+
+    /// All kinds, documented; each with the terms behind its own parameters.
+    pub fn entries() -> Vec<Entry> {
+        let with_terms = |mut entry: Entry| {
+            entry.parameters.extend(Terms::entry().parameters);
+            entry
+        };
+        Arrivals::entries().into_iter().map(with_terms).collect()
+    }
+}
+
+impl From<Arrivals> for Workload {
+    /// Without terms.
+    fn from(arrivals: Arrivals) -> Workload {
+        Workload { arrivals, terms: defaults() }
+    }
+}
+
+/// One table: the kind, its parameters, and the terms.
+impl Setting for Workload {
+    fn expected() -> String {
+        Arrivals::expected()
+    }
+
+    fn read(value: &Value) -> Result<Workload, Refusal> {
+        let Value::Table(table) = value else { return Arrivals::read(value).map(Workload::from) };
+        let names = Terms::entry().parameters.into_iter().map(|field| field.name);
+        let names: Vec<&'static str> = names.collect();
+        let (mut terms, mut own) = (Table::default(), table.clone());
+        for name in &names {
+            own.remove(name).into_iter().for_each(|value| terms.set(name, value));
+        }
+        let arrivals = Arrivals::read(&Value::Table(own)).map_err(|mut refusal| {
+            if refusal.unknown_key {
+                refusal.names.extend(&names);
+            }
+            refusal
+        })?;
+        Ok(Workload { arrivals, terms: Terms::read_table(&terms)? })
+    }
+
+    fn write(&self) -> Option<Value> {
+        let Some(Value::Table(mut table)) = self.arrivals.write() else {
+            unreachable!("a kind is a table")
+        };
+        for (name, value) in self.terms.write_table().iter() {
+            table.set(name, value.clone());
+        }
+        Some(Value::Table(table))
     }
 }
 
@@ -77,7 +142,6 @@ fn sizes(
     reading: Option<sojourn_queueing::Reading>,
     stage: &Stage<'_>,
 ) -> Result<sojourn_queueing::SizeTable, Refusal> {
-    use sojourn_kernel::parameters::Value;
     let given = Value::Text(name.to_owned());
     if let Some(workload) = sojourn_queueing::Workload::find(name) {
         return Ok(workload.sizes(reading));

@@ -3,7 +3,7 @@
 use super::{Draw, Stage, is_file, sizes};
 use crate::flow::Flow;
 use crate::packet::LATEST_ARRIVAL;
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Check, Refusal, Value};
 use sojourn_kernel::{Span, Streams, Time, choices, parameters};
 use sojourn_queueing::{Distribution, Exponential, Reading, SizeTable};
 use std::num::NonZeroU32;
@@ -22,8 +22,6 @@ parameters! {
         pub load: f64,
         /// Which bytes the load counts.
         pub load_counts: LoadCounts = LoadCounts::Wire,
-        /// How long each flow may take, measured from its arrival.
-        pub deadline: Option<Span> = None,
     }
 }
 
@@ -42,12 +40,6 @@ impl Check for Poisson {
         if !(self.load > 0.0 && self.load < 1.0) {
             let given = Value::Float(self.load);
             return Err(Refusal::value(&given, "a load above 0 and below 1").under("load"));
-        }
-        let late = |deadline: &Span| *deadline == Span::ZERO || *deadline > LATEST_ARRIVAL;
-        if let Some(deadline) = self.deadline.filter(late) {
-            let given = deadline.write().expect("a time");
-            let expected = format!("a time above zero, at most {LATEST_ARRIVAL}");
-            return Err(Refusal::value(&given, expected).under("deadline"));
         }
         Ok(())
     }
@@ -91,7 +83,7 @@ impl Draw for Poisson {
                 to: to as u16,
                 bytes: table.draw(&mut size),
                 arrived,
-                deadline: self.deadline.map_or(Time::NEVER, |deadline| arrived + deadline),
+                deadline: Time::NEVER,
             })
         });
         flows.collect()

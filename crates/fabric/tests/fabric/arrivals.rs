@@ -1,12 +1,12 @@
-//! Arrivals in detail: gaps, deadlines, permutations, sizes and flows from files.
+//! Arrivals in detail: gaps, permutations, sizes and flows from files.
 
 use crate::common::*;
 use proptest::prelude::*;
 use sojourn_fabric::topology::Topology;
-use sojourn_fabric::workload::{Permutation, Poisson, Stage, Workload, parse_flows};
+use sojourn_fabric::workload::{Arrivals, Permutation, Poisson, Stage, Workload, parse_flows};
 use sojourn_fabric::{Flow, Packets};
 use sojourn_kernel::parameters::{Parameters, Refusal, Setting, Table, Value, defaults};
-use sojourn_kernel::{Bytes, Span, Streams, Time};
+use sojourn_kernel::{Bytes, Streams, Time};
 
 /// The flows of `workload` on `topology`, or why not.
 fn draw(topology: &Topology, workload: &Workload, streams: Streams) -> Result<Vec<Flow>, Refusal> {
@@ -38,7 +38,7 @@ fn poisson(flows: u32, load: f64) -> Poisson {
 /// that neighbours do not correlate.
 #[test]
 fn gaps_are_those_of_a_poisson_process() {
-    let flows = flows(&fat_tree(4), &Workload::Poisson(poisson(40_000, 0.5)), 1);
+    let flows = flows(&fat_tree(4), &Arrivals::Poisson(poisson(40_000, 0.5)).into(), 1);
     let times = std::iter::once(0.0).chain(flows.iter().map(|flow| flow.arrived.seconds()));
     let times: Vec<f64> = times.collect();
     let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -54,7 +54,7 @@ fn gaps_are_those_of_a_poisson_process() {
 /// More flows begin with the same ones.
 #[test]
 fn a_longer_run_begins_with_the_shorter_one() {
-    let drawn = |n| flows(&fat_tree(4), &Workload::Poisson(poisson(n, 0.2)), 1);
+    let drawn = |n| flows(&fat_tree(4), &Arrivals::Poisson(poisson(n, 0.2)).into(), 1);
     assert_eq!(drawn(600)[..500], drawn(500));
 }
 
@@ -64,7 +64,7 @@ fn another_seed_or_replication_is_another_run() {
         let mut lab = Lab::new(fat_tree(4), known("MinTCP+pFabric"));
         lab.streams = Streams::new(seed, replication);
         let sizes = "homa-w3".to_owned();
-        Run::of(&lab.ready(Workload::Poisson(Poisson { sizes, ..poisson(100, 0.5) }), ""))
+        Run::of(&lab.ready(Arrivals::Poisson(Poisson { sizes, ..poisson(100, 0.5) }).into(), ""))
     };
     assert_eq!(run(1, 0), run(1, 0));
     assert_ne!(run(1, 0).fcts(), run(2, 0).fcts());
@@ -72,22 +72,10 @@ fn another_seed_or_replication_is_another_run() {
 }
 
 #[test]
-fn deadlines_count_from_the_arrival() {
-    let deadline = Some(Span::from_ms(3));
-    let workload = Workload::Poisson(Poisson { deadline, ..poisson(50, 0.5) });
-    for flow in flows(&fat_tree(4), &workload, 1) {
-        assert_eq!(flow.deadline, flow.arrived + Span::from_ms(3));
-    }
-    for flow in flows(&fat_tree(4), &Workload::Poisson(poisson(50, 0.5)), 1) {
-        assert_eq!(flow.deadline, Time::NEVER);
-    }
-}
-
-#[test]
 fn sizes_can_come_from_a_file() {
     let from = |sizes: &str| {
         let sizes = sizes.to_owned();
-        let workload = Workload::Poisson(Poisson { sizes, ..poisson(50, 0.5) });
+        let workload = Workload::from(Arrivals::Poisson(Poisson { sizes, ..poisson(50, 0.5) }));
         draw(&fat_tree(4), &workload, Streams::new(1, 0))
     };
     assert!(from("sizes.txt").expect("a table").iter().all(|flow| flow.bytes <= 2000));
@@ -105,7 +93,8 @@ fn sizes_can_come_from_a_file() {
 /// the (n - 1)! cycles, for four hosts six, as often.
 #[test]
 fn a_permutation_has_no_fixed_points() {
-    let workload = Workload::Permutation(Permutation { size: Bytes(1000), parallel: count(2) });
+    let workload =
+        Arrivals::Permutation(Permutation { size: Bytes(1000), parallel: count(2) }).into();
     let mut seen = std::collections::BTreeMap::new();
     for seed in 0..1200 {
         let flows = flows(&single_switch(4), &workload, seed);

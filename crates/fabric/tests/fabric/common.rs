@@ -5,7 +5,7 @@ use sojourn_fabric::engine::Progress;
 use sojourn_fabric::qdisc::{DropTail, PFabric, Queue};
 use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{AckPriority, MinTcp, NewReno, Priority, TransportKind};
-use sojourn_fabric::workload::{Csv, Workload};
+use sojourn_fabric::workload::{Arrivals, Csv, Workload};
 use sojourn_fabric::{Balance, FabricCase, Flow, PacketScheme, Packets, Ready, Report, Scheme};
 use sojourn_kernel::parameters::{Value, defaults};
 use sojourn_kernel::{Bytes, Rate, Span, Streams, Time};
@@ -106,7 +106,7 @@ pub(crate) fn flow(from: u16, to: u16, bytes: u64, ps: u64) -> Flow {
 
 /// The workload that reads its flows from the text of [`csv`].
 pub(crate) fn listed() -> Workload {
-    Workload::Csv(Csv { file: "flows.csv".to_owned() })
+    Arrivals::Csv(Csv { file: "flows.csv".to_owned() }).into()
 }
 
 /// `flows` as a file lists them.

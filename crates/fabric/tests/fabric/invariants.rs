@@ -6,7 +6,7 @@ use proptest::sample::select;
 use sojourn_fabric::qdisc::{Counting, DropTail, Ecn, PFabric, Queue};
 use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{
-    AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, Sent, TransportKind,
+    AckPriority, Dctcp, Deadline, LineRate, MinTcp, NewReno, Priority, Sent, TransportKind,
 };
 use sojourn_fabric::{Balance, Flow, PacketScheme, Packets};
 use sojourn_kernel::parameters::{Parameters, Table, Value, defaults};
@@ -152,7 +152,9 @@ fn timeless() -> Vec<Priority> {
 }
 
 fn priorities() -> Vec<Priority> {
-    timeless().into_iter().chain([Priority::Deadline(defaults())]).collect()
+    let demoting = Deadline { demote: true, ..defaults() };
+    let timed = [Priority::Deadline(defaults()), Priority::Deadline(demoting)];
+    timeless().into_iter().chain(timed).collect()
 }
 
 fn packets() -> impl Strategy<Value = Packets> {

@@ -11,5 +11,6 @@ mod paths;
 mod pfabric;
 mod regressions;
 mod tcp;
+mod terms;
 mod variants;
 mod witness;

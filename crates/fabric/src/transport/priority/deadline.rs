@@ -1,23 +1,79 @@
 //! Earliest deadline first.
 
 use super::{Leaving, Number};
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Time, parameters};
+use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::{Span, Time, parameters};
 
 parameters! {
-    /// Time left until the flow's deadline when the packet leaves, in microseconds: EDF (pFabric
-    /// section 2.2). A flow without a deadline comes last.
-    pub struct Deadline: "deadline" {}
+    /// Time left until the flow's deadline when the packet leaves: EDF (pFabric section 2.2). A
+    /// deadline that has passed leaves none, which goes first; a flow without one goes last.
+    pub struct Deadline: "deadline" {
+        /// In which the time left is counted: "quantized in some unit (e.g. microseconds)".
+        pub unit: Span = Span::from_us(1),
+        /// Whether a flow that can no longer make it goes behind all that can, with those that
+        /// have no deadline: its bytes not yet acknowledged, without headers, need more time on
+        /// its host's link than is left. The text has no such rule; its authors' code does.
+        pub demote: bool = false,
+    }
 }
 
-impl Check for Deadline {}
+impl Check for Deadline {
+    fn check(&self) -> Result<(), Refusal> {
+        if self.unit == Span::ZERO {
+            let given = self.unit.write().expect("a time");
+            return Err(Refusal::value(&given, "a time above zero").under("unit"));
+        }
+        Ok(())
+    }
+}
 
 impl Number for Deadline {
     #[inline]
     fn number(&self, leaving: &Leaving<'_>) -> u64 {
-        match leaving.flow.deadline {
-            Time::NEVER => u64::MAX,
-            deadline => deadline.since(leaving.now).ps() / 1_000_000,
+        let Leaving { flow, remaining, now, nic, .. } = *leaving;
+        let left = flow.deadline.since(now);
+        let hopeless = || nic[usize::from(flow.from)].span(remaining) > left;
+        if flow.deadline == Time::NEVER || (self.demote && hopeless()) {
+            return u64::MAX;
         }
+        left.ps() / self.unit.ps()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::Flow;
+    use sojourn_kernel::Rate;
+    use sojourn_kernel::parameters::defaults;
+
+    /// The number of a packet that leaves so many nanoseconds before its flow's deadline; 1250 B
+    /// are left, 1 us at 10 Gb/s.
+    fn number(priority: &Deadline, left: u64) -> u64 {
+        let deadline = Time::from_ps(5_000_000);
+        let flow = Flow { from: 1, to: 0, bytes: 2_000, arrived: Time::ZERO, deadline };
+        let nic = [Rate::gbps(40), Rate::gbps(10)];
+        let now = Time::from_ps(5_000_000 - left * 1_000);
+        priority.number(&Leaving { flow: &flow, remaining: 1_250, sent: 0, now, nic: &nic })
+    }
+
+    #[test]
+    fn the_time_left_is_counted_in_units() {
+        let priority: Deadline = defaults();
+        assert_eq!(
+            [5_000, 1_999, 1_000, 999, 0].map(|left| number(&priority, left)),
+            [5, 1, 1, 0, 0]
+        );
+        let fine = Deadline { unit: Span::from_ns(1), ..priority };
+        assert_eq!(number(&fine, 1_999), 1_999);
+    }
+
+    #[test]
+    fn who_cannot_make_it_goes_last() {
+        let priority = Deadline { demote: true, ..defaults() };
+        assert_eq!(
+            [1_001, 1_000, 999, 0].map(|left| number(&priority, left)),
+            [1, 1, u64::MAX, u64::MAX]
+        );
     }
 }

@@ -15,7 +15,7 @@ pub use sent::Sent;
 pub use size::Size;
 
 use crate::flow::Flow;
-use sojourn_kernel::{Time, choices, variants};
+use sojourn_kernel::{Rate, Time, choices, variants};
 
 variants! {
     /// What a data packet's priority number says.
@@ -49,6 +49,8 @@ pub struct Leaving<'a> {
     pub sent: u64,
     /// The time.
     pub now: Time,
+    /// The speed of each host's link.
+    pub nic: &'a [Rate],
 }
 
 /// Gives a packet its number.

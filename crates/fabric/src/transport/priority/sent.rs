@@ -48,7 +48,7 @@ mod tests {
     /// The level of the packet before which the flow has sent so many bytes.
     fn level(sent: &Sent, bytes: u64) -> u64 {
         let flow = Flow { from: 0, to: 1, bytes: 1, arrived: Time::ZERO, deadline: Time::NEVER };
-        sent.number(&Leaving { flow: &flow, remaining: 1, sent: bytes, now: Time::ZERO })
+        sent.number(&Leaving { flow: &flow, remaining: 1, sent: bytes, now: Time::ZERO, nic: &[] })
     }
 
     /// A flow leaves a level when what it has sent exceeds the threshold, and never comes back.

@@ -1,0 +1,25 @@
+//! The same time for all.
+
+use super::{Draw, check_time};
+use sojourn_kernel::parameters::{Check, Refusal};
+use sojourn_kernel::{Span, Stream, parameters};
+
+parameters! {
+    /// The same time for all flows.
+    pub struct Constant: "constant" {
+        /// How long a flow may take.
+        pub after: Span,
+    }
+}
+
+impl Check for Constant {
+    fn check(&self) -> Result<(), Refusal> {
+        check_time("after", self.after)
+    }
+}
+
+impl Draw for Constant {
+    fn draw(&self, _: &mut Stream) -> Span {
+        self.after
+    }
+}

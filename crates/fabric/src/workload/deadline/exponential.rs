@@ -1,0 +1,31 @@
+//! Exponential times, none below a floor.
+
+use super::{Draw, check_time};
+use sojourn_kernel::parameters::{Check, Refusal};
+use sojourn_kernel::{Span, Stream, parameters};
+use sojourn_queueing::{Distribution, Exponential as Distributed};
+
+parameters! {
+    /// Exponential times; those below the floor are the floor. What studies of deadlines in
+    /// datacenters mostly draw.
+    pub struct Exponential: "exponential" {
+        /// The mean before the floor.
+        pub mean: Span,
+        /// No flow may take less than this: with a floor below what an empty fabric needs, some
+        /// deadlines cannot be met by anybody.
+        pub floor: Span = Span::ZERO,
+    }
+}
+
+impl Check for Exponential {
+    fn check(&self) -> Result<(), Refusal> {
+        check_time("mean", self.mean)
+    }
+}
+
+impl Draw for Exponential {
+    fn draw(&self, stream: &mut Stream) -> Span {
+        let seconds = Distributed { mean: self.mean.seconds() }.sample(stream);
+        Span::from_seconds(seconds).max(self.floor)
+    }
+}

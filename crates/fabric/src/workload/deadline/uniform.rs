@@ -1,0 +1,36 @@
+//! Times that are spread evenly.
+
+use super::{Draw, check_time};
+use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::{Span, Stream, parameters};
+use sojourn_queueing::{Distribution, Uniform as Distributed};
+
+parameters! {
+    /// Times spread evenly between two.
+    pub struct Uniform: "uniform" {
+        /// The least that a flow may take.
+        pub least: Span,
+        /// The most that a flow may take.
+        pub most: Span,
+    }
+}
+
+impl Check for Uniform {
+    fn check(&self) -> Result<(), Refusal> {
+        check_time("least", self.least)?;
+        check_time("most", self.most)?;
+        if self.most < self.least {
+            let given = self.most.write().expect("a time");
+            let expected = format!("at least {}, the least", self.least);
+            return Err(Refusal::value(&given, expected).under("most"));
+        }
+        Ok(())
+    }
+}
+
+impl Draw for Uniform {
+    fn draw(&self, stream: &mut Stream) -> Span {
+        let between = Distributed { low: self.least.seconds(), high: self.most.seconds() };
+        Span::from_seconds(between.sample(stream))
+    }
+}
