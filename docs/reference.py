@@ -24,8 +24,8 @@ PLACES = {
     "balances": "Which of several shortest paths a packet takes: `scheme.balance` in a study.",
     "deadlines": "How long flows may take: `workload.deadline` in a study, a time or a table with"
     " `kind`.",
-    "priorities": "What data packets carry as priority: `scheme.priority` in a study, by name or as a"
-    " table with `kind`.",
+    "priorities": "What data packets carry as priority: `scheme.priority` in a study, by name or as"
+    " a table with `kind`.",
 }
 
 

@@ -84,13 +84,17 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 @dataclass
 class Made:
-    """One case of a made-up run: what its rows hold, a slowdown of NaN being unfinished."""
+    """One case of a made-up run: what its rows hold.
+
+    A slowdown of NaN is unfinished, a deadline of -1 none.
+    """
 
     axes: Mapping[str, Value]
     slowdown: Sequence[float]
     size_bytes: Sequence[int] | None = None
     kind: Sequence[str] | None = None
     arrived_ps: Sequence[int] | None = None
+    deadline_ps: Sequence[int] | None = None
     replication: int = 0
 
 
@@ -124,6 +128,8 @@ def make_run(path: Path, cases: Sequence[Made]) -> Run:
             "ideal_ps": np.full(size, IDEAL_PS),
             "slowdown": slowdown,
         }
+        if made.deadline_ps is not None:
+            columns["deadline_ps"] = np.array(made.deadline_ps, dtype=np.int64)
         rows.write(
             rows.table_of(case, made.replication, columns),
             directory.rows(case, made.replication),

@@ -5,7 +5,7 @@ import pytest
 
 from conftest import Made, make_run
 from sojourn.errors import InputError
-from sojourn.plots import targets
+from sojourn.plots import kinds, targets
 from sojourn.runs import Run
 
 NAN = float("nan")
@@ -71,6 +71,34 @@ def test_the_points_are_the_summarys(swept):
 
 def size_bins():
     return ["(0,100KB]", "(100KB,10MB]", "(10MB,inf)"]
+
+
+def test_missed_deadlines_are_the_summarys(tmp_path):
+    due = [-1] * 200 + [700_000] * 100
+    cases = [
+        Made({"scheme": scheme, "load": load}, *jobs(1000 * load), deadline_ps=due)
+        for scheme in SCHEMES
+        for load in (0.2, 0.8)
+    ]
+    run = make_run(tmp_path / "r", cases)
+    panel, *others = run.plot("missed", warmup=False).axes
+    assert [panel.get_title() for panel in others] == size_bins()
+    assert panel.get_ylabel() == "missed deadlines\n(share of jobs that have one)"
+    assert panel.get_ylim()[0] == 0
+    shares = heights(panel, "DCTCP")
+    assert shares == [
+        (e.case["load"], e.mean)
+        for e in run.summary(warmup=False)
+        if keyed(e) == ("DCTCP", "all", "missed_deadline")
+    ]
+    assert shares[0] == (0.2, 0)
+    assert 0.3 < shares[1][1] < 0.4
+
+
+def test_without_deadlines_nothing_is_drawn_of_them(swept):
+    assert kinds(swept) == ("fct", "cdf")
+    with pytest.raises(InputError, match="no job of this run has a deadline"):
+        swept.plot("missed")
 
 
 def test_bars_are_the_intervals(swept):

@@ -62,6 +62,40 @@ def test_unfinished_jobs_are_counted_and_in_no_number(tmp_path):
         assert (found.n, found.mean, found.unfinished) == (n, mean, unfinished)
 
 
+def test_missed_deadlines(tmp_path):
+    """Of five jobs, one has no deadline, one meets it to the picosecond, three miss theirs."""
+    sizes = [1000, 1000, 1000, 1000, 1_000_000]
+    deadlines = [-1, 2001, 2999 + 2, 3000, 4999]
+    done = [1, 2, 3, NAN, 5]
+    run = make_run(tmp_path / "r", [Made({}, done, sizes, deadline_ps=deadlines)])
+    found = {e.bin: e for e in run.summary() if e.metric == "missed_deadline"}
+    shares = {name: (e.n, e.unfinished, e.mean) for name, e in found.items()}
+    assert shares == {
+        "all": (4, 1, 0.75),
+        "(0,100KB]": (3, 1, 2 / 3),
+        "(100KB,10MB]": (1, 0, 1),
+        "(10MB,inf)": (0, 0, None),
+    }
+    assert "missed [%]" in repr(run.summary())
+
+
+def test_jobs_of_the_warm_up_miss_no_deadline(tmp_path):
+    slowdown = [1000.0] * 10 + [1.0] * 90
+    deadlines = [arrived + (500 * IDEAL_PS if arrived % 2 else 0) for arrived in range(100)]
+    run = make_run(tmp_path / "r", [Made({}, slowdown, deadline_ps=deadlines)])
+    for warmup, missed in [(True, 45 / 90), (False, 55 / 100)]:
+        found = pick(run.summary(warmup=warmup), bin="all", metric="missed_deadline")
+        assert (found.mean, found.n, found.warmup) == (missed, *((90, 10) if warmup else (100, 0)))
+
+
+def test_without_deadlines_none_is_missed(tmp_path):
+    cases = {"no column": None, "no deadline": [-1, -1]}
+    for name, deadlines in cases.items():
+        run = make_run(tmp_path / name, [Made({}, [1, 2], deadline_ps=deadlines)])
+        assert {e.metric for e in run.summary()} == {"slowdown", "sojourn_ps"}
+        assert "missed" not in repr(run.summary())
+
+
 def test_a_run_without_a_finished_job_has_no_numbers(tmp_path):
     run = make_run(tmp_path / "r", [Made({}, [NAN, NAN])])
     found = pick(run.summary(), bin="all", metric="slowdown")

@@ -207,9 +207,9 @@ def show(
 @click.option(
     "--kind",
     "kinds",
-    type=_OneOf(["fct", "cdf"]),
+    type=_OneOf(["fct", "cdf", "missed"]),
     multiple=True,
-    help="fct: against x; cdf: at one x.  [default: both]",
+    help="fct: against x; cdf: at one x; missed: deadlines, against x.  [default: all there are]",
 )
 @click.option(
     "--x", metavar="COLUMN", help="Along the axis.  [default: the load, or the first swept number]"
@@ -238,12 +238,12 @@ def plot(
     formats: tuple[str, ...],
     out: Path | None,
 ) -> None:
-    """Draw normalised completion times of a RUN directory; print the files' names."""
+    """Draw completion times and missed deadlines of a RUN; print the files' names."""
     from sojourn import plots
     from sojourn.runs import Run
 
     opened = Run.open(run)
-    files = plots.targets(out or opened.path / "plots", kinds or tuple(plots.KINDS), formats)
+    files = plots.targets(out or opened.path / "plots", kinds or plots.kinds(opened), formats)
     columns = _names(by)
     pictures = {
         path: plots.draw(opened, kind, x=x, by=columns, at=at, warmup=not no_warmup)

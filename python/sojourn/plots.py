@@ -1,18 +1,19 @@
-"""Pictures of a run: normalised completion time against a swept column, and its distribution."""
+"""Pictures of a run: completion times and missed deadlines against a swept column, and CDFs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from sojourn import style
+from sojourn import rows, style
 from sojourn.columns import groups
 from sojourn.errors import InputError, did_you_mean
 from sojourn.layout import LOG_FROM, Layout, draw_names, label
 from sojourn.ledger import Ledger
-from sojourn.sample import Sample, groups_of
+from sojourn.sample import MISSED, Sample, groups_of
 from sojourn.statistics import Interval, Values
 from sojourn.style import Picture
 from sojourn.summary import BINS, Estimate, ideals, incomplete, summarise
@@ -67,41 +68,50 @@ def targets(out: Path, kinds: Sequence[str], formats: Sequence[str]) -> dict[Pat
 
 
 def _fct(run: "Run", layout: Layout, _at: str | float | None, warmup: bool) -> Picture:
-    """Mean and 99th percentile: against x a panel a size bin, without x against the bins."""
+    """Mean and 99th percentile of the normalised completion time."""
+    return _estimates(run, layout, warmup, _FCT)
+
+
+def _missed(run: "Run", layout: Layout, _at: str | float | None, warmup: bool) -> Picture:
+    """The share of the jobs with a deadline that missed theirs."""
+    return _estimates(run, layout, warmup, _DEADLINES)
+
+
+def _estimates(run: "Run", layout: Layout, warmup: bool, shown: "_Shown") -> Picture:
+    """A row of panels for each point; against x a panel a size bin, without x against the bins."""
     by = [column.label for column in layout.by]
     x = [layout.x.label] if layout.x else []
     summary = summarise(run, by=[*by, *x], percentiles=[99], warmup=warmup)
-    estimates = [e for e in summary if e.metric == "slowdown" and e.n]
-    bins = _occurring({e.bin for e in estimates})
+    estimates = [e for e in summary if e.metric == shown.metric and e.n]
+    bins = _occurring({e.bin for e in estimates}, shown.lacking)
     several = len({e.kind for e in estimates}) > 1
     lines: dict[str, list[Estimate]] = {}
     for e in estimates:
         name = label({column: e.case[column] for column in by}, e.kind if several else "")
         lines.setdefault(name, []).append(e)
-    said = ("bars: 95 % intervals, none where jobs are too few", "grey line: the ideal")
-    note = _note(run, *said, *summary.ideals)
+    note = _note(run, _BARS, shown.said, *(summary.ideals if shown.against_ideal else ()))
     if layout.x is None:
-        picture, (row,) = style.panels(1, len(_POINTS), run.title, note)
-        for panel, (name, point) in zip(row, _POINTS.items(), strict=True):
+        picture, (row,) = style.panels(1, len(shown.points), run.title, note)
+        for panel, (name, point) in zip(row, shown.points.items(), strict=True):
             for place, (line, of_line) in enumerate(lines.items()):
-                points = [(float(bins.index(e.bin)), point(e)) for e in of_line]
-                draw_points(panel, points, line, style.look(place) | {"linestyle": ""})
+                drawn = [(float(bins.index(e.bin)), point(e)) for e in of_line]
+                draw_points(panel, drawn, line, style.look(place) | {"linestyle": ""})
             draw_names(panel, bins)
             panel.set_xlabel("size of the flow")
-            panel.set_ylabel(f"{name} of {_NAME}\n({_UNIT})")
-            logarithmic_where_wide([panel])
+            panel.set_ylabel(name)
+            shown.finish([panel])
         style.legend(picture, row)
         return picture
-    picture, grid = style.panels(len(_POINTS), len(bins), run.title, note)
-    for row, (name, point) in zip(grid, _POINTS.items(), strict=True):
+    picture, grid = style.panels(len(shown.points), len(bins), run.title, note)
+    for row, (name, point) in zip(grid, shown.points.items(), strict=True):
         for panel, size_bin in zip(row, bins, strict=True):
             for place, (line, of_line) in enumerate(lines.items()):
-                points = [(layout.place(e.case), point(e)) for e in of_line if e.bin == size_bin]
+                drawn = [(layout.place(e.case), point(e)) for e in of_line if e.bin == size_bin]
                 joined = {} if layout.numeric else {"linestyle": ""}
-                draw_points(panel, points, line, style.look(place) | joined)
+                draw_points(panel, drawn, line, style.look(place) | joined)
             layout.draw_axis(panel)
-        row[0].set_ylabel(f"{name} of {_NAME}\n({_UNIT})")
-        logarithmic_where_wide(row)
+        row[0].set_ylabel(name)
+        shown.finish(row)
     _title_bins(grid[0], bins)
     picture.align_ylabels()
     style.legend(picture, [panel for row in grid for panel in row])
@@ -147,11 +157,15 @@ def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Pi
 KINDS: dict[str, Callable[["Run", Layout, str | float | None, bool], Picture]] = {
     "fct": _fct,
     "cdf": _cdf,
+    "missed": _missed,
 }
-_POINTS: dict[str, Callable[[Estimate], Point]] = {
-    "mean": lambda e: _point(e.mean, e.ci95),
-    "99th percentile": lambda e: _point(e.quantiles["p99"], e.quantiles_ci95["p99"]),
-}
+
+
+def kinds(run: "Run") -> tuple[str, ...]:
+    """The kinds of picture that a run has the numbers for."""
+    paths = (run.directory.rows(*record.key) for record in run.ledger)
+    due = any(rows.holds(path, "deadline_ps") for path in paths)
+    return tuple(kind for kind in KINDS if due or kind != "missed")
 
 
 def _point(value: float | None, ci95: Interval | None) -> Point:
@@ -179,6 +193,48 @@ def logarithmic_where_wide(row: Sequence[Axes]) -> None:
             style.logarithmic(panel, "y", start=1)
 
 
+def zero_based(row: Sequence[Axes]) -> None:
+    """Let the value axes begin at zero."""
+    for panel in row:
+        panel.set_ylim(bottom=0)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What a picture of estimates shows: points of a metric by the names of their axes."""
+
+    metric: str
+    points: Mapping[str, Callable[[Estimate], Point]]
+    finish: Callable[[Sequence[Axes]], None]
+    said: str
+    lacking: str
+    against_ideal: bool
+
+
+_BARS = "bars: 95 % intervals, none where jobs are too few"
+_FCT = _Shown(
+    metric="slowdown",
+    points={
+        f"mean of {_NAME}\n({_UNIT})": lambda e: _point(e.mean, e.ci95),
+        f"99th percentile of {_NAME}\n({_UNIT})": lambda e: _point(
+            e.quantiles["p99"], e.quantiles_ci95["p99"]
+        ),
+    },
+    finish=logarithmic_where_wide,
+    said="grey line: the ideal",
+    lacking="is finished",
+    against_ideal=True,
+)
+_DEADLINES = _Shown(
+    metric=MISSED,
+    points={"missed deadlines\n(share of jobs that have one)": lambda e: _point(e.mean, e.ci95)},
+    finish=zero_based,
+    said="unfinished jobs missed theirs",
+    lacking="has a deadline",
+    against_ideal=False,
+)
+
+
 def _note(run: "Run", *said: str) -> str:
     """What stands small below a picture."""
     return "; ".join([*said, *([incomplete(run.missing)] if run.missing else [])])
@@ -196,10 +252,10 @@ def _distribution(sample: Sample) -> tuple[Values, Values]:
     return values[ranks], (ranks + 1) / (kept + unfinished)
 
 
-def _occurring(found: set[str]) -> list[str]:
+def _occurring(found: set[str], lacking: str = "is finished") -> list[str]:
     """Those size bins in their order."""
     if not found:
-        raise InputError("no job of this run is finished; there is nothing to draw")
+        raise InputError(f"no job of this run {lacking}; there is nothing to draw")
     return [name for name in BINS if name in found]
 
 

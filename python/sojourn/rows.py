@@ -60,6 +60,24 @@ def schema(path: Path) -> pa.Schema:
         raise _unreadable(path, error) from None
 
 
+def holds(path: Path, column: str) -> bool:
+    """Whether a Parquet file has a column, and anything in it, by its footer.
+
+    Raises:
+        InputError: the file is missing or is not Parquet.
+    """
+    try:
+        footer = pq.read_metadata(path)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from None
+    names = footer.schema.names
+    if column not in names:
+        return False
+    groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
+    counted = [(group, group.column(names.index(column)).statistics) for group in groups]
+    return any(s is None or s.null_count < group.num_rows for group, s in counted)
+
+
 def number(path: Path) -> int | None:
     """How many rows a Parquet file has, by its footer; None where it has none or is not there."""
     try:

@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sojourn import rows
 from sojourn.columns import Column, groups
@@ -16,15 +17,17 @@ from sojourn.statistics import BATCHES, Values, batches
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-METRICS = ("slowdown", "sojourn_ps")
+TIMES = ("slowdown", "sojourn_ps")
+MISSED = "missed_deadline"
 
 
 @dataclass(frozen=True)
 class Jobs:
     """The jobs of one case and replication, in order of arrival.
 
-    `metrics` hold NaN for a job that did not finish; `early` marks the warm-up, `late` jobs that
-    finished after the last one had arrived.
+    `metrics` hold NaN where a job has none: of `TIMES` where it did not finish, of `MISSED` where
+    it has no deadline, and otherwise 1 if it was not done by then and 0 if it was. `early` marks
+    the warm-up, `late` jobs that finished after the last one had arrived.
     """
 
     replication: int
@@ -47,9 +50,9 @@ class Jobs:
         """Which of them did not finish."""
         return np.isnan(self.metrics["sojourn_ps"])
 
-    def kept(self) -> Mask:
-        """Which of them the numbers are about: finished, and not of the warm-up."""
-        return ~self.early & ~self.unfinished()
+    def kept(self, metric: str = "sojourn_ps") -> Mask:
+        """Which of them the numbers are about: they have the metric, and are not of the warm-up."""
+        return ~self.early & ~np.isnan(self.metrics[metric])
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,15 @@ class Sample:
             )
         )
 
+    def metrics(self) -> tuple[str, ...]:
+        """What there are numbers of: `MISSED` only where any job has a deadline."""
+        due = any(not np.isnan(part.metrics[MISSED]).all() for part in self.parts)
+        return (*TIMES, MISSED) if due else TIMES
+
+    def due(self) -> "Sample":
+        """The jobs with a deadline."""
+        return Sample(tuple(p.where(~np.isnan(p.metrics[MISSED])) for p in self.parts))
+
     def counts(self) -> tuple[int, int, int]:
         """How many jobs are kept, unfinished, and finished but left out as warm-up."""
         kept = sum(int(part.kept().sum()) for part in self.parts)
@@ -80,7 +92,7 @@ class Sample:
         One section a replication where there are several, its cases together; otherwise
         batch `i` of every case together.
         """
-        kept = [(part.replication, part.metrics[metric][part.kept()]) for part in self.parts]
+        kept = [(p.replication, p.metrics[metric][p.kept(metric)]) for p in self.parts]
         replications = sorted({replication for replication, _ in kept})
         if len(replications) > 1:
             groups = [[v for r, v in kept if r == replication] for replication in replications]
@@ -131,10 +143,13 @@ def _read(
     directory: RunDirectory, record: Record, names: Sequence[str], warmup: bool
 ) -> Iterator[tuple[tuple[str, ...], Jobs]]:
     """The jobs of one case and replication, split by dictionary columns of the rows."""
-    wanted = dict.fromkeys([*names, "size_bytes", "arrived_ps", *METRICS])
-    table = rows.read(directory.rows(*record.key), list(wanted))
+    path = directory.rows(*record.key)
+    due = ["deadline_ps", "finished_ps"] if rows.holds(path, "deadline_ps") else []
+    wanted = dict.fromkeys([*names, "size_bytes", "arrived_ps", *TIMES, *due])
+    table = rows.read(path, list(wanted))
     arrived = table["arrived_ps"].to_numpy()
-    metrics = {name: table[name].to_numpy().astype(np.float64) for name in METRICS}
+    metrics = {name: table[name].to_numpy().astype(np.float64) for name in TIMES}
+    metrics[MISSED] = _missed(table) if due else np.full(arrived.size, np.nan)
     jobs = Jobs(
         replication=record.replication,
         size_bytes=table["size_bytes"].to_numpy(),
@@ -148,6 +163,15 @@ def _read(
         jobs, codes = jobs.where(order), codes[order]
     for code, label in enumerate(labels):
         yield label, jobs if len(labels) == 1 else jobs.where(codes == code)
+
+
+def _missed(table: pa.Table) -> Values:
+    """1 for a job that was not done by its deadline, or not at all; NaN without a deadline."""
+    deadline, finished = table["deadline_ps"], table["finished_ps"]
+    in_time = pc.fill_null(pc.less_equal(finished, deadline), False)
+    missed: Values = 1 - in_time.to_numpy().astype(np.float64)
+    missed[deadline.is_null().to_numpy()] = np.nan
+    return missed
 
 
 def _labels(

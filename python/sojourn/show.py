@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from html import escape
 from io import StringIO
+from itertools import groupby
 
+from sojourn.sample import MISSED
 from sojourn.summary import Estimate, Summary, incomplete
 from sojourn.terminal import print_lines, print_table
 from sojourn.units import number
 
 _PS_PER_MS = 1e9
+_PER_CENT = 0.01
 
 
 def notes(summary: Summary) -> list[str]:
@@ -21,6 +24,8 @@ def notes(summary: Summary) -> list[str]:
         lines.append("warm-up: finished jobs left out, by MSER-5 on the slowdown of each run")
     if any(estimate.unfinished for estimate in summary):
         lines.append("unfinished: jobs not done by the end of their run; n leaves them out")
+    if _deadlines(summary):
+        lines.append("missed: jobs with a deadline that were not done by then, unfinished ones too")
     if summary.missing:
         lines.append(incomplete(summary.missing))
     return lines
@@ -29,7 +34,8 @@ def notes(summary: Summary) -> list[str]:
 def show(summary: Summary) -> None:
     """Print table and notes; bins without any job are left out."""
     heads, groups = _grid(summary)
-    print_table(groups, heads, title=summary.title, numbers=6 + len(summary.percentiles))
+    numbers = 6 + len(summary.percentiles) + _deadlines(summary)
+    print_table(groups, heads, title=summary.title, numbers=numbers)
     print_lines(f"  {line}" for line in notes(summary))
 
 
@@ -55,15 +61,20 @@ def html(summary: Summary) -> str:
     )
 
 
+def _deadlines(summary: Summary) -> bool:
+    """Whether any job has a deadline."""
+    return any(estimate.metric == MISSED for estimate in summary)
+
+
 def _grid(summary: Summary) -> tuple[list[str], list[list[list[str]]]]:
     """The heads, and for each group its lines of cells; labels stand on a group's first line."""
     kinds = {estimate.kind for estimate in summary}
-    metrics: dict[str, list[Estimate]] = {"slowdown": [], "sojourn_ps": []}
-    for estimate in summary:
-        metrics[estimate.metric].append(estimate)
+    deadlines = _deadlines(summary)
     groups: list[list[list[str]]] = []
     last: list[str] | None = None
-    for slowdown, sojourn in zip(*metrics.values(), strict=True):
+    for _, estimates in groupby(summary, lambda e: (e.case, e.kind, e.bin)):
+        metrics = {estimate.metric: estimate for estimate in estimates}
+        slowdown, missed = metrics["slowdown"], metrics.get(MISSED)
         if not slowdown.n + slowdown.unfinished + slowdown.warmup:
             continue
         labels = ["" if v is None else str(v) for v in slowdown.case.values()]
@@ -74,7 +85,8 @@ def _grid(summary: Summary) -> tuple[list[str], list[list[list[str]]]]:
             _mean(slowdown),
             *(_or_dash(quantile) for quantile in slowdown.quantiles.values()),
             _or_dash(slowdown.max),
-            _mean(sojourn, _PS_PER_MS),
+            _mean(metrics["sojourn_ps"], _PS_PER_MS),
+            *([_mean(missed, _PER_CENT) if missed else "-"] if deadlines else []),
         ]
         if labels == last:
             groups[-1].append([*("" for _ in labels), *cells])
@@ -92,6 +104,7 @@ def _grid(summary: Summary) -> tuple[list[str], list[list[list[str]]]]:
         *summary.percentiles,
         "max",
         "sojourn mean [ms]",
+        *(["missed [%]"] if deadlines else []),
     ]
     return heads, groups
 

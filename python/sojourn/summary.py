@@ -9,7 +9,7 @@ import numpy as np
 from sojourn.columns import Columns
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Value
-from sojourn.sample import METRICS, Group, Sample, groups_of
+from sojourn.sample import MISSED, Group, Sample, groups_of
 from sojourn.statistics import Interval, mean_interval, quantile_intervals
 from sojourn.units import count
 
@@ -36,6 +36,10 @@ class Estimate:
     the end of their run, `warmup` those left out because they finished but arrived during the
     warm-up: together, all jobs of the group. Numbers are None where no job finished, intervals
     where there are too few jobs for one.
+
+    The metric `missed_deadline` is there where jobs have deadlines, and about those that have: 1
+    for one that was not done by then, 0 for one that was, so that the mean is the share that
+    missed theirs. One that did not finish missed its own, so that here `n` counts it too.
     """
 
     case: dict[str, Value | None]
@@ -150,7 +154,7 @@ def summarise(
         for group in groups_of(run.directory, run.ledger, chosen, warmup=warmup)
         for size_bin, (above, upto) in BINS.items()
         for jobs in [group.sample.between(above, upto)]
-        for metric in METRICS
+        for metric in group.sample.metrics()
     ]
     return Summary(
         title=run.title,
@@ -177,6 +181,7 @@ def incomplete(missing: int) -> str:
 def _estimate(
     group: Group, size_bin: str, metric: str, sample: Sample, percentiles: Sequence[float]
 ) -> Estimate:
+    sample = sample.due() if metric == MISSED else sample
     sections, method = sample.sections(metric)
     values = np.concatenate(sections)
     quantiles: list[float | None] = [None] * len(percentiles)
@@ -187,13 +192,13 @@ def _estimate(
         intervals = quantile_intervals(sections, percentiles, centres)
     ci95 = mean_interval(sections)
     names = [_name(percentile) for percentile in percentiles]
-    kept, unfinished, early = sample.counts()
+    _, unfinished, early = sample.counts()
     return Estimate(
         case=group.case,
         kind=group.kind,
         bin=size_bin,
         metric=metric,
-        n=kept,
+        n=values.size,
         unfinished=unfinished,
         warmup=early,
         mean=float(values.mean()) if values.size else None,
