@@ -28,8 +28,8 @@ impl Balance {
                 way
             }
             Balance::Ecmp => {
-                let ack = u64::from(packet.kind == Kind::Ack);
-                let flow = u64::from(packet.flow) << 1 | ack;
+                let back = u64::from(packet.kind != Kind::Data);
+                let flow = u64::from(packet.flow) << 1 | back;
                 let hash = mix(flow ^ mix(switch.into()));
                 ((u128::from(hash) * u128::from(ways)) >> 64) as u32
             }

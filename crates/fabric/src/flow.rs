@@ -79,9 +79,14 @@ impl Packets {
         bytes + u64::from(self.count(bytes)) * self.header.0
     }
 
+    /// Bytes on the wire of a data packet without its payload.
+    pub fn trimmed(&self) -> u16 {
+        (self.header.0 as u16).max(1)
+    }
+
     /// The smallest packet that can be on a wire.
     pub fn smallest(&self) -> u16 {
-        (self.ack.0 as u16).min(self.header.0 as u16 + 1)
+        (self.ack.0 as u16).min(self.trimmed())
     }
 }
 

@@ -30,6 +30,10 @@ pub enum Kind {
     Data,
     /// Tells the sender what has arrived.
     Ack,
+    /// Tells the sender that a packet has arrived without its payload.
+    Nack,
+    /// Asks the sender for another packet.
+    Pull,
     /// Never leaves its host: a note to itself that a flow's timer may be due.
     Wake,
     /// Never leaves its host: a note that a flow begins.
@@ -47,7 +51,9 @@ pub struct Packet {
     pub(crate) next: PacketId,
     /// The flow it belongs to.
     pub flow: u32,
-    /// Data: its place in the flow, counted in packets. ACK: the first packet still missing.
+    /// Data: its place in the flow, counted in packets. ACK: the first packet still missing, or the
+    /// one that has arrived, as the transport has it. NACK: the packet that came trimmed. PULL: how
+    /// many there were of this flow, this one included.
     pub sequence: u32,
     /// Lower goes first.
     pub priority: u32,
@@ -55,11 +61,13 @@ pub struct Packet {
     pub to: u16,
     /// Bytes on the wire.
     pub size: u16,
-    /// ACK: how far above `sequence` the packet lies that caused it; 0 when that one is covered.
+    /// Data: how many bytes are left of it when a queue trims it; 0 when none may. ACK: how far above
+    /// `sequence` the packet lies that caused it; 0 when that one is covered. NACK: the low bits of
+    /// the number of the PULL that will follow it.
     pub echo: u16,
     /// What it is for.
     pub kind: Kind,
-    /// Congestion notification, see [`ECT`], [`CE`] and [`ECE`].
+    /// What queues and receivers noted, see [`ECT`], [`CE`], [`ECE`] and [`TRIMMED`].
     pub marks: u8,
 }
 
@@ -69,6 +77,8 @@ pub const ECT: u8 = 1;
 pub const CE: u8 = 2;
 /// An ACK echoes a mark.
 pub const ECE: u8 = 4;
+/// A queue took the payload away.
+pub const TRIMMED: u8 = 8;
 
 impl Packet {
     /// The key of an arrival at time `at` by the node's port number `port`.

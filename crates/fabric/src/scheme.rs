@@ -3,7 +3,9 @@
 use crate::balance::Balance;
 use crate::ideal::Ideal;
 use crate::qdisc::{Ecn, PFabric, Queue};
-use crate::transport::{AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, TransportKind};
+use crate::transport::{
+    AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TransportKind,
+};
 use sojourn_kernel::parameters::{
     Check, Entry, Parameters, Refusal, Setting, Table, Value, defaults,
 };
@@ -87,6 +89,26 @@ const KNOWN: &[Known] = &[
         make: || {
             let transport = TransportKind::LineRate(defaults::<LineRate>());
             (transport, Queue::PFabric(defaults::<PFabric>()), Priority::Remaining(defaults()))
+        },
+    },
+    Known {
+        name: "NDP",
+        summary: "NDP, pulled by its receivers, over ports that trim beyond eight packets, sprayed; \
+                  first window 12 packets (SIGCOMM 2017).",
+        make: || {
+            (TransportKind::Ndp(defaults()), Queue::Trim(defaults()), Priority::None(defaults()))
+        },
+    },
+    Known {
+        name: "Swift",
+        summary: "Swift without fast retransmit, over 225 KB drop-tail queues, sprayed; target 20 us \
+                  and 3 us a switch, minimum time-out 200 us (SIGCOMM 2020).",
+        make: || {
+            let NewReno { min_rto, initial_rto, fast_retransmit, .. } = sprayed_tcp();
+            let swift: Swift = defaults();
+            let swift =
+                Swift { initial_window: WINDOW, min_rto, initial_rto, fast_retransmit, ..swift };
+            (TransportKind::Swift(swift), Queue::DropTail(defaults()), Priority::None(defaults()))
         },
     },
 ];

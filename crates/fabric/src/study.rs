@@ -144,6 +144,7 @@ impl Ready {
             packets: self.packets.clone(),
             priority: scheme.priority.clone(),
             ack_priority: scheme.ack_priority,
+            network: self.network.clone(),
             nic: self.nic.clone(),
         };
         let transport = Running::new(&scheme.transport, setup);

@@ -151,7 +151,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
                 free: Time::ZERO,
                 wire: Wire::new(link, scene.network.hosts),
                 turn: first_turn(scene, port, link),
-                queue: queue.port(scene.streams.stream("ties", port)),
+                queue: queue_of(scene, queue, port),
                 busy: Span::ZERO,
             })
             .collect();
@@ -337,7 +337,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
         figures.turns += 1;
         self.turn.now = now;
         match packet.kind {
-            Kind::Data | Kind::Ack => {
+            Kind::Data | Kind::Ack | Kind::Nack | Kind::Pull => {
                 figures.delivered += 1;
                 figures.marked += u64::from(packet.marks & CE != 0);
                 self.transport.receive(&packet, &mut self.turn);
@@ -425,6 +425,15 @@ impl Fabric<'_> {
         };
         self.figures.hops += 1;
         self.mailbox.deliver(to, arrives, id, &mut self.slab);
+    }
+}
+
+/// The empty queue of port number `port`: the first ones are the hosts'.
+fn queue_of<B: Builder>(scene: &Scene, queue: &B, port: u64) -> B::Port {
+    let stream = scene.streams.stream("ties", port);
+    match port < scene.network.hosts as u64 {
+        true => queue.host_port(stream),
+        false => queue.port(stream),
     }
 }
 

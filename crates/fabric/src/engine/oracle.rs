@@ -2,8 +2,10 @@
 //! disciplines; what it checks is the engine's own work: time, order, routing, timers.
 
 use super::{
-    START, Scene, WAKE_RECEIVER, WAKE_SENDER, first_turn, note, note_of, sojourn_simulate, wake_of,
+    START, Scene, WAKE_RECEIVER, WAKE_SENDER, first_turn, note, note_of, queue_of,
+    sojourn_simulate, wake_of,
 };
+use crate::balance::Balance;
 use crate::packet::{Kind, Packet, PacketId, Slab};
 use crate::qdisc::{Builder, Discipline, Queue, with_queue};
 use crate::scheme::{PacketScheme, Scheme};
@@ -46,7 +48,7 @@ fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> (Vec<Tim
     let mut oracle = Oracle::<B> {
         scene,
         transport,
-        queues: (0..ports as u64).map(|p| queue.port(scene.streams.stream("ties", p))).collect(),
+        queues: (0..ports as u64).map(|p| queue_of(scene, queue, p)).collect(),
         free: vec![Time::ZERO; ports],
         served: vec![false; ports],
         turns: (0..).zip(&scene.network.links).map(|(p, l)| first_turn(scene, p, l)).collect(),
@@ -189,43 +191,39 @@ fn known() -> Vec<PacketScheme> {
     Scheme::entries().iter().filter_map(|entry| PacketScheme::known(entry.name)).collect()
 }
 
+/// A known scheme with `value` for the setting `key` of one of its parts, if it has such a one.
+fn changed(scheme: PacketScheme, part: &str, key: &str, value: Value) -> PacketScheme {
+    let mut table = scheme.write_table();
+    let Some(Value::Table(settings)) = table.get_mut(part) else { unreachable!("a part") };
+    settings.set(key, value);
+    match PacketScheme::read_table(&table) {
+        Ok(changed) => changed,
+        Err(refusal) if refusal.unknown_key => scheme,
+        Err(refusal) => panic!("{refusal:?}"),
+    }
+}
+
 fn schemes() -> impl Strategy<Value = PacketScheme> {
     let known = prop::sample::select(known());
     let counting = prop::sample::select(vec!["bytes", "packets"]);
-    let balance = prop::sample::select(vec!["spray", "ecmp"]);
-    let more =
-        prop::sample::select(vec!["", "ties", "dequeue", "fast_retransmit", "sack", "delay"]);
+    let balance = prop::sample::select(vec![Balance::Spray, Balance::Ecmp]);
+    let text = |text: &str| Value::Text(text.to_owned());
+    let more = prop::sample::select(vec![
+        ("queue", "ties", text("arrival")),
+        ("queue", "dequeue", text("earliest-of-flow")),
+        ("queue", "headers", text("1500B")),
+        ("transport", "fast_retransmit", Value::Bool(true)),
+        ("transport", "ack_delay", text("100us")),
+        ("transport", "sack", Value::Bool(false)),
+        ("transport", "rto", text("100us")),
+    ]);
     (known, 1u64..20, counting, balance, more).prop_map(
-        |(known, packets, counting, balance, more)| {
-            let mut table = Table::default();
-            table.set("name", Value::Text(known.name.clone()));
-            table.set("balance", Value::Text(balance.to_owned()));
-            let mut queue = Table::default();
-            queue.set("buffer", Value::Text(format!("{}B", packets * 1500)));
-            queue.set("counting", Value::Text(counting.to_owned()));
-            if known.queue.name() == "ecn" {
-                queue.set("threshold", Value::Text(format!("{}B", packets * 500)));
-            }
-            let mut transport = Table::default();
-            let tcp = matches!(known.transport.name(), "new-reno" | "dctcp");
-            match more {
-                "ties" if known.queue.name() == "pfabric" => {
-                    queue.set("ties", Value::Text("arrival".to_owned()));
-                }
-                "dequeue" if known.queue.name() == "pfabric" => {
-                    queue.set("dequeue", Value::Text("earliest-of-flow".to_owned()));
-                }
-                "fast_retransmit" if tcp => transport.set("fast_retransmit", Value::Bool(true)),
-                "delay" if tcp => transport.set("ack_delay", Value::Text("100us".to_owned())),
-                "sack" => transport.set("sack", Value::Bool(false)),
-                _ => {}
-            }
-            table.set("queue", Value::Table(queue));
-            table.set("transport", Value::Table(transport));
-            match Scheme::read(&Value::Table(table)).unwrap() {
-                Scheme::Packets(scheme) => scheme,
-                Scheme::Ideal(_) => unreachable!("it is known by another name"),
-            }
+        move |(known, packets, counting, balance, (part, key, value))| {
+            let bytes = |bytes: u64| Value::Text(format!("{bytes}B"));
+            let scheme = changed(known, "queue", "threshold", bytes(packets * 500));
+            let scheme = changed(scheme, "queue", "buffer", bytes(packets * 1500));
+            let scheme = changed(scheme, "queue", "counting", text(counting));
+            PacketScheme { balance, ..changed(scheme, part, key, value) }
         },
     )
 }
@@ -271,6 +269,7 @@ pub(super) fn scene(
         packets,
         priority: scheme.priority.clone(),
         ack_priority: scheme.ack_priority,
+        network: scene.network.clone(),
         nic: graph.nics().map(|link| link.rate).collect(),
     };
     (scene, setup)

@@ -1,7 +1,7 @@
 //! First in, first out: the line that drop-tail and ECN queues share.
 
 use super::Room;
-use crate::packet::{NIL, PacketId, Slab};
+use crate::packet::{NIL, Packet, PacketId, Slab};
 
 /// A line of packets, linked through the packets themselves, in a buffer of its own.
 #[derive(Debug)]
@@ -33,6 +33,26 @@ impl Fifo {
             slab[self.tail].next = id;
         }
         self.tail = id;
+        true
+    }
+
+    /// Puts the packet `id` into the place of the last one, which `id` then names. False when there
+    /// is no last one, or when the new one is too large for its room.
+    pub(super) fn exchange_last(&mut self, id: PacketId, slab: &mut Slab) -> bool {
+        if self.head == NIL {
+            return false;
+        }
+        let (last, new) = (slab[self.tail], slab[id]);
+        self.room.give(last.size);
+        if !self.room.fits(new.size) {
+            self.room.take(last.size);
+            return false;
+        }
+        self.room.take(new.size);
+        self.bytes += u32::from(new.size);
+        self.bytes -= u32::from(last.size);
+        slab[self.tail] = Packet { next: last.next, ..new };
+        slab[id] = last;
         true
     }
 

@@ -7,10 +7,12 @@ mod drop_tail;
 mod ecn;
 mod fifo;
 mod pfabric;
+mod trim;
 
 pub use drop_tail::{DropTail, DropTailPort};
 pub use ecn::{Ecn, EcnPort};
 pub use pfabric::{Dequeue, PFabric, PFabricPort, Ties};
+pub use trim::{Trim, TrimPort};
 
 use crate::packet::{Packet, PacketId, Slab};
 use sojourn_kernel::parameters::{Refusal, Setting};
@@ -22,6 +24,7 @@ variants! {
         DropTail(DropTail),
         Ecn(Ecn),
         PFabric(PFabric),
+        Trim(Trim),
     }
 }
 
@@ -32,6 +35,11 @@ pub trait Builder {
 
     /// An empty port, with a random stream of its own.
     fn port(&self, stream: Stream) -> Self::Port;
+
+    /// The same for the port of a host: one like all others, unless the discipline says otherwise.
+    fn host_port(&self, stream: Stream) -> Self::Port {
+        self.port(stream)
+    }
 }
 
 /// The packets that wait at one port: order, room and victims.
@@ -82,6 +90,11 @@ impl Room {
         Room { free: u32::try_from(buffer.0).unwrap_or(u32::MAX), counting }
     }
 
+    /// The memory of a host: 4 GB, more than its flows can have under way.
+    pub(crate) fn of_a_host() -> Room {
+        Room { free: u32::MAX, counting: Counting::Bytes }
+    }
+
     /// What a packet of `size` bytes takes.
     #[inline]
     fn taken_by(self, size: u16) -> u32 {
@@ -112,11 +125,15 @@ impl Room {
 
 /// Refuses a buffer in which not even one full packet fits.
 fn check_buffer(buffer: Bytes) -> Result<(), Refusal> {
-    if buffer.0 < FULL_PACKET.into() {
-        let given = buffer.write().expect("a size");
-        return Err(
-            Refusal::value(&given, "room for at least one full packet, \"1500B\"").under("buffer")
-        );
+    check_room("buffer", buffer)
+}
+
+/// The same for the room that `key` sets.
+fn check_room(key: &str, room: Bytes) -> Result<(), Refusal> {
+    if room.0 < FULL_PACKET.into() {
+        let given = room.write().expect("a size");
+        let expected = "room for at least one full packet, \"1500B\"";
+        return Err(Refusal::value(&given, expected).under(key));
     }
     Ok(())
 }

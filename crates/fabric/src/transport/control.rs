@@ -1,8 +1,9 @@
 //! What the members of the TCP family decide: the rules of a sender, and how its window answers to
 //! acknowledgements, marks and losses.
 
+use super::Setup;
 use super::timer::Timer;
-use sojourn_kernel::Span;
+use sojourn_kernel::{Span, Time};
 use std::fmt::Debug;
 
 /// What a member of the family decides.
@@ -10,8 +11,23 @@ pub trait Control: Clone + Debug {
     /// What it keeps for one flow, beside the window.
     type State: Clone + Debug + Default;
 
+    /// Whether it asks which packet caused an ACK: [`Acked::cause`].
+    const ASKS_FOR_CAUSE: bool = false;
+
     /// Its fixed rules.
     fn rules(&self) -> Rules;
+
+    /// `flow` begins.
+    fn start(&self, _: &mut Self::State, _flow: u32, _: &Setup) {}
+
+    /// Packet `sequence` leaves.
+    fn sent(&self, _: &mut Self::State, _sequence: u32, _now: Time) {}
+
+    /// How long after a packet the next one may leave, when it is paced; `wire` is how long the
+    /// host's link needs for the packet.
+    fn gap(&self, _: &Window, _: &Self::State, wire: Span) -> Span {
+        wire
+    }
 
     /// News of the receiver, outside of a recovery.
     fn acked(&self, window: &mut Window, _: &mut Self::State, acked: &Acked) {
@@ -21,13 +37,13 @@ pub trait Control: Clone + Debug {
     }
 
     /// A loss was inferred from duplicate ACKs while `flight` packets were unacknowledged.
-    fn lost(&self, window: &mut Window, _: &mut Self::State, flight: u32) {
+    fn lost(&self, window: &mut Window, _: &mut Self::State, flight: u32, _now: Time) {
         window.halve(flight);
         window.size = window.threshold;
     }
 
     /// The timer ran out while `flight` packets were unacknowledged.
-    fn timed_out(&self, window: &mut Window, _: &mut Self::State, flight: u32) {
+    fn timed_out(&self, window: &mut Window, _: &mut Self::State, flight: u32, _now: Time) {
         window.halve(flight);
         window.size = 1.0;
     }
@@ -52,7 +68,7 @@ pub struct Rules {
     pub ack_delay: Option<Span>,
     /// Whether data packets can be marked.
     pub ecn: bool,
-    /// Whether packets leave no faster than the host's link takes them.
+    /// Whether packets leave one by one, each [`Control::gap`] after the one before.
     pub paced: bool,
 }
 
@@ -91,4 +107,9 @@ pub struct Acked {
     pub upto: u32,
     /// Next packet to be sent.
     pub next: u32,
+    /// The packet that caused it, where that can be told: out of order it says so itself; in order it
+    /// is the last of those now covered that were not known to have arrived.
+    pub cause: Option<u32>,
+    /// The time.
+    pub now: Time,
 }

@@ -107,10 +107,11 @@ impl Control for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_kernel::Time;
     use sojourn_kernel::parameters::defaults;
 
     fn ack(upto: u32, next: u32, marked: bool) -> Acked {
-        Acked { cumulative: 1, arrived: 1, marked, upto, next }
+        Acked { cumulative: 1, arrived: 1, marked, upto, next, cause: None, now: Time::ZERO }
     }
 
     /// By hand, g = 1/16 from alpha = 1: a window of ten with two marks.

@@ -4,7 +4,7 @@ use super::control::{Control, Rules, Window};
 use super::new_reno::check_timer;
 use super::timer::Timer;
 use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, parameters};
+use sojourn_kernel::{Span, Time, parameters};
 
 parameters! {
     /// A flow sends at the speed of its host's link until its last packet is acknowledged, and
@@ -41,5 +41,5 @@ impl Control for LineRate {
         }
     }
 
-    fn timed_out(&self, _: &mut Window, _: &mut (), _: u32) {}
+    fn timed_out(&self, _: &mut Window, _: &mut (), _: u32, _: Time) {}
 }

@@ -11,10 +11,12 @@ mod control;
 mod dctcp;
 mod line_rate;
 mod min_tcp;
+mod ndp;
 mod new_reno;
 mod priority;
 mod receiver;
 mod scoreboard;
+mod swift;
 mod timer;
 mod windowed;
 
@@ -22,15 +24,18 @@ pub use control::{Acked, Control, Rules, Window};
 pub use dctcp::Dctcp;
 pub use line_rate::LineRate;
 pub use min_tcp::MinTcp;
+pub use ndp::{Ndp, NdpRunning};
 pub use new_reno::NewReno;
 pub use priority::{
     AckPriority, Deadline, Leaving, Priority, Remaining, Sent, Size, Unprioritised,
 };
+pub use swift::Swift;
 pub use timer::Timer;
 pub use windowed::Windowed;
 
 use crate::flow::{Flow, Packets};
-use crate::packet::Packet;
+use crate::packet::{Kind, NIL, Packet};
+use crate::topology::Network;
 use sojourn_kernel::{Rate, Time, variants};
 
 /// Declares the transports, one line each: the registry of their parameters, and the running
@@ -83,6 +88,8 @@ transports! {
     Dctcp(Windowed<Dctcp>),
     MinTcp(Windowed<MinTcp>),
     LineRate(Windowed<LineRate>),
+    Ndp(NdpRunning),
+    Swift(Windowed<Swift>),
 }
 
 /// What every transport is told before it begins.
@@ -96,8 +103,51 @@ pub struct Setup {
     pub priority: Priority,
     /// What acknowledgements carry as priority.
     pub ack_priority: AckPriority,
+    /// The fabric they run in.
+    pub network: std::sync::Arc<Network>,
     /// The speed of each host's link.
     pub nic: std::sync::Arc<[Rate]>,
+}
+
+impl Setup {
+    /// Packet `sequence` of `flow`, of whose packets `arrived` are known to have arrived.
+    #[inline]
+    fn data(&self, flow: u32, sequence: u32, arrived: u32, now: Time) -> Packet {
+        let this = &self.flows[flow as usize];
+        let full = self.packets.payload.0;
+        let before = u64::from(sequence) * full;
+        let remaining = this.bytes.saturating_sub(u64::from(arrived) * full);
+        let leaving = Leaving { flow: this, remaining, sent: before, now, nic: &self.nic };
+        Packet {
+            key: 0,
+            next: NIL,
+            flow,
+            sequence,
+            priority: self.priority.number(&leaving),
+            to: this.to,
+            size: self.packets.wire(full.min(this.bytes - before) as u16),
+            echo: 0,
+            kind: Kind::Data,
+            marks: 0,
+        }
+    }
+
+    /// A packet of `kind` from the receiver of `flow` back to its sender, of the highest priority.
+    #[inline]
+    fn answer(&self, kind: Kind, flow: u32, sequence: u32) -> Packet {
+        Packet {
+            key: 0,
+            next: NIL,
+            flow,
+            sequence,
+            priority: 0,
+            to: self.flows[flow as usize].from,
+            size: self.packets.ack.0 as u16,
+            echo: 0,
+            kind,
+            marks: 0,
+        }
+    }
 }
 
 /// A wake-up for one end of a flow.

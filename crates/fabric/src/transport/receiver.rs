@@ -3,7 +3,7 @@
 use super::control::Rules;
 use super::scoreboard::Scoreboard;
 use super::{AckPriority, End, Setup, Turn, Wake};
-use crate::packet::{CE, ECE, Kind, NIL, Packet};
+use crate::packet::{CE, ECE, Kind, Packet};
 use sojourn_kernel::Time;
 
 /// What one receiver keeps.
@@ -87,18 +87,9 @@ impl Receiver {
 
     #[inline]
     fn acknowledge(&self, ack: Held, echo: u16, setup: &Setup, turn: &mut Turn) {
-        turn.packets.push(Packet {
-            key: 0,
-            next: NIL,
-            flow: ack.flow,
-            sequence: self.next,
-            priority: ack.priority,
-            to: setup.flows[ack.flow as usize].from,
-            size: setup.packets.ack.0 as u16,
-            echo,
-            kind: Kind::Ack,
-            marks: if self.marked { ECE } else { 0 },
-        });
+        let marks = if self.marked { ECE } else { 0 };
+        let answer = setup.answer(Kind::Ack, ack.flow, self.next);
+        turn.packets.push(Packet { priority: ack.priority, echo, marks, ..answer });
     }
 }
 

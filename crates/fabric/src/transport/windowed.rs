@@ -9,8 +9,8 @@ use super::control::{Acked, Control, Rules, Window};
 use super::receiver::Receiver;
 use super::scoreboard::Scoreboard;
 use super::timer::RoundTrip;
-use super::{End, Leaving, Setup, Tally, Transport, Turn, Wake};
-use crate::packet::{ECE, ECT, Kind, NIL, Packet};
+use super::{End, Setup, Tally, Transport, Turn, Wake};
+use crate::packet::{ECE, ECT, Kind, Packet};
 use sojourn_kernel::Time;
 
 const DUPLICATES: u32 = 3;
@@ -59,6 +59,18 @@ pub struct Windowed<C: Control> {
     setup: Setup,
     senders: Vec<Sender<C::State>>,
     receivers: Vec<Receiver>,
+}
+
+impl<S> Sender<S> {
+    /// The packet that caused `ack`, see [`Acked::cause`].
+    fn cause(&self, ack: &Packet) -> Option<u32> {
+        match ack.echo {
+            0 => (self.acked..ack.sequence)
+                .rev()
+                .find(|&sequence| self.sacked.count(sequence, sequence + 1) == 0),
+            above => Some(ack.sequence + u32::from(above)),
+        }
+    }
 }
 
 impl<C: Control> Windowed<C> {
@@ -117,6 +129,7 @@ impl<C: Control> Transport for Windowed<C> {
         let bytes = self.setup.flows[flow as usize].bytes;
         self.senders[flow as usize].end = self.setup.packets.count(bytes);
         let mut acting = self.act(flow, turn);
+        acting.control.start(&mut acting.sender.state, flow, acting.setup);
         acting.send();
         acting.arm();
     }
@@ -173,6 +186,7 @@ impl<C: Control> Acting<'_, C> {
         let sender = &mut *self.sender;
         let cumulative = ack.sequence.saturating_sub(sender.acked);
         let known = sender.sacked.len();
+        let cause = if C::ASKS_FOR_CAUSE { sender.cause(ack) } else { None };
         if self.rules.sack && ack.echo > 0 {
             let sequence = ack.sequence + u32::from(ack.echo);
             if sequence >= sender.acked {
@@ -187,6 +201,7 @@ impl<C: Control> Acting<'_, C> {
             sender.trip.acknowledged(sender.acked, self.turn.now);
             if sender.acked == sender.end {
                 sender.due = Time::NEVER;
+                sender.state = C::State::default();
                 self.turn.finished.push(self.flow);
                 return;
             }
@@ -197,22 +212,22 @@ impl<C: Control> Acting<'_, C> {
             marked: ack.marks & ECE != 0,
             upto: sender.acked,
             next: sender.next,
+            cause,
+            now: self.turn.now,
         };
+        if !sender.recovering {
+            self.control.acked(&mut sender.window, &mut sender.state, &acked);
+            sender.window.size = sender.window.size.min(self.rules.window_cap);
+        }
         if cumulative == 0 {
-            if !sender.recovering {
-                self.control.acked(&mut sender.window, &mut sender.state, &acked);
-            }
             if self.rules.fast_retransmit && sender.next > sender.acked {
                 self.duplicate();
             }
         } else {
             sender.duplicates = 0;
-            if sender.recovering {
-                self.recovered(cumulative);
-            } else {
-                self.control.acked(&mut sender.window, &mut sender.state, &acked);
-                sender.window.size = sender.window.size.min(self.rules.window_cap);
-                self.restart_timer();
+            match sender.recovering {
+                true => self.recovered(cumulative),
+                false => self.restart_timer(),
             }
         }
         self.send();
@@ -257,7 +272,7 @@ impl<C: Control> Acting<'_, C> {
             return;
         }
         let flight = sender.next - sender.acked;
-        self.control.lost(&mut sender.window, &mut sender.state, flight);
+        self.control.lost(&mut sender.window, &mut sender.state, flight, self.turn.now);
         sender.recovering = true;
         sender.partial = false;
         sender.recover = sender.high;
@@ -282,7 +297,8 @@ impl<C: Control> Acting<'_, C> {
                 // The flight is what is still outstanding: not what is known to have arrived.
                 let flight = (sender.next - sender.acked).saturating_sub(sender.sacked.len());
                 let threshold = sender.window.threshold;
-                self.control.timed_out(&mut sender.window, &mut sender.state, flight);
+                let now = self.turn.now;
+                self.control.timed_out(&mut sender.window, &mut sender.state, flight, now);
                 if sender.lapsed > sender.acked {
                     // RFC 5681, 3.1: held when the same packet runs out of time again.
                     sender.window.threshold = threshold;
@@ -356,11 +372,6 @@ impl<C: Control> Acting<'_, C> {
     fn emit(&mut self, sequence: u32) {
         let sender = &mut *self.sender;
         let now = self.turn.now;
-        let flow = &self.setup.flows[self.flow as usize];
-        let packets = &self.setup.packets;
-        let last = sequence + 1 == sender.end;
-        let size =
-            if last { packets.wire(packets.last_payload(flow.bytes)) } else { packets.full() };
         if sequence < sender.high {
             sender.tally.retransmits += 1;
             sender.trip.forget();
@@ -368,31 +379,17 @@ impl<C: Control> Acting<'_, C> {
             sender.high = sequence + 1;
             sender.trip.sent(sequence, now);
         }
-        let arrived = u64::from(sender.acked + sender.sacked.len()) * packets.payload.0;
-        let priority = self.setup.priority.number(&Leaving {
-            flow,
-            remaining: flow.bytes.saturating_sub(arrived),
-            sent: u64::from(sequence) * packets.payload.0,
-            now,
-            nic: &self.setup.nic,
-        });
-        self.turn.packets.push(Packet {
-            key: 0,
-            next: NIL,
-            flow: self.flow,
-            sequence,
-            priority,
-            to: flow.to,
-            size,
-            echo: 0,
-            kind: Kind::Data,
-            marks: if self.rules.ecn { ECT } else { 0 },
-        });
+        let packet = self.setup.data(self.flow, sequence, sender.acked + sender.sacked.len(), now);
+        self.control.sent(&mut sender.state, sequence, now);
+        let marks = if self.rules.ecn { ECT } else { 0 };
+        self.turn.packets.push(Packet { marks, ..packet });
         if sender.due == Time::NEVER {
             sender.due = now + sender.trip.time_out(self.rules.timer);
         }
         if self.rules.paced {
-            sender.pace = now + self.setup.nic[flow.from as usize].span(size.into());
+            let from = self.setup.flows[self.flow as usize].from;
+            let wire = self.setup.nic[usize::from(from)].span(packet.size.into());
+            sender.pace = now + self.control.gap(&sender.window, &sender.state, wire);
         }
     }
 

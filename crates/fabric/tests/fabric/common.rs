@@ -160,6 +160,16 @@ pub(crate) fn pfabric() -> Queue {
     Queue::PFabric(defaults::<PFabric>())
 }
 
+/// A setting as a study file would have it.
+pub(crate) fn value(text: &str) -> Value {
+    match (text.parse(), text.parse(), text.parse()) {
+        (Ok(whole), ..) => Value::Int(whole),
+        (_, Ok(number), _) => Value::Float(number),
+        (.., Ok(truth)) => Value::Bool(truth),
+        _ => Value::Text(text.to_owned()),
+    }
+}
+
 /// A sender that never waits: all its packets leave at once, and no timer runs out.
 pub(crate) fn all_at_once() -> TransportKind {
     TransportKind::MinTcp(MinTcp {

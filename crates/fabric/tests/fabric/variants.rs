@@ -37,15 +37,6 @@ const SCHEMES: &[(&str, &[(&str, &str)])] = &[
     ("LineRate+pFabric", &[("transport.sack", "false")]),
 ];
 
-fn value(text: &str) -> Value {
-    match (text.parse(), text.parse(), text.parse()) {
-        (Ok(whole), ..) => Value::Int(whole),
-        (_, Ok(number), _) => Value::Float(number),
-        (.., Ok(truth)) => Value::Bool(truth),
-        _ => Value::Text(text.to_owned()),
-    }
-}
-
 fn packet_scheme(name: &str, settings: &[(&str, &str)]) -> sojourn_fabric::PacketScheme {
     let mut table = Table::default();
     table.set("name", Value::Text(name.to_owned()));

@@ -81,6 +81,7 @@ pub(crate) fn watch<B: Builder>(
         packets: lab.packets.clone(),
         priority: lab.scheme.priority.clone(),
         ack_priority: lab.scheme.ack_priority,
+        network: scene.network.clone(),
         nic,
     };
     let log = Rc::new(RefCell::new(Log::default()));
@@ -162,10 +163,19 @@ impl<B: Builder> Builder for Watched<'_, B> {
     type Port = WatchedPort<B::Port>;
 
     fn port(&self, stream: Stream) -> Self::Port {
+        self.watched(self.inner.port(stream))
+    }
+
+    fn host_port(&self, stream: Stream) -> Self::Port {
+        self.watched(self.inner.host_port(stream))
+    }
+}
+
+impl<B> Watched<'_, B> {
+    fn watched<D>(&self, inner: D) -> WatchedPort<D> {
         let ports = &mut self.log.borrow_mut().ports;
         ports.push(PortLog::default());
-        let number = ports.len() - 1;
-        WatchedPort { inner: self.inner.port(stream), number, log: self.log.clone() }
+        WatchedPort { inner, number: ports.len() - 1, log: self.log.clone() }
     }
 }
 

@@ -1,0 +1,236 @@
+//! NDP: the receiver pulls, packet by packet (Handley et al., SIGCOMM 2017).
+
+mod receiver;
+mod sender;
+
+use super::new_reno::check_timer;
+use super::{End, Setup, Tally, Transport, Turn, Wake};
+use crate::packet::{Kind, Packet};
+use receiver::Receivers;
+use sender::{Acting, Sender};
+use sojourn_kernel::parameters::{Check, Refusal};
+use sojourn_kernel::{Span, parameters};
+use std::num::NonZeroU32;
+
+parameters! {
+    /// A flow sends its first window at once and from then on one packet for each PULL. The
+    /// receiver answers a packet with an ACK and a trimmed one with a NACK, at once, and either with
+    /// a PULL that waits its turn: a host sends one PULL in the time that its link needs for a full
+    /// packet, to its flows in turn, and none to a flow that has arrived. What a NACK names goes
+    /// before new packets; what is answered by nothing goes again when the timer runs out (NDP,
+    /// SIGCOMM 2017, section 3.2). Wants a `trim` queue. Not modelled: paths are the fabric's
+    /// choice, not the sender's; headers are not returned to senders; a receiver does not prefer
+    /// some flows to others; ACKs and PULLs are packets of their own.
+    pub struct Ndp: "ndp" {
+        /// Packets a flow sends at once: the bandwidth-delay product, and some for the queues.
+        pub initial_window: NonZeroU32 = NonZeroU32::new(12).expect("12"),
+        /// How long a packet may go unanswered.
+        pub rto: Span = Span::from_ms(1),
+    }
+}
+
+impl Check for Ndp {
+    fn check(&self) -> Result<(), Refusal> {
+        check_timer("rto", self.rto)
+    }
+}
+
+/// NDP at work on all flows.
+#[derive(Debug)]
+pub struct NdpRunning {
+    params: Ndp,
+    setup: Setup,
+    senders: Vec<Sender>,
+    receivers: Receivers,
+}
+
+impl NdpRunning {
+    /// Takes up all flows of `setup`.
+    pub fn new(params: &Ndp, setup: Setup) -> NdpRunning {
+        NdpRunning {
+            params: params.clone(),
+            senders: vec![Sender::default(); setup.flows.len()],
+            receivers: Receivers::new(&setup),
+            setup,
+        }
+    }
+
+    #[inline]
+    fn act<'a>(&'a mut self, flow: u32, turn: &'a mut Turn) -> Acting<'a> {
+        let sender = &mut self.senders[flow as usize];
+        Acting { sender, flow, rto: self.params.rto, setup: &self.setup, turn }
+    }
+}
+
+impl Transport for NdpRunning {
+    fn start(&mut self, flow: u32, turn: &mut Turn) {
+        let count = self.setup.packets.count(self.setup.flows[flow as usize].bytes);
+        let window = self.params.initial_window.get();
+        let mut acting = self.act(flow, turn);
+        acting.start(count, window);
+        acting.arm();
+    }
+
+    #[inline]
+    fn receive(&mut self, packet: &Packet, turn: &mut Turn) {
+        if packet.kind == Kind::Data {
+            self.receivers.data(packet, &self.setup, turn);
+            return;
+        }
+        let mut acting = self.act(packet.flow, turn);
+        acting.receive(packet);
+        acting.arm();
+    }
+
+    fn wake(&mut self, wake: Wake, turn: &mut Turn) {
+        match wake.end {
+            End::Sender => {
+                let mut acting = self.act(wake.flow, turn);
+                acting.wake(wake.at);
+                acting.arm();
+            }
+            End::Receiver => {
+                let host = self.setup.flows[wake.flow as usize].to;
+                self.receivers.wake(host, &self.setup, turn);
+            }
+        }
+    }
+
+    fn tally(&self, flow: u32) -> Tally {
+        self.senders[flow as usize].tally()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::Flow;
+    use crate::packet::TRIMMED;
+    use crate::topology::SingleSwitch;
+    use crate::transport::{AckPriority, Priority};
+    use sojourn_kernel::parameters::defaults;
+    use sojourn_kernel::{Rate, Time};
+
+    /// Flows of `counts` packets from host 0 to host 1, all started; what they sent.
+    fn started(counts: &[u64]) -> (NdpRunning, Turn) {
+        let flow = |&packets: &u64| Flow {
+            from: 0,
+            to: 1,
+            bytes: packets * 1460,
+            arrived: Time::ZERO,
+            deadline: Time::NEVER,
+        };
+        let setup = Setup {
+            flows: counts.iter().map(flow).collect(),
+            packets: defaults(),
+            priority: Priority::None(defaults()),
+            ack_priority: AckPriority::Highest,
+            network: SingleSwitch { hosts: 2, ..defaults() }.graph().network().into(),
+            nic: [Rate::gbps(10); 2].into(),
+        };
+        let mut ndp =
+            NdpRunning::new(&Ndp { initial_window: NonZeroU32::MIN, ..defaults() }, setup);
+        let mut turn = Turn::default();
+        (0..counts.len() as u32).for_each(|flow| ndp.start(flow, &mut turn));
+        (ndp, turn)
+    }
+
+    /// Hands a packet over at `ns`; what is sent in answer: kind, flow and sequence.
+    fn hand(ndp: &mut NdpRunning, ns: u64, packet: Packet) -> Vec<(Kind, u32, u32)> {
+        let mut turn = Turn { now: Time::ZERO + Span::from_ns(ns), ..Turn::default() };
+        ndp.receive(&packet, &mut turn);
+        sent(&turn)
+    }
+
+    fn sent(turn: &Turn) -> Vec<(Kind, u32, u32)> {
+        turn.packets.iter().map(|packet| (packet.kind, packet.flow, packet.sequence)).collect()
+    }
+
+    fn wake(ndp: &mut NdpRunning, wake: Wake) -> Turn {
+        let mut turn = Turn { now: wake.at, ..Turn::default() };
+        ndp.wake(wake, &mut turn);
+        turn
+    }
+
+    /// A host sends one PULL in 1200 ns, to its flows in turn, and none to one that is complete.
+    #[test]
+    fn pulls_are_paced_and_go_round() {
+        let (mut ndp, _) = started(&[9, 9, 3]);
+        let data = |ndp: &NdpRunning, flow, sequence| ndp.setup.data(flow, sequence, 0, Time::ZERO);
+        let whole = data(&ndp, 0, 0);
+        assert_eq!(hand(&mut ndp, 0, whole), [(Kind::Ack, 0, 0), (Kind::Pull, 0, 1)]);
+        for (flow, sequence) in [(0, 1), (0, 2), (1, 0), (2, 2), (2, 1), (1, 1)] {
+            let trimmed = Packet { marks: TRIMMED, ..data(&ndp, flow, sequence) };
+            assert_eq!(hand(&mut ndp, 10, trimmed), [(Kind::Nack, flow, sequence)]);
+        }
+        for sequence in 0..3 {
+            let whole = data(&ndp, 2, sequence);
+            assert_eq!(hand(&mut ndp, 20, whole), [(Kind::Ack, 2, sequence)]);
+        }
+        let mut at = Time::ZERO;
+        let mut pulls = Vec::new();
+        for _ in 0..4 {
+            at += Span::from_ns(1200);
+            let turn = wake(&mut ndp, Wake { at, flow: 0, end: End::Receiver });
+            assert!(turn.wakes.iter().all(|next| next.at == at + Span::from_ns(1200)));
+            pulls.extend(sent(&turn));
+        }
+        let expected = [(0, 2), (1, 1), (0, 3), (1, 2)].map(|(flow, n)| (Kind::Pull, flow, n));
+        assert_eq!(pulls, expected);
+        let more =
+            wake(&mut ndp, Wake { at: at + Span::from_ns(1200), flow: 0, end: End::Receiver });
+        assert_eq!((more.packets.len(), more.wakes.len()), (0, 0));
+    }
+
+    /// What came trimmed goes first, one packet for each PULL, those that were lost made up for.
+    #[test]
+    fn a_pull_is_worth_one_packet() {
+        let (mut ndp, turn) = started(&[9]);
+        assert_eq!(sent(&turn), [(Kind::Data, 0, 0)]);
+        let nack = Packet { echo: 1, ..ndp.setup.answer(Kind::Nack, 0, 0) };
+        let pull = |n| Packet { ..started(&[9]).0.setup.answer(Kind::Pull, 0, n) };
+        assert_eq!(hand(&mut ndp, 0, nack), []);
+        assert_eq!(hand(&mut ndp, 1, pull(1)), [(Kind::Data, 0, 0)]);
+        assert_eq!(hand(&mut ndp, 2, pull(3)), [(Kind::Data, 0, 1), (Kind::Data, 0, 2)]);
+        assert_eq!(hand(&mut ndp, 3, pull(2)), []);
+        assert_eq!(ndp.tally(0), Tally { retransmits: 1, timeouts: 0 });
+    }
+
+    /// The PULL for a NACK may come before it and find nothing to send: the NACK then need not wait
+    /// for another, unless its own is still under way.
+    #[test]
+    fn a_nack_that_is_late_does_not_wait() {
+        for (number, resent) in [(1, true), (2, false)] {
+            let (mut ndp, _) = started(&[1]);
+            let nack = Packet { echo: number, ..ndp.setup.answer(Kind::Nack, 0, 0) };
+            let pull = ndp.setup.answer(Kind::Pull, 0, 1);
+            assert_eq!(hand(&mut ndp, 0, pull), []);
+            let answer = hand(&mut ndp, 1, nack);
+            assert_eq!(answer, [(Kind::Data, 0, 0)][..usize::from(resent)]);
+        }
+    }
+
+    /// Unanswered packets go again after 1 ms; with nothing in flight a flow waits for 1 ms, then 2,
+    /// then 4.
+    #[test]
+    fn patience_ends() {
+        let (mut ndp, turn) = started(&[9]);
+        let ms = |ms| Time::ZERO + Span::from_ms(ms);
+        assert_eq!(turn.wakes, [Wake { at: ms(1), flow: 0, end: End::Sender }]);
+        let mut next = turn.wakes[0];
+        let mut until_sent = |ndp: &mut NdpRunning| loop {
+            let turn = wake(ndp, next);
+            next = turn.wakes[0];
+            if !turn.packets.is_empty() {
+                return (sent(&turn), turn.now);
+            }
+        };
+        assert_eq!(until_sent(&mut ndp), (vec![(Kind::Data, 0, 0)], ms(1)));
+        for (sequence, at) in [(0, 2), (1, 4), (2, 8)] {
+            let ack = ndp.setup.answer(Kind::Ack, 0, sequence);
+            ndp.receive(&ack, &mut Turn { now: ms(at / 2), ..Turn::default() });
+            assert_eq!(until_sent(&mut ndp), (vec![(Kind::Data, 0, sequence + 1)], ms(at)));
+        }
+        assert_eq!(ndp.tally(0), Tally { retransmits: 1, timeouts: 4 });
+    }
+}

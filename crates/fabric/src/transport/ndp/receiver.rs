@@ -1,0 +1,113 @@
+//! The receiving ends of NDP, and the PULLs of a host.
+
+use crate::packet::{Kind, Packet, TRIMMED};
+use crate::transport::scoreboard::Scoreboard;
+use crate::transport::{End, Setup, Turn, Wake};
+use sojourn_kernel::Time;
+use std::collections::VecDeque;
+
+/// One receiver.
+#[derive(Clone, Debug, Default)]
+struct Receiver {
+    /// How many different packets have arrived whole.
+    arrived: u32,
+    /// First packet still missing, and what has arrived from there on.
+    next: u32,
+    board: Scoreboard,
+    /// Packets that asked for a PULL so far, and PULLs that were sent.
+    asked: u32,
+    pulls: u32,
+    /// Whether it stands in its host's queue.
+    queued: bool,
+}
+
+/// What the receivers of one host share.
+#[derive(Clone, Debug, Default)]
+struct Pacer {
+    /// Flows that have PULLs to send, the next one first.
+    queue: VecDeque<u32>,
+    /// Not before this may the next PULL leave.
+    free: Time,
+    /// Whether a wake-up is set.
+    armed: bool,
+}
+
+/// All receivers.
+#[derive(Debug)]
+pub(super) struct Receivers {
+    flows: Vec<Receiver>,
+    hosts: Vec<Pacer>,
+}
+
+impl Receivers {
+    /// Of all flows of `setup`.
+    pub(super) fn new(setup: &Setup) -> Receivers {
+        Receivers {
+            flows: vec![Receiver::default(); setup.flows.len()],
+            hosts: vec![Pacer::default(); setup.nic.len()],
+        }
+    }
+
+    /// The wake-up that `host` has set has come.
+    pub(super) fn wake(&mut self, host: u16, setup: &Setup, turn: &mut Turn) {
+        self.hosts[usize::from(host)].armed = false;
+        self.pull(host, setup, turn);
+    }
+
+    /// A packet of data, or what is left of one, has come to its receiver.
+    pub(super) fn data(&mut self, packet: &Packet, setup: &Setup, turn: &mut Turn) {
+        let receiver = &mut self.flows[packet.flow as usize];
+        let flow = &setup.flows[packet.flow as usize];
+        let count = setup.packets.count(flow.bytes);
+        let trimmed = packet.marks & TRIMMED != 0;
+        let sequence = packet.sequence;
+        if !trimmed && sequence >= receiver.next && receiver.board.insert(sequence) {
+            receiver.arrived += 1;
+            receiver.next = receiver.board.first_missing(receiver.next);
+            receiver.board.advance(receiver.next);
+        }
+        let pull = receiver.arrived < count;
+        if pull {
+            receiver.asked += 1;
+        }
+        let (kind, echo) = match trimmed {
+            true => (Kind::Nack, receiver.asked as u16),
+            false => (Kind::Ack, 0),
+        };
+        turn.packets.push(Packet { echo, ..setup.answer(kind, packet.flow, sequence) });
+        if pull {
+            if !std::mem::replace(&mut receiver.queued, true) {
+                self.hosts[usize::from(flow.to)].queue.push_back(packet.flow);
+            }
+            self.pull(flow.to, setup, turn);
+        }
+    }
+
+    /// Sends the next PULL of `host` if it is time, and sees to it that the one after it will go.
+    fn pull(&mut self, host: u16, setup: &Setup, turn: &mut Turn) {
+        let pacer = &mut self.hosts[usize::from(host)];
+        let interval = setup.nic[usize::from(host)].span(setup.packets.full().into());
+        while turn.now >= pacer.free
+            && let Some(flow) = pacer.queue.pop_front()
+        {
+            let receiver = &mut self.flows[flow as usize];
+            receiver.queued = false;
+            let count = setup.packets.count(setup.flows[flow as usize].bytes);
+            if receiver.arrived == count {
+                continue;
+            }
+            receiver.pulls += 1;
+            turn.packets.push(setup.answer(Kind::Pull, flow, receiver.pulls));
+            pacer.free = turn.now + interval;
+            if receiver.pulls < receiver.asked {
+                receiver.queued = true;
+                pacer.queue.push_back(flow);
+            }
+        }
+        if let Some(&flow) = pacer.queue.front()
+            && !std::mem::replace(&mut pacer.armed, true)
+        {
+            turn.wakes.push(Wake { at: pacer.free, flow, end: End::Receiver });
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The sending end of NDP.
+
+use crate::packet::{Kind, LONGEST_TIMER, Packet};
+use crate::transport::scoreboard::Scoreboard;
+use crate::transport::{End, Setup, Tally, Turn, Wake};
+use sojourn_kernel::{Span, Time};
+use std::collections::VecDeque;
+
+/// How often the patience of a flow with nothing in flight doubles.
+const MAX_DOUBLINGS: u8 = 6;
+
+/// One sender.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sender {
+    /// Next packet to be sent for the first time.
+    next: u32,
+    /// One past the last packet of the flow; 0 before it starts.
+    end: u32,
+    /// How many packets are not acknowledged.
+    left: u32,
+    /// First packet not acknowledged, and what is acknowledged from there on.
+    first: u32,
+    acked: Scoreboard,
+    /// Packets that no answer has come for, oldest first, and since when.
+    flight: VecDeque<(u32, Time)>,
+    /// Packets that came trimmed and wait for a PULL.
+    again: VecDeque<u32>,
+    /// How many PULLs have been sent to it, as far as it knows.
+    pulled: u32,
+    /// PULLs that found nothing to send.
+    spare: u32,
+    /// How often it has waited in vain with nothing in flight.
+    starved: u8,
+    /// When anything was last sent or heard.
+    active: Time,
+    /// The earliest wake-up that is set.
+    wake: Option<Time>,
+    tally: Tally,
+}
+
+/// One sender in one turn.
+pub(super) struct Acting<'a> {
+    pub(super) sender: &'a mut Sender,
+    pub(super) flow: u32,
+    pub(super) rto: Span,
+    pub(super) setup: &'a Setup,
+    pub(super) turn: &'a mut Turn,
+}
+
+impl Acting<'_> {
+    /// The flow begins: `count` packets, of which a window goes at once.
+    pub(super) fn start(&mut self, count: u32, window: u32) {
+        self.sender.end = count;
+        self.sender.left = count;
+        for _ in 0..window.min(count) {
+            self.send();
+        }
+    }
+
+    /// An answer of the receiver has come.
+    pub(super) fn receive(&mut self, answer: &Packet) {
+        if self.sender.left == 0 {
+            return;
+        }
+        self.sender.active = self.turn.now;
+        match answer.kind {
+            Kind::Ack => self.acknowledged(answer.sequence),
+            Kind::Nack => self.refused(answer.sequence, answer.echo),
+            _ => self.pulled(answer.sequence),
+        }
+    }
+
+    /// Packet `sequence` has arrived.
+    fn acknowledged(&mut self, sequence: u32) {
+        let sender = &mut *self.sender;
+        sender.answered(sequence);
+        if sequence >= sender.first && sender.acked.insert(sequence) {
+            sender.left -= 1;
+            sender.first = sender.acked.first_missing(sender.first);
+            sender.acked.advance(sender.first);
+        }
+        if sender.left == 0 {
+            (sender.flight, sender.again) = Default::default();
+            self.turn.finished.push(self.flow);
+        }
+    }
+
+    /// Packet `sequence` was trimmed; PULL number `pull`, of which these are the low bits, is for it.
+    fn refused(&mut self, sequence: u32, pull: u16) {
+        let sender = &mut *self.sender;
+        if sender.answered(sequence) {
+            sender.again.push_back(sequence);
+            // That PULL took a quicker path, and found nothing to send.
+            let late = (sender.pulled as u16).wrapping_sub(pull) < 1 << 15;
+            if late && sender.spare > 0 {
+                sender.spare -= 1;
+                self.send();
+            }
+        }
+    }
+
+    /// `pulls` PULLs have been sent so far: it makes up for those that are late or lost.
+    fn pulled(&mut self, pulls: u32) {
+        for _ in self.sender.pulled..pulls {
+            if !self.send() {
+                self.sender.spare += 1;
+            }
+        }
+        self.sender.pulled = self.sender.pulled.max(pulls);
+    }
+
+    /// A wake-up has come; it counts if it is the one that is set.
+    pub(super) fn wake(&mut self, at: Time) {
+        if self.sender.wake == Some(at) {
+            self.sender.wake = None;
+            if self.sender.left > 0 && at >= self.sender.due(self.rto) {
+                self.out_of_time();
+            }
+        }
+    }
+
+    /// Nothing has been heard for too long.
+    fn out_of_time(&mut self) {
+        let now = self.turn.now;
+        self.sender.tally.timeouts += 1;
+        if self.sender.flight.is_empty() {
+            // Its PULL was lost, or its receiver has many to serve: ask ever more seldom.
+            self.sender.starved = (self.sender.starved + 1).min(MAX_DOUBLINGS);
+            self.send();
+        }
+        while let Some(&(sequence, since)) = self.sender.flight.front()
+            && since + self.rto <= now
+        {
+            self.sender.flight.pop_front();
+            self.emit(sequence);
+        }
+    }
+
+    /// Sends the next packet: one that came trimmed, or a new one. False when there is none.
+    fn send(&mut self) -> bool {
+        let sender = &mut *self.sender;
+        let sequence = match sender.again.pop_front() {
+            Some(sequence) => sequence,
+            None if sender.next < sender.end => sender.next,
+            None => return false,
+        };
+        self.emit(sequence);
+        true
+    }
+
+    /// Hands packet `sequence` to the host's port.
+    fn emit(&mut self, sequence: u32) {
+        let sender = &mut *self.sender;
+        let now = self.turn.now;
+        sender.tally.retransmits += u32::from(sequence < sender.next);
+        sender.next = sender.next.max(sequence + 1);
+        sender.flight.push_back((sequence, now));
+        sender.active = now;
+        let packet = self.setup.data(self.flow, sequence, sender.end - sender.left, now);
+        self.turn.packets.push(Packet { echo: self.setup.packets.trimmed(), ..packet });
+    }
+
+    /// Sets a wake-up if none is set that comes early enough.
+    pub(super) fn arm(&mut self) {
+        let sender = &mut *self.sender;
+        if sender.left == 0 {
+            return;
+        }
+        let at = sender.due(self.rto);
+        if sender.wake.is_none_or(|set| at < set) {
+            sender.wake = Some(at);
+            self.turn.wakes.push(Wake { at, flow: self.flow, end: End::Sender });
+        }
+    }
+}
+
+impl Sender {
+    /// What it has needed so far.
+    pub(super) fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// An answer for packet `sequence` has come; whether one was awaited.
+    fn answered(&mut self, sequence: u32) -> bool {
+        let place = self.flight.iter().position(|&(packet, _)| packet == sequence);
+        place.is_some_and(|place| self.flight.remove(place).is_some())
+    }
+
+    /// When it loses its patience.
+    fn due(&self, rto: Span) -> Time {
+        match self.flight.front() {
+            Some(&(_, since)) => since + rto,
+            None => {
+                let patience = rto.saturating_mul(1 << self.starved);
+                self.active + patience.min(LONGEST_TIMER)
+            }
+        }
+    }
+}
