@@ -51,6 +51,8 @@ struct Known {
 /// The schemes of the pFabric paper, section 3. What its text leaves open is as in its authors'
 /// published code: SACK, and the same initial window of 12 packets for all. TCP's time-out starts
 /// at its floor because there flows run over connections that have long measured their round trip.
+/// Behind them the peers that people ask for, with the same windows, timers and buffers where they
+/// have such.
 const KNOWN: &[Known] = &[
     Known {
         name: "TCP+DropTail",
@@ -66,11 +68,8 @@ const KNOWN: &[Known] = &[
         summary: "DCTCP without fast retransmit, over 225 KB queues that mark from 22.5 KB, \
                   sprayed; minimum time-out 200 us (pFabric section 3, scheme ii).",
         make: || {
-            let NewReno { min_rto, initial_rto, fast_retransmit, .. } = sprayed_tcp();
-            let dctcp: Dctcp = defaults();
-            let dctcp =
-                Dctcp { initial_window: WINDOW, min_rto, initial_rto, fast_retransmit, ..dctcp };
-            (TransportKind::Dctcp(dctcp), Queue::Ecn(defaults::<Ecn>()), Priority::None(defaults()))
+            let transport = TransportKind::Dctcp(sprayed_dctcp());
+            (transport, Queue::Ecn(defaults::<Ecn>()), Priority::None(defaults()))
         },
     },
     Known {
@@ -89,6 +88,15 @@ const KNOWN: &[Known] = &[
         make: || {
             let transport = TransportKind::LineRate(defaults::<LineRate>());
             (transport, Queue::PFabric(defaults::<PFabric>()), Priority::Remaining(defaults()))
+        },
+    },
+    Known {
+        name: "PIAS",
+        summary: "DCTCP without fast retransmit, over 8 levels of strict priority by bytes sent, which share 225 KB \
+                  and mark from 22.5 KB, sprayed; thresholds for web search (PIAS, NSDI 2015).",
+        make: || {
+            let transport = TransportKind::Dctcp(sprayed_dctcp());
+            (transport, Queue::Levels(defaults()), Priority::Sent(defaults()))
         },
     },
     Known {
@@ -118,6 +126,11 @@ const WINDOW: NonZeroU32 = NonZeroU32::new(12).expect("12");
 fn sprayed_tcp() -> NewReno {
     let rto = Span::from_us(200);
     NewReno { min_rto: rto, initial_rto: rto, fast_retransmit: false, ..defaults() }
+}
+
+fn sprayed_dctcp() -> Dctcp {
+    let NewReno { min_rto, initial_rto, fast_retransmit, .. } = sprayed_tcp();
+    Dctcp { initial_window: WINDOW, min_rto, initial_rto, fast_retransmit, ..defaults() }
 }
 
 impl PacketScheme {

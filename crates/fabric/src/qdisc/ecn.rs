@@ -22,13 +22,18 @@ parameters! {
 impl Check for Ecn {
     fn check(&self) -> Result<(), Refusal> {
         check_buffer(self.buffer)?;
-        if self.threshold > self.buffer {
-            let given = self.threshold.write().expect("a size");
-            let expected = format!("at most the buffer, {}", self.buffer);
-            return Err(Refusal::value(&given, expected).under("threshold"));
-        }
-        Ok(())
+        check_threshold(self.threshold, self.buffer)
     }
+}
+
+/// Refuses a threshold that no queue can exceed.
+pub(super) fn check_threshold(threshold: Bytes, buffer: Bytes) -> Result<(), Refusal> {
+    if threshold > buffer {
+        let given = threshold.write().expect("a size");
+        let expected = format!("at most the buffer, {buffer}");
+        return Err(Refusal::value(&given, expected).under("threshold"));
+    }
+    Ok(())
 }
 
 /// What an ECN port keeps.
@@ -49,8 +54,9 @@ impl Builder for Ecn {
     }
 }
 
+/// Marks a packet whose transport understands it.
 #[inline]
-fn mark(packet: &mut Packet) {
+pub(super) fn mark(packet: &mut Packet) {
     if packet.marks & ECT != 0 {
         packet.marks |= CE;
     }

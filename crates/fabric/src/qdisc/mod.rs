@@ -6,11 +6,13 @@
 mod drop_tail;
 mod ecn;
 mod fifo;
+mod levels;
 mod pfabric;
 mod trim;
 
 pub use drop_tail::{DropTail, DropTailPort};
 pub use ecn::{Ecn, EcnPort};
+pub use levels::{Levels, LevelsPort};
 pub use pfabric::{Dequeue, PFabric, PFabricPort, Ties};
 pub use trim::{Trim, TrimPort};
 
@@ -25,6 +27,7 @@ variants! {
         Ecn(Ecn),
         PFabric(PFabric),
         Trim(Trim),
+        Levels(Levels),
     }
 }
 
@@ -90,8 +93,8 @@ impl Room {
         Room { free: u32::try_from(buffer.0).unwrap_or(u32::MAX), counting }
     }
 
-    /// The memory of a host: 4 GB, more than its flows can have under way.
-    pub(crate) fn of_a_host() -> Room {
+    /// Room for all: 4 GB, more than can be under way.
+    pub(crate) fn endless() -> Room {
         Room { free: u32::MAX, counting: Counting::Bytes }
     }
 

@@ -59,7 +59,7 @@ impl Builder for Trim {
     }
 
     fn host_port(&self, stream: Stream) -> TrimPort {
-        TrimPort::new(Room::of_a_host(), Room::of_a_host(), stream)
+        TrimPort::new(Room::endless(), Room::endless(), stream)
     }
 }
 

@@ -66,6 +66,7 @@ const SETTINGS: &[(&str, &[&str])] = &[
     ("buffer", &["1500B", "4KB", "22.5KB", "225KB"]),
     ("headers", &["1500B", "12KB"]),
     ("threshold", &["0B", "1500B", "4KB", "22.5KB"]),
+    ("levels", &["1", "2", "8"]),
     ("counting", &["bytes", "packets"]),
     ("ties", &["random", "arrival"]),
     ("dequeue", &["best", "earliest-of-flow"]),

@@ -3,8 +3,8 @@
 use crate::common::*;
 use crate::witness::{Log, watch};
 use sojourn_fabric::packet::Kind;
-use sojourn_fabric::qdisc::{Builder, DropTail, PFabric, Queue};
-use sojourn_fabric::transport::{Priority, TransportKind};
+use sojourn_fabric::qdisc::{Builder, DropTail, Levels, PFabric, Queue};
+use sojourn_fabric::transport::{Priority, Sent, TransportKind};
 use sojourn_fabric::{Balance, Flow, PacketScheme};
 use sojourn_kernel::parameters::{Parameters, Table, Value, defaults};
 use sojourn_kernel::{Bytes, Span};
@@ -147,4 +147,25 @@ fn pfabric_without_priorities_is_drop_tail() {
     let drop_tail = under(drop_tail(22_500));
     assert!(drop_tail.drops() > 100);
     assert_eq!(under(Queue::PFabric(port)), drop_tail);
+}
+
+/// PIAS. Two flows fill the queue of host 0's port, whose packets leave every 1200 ns from 1583 ns
+/// on. A third flow begins after 100 us: its first three packets, before each of which it has sent
+/// at most 3000 B, wait only until the port is free, 800 ns. The fourth comes at 105,183 ns, behind
+/// 87 packets of each of the others and its own three: it leaves 177 times 1200 ns after the first
+/// of all.
+#[test]
+fn a_flow_waits_with_those_that_have_sent_as_much() {
+    let sent = Priority::Sent(Sent { thresholds: vec![Bytes(3_000)] });
+    let levels = Levels { buffer: Bytes(10_000_000), ..defaults() };
+    let scheme = PacketScheme { priority: sent, ..scheme(all_at_once(), Queue::Levels(levels)) };
+    let lab = Lab::new(single_switch(4), scheme);
+    let last = |packets: u64| {
+        let long = |from| flow(from, 0, 1000 * FULL, 0);
+        lab.run(&[long(1), long(2), flow(3, 0, packets * FULL, 100_000_000)]).fcts()[2]
+    };
+    for (packets, ns) in [(1, 3996), (2, 5196), (3, 6396)] {
+        assert_eq!(last(packets), (ns + 800) * 1000, "{packets} packets");
+    }
+    assert_eq!(last(4), (1583 + 177 * 1200 + 1200 + 383 + 2 * (32 + 383) - 100_000) * 1000);
 }

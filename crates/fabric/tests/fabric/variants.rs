@@ -35,6 +35,14 @@ const SCHEMES: &[(&str, &[(&str, &str)])] = &[
     ("MinTCP+pFabric", &[("transport.sack", "false"), ("transport.window_cap", "15")]),
     ("LineRate+pFabric", &[("balance", "ecmp"), ("queue.ties", "arrival")]),
     ("LineRate+pFabric", &[("transport.sack", "false")]),
+    ("PIAS", &[("balance", "ecmp"), ("transport.fast_retransmit", "true")]),
+    ("PIAS", &[("queue.levels", "2"), ("queue.buffer", "30KB"), ("queue.threshold", "6KB")]),
+    ("NDP", &[("balance", "ecmp"), ("queue.counting", "bytes")]),
+    ("NDP", &[("transport.initial_window", "30")]),
+    ("NDP", &[("queue.headers", "1500B"), ("transport.rto", "200us")]),
+    ("Swift", &[("balance", "ecmp"), ("transport.fast_retransmit", "true")]),
+    ("Swift", &[("queue.buffer", "15KB"), ("transport.sack", "false")]),
+    ("Swift", &[("transport.base_target", "10us"), ("transport.fs_range", "0s")]),
 ];
 
 fn packet_scheme(name: &str, settings: &[(&str, &str)]) -> sojourn_fabric::PacketScheme {

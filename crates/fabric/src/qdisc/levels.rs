@@ -1,0 +1,185 @@
+//! A few levels of strict priority that share a buffer and its marks, as PIAS wants them.
+
+use super::ecn::{check_threshold, mark};
+use super::fifo::Fifo;
+use super::{Builder, Counting, Discipline, Room, check_buffer};
+use crate::packet::{Packet, PacketId, Slab};
+use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::{Bytes, Stream, parameters};
+
+parameters! {
+    /// A packet's priority number is its level. The first level that is not empty goes first, each
+    /// in order of arrival; all share one buffer, and a packet is marked on arrival when, with it,
+    /// more than the threshold waits at the port, at whatever level (PIAS, NSDI 2015: strict
+    /// priorities and marks per port, as commodity switches have them).
+    pub struct Levels: "levels" {
+        /// How many levels; higher numbers all wait at the last.
+        pub levels: u8 = 8,
+        /// Room for waiting packets, at each port.
+        pub buffer: Bytes = Bytes(225_000),
+        /// Waiting bytes above which an arriving packet is marked.
+        pub threshold: Bytes = Bytes(22_500),
+        /// Whether the room counts bytes or packets.
+        pub counting: Counting = Counting::Bytes,
+    }
+}
+
+impl Check for Levels {
+    fn check(&self) -> Result<(), Refusal> {
+        check_buffer(self.buffer)?;
+        check_threshold(self.threshold, self.buffer)?;
+        if !(1..=MOST_LEVELS).contains(&self.levels) {
+            let given = self.levels.write().expect("a number");
+            let expected = format!("1 to {MOST_LEVELS} levels");
+            return Err(Refusal::value(&given, expected).under("levels"));
+        }
+        Ok(())
+    }
+}
+
+/// One bit each.
+const MOST_LEVELS: u8 = 64;
+
+/// What a port with levels keeps.
+#[derive(Debug)]
+pub struct LevelsPort {
+    lines: Vec<Fifo>,
+    /// Which of them are not empty.
+    waiting: u64,
+    room: Room,
+    bytes: u32,
+    threshold: u32,
+}
+
+impl Builder for Levels {
+    type Port = LevelsPort;
+
+    fn port(&self, _: Stream) -> LevelsPort {
+        LevelsPort {
+            lines: (0..self.levels).map(|_| Fifo::new(Room::endless())).collect(),
+            waiting: 0,
+            room: Room::new(self.buffer, self.counting),
+            bytes: 0,
+            threshold: u32::try_from(self.threshold.0).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+impl Discipline for LevelsPort {
+    #[inline]
+    fn enqueue(
+        &mut self,
+        id: PacketId,
+        slab: &mut Slab,
+        mut drop: impl FnMut(PacketId, &mut Slab),
+    ) {
+        let Packet { size, priority, .. } = slab[id];
+        if !self.room.fits(size) {
+            drop(id, slab);
+            return;
+        }
+        self.room.take(size);
+        self.bytes += u32::from(size);
+        let level = (priority as usize).min(self.lines.len() - 1);
+        self.lines[level].push(id, slab);
+        self.waiting |= 1 << level;
+        if self.bytes > self.threshold {
+            mark(&mut slab[id]);
+        }
+    }
+
+    #[inline]
+    fn pass(&mut self, packet: &mut Packet) {
+        if u32::from(packet.size) > self.threshold {
+            mark(packet);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
+        let level = self.waiting.trailing_zeros();
+        let line = &mut self.lines[level as usize];
+        let id = line.pop(slab);
+        self.waiting &= !(u64::from(line.is_empty()) << level);
+        self.room.give(slab[id].size);
+        self.bytes -= u32::from(slab[id].size);
+        id
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    fn waiting(&self, slab: &Slab) -> Vec<PacketId> {
+        self.lines.iter().flat_map(|line| line.waiting(slab)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{CE, ECT, Kind};
+    use proptest::prelude::*;
+    use sojourn_kernel::Streams;
+    use sojourn_kernel::parameters::defaults;
+
+    fn port(levels: &Levels) -> (LevelsPort, Slab) {
+        (levels.port(Streams::new(1, 0).stream("t", 0)), Slab::default())
+    }
+
+    fn packet(priority: u32, sequence: u32) -> Packet {
+        let template = Slab::default()[0];
+        Packet { priority, sequence, size: 1500, kind: Kind::Data, marks: ECT, ..template }
+    }
+
+    /// Offers a packet; whether it was kept.
+    fn offer(port: &mut LevelsPort, slab: &mut Slab, packet: Packet) -> bool {
+        let (id, mut kept) = (slab.insert(packet), true);
+        port.enqueue(id, slab, |_, _| kept = false);
+        kept
+    }
+
+    /// 22.5 KB are 15 full packets, whatever their levels; the sixteenth is marked, of all levels
+    /// alike. Nobody is pushed out.
+    #[test]
+    fn the_buffer_and_its_marks_are_shared() {
+        let (mut port, mut slab) = port(&Levels { buffer: Bytes(30_000), ..defaults() });
+        let kept: Vec<bool> =
+            (0..22).map(|i| offer(&mut port, &mut slab, packet(7 - i % 8, i))).collect();
+        assert_eq!(kept, [[true; 20].as_slice(), &[false; 2]].concat());
+        let mut marked: Vec<u32> = port
+            .waiting(&slab)
+            .into_iter()
+            .map(|id| &slab[id])
+            .filter(|packet| packet.marks & CE != 0)
+            .map(|packet| packet.sequence)
+            .collect();
+        marked.sort_unstable();
+        assert_eq!(marked, [15, 16, 17, 18, 19]);
+    }
+
+    proptest! {
+        /// Strict order, first in, first out at each level: against a sorted list.
+        #[test]
+        fn the_first_level_goes_first(
+            steps in prop::collection::vec((0u32..12, any::<bool>()), 1..200),
+            levels in 1u8..10,
+        ) {
+            let (mut port, mut slab) = port(&Levels { levels, ..defaults() });
+            let mut plain = Vec::<(u32, u32)>::new();
+            for (step, (priority, take)) in (0..).zip(steps) {
+                if take && !plain.is_empty() {
+                    let id = port.dequeue(&mut slab);
+                    let level = slab[id].priority.min(u32::from(levels) - 1);
+                    prop_assert_eq!((level, slab[id].sequence), plain.remove(0));
+                } else if offer(&mut port, &mut slab, packet(priority, step)) {
+                    plain.push((priority.min(u32::from(levels) - 1), step));
+                    plain.sort_unstable();
+                }
+                prop_assert_eq!(port.is_empty(), plain.is_empty());
+                prop_assert_eq!(port.waiting(&slab).len(), plain.len());
+            }
+        }
+    }
+}
