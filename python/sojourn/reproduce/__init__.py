@@ -17,10 +17,13 @@ from sojourn.units import count
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What came of a paper: run directories, pictures, verdicts on its claims."""
+    """What came of a paper: pictures, verdicts on its claims, and where its runs are.
+
+    `runs` says what a reader must know of each of them; the notes of the verdicts hold it too.
+    """
 
     paper: Paper
-    runs: tuple[Path, ...]
+    runs: Mapping[Path, str]
     pictures: tuple[Path, ...]
     verdicts: tuple[Verdict, ...]
 
@@ -73,7 +76,7 @@ def reproduce(
     write_text(out / "claims.json", document.dumps([asdict(verdict) for verdict in verdicts]))
     return Reproduction(
         paper=paper,
-        runs=tuple(result.run.path for result in results.values()),
+        runs={result.run.path: notes[name] for name, result in results.items()},
         pictures=tuple(
             _picture(figure, results, notes, out) for figure in figures if figure.panels
         ),

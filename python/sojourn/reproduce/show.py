@@ -31,9 +31,16 @@ def _lines(done: Reproduction) -> Iterable[str]:
     failing = [verdict for verdict in done.verdicts if not verdict.holds]
     yield f"{len(done.verdicts) - len(failing)} of {len(done.verdicts)} claims hold"
     for verdict in failing:
-        yield f"  {verdict.figure}: {verdict.claim}: {verdict.note}"
+        yield f"  {verdict.figure}: {verdict.claim}: {_own(verdict.note, done)}"
     yield from (f"picture: {path}" for path in done.pictures)
-    yield from (f"run: {path}" for path in done.runs)
+    yield from (f"run: {path} ({said})" for path, said in done.runs.items())
+
+
+def _own(note: str, done: Reproduction) -> str:
+    """A note without what is said of the runs."""
+    for said in done.runs.values():
+        note = note.replace(f"; {said}", "")
+    return note
 
 
 def _numbers(value: float | tuple[float, float] | None) -> str:
