@@ -27,7 +27,7 @@ class Jobs:
 
     `metrics` hold NaN where a job has none: of `TIMES` where it did not finish, of `MISSED` where
     it has no deadline, and otherwise 1 if it was not done by then and 0 if it was. `early` marks
-    the warm-up, `late` jobs that finished after the last one had arrived.
+    the warm-up, `late` jobs that were not done when the last one arrived.
     """
 
     replication: int
@@ -154,7 +154,7 @@ def _read(
         replication=record.replication,
         size_bytes=table["size_bytes"].to_numpy(),
         early=arrived < (record.warmup_ps if warmup else 0),
-        late=arrived + metrics["sojourn_ps"] > arrived.max(),
+        late=~(arrived + metrics["sojourn_ps"] <= arrived.max()),
         metrics=metrics,
     )
     labels, codes = _labels([table[name] for name in names])

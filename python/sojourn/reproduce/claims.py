@@ -12,7 +12,7 @@ from sojourn.units import count, number
 
 Span: TypeAlias = tuple[float, float]
 
-_LATE = 0.1  # more of the flows than these after the end of the arrivals are worth a word
+_LATE = 0.1  # a larger share of bytes under way at the end of the arrivals is worth a word
 
 # Which values agree with a claimed one, by how much they may be off it.
 RULES: dict[str, Callable[[float, float], Span]] = {
@@ -113,8 +113,8 @@ def judge(claim: Claim, results: Results, *, paper: str, remarks: Sequence[str])
             notes.append("the interval reaches over a limit: only more flows can tell for sure")
         if measured.late > _LATE:
             notes.append(
-                f"too short a run: up to {measured.late:.0%} of these flows were done only after"
-                " the last one had arrived, when the load was gone"
+                f"too short a run: up to {measured.late:.0%} of the bytes were in flows that were not"
+                " done when the last one arrived, so the load did not last"
             )
     elif not measured.lacking:
         notes.append("not measured: no flow of this size finished")

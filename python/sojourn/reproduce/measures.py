@@ -20,8 +20,8 @@ class Measured:
     """The values that a measure found, one for each combination that it looked at.
 
     `unfinished` counts the flows that belong there and are in none of the values; `late` is the
-    largest share of flows behind one of them that finished after the last one had arrived;
-    `lacking` counts the cases that are not run yet.
+    largest share of a case's bytes in flows that were not done when the last one arrived; `lacking`
+    counts the cases that are not run yet.
     """
 
     points: tuple[Point, ...]

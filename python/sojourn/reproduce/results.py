@@ -36,24 +36,20 @@ class Point:
 class Cell:
     """The flows of one size bin in a run under one scheme, `at` a value along its axis.
 
-    `sample` has one part a replication; none where the case is not run yet.
+    `sample` has one part a replication; none where the case is not run yet. `late` is the share of
+    the case's bytes, of all sizes, in flows that were not done when the last one arrived.
     """
 
     run: str
     at: str
     scheme: str
     sample: Sample
+    late: float
 
     @property
     def unfinished(self) -> int:
         """How many of the flows did not finish."""
         return self.sample.counts()[1]
-
-    @property
-    def late(self) -> float:
-        """The share of the measured flows that finished after the last one had arrived."""
-        late = sum(int((part.kept() & part.late).sum()) for part in self.sample.parts)
-        return late / max(self.sample.counts()[0], 1)
 
     def point(self, statistic: str) -> Point | None:
         """The mean, or a percentile such as `p99`; None where no job finished."""
@@ -120,7 +116,8 @@ class Result:
     def cell(self, scheme: str, x: Value, size_bin: str) -> Cell:
         """The flows of one scheme at one value along the axis, of one bin of `summary.BINS`."""
         sample = self._samples.get((scheme, x), Sample(()))
-        return Cell(self.name, f"{self.x} {x}", scheme, sample.between(*BINS[size_bin]))
+        part = sample.between(*BINS[size_bin])
+        return Cell(self.name, f"{self.x} {x}", scheme, part, _late(sample))
 
     def sizes(self) -> list[Values]:
         """The sizes of all flows that arrived, in bytes, in sections as in `Sample.sections`.
@@ -142,6 +139,12 @@ def _alike(ours: Sample, theirs: Sample) -> tuple[Sample, Sample]:
         for both in [part.kept() & other[part.replication].kept()]
     ]
     return Sample(tuple(pair[0] for pair in pairs)), Sample(tuple(pair[1] for pair in pairs))
+
+
+def _late(sample: Sample) -> float:
+    """The share of bytes in flows that were not done when the last one arrived."""
+    late = sum(int(part.size_bytes[part.late].sum()) for part in sample.parts)
+    return late / max(sum(int(part.size_bytes.sum()) for part in sample.parts), 1)
 
 
 def _slowdowns(sample: Sample) -> list[Values]:
