@@ -58,6 +58,17 @@ READ = {
 }
 
 
+STUDIES = [
+    path for path in papers.ROOT.glob("*/*.toml") if path.name not in ("paper.toml", "claims.toml")
+]
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_study_of_a_paper_can_be_run(path):
+    study = studies.parse(studies.read(path), str(path), [], seed=None, replications=None)
+    assert study.cases()
+
+
 @pytest.mark.parametrize("paper", READ.values(), ids=READ)
 @pytest.mark.parametrize("full", [False, True])
 def test_studies_figures_and_claims_belong_together(paper, full):

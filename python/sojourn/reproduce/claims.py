@@ -113,8 +113,8 @@ def judge(claim: Claim, results: Results, *, paper: str, remarks: Sequence[str])
             notes.append("the interval reaches over a limit: only more flows can tell for sure")
         if measured.late > _LATE:
             notes.append(
-                f"too short a run: up to {measured.late:.0%} of the bytes were in flows that were not"
-                " done when the last one arrived, so the load did not last"
+                f"too short a run: up to {measured.late:.0%} of the bytes were in flows not done"
+                " when the last one arrived, so the load did not last"
             )
     elif not measured.lacking:
         notes.append("not measured: no flow of this size finished")
