@@ -22,6 +22,8 @@ PLACES = {
     " with `kind`.",
     "queues": "What ports do: `scheme.queue` in a study, by name or as a table with `kind`.",
     "balances": "Which of several shortest paths a packet takes: `scheme.balance` in a study.",
+    "class-policies": "Which of several traffic classes goes next: `scheme.queue.between` of a"
+    " `classes` queue, by name or as a table with `kind`.",
     "deadlines": "How long flows may take: `workload.deadline` in a study, a time or a table with"
     " `kind`.",
     "priorities": "What data packets carry as priority: `scheme.priority` in a study, by name or as"

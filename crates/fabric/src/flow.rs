@@ -17,6 +17,15 @@ pub struct Flow {
     pub arrived: Time,
     /// By when it should be done; [`Time::NEVER`] for a flow without a deadline.
     pub deadline: Time,
+    /// Its traffic class, below [`CLASSES`](crate::packet::CLASSES).
+    pub class: u8,
+}
+
+impl Flow {
+    /// A flow without a deadline, of class 0.
+    pub const fn new(from: u16, to: u16, bytes: u64, arrived: Time) -> Flow {
+        Flow { from, to, bytes, arrived, deadline: Time::NEVER, class: 0 }
+    }
 }
 
 parameters! {

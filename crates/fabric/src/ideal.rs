@@ -300,7 +300,7 @@ mod tests {
                     let from = from % hosts;
                     let to = (from + 1 + to % (hosts - 1)) % hosts;
                     let bytes = size * 1_460;
-                    Flow { from, to, bytes, arrived: now, deadline: Time::NEVER }
+                    Flow::new(from, to, bytes, now)
                 })
                 .collect();
             let order = if by_size { Order::Size } else { Order::Remaining };

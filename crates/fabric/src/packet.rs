@@ -79,12 +79,28 @@ pub const CE: u8 = 2;
 pub const ECE: u8 = 4;
 /// A queue took the payload away.
 pub const TRIMMED: u8 = 8;
+/// The class of a packet's flow stands above the other marks, where queues ask for it.
+const CLASS_SHIFT: u32 = 5;
+/// How many traffic classes there are, as in IEEE 802.1Q.
+pub const CLASSES: usize = 1 << (u8::BITS - CLASS_SHIFT);
 
 impl Packet {
     /// The key of an arrival at time `at` by the node's port number `port`.
     #[inline]
     pub(crate) const fn arriving(at: Time, port: u8) -> u64 {
         at.ps() << 8 | port as u64
+    }
+
+    /// Notes the class of the flow it belongs to.
+    #[inline]
+    pub(crate) const fn classify(&mut self, class: u8) {
+        self.marks |= class << CLASS_SHIFT;
+    }
+
+    /// The class noted.
+    #[inline]
+    pub(crate) const fn class(&self) -> usize {
+        (self.marks >> CLASS_SHIFT) as usize
     }
 
     /// When it arrives at the node it is under way to.

@@ -14,6 +14,7 @@ use std::num::NonZeroU32;
 
 /// How flows are carried.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a case has one, and hardly any is ideal")]
 pub enum Scheme {
     /// Packet by packet.
     Packets(PacketScheme),

@@ -3,8 +3,8 @@
 use crate::engine::{self, Cancelled, Figures, Outcome, Progress, Scene};
 use crate::flow::{Flow, Packets, ideal_fct};
 use crate::ideal::{Ideal, service};
-use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
-use crate::qdisc::{Queue, with_queue};
+use crate::packet::{CLASSES, LONGEST_CROSSING, LONGEST_DRAIN};
+use crate::qdisc::{Builder, Queue, with_queue};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::topology::{Hop, LinkSpec, Network, Topology};
 use crate::transport::{Running, Setup, Tally};
@@ -47,18 +47,13 @@ impl Check for FabricCase {
             return Err(Refusal::value(&given, expected).under("topology"));
         }
         let Scheme::Packets(scheme) = &self.scheme else { return Ok(()) };
-        let buffer = with_queue!(&scheme.queue, |queue| queue.buffer);
-        if buffer.0 < self.packets.full().into() {
-            let given = buffer.write().expect("a size");
-            let expected = format!("room for at least one full packet of {}B", self.packets.full());
-            return Err(Refusal::value(&given, expected)
-                .under("buffer")
-                .under("queue")
-                .under("scheme"));
-        }
-        Ok(())
+        let room = scheme.queue.check_largest(self.packets.full());
+        room.map_err(|refusal| refusal.under("queue").under("scheme"))
     }
 }
+
+/// What the rows' `class` is called.
+const CLASS_NAMES: [&str; CLASSES] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 
 /// What the rows' `ideal_ps` is, for people.
 const IDEAL: &str = "ideal: nobody else in the fabric, store and forward on the flow's own \
@@ -205,6 +200,10 @@ impl Ready {
             deadline => deadline.ps() as i64,
         };
         rows.push("deadline_ps", Column::Ps(flows.iter().map(deadline).collect()));
+        if flows.iter().any(|flow| flow.class > 0) {
+            let classes = flows.iter().map(|flow| flow.class).collect();
+            rows.push("class", Column::Name(classes, CLASS_NAMES.to_vec()));
+        }
         rows
     }
 

@@ -35,6 +35,7 @@ impl SpecError {
             _ => format!(": {}", names.join(", ")),
         };
         let hint = match given {
+            _ if expected.starts_with("a list") => String::new(),
             Some(Value::List(_)) if refusal.path[0] != "sweep" => {
                 format!(" (lists go to sweep.{key})")
             }

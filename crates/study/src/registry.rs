@@ -3,7 +3,7 @@
 use crate::study::{Head, Run};
 use serde_json::{Map, Value as Json, json};
 use sojourn_fabric::balance::Balance;
-use sojourn_fabric::qdisc::Queue;
+use sojourn_fabric::qdisc::{Between, Queue};
 use sojourn_fabric::topology::Topology;
 use sojourn_fabric::transport::{Priority, TransportKind};
 use sojourn_fabric::workload::{Workload, deadline};
@@ -23,7 +23,7 @@ pub fn registry() -> String {
             "parameters": [],
         })
     });
-    let parts: [(&str, Vec<Json>); 9] = [
+    let parts: [(&str, Vec<Json>); 10] = [
         (
             "studies",
             entries(vec![Head::entry(), Run::entry(), FabricCase::entry(), Packets::entry()]),
@@ -33,6 +33,7 @@ pub fn registry() -> String {
         ("schemes", entries(Scheme::entries())),
         ("transports", entries(TransportKind::entries())),
         ("queues", entries(Queue::entries())),
+        ("class-policies", entries(Between::entries())),
         ("balances", entries(Balance::entries())),
         ("priorities", entries(Priority::entries())),
         ("deadlines", entries(deadline::Law::entries())),

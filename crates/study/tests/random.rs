@@ -49,7 +49,7 @@ const WORKLOADS: [&str; 4] = [
     "workload = { kind = 'poisson', load = 0.5 }",
     "workload = { kind = 'poisson', load = 0.5, sizes = 'datamining', deadline = '1ms' }",
     "workload = { kind = 'incast', fan_in = 3, deadline = { kind = 'exponential', mean = '9ms' } }",
-    "workload = 'permutation'",
+    "workload = { kind = 'permutation', classes = [1, 4] }",
 ];
 const SCHEMES: [&str; 5] = [
     "scheme = 'DCTCP'",
@@ -78,7 +78,7 @@ const AXES: [&str; 19] = [
     "'scheme' = ['DCTCP', 'TCP+DropTail', { name = 'DCTCP', queue.threshold = '30KB' }]",
     "'scheme.name' = ['DCTCP', 'TCP+DropTail', 'MinTCP+pFabric']",
     "'scheme.transport.kind' = ['new-reno', 'dctcp', 'min-tcp']",
-    "'scheme.queue' = ['drop-tail', { kind = 'ecn' }]",
+    "'scheme.queue' = ['drop-tail', { kind = 'ecn' }, { kind = 'classes', inside = ['ecn'] }]",
     "'scheme.queue.buffer' = ['30KB', '60KB', '0.225MB']",
     "'scheme.transport.window_cap' = [10, 'none']",
     "'scheme.balance' = ['spray', 'ecmp']",

@@ -8,12 +8,18 @@ use std::sync::LazyLock;
 
 /// Where each topic of the registry goes in a study, the key that selects an entry, and what else
 /// the study needs.
-const TOPICS: [(&str, &str, &str, &[&str]); 8] = [
+const TOPICS: [(&str, &str, &str, &[&str]); 9] = [
     ("topologies", "topology", "kind", &[WORKLOAD, NAME, TRANSPORT, QUEUE]),
     ("workloads", "workload", "kind", &[TOPOLOGY, NAME, TRANSPORT, QUEUE]),
     ("schemes", "scheme", "name", &[TOPOLOGY, WORKLOAD]),
     ("transports", "scheme.transport", "kind", &[TOPOLOGY, WORKLOAD, NAME, QUEUE]),
     ("queues", "scheme.queue", "kind", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT]),
+    (
+        "class-policies",
+        "scheme.queue.between",
+        "kind",
+        &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT, CLASSES],
+    ),
     ("balances", "scheme.balance", "", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT, QUEUE]),
     ("priorities", "scheme.priority", "kind", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT, QUEUE]),
     ("deadlines", "workload.deadline", "kind", &[TOPOLOGY, KIND, "scheme = 'DCTCP'"]),
@@ -23,6 +29,7 @@ const WORKLOAD: &str = "workload = 'permutation'";
 const KIND: &str = "workload.kind = 'permutation'";
 const NAME: &str = "scheme.name = 'mine'";
 const TRANSPORT: &str = "scheme.transport = 'new-reno'";
+const CLASSES: &str = "scheme.queue.kind = 'classes'";
 const QUEUE: &str = "scheme.queue = 'drop-tail'";
 
 fn topic(name: &str) -> Vec<Json> {

@@ -354,6 +354,9 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
     /// Hands the transport's packets to the host's port.
     #[inline]
     fn send(&mut self, host: u32, now: Time, alone: bool) {
+        if D::ASKS_FOR_CLASS {
+            classify(&mut self.turn.packets, &self.scene.flows);
+        }
         let port = &mut self.ports[host as usize];
         let fabric = &mut self.fabric;
         fabric.figures.injected += self.turn.packets.len() as u64;
@@ -434,6 +437,13 @@ fn queue_of<B: Builder>(scene: &Scene, queue: &B, port: u64) -> B::Port {
     match port < scene.network.hosts as u64 {
         true => queue.host_port(stream),
         false => queue.port(stream),
+    }
+}
+
+/// Notes the classes of packets of `flows`.
+fn classify(packets: &mut [Packet], flows: &[Flow]) {
+    for packet in packets {
+        packet.classify(flows[packet.flow as usize].class);
     }
 }
 

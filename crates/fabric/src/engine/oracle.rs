@@ -2,18 +2,20 @@
 //! disciplines; what it checks is the engine's own work: time, order, routing, timers.
 
 use super::{
-    START, Scene, WAKE_RECEIVER, WAKE_SENDER, first_turn, note, note_of, queue_of,
+    START, Scene, WAKE_RECEIVER, WAKE_SENDER, classify, first_turn, note, note_of, queue_of,
     sojourn_simulate, wake_of,
 };
 use crate::balance::Balance;
 use crate::packet::{Kind, Packet, PacketId, Slab};
-use crate::qdisc::{Builder, Discipline, Queue, with_queue};
+use crate::qdisc::{
+    Between, Builder, Classes, Discipline, DropTail, PFabric, Queue, Weighted, with_queue,
+};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::topology::Topology;
 use crate::transport::{Running, Setup, Tally, Transport, Turn};
 use proptest::prelude::*;
 use sojourn_kernel::parameters::{Parameters, Setting, Table, Value, defaults};
-use sojourn_kernel::{Span, Streams, Time};
+use sojourn_kernel::{Bytes, Span, Streams, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -148,6 +150,7 @@ impl<B: Builder> Oracle<'_, B> {
         for wake in turn.wakes {
             self.arrive(host, note_of(wake));
         }
+        classify(&mut turn.packets, &self.scene.flows);
         for packet in turn.packets {
             let id = self.slab.insert(packet);
             self.wait(host, now, id);
@@ -252,7 +255,10 @@ pub(super) fn scene(
             now += Span::from_ns(gap);
             let from = from % hosts;
             let to = (from + 1 + to % (hosts - 1)) % hosts;
-            crate::flow::Flow { from, to, bytes, arrived: now, deadline: Time::NEVER }
+            crate::flow::Flow {
+                class: (bytes % 3) as u8,
+                ..crate::flow::Flow::new(from, to, bytes, now)
+            }
         })
         .collect();
     let scene = Scene {
@@ -303,6 +309,35 @@ proptest! {
         let (scene, setup) = scene(&topology, &scheme, &flows, seed);
         let running = || Running::new(&scheme.transport, setup.clone());
         windows_agree(&scheme.queue, &scene, running)?;
+    }
+}
+
+/// Two classes with small buffers, and a third that goes with the last.
+fn classes(between: Between) -> Queue {
+    let best = PFabric { buffer: Bytes(6_000), ..defaults() };
+    let line = DropTail { buffer: Bytes(9_000), ..defaults() };
+    Queue::Classes(Classes { inside: vec![Queue::PFabric(best), Queue::DropTail(line)], between })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    /// The same between classes.
+    #[test]
+    fn windows_change_nothing_between_classes(
+        topology in topologies(),
+        weights in prop::option::of(prop::array::uniform2(1u8..=255)),
+        flows in flows(),
+        seed in any::<u64>(),
+    ) {
+        let between = match weights {
+            Some(weights) => Between::Weighted(Weighted { weights: weights.to_vec() }),
+            None => Between::Strict(defaults()),
+        };
+        let scheme = PacketScheme::known("MinTCP+pFabric").expect("it is known");
+        let (scene, setup) = scene(&topology, &scheme, &flows, seed);
+        let running = || Running::new(&scheme.transport, setup.clone());
+        windows_agree(&classes(between), &scene, running)?;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Drop-tail: first in, first out, and what does not fit is lost.
 
 use super::fifo::Fifo;
-use super::{Builder, Counting, Discipline, Room, check_buffer};
+use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
 use crate::packet::{Packet, PacketId, Slab};
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Stream, parameters};
@@ -32,6 +32,10 @@ impl Builder for DropTail {
 
     fn port(&self, _: Stream) -> DropTailPort {
         DropTailPort(Fifo::new(Room::new(self.buffer, self.counting)))
+    }
+
+    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+        check_largest(self.buffer, largest)
     }
 }
 

@@ -1,7 +1,7 @@
 //! ECN threshold marking on a drop-tail queue, as DCTCP wants it.
 
 use super::fifo::Fifo;
-use super::{Builder, Counting, Discipline, Room, check_buffer};
+use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
 use crate::packet::{CE, ECT, Packet, PacketId, Slab};
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
 use sojourn_kernel::{Bytes, Stream, parameters};
@@ -51,6 +51,10 @@ impl Builder for Ecn {
             fifo: Fifo::new(Room::new(self.buffer, self.counting)),
             threshold: u32::try_from(self.threshold.0).unwrap_or(u32::MAX),
         }
+    }
+
+    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+        check_largest(self.buffer, largest)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::ecn::{check_threshold, mark};
 use super::fifo::Fifo;
-use super::{Builder, Counting, Discipline, Room, check_buffer};
+use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
 use crate::packet::{Packet, PacketId, Slab};
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
 use sojourn_kernel::{Bytes, Stream, parameters};
@@ -62,6 +62,10 @@ impl Builder for Levels {
             bytes: 0,
             threshold: u32::try_from(self.threshold.0).unwrap_or(u32::MAX),
         }
+    }
+
+    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+        check_largest(self.buffer, largest)
     }
 }
 

@@ -3,6 +3,7 @@
 //! A discipline is one file here: its parameters, and what one port keeps ([`Discipline`]). The
 //! engine is compiled once for each, so a call costs nothing more than its own work.
 
+mod classes;
 mod drop_tail;
 mod ecn;
 mod fifo;
@@ -10,6 +11,7 @@ mod levels;
 mod pfabric;
 mod trim;
 
+pub use classes::{Between, Classes, ClassesPort, Strict, Weighted};
 pub use drop_tail::{DropTail, DropTailPort};
 pub use ecn::{Ecn, EcnPort};
 pub use levels::{Levels, LevelsPort};
@@ -20,15 +22,73 @@ use crate::packet::{Packet, PacketId, Slab};
 use sojourn_kernel::parameters::{Refusal, Setting};
 use sojourn_kernel::{Bytes, Stream, choices, variants};
 
-variants! {
-    /// What a port does with the packets that wait.
-    pub enum Queue: "queue" => with_queue {
-        DropTail(DropTail),
-        Ecn(Ecn),
-        PFabric(PFabric),
-        Trim(Trim),
-        Levels(Levels),
-    }
+/// Declares the disciplines, one line each: the registry of their parameters, and a port of any.
+macro_rules! queues {
+    ($($variant:ident($params:ty),)+) => {
+        variants! {
+            /// What a port does with the packets that wait.
+            pub enum Queue: "queue" => with_queue { $($variant($params),)+ }
+        }
+
+        /// A port of any discipline, for those that have others inside.
+        #[derive(Debug)]
+        pub enum AnyPort {
+            $(#[doc = concat!("See [`", stringify!($params), "`].")]
+            $variant(<$params as Builder>::Port),)+
+        }
+
+        impl Builder for Queue {
+            type Port = AnyPort;
+
+            fn port(&self, stream: Stream) -> AnyPort {
+                match self { $(Queue::$variant(own) => AnyPort::$variant(own.port(stream)),)+ }
+            }
+            fn host_port(&self, stream: Stream) -> AnyPort {
+                match self {
+                    $(Queue::$variant(own) => AnyPort::$variant(own.host_port(stream)),)+
+                }
+            }
+            fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+                match self { $(Queue::$variant(own) => own.check_largest(largest),)+ }
+            }
+        }
+
+        impl Discipline for AnyPort {
+            #[inline]
+            fn enqueue(
+                &mut self,
+                id: PacketId,
+                slab: &mut Slab,
+                drop: impl FnMut(PacketId, &mut Slab),
+            ) {
+                match self { $(AnyPort::$variant(port) => port.enqueue(id, slab, drop),)+ }
+            }
+            #[inline]
+            fn pass(&mut self, packet: &mut Packet) {
+                match self { $(AnyPort::$variant(port) => port.pass(packet),)+ }
+            }
+            #[inline]
+            fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
+                match self { $(AnyPort::$variant(port) => port.dequeue(slab),)+ }
+            }
+            #[inline]
+            fn is_empty(&self) -> bool {
+                match self { $(AnyPort::$variant(port) => port.is_empty(),)+ }
+            }
+            fn waiting(&self, slab: &Slab) -> Vec<PacketId> {
+                match self { $(AnyPort::$variant(port) => port.waiting(slab),)+ }
+            }
+        }
+    };
+}
+
+queues! {
+    DropTail(DropTail),
+    Ecn(Ecn),
+    PFabric(PFabric),
+    Trim(Trim),
+    Levels(Levels),
+    Classes(Classes),
 }
 
 /// Builds the ports of a discipline.
@@ -43,6 +103,9 @@ pub trait Builder {
     fn host_port(&self, stream: Stream) -> Self::Port {
         self.port(stream)
     }
+
+    /// Refuses a buffer in which a packet of `largest` bytes can find no room.
+    fn check_largest(&self, largest: u16) -> Result<(), Refusal>;
 }
 
 /// The packets that wait at one port: order, room and victims.
@@ -50,6 +113,9 @@ pub trait Builder {
 /// Every packet that is offered is either kept until [`dequeue`](Discipline::dequeue) returns it
 /// or handed to `drop`, once.
 pub trait Discipline {
+    /// Whether it looks at the class of packets, which is noted on them only then.
+    const ASKS_FOR_CLASS: bool = false;
+
     /// A packet has come. Whatever does not fit is handed to `drop`: it, or others in its place.
     fn enqueue(&mut self, id: PacketId, slab: &mut Slab, drop: impl FnMut(PacketId, &mut Slab));
 
@@ -137,6 +203,16 @@ fn check_room(key: &str, room: Bytes) -> Result<(), Refusal> {
         let given = room.write().expect("a size");
         let expected = "room for at least one full packet, \"1500B\"";
         return Err(Refusal::value(&given, expected).under(key));
+    }
+    Ok(())
+}
+
+/// Refuses a buffer in which not even one packet of `largest` bytes fits.
+fn check_largest(buffer: Bytes, largest: u16) -> Result<(), Refusal> {
+    if buffer.0 < largest.into() {
+        let given = buffer.write().expect("a size");
+        let expected = format!("room for at least one full packet of {largest}B");
+        return Err(Refusal::value(&given, expected).under("buffer"));
     }
     Ok(())
 }

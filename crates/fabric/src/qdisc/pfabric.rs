@@ -1,6 +1,6 @@
 //! pFabric's port: priority scheduling and priority dropping in a tiny buffer (section 2.2).
 
-use super::{Builder, Counting, Discipline, Room, check_buffer};
+use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
 use crate::packet::{Packet, PacketId, Slab};
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Stream, choices, parameters};
@@ -82,6 +82,10 @@ impl Builder for PFabric {
             arrivals: 0,
             stream,
         }
+    }
+
+    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+        check_largest(self.buffer, largest)
     }
 }
 

@@ -2,7 +2,7 @@
 //! SIGCOMM 2017, section 3.1).
 
 use super::fifo::Fifo;
-use super::{Builder, Counting, Discipline, Room, check_buffer, check_room};
+use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest, check_room};
 use crate::packet::{Kind, Packet, PacketId, Slab, TRIMMED};
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Stream, parameters};
@@ -60,6 +60,10 @@ impl Builder for Trim {
 
     fn host_port(&self, stream: Stream) -> TrimPort {
         TrimPort::new(Room::endless(), Room::endless(), stream)
+    }
+
+    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+        check_largest(self.buffer, largest)
     }
 }
 

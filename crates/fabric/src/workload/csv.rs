@@ -1,8 +1,8 @@
-//! Flows from a file: `src,dst,size_bytes,arrival`, and `deadline` if there is one.
+//! Flows from a file: `src,dst,size_bytes,arrival`, and `deadline` and `class` if there are any.
 
 use super::{Draw, Stage};
 use crate::flow::Flow;
-use crate::packet::LATEST_ARRIVAL;
+use crate::packet::{CLASSES, LATEST_ARRIVAL};
 use sojourn_kernel::parameters::{Check, Refusal, Value};
 use sojourn_kernel::{Span, Streams, Time, parameters};
 use std::fmt;
@@ -10,8 +10,9 @@ use std::fmt;
 parameters! {
     /// Flows from a CSV file whose first line names its columns: `src` and `dst` (host numbers
     /// from 0), `size_bytes`, `arrival` (a time with its unit, such as `12.5us`, or a bare number
-    /// under the name `arrival_s`), and `deadline` (a time from the arrival on), in any order.
-    /// Lines may be in any order of time; empty lines and lines that start with # are passed over.
+    /// under the name `arrival_s`), and if wanted `deadline` (a time from the arrival on) and
+    /// `class` (0 to 7), in any order. Lines may be in any order of time; empty lines and lines
+    /// that start with # are passed over.
     pub struct Csv: "csv" {
         /// The file, seen from the study's own place.
         pub file: String,
@@ -69,15 +70,16 @@ struct Columns {
     arrival: usize,
     arrival_in_seconds: bool,
     deadline: Option<usize>,
+    class: Option<usize>,
     count: usize,
 }
 
-const NAMES: &str = "src, dst, size_bytes, arrival (or arrival_s) and, if wanted, deadline";
+const NAMES: &str = "src, dst, size_bytes, arrival (or arrival_s) and, if wanted, deadline, class";
 
 impl Columns {
     fn read(header: &str) -> Result<Columns, String> {
         let names: Vec<&str> = header.split(',').map(str::trim).collect();
-        let known = ["src", "dst", "size_bytes", "arrival", "arrival_s", "deadline"];
+        let known = ["src", "dst", "size_bytes", "arrival", "arrival_s", "deadline", "class"];
         if let Some(other) = names.iter().find(|name| !known.contains(name)) {
             return Err(format!("unknown column {other:?}, expected {NAMES}"));
         }
@@ -98,6 +100,7 @@ impl Columns {
             arrival: needed(if arrival_in_seconds { "arrival_s" } else { "arrival" })?,
             arrival_in_seconds,
             deadline: place("deadline"),
+            class: place("class"),
             count: names.len(),
         })
     }
@@ -130,7 +133,14 @@ impl Columns {
                 _ => return Err(format!("deadline {cell:?}, expected a time such as 10ms")),
             },
         };
-        Ok(Flow { from, to, bytes, arrived, deadline })
+        let class = match self.class.map(|place| cells[place]) {
+            None | Some("") => 0,
+            Some(cell) => match cell.parse::<u8>() {
+                Ok(class) if usize::from(class) < CLASSES => class,
+                _ => return Err(format!("class {cell:?}, expected 0 to {}", CLASSES - 1)),
+            },
+        };
+        Ok(Flow { deadline, class, ..Flow::new(from, to, bytes, arrived) })
     }
 
     fn arrival(&self, cell: &str) -> Result<Span, String> {

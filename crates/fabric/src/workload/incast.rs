@@ -58,13 +58,9 @@ impl Draw for Incast {
                 let other = place + stream.below((hosts - place) as u64) as usize;
                 order.swap(place, other);
             }
-            let answers = order[1..=fan_in].iter().map(|&from| Flow {
-                from,
-                to: order[0],
-                bytes: self.size.0,
-                arrived,
-                deadline: Time::NEVER,
-            });
+            let answers = order[1..=fan_in]
+                .iter()
+                .map(|&from| Flow::new(from, order[0], self.size.0, arrived));
             flows.extend(answers);
         }
         Ok(flows)

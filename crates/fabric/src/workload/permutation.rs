@@ -46,13 +46,7 @@ impl Draw for Permutation {
         }
         let pairs = to.iter().enumerate();
         let flows = pairs.flat_map(|(from, &to)| {
-            let flow = Flow {
-                from: from as u16,
-                to,
-                bytes: self.size.0,
-                arrived: Time::ZERO,
-                deadline: Time::NEVER,
-            };
+            let flow = Flow::new(from as u16, to, self.size.0, Time::ZERO);
             std::iter::repeat_n(flow, self.parallel.get() as usize)
         });
         Ok(flows.collect())

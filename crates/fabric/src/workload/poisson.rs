@@ -78,13 +78,7 @@ impl Draw for Poisson {
             let arrived = Time::ZERO + since_start;
             let from = pair.below(hosts);
             let to = (from + 1 + pair.below(hosts - 1)) % hosts;
-            Ok(Flow {
-                from: from as u16,
-                to: to as u16,
-                bytes: table.draw(&mut size),
-                arrived,
-                deadline: Time::NEVER,
-            })
+            Ok(Flow::new(from as u16, to as u16, table.draw(&mut size), arrived))
         });
         flows.collect()
     }

@@ -2,7 +2,8 @@
 
 use super::Deadline;
 use crate::flow::Flow;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use crate::packet::CLASSES;
+use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
 use sojourn_kernel::{Bytes, Streams, Time, parameters};
 
 parameters! {
@@ -15,6 +16,9 @@ parameters! {
         pub deadline_share: f64 = 1.0,
         /// Flows larger than this get none.
         pub deadline_upto: Option<Bytes> = None,
+        /// How the flows fall into traffic classes, by chance: [1, 4] puts one in five into class
+        /// 0, the others into class 1. Empty: all into class 0, unless they come with one.
+        pub classes: Vec<f64> = Vec::new(),
     }
 }
 
@@ -23,6 +27,18 @@ impl Check for Terms {
         if !(0.0..=1.0).contains(&self.deadline_share) {
             let given = self.deadline_share.write().expect("a number");
             return Err(Refusal::value(&given, "a share from 0 to 1").under("deadline_share"));
+        }
+        let refuse =
+            |given: Value, expected: String| Err(Refusal::value(&given, expected).under("classes"));
+        if let Some(bad) = self.classes.iter().find(|share| **share < 0.0) {
+            return refuse(Value::Float(*bad), "a share that is not below 0".to_owned());
+        }
+        let all = self.classes.write().expect("a list");
+        if self.classes.len() > CLASSES {
+            return refuse(all, format!("a list of at most {CLASSES} shares"));
+        }
+        if !self.classes.is_empty() && self.classes.iter().sum::<f64>() <= 0.0 {
+            return refuse(all, "a list with a share above 0".to_owned());
         }
         Ok(())
     }
@@ -33,6 +49,11 @@ impl Terms {
     /// are the same under all terms, and a flow keeps its place in the draw whatever becomes of
     /// others.
     pub(super) fn set(&self, flows: &mut [Flow], streams: Streams) {
+        self.set_deadlines(flows, streams);
+        self.set_classes(flows, streams);
+    }
+
+    fn set_deadlines(&self, flows: &mut [Flow], streams: Streams) {
         let Some(deadline) = &self.deadline else { return };
         let mut lots = streams.stream("deadline-share", 0);
         let mut spans = streams.stream("deadlines", 0);
@@ -42,6 +63,22 @@ impl Terms {
             if lot < self.deadline_share && small && flow.deadline == Time::NEVER {
                 flow.deadline = flow.arrived + span;
             }
+        }
+    }
+
+    fn set_classes(&self, flows: &mut [Flow], streams: Streams) {
+        if self.classes.is_empty() {
+            return;
+        }
+        let all: f64 = self.classes.iter().sum();
+        let mut lots = streams.stream("classes", 0);
+        for flow in flows {
+            let mut left = lots.uniform() * all;
+            let beyond = self.classes.iter().take_while(|share| {
+                left -= **share;
+                left >= 0.0
+            });
+            flow.class = beyond.count().min(self.classes.len() - 1) as u8;
         }
     }
 }

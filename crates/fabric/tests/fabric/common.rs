@@ -101,7 +101,7 @@ impl Run {
 
 /// A flow without a deadline that arrives `ps` picoseconds after the start.
 pub(crate) fn flow(from: u16, to: u16, bytes: u64, ps: u64) -> Flow {
-    Flow { from, to, bytes, arrived: Time::from_ps(ps), deadline: Time::NEVER }
+    Flow::new(from, to, bytes, Time::from_ps(ps))
 }
 
 /// The workload that reads its flows from the text of [`csv`].
@@ -112,15 +112,15 @@ pub(crate) fn listed() -> Workload {
 /// `flows` as a file lists them.
 pub(crate) fn csv(flows: &[Flow]) -> String {
     let line = |flow: &Flow| {
-        let Flow { from, to, bytes, arrived, deadline } = *flow;
+        let Flow { from, to, bytes, arrived, deadline, class } = *flow;
         let deadline = match deadline {
             Time::NEVER => String::new(),
             _ => (deadline - arrived).to_string(),
         };
-        format!("{from},{to},{bytes},{arrived},{deadline}\n")
+        format!("{from},{to},{bytes},{arrived},{deadline},{class}\n")
     };
     let lines: String = flows.iter().map(line).collect();
-    format!("src,dst,size_bytes,arrival,deadline\n{lines}")
+    format!("src,dst,size_bytes,arrival,deadline,class\n{lines}")
 }
 
 pub(crate) fn single_switch(hosts: u32) -> Topology {

@@ -68,6 +68,7 @@ const SETTINGS: &[(&str, &[&str])] = &[
     ("threshold", &["0B", "1500B", "4KB", "22.5KB"]),
     ("levels", &["1", "2", "8"]),
     ("counting", &["bytes", "packets"]),
+    ("between", &["weighted", "strict"]),
     ("ties", &["random", "arrival"]),
     ("dequeue", &["best", "earliest-of-flow"]),
 ];
@@ -162,6 +163,7 @@ fn flows(topology: &Topology, draws: Vec<Drawn>) -> Vec<Flow> {
             let from = a % hosts;
             let mut flow = flow(from, (from + 1 + b % (hosts - 1)) % hosts, bytes, ps);
             flow.deadline = deadline.map_or(Time::NEVER, |ps| flow.arrived + Span::from_ps(ps));
+            flow.class = (bytes % 4) as u8;
             flow
         })
         .collect();

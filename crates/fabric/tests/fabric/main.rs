@@ -2,6 +2,7 @@
 //! invariants on random fabrics.
 
 mod arrivals;
+mod classes;
 mod common;
 mod exact;
 mod invariants;

@@ -1,4 +1,4 @@
-//! Deadlines: how they are drawn, and who meets them under which priority.
+//! Deadlines and classes: how they are drawn; and who meets deadlines under which priority.
 
 use crate::common::*;
 use sojourn_fabric::transport::{Deadline, Priority};
@@ -107,6 +107,28 @@ fn uniform_deadlines_lie_between_their_ends() {
     let ms = allowed(&flows(&[law("uniform", &[("least", "2ms"), ("most", "8ms")])]));
     assert!(ms.iter().all(|ms| (2.0..=8.0).contains(ms)));
     assert!((mean(&ms) - 5.0).abs() < 4.0 * (36.0 / 12.0 / FLOWS as f64).sqrt());
+}
+
+/// Shares 1 : 0 : 3, within four standard deviations; nothing else changes.
+#[test]
+fn classes_have_their_shares() {
+    let shares = [1.0, 0.0, 3.0].map(Value::Float).to_vec();
+    let classed = flows(&[("classes", Value::List(shares))]);
+    let counts = [0, 1, 2].map(|class| classed.iter().filter(|flow| flow.class == class).count());
+    assert_eq!((counts[1], counts[0] + counts[2]), (0, FLOWS as usize));
+    let n = FLOWS as f64;
+    assert!((counts[0] as f64 - 0.25 * n).abs() < 4.0 * (n * 0.25 * 0.75).sqrt(), "{counts:?}");
+    for (plain, classed) in flows(&[]).iter().zip(&classed) {
+        assert_eq!(Flow { class: 0, ..*classed }, *plain);
+    }
+}
+
+/// A file may name classes.
+#[test]
+fn flows_in_a_file_have_their_classes() {
+    let text = "src,dst,size_bytes,arrival,class\n0,1,1000,1us,7\n1,2,1000,2us,\n";
+    let classes: Vec<u8> = drawn(&listed(), text).iter().map(|flow| flow.class).collect();
+    assert_eq!(classes, [7, 0]);
 }
 
 /// A flow in a file that names its deadline keeps it.

@@ -8,6 +8,7 @@ use sojourn_fabric::engine::{Outcome, Progress, Scene, sojourn_simulate};
 use sojourn_fabric::packet::{CE, Kind, Packet, PacketId, Slab};
 use sojourn_fabric::qdisc::{Builder, Discipline};
 use sojourn_fabric::transport::{Running, Setup, Tally, Transport, Turn, Wake};
+use sojourn_kernel::parameters::Refusal;
 use sojourn_kernel::{Stream, Time};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -169,6 +170,10 @@ impl<B: Builder> Builder for Watched<'_, B> {
     fn host_port(&self, stream: Stream) -> Self::Port {
         self.watched(self.inner.host_port(stream))
     }
+
+    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+        self.inner.check_largest(largest)
+    }
 }
 
 impl<B> Watched<'_, B> {
@@ -193,6 +198,8 @@ impl<D> WatchedPort<D> {
 }
 
 impl<D: Discipline> Discipline for WatchedPort<D> {
+    const ASKS_FOR_CLASS: bool = D::ASKS_FOR_CLASS;
+
     fn enqueue(
         &mut self,
         id: PacketId,

@@ -113,13 +113,7 @@ mod tests {
 
     /// Flows of `counts` packets from host 0 to host 1, all started; what they sent.
     fn started(counts: &[u64]) -> (NdpRunning, Turn) {
-        let flow = |&packets: &u64| Flow {
-            from: 0,
-            to: 1,
-            bytes: packets * 1460,
-            arrived: Time::ZERO,
-            deadline: Time::NEVER,
-        };
+        let flow = |&packets: &u64| Flow::new(0, 1, packets * 1460, Time::ZERO);
         let setup = Setup {
             flows: counts.iter().map(flow).collect(),
             packets: defaults(),

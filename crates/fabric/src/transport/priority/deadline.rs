@@ -51,7 +51,7 @@ mod tests {
     /// are left, 1 us at 10 Gb/s.
     fn number(priority: &Deadline, left: u64) -> u64 {
         let deadline = Time::from_ps(5_000_000);
-        let flow = Flow { from: 1, to: 0, bytes: 2_000, arrived: Time::ZERO, deadline };
+        let flow = Flow { deadline, ..Flow::new(1, 0, 2_000, Time::ZERO) };
         let nic = [Rate::gbps(40), Rate::gbps(10)];
         let now = Time::from_ps(5_000_000 - left * 1_000);
         priority.number(&Leaving { flow: &flow, remaining: 1_250, sent: 0, now, nic: &nic })

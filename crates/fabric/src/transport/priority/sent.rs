@@ -47,7 +47,7 @@ mod tests {
 
     /// The level of the packet before which the flow has sent so many bytes.
     fn level(sent: &Sent, bytes: u64) -> u64 {
-        let flow = Flow { from: 0, to: 1, bytes: 1, arrived: Time::ZERO, deadline: Time::NEVER };
+        let flow = Flow::new(0, 1, 1, Time::ZERO);
         sent.number(&Leaving { flow: &flow, remaining: 1, sent: bytes, now: Time::ZERO, nic: &[] })
     }
 
