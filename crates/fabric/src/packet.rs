@@ -141,7 +141,7 @@ impl Slab {
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         match self.free.pop() {
             Some(id) => {
-                self.packets[id as usize] = packet;
+                *self.known_mut(id) = packet;
                 id
             }
             None => {
@@ -166,7 +166,7 @@ impl Slab {
         let (mut before, mut after) = (NIL, *head);
         while self.order(after) <= own {
             before = after;
-            after = self[after].next;
+            after = self.known(after).next;
         }
         self.link_between(head, before, id, after);
     }
@@ -178,7 +178,7 @@ impl Slab {
         let (mut before, mut after) = (NIL, *head);
         while after != NIL && self.order(after) > own {
             before = after;
-            after = self[after].next;
+            after = self.known(after).next;
         }
         self.link_between(head, before, id, after);
     }
@@ -190,16 +190,16 @@ impl Slab {
         id: PacketId,
         after: PacketId,
     ) {
-        self[id].next = after;
+        self.known_mut(id).next = after;
         match before {
             NIL => *head = id,
-            before => self[before].next = id,
+            before => self.known_mut(before).next = id,
         }
     }
 
     #[inline]
     fn order(&self, id: PacketId) -> (u64, u32) {
-        (self[id].key, self[id].flow)
+        (self.known(id).key, self.known(id).flow)
     }
 
     /// Turns a list around.
@@ -207,8 +207,8 @@ impl Slab {
     pub(crate) fn reverse(&mut self, head: PacketId) -> PacketId {
         let (mut turned, mut left) = (NIL, head);
         while left != NIL {
-            let next = self[left].next;
-            self[left].next = turned;
+            let next = self.known(left).next;
+            self.known_mut(left).next = turned;
             (turned, left) = (left, next);
         }
         turned
@@ -221,6 +221,23 @@ impl Slab {
             gone[id as usize] = true;
         }
         self.packets.iter().zip(gone).filter(|(_, gone)| !gone).map(|(packet, _)| packet)
+    }
+
+    /// The packet at `id`, which [`insert`](Slab::insert) gave out: what the index operator does,
+    /// without asking whether there is such a place.
+    #[inline]
+    pub(crate) fn known(&self, id: PacketId) -> &Packet {
+        debug_assert!((id as usize) < self.packets.len());
+        // SAFETY: ids come from `insert` alone, within this crate, and a slab never shrinks.
+        unsafe { self.packets.get_unchecked(id as usize) }
+    }
+
+    /// The same, to change it.
+    #[inline]
+    pub(crate) fn known_mut(&mut self, id: PacketId) -> &mut Packet {
+        debug_assert!((id as usize) < self.packets.len());
+        // SAFETY: as in `known`.
+        unsafe { self.packets.get_unchecked_mut(id as usize) }
     }
 
     /// How many packets are in.

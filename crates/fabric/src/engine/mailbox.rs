@@ -28,13 +28,16 @@ pub(super) struct Mailbox {
     begins: u64,
     /// How far the near windows reach, in picoseconds from `begins`.
     reach: u64,
-    /// A ring of windows a unit: the heads of lists through the packets, last arrival first.
+    /// For each window of the ring, a place a unit: the heads of lists through the packets, last
+    /// arrival first.
     near: Vec<PacketId>,
     mask: u64,
-    shift: u32,
-    /// For each window of the ring, the units that have something to do in it.
+    /// How many places a window of the ring has: the units, rounded up to whole words of `words`.
+    units: u64,
+    /// A bit for each place of `near`: whether the unit has something to do in that window.
     due: Vec<u64>,
-    words: usize,
+    /// A bit for each word of `due` that is not zero.
+    words: Vec<u64>,
     /// A wider ring of windows for what lies further ahead: (unit, packet, or NIL for a visit).
     far: Vec<Vec<(u32, PacketId)>>,
     far_len: usize,
@@ -46,6 +49,7 @@ impl Mailbox {
     /// For `units` units, windows of `window`, and links that hold a packet for at most `longest`.
     pub(super) fn new(units: usize, window: Span, longest: Span) -> Mailbox {
         let window = window.ps().clamp(2, MAX_WINDOW);
+        let units = units.next_multiple_of(64 * 64);
         let ring = (longest.ps() / window + 2).next_power_of_two().min(MAX_NEAR);
         Mailbox {
             window,
@@ -55,9 +59,9 @@ impl Mailbox {
             reach: ring * window,
             near: vec![NIL; ring as usize * units],
             mask: ring - 1,
-            shift: ring.trailing_zeros(),
-            due: vec![0; ring as usize * units.div_ceil(64)],
-            words: units.div_ceil(64),
+            units: units as u64,
+            due: vec![0; ring as usize * units / 64],
+            words: vec![0; ring as usize * units / (64 * 64)],
             far: vec![Vec::new(); FAR_WINDOWS],
             far_len: 0,
             later: BinaryHeap::new(),
@@ -76,42 +80,50 @@ impl Mailbox {
         Time::from_ps(self.begins + self.window)
     }
 
-    /// The place of `at` in the ring, if that reaches so far. `at` is not before `begins`.
+    /// The place of `unit` in the window of `at`, if the ring reaches so far. `at` is not before
+    /// `begins`.
     #[inline]
-    fn slot(&self, at: Time) -> Option<u64> {
+    fn place(&self, unit: u32, at: Time) -> Option<usize> {
         let ahead = at.ps() - self.begins;
         if ahead >= self.reach {
             return None;
         }
         // Exact: `reach` is below 2^64 / window.
         let windows = ((u128::from(ahead) * u128::from(self.inverse)) >> 64) as u64;
-        Some((self.current + windows) & self.mask)
+        Some(self.place_in(self.current + windows, unit))
+    }
+
+    /// The place of `unit` in `window`, one of the near ones.
+    #[inline]
+    fn place_in(&self, window: u64, unit: u32) -> usize {
+        ((window & self.mask) * self.units + u64::from(unit)) as usize
     }
 
     #[inline]
-    fn mark(&mut self, slot: u64, unit: u32) {
-        self.due[slot as usize * self.words + (unit / 64) as usize] |= 1 << (unit % 64);
+    fn mark(&mut self, place: usize) {
+        let word = place / 64;
+        self.due[word] |= 1 << (place % 64);
+        self.words[word / 64] |= 1 << (word % 64);
     }
 
     /// `unit` has something to do at `at`.
     #[inline]
     pub(super) fn visit(&mut self, unit: u32, at: Time) {
-        match self.slot(at) {
-            Some(slot) => self.mark(slot, unit),
+        match self.place(unit, at) {
+            Some(place) => self.mark(place),
             None => self.put_far(unit, at, NIL),
         }
     }
 
-    /// Packet `id` reaches `unit` at `at`, the time in its key.
+    /// Packet `id`, in no list, reaches `unit` at `at`, the time in its key.
     #[inline(always)]
     pub(super) fn deliver(&mut self, unit: u32, at: Time, id: PacketId, slab: &mut Slab) {
-        match self.slot(at) {
-            Some(slot) => {
-                let head = &mut self.near[((unit as usize) << self.shift) + slot as usize];
+        match self.place(unit, at) {
+            Some(place) => {
+                let head = &mut self.near[place];
                 if *head == NIL {
                     *head = id;
-                    slab[id].next = NIL;
-                    self.mark(slot, unit);
+                    self.mark(place);
                 } else {
                     slab.link_backwards(head, id);
                 }
@@ -145,8 +157,8 @@ impl Mailbox {
     /// Whether any unit is due in `window`, one of the near ones.
     #[inline]
     fn has_work(&self, window: u64) -> bool {
-        let start = (window & self.mask) as usize * self.words;
-        self.due[start..start + self.words].iter().any(|word| *word != 0)
+        let start = self.place_in(window, 0) / (64 * 64);
+        self.words[start..start + self.blocks()].iter().any(|words| *words != 0)
     }
 
     /// The first window after the current one, up to `last`, for which something waits far ahead.
@@ -182,29 +194,37 @@ impl Mailbox {
 
     fn bring(&mut self, unit: u32, id: PacketId, slab: &mut Slab) {
         match id {
-            NIL => self.mark(self.current & self.mask, unit),
+            NIL => self.mark(self.place_in(self.current, unit)),
             id => self.deliver(unit, slab[id].arrives(), id, slab),
         }
     }
 
-    /// How many words [`take_due`](Mailbox::take_due) has.
-    pub(super) fn words(&self) -> usize {
-        self.words
+    /// How many blocks of 64 times 64 units there are.
+    pub(super) fn blocks(&self) -> usize {
+        self.units as usize / (64 * 64)
     }
 
-    /// The units due in the current window, 64 at a time: takes the bits of `word`.
+    /// Which 64s of units of `block` have something to do in the current window: takes their bits.
     #[inline]
-    pub(super) fn take_due(&mut self, word: usize) -> u64 {
-        let slot = (self.current & self.mask) as usize;
-        std::mem::take(&mut self.due[slot * self.words + word])
+    pub(super) fn take_words(&mut self, block: usize) -> u64 {
+        let start = self.place_in(self.current, 0) / (64 * 64);
+        std::mem::take(&mut self.words[start + block])
+    }
+
+    /// Which of the 64 units from `first` on have something to do in the current window: takes
+    /// their bits.
+    #[inline]
+    pub(super) fn take_due(&mut self, first: u32) -> u64 {
+        let word = self.place_in(self.current, first) / 64;
+        std::mem::take(&mut self.due[word])
     }
 
     /// Takes the list of what arrives at `unit` in the current window, in order.
     #[inline]
     pub(super) fn take(&mut self, unit: u32, slab: &mut Slab) -> PacketId {
-        let slot = (self.current & self.mask) as usize;
-        let head = std::mem::replace(&mut self.near[((unit as usize) << self.shift) + slot], NIL);
-        if slab[head].next == NIL { head } else { slab.reverse(head) }
+        let place = self.place_in(self.current, unit);
+        let head = std::mem::replace(&mut self.near[place], NIL);
+        if slab.known(head).next == NIL { head } else { slab.reverse(head) }
     }
 }
 

@@ -179,23 +179,15 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
     fn run(mut self, progress: &Progress) -> Result<Outcome, Cancelled> {
         let horizon = self.scene.horizon;
         let hosts = self.scene.network.hosts as u32;
-        let words = self.fabric.mailbox.words();
+        let blocks = self.fabric.mailbox.blocks();
         let mut windows = 0u64;
         while self.unfinished > 0 && self.fabric.mailbox.begins() <= horizon {
             let ends = self.fabric.mailbox.ends();
             self.start_flows(ends);
-            for word in 0..words {
-                let due = self.fabric.mailbox.take_due(word);
-                let first = word as u32 * 64;
-                let of_hosts = match hosts.saturating_sub(first) {
-                    below @ 0..64 => due & ((1 << below) - 1),
-                    _ => due,
-                };
-                for bit in bits(of_hosts) {
-                    self.visit_host(first + bit, ends);
-                }
-                for bit in bits(due & !of_hosts) {
-                    self.visit_port(first + bit, ends);
+            for block in 0..blocks {
+                let words = self.fabric.mailbox.take_words(block);
+                for word in bits(words) {
+                    self.visit(block as u32 * 64 * 64 + word * 64, hosts, ends);
                 }
             }
             if windows.is_multiple_of(LOOK_EVERY) {
@@ -212,6 +204,22 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
         }
         self.report(progress);
         Ok(self.outcome())
+    }
+
+    /// Visits those of the 64 units from `first` on that have something to do before `ends`.
+    #[inline]
+    fn visit(&mut self, first: u32, hosts: u32, ends: Time) {
+        let due = self.fabric.mailbox.take_due(first);
+        let of_hosts = match hosts.saturating_sub(first) {
+            below @ 0..64 => due & ((1 << below) - 1),
+            _ => due,
+        };
+        for bit in bits(of_hosts) {
+            self.visit_host(first + bit, ends);
+        }
+        for bit in bits(due & !of_hosts) {
+            self.visit_port(first + bit, ends);
+        }
     }
 
     fn report(&self, progress: &Progress) {
@@ -261,23 +269,24 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
     fn visit_port(&mut self, unit: u32, ends: Time) {
         let port = &mut self.ports[unit as usize];
         let fabric = &mut self.fabric;
-        let mut arrivals = fabric.mailbox.take(unit, &mut fabric.slab);
+        let mut first = fabric.mailbox.take(unit, &mut fabric.slab);
+        let mut next = fabric.arrival(first, ends);
         loop {
-            let next = fabric.arrival(arrivals, ends);
             let (at, id) = if !port.queue.is_empty() && port.free < next {
                 (port.free, port.queue.dequeue(&mut fabric.slab))
-            } else if arrivals == NIL {
+            } else if first == NIL {
                 break;
             } else {
-                let id = arrivals;
-                arrivals = fabric.slab[id].next;
-                let idle = port.queue.is_empty() && port.free <= next;
-                if idle && fabric.arrival(arrivals, ends) > next {
-                    port.queue.pass(&mut fabric.slab[id]);
-                    (next, id)
+                let (id, now) = (first, next);
+                first = fabric.slab.known(id).next;
+                next = fabric.arrival(first, ends);
+                let idle = port.queue.is_empty() && port.free <= now;
+                if idle && next > now {
+                    port.queue.pass(fabric.slab.known_mut(id));
+                    (now, id)
                 } else {
                     if idle {
-                        port.free = next;
+                        port.free = now;
                     }
                     let dropped = &mut fabric.figures.dropped_at_switches;
                     port.queue.enqueue(id, &mut fabric.slab, |id, slab| {
@@ -309,7 +318,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
                 break;
             }
             let id = arrivals;
-            arrivals = self.fabric.slab[id].next;
+            arrivals = self.fabric.slab.known(id).next;
             self.host_turn(id, next);
             for wake in self.turn.wakes.drain(..) {
                 if wake.at < ends {
@@ -331,7 +340,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
     /// The transport's turn: `id` has come to its host at `now`.
     #[inline]
     fn host_turn(&mut self, id: PacketId, now: Time) {
-        let packet = self.fabric.slab[id];
+        let packet = *self.fabric.slab.known(id);
         self.fabric.slab.free(id);
         let figures = &mut self.fabric.figures;
         figures.turns += 1;
@@ -385,7 +394,7 @@ impl Fabric<'_> {
     /// When the first of `arrivals` comes; `ends` when there is none.
     #[inline]
     fn arrival(&self, arrivals: PacketId, ends: Time) -> Time {
-        self.slab[arrivals].arrives().min(ends)
+        self.slab.known(arrivals).arrives().min(ends)
     }
 
     /// Leaves a note for a host at the time in its key.
@@ -404,25 +413,26 @@ impl Fabric<'_> {
     /// A packet finds the port idle and nobody else there.
     #[inline]
     fn pass<D: Discipline>(&mut self, port: &mut Port<D>, now: Time, id: PacketId) {
-        port.queue.pass(&mut self.slab[id]);
+        port.queue.pass(self.slab.known_mut(id));
         self.launch(port, now, id);
     }
 
     /// Puts a packet on the wire at `now`: it is under way to the next unit.
     #[inline(always)]
     fn launch<D>(&mut self, port: &mut Port<D>, now: Time, id: PacketId) {
-        let packet = &mut self.slab[id];
+        let packet = self.slab.known_mut(id);
         let span = port.wire.span(packet.size);
         port.free = now + span;
         port.busy += span;
         let arrives = port.free + port.wire.delay;
         packet.key = Packet::arriving(arrives, port.wire.arrives_by);
+        packet.next = NIL;
         let wire = &port.wire;
         let to = match wire.to_host {
             true => wire.to,
             false => {
                 let ways = self.network.ways(wire.to, packet.to);
-                let way = self.balance.choose(&mut port.turn, packet, wire.to, ways.count);
+                let way = self.balance.choose(&mut port.turn, packet, wire.to, ways.count());
                 self.network.port(ways, way, packet.to)
             }
         };

@@ -77,7 +77,7 @@ impl Discipline for EcnPort {
         if !self.fifo.push(id, slab) {
             drop(id, slab);
         } else if self.fifo.bytes() > self.threshold {
-            mark(&mut slab[id]);
+            mark(slab.known_mut(id));
         }
     }
 

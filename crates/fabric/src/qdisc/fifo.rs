@@ -20,17 +20,17 @@ impl Fifo {
     /// Appends a packet, or says that it does not fit.
     #[inline]
     pub(super) fn push(&mut self, id: PacketId, slab: &mut Slab) -> bool {
-        let size = slab[id].size;
+        let size = slab.known(id).size;
         if !self.room.fits(size) {
             return false;
         }
         self.room.take(size);
         self.bytes += u32::from(size);
-        slab[id].next = NIL;
+        slab.known_mut(id).next = NIL;
         if self.head == NIL {
             self.head = id;
         } else {
-            slab[self.tail].next = id;
+            slab.known_mut(self.tail).next = id;
         }
         self.tail = id;
         true
@@ -60,7 +60,7 @@ impl Fifo {
     #[inline]
     pub(super) fn pop(&mut self, slab: &Slab) -> PacketId {
         let id = self.head;
-        let packet = &slab[id];
+        let packet = slab.known(id);
         self.head = packet.next;
         self.room.give(packet.size);
         self.bytes -= u32::from(packet.size);

@@ -144,33 +144,36 @@ choices! {
 }
 
 /// How much a packet takes of the room when packets are counted.
-const FULL_PACKET: u32 = 1500;
+const FULL_PACKET: u16 = 1500;
 
 /// The room of one port's buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     free: u32,
-    counting: Counting,
+    /// What each packet takes: its size where bytes are counted, otherwise as much as any other.
+    each: u16,
+    size_mask: u16,
 }
 
 impl Room {
     /// `buffer` bytes, nothing in it yet.
     pub(crate) fn new(buffer: Bytes, counting: Counting) -> Room {
-        Room { free: u32::try_from(buffer.0).unwrap_or(u32::MAX), counting }
+        let (each, size_mask) = match counting {
+            Counting::Bytes => (0, u16::MAX),
+            Counting::Packets => (FULL_PACKET, 0),
+        };
+        Room { free: u32::try_from(buffer.0).unwrap_or(u32::MAX), each, size_mask }
     }
 
     /// Room for all: 4 GB, more than can be under way.
     pub(crate) fn endless() -> Room {
-        Room { free: u32::MAX, counting: Counting::Bytes }
+        Room::new(Bytes(u64::MAX), Counting::Bytes)
     }
 
     /// What a packet of `size` bytes takes.
     #[inline]
     fn taken_by(self, size: u16) -> u32 {
-        match self.counting {
-            Counting::Bytes => size.into(),
-            Counting::Packets => FULL_PACKET,
-        }
+        (self.each + (size & self.size_mask)).into()
     }
 
     /// Whether a packet of `size` bytes fits.

@@ -128,14 +128,14 @@ impl Discipline for PFabricPort {
         slab: &mut Slab,
         mut drop: impl FnMut(PacketId, &mut Slab),
     ) {
-        let Packet { priority, size, .. } = slab[id];
+        let &Packet { priority, size, .. } = slab.known(id);
         while !self.room.fits(size) {
             if self.waiting.first().is_none_or(|worst| priority >= worst.priority) {
                 drop(id, slab);
                 return;
             }
             let victim = self.waiting.remove(0).id;
-            self.room.give(slab[victim].size);
+            self.room.give(slab.known(victim).size);
             drop(victim, slab);
         }
         self.room.take(size);
@@ -149,12 +149,12 @@ impl Discipline for PFabricPort {
 
     #[inline]
     fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
-        let place = match self.dequeue {
-            Dequeue::Best => self.waiting.len() - 1,
-            Dequeue::EarliestOfFlow => self.earliest_of_flow(slab),
+        let next = match self.dequeue {
+            Dequeue::Best => self.waiting.pop(),
+            Dequeue::EarliestOfFlow => Some(self.waiting.remove(self.earliest_of_flow(slab))),
         };
-        let id = self.waiting.remove(place).id;
-        self.room.give(slab[id].size);
+        let id = next.expect("some packet waits").id;
+        self.room.give(slab.known(id).size);
         id
     }
 

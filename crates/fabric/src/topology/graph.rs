@@ -106,11 +106,30 @@ pub struct Network {
     members: Vec<u32>,
 }
 
-/// Next hops: a run of [`Network::members`].
+/// Next hops: a run of [`Network::members`], its start above eight bits of its length. There is one
+/// for each switch and edge, so small matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ways {
-    start: u32,
-    pub(crate) count: u32,
+pub(crate) struct Ways(u32);
+
+impl Ways {
+    /// No ways on: the switch is the edge.
+    const NONE: Ways = Ways(0);
+
+    fn new(start: usize, count: usize) -> Ways {
+        assert!(start < 1 << 24 && count < 1 << 8, "{start} {count}");
+        Ways((start << 8 | count) as u32)
+    }
+
+    /// How many there are.
+    #[inline]
+    pub(crate) fn count(self) -> u32 {
+        self.0 & 0xff
+    }
+
+    #[inline]
+    fn start(self) -> u32 {
+        self.0 >> 8
+    }
 }
 
 impl Network {
@@ -180,7 +199,7 @@ impl Network {
     /// Breadth first from every edge; a next hop is a port to a switch that is one step nearer.
     fn find_routes(&mut self) {
         let (switches, edges) = (self.switches, self.edges.len());
-        self.routes = vec![Ways { start: 0, count: 0 }; switches * edges];
+        self.routes = vec![Ways::NONE; switches * edges];
         let mut steps = vec![u32::MAX; switches];
         let mut queue = VecDeque::new();
         let mut hops = Vec::new();
@@ -212,7 +231,7 @@ impl Network {
         for from in &self.edges {
             for edge in 0..edges {
                 let reached = self.edges[edge] == *from
-                    || self.routes[*from as usize * edges + edge].count > 0;
+                    || self.routes[*from as usize * edges + edge].count() > 0;
                 assert!(reached, "some hosts cannot reach each other");
             }
         }
@@ -226,13 +245,13 @@ impl Network {
                 return run;
             }
         }
-        let start = self.members.len() as u32;
+        let start = self.members.len();
         self.members.extend_from_slice(hops);
-        Ways { start, count: hops.len() as u32 }
+        Ways::new(start, hops.len())
     }
 
     fn members_of(&self, run: Ways) -> &[u32] {
-        &self.members[run.start as usize..(run.start + run.count) as usize]
+        &self.members[run.start() as usize..(run.start() + run.count()) as usize]
     }
 
     /// The ports of `switch` that lead to other switches, and which.
@@ -254,14 +273,14 @@ impl Network {
     /// The port that the `way`-th of `ways` to host `to` leaves by.
     #[inline]
     pub(crate) fn port(&self, ways: Ways, way: u32, to: u16) -> u32 {
-        let member = select_unpredictable(ways.count == 0, to.into(), ways.start + way);
+        let member = select_unpredictable(ways.count() == 0, to.into(), ways.start() + way);
         self.members[member as usize]
     }
 
     /// The ports by which a packet for host `to` may leave `switch`, at least one.
     pub fn next(&self, switch: u32, to: u16) -> &[u32] {
         match self.ways(switch, to) {
-            Ways { count: 0, .. } => std::slice::from_ref(&self.members[to as usize]),
+            Ways::NONE => std::slice::from_ref(&self.members[to as usize]),
             ways => self.members_of(ways),
         }
     }
@@ -269,7 +288,7 @@ impl Network {
     /// The most ways a packet has on from `switch`, at least one.
     pub fn most_ways(&self, switch: usize) -> u32 {
         let routes = &self.routes[switch * self.edges.len()..(switch + 1) * self.edges.len()];
-        routes.iter().map(|ways| ways.count).max().unwrap_or(1).max(1)
+        routes.iter().map(|ways| ways.count()).max().unwrap_or(1).max(1)
     }
 
     /// The links a packet from `from` to `to` crosses on one of its shortest paths (all of them
