@@ -67,7 +67,8 @@ pub struct Packet {
     pub echo: u16,
     /// What it is for.
     pub kind: Kind,
-    /// What queues and receivers noted, see [`ECT`], [`CE`], [`ECE`] and [`TRIMMED`].
+    /// What queues and receivers noted, see [`ECT`], [`CE`], [`ECE`], [`TRIMMED`] and
+    /// [`PROBE`].
     pub marks: u8,
 }
 
@@ -79,6 +80,8 @@ pub const CE: u8 = 2;
 pub const ECE: u8 = 4;
 /// A queue took the payload away.
 pub const TRIMMED: u8 = 8;
+/// The sender only asks whether anything gets through: the packet carries nothing of its flow.
+pub const PROBE: u8 = 16;
 /// The class of a packet's flow stands above the other marks, where queues ask for it.
 const CLASS_SHIFT: u32 = 5;
 /// How many traffic classes there are, as in IEEE 802.1Q.

@@ -219,6 +219,7 @@ fn schemes() -> impl Strategy<Value = PacketScheme> {
         ("transport", "ack_delay", text("100us")),
         ("transport", "sack", Value::Bool(false)),
         ("transport", "rto", text("100us")),
+        ("transport", "probe_after", Value::Int(1)),
     ]);
     (known, 1u64..20, counting, balance, more).prop_map(
         move |(known, packets, counting, balance, (part, key, value))| {

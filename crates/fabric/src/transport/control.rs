@@ -5,6 +5,7 @@ use super::Setup;
 use super::timer::Timer;
 use sojourn_kernel::{Span, Time};
 use std::fmt::Debug;
+use std::num::NonZeroU32;
 
 /// What a member of the family decides.
 pub trait Control: Clone + Debug {
@@ -16,6 +17,11 @@ pub trait Control: Clone + Debug {
 
     /// Its fixed rules.
     fn rules(&self) -> Rules;
+
+    /// After how many time-outs in a row a sender only probes, if ever.
+    fn probe_after(&self) -> Option<NonZeroU32> {
+        None
+    }
 
     /// `flow` begins.
     fn start(&self, _: &mut Self::State, _flow: u32, _: &Setup) {}

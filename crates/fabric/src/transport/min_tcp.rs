@@ -22,6 +22,10 @@ parameters! {
         /// Whether ACKs tell which packet caused them, and what has arrived is not sent again. The
         /// text does not say; the authors' code does.
         pub sack: bool = true,
+        /// After so many time-outs in a row a flow sends nothing but one byte, its header apart,
+        /// each time the timer runs out, until an ACK comes; then it starts slowly. The probe mode
+        /// of the paper's SIGCOMM 2013 version, where it is 5; the HotNets text has none.
+        pub probe_after: Option<NonZeroU32> = None,
     }
 }
 
@@ -47,5 +51,9 @@ impl Control for MinTcp {
             ecn: false,
             paced: false,
         }
+    }
+
+    fn probe_after(&self) -> Option<NonZeroU32> {
+        self.probe_after
     }
 }

@@ -3,7 +3,7 @@
 use super::control::Rules;
 use super::scoreboard::Scoreboard;
 use super::{AckPriority, End, Setup, Turn, Wake};
-use crate::packet::{CE, ECE, Kind, Packet};
+use crate::packet::{CE, ECE, Kind, PROBE, Packet};
 use sojourn_kernel::Time;
 
 /// What one receiver keeps.
@@ -45,6 +45,10 @@ impl Receiver {
     pub(super) fn data(&mut self, packet: &Packet, rules: &Rules, setup: &Setup, turn: &mut Turn) {
         let marked = packet.marks & CE != 0;
         let ack = Held { flow: packet.flow, priority: priority(setup, packet.priority) };
+        if packet.marks & PROBE != 0 {
+            self.acknowledge(ack, 0, setup, turn);
+            return;
+        }
         if marked != self.marked {
             // RFC 8257, 3.2: what is pending is acknowledged under the old state.
             if let Some(held) = self.pending.take() {

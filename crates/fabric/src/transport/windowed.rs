@@ -10,7 +10,7 @@ use super::receiver::Receiver;
 use super::scoreboard::Scoreboard;
 use super::timer::RoundTrip;
 use super::{End, Setup, Tally, Transport, Turn, Wake};
-use crate::packet::{ECE, ECT, Kind, Packet};
+use crate::packet::{ECE, ECT, Kind, PROBE, Packet};
 use sojourn_kernel::Time;
 
 const DUPLICATES: u32 = 3;
@@ -35,6 +35,8 @@ struct Sender<S> {
     duplicates: u8,
     /// One past the packet for which the timer ran out last; 0 for none.
     lapsed: u32,
+    /// Time-outs since anything was heard.
+    unheard: u32,
     /// In a recovery with SACK: holes below this were resent.
     resent: u32,
     /// One past the last packet known to have arrived.
@@ -91,6 +93,7 @@ impl<C: Control> Windowed<C> {
             partial: false,
             duplicates: 0,
             lapsed: 0,
+            unheard: 0,
             resent: 0,
             heard: 0,
             tally: Tally::default(),
@@ -183,6 +186,9 @@ impl<C: Control> Acting<'_, C> {
     /// An ACK has come.
     #[inline]
     fn acknowledged(&mut self, ack: &Packet) {
+        if self.sender.unheard > 0 {
+            self.heard_again();
+        }
         let sender = &mut *self.sender;
         let cumulative = ack.sequence.saturating_sub(sender.acked);
         let known = sender.sacked.len();
@@ -292,7 +298,8 @@ impl<C: Control> Acting<'_, C> {
     fn woken(&mut self) {
         let sender = &mut *self.sender;
         if sender.acked < sender.end {
-            if sender.due <= self.turn.now {
+            let lapsed = sender.due <= self.turn.now;
+            if lapsed {
                 sender.tally.timeouts += 1;
                 // The flight is what is still outstanding: not what is known to have arrived.
                 let flight = (sender.next - sender.acked).saturating_sub(sender.sacked.len());
@@ -310,9 +317,39 @@ impl<C: Control> Acting<'_, C> {
                 sender.duplicates = 0;
                 sender.next = sender.acked;
                 sender.due = Time::NEVER;
+                sender.unheard += 1;
             }
-            self.send();
+            match self.probing() {
+                true if lapsed => self.probe(),
+                true => {}
+                false => self.send(),
+            }
         }
+    }
+
+    /// Whether it only probes: nothing has been heard for too many time-outs.
+    fn probing(&self) -> bool {
+        self.control.probe_after().is_some_and(|after| self.sender.unheard >= after.get())
+    }
+
+    /// Asks whether anything gets through, with a packet of one byte; the timer runs for it.
+    fn probe(&mut self) {
+        let sender = &mut *self.sender;
+        let now = self.turn.now;
+        let arrived = sender.acked + sender.sacked.len();
+        let packet = self.setup.data(self.flow, sender.acked, arrived, now);
+        let marks = if self.rules.ecn { ECT | PROBE } else { PROBE };
+        let size = self.setup.packets.wire(1);
+        self.turn.packets.push(Packet { size, marks, ..packet });
+        sender.due = now + sender.trip.time_out(self.rules.timer);
+    }
+
+    /// Something was heard after time-outs: who probed sends again, and the timer runs for that.
+    fn heard_again(&mut self) {
+        if self.probing() {
+            self.sender.due = Time::NEVER;
+        }
+        self.sender.unheard = 0;
     }
 
     /// Sends all that may be sent now.

@@ -267,3 +267,48 @@ fn the_trace_is_the_same_under_any_balance() {
     };
     assert_eq!(trace(sojourn_fabric::Balance::Spray), trace(sojourn_fabric::Balance::Ecmp));
 }
+
+/// Nothing gets through for 5.5 ms, timers run for 1 ms. A flow that probes after three time-outs
+/// sends its first packet anew twice, then probes of 41 B, 32.8 ns a link; the one sent at 6 ms is
+/// answered, and slow start brings one, two, two packets. Every time-out starts the next.
+#[test]
+fn a_flow_that_hears_nothing_probes() {
+    let min_tcp = |probe_after| {
+        let defaults: MinTcp = defaults();
+        MinTcp { initial_window: count(5), rto: Span::from_ms(1), probe_after, ..defaults }
+    };
+    let until = |sight: &Sight| sight.at.ps() < 5 * MS + 500 * US;
+    let (outcome, log) = lossy(TransportKind::MinTcp(min_tcp(Some(count(3)))), 5, until);
+    let heard = 6 * MS + 2 * 32_800 + 2 * 32 * NS + 4 * 100 * US;
+    let mut sent: Vec<(u64, u32)> = (0..5).map(|sequence| (0, sequence)).collect();
+    sent.extend((1..=6).map(|ms| (ms * MS, 0)));
+    sent.push((heard, 0));
+    sent.extend([1, 2].map(|sequence| (heard + ROUND_TRIP, sequence)));
+    sent.extend([3, 4].map(|sequence| (heard + 2 * ROUND_TRIP, sequence)));
+    assert_eq!(log.data_sent(0), sent);
+    assert_eq!(finished(&outcome), heard + 3 * ROUND_TRIP + 1200 * NS);
+    // Probes are no packets of the flow: two resent in vain, and then all five.
+    assert_eq!(retransmits_and_timeouts(&outcome), (7, 6));
+
+    // Without probes the packet itself gets through at 6 ms.
+    let (outcome, log) = lossy(TransportKind::MinTcp(min_tcp(None)), 5, until);
+    assert_eq!(log.data_sent(0)[10..12], [(6 * MS, 0), (6 * MS + ROUND_TRIP, 1)]);
+    assert_eq!(finished(&outcome), 6 * MS + 3 * ROUND_TRIP + 1200 * NS);
+    assert_eq!(retransmits_and_timeouts(&outcome), (10, 6));
+}
+
+/// What was heard in between starts the count anew: the first copy of every packet is lost, and yet
+/// there are never two time-outs in a row.
+#[test]
+fn a_flow_that_hears_something_does_not_probe() {
+    let probing = |probe_after| {
+        let rto = Span::from_ms(1);
+        MinTcp { initial_window: count(1), rto, probe_after, ..defaults() }
+    };
+    let first_copies = |sight: &Sight| sight.kind == Kind::Data && sight.again == 0;
+    let run = |probe_after| {
+        let (outcome, log) = lossy(TransportKind::MinTcp(probing(probe_after)), 4, first_copies);
+        (finished(&outcome), log.data_sent(0).to_vec())
+    };
+    assert_eq!(run(Some(count(2))), run(None));
+}

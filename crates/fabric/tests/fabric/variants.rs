@@ -33,6 +33,7 @@ const SCHEMES: &[(&str, &[(&str, &str)])] = &[
     ("MinTCP+pFabric", &[("priority", "deadline")]),
     ("MinTCP+pFabric", &[("priority", "none"), ("transport.rto", "200us")]),
     ("MinTCP+pFabric", &[("transport.sack", "false"), ("transport.window_cap", "15")]),
+    ("MinTCP+pFabric", &[("transport.probe_after", "2")]),
     ("LineRate+pFabric", &[("balance", "ecmp"), ("queue.ties", "arrival")]),
     ("LineRate+pFabric", &[("transport.sack", "false")]),
     ("PIAS", &[("balance", "ecmp"), ("transport.fast_retransmit", "true")]),
