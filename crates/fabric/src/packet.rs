@@ -5,8 +5,8 @@ use sojourn_kernel::{Span, Time};
 /// Where a packet lies in the [`Slab`].
 pub type PacketId = u32;
 
-/// No packet. Its place in the slab is taken by a packet that never arrives, so that the end of a
-/// list needs no question of its own.
+/// No packet. Its place in the slab is taken by a packet that arrives after all others of a list, so
+/// that the end of a list needs no question of its own.
 pub const NIL: PacketId = 0;
 
 /// The largest number of ports of one switch: the port a packet came in by is part of its arrival
@@ -122,7 +122,7 @@ pub struct Slab {
 
 impl Default for Slab {
     fn default() -> Slab {
-        let never = Packet {
+        let last = Packet {
             key: u64::MAX,
             next: NIL,
             flow: u32::MAX,
@@ -134,7 +134,7 @@ impl Default for Slab {
             kind: Kind::Wake,
             marks: 0,
         };
-        Slab { packets: vec![never], free: Vec::new() }
+        Slab { packets: vec![last], free: Vec::new() }
     }
 }
 
@@ -160,6 +160,12 @@ impl Slab {
     #[inline]
     pub fn free(&mut self, id: PacketId) {
         self.free.push(id);
+    }
+
+    /// From now on lists end at `ends`: [`NIL`] arrives then, and all that is in a list before.
+    #[inline]
+    pub(crate) fn lists_end(&mut self, ends: Time) {
+        self.known_mut(NIL).key = Packet::arriving(ends, 0);
     }
 
     /// Puts `id` into the list that starts at `head`, in the order in which things happen at a node:

@@ -12,7 +12,7 @@ use crate::workload::{Stage, Workload};
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_kernel::{Rate, Span, Streams, Time, parameters};
 use sojourn_queueing::{Column, Job, Rows};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 parameters! {
@@ -255,12 +255,12 @@ impl Ready {
 struct Ideals<'a> {
     network: &'a Network,
     packets: &'a Packets,
-    paths: BTreeMap<(usize, usize), (Vec<Hop>, Vec<Hop>)>,
+    paths: HashMap<(usize, usize), (Vec<Hop>, Vec<Hop>)>,
 }
 
 impl<'a> Ideals<'a> {
     fn new(network: &'a Network, packets: &'a Packets) -> Ideals<'a> {
-        Ideals { network, packets, paths: BTreeMap::new() }
+        Ideals { network, packets, paths: HashMap::new() }
     }
 
     fn of(&mut self, flow: &Flow) -> Span {

@@ -183,6 +183,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
         let mut windows = 0u64;
         while self.unfinished > 0 && self.fabric.mailbox.begins() <= horizon {
             let ends = self.fabric.mailbox.ends();
+            self.fabric.slab.lists_end(ends);
             self.start_flows(ends);
             for block in 0..blocks {
                 let words = self.fabric.mailbox.take_words(block);
@@ -218,7 +219,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
             self.visit_host(first + bit, ends);
         }
         for bit in bits(due & !of_hosts) {
-            self.visit_port(first + bit, ends);
+            self.visit_port(first + bit);
         }
     }
 
@@ -264,13 +265,13 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
         }
     }
 
-    /// A switch's port in the window that ends at `ends`.
+    /// A switch's port in the current window.
     #[inline]
-    fn visit_port(&mut self, unit: u32, ends: Time) {
+    fn visit_port(&mut self, unit: u32) {
         let port = &mut self.ports[unit as usize];
         let fabric = &mut self.fabric;
         let mut first = fabric.mailbox.take(unit, &mut fabric.slab);
-        let mut next = fabric.arrival(first, ends);
+        let mut next = fabric.slab.known(first).arrives();
         loop {
             let (at, id) = if !port.queue.is_empty() && port.free < next {
                 (port.free, port.queue.dequeue(&mut fabric.slab))
@@ -279,7 +280,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
             } else {
                 let (id, now) = (first, next);
                 first = fabric.slab.known(id).next;
-                next = fabric.arrival(first, ends);
+                next = fabric.slab.known(first).arrives();
                 let idle = port.queue.is_empty() && port.free <= now;
                 if idle && next > now {
                     port.queue.pass(fabric.slab.known_mut(id));
@@ -309,7 +310,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
         let mut arrivals = self.fabric.mailbox.take(host, &mut self.fabric.slab);
         loop {
             let port = &mut self.ports[host as usize];
-            let next = self.fabric.arrival(arrivals, ends);
+            let next = self.fabric.slab.known(arrivals).arrives();
             if !port.queue.is_empty() && port.free < next {
                 self.fabric.serve(port);
                 continue;
@@ -328,7 +329,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
                     self.fabric.leave(host, note_of(wake));
                 }
             }
-            let alone = self.fabric.arrival(arrivals, ends) > next;
+            let alone = self.fabric.slab.known(arrivals).arrives() > next;
             self.send(host, next, alone);
         }
         let port = &self.ports[host as usize];
@@ -391,12 +392,6 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
 }
 
 impl Fabric<'_> {
-    /// When the first of `arrivals` comes; `ends` when there is none.
-    #[inline]
-    fn arrival(&self, arrivals: PacketId, ends: Time) -> Time {
-        self.slab.known(arrivals).arrives().min(ends)
-    }
-
     /// Leaves a note for a host at the time in its key.
     fn leave(&mut self, host: u32, note: Packet) {
         let id = self.slab.insert(note);
