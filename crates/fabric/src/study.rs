@@ -12,7 +12,7 @@ use crate::workload::{Stage, Workload};
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_kernel::{Rate, Span, Streams, Time, parameters};
 use sojourn_queueing::{Column, Job, Rows};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 parameters! {
@@ -255,19 +255,22 @@ impl Ready {
 struct Ideals<'a> {
     network: &'a Network,
     packets: &'a Packets,
-    paths: HashMap<(usize, usize), (Vec<Hop>, Vec<Hop>)>,
+    /// For each source, the ways out and back by destination.
+    paths: Vec<BTreeMap<u16, RoundTrip>>,
 }
+
+/// The hops out and back.
+type RoundTrip = (Vec<Hop>, Vec<Hop>);
 
 impl<'a> Ideals<'a> {
     fn new(network: &'a Network, packets: &'a Packets) -> Ideals<'a> {
-        Ideals { network, packets, paths: HashMap::new() }
+        Ideals { network, packets, paths: vec![BTreeMap::new(); network.hosts] }
     }
 
     fn of(&mut self, flow: &Flow) -> Span {
         let (from, to) = (usize::from(flow.from), usize::from(flow.to));
-        let (out, back) = self
-            .paths
-            .entry((from, to))
+        let (out, back) = self.paths[from]
+            .entry(flow.to)
             .or_insert_with(|| (self.network.path(from, to), self.network.path(to, from)));
         ideal_fct(self.packets, flow.bytes, out, back)
     }
