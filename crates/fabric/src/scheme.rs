@@ -103,7 +103,7 @@ const KNOWN: &[Known] = &[
     Known {
         name: "NDP",
         summary: "NDP, pulled by its receivers, over ports that trim beyond eight packets, sprayed; \
-                  first window 12 packets (SIGCOMM 2017).",
+                  first window 20 packets (SIGCOMM 2017).",
         make: || {
             (TransportKind::Ndp(defaults()), Queue::Trim(defaults()), Priority::None(defaults()))
         },

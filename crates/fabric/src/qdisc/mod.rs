@@ -10,6 +10,7 @@ mod fifo;
 mod levels;
 mod pfabric;
 mod trim;
+mod turns;
 
 pub use classes::{Between, Classes, ClassesPort, Strict, Weighted};
 pub use drop_tail::{DropTail, DropTailPort};

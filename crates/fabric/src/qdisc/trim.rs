@@ -2,6 +2,7 @@
 //! SIGCOMM 2017, section 3.1).
 
 use super::fifo::Fifo;
+use super::turns::Turns;
 use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest, check_room};
 use crate::packet::{Kind, Packet, PacketId, Slab, TRIMMED};
 use sojourn_kernel::parameters::{Check, Refusal};
@@ -12,8 +13,9 @@ parameters! {
     /// comes or from the last one that waits, each as often, and queues the header before the data,
     /// with ACKs and all else that is not data. Ten of these go before a packet of data that waits,
     /// then that one goes (NDP, SIGCOMM 2017, section 3.1). What may not be trimmed is dropped
-    /// instead. Hosts are not switches: their ports have room for all and trim nothing. Not
-    /// modelled: a header that finds no room is dropped, not returned to its sender.
+    /// instead. Hosts are not switches: their ports have room for all, trim nothing, and let flows
+    /// take turns (as in csg-htsim, an open simulator). Not modelled: a header that finds no room is
+    /// dropped, not returned to its sender.
     pub struct Trim: "trim" {
         /// Room for waiting data, at each port: eight packets (section 3.1).
         pub buffer: Bytes = Bytes(12_000),
@@ -34,10 +36,17 @@ impl Check for Trim {
 /// How many headers may go before a packet of data that waits.
 const HEADERS_A_PACKET: u32 = 10;
 
+/// The data that waits: in one line at a switch, in a line for each flow at a host.
+#[derive(Debug)]
+enum Data {
+    Line(Fifo),
+    Turns(Turns),
+}
+
 /// What a trimming port keeps.
 #[derive(Debug)]
 pub struct TrimPort {
-    data: Fifo,
+    data: Data,
     headers: Fifo,
     /// Headers that went before the data that waits since data went last.
     overtaken: u32,
@@ -45,8 +54,8 @@ pub struct TrimPort {
 }
 
 impl TrimPort {
-    fn new(data: Room, headers: Room, stream: Stream) -> TrimPort {
-        TrimPort { data: Fifo::new(data), headers: Fifo::new(headers), overtaken: 0, stream }
+    fn new(data: Data, headers: Room, stream: Stream) -> TrimPort {
+        TrimPort { data, headers: Fifo::new(headers), overtaken: 0, stream }
     }
 }
 
@@ -54,16 +63,34 @@ impl Builder for Trim {
     type Port = TrimPort;
 
     fn port(&self, stream: Stream) -> TrimPort {
-        let headers = Room::new(self.headers, Counting::Bytes);
-        TrimPort::new(Room::new(self.buffer, self.counting), headers, stream)
+        let data = Data::Line(Fifo::new(Room::new(self.buffer, self.counting)));
+        TrimPort::new(data, Room::new(self.headers, Counting::Bytes), stream)
     }
 
     fn host_port(&self, stream: Stream) -> TrimPort {
-        TrimPort::new(Room::endless(), Room::endless(), stream)
+        TrimPort::new(Data::Turns(Turns::default()), Room::endless(), stream)
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
         check_largest(self.buffer, largest)
+    }
+}
+
+impl Data {
+    #[inline]
+    fn pop(&mut self, slab: &Slab) -> PacketId {
+        match self {
+            Data::Line(line) => line.pop(slab),
+            Data::Turns(turns) => turns.pop(slab),
+        }
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        match self {
+            Data::Line(line) => line.is_empty(),
+            Data::Turns(turns) => turns.is_empty(),
+        }
     }
 }
 
@@ -82,11 +109,15 @@ impl Discipline for TrimPort {
         mut drop: impl FnMut(PacketId, &mut Slab),
     ) {
         if is_data(&slab[id]) {
-            if self.data.push(id, slab) {
+            let line = match &mut self.data {
+                Data::Line(line) => line,
+                Data::Turns(turns) => return turns.push(id, slab),
+            };
+            if line.push(id, slab) {
                 return;
             }
             if self.stream.below(2) == 0 {
-                self.data.exchange_last(id, slab);
+                line.exchange_last(id, slab);
             }
             let packet = &mut slab[id];
             if packet.echo == 0 {
@@ -124,7 +155,10 @@ impl Discipline for TrimPort {
 
     fn waiting(&self, slab: &Slab) -> Vec<PacketId> {
         let mut waiting = self.headers.waiting(slab);
-        waiting.extend(self.data.waiting(slab));
+        waiting.extend(match &self.data {
+            Data::Line(line) => line.waiting(slab),
+            Data::Turns(turns) => turns.waiting(slab),
+        });
         waiting
     }
 }

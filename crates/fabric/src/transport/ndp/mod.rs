@@ -22,8 +22,9 @@ parameters! {
     /// choice, not the sender's; headers are not returned to senders; a receiver does not prefer
     /// some flows to others; ACKs and PULLs are packets of their own.
     pub struct Ndp: "ndp" {
-        /// Packets a flow sends at once: the bandwidth-delay product, and some for the queues.
-        pub initial_window: NonZeroU32 = NonZeroU32::new(12).expect("12"),
+        /// Packets a flow sends at once, and then has under way: the bandwidth-delay product, of 10
+        /// where a round trip takes 12 us at 10 Gb/s, and a full queue of 8 on the way.
+        pub initial_window: NonZeroU32 = NonZeroU32::new(20).expect("20"),
         /// How long a packet may go unanswered.
         pub rto: Span = Span::from_ms(1),
     }
