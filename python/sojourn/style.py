@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from sojourn.files import whole
 from sojourn.units import number
 
-# Okabe and Ito's colours that colour-blind readers tell apart, a grey in place of their pale yellow.
+# Okabe and Ito's colours that colour-blind readers tell apart, a grey for their pale yellow.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A8A8A")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", ":", "-.")
