@@ -170,18 +170,20 @@ def test_again_runs_nothing_and_says_the_same(tiny):
 
 
 def test_what_is_finished_so_far_is_judged(tiny, tmp_path):
-    """Of web search only load 0.8 is there, of data mining and the rest nothing."""
+    """Of web search only load 0.8 is there, of the time-outs one run, of others nothing."""
     paper, figures, out, done = tiny
-    shutil.copytree(out / "websearch", tmp_path / "websearch")
+    for run in ("websearch", "rto"):
+        shutil.copytree(out / run, tmp_path / run)
     ledger = tmp_path / "websearch/cases.parquet"
     Ledger(r for r in Ledger.read(ledger) if r.axes["load"] == 0.8).write(ledger)
     found = reproduce(paper, figures, tmp_path, full=False, command="a test", so_far=True)
     assert [path.name for path in found.pictures] == ["figure-4.png"]
-    assert {verdict.figure for verdict in found.verdicts} == {"4"}
+    assert {verdict.figure for verdict in found.verdicts} == {"4", "time-outs"}
     complete = {verdict.claim: verdict for verdict in done.verdicts}
     for verdict in found.verdicts:
         assert verdict.measured == complete[verdict.claim].measured
-        assert "so far, 15 flows a case, 1 replication, 5 cases not run yet" in verdict.note
+        lacking = ", 5 cases not run yet" if verdict.figure == "4" else ", web search"
+        assert f"so far, 15 flows a case, 1 replication{lacking}" in verdict.note
     with pytest.raises(InputError, match="nothing finished there"):
         reproduce(paper, figures, tmp_path / "no", full=False, command="a test", so_far=True)
     assert not (tmp_path / "no").exists()

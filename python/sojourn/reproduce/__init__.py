@@ -56,10 +56,12 @@ def reproduce(
     """
     asked_for = {run for figure in figures for run in figure.runs}
     places = {name: out / name for name in paper.runs if name in asked_for}
+    claims = paper.claims_of(figures)
     if so_far:
         places = {name: place for name, place in places.items() if _begun(place)}
         figures = [figure for figure in figures if places.keys() >= set(figure.runs)]
-        if not figures:
+        claims = [claim for claim in claims if places.keys() >= set(claim.measure.needs)]
+        if not places:
             raise InputError(f"{out}: nothing finished there that could be judged")
     else:
         for name, place in places.items():
@@ -71,7 +73,7 @@ def reproduce(
     notes = {name: _note(paper, result, length) for name, result in results.items()}
     verdicts = [
         judge(claim, results, paper=paper.name, remarks=[notes[run] for run in claim.measure.needs])
-        for claim in paper.claims_of(figures)
+        for claim in claims
     ]
     write_text(out / "claims.json", document.dumps([asdict(verdict) for verdict in verdicts]))
     return Reproduction(
