@@ -29,13 +29,24 @@ def silent(_text):
 
 def test_the_benchmarks_of_the_fabric():
     studies = bench.studies("fabric")
-    assert list(studies) == ["k6-droptail", "k6-pfabric", "k16-pfabric", "k32-pfabric"]
-    hosts = []
+    hosts = {}
     for name, text in studies.items():
         (case,) = Study.parse(text, name, []).cases()
-        hosts.append(case.parameters["topology.k"] ** 3 // 4)
-        assert case.parameters["workload.load"] == 0.6
-    assert hosts == [54, 54, 1024, 8192]
+        about = case.parameters
+        match about["topology.kind"]:
+            case "fat-tree":
+                hosts[name] = about["topology.k"] ** 3 // 4
+            case "leaf-spine":
+                hosts[name] = about["topology.racks"] * about["topology.hosts"]
+        assert about["workload.load"] == 0.6
+    assert hosts == {
+        "k6-droptail": 54,
+        "k6-ideal": 54,
+        "k6-pfabric": 54,
+        "racks9-ideal": 144,
+        "k16-pfabric": 1024,
+        "k32-pfabric": 8192,
+    }
     assert bench.studies("fabric", "k6-pfabric") == {"k6-pfabric": studies["k6-pfabric"]}
 
 
@@ -49,6 +60,13 @@ def test_the_contract_of_a_cost():
     assert cost.ns_per_unit == pytest.approx(1e9 / cost.per_cpu_s)
     assert 5 < cost.peak_mb < 500
     assert '"instructions_per_unit": null' in dumps(vars(cost))
+
+
+def test_the_ideal_scheduler_is_counted_in_flows():
+    study = bench.studies("fabric", "racks9-ideal")["racks9-ideal"]
+    cost = bench.measure("fabric", "ideal", study, repeat=1, instructions=False, say=silent)
+    (case,) = Study.parse(study, "ideal", []).cases()
+    assert (cost.unit, cost.units) == ("flow", case.jobs)
 
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")

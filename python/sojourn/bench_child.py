@@ -1,7 +1,7 @@
 """One benchmark in a process of its own, so that its peak memory is its own.
 
-Reads `{"study", "source", "overrides", "figure"}` as JSON from standard input; prints
-`{"units", "cpu_s", "peak_mb"}`. Imports nothing of sojourn but the engine.
+Reads `{"study", "source", "overrides", "figures"}` as JSON from standard input; prints
+`{"counts", "cpu_s", "peak_mb"}`, the counts by figure. Imports nothing of sojourn but the engine.
 """
 
 import json
@@ -21,8 +21,9 @@ def main() -> None:
     start = time.thread_time()
     outcome = case.run(0, Progress())
     cpu_s = time.thread_time() - start
-    units = outcome.figures[task["figure"]]
-    json.dump({"units": units, "cpu_s": cpu_s, "peak_mb": _peak_bytes() / 1e6}, sys.stdout)
+    known = {**outcome.figures, "jobs": case.jobs}
+    counts = {figure: known[figure] for figure in task["figures"]}
+    json.dump({"counts": counts, "cpu_s": cpu_s, "peak_mb": _peak_bytes() / 1e6}, sys.stdout)
 
 
 def _peak_bytes() -> int:
