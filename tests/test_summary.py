@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from conftest import IDEAL_PS, Made, make_run
+import sojourn
+from conftest import IDEAL_PS, STUDY, Made, make_run
 from sojourn import document
 from sojourn.errors import InputError
 
@@ -197,3 +198,10 @@ def test_a_notebook_sees_tables(tmp_path):
     assert "ideal: one nanosecond" in summary._repr_html_()
     frame = summary.to_pandas()
     assert frame.loc[0, ["scheme", "load", "n", "mean"]].tolist() == ["<A>", 0.5, 3, 2]
+
+
+def test_rows_can_be_grouped_by_traffic_class(tmp_path):
+    run = sojourn.run(f"{STUDY}classes = [1, 1]\n", out=tmp_path / "run")
+    counts = {e.case["class"]: e.n for e in run.summary(by="class", warmup=False) if e.bin == "all"}
+    assert [*counts] == ["0", "1"]
+    assert sum(counts.values()) == 60
