@@ -12,7 +12,6 @@ use crate::workload::{Stage, Workload};
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_kernel::{Rate, Span, Streams, Time, parameters};
 use sojourn_queueing::{Column, Job, Rows};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 parameters! {
@@ -251,27 +250,33 @@ impl Ready {
     }
 }
 
-/// Best possible completion times; each pair of hosts is routed once.
+/// Best possible completion times; each pair of racks is routed once.
 struct Ideals<'a> {
     network: &'a Network,
     packets: &'a Packets,
-    /// For each source, the ways out and back by destination.
-    paths: Vec<BTreeMap<u16, RoundTrip>>,
+    /// By the racks of source and destination: the hops out and back.
+    trips: Vec<Option<Box<RoundTrip>>>,
 }
 
-/// The hops out and back.
 type RoundTrip = (Vec<Hop>, Vec<Hop>);
 
 impl<'a> Ideals<'a> {
     fn new(network: &'a Network, packets: &'a Packets) -> Ideals<'a> {
-        Ideals { network, packets, paths: vec![BTreeMap::new(); network.hosts] }
+        Ideals { network, packets, trips: vec![None; network.racks() * network.racks()] }
     }
 
     fn of(&mut self, flow: &Flow) -> Span {
         let (from, to) = (usize::from(flow.from), usize::from(flow.to));
-        let (out, back) = self.paths[from]
-            .entry(flow.to)
-            .or_insert_with(|| (self.network.path(from, to), self.network.path(to, from)));
+        let network = self.network;
+        let pair = network.rack_of(from) * network.racks() + network.rack_of(to);
+        let (out, back) = &mut **self.trips[pair]
+            .get_or_insert_with(|| Box::new((network.path(from, to), network.path(to, from))));
+        // Between two racks all paths are alike but for their first and last links.
+        let ends = [network.links[from].spec, network.links[to].spec];
+        for (path, [first, last]) in [(&mut *out, ends), (&mut *back, [ends[1], ends[0]])] {
+            path[0].link = first;
+            path.last_mut().expect("two hops at least").link = last;
+        }
         ideal_fct(self.packets, flow.bytes, out, back)
     }
 }

@@ -312,6 +312,11 @@ impl Network {
         self.first_port[switch] as usize..self.first_port[switch + 1] as usize
     }
 
+    /// How many switches have hosts.
+    pub fn racks(&self) -> usize {
+        self.edges.len()
+    }
+
     /// The index of the edge switch that `host` hangs on, among the switches with hosts.
     pub fn rack_of(&self, host: usize) -> usize {
         self.edge_of[host] as usize
