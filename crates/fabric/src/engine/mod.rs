@@ -7,91 +7,24 @@
 //! state, ties are settled by keys, and random choices come from each port's own stream.
 
 mod mailbox;
+mod note;
 #[cfg(test)]
 mod oracle;
+mod scene;
 mod wire;
+
+pub use scene::{Cancelled, Figures, Outcome, Progress, Scene};
 
 use crate::balance::Balance;
 use crate::flow::Flow;
 use crate::packet::{CE, Kind, NIL, Packet, PacketId, Slab};
 use crate::qdisc::{Builder, Discipline};
 use crate::topology::{Link, Network};
-use crate::transport::{End, Tally, Transport, Turn, Wake};
+use crate::transport::{Transport, Turn};
 use mailbox::Mailbox;
-use sojourn_kernel::{Span, Streams, Time};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use sojourn_kernel::{Span, Time};
+use std::sync::atomic::Ordering;
 use wire::Wire;
-
-/// What others may see of a run while it goes on, and how they stop it.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Flows finished so far.
-    pub finished: AtomicU64,
-    /// Simulated time so far, in picoseconds.
-    pub simulated_ps: AtomicU64,
-    /// Set to stop the run.
-    pub cancelled: AtomicBool,
-}
-
-/// The run was stopped through [`Progress::cancelled`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cancelled;
-
-/// What is simulated.
-#[derive(Clone, Debug)]
-pub struct Scene {
-    /// The fabric.
-    pub network: Arc<Network>,
-    /// How packets choose among paths.
-    pub balance: Balance,
-    /// All flows, by their time of arrival.
-    pub flows: Arc<[Flow]>,
-    /// The smallest packet that can be on a wire.
-    pub smallest: u16,
-    /// The largest packet.
-    pub largest: u16,
-    /// What is not finished then is reported as unfinished.
-    pub horizon: Time,
-    /// Where random choices come from.
-    pub streams: Streams,
-}
-
-/// What happened.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// When the sender of each flow knew that all had arrived; [`Time::NEVER`] if it never did.
-    pub finished: Vec<Time>,
-    /// What each flow needed.
-    pub tallies: Vec<Tally>,
-    /// Totals.
-    pub figures: Figures,
-    /// For each port, how long it was sending.
-    pub busy: Vec<Span>,
-    /// When the run ended.
-    pub ended: Time,
-}
-
-/// Totals of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// Packets sent by ports, hosts' ports too.
-    pub hops: u64,
-    /// Packets that transports handed to their host's port.
-    pub injected: u64,
-    /// Packets that reached the host they were for.
-    pub delivered: u64,
-    /// Packets dropped at hosts' ports, before they entered the fabric.
-    pub dropped_at_hosts: u64,
-    /// Packets dropped at switches' ports.
-    pub dropped_at_switches: u64,
-    /// Packets still on links or in queues at the end.
-    pub in_network: u64,
-    /// Data packets that arrived with a congestion mark.
-    pub marked: u64,
-    /// Turns of hosts: packets, starts and wake-ups.
-    pub turns: u64,
-}
 
 /// One output port: its wire first, for the inner loop.
 struct Port<D> {
@@ -111,12 +44,6 @@ struct Fabric<'a> {
     slab: Slab,
     figures: Figures,
 }
-
-/// The low byte of the key of a note that a host sends itself: after packets (0), flows start, then
-/// senders wake, then receivers.
-const START: u8 = 1;
-const WAKE_SENDER: u8 = 2;
-const WAKE_RECEIVER: u8 = 3;
 
 /// How many windows go by between two looks at [`Progress`].
 const LOOK_EVERY: u64 = 256;
@@ -259,8 +186,8 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
         while let Some(flow) = self.scene.flows.get(self.next_flow)
             && flow.arrived < ends
         {
-            let key = Packet::arriving(flow.arrived, START);
-            self.fabric.leave(flow.from.into(), note(key, Kind::Start, self.next_flow as u32));
+            let note = note::start(flow.arrived, self.next_flow as u32);
+            self.fabric.leave(flow.from.into(), note);
             self.next_flow += 1;
         }
     }
@@ -323,10 +250,10 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
             self.host_turn(id, next);
             for wake in self.turn.wakes.drain(..) {
                 if wake.at < ends {
-                    let id = self.fabric.slab.insert(note_of(wake));
+                    let id = self.fabric.slab.insert(note::wake(wake));
                     self.fabric.slab.link(&mut arrivals, id);
                 } else {
-                    self.fabric.leave(host, note_of(wake));
+                    self.fabric.leave(host, note::wake(wake));
                 }
             }
             let alone = self.fabric.slab.known(arrivals).arrives() > next;
@@ -353,7 +280,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
                 self.transport.receive(&packet, &mut self.turn);
             }
             Kind::Start => self.transport.start(packet.flow, &mut self.turn),
-            Kind::Wake => self.transport.wake(wake_of(&packet), &mut self.turn),
+            Kind::Wake => self.transport.wake(note::wake_of(&packet), &mut self.turn),
         }
         for flow in self.turn.finished.drain(..) {
             self.finished[flow as usize] = now;
@@ -469,35 +396,4 @@ fn bits(mut word: u64) -> impl Iterator<Item = u32> {
         word &= word.wrapping_sub(1);
         bit
     })
-}
-
-fn note(key: u64, kind: Kind, flow: u32) -> Packet {
-    Packet {
-        key,
-        next: NIL,
-        flow,
-        sequence: 0,
-        priority: 0,
-        to: 0,
-        size: 0,
-        echo: 0,
-        kind,
-        marks: 0,
-    }
-}
-
-fn note_of(wake: Wake) -> Packet {
-    let order = match wake.end {
-        End::Sender => WAKE_SENDER,
-        End::Receiver => WAKE_RECEIVER,
-    };
-    note(Packet::arriving(wake.at, order), Kind::Wake, wake.flow)
-}
-
-fn wake_of(note: &Packet) -> Wake {
-    let end = match note.key as u8 {
-        WAKE_SENDER => End::Sender,
-        _ => End::Receiver,
-    };
-    Wake { at: note.arrives(), flow: note.flow, end }
 }

@@ -1,10 +1,8 @@
 //! The slow and obvious engine: one heap of events, no windows. It drives the same transports and
 //! disciplines; what it checks is the engine's own work: time, order, routing, timers.
 
-use super::{
-    START, Scene, WAKE_RECEIVER, WAKE_SENDER, classify, first_turn, note, note_of, queue_of,
-    sojourn_simulate, wake_of,
-};
+use super::note::{self, START, WAKE_RECEIVER, WAKE_SENDER};
+use super::{Scene, classify, first_turn, queue_of, sojourn_simulate};
 use crate::balance::Balance;
 use crate::packet::{Kind, Packet, PacketId, Slab};
 use crate::qdisc::{
@@ -59,8 +57,7 @@ fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> (Vec<Tim
         finished: vec![Time::NEVER; scene.flows.len()],
     };
     for (flow, start) in scene.flows.iter().enumerate() {
-        let key = Packet::arriving(start.arrived, START);
-        oracle.arrive(start.from.into(), note(key, Kind::Start, flow as u32));
+        oracle.arrive(start.from.into(), note::start(start.arrived, flow as u32));
     }
     while oracle.finished.contains(&Time::NEVER) {
         let Reverse(event) = oracle.events.pop().expect("flows are left, so something happens");
@@ -140,7 +137,7 @@ impl<B: Builder> Oracle<'_, B> {
         match (packet.kind, packet.key as u8) {
             (Kind::Start, START) => self.transport.start(packet.flow, &mut turn),
             (Kind::Wake, WAKE_SENDER | WAKE_RECEIVER) => {
-                self.transport.wake(wake_of(&packet), &mut turn);
+                self.transport.wake(note::wake_of(&packet), &mut turn);
             }
             _ => self.transport.receive(&packet, &mut turn),
         }
@@ -148,7 +145,7 @@ impl<B: Builder> Oracle<'_, B> {
             self.finished[flow as usize] = now;
         }
         for wake in turn.wakes {
-            self.arrive(host, note_of(wake));
+            self.arrive(host, note::wake(wake));
         }
         classify(&mut turn.packets, &self.scene.flows);
         for packet in turn.packets {

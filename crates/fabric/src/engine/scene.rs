@@ -1,0 +1,79 @@
+//! What is simulated, and what comes of it.
+
+use crate::balance::Balance;
+use crate::flow::Flow;
+use crate::topology::Network;
+use crate::transport::Tally;
+use sojourn_kernel::{Span, Streams, Time};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// What others may see of a run while it goes on, and how they stop it.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Flows finished so far.
+    pub finished: AtomicU64,
+    /// Simulated time so far, in picoseconds.
+    pub simulated_ps: AtomicU64,
+    /// Set to stop the run.
+    pub cancelled: AtomicBool,
+}
+
+/// The run was stopped through [`Progress::cancelled`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancelled;
+
+/// What is simulated.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// The fabric.
+    pub network: Arc<Network>,
+    /// How packets choose among paths.
+    pub balance: Balance,
+    /// All flows, by their time of arrival.
+    pub flows: Arc<[Flow]>,
+    /// The smallest packet that can be on a wire.
+    pub smallest: u16,
+    /// The largest packet.
+    pub largest: u16,
+    /// What is not finished then is reported as unfinished.
+    pub horizon: Time,
+    /// Where random choices come from.
+    pub streams: Streams,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// When the sender of each flow knew that all had arrived; [`Time::NEVER`] if it never did.
+    pub finished: Vec<Time>,
+    /// What each flow needed.
+    pub tallies: Vec<Tally>,
+    /// Totals.
+    pub figures: Figures,
+    /// For each port, how long it was sending.
+    pub busy: Vec<Span>,
+    /// When the run ended.
+    pub ended: Time,
+}
+
+/// Totals of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Packets sent by ports, hosts' ports too.
+    pub hops: u64,
+    /// Packets that transports handed to their host's port.
+    pub injected: u64,
+    /// Packets that reached the host they were for.
+    pub delivered: u64,
+    /// Packets dropped at hosts' ports, before they entered the fabric.
+    pub dropped_at_hosts: u64,
+    /// Packets dropped at switches' ports.
+    pub dropped_at_switches: u64,
+    /// Packets still on links or in queues at the end.
+    pub in_network: u64,
+    /// Data packets that arrived with a congestion mark.
+    pub marked: u64,
+    /// Turns of hosts: packets, starts and wake-ups.
+    pub turns: u64,
+}
