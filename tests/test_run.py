@@ -242,6 +242,15 @@ def read_until(terminal: int, pattern: str, deadline_s: float) -> str:
     raise AssertionError(f"no {pattern!r}, at most {deadline_s} s long, in {seen!r}")
 
 
+@pytest.fixture
+def heeds_ctrl_c() -> Iterator[None]:
+    """Children heed SIGINT, also where a shell has started the tests in its background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_ctrl_c_keeps_finished_cases_and_the_same_command_resumes(tmp_path):
     study = tmp_path / "long.toml"
     # the second case must still be running when the signal comes after the first is finished
