@@ -17,7 +17,7 @@ def show(done: Reproduction) -> None:
             verdict.paper_says,
             _numbers(verdict.measured),
             _numbers(verdict.ci95),
-            "yes" if verdict.holds else "NO",
+            "yes" if verdict.holds else "-" if verdict.measured is None else "NO",
         ]
         groups.setdefault(verdict.figure, []).append(line)
     heads = ["figure", "claim", "paper", "measured", "95 % interval", "holds"]
