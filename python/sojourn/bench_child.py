@@ -1,7 +1,8 @@
 """One benchmark in a process of its own, so that its peak memory is its own.
 
 Reads `{"study", "source", "overrides", "figures"}` as JSON from standard input; prints
-`{"counts", "cpu_s", "peak_mb"}`, the counts by figure. Imports nothing of sojourn but the engine.
+`{"counts", "cpu_s", "peak_mb"}`, the counts by figure. Imports nothing of sojourn but the engine,
+and NumPy, which the engine would otherwise import while it is timed.
 """
 
 import json
@@ -9,6 +10,8 @@ import resource
 import sys
 import time
 from pathlib import Path
+
+import numpy as np  # noqa: F401
 
 from sojourn._core import Progress, Study
 
