@@ -22,7 +22,10 @@ impl SpecError {
         let key = path(&refusal.path);
         if refusal.unknown_key {
             let name = refusal.path.last().map_or("", String::as_str);
-            let names = suggest(name, names);
+            let names = match names.is_empty() {
+                true => "nothing but its kind".to_owned(),
+                false => suggest(name, names),
+            };
             return SpecError::at(place, format!("unknown key {key}, expected {names}"));
         }
         let said = match given {

@@ -130,7 +130,12 @@ impl Columns {
             None | Some("") => Time::NEVER,
             Some(cell) => match cell.parse::<Span>() {
                 Ok(span) if span > Span::ZERO && span <= LATEST_ARRIVAL => arrived + span,
-                _ => return Err(format!("deadline {cell:?}, expected a time such as 10ms")),
+                _ => {
+                    let like = "a time such as 10ms, above zero";
+                    return Err(format!(
+                        "deadline {cell:?}, expected {like}, at most {LATEST_ARRIVAL}"
+                    ));
+                }
             },
         };
         let class = match self.class.map(|place| cells[place]) {

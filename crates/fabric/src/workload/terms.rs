@@ -37,8 +37,12 @@ impl Check for Terms {
         if self.classes.len() > CLASSES {
             return refuse(all, format!("a list of at most {CLASSES} shares"));
         }
-        if !self.classes.is_empty() && self.classes.iter().sum::<f64>() <= 0.0 {
+        let sum = self.classes.iter().sum::<f64>();
+        if !self.classes.is_empty() && sum <= 0.0 {
             return refuse(all, "a list with a share above 0".to_owned());
+        }
+        if !sum.is_finite() {
+            return refuse(all, "a list of shares with a finite sum".to_owned());
         }
         Ok(())
     }
