@@ -254,7 +254,7 @@ def heeds_ctrl_c() -> Iterator[None]:
 def test_ctrl_c_keeps_finished_cases_and_the_same_command_resumes(tmp_path):
     study = tmp_path / "long.toml"
     # the second case must still be running when the signal comes after the first is finished
-    study.write_text(STUDY + "[sweep]\nworkload.flows = [20, 6000]\n")
+    study.write_text(STUDY + "[sweep]\nworkload.flows = [20, 20000]\n")
     out = tmp_path / "r"
     arguments = [sys.executable, "-m", "sojourn", "run", str(study), "--jobs", "2"]
     arguments += ["--out", str(out)]
@@ -276,7 +276,7 @@ def test_ctrl_c_keeps_finished_cases_and_the_same_command_resumes(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert directory.rows(0, 0).stat().st_ino == finished
     assert [record.key for record in directory.ledger()] == [(0, 0), (1, 0)]
-    assert pq.read_metadata(directory.rows(1, 0)).num_rows == 6000
+    assert pq.read_metadata(directory.rows(1, 0)).num_rows == 20000
 
 
 @contextmanager
