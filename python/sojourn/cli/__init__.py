@@ -1,0 +1,112 @@
+"""The command `sojourn`: its words, its one error boundary, its exit codes."""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+from pathlib import Path
+
+import click
+
+from sojourn.cli import bench, listing, plot, reproduce, run, show
+from sojourn.cli.common import DONE, INTERRUPTED, PIPE_CLOSED, REFUSED, Commands
+from sojourn.errors import InputError, did_you_mean, one_line, reason
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; every expected failure is one line on standard error.
+
+    Returns:
+        0 done, 1 a check did not hold, 2 bad input, 130 stopped by Ctrl-C or SIGTERM.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    _prepare_streams()
+    # a batch system that ends a run should lose as little as someone at a terminal
+    terminate = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        _refuse_bytes(given)
+        with commands.make_context("sojourn", given.copy(), obj=given) as context:
+            commands.invoke(context)
+            sys.stdout.flush()
+    except (click.exceptions.Exit, click.UsageError, KeyboardInterrupt, OSError, ValueError) as end:
+        code, message = _ending(end)
+        if message:
+            click.echo(f"sojourn: {one_line(message)}", err=True)
+        return code
+    finally:
+        signal.signal(signal.SIGTERM, terminate)
+    return DONE
+
+
+def _prepare_streams() -> None:
+    """What is closed leads nowhere; what standard output cannot encode becomes a question mark."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def _refuse_bytes(arguments: Sequence[str]) -> None:
+    for argument in arguments:
+        if any("\ud800" <= character <= "\udfff" for character in argument):
+            raise InputError(f"argument {argument!r} is not UTF-8 text")
+
+
+def _ending(error: BaseException) -> tuple[int, str]:
+    """Exit code and message of an expected end; anything else is a bug and goes on its way."""
+    from sojourn._core import SpecError
+
+    code, message = REFUSED, str(error)
+    match error:
+        case click.exceptions.Exit():
+            code, message = error.exit_code, ""
+        case click.exceptions.NoArgsIsHelpError():
+            click.echo(error.format_message())
+            code, message = DONE, ""
+        case click.UsageError():
+            message = _usage(error)
+        case KeyboardInterrupt():
+            code, message = INTERRUPTED, message or "interrupted"
+        case BrokenPipeError():  # the reader has seen enough; what is left goes nowhere
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code, message = PIPE_CLOSED, ""
+        case OSError():
+            message = reason(error)
+        case InputError() | SpecError():
+            pass
+        case _:
+            raise error
+    return code, message
+
+
+def _usage(error: click.UsageError) -> str:
+    """Click's message, with the nearest valid option in our words."""
+    where = error.ctx.command_path.removeprefix("sojourn").strip() if error.ctx else ""
+    if isinstance(error, click.NoSuchOption):
+        options = [name for p in error.ctx.command.params for name in p.opts] if error.ctx else []
+        said = f"no option {error.option_name}{did_you_mean(error.option_name, options)}"
+    else:
+        said = error.format_message()
+    return f"{where}: {said}" if where else said
+
+
+def _version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
+    if asked:
+        from sojourn._core import build_info
+
+        click.echo(f"sojourn {build_info()['version']}")
+        context.exit()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Say it."
+)
+def commands() -> None:
+    """How long does work stay in a system of queues? Simulate it, measure it, compare the two."""
+
+
+for command in (run.run, show.show, plot.plot, reproduce.reproduce, listing.list_, bench.bench):
+    commands.add_command(command)

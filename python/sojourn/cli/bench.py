@@ -1,0 +1,38 @@
+"""`sojourn bench`: what a unit of work costs."""
+
+import click
+
+from sojourn.cli import common
+
+
+@click.command()
+@click.argument("room")
+@click.option("--case", metavar="NAME", help="Only this benchmark.")
+@click.option(
+    "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Best of so many."
+)
+@click.option(
+    "--instructions/--no-instructions",
+    default=True,
+    show_default=True,
+    help="Count instructions, where valgrind is installed.",
+)
+@common.as_json
+def bench(*, room: str, case: str | None, repeat: int, instructions: bool, as_json: bool) -> None:
+    """Measure what a unit of work in a ROOM (fabric: a packet-hop) costs the processor."""
+    from dataclasses import asdict
+
+    from sojourn import bench as benchmarks
+    from sojourn import document
+    from sojourn.terminal import doing
+
+    chosen = benchmarks.studies(room, case)
+    with doing() as say:
+        costs = [
+            benchmarks.measure(room, name, study, repeat=repeat, instructions=instructions, say=say)
+            for name, study in chosen.items()
+        ]
+    if as_json:
+        click.echo(document.dumps([asdict(cost) for cost in costs]))
+    else:
+        benchmarks.show(costs)

@@ -1,0 +1,76 @@
+"""What the commands share: exit codes, a group, an option, readers of what was given.
+
+Each command is a file of this package and imports what it needs when it is called, so that
+`sojourn --help` stays quick.
+"""
+
+import shlex
+
+import click
+
+from sojourn.errors import InputError, did_you_mean
+
+DONE, FAILED, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+class Commands(click.Group):
+    """A group that names the nearest command where there is none of that name."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, or a refusal that names the nearest command."""
+        name = args[0]
+        if self.get_command(ctx, name) is None:
+            raise click.UsageError(f"no command {name!r}{did_you_mean(name, self.commands)}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+class OneOf(click.Choice[str]):
+    """A choice that names the nearest valid value."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """As click does, or a refusal that names the nearest value."""
+        if value not in self.choices:
+            self.fail(
+                f"{value!r} is not one of them{did_you_mean(value, self.choices)}", param, ctx
+            )
+        return value
+
+
+def pair(setting: str) -> tuple[str, str]:
+    """What `--set` was given, as path and value.
+
+    Raises:
+        InputError: it is no `PATH=VALUE`.
+    """
+    path, equals, value = setting.partition("=")
+    if not (equals and path.strip()):
+        raise InputError(f"--set {setting!r}: expected PATH=VALUE")
+    return path.strip(), value.strip()
+
+
+def names(given: str | None) -> list[str] | None:
+    """The names of a list with commas; None where nothing was given."""
+    return None if given is None else [name.strip() for name in given.split(",") if name.strip()]
+
+
+def percentiles(given: str | None) -> list[float] | None:
+    """The numbers of a list with commas; None where nothing was given.
+
+    Raises:
+        InputError: something in it is no number.
+    """
+    if given is None:
+        return None
+    try:
+        return [float(name) for name in given.split(",")]
+    except ValueError:
+        raise InputError(f"--percentiles {given!r}: expected numbers like 50,90,99") from None
+
+
+def command(context: click.Context) -> str:
+    """The whole command as it would be typed."""
+    return shlex.join(["sojourn", *context.find_root().obj])

@@ -1,0 +1,60 @@
+"""`sojourn plot`: a run as pictures."""
+
+from pathlib import Path
+
+import click
+
+from sojourn.cli import common
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--kind",
+    "kinds",
+    type=common.OneOf(["fct", "cdf", "missed"]),
+    multiple=True,
+    help="fct: against x; cdf: at one x; missed: deadlines, against x.  [default: all there are]",
+)
+@click.option(
+    "--x", metavar="COLUMN", help="Along the axis.  [default: the load, or the first swept number]"
+)
+@click.option("--by", metavar="COLUMN,...", help="One line each.  [default: the other swept axes]")
+@click.option(
+    "--at", metavar="VALUE", help="The x whose distributions cdf draws.  [default: the largest]"
+)
+@click.option("--no-warmup", is_flag=True, help="Keep the jobs that MSER-5 takes for warm-up.")
+@click.option(
+    "--format", "formats", type=common.OneOf(["png", "svg"]), multiple=True, help="[default: png]"
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="A file, or a directory for all.  [default: RUN/plots]",
+)
+def plot(
+    *,
+    run: Path,
+    kinds: tuple[str, ...],
+    x: str | None,
+    by: str | None,
+    at: str | None,
+    no_warmup: bool,
+    formats: tuple[str, ...],
+    out: Path | None,
+) -> None:
+    """Draw completion times and missed deadlines of a RUN; print the files' names."""
+    from sojourn import plots
+    from sojourn.runs import Run
+
+    opened = Run.open(run)
+    files = plots.targets(out or opened.path / "plots", kinds or plots.kinds(opened), formats)
+    columns = common.names(by)
+    pictures = {
+        path: plots.draw(opened, kind, x=x, by=columns, at=at, warmup=not no_warmup)
+        for path, kind in files.items()
+    }
+    for path, picture in pictures.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        picture.write(path)
+        click.echo(path)

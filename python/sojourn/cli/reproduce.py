@@ -1,0 +1,59 @@
+"""`sojourn reproduce`: a paper's figures and claims."""
+
+from pathlib import Path
+
+import click
+
+from sojourn.cli import common
+
+
+@click.command()
+@click.argument("paper", default="all")
+@click.option("--figure", "figures", metavar="ID", multiple=True, help="Only this one.")
+@click.option("--reading", metavar="NAME", help="What the text leaves open, read otherwise.")
+@click.option("--full", is_flag=True, help="All flows, loads and replications: hours.")
+@click.option("--so-far", is_flag=True, help="Run nothing; judge what is finished.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="[default: out/PAPER[-READING][-full]]"
+)
+@common.as_json
+@click.pass_context
+def reproduce(
+    context: click.Context,
+    *,
+    paper: str,
+    figures: tuple[str, ...],
+    reading: str | None,
+    full: bool,
+    so_far: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Run the studies of a PAPER, draw its figures, and say which of its claims hold."""
+    from dataclasses import asdict
+
+    from sojourn import document
+    from sojourn.reproduce import papers
+    from sojourn.reproduce import reproduce as reproduce_one
+    from sojourn.reproduce.show import show as print_claims
+
+    found = [one.under(reading) for one in papers.find(paper)]
+    chosen = [one.chosen(figures) for one in found]
+    done = []
+    for one, wanted in zip(found, chosen, strict=True):
+        kind = [one.name, *([reading] if reading else []), *(["full"] if full else [])]
+        place = out or Path("out", "-".join(kind))
+        if out and paper == papers.ALL:
+            place = out / one.name
+        done.append(
+            reproduce_one(
+                one, wanted, place, full=full, command=common.command(context), so_far=so_far
+            )
+        )
+        if not as_json:
+            print_claims(done[-1])
+    verdicts = [verdict for reproduction in done for verdict in reproduction.verdicts]
+    if as_json:
+        click.echo(document.dumps([asdict(verdict) for verdict in verdicts]))
+    if not all(verdict.holds for verdict in verdicts):
+        context.exit(common.FAILED)
