@@ -48,7 +48,7 @@ class Study:
 
     @property
     def room(self) -> str:
-        """Which system it simulates: `"fabric"`."""
+        """Which system it simulates: a name that `room` in a study takes."""
 
     @property
     def replications(self) -> int:

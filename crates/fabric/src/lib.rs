@@ -20,4 +20,5 @@ pub mod workload;
 pub use balance::Balance;
 pub use flow::{Flow, Packets, ideal_fct};
 pub use scheme::{PacketScheme, Scheme};
-pub use study::{FabricCase, Ready, Report};
+pub use sojourn_queueing::Report;
+pub use study::{FabricCase, Ready};

@@ -11,7 +11,7 @@ use crate::transport::{Running, Setup, Tally};
 use crate::workload::{Stage, Workload};
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_kernel::{Rate, Span, Streams, Time, parameters};
-use sojourn_queueing::{Column, Job, Rows};
+use sojourn_queueing::{Column, Job, Report, Rows};
 use std::sync::Arc;
 
 parameters! {
@@ -68,15 +68,6 @@ pub struct Ready {
     flows: Arc<[Flow]>,
     horizon: Time,
     streams: Streams,
-}
-
-/// The rows and totals of one run.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// One row a flow.
-    pub rows: Rows,
-    /// Totals by name, with units, and what the ideal is.
-    pub figures: Vec<(String, Value)>,
 }
 
 impl FabricCase {

@@ -4,7 +4,8 @@
 //! - [`Distribution`] and its samplers, [`Empirical`] tables, [`SizeTable`]s and the published
 //!   [`WORKLOADS`];
 //! - [`Arrivals`]: gaps and batches;
-//! - [`Station`]s under a [`Discipline`], and [`Joins`] of the tasks that a job forks into.
+//! - [`Station`]s under a [`Discipline`], and [`Joins`] of the tasks that a job forks into;
+//! - [`Rows`] of results, and the [`Report`] of a run in any room.
 
 mod arrivals;
 mod discipline;
@@ -12,6 +13,7 @@ mod distribution;
 mod empirical;
 mod join;
 mod rows;
+mod run;
 mod size;
 mod station;
 mod table;
@@ -25,6 +27,7 @@ pub use distribution::{
 pub use empirical::{BadRow, Empirical, Reading};
 pub use join::{Fork, Joins};
 pub use rows::{Column, Job, Rows};
+pub use run::{Cancelled, Progress, Report};
 pub use size::{SizeTable, Unit};
 pub use station::{Service, Station};
 pub use table::TableError;

@@ -7,6 +7,7 @@
 mod document;
 mod error;
 mod registry;
+mod room;
 mod study;
 mod sweep;
 
@@ -14,6 +15,4 @@ pub use error::SpecError;
 pub use registry::registry;
 pub use study::{Case, Study};
 
-pub use sojourn_fabric::Report;
-pub use sojourn_fabric::engine::{Cancelled, Progress};
-pub use sojourn_queueing::{Column, Rows};
+pub use sojourn_queueing::{Cancelled, Column, Progress, Report, Rows};

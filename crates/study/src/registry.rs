@@ -1,5 +1,6 @@
 //! Everything a study can name, documented: what `sojourn list` and the reference pages show.
 
+use crate::room::ROOMS;
 use crate::study::{Head, Run};
 use serde_json::{Map, Value as Json, json};
 use sojourn_fabric::balance::Balance;
@@ -7,7 +8,7 @@ use sojourn_fabric::qdisc::{Between, Queue};
 use sojourn_fabric::topology::Topology;
 use sojourn_fabric::transport::{Priority, TransportKind};
 use sojourn_fabric::workload::{Workload, deadline};
-use sojourn_fabric::{FabricCase, Packets, Scheme};
+use sojourn_fabric::{Packets, Scheme};
 use sojourn_kernel::parameters::{Entry, Field, Parameters};
 use sojourn_queueing::WORKLOADS;
 
@@ -23,11 +24,10 @@ pub fn registry() -> String {
             "parameters": [],
         })
     });
-    let parts: [(&str, Vec<Json>); 10] = [
-        (
-            "studies",
-            entries(vec![Head::entry(), Run::entry(), FabricCase::entry(), Packets::entry()]),
-        ),
+    let rooms = ROOMS.iter().map(|room| (room.entry)());
+    let studies = [Head::entry(), Run::entry()].into_iter().chain(rooms);
+    let parts: Vec<(&str, Vec<Json>)> = vec![
+        ("studies", entries(studies.chain([Packets::entry()]).collect())),
         ("workloads", entries(Workload::entries()).into_iter().chain(tables).collect()),
         ("topologies", entries(Topology::entries())),
         ("schemes", entries(Scheme::entries())),

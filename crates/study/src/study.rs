@@ -2,11 +2,11 @@
 
 use crate::document::{self, Document};
 use crate::error::SpecError;
+use crate::room::{Model, ROOMS, Room};
 use crate::sweep::{self, Axis, MAX_CASES};
-use sojourn_fabric::engine::{Cancelled, Progress};
-use sojourn_fabric::{FabricCase, Report};
-use sojourn_kernel::parameters::{Check, Parameters, Refusal, Table, Value, defaults};
+use sojourn_kernel::parameters::{Check, Entry, Parameters, Refusal, Table, Value, defaults};
 use sojourn_kernel::{Streams, nested, parameters};
+use sojourn_queueing::{Cancelled, Progress, Report};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +17,8 @@ parameters! {
     pub struct Head: "study" {
         /// What the study is called.
         pub title: String = "untitled".to_owned(),
+        /// Which system it simulates.
+        pub room: Room = ROOMS[0],
         /// How it runs.
         pub run: Run = defaults(),
     }
@@ -43,6 +45,7 @@ pub struct Study {
     pub title: String,
     /// How it runs.
     pub run: Run,
+    room: Room,
     /// The parts of the room as they were given, overrides applied.
     given: Table,
     axes: Vec<Axis>,
@@ -57,7 +60,7 @@ pub struct Case {
     /// How many jobs it simulates.
     pub jobs: usize,
     axes: Vec<(String, Value)>,
-    fabric: Arc<FabricCase>,
+    model: Arc<dyn Model>,
     seed: u64,
 }
 
@@ -75,35 +78,37 @@ impl Study {
         for (path, value) in overrides {
             document.set(path, value)?;
         }
-        let mut axes = sweep::take(&mut document, &names::<FabricCase>())?;
+        let (head, _) = split(&document.root);
+        let Head { title, room, run } = Head::read_table(&head)
+            .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
+        let mut axes = sweep::take(&mut document, &names((room.entry)()))?;
         let refuse = |refusal: Refusal| SpecError::refused(document.place(&refusal.path), &refusal);
-        let (head, given) = split(&document.root);
-        let Head { title, run } = Head::read_table(&head).map_err(refuse)?;
+        let (_, given) = split(&document.root);
         let base = PathBuf::from(source).parent().map(PathBuf::from).unwrap_or_default();
         let points = sweep::cross(&axes);
-        let read = |point| read_case(&sweep::tree(&given, &axes, point)?, &base);
+        let read = |point| read_case(room, &sweep::tree(&given, &axes, point)?, &base);
         let read: Vec<_> =
             points.iter().map(|p| read(p)).collect::<Result<_, _>>().map_err(refuse)?;
         within_bounds(read.len(), &run).map_err(refuse)?;
-        sweep::settle(&mut axes, |case| read[case].0.write_table())?;
+        sweep::settle(&mut axes, |case| read[case].0.table())?;
         let mut cases = Vec::with_capacity(read.len());
-        for (point, (fabric, jobs)) in points.iter().zip(read) {
+        for (point, (model, jobs)) in points.iter().zip(read) {
             let column =
                 |(axis, &place): (&Axis, &usize)| (axis.name.clone(), axis.label(place).clone());
             cases.push(Case {
                 index: cases.len(),
                 jobs,
                 axes: axes.iter().zip(point).map(column).collect(),
-                fabric: Arc::new(fabric),
+                model: model.into(),
                 seed: run.seed,
             });
         }
-        Ok(Study { title, run, given, axes, cases })
+        Ok(Study { title, run, room, given, axes, cases })
     }
 
     /// Which system it simulates.
     pub fn room(&self) -> &'static str {
-        FabricCase::NAME
+        self.room.name
     }
 
     /// The cross product of the sweep, last axis fastest.
@@ -117,7 +122,8 @@ impl Study {
     pub fn resolved(&self) -> String {
         let mut root = Table::default();
         root.set("title", Value::Text(self.title.clone()));
-        for (part, resolved) in self.cases[0].fabric.write_table().iter() {
+        root.set("room", Value::Text(self.room.name.to_owned()));
+        for (part, resolved) in self.cases[0].model.table().iter() {
             if sweep::in_full(&self.axes, part) {
                 root.set(part, resolved.clone());
             } else if let Some(given) = self.given.get(part) {
@@ -141,13 +147,13 @@ impl Study {
 const MAX_JOBS: usize = 100_000_000;
 
 /// The keys of a struct of parameters.
-fn names<P: Parameters>() -> Vec<&'static str> {
-    P::entry().parameters.iter().map(|field| field.name).collect()
+fn names(entry: Entry) -> Vec<&'static str> {
+    entry.parameters.iter().map(|field| field.name).collect()
 }
 
 /// The study's own settings, and those of its room.
 fn split(root: &Table) -> (Table, Table) {
-    let own = names::<Head>();
+    let own = names(Head::entry());
     let (mut head, mut room) = (Table::default(), Table::default());
     for (key, value) in root.iter() {
         let part = if own.contains(&key) { &mut head } else { &mut room };
@@ -157,24 +163,24 @@ fn split(root: &Table) -> (Table, Table) {
 }
 
 /// The room's part of a case, and how many jobs it has.
-fn read_case(root: &Table, base: &Path) -> Result<(FabricCase, usize), Refusal> {
-    let mut fabric = FabricCase::read_table(root).map_err(|mut refusal| {
+fn read_case(room: Room, root: &Table, base: &Path) -> Result<(Box<dyn Model>, usize), Refusal> {
+    let mut model = (room.read)(root).map_err(|mut refusal| {
         if refusal.unknown_key && refusal.path.len() == 1 {
-            refusal.names.extend(names::<Head>());
+            refusal.names.extend(names(Head::entry()));
             refusal.names.push("sweep");
         }
         refusal
     })?;
-    if let Some(file) = fabric.workload.file() {
+    for file in model.files() {
         *file = located(base, file);
     }
-    match fabric.count(&read)? {
+    match model.count(&read)? {
         jobs if jobs > MAX_JOBS => {
             let given = Value::Text(format!("{jobs} jobs"));
             let expected = format!("at most {MAX_JOBS} in a case");
             Err(Refusal::value(&given, expected).under("workload"))
         }
-        jobs => Ok((fabric, jobs)),
+        jobs => Ok((model, jobs)),
     }
 }
 
@@ -209,7 +215,7 @@ impl Case {
 
     /// Every parameter under its dotted path.
     pub fn parameters(&self) -> Vec<(String, Value)> {
-        document::flat(&self.fabric.write_table())
+        document::flat(&self.model.table())
     }
 
     /// Simulates one replication, counted from 0. The same number gives the same rows.
@@ -219,10 +225,8 @@ impl Case {
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, SpecError> {
         let streams = Streams::new(self.seed, replication.into());
-        let ready = self
-            .fabric
-            .ready(streams, &read)
-            .map_err(|refusal| SpecError::refused(format!("case {}", self.index), &refusal))?;
-        Ok(ready.run(progress))
+        self.model
+            .run(streams, &read, progress)
+            .map_err(|refusal| SpecError::refused(format!("case {}", self.index), &refusal))
     }
 }

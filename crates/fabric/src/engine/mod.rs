@@ -13,7 +13,8 @@ mod oracle;
 mod scene;
 mod wire;
 
-pub use scene::{Cancelled, Figures, Outcome, Progress, Scene};
+pub use scene::{Figures, Outcome, Scene};
+pub use sojourn_queueing::{Cancelled, Progress};
 
 use crate::balance::Balance;
 use crate::flow::Flow;

@@ -6,22 +6,6 @@ use crate::topology::Network;
 use crate::transport::Tally;
 use sojourn_kernel::{Span, Streams, Time};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
-
-/// What others may see of a run while it goes on, and how they stop it.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Flows finished so far.
-    pub finished: AtomicU64,
-    /// Simulated time so far, in picoseconds.
-    pub simulated_ps: AtomicU64,
-    /// Set to stop the run.
-    pub cancelled: AtomicBool,
-}
-
-/// The run was stopped through [`Progress::cancelled`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cancelled;
 
 /// What is simulated.
 #[derive(Clone, Debug)]

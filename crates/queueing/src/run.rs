@@ -1,0 +1,29 @@
+//! A run of any room, seen from outside: how far it is, how to stop it, and what it gives.
+
+use crate::Rows;
+use sojourn_kernel::parameters::Value;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// What others may see of a run while it goes on, and how they stop it.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Jobs finished so far.
+    pub finished: AtomicU64,
+    /// Simulated time so far, in picoseconds.
+    pub simulated_ps: AtomicU64,
+    /// Set to stop the run.
+    pub cancelled: AtomicBool,
+}
+
+/// The run was stopped through [`Progress::cancelled`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancelled;
+
+/// The rows and totals of one run.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// One row a job.
+    pub rows: Rows,
+    /// Totals by name, with units, and what the ideal is.
+    pub figures: Vec<(String, Value)>,
+}

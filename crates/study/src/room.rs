@@ -1,0 +1,108 @@
+//! The rooms: which systems a study can simulate.
+
+use sojourn_fabric::FabricCase;
+use sojourn_kernel::Streams;
+use sojourn_kernel::parameters::{Entry, Parameters, Refusal, Setting, Table, Value};
+use sojourn_queueing::{Cancelled, Progress, Report};
+use std::fmt;
+
+/// All rooms. The first is that of a study that names none.
+pub(crate) const ROOMS: &[Room] = &[Room::of::<FabricCase>()];
+
+/// Reads a file that a study names: its text, or why not.
+pub(crate) type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+/// A case of a room, as a study sees it.
+pub(crate) trait Model: fmt::Debug + Send + Sync {
+    /// The names of the files that it reads.
+    fn files(&mut self) -> Vec<&mut String>;
+
+    /// How many jobs a replication has. Everything is checked, nothing drawn: what this takes,
+    /// [`run`](Model::run) takes.
+    fn count(&self, read: Read<'_>) -> Result<usize, Refusal>;
+
+    /// Simulates a replication.
+    fn run(
+        &self,
+        streams: Streams,
+        read: Read<'_>,
+        progress: &Progress,
+    ) -> Result<Result<Report, Cancelled>, Refusal>;
+
+    /// Its parts with every parameter, defaults too.
+    fn table(&self) -> Table;
+}
+
+/// A system that studies can be of: the parts that its cases have, and how they are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Room {
+    pub(crate) name: &'static str,
+    pub(crate) entry: fn() -> Entry,
+    pub(crate) read: fn(&Table) -> Result<Box<dyn Model>, Refusal>,
+}
+
+impl Room {
+    const fn of<C: Parameters + Model + 'static>() -> Room {
+        Room {
+            name: C::NAME,
+            entry: C::entry,
+            read: |table| C::read_table(table).map(|case| Box::new(case) as Box<dyn Model>),
+        }
+    }
+
+    fn names() -> Vec<&'static str> {
+        ROOMS.iter().map(|room| room.name).collect()
+    }
+}
+
+/// By its name.
+impl Setting for Room {
+    fn expected() -> String {
+        Room::names().iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(" or ")
+    }
+
+    fn read(value: &Value) -> Result<Room, Refusal> {
+        let named = |room: &&Room| matches!(value, Value::Text(name) if name == room.name);
+        let found = ROOMS.iter().find(named).copied();
+        found.ok_or_else(|| Refusal::name(value, "room", Room::names()))
+    }
+
+    fn write(&self) -> Option<Value> {
+        Some(Value::Text(self.name.to_owned()))
+    }
+}
+
+impl PartialEq for Room {
+    fn eq(&self, other: &Room) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Debug for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl Model for FabricCase {
+    fn files(&mut self) -> Vec<&mut String> {
+        self.workload.file().into_iter().collect()
+    }
+
+    fn count(&self, read: Read<'_>) -> Result<usize, Refusal> {
+        self.count(read)
+    }
+
+    fn run(
+        &self,
+        streams: Streams,
+        read: Read<'_>,
+        progress: &Progress,
+    ) -> Result<Result<Report, Cancelled>, Refusal> {
+        Ok(self.ready(streams, read)?.run(progress))
+    }
+
+    fn table(&self) -> Table {
+        self.write_table()
+    }
+}
