@@ -86,6 +86,12 @@ class Sample:
         total = sum(part.size_bytes.size for part in self.parts)
         return kept, unfinished, total - kept - unfinished
 
+    def values(self, metric: str) -> Values:
+        """The kept jobs' values in rising order; infinite for the times of unfinished jobs."""
+        kept = [part.metrics[metric][part.kept(metric)] for part in self.parts]
+        unfinished = self.counts()[1] if metric in TIMES else 0
+        return np.sort(np.concatenate([*kept, np.full(unfinished, np.inf)]))
+
     def sections(self, metric: str) -> tuple[list[Values], str]:
         """The kept jobs' values of a metric in sections, and what a section is.
 

@@ -154,6 +154,16 @@ def quantile_intervals(
     ]
 
 
+def ks_distance(a: Values, b: Values) -> float:
+    """The Kolmogorov-Smirnov distance of two samples: how far their distribution functions part.
+
+    Values may be infinite; neither sample may be empty.
+    """
+    where = np.concatenate([a, b])
+    shares = [np.searchsorted(np.sort(one), where, side="right") / one.size for one in (a, b)]
+    return float(np.abs(shares[0] - shares[1]).max())
+
+
 def _deviations(sections: Sequence[Values]) -> tuple[float, Values]:
     """The mean of all values, and what each section adds to its deviation."""
     sums = np.array([section.sum() for section in sections])

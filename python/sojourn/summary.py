@@ -143,14 +143,12 @@ def summarise(
     Raises:
         InputError: an unknown column, a percentile out of range, a file that cannot be read.
     """
-    for percentile in percentiles:
-        if not 0 <= percentile <= 100:
-            raise InputError(f"percentile {percentile:g}: expected 0 to 100")
+    check_percentiles(percentiles)
     percentiles = [*dict.fromkeys(percentiles)]
     columns = Columns.of(run.directory, run.ledger)
     chosen = [columns.find(name) for name in dict.fromkeys(columns.axes if by is None else by)]
     estimates = [
-        _estimate(group, size_bin, metric, jobs, percentiles)
+        estimate(group, size_bin, metric, jobs, percentiles)
         for group in groups_of(run.directory, run.ledger, chosen, warmup=warmup)
         for size_bin, (above, upto) in BINS.items()
         for jobs in [group.sample.between(above, upto)]
@@ -167,6 +165,17 @@ def summarise(
     )
 
 
+def check_percentiles(percentiles: Sequence[float]) -> None:
+    """Refuse what is no percentile.
+
+    Raises:
+        InputError: one is out of range.
+    """
+    for percentile in percentiles:
+        if not 0 <= percentile <= 100:
+            raise InputError(f"percentile {percentile:g}: expected 0 to 100")
+
+
 def ideals(ledger: Ledger) -> tuple[str, ...]:
     """The definitions of the ideal time that the cases refer to; mostly one."""
     said = dict.fromkeys(str(record.figures["ideal"]) for record in ledger)
@@ -178,9 +187,10 @@ def incomplete(missing: int) -> str:
     return f"{count(missing, 'case')} of the study not run yet; `sojourn run` resumes it"
 
 
-def _estimate(
+def estimate(
     group: Group, size_bin: str, metric: str, sample: Sample, percentiles: Sequence[float]
 ) -> Estimate:
+    """What the jobs of a group in one size bin say about one metric; percentiles in per cent."""
     sample = sample.due() if metric == MISSED else sample
     sections, method = sample.sections(metric)
     values = np.concatenate(sections)

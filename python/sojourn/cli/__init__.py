@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli import bench, listing, plot, reproduce, run, show
+from sojourn.cli import bench, compare, listing, plot, reproduce, run, show
 from sojourn.cli.common import DONE, INTERRUPTED, PIPE_CLOSED, REFUSED, Commands
 from sojourn.errors import InputError, did_you_mean, one_line, reason
 
@@ -108,5 +108,13 @@ def commands() -> None:
     """How long does work stay in a system of queues? Simulate it, measure it, compare the two."""
 
 
-for command in (run.run, show.show, plot.plot, reproduce.reproduce, listing.list_, bench.bench):
+for command in (
+    run.run,
+    show.show,
+    plot.plot,
+    compare.compare,
+    reproduce.reproduce,
+    listing.list_,
+    bench.bench,
+):
     commands.add_command(command)

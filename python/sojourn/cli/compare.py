@@ -1,0 +1,77 @@
+"""`sojourn compare`: two runs beside each other."""
+
+from pathlib import Path
+
+import click
+
+from sojourn.cli import common
+from sojourn.errors import InputError
+
+
+@click.command()
+@click.argument("run_a", type=click.Path(path_type=Path))
+@click.argument("run_b", type=click.Path(path_type=Path))
+@click.option("--metric", "metrics", metavar="NAME", multiple=True, help="Only this one.")
+@click.option("--percentiles", metavar="50,90,99", help="In per cent.  [default: 50,90,95,99]")
+@click.option(
+    "--within", metavar="PERCENT", help="Exit code 1 if means or percentiles are further apart."
+)
+@click.option("--no-warmup", is_flag=True, help="Keep the jobs that MSER-5 takes for warm-up.")
+@click.option(
+    "-o", "picture", type=click.Path(path_type=Path), help="Draw distributions: a .png or .svg."
+)
+@common.as_json
+@click.pass_context
+def compare(
+    context: click.Context,
+    *,
+    run_a: Path,
+    run_b: Path,
+    metrics: tuple[str, ...],
+    percentiles: str | None,
+    within: str | None,
+    no_warmup: bool,
+    picture: Path | None,
+    as_json: bool,
+) -> None:
+    """Lay RUN_B beside RUN_A, measured or simulated, in the cases that they share."""
+    from sojourn import document
+    from sojourn.compare import compare as compare_runs
+    from sojourn.compare.show import show
+    from sojourn.plots import targets
+    from sojourn.runs import Run
+    from sojourn.summary import PERCENTILES
+
+    limit = _per_cent(within)
+    found = compare_runs(
+        Run.open(run_a),
+        Run.open(run_b),
+        metrics=metrics,
+        percentiles=common.percentiles(percentiles) or PERCENTILES,
+        warmup=not no_warmup,
+    )
+    if picture is not None:
+        from sojourn.compare.draw import draw
+
+        (path,) = targets(picture, ["compare"], [])
+        drawn = draw(found)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        drawn.write(path)
+    if as_json:
+        click.echo(document.dumps(found.to_dict(limit)))
+    else:
+        show(found, limit)
+    if limit is not None and found.beyond(limit):
+        context.exit(common.FAILED)
+
+
+def _per_cent(given: str | None) -> float | None:
+    if given is None:
+        return None
+    try:
+        value = float(given.removesuffix("%"))
+    except ValueError:
+        value = -1
+    if not 0 <= value < float("inf"):
+        raise InputError(f"--within {given!r}: expected a percentage like 10%")
+    return value

@@ -1,0 +1,74 @@
+"""Two runs as a picture: their distribution functions on top of each other."""
+
+from itertools import groupby
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from sojourn import style
+from sojourn.compare import Comparison, Comparisons
+from sojourn.errors import InputError
+from sojourn.layout import label
+from sojourn.sample import TIMES
+from sojourn.statistics import Values
+from sojourn.style import Picture
+from sojourn.summary import BINS, incomplete
+from sojourn.units import shown_in
+
+_MOST_ROWS = 24
+_POINTS = 1000
+_NAMES = {"slowdown": "slowdown (sojourn time / ideal)"}
+
+
+def draw(found: Comparisons) -> Picture:
+    """A row of panels for each case and kind, in it a panel for each metric; all sizes together.
+
+    Raises:
+        InputError: more cases than a picture holds.
+    """
+    whole = [one for one in found if one.a.bin == next(iter(BINS))]
+    rows = [list(row) for _, row in groupby(whole, lambda one: (one.case, one.a.kind))]
+    if len(rows) > _MOST_ROWS:
+        raise InputError(f"{len(rows)} cases do not fit a picture; it has room for {_MOST_ROWS}")
+    names = [str(run.path) for run in found.runs]
+    several = len({one.a.kind for one in whole}) > 1
+    note = "; ".join(
+        ["unfinished jobs keep a line below 1"]
+        + [f"{run.path}: {incomplete(run.missing)}" for run in found.runs if run.missing]
+    )
+    with style.applied():
+        title = " and ".join(dict.fromkeys(run.title for run in found.runs))
+        picture, grid = style.panels(len(rows), max(map(len, rows)), title, note)
+        for row, panels in zip(rows, grid, strict=True):
+            for one, panel in zip(row, panels, strict=False):
+                _draw(panel, one, names)
+            for panel in panels[len(row) :]:
+                panel.set_axis_off()
+            panels[0].set_ylabel("share of jobs")
+            panels[0].set_title(label(row[0].case, row[0].a.kind if several else ""), loc="left")
+        style.legend(picture, [panel for panels in grid for panel in panels])
+    return picture
+
+
+def _draw(panel: Axes, one: Comparison, names: list[str]) -> None:
+    scale, unit = shown_in(one.a.metric)
+    for place, (values, name) in enumerate(zip(one.values, names, strict=True)):
+        where, share = _distribution(values)
+        if where.size:
+            look = style.look(place, dashed=True)
+            panel.plot(where / scale, share, drawstyle="steps-post", label=name, **look)
+    panel.set_ylim(0, 1.02)
+    metric = one.a.metric
+    stem = metric.removesuffix("_ps").removesuffix("_bps").replace("_", " ")
+    panel.set_xlabel(_NAMES.get(metric, f"{stem}{unit}"))
+    if metric in TIMES:
+        style.logarithmic(panel, "x")
+    else:
+        panel.set_xlim(left=0)
+
+
+def _distribution(values: Values) -> tuple[Values, Values]:
+    """Where the distribution function of sorted values steps, and to what; never to infinity."""
+    ranks = np.unique(np.linspace(0, max(values.size - 1, 0), _POINTS).astype(np.int64))
+    ranks = ranks[np.isfinite(values[ranks])] if values.size else ranks[:0]
+    return values[ranks], (ranks + 1) / max(values.size, 1)

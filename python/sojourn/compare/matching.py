@@ -1,0 +1,87 @@
+"""Which cases two runs share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sojourn.columns import Column, Columns, Key, groups
+from sojourn.errors import InputError
+from sojourn.ledger import Ledger, Record, Value
+from sojourn.runs import Run
+from sojourn.sample import Group, groups_of
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A case that two runs share: the parameters that say which, and each run's records of it."""
+
+    case: dict[str, Value | None]
+    runs: tuple[Run, Run]
+    records: tuple[Sequence[Record], Sequence[Record]]
+
+    def groups(self, *, warmup: bool) -> tuple[dict[str, Group], dict[str, Group]]:
+        """Each run's jobs of the case, by kind, all replications together.
+
+        Raises:
+            InputError: rows are missing or cannot be read.
+        """
+
+        def of(side: int) -> dict[str, Group]:
+            directory, ledger = self.runs[side].directory, Ledger(self.records[side])
+            found = groups_of(directory, ledger, (), warmup=warmup)
+            return {group.kind: Group(self.case, group.kind, group.sample) for group in found}
+
+        return of(0), of(1)
+
+
+def pairs(a: Run, b: Run) -> tuple[list[Pair], tuple[int, int]]:
+    """The cases that agree in all parameters that either run sweeps.
+
+    Two runs of one case each are a pair, whatever their parameters are.
+
+    Returns:
+        The pairs in A's order, and how many cases of each run are in none.
+
+    Raises:
+        InputError: there is none, or no case is finished.
+    """
+    columns = Columns.of(a.directory, a.ledger), Columns.of(b.directory, b.ledger)
+    names = dict.fromkeys([*columns[0].axes, *columns[1].axes])
+    if all(len({record.case for record in run.ledger}) == 1 for run in (a, b)):
+        return [Pair({}, (a, b), ([*a.ledger], [*b.ledger]))], (0, 0)
+    of_a, of_b = (
+        groups(run.ledger, [_column(run, own, name) for name in names])
+        for run, own in zip((a, b), columns, strict=True)
+    )
+    shared = [key for key in of_a if key in of_b]
+    if not shared:
+        raise InputError(_apart(a, b, list(names), list(of_a), list(of_b)))
+    found = [
+        Pair(dict(zip(names, key, strict=True)), (a, b), (of_a[key], of_b[key])) for key in shared
+    ]
+    return found, (len(of_a) - len(shared), len(of_b) - len(shared))
+
+
+def _column(run: Run, columns: Columns, name: str) -> Column:
+    try:
+        return columns.find(name)
+    except InputError:
+        raise InputError(
+            f"{run.path}: no parameter {name!r}, by which the other run's cases differ"
+        ) from None
+
+
+def _apart(a: Run, b: Run, names: Sequence[str], of_a: Sequence[Key], of_b: Sequence[Key]) -> str:
+    """What keeps two runs apart: the first parameter without a common value, if it is one."""
+    said = f"{a.path} and {b.path} share no case"
+    for place, name in enumerate(names):
+        there, here = (dict.fromkeys(key[place] for key in keys) for keys in (of_a, of_b))
+        if not there.keys() & here.keys():
+            return f"{said}: {name} is {_listed(list(there))} and {_listed(list(here))}"
+    return f"{said}: no combination of {', '.join(names)} is in both"
+
+
+def _listed(values: Sequence[Value | None]) -> str:
+    shown = [str(value) for value in values[:_SHOWN]]
+    return ", ".join([*shown, *(["..."] if len(values) > _SHOWN else [])])

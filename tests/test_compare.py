@@ -1,0 +1,227 @@
+"""Two runs beside each other: matched by what they sweep, apart by hand-computed numbers."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ks_2samp
+
+from conftest import IDEAL_PS, Made, make_run
+from sojourn.compare import compare
+from sojourn.compare.draw import draw
+from sojourn.errors import InputError
+from sojourn.statistics import ks_distance
+
+SAMPLE = st.lists(st.sampled_from([0.0, 1.0, 1.5, 2.0, 7.0, np.inf]), min_size=1, max_size=30)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of scipy's p-value, which nobody asked for
+@given(SAMPLE, SAMPLE)
+def test_the_distance_is_scipys(a, b):
+    a, b = np.array(a), np.array(b)
+    assert ks_distance(a, b) == pytest.approx(ks_2samp(a, b, method="asymp").statistic, abs=1e-12)
+
+
+def two(tmp_path, a, b):
+    return make_run(tmp_path / "a", a), make_run(tmp_path / "b", b)
+
+
+def test_one_case_each_is_a_pair_whatever_it_is(tmp_path):
+    a, b = two(
+        tmp_path,
+        [Made({"scheme": "A"}, [1, 2, 3, 4])],
+        [Made({"load": 0.5}, [2, 4, 6, 8])],
+    )
+    slowdown, sojourn_ps = compare(a, b, percentiles=[50], warmup=False)
+    assert slowdown.case == {}
+    assert (slowdown.a.metric, sojourn_ps.a.metric) == ("slowdown", "sojourn_ps")
+    assert (slowdown.a.mean, slowdown.b.mean) == (2.5, 5)
+    assert slowdown.differences == {"mean": 100, "p50": 100, "max": 100}
+    # up to 4 lie all of A's jobs and half of B's
+    assert slowdown.ks == 0.5
+    assert (sojourn_ps.a.mean, sojourn_ps.ks) == (2.5 * IDEAL_PS, 0.5)
+
+
+def test_cases_are_matched_by_the_parameters_either_run_sweeps(tmp_path):
+    a, b = two(
+        tmp_path,
+        [Made({"load": load}, [10 * load] * 3) for load in (0.2, 0.5, 0.8)],
+        [Made({"load": load}, [11 * load] * 3) for load in (0.8, 0.2)],
+    )
+    found = compare(a, b, metrics=["slowdown"], warmup=False)
+    assert [one.case for one in found] == [{"load": 0.2}, {"load": 0.8}]
+    for one in found:
+        assert one.differences["mean"] == pytest.approx(10)
+    assert found.unmatched == (1, 0)
+
+
+def test_a_parameter_that_only_one_run_sweeps_is_looked_up_in_the_other(tmp_path):
+    a, b = two(
+        tmp_path,
+        [Made({"load": load, "k": 6}, [load]) for load in (0.2, 0.5)],
+        [Made({"load": 0.5}, [1], replication=r) for r in (0, 1)],
+    )
+    (one,) = compare(a, b, metrics=["slowdown"], warmup=False)
+    assert one.case == {"load": 0.5, "k": 6}
+    assert (one.a.n, one.b.n) == (1, 2)
+
+
+def test_kinds_stand_apart_and_only_common_ones_are_compared(tmp_path):
+    a, b = two(
+        tmp_path,
+        [Made({}, [1, 2, 3], kind=["flow", "query", "flow"])],
+        [Made({}, [4, 5], kind=["flow", "answer"])],
+    )
+    found = compare(a, b, metrics=["slowdown"], warmup=False)
+    assert [(one.a.kind, one.a.mean, one.b.mean) for one in found] == [("flow", 2, 4)]
+
+
+def test_size_bins_where_jobs_fall_into_several(tmp_path):
+    sizes = [1000, 200_000]
+    a, b = two(
+        tmp_path,
+        [Made({}, [1, 10], size_bytes=sizes)],
+        [Made({}, [2, 30], size_bytes=sizes)],
+    )
+    found = compare(a, b, metrics=["slowdown"], warmup=False)
+    means = [(one.a.bin, one.differences["mean"]) for one in found]
+    assert means == [
+        ("all", pytest.approx(100 * (16 / 5.5 - 1))),
+        ("(0,100KB]", 100),
+        ("(100KB,10MB]", 200),
+    ]
+
+
+def test_an_unfinished_job_took_longer_than_all_others(tmp_path):
+    a, b = two(tmp_path, [Made({}, [1, 2])], [Made({}, [1, np.nan])])
+    slowdown, _ = compare(a, b, warmup=False)
+    assert (slowdown.b.n, slowdown.b.unfinished) == (1, 1)
+    assert slowdown.ks == 0.5
+
+
+def test_a_run_without_finished_jobs_has_no_distance(tmp_path):
+    a, b = two(tmp_path, [Made({}, [1, 2])], [Made({}, [np.nan])])
+    slowdown, _ = compare(a, b, percentiles=[50], warmup=False)
+    assert slowdown.differences == {"mean": None, "p50": None, "max": None}
+    assert slowdown.ks == 1  # all of A's jobs are done before any of B's
+    assert slowdown.beyond(50) == ["mean", "p50"]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "words"),
+    [
+        (
+            [Made({"load": x, "mix": "m"}, [1]) for x in (0.1, 0.2)],
+            [Made({"load": x, "mix": "m"}, [1]) for x in (0.3, 0.4)],
+            ["share no case", "load is 0.1, 0.2 and 0.3, 0.4"],
+        ),
+        (
+            [Made({"x": x, "y": y}, [1]) for x, y in ((1, 1), (2, 2))],
+            [Made({"x": x, "y": y}, [1]) for x, y in ((1, 2), (2, 1))],
+            ["share no case", "no combination of x, y"],
+        ),
+        (
+            [Made({"load": x}, [1]) for x in (0.1, 0.2)],
+            [Made({"scheme": x}, [1]) for x in ("A", "B")],
+            ["no parameter 'scheme'", "the other run's cases differ"],
+        ),
+        ([Made({}, [1], kind=["x"])], [Made({}, [1], kind=["y"])], ["share no kind of job"]),
+        ([], [Made({}, [1])], ["no case is finished"]),
+    ],
+)
+def test_runs_that_share_nothing(tmp_path, command, a, b, words):
+    two(tmp_path, a, b)
+    result = command("compare", tmp_path / "a", tmp_path / "b")
+    assert (result.code, result.out) == (2, "")
+    for word in words:
+        assert word in result.err
+
+
+@pytest.fixture
+def apart(tmp_path):
+    """Two directories ten per cent apart."""
+    loads = (0.2, 0.8)
+    two(
+        tmp_path,
+        [Made({"load": load}, [1, 2, 3]) for load in loads],
+        [Made({"load": load}, [1.1, 2.2, 3.3]) for load in loads],
+    )
+    return tmp_path / "a", tmp_path / "b"
+
+
+@pytest.mark.parametrize(("within", "code"), [("10.1%", 0), ("9.9", 1)])
+def test_a_comparison_as_a_check(command, apart, within, code):
+    result = command("compare", *apart, "--within", within, "--json")
+    assert result.code == code
+    assert result.document["holds"] is (code == 0)
+    shown = command("compare", *apart, "--within", within)
+    assert shown.code == code
+    assert ("does not hold" in shown.out) is (code == 1)
+
+
+def test_the_document(command, apart):
+    document = command("compare", *apart, "--percentiles", "50", "--no-warmup", "--json").document
+    assert document["a"] == {"run": str(apart[0]), "title": "made up", "unmatched_cases": 0}
+    assert (document["within_percent"], document["holds"]) == (None, None)
+    first = document["comparisons"][0]
+    assert (first["case"], first["kind"], first["bin"]) == ({"load": 0.2}, "flow", "all")
+    assert (first["metric"], first["a"]["p50"], first["b"]["p50"]) == ("slowdown", 2, 2.2)
+    assert first["difference_percent"]["p50"] == pytest.approx(10)
+    assert first["ks"] == pytest.approx(1 / 3)
+
+
+def test_the_table_has_a_line_for_each_run_and_one_for_the_difference(command, apart):
+    lines = command("compare", *apart, "--metric", "slowdown", "--no-warmup").out.splitlines()
+    rows = [line.split() for line in lines if " made" not in line]
+    places = [i for i, row in enumerate(rows) if row[:4] == ["0.2", "flow", "all", "slowdown"]]
+    assert len(places) == 1
+    a, b, difference = rows[places[0] : places[0] + 3]
+    assert a[-5:] == ["2", "2.8", "2.9", "2.98", "3"]
+    assert b[-5:] == ["2.2", "3.08", "3.19", "3.278", "3.3"]
+    assert difference[-1] == "0.333"
+    assert difference[0] == "difference"
+    assert difference[1::2][:6] == ["+10.0"] * 6
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--metric", "slowdwn"], ["no metric 'slowdwn'", "did you mean 'slowdown'"]),
+        (["--within", "much"], ["--within 'much'", "like 10%"]),
+        (["--within", "-3"], ["--within '-3'"]),
+        (["--percentiles", "101"], ["percentile 101"]),
+        (["-o", "nowhere/x.gif"], ["a picture is one of"]),
+    ],
+)
+def test_a_word_that_is_wrong(command, apart, more, words):
+    result = command("compare", *apart, *more)
+    assert (result.code, result.out) == (2, "")
+    for word in words:
+        assert word in result.err
+
+
+def test_the_picture_has_a_panel_for_each_case_and_metric(command, apart, tmp_path):
+    out = tmp_path / "pictures" / "both.svg"
+    assert command("compare", *apart, "--no-warmup", "-o", out).code == 0
+    again = tmp_path / "again.svg"
+    assert command("compare", *apart, "--no-warmup", "-o", again).code == 0
+    assert out.read_bytes() == again.read_bytes()
+
+
+def test_the_lines_of_the_picture_are_distribution_functions(tmp_path):
+    a, b = two(tmp_path, [Made({}, [3, 1, 2])], [Made({}, [5, 4, np.nan])])
+    panel, _ = draw(compare(a, b, warmup=False)).axes
+    first, second = panel.get_lines()
+    assert first.get_xydata().tolist() == [[1, 1 / 3], [2, 2 / 3], [3, 1]]
+    assert second.get_xydata().tolist() == [[4, 1 / 3], [5, 2 / 3]]
+    assert first.get_label() == str(a.path)
+    assert all(low <= high for low, high in pairwise(second.get_ydata()))
+
+
+def test_more_cases_than_a_picture_holds(tmp_path):
+    loads = [Made({"load": load / 100}, [1, 2]) for load in range(25)]
+    a, b = two(tmp_path, loads, loads)
+    with pytest.raises(InputError, match="25 cases do not fit"):
+        draw(compare(a, b))
