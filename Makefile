@@ -39,8 +39,8 @@ build: $(BIN)/installed ## the optimised command, .venv/bin/sojourn
 	@echo "--editable ." | $(BIN)/uv pip install --python .venv --no-build-isolation --no-deps \
 		--requirement -
 
-bench: build ## packet-hops per CPU second of the fabric engine
-	$(BIN)/sojourn bench fabric
+bench: build ## packet-hops per CPU second of the fabric engine, of ns-3 and SimPy beside it
+	$(BIN)/sojourn bench fabric --beside
 
 docs: build ## the handbook in target/site, Rust's own pages in target/doc
 	$(BIN)/python docs/reference.py

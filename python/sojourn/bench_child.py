@@ -26,10 +26,10 @@ def main() -> None:
     cpu_s = time.thread_time() - start
     known = {**outcome.figures, "jobs": case.jobs}
     counts = {figure: known[figure] for figure in task["figures"]}
-    json.dump({"counts": counts, "cpu_s": cpu_s, "peak_mb": _peak_bytes() / 1e6}, sys.stdout)
+    json.dump({"counts": counts, "cpu_s": cpu_s, "peak_mb": peak_bytes() / 1e6}, sys.stdout)
 
 
-def _peak_bytes() -> int:
+def peak_bytes() -> int:
     """The most memory this program held.
 
     Linux's `ru_maxrss` would not do: it starts from what the parent held when it forked.

@@ -17,12 +17,16 @@ from sojourn.cli import common
     show_default=True,
     help="Count instructions, where valgrind is installed.",
 )
+@click.option("--beside", is_flag=True, help="Then the same flows in ns-3 and SimPy, if installed.")
 @common.as_json
-def bench(*, room: str, case: str | None, repeat: int, instructions: bool, as_json: bool) -> None:
+def bench(
+    *, room: str, case: str | None, repeat: int, instructions: bool, beside: bool, as_json: bool
+) -> None:
     """Measure what a unit of work in a ROOM (fabric: a packet-hop) costs the processor."""
     from dataclasses import asdict
 
     from sojourn import bench as benchmarks
+    from sojourn import beside as others
     from sojourn import document
     from sojourn.terminal import doing
 
@@ -32,6 +36,8 @@ def bench(*, room: str, case: str | None, repeat: int, instructions: bool, as_js
             benchmarks.measure(room, name, study, repeat=repeat, instructions=instructions, say=say)
             for name, study in chosen.items()
         ]
+        if beside:
+            costs += others.measure(chosen, say=say, warn=lambda text: click.echo(text, err=True))
     if as_json:
         click.echo(document.dumps([asdict(cost) for cost in costs]))
     else:
