@@ -154,6 +154,25 @@ def quantile_intervals(
     ]
 
 
+def sectioned_interval(value: float, own: Values) -> Interval | None:
+    """The 95 % interval of a statistic, out of its values in sections; Student's t.
+
+    None below two sections.
+
+    Source: Asmussen and Glynn, Stochastic Simulation, chapter III: sectioning.
+    """
+    return _around(value, (own - value) / own.size) if own.size > 1 else None
+
+
+def jain(values: Values) -> float:
+    """Jain's index of fairness: 1 where all have the same, 1 / n where one of n has all.
+
+    Source: Jain, Chiu and Hawe, DEC technical report TR-301, 1984.
+    """
+    squares = float((values**2).sum())
+    return float(values.sum()) ** 2 / (values.size * squares) if squares else 1.0
+
+
 def ks_distance(a: Values, b: Values) -> float:
     """The Kolmogorov-Smirnov distance of two samples: how far their distribution functions part.
 
