@@ -1,6 +1,7 @@
 """Papers as data, and `sojourn reproduce` from end to end."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from sojourn.ledger import Ledger
 from sojourn.reproduce import papers, reproduce
 from sojourn.reproduce.claims import RULES
 from sojourn.reproduce.measures import Choice, Lead, Level, Ratio
-from sojourn.reproduce.results import MEAN
+from sojourn.reproduce.results import SPREADS, Quantity
 from sojourn.summary import BINS
 
 CONTRACT = [
@@ -38,17 +39,17 @@ def along(paper, run, case):
 
 
 def asked_for(measure, there):
-    """The schemes and values that a measure looks at, `there` being those of the run."""
+    """The lines and values that a measure looks at, `there` being those of the run."""
     match measure:
         case Level():
-            schemes, values = measure.schemes, measure.at
+            lines, values = measure.lines, measure.at
         case Ratio() | Lead():
-            schemes, values = measure.of + measure.to, measure.at
+            lines, values = measure.of + measure.to, measure.at
         case Choice():
-            schemes, values = measure.schemes, (measure.at, *measure.than)
+            lines, values = measure.lines, (measure.at, *measure.than)
         case _:
             return set()
-    return {(s, value) for s in schemes for value in values or {value for _, value in there}}
+    return {(s, value) for s in lines for value in values or {value for _, value in there}}
 
 
 READ = {
@@ -76,8 +77,10 @@ def test_studies_figures_and_claims_belong_together(paper, full):
     for figure in paper.figures.values():
         assert set(figure.runs) <= set(paper.runs)
         for panel in figure.panels:
-            assert panel.bin in BINS
-            assert panel.statistic in (MEAN, "p99")
+            assert panel.what.bin in BINS
+            assert (
+                re.fullmatch(r"mean|p\d+", panel.what.statistic) or panel.what.statistic in SPREADS
+            )
     for claim in paper.claims:
         assert claim.rule in RULES
         assert claim.ends[0] <= claim.ends[1]
@@ -206,9 +209,9 @@ def test_a_figure_is_as_in_the_paper(tiny):
         assert [tick.get_text() for tick in panel.get_xticklabels()] == ["0.1", "0.8"]
     (line,) = [c for c in picture.axes[0].containers if c.get_label() == "DCTCP"]
     points = [tuple(point) for point in line.lines[0].get_xydata()]
-    cells = [result.cell("DCTCP", load, "(0,100KB]") for load in (0.1, 0.8)]
+    cells = [result.cell("DCTCP", load, Quantity("(0,100KB]")) for load in (0.1, 0.8)]
     assert points == [
-        (load, cell.point(MEAN).value) for load, cell in zip((0.1, 0.8), cells, strict=True)
+        (load, cell.point().value) for load, cell in zip((0.1, 0.8), cells, strict=True)
     ]
     assert "a note" in picture.get_supxlabel()
 
@@ -241,7 +244,7 @@ ends = {ends}
 rule = "at least"
 within = 0
 because = "of its definition"
-measure = {{ kind = "level", run = "four", schemes = ["DCTCP"], bin = "all", statistic = "mean" }}
+measure = {{ kind = "level", run = "four", lines = ["DCTCP"], bin = "all", statistic = "mean" }}
 """
 
 

@@ -44,21 +44,21 @@ def measured(results, **table):
 
 def test_level_is_a_statistic_of_each_scheme_at_each_load(web):
     small = {"run": "web", "bin": "(0,100KB]"}
-    mean = measured([web], kind="level", schemes=["slow", "quick"], statistic="mean", **small)
+    mean = measured([web], kind="level", lines=["slow", "quick"], statistic="mean", **small)
     assert values(mean) == [3, 6, 1.5, 1.5]
     assert [point.value for point in mean.ends] == [1.5, 6]
     assert mean.ends[1].where == "web at load 0.8: slow"
     assert (mean.ci95, mean.unfinished) == (None, 0)
-    p75 = measured([web], kind="level", schemes=["slow"], statistic="p75", at=[0.1], **small)
+    p75 = measured([web], kind="level", lines=["slow"], statistic="p75", at=[0.1], **small)
     assert values(p75) == [3.5]
 
 
 def test_unfinished_flows_are_counted_and_in_no_value(web):
     large = {"run": "web", "bin": "(10MB,inf)", "statistic": "mean"}
-    found = measured([web], kind="level", schemes=["quick"], at=[0.8], **large)
+    found = measured([web], kind="level", lines=["quick"], at=[0.8], **large)
     assert values(found) == [5]
     assert found.unfinished == 1
-    none = measured([web], kind="level", schemes=["quick"], **large | {"bin": "(100KB,10MB]"})
+    none = measured([web], kind="level", lines=["quick"], **large | {"bin": "(100KB,10MB]"})
     assert none.points == ()
 
 
@@ -81,7 +81,7 @@ def test_ratios_compare_the_flows_that_both_measure(web):
 
 def test_choice_is_one_place_over_others(web):
     small = {"run": "web", "bin": "(0,100KB]", "statistic": "mean"}
-    found = measured([web], kind="choice", schemes=["slow", "quick"], at=0.8, than=[0.1], **small)
+    found = measured([web], kind="choice", lines=["slow", "quick"], at=0.8, than=[0.1], **small)
     assert values(found) == [2, 1]
     assert found.ends[1].where == "web at load 0.8: slow / load 0.1"
 
@@ -124,9 +124,9 @@ def test_waste_is_what_switches_drop_of_what_hosts_send(web):
 
 def test_a_case_that_is_not_run_yet_is_said_and_nothing_holds(web):
     table = {"kind": "level", "run": "web", "bin": "all", "statistic": "mean"}
-    found = measured([web], schemes=["slow"], at=[0.1, 0.5], **table)
+    found = measured([web], lines=["slow"], at=[0.1, 0.5], **table)
     assert (values(found), found.lacking) == ([6.5], 1)
-    said = verdict(web, ends=6.5, measure=table | {"schemes": ["slow"], "at": [0.1, 0.5]})
+    said = verdict(web, ends=6.5, measure=table | {"lines": ["slow"], "at": [0.1, 0.5]})
     assert (said.measured, said.holds) == (6.5, False)
     assert "not judged: 1 case not run yet" in said.note
     table |= {"kind": "ratio", "runs": ["web"], "of": ["slow"], "to": ["quick"]}
@@ -162,7 +162,7 @@ def claim(**changes):
         "measure": {
             "kind": "level",
             "run": "web",
-            "schemes": ["slow"],
+            "lines": ["slow"],
             "bin": "(0,100KB]",
             "statistic": "mean",
         },
@@ -211,7 +211,7 @@ def test_a_finding_is_told_only_of_a_claim_that_fails(web):
 
 def test_a_claim_that_nothing_was_measured_for_does_not_hold(web):
     measure = {
-        "kind": "level", "run": "web", "schemes": ["slow"], "bin": "(100KB,10MB]",
+        "kind": "level", "run": "web", "lines": ["slow"], "bin": "(100KB,10MB]",
         "statistic": "mean",
     }  # fmt: skip
     empty = verdict(web, measure=measure)

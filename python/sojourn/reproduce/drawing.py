@@ -1,24 +1,29 @@
 """The figures of a paper, out of its finished runs."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
+import numpy as np
 from matplotlib.axes import Axes
 
 from sojourn import style
-from sojourn.layout import Layout
-from sojourn.plots import draw_points, logarithmic_where_wide
+from sojourn.layout import LOG_FROM, Layout
+from sojourn.ledger import Value
+from sojourn.plots import draw_points, logarithmic_where_wide, zero_based
 from sojourn.reproduce.papers import Figure, Panel
-from sojourn.reproduce.results import Point, Result
+from sojourn.reproduce.results import SPREADS, Point, Result
 from sojourn.style import Picture
 from sojourn.summary import ideals
+from sojourn.units import shown_in
 
 _MOST_IN_A_ROW = 2
-_WORDS = {"mean": "average", "p99": "99th percentile"}
+_STATISTICS = {"mean": "average", "jain": "Jain's index", "p95/p5": "95th over 5th percentile"}
+_METRICS = {"slowdown": "normalised FCT", "sojourn_ps": "completion time", "goodput_bps": "goodput"}
+_POINTS = 1000
 
 
 def draw(figure: Figure, results: Mapping[str, Result], *, notes: Sequence[str]) -> Picture:
-    """Draw a figure: its panels in reading order, a line a scheme.
+    """Draw a figure: its panels in reading order, a curve a line of the run.
 
     `notes` stand small below it.
 
@@ -28,32 +33,92 @@ def draw(figure: Figure, results: Mapping[str, Result], *, notes: Sequence[str])
     columns = min(len(figure.panels), _MOST_IN_A_ROW)
     rows = -(-len(figure.panels) // columns)
     drawn = [results[panel.run] for panel in figure.panels]
-    said = dict.fromkeys(text for result in drawn for text in ideals(result.run.ledger))
-    note = "; ".join(["bars: 95 % intervals, none where flows are too few", *notes, *said])
-    schemes = dict.fromkeys(scheme for result in drawn for scheme in result.schemes)
+    against_ideal = any(panel.what.metric == "slowdown" for panel in figure.panels)
+    said = [text for result in drawn for text in ideals(result.run.ledger) if against_ideal]
+    bars = any(not panel.distribution for panel in figure.panels)
+    bar_note = ["bars: 95 % intervals, none where jobs are too few"] if bars else []
+    note = "; ".join([*bar_note, *notes, *dict.fromkeys(said)])
+    curves = dict.fromkeys(
+        name
+        for panel, result in zip(figure.panels, drawn, strict=True)
+        for name, _, _ in _curves(panel, result)
+    )
     with style.applied():
-        looks = {scheme: style.look(place) for place, scheme in enumerate(schemes)}
+        places = {name: place for place, name in enumerate(curves)}
         picture, grid = style.panels(rows, columns, figure.title, note)
         panels = [panel for row in grid for panel in row]
-        for panel, content, result in zip(panels, figure.panels, drawn, strict=True):
-            _draw(panel, content, result, looks)
-        style.legend(picture, panels)
+        for panel, content, result in zip(panels, figure.panels, drawn, strict=False):
+            panel.set_title(content.title)
+            (_draw_distribution if content.distribution else _draw)(panel, content, result, places)
+        for panel in panels[len(drawn) :]:
+            panel.set_axis_off()
+        style.legend(picture, panels[: len(drawn)])
     return picture
 
 
-def _draw(panel: Axes, content: Panel, result: Result, looks: Mapping[str, dict[str, Any]]) -> None:
-    layout = Layout.of(result.run, result.x, ["scheme"])
-    for scheme in result.schemes:
+def _curves(content: Panel, result: Result) -> Iterator[tuple[str, str, Value | None]]:
+    """What a panel shows: the name of each curve, its line, and for a distribution where it is."""
+    if not content.distribution:
+        yield from ((line, line, None) for line in result.lines)
+        return
+    values = content.at or tuple(result.values)
+    for line, value in product(result.lines, values):
+        name = line if len(values) == 1 else f"{line}, {_said(result.x, value)}"
+        yield name, line, value
+
+
+def _draw(panel: Axes, content: Panel, result: Result, places: Mapping[str, int]) -> None:
+    layout = Layout.of(result.run, result.x, [])
+    for name, line, _ in _curves(content, result):
         points = [
             (layout.place({result.x: value}), _ends(point))
             for value in layout.values
-            if (point := result.cell(scheme, value, content.bin).point(content.statistic))
+            if (point := result.cell(line, value, content.what).point())
         ]
-        draw_points(panel, points, scheme, looks[scheme])
-    panel.set_title(content.title)
+        draw_points(panel, points, name, style.look(places[name]))
     layout.draw_axis(panel)
-    panel.set_ylabel(f"normalised FCT, {_WORDS[content.statistic]}")
-    logarithmic_where_wide([panel])
+    statistic = content.what.statistic
+    percentile = f"{statistic.removeprefix('p')}th percentile"
+    of = content.what.metric
+    said = _STATISTICS.get(statistic, statistic if statistic in SPREADS else percentile)
+    panel.set_ylabel(f"{_METRICS[of]}, {said}{'' if statistic in SPREADS else shown_in(of)[1]}")
+    if of == "slowdown":
+        logarithmic_where_wide([panel])
+    elif panel.has_data() and panel.dataLim.y1 > LOG_FROM * panel.dataLim.y0:
+        style.logarithmic(panel, "y")
+    elif statistic not in SPREADS:
+        zero_based([panel])
+
+
+def _draw_distribution(
+    panel: Axes, content: Panel, result: Result, places: Mapping[str, int]
+) -> None:
+    """Distribution functions; jobs that did not finish keep theirs below 1."""
+    widest = 1.0
+    for name, line, value in _curves(content, result):
+        if value is None:
+            continue
+        cell = result.cell(line, value, content.what)
+        values = cell.values() if cell.sample.parts else np.empty(0)
+        if values.size == 0:
+            continue
+        ranks = np.unique(np.linspace(0, values.size - 1, _POINTS).astype(np.int64))
+        share = (ranks + 1) / (values.size + cell.unfinished)
+        look = style.look(places[name], dashed=True)
+        panel.plot(values[ranks], share, drawstyle="steps-post", label=name, **look)
+        widest = max(widest, float(values[-1] / max(values[0], 1e-9)))
+    panel.set_ylim(0, 1.02)
+    panel.set_ylabel("share of jobs")
+    of = content.what.metric
+    panel.set_xlabel(f"{_METRICS[of]}{shown_in(of)[1]}")
+    if of == "goodput_bps":
+        panel.set_xlim(left=0)
+    elif widest >= LOG_FROM:
+        style.logarithmic(panel, "x")
+
+
+def _said(name: str, value: Value) -> str:
+    return value if isinstance(value, str) else f"{name} {value}"
 
 
 def _ends(point: Point) -> tuple[float, float, float]:

@@ -1,15 +1,16 @@
 """The ways in which a claim can be measured: a closed set, each with a few parameters as data."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
 from math import hypot
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from sojourn.fanout import Leaf, finish, latest_finish
 from sojourn.ledger import Value
-from sojourn.reproduce.results import Cell, Point, Result
+from sojourn.reproduce.results import Cell, Point, Quantity, Result
 from sojourn.statistics import Interval, sum_ratio_interval
 
 Results: TypeAlias = Mapping[str, Result]
@@ -59,15 +60,14 @@ class Measure(Protocol):
 
 @dataclass(frozen=True)
 class Level:
-    """A statistic of the slowdowns of a size bin under each scheme, at each value of `at`.
+    """A quantity in each line, at each value of `at`.
 
     Without `at`, at all values along the run's axis.
     """
 
     run: str
-    schemes: tuple[str, ...]
-    bin: str
-    statistic: str
+    lines: tuple[str, ...]
+    what: Quantity
     at: tuple[Value, ...] = ()
 
     @property
@@ -79,21 +79,20 @@ class Level:
         """Measure."""
         result = results[self.run]
         cells = [
-            result.cell(scheme, x, self.bin)
-            for scheme, x in product(self.schemes, self.at or result.values)
+            result.cell(line, x, self.what)
+            for line, x in product(self.lines, self.at or result.values)
         ]
-        return _measured((cell.point(self.statistic) for cell in cells), cells)
+        return _measured((cell.point() for cell in cells), cells)
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A statistic under each scheme of `of` over that under each of `to`, at the same value."""
+    """A quantity in each line of `of` over that in each of `to`, at the same value."""
 
     runs: tuple[str, ...]
     of: tuple[str, ...]
     to: tuple[str, ...]
-    bin: str
-    statistic: str
+    what: Quantity
     at: tuple[Value, ...] = ()
 
     @property
@@ -104,27 +103,26 @@ class Ratio:
     def __call__(self, results: Results) -> Measured:
         """Measure."""
         pairs = [
-            (result.cell(of, x, self.bin), result.cell(to, x, self.bin))
+            (result.cell(of, x, self.what), result.cell(to, x, self.what))
             for result in (results[run] for run in self.runs)
             for x, of, to in product(self.at or result.values, self.of, self.to)
         ]
-        points = (above.over(below, self.statistic) for above, below in pairs)
+        points = (above.over(below) for above, below in pairs)
         return _measured(points, [cell for pair in pairs for cell in pair])
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A statistic under each scheme at the value `at` along the axis, over that at each of `than`.
+    """A quantity in each line at the value `at` along the axis, over that at each of `than`.
 
     What it costs to have chosen `at`: below 1, it was the better choice.
     """
 
     run: str
-    schemes: tuple[str, ...]
+    lines: tuple[str, ...]
     at: Value
     than: tuple[Value, ...]
-    bin: str
-    statistic: str
+    what: Quantity
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -135,10 +133,10 @@ class Choice:
         """Measure."""
         result = results[self.run]
         pairs = [
-            (result.cell(scheme, self.at, self.bin), result.cell(scheme, other, self.bin))
-            for scheme, other in product(self.schemes, self.than)
+            (result.cell(line, self.at, self.what), result.cell(line, other, self.what))
+            for line, other in product(self.lines, self.than)
         ]
-        points = (chosen.over(other, self.statistic) for chosen, other in pairs)
+        points = (chosen.over(other) for chosen, other in pairs)
         return _measured(points, [cell for pair in pairs for cell in pair])
 
 
@@ -150,8 +148,7 @@ class Lead:
     than: str
     of: tuple[str, ...]
     to: tuple[str, ...]
-    bin: str
-    statistic: str
+    what: Quantity
     at: tuple[Value, ...]
 
     @property
@@ -162,8 +159,7 @@ class Lead:
     def __call__(self, results: Results) -> Measured:
         """Measure."""
         ours, theirs = (
-            Ratio((run,), self.of, self.to, self.bin, self.statistic, self.at)(results)
-            for run in self.needs
+            Ratio((run,), self.of, self.to, self.what, self.at)(results) for run in self.needs
         )
         comparable = len(ours.points) == len(theirs.points)
         pairs = zip(ours.points, theirs.points, strict=True) if comparable else ()
@@ -229,6 +225,36 @@ class Waste:
         return Measured((Point(value, sum_ratio_interval(dropped, sent)),))
 
 
+@dataclass(frozen=True)
+class FanOut:
+    """When a `share` of so many leaves has answered, at a percentile of requests; no run.
+
+    `quantiles` are a leaf's latencies at `percentiles`. Leaves are independent; without `leaves`
+    the value is the most that leaves can give which hang together in any way.
+    """
+
+    percentiles: tuple[float, ...]
+    quantiles: tuple[float, ...]
+    share: float
+    percentile: float
+    leaves: int | None = None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The runs it looks at."""
+        return ()
+
+    def __call__(self, results: Results) -> Measured:  # noqa: ARG002
+        """Compute."""
+        shares = [percentile / 100 for percentile in self.percentiles]
+        leaf = Leaf.fitted(dict(zip(shares, self.quantiles, strict=True)))
+        if self.leaves is None:
+            value = latest_finish(leaf, self.share, self.percentile / 100)
+        else:
+            value = finish(leaf, self.leaves, self.share, self.percentile / 100)
+        return Measured((Point(value, (value, value)),))
+
+
 KINDS: dict[str, type[Measure]] = {
     "level": Level,
     "ratio": Ratio,
@@ -236,21 +262,25 @@ KINDS: dict[str, type[Measure]] = {
     "lead": Lead,
     "share": Share,
     "waste": Waste,
+    "fan-out": FanOut,
 }
 
 
 def measure_of(table: Mapping[str, Any]) -> Measure:
     """The measure that a table of data names by `kind` and gives parameters to."""
-    parameters = {
+    own = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in table.items()
         if name != "kind"
     }
-    return KINDS[table["kind"]](**parameters)
+    measure = KINDS[table["kind"]]
+    if "what" in {field.name for field in fields(measure)}:  # type: ignore[arg-type]
+        own["what"] = Quantity.taken_from(own)
+    return measure(**own)
 
 
 def _measured(points: Iterable[Point | None], cells: Iterable[Cell]) -> Measured:
-    looked_at = {(cell.run, cell.at, cell.scheme): cell for cell in cells}.values()
+    looked_at = {(cell.run, cell.at, cell.line): cell for cell in cells}.values()
     return Measured(
         points=tuple(point for point in points if point),
         unfinished=sum(cell.unfinished for cell in looked_at),

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.errors import InputError, did_you_mean
+from sojourn.ledger import Value
 from sojourn.reproduce.claims import Claim
+from sojourn.reproduce.results import Quantity
 
 ALL = "all"
 ROOT = Path(__file__).parents[1] / "papers"
@@ -18,12 +20,14 @@ class RunPlan:
     """A study of the paper's folder under the name of a run.
 
     `set` goes over the study always, `quick` where brevity counts, both as `PATH = VALUE`; `note`
-    is what a reader of the results must know of it. `x` is the column along its axis.
+    is what a reader of the results must know of it. `x` is the column along its axis, `lines` are
+    those that make a line.
     """
 
     study: Path
     note: str
     x: str
+    lines: tuple[str, ...] = ("scheme",)
     set: tuple[str, ...] = ()
     quick: tuple[str, ...] = ()
 
@@ -36,12 +40,24 @@ class RunPlan:
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel of a figure: a statistic of one size bin along the run's axis, a line a scheme."""
+    """One panel of a figure: a quantity along the run's axis, or how it is distributed.
+
+    It has a curve for each line of the run; of a distribution one for each line at each value of
+    `at`, by default at all.
+    """
 
     run: str
     title: str
-    bin: str
-    statistic: str
+    what: Quantity
+    distribution: bool = False
+    at: tuple[Value, ...] = ()
+
+    @staticmethod
+    def of(table: Mapping[str, Any]) -> "Panel":
+        """The panel that a table of `paper.toml` holds."""
+        own = dict(table)
+        what = Quantity.taken_from(own)
+        return Panel(**{**own, "at": tuple(own.get("at", ()))}, what=what)
 
 
 @dataclass(frozen=True)
@@ -140,6 +156,7 @@ def read(folder: Path) -> Paper:
                 study=folder / table["study"],
                 note=table["note"],
                 x=table.get("x", "load"),
+                lines=tuple(table.get("lines", RunPlan.lines)),
                 set=tuple(table.get("set", ())),
                 quick=tuple(table.get("quick", ())),
             )
@@ -152,7 +169,7 @@ def read(folder: Path) -> Paper:
 
 
 def _figure(name: str, table: dict[str, Any]) -> Figure:
-    panels = tuple(Panel(**panel) for panel in table.get("panels", ()))
+    panels = tuple(Panel.of(panel) for panel in table.get("panels", ()))
     runs = dict.fromkeys([*(panel.run for panel in panels), *table.get("runs", ())])
     return Figure(name, table["title"], panels, tuple(runs))
 

@@ -1,11 +1,13 @@
-"""The finished runs of a paper, asked for slowdowns by scheme, load or another axis, and size."""
+"""The finished runs of a paper, asked for numbers by line, load or another axis, and jobs."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from sojourn.columns import Columns
+from sojourn.columns import Column, Columns
 from sojourn.ledger import Value
 from sojourn.runs import Run
 from sojourn.sample import Sample, groups_of
@@ -13,14 +15,50 @@ from sojourn.statistics import (
     Interval,
     Values,
     batches,
+    jain,
     mean_interval,
     mean_ratio_interval,
     quantile_intervals,
     quantile_ratio_interval,
+    sectioned_interval,
 )
 from sojourn.summary import BINS
+from sojourn.units import shown_in
 
 MEAN = "mean"
+ENDLESS = "bulk"  # the kind of jobs that are measured over a window, and not meant to finish
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is asked of a run: a statistic of a metric of some of its jobs.
+
+    `jobs` are those of a kind, of the sizes of `bin`, one of `summary.BINS`. The statistic is
+    `mean`, a percentile such as `p99`, or one of `SPREADS`. A metric is a column of the rows; times
+    come in milliseconds, rates in megabits a second.
+    """
+
+    bin: str = "all"
+    statistic: str = MEAN
+    metric: str = "slowdown"
+    jobs: str = "flow"
+
+    @staticmethod
+    def taken_from(table: dict[str, Any]) -> "Quantity":
+        """The one that a table of data describes; its keys are taken out."""
+        names = [field.name for field in fields(Quantity)]
+        return Quantity(**{name: table.pop(name) for name in names if name in table})
+
+
+# How far values lie apart: other statistics than the mean and percentiles.
+SPREADS: dict[str, Callable[[Values], float]] = {
+    "jain": jain,
+    "p95/p5": lambda values: float(np.divide(*np.percentile(values, [95, 5]))),
+    "p99/p1": lambda values: float(np.divide(*np.percentile(values, [99, 1]))),
+    "sd/mean": lambda values: float(values.std() / values.mean()),
+    # Of a normal distribution 0.683.
+    "within one sd": lambda values: float(np.mean(abs(values - values.mean()) <= values.std())),
+}
 
 
 @dataclass(frozen=True)
@@ -34,122 +72,142 @@ class Point:
 
 @dataclass(frozen=True)
 class Cell:
-    """The flows of one size bin in a run under one scheme, `at` a value along its axis.
+    """The jobs that a quantity is about in one line of a run, `at` a value along its axis.
 
     `sample` has one part a replication; none where the case is not run yet. `late` is the share of
-    the case's bytes, of all sizes, in flows that were not done when the last one arrived.
+    the case's bytes, of all sizes, in jobs that were not done when the last one arrived.
     """
 
     run: str
     at: str
-    scheme: str
+    line: str
+    what: Quantity
     sample: Sample
     late: float
 
     @property
     def unfinished(self) -> int:
-        """How many of the flows did not finish."""
-        return self.sample.counts()[1]
+        """How many of the jobs did not finish; the endless ones of a window were not to."""
+        return 0 if self.what.jobs == ENDLESS else self.sample.counts()[1]
 
-    def point(self, statistic: str) -> Point | None:
-        """The mean, or a percentile such as `p99`; None where no job finished."""
+    def values(self) -> Values:
+        """The metric of the jobs that have it, in rising order, warm-up left out."""
+        return np.sort(np.concatenate(self.sections()))
+
+    def sections(self) -> list[Values]:
+        """The same in sections that are as good as independent."""
+        scale, _ = shown_in(self.what.metric)
+        return [section / scale for section in self.sample.sections(self.what.metric)[0]]
+
+    def point(self) -> Point | None:
+        """The statistic; None where no job has the metric."""
         if not self.sample.parts:
             return None
-        sections = _slowdowns(self.sample)
+        sections = self.sections()
         values = np.concatenate(sections)
-        where = f"{self.run} at {self.at}: {self.scheme}"
+        where = f"{self.run} at {self.at}: {self.line}"
+        statistic = self.what.statistic
         if not values.size:
             return None
         if statistic == MEAN:
             return Point(float(values.mean()), mean_interval(sections), where)
+        if spread := SPREADS.get(statistic):
+            # Of a few flows of one replication no spread can be told.
+            each = np.array([spread(own) for own in sections if len(self.sample.parts) > 1])
+            centre = spread(values)
+            return Point(centre, sectioned_interval(centre, each), where)
         percentile = _percentile(statistic)
         centre = float(np.percentile(values, percentile))
         (ci95,) = quantile_intervals(sections, [percentile], [centre])
         return Point(centre, ci95, where)
 
-    def over(self, other: "Cell", statistic: str) -> Point | None:
-        """A statistic of this one divided by that of another, over the flows that both measure.
+    def over(self, other: "Cell") -> Point | None:
+        """The statistic divided by that of another, over the jobs that both measure.
 
-        The two are of one workload. None where no flow is left.
+        The two are of one workload. None where no job is left.
         """
-        mine, others = _alike(self.sample, other.sample)
-        above = replace(self, sample=mine).point(statistic)
-        below = replace(other, sample=others).point(statistic)
+        mine, others = _alike(self.sample, other.sample, self.what.metric)
+        ours, theirs = replace(self, sample=mine), replace(other, sample=others)
+        above, below = ours.point(), theirs.point()
         if above is None or below is None:
             return None
-        ours, theirs = _slowdowns(mine), _slowdowns(others)
-        ci95 = (
-            mean_ratio_interval(ours, theirs)
-            if statistic == MEAN
-            else quantile_ratio_interval(ours, theirs, _percentile(statistic))
-        )
-        than = other.scheme if other.at == self.at else other.at
+        statistic = self.what.statistic
+        if statistic == MEAN:
+            ci95 = mean_ratio_interval(ours.sections(), theirs.sections())
+        elif statistic in SPREADS:
+            ci95 = None
+        else:
+            percentile = _percentile(statistic)
+            ci95 = quantile_ratio_interval(ours.sections(), theirs.sections(), percentile)
+        than = other.line if other.at == self.at else other.at
         return Point(above.value / below.value, ci95, f"{above.where} / {than}")
 
 
 class Result:
-    """One finished run, `x` being the column along its axis. Its rows are read when asked for."""
+    """One finished run, `x` being the column along its axis, `lines` those that make a line.
 
-    def __init__(self, name: str, run: Run, x: str) -> None:
+    Its rows are read when asked for.
+    """
+
+    def __init__(self, name: str, run: Run, x: str, lines: Sequence[str] = ("scheme",)) -> None:
         self.name = name
         self.run = run
         self.x = x
+        self._lines = lines
 
     @cached_property
-    def _samples(self) -> dict[tuple[str, Value], Sample]:
+    def _samples(self) -> dict[tuple[str, Value, str], Sample]:
         columns = Columns.of(self.run.directory, self.run.ledger)
-        by = [columns.find("scheme"), columns.find(self.x)]
+        by: list[Column] = [columns.find(name) for name in (*self._lines, self.x)]
         groups = groups_of(self.run.directory, self.run.ledger, by, warmup=True)
-        found = ((group.case["scheme"], group.case[self.x], group.sample) for group in groups)
-        return {(str(scheme), x or 0): sample for scheme, x, sample in found}
+        return {
+            (", ".join(str(group.case[name]) for name in self._lines), x or 0, group.kind): sample
+            for group in groups
+            for x, sample in [(group.case[self.x], group.sample)]
+        }
 
     @property
-    def schemes(self) -> list[str]:
+    def lines(self) -> list[str]:
         """In the study's order."""
-        return list(dict.fromkeys(scheme for scheme, _ in self._samples))
+        return list(dict.fromkeys(line for line, _, _ in self._samples))
 
     @property
     def values(self) -> list[Value]:
         """Along the axis, in the study's order."""
-        return list(dict.fromkeys(x for _, x in self._samples))
+        return list(dict.fromkeys(x for _, x, _ in self._samples))
 
-    def cell(self, scheme: str, x: Value, size_bin: str) -> Cell:
-        """The flows of one scheme at one value along the axis, of one bin of `summary.BINS`."""
-        sample = self._samples.get((scheme, x), Sample(()))
-        part = sample.between(*BINS[size_bin])
-        return Cell(self.name, f"{self.x} {x}", scheme, part, _late(sample))
+    def cell(self, line: str, x: Value, what: Quantity) -> Cell:
+        """The jobs of one line at one value along the axis that a quantity is about."""
+        sample = self._samples.get((line, x, what.jobs), Sample(()))
+        part = sample.between(*BINS[what.bin])
+        return Cell(self.name, f"{self.x} {x}", line, what, part, _late(sample))
 
     def sizes(self) -> list[Values]:
-        """The sizes of all flows that arrived, in bytes, in sections as in `Sample.sections`.
+        """The sizes of all jobs that arrived, in bytes, in sections as in `Sample.sections`.
 
-        Those of one case: the same flows arrive in every case.
+        Those of one case: the same jobs arrive in every case.
         """
         sample = next(iter(self._samples.values()))
         parts = [part.size_bytes.astype(np.float64) for part in sample.parts]
         return parts if len(parts) > 1 else batches(parts[0])
 
 
-def _alike(ours: Sample, theirs: Sample) -> tuple[Sample, Sample]:
-    """Two samples of the same flows, without the flows that one of them does not measure."""
+def _alike(ours: Sample, theirs: Sample, metric: str) -> tuple[Sample, Sample]:
+    """Two samples of the same jobs, without those for which one of them has no such metric."""
     other = {part.replication: part for part in theirs.parts}
     pairs = [
         (part.where(both), other[part.replication].where(both))
         for part in ours.parts
         if part.replication in other
-        for both in [part.kept() & other[part.replication].kept()]
+        for both in [part.kept(metric) & other[part.replication].kept(metric)]
     ]
     return Sample(tuple(pair[0] for pair in pairs)), Sample(tuple(pair[1] for pair in pairs))
 
 
 def _late(sample: Sample) -> float:
-    """The share of bytes in flows that were not done when the last one arrived."""
+    """The share of bytes in jobs that were not done when the last one arrived."""
     late = sum(int(part.size_bytes[part.late].sum()) for part in sample.parts)
     return late / max(sum(int(part.size_bytes.sum()) for part in sample.parts), 1)
-
-
-def _slowdowns(sample: Sample) -> list[Values]:
-    """In sections that are as good as independent, warm-up left out."""
-    return sample.sections("slowdown")[0]
 
 
 def _percentile(statistic: str) -> float:
