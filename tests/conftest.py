@@ -95,6 +95,7 @@ class Made:
     kind: Sequence[str] | None = None
     arrived_ps: Sequence[int] | None = None
     deadline_ps: Sequence[int] | None = None
+    goodput_bps: Sequence[float] | None = None
     replication: int = 0
 
 
@@ -130,6 +131,8 @@ def make_run(path: Path, cases: Sequence[Made]) -> Run:
         }
         if made.deadline_ps is not None:
             columns["deadline_ps"] = np.array(made.deadline_ps, dtype=np.int64)
+        if made.goodput_bps is not None:
+            columns["goodput_bps"] = np.array(made.goodput_bps, dtype=np.float64)
         rows.write(
             rows.table_of(case, made.replication, columns),
             directory.rows(case, made.replication),

@@ -205,3 +205,63 @@ def test_rows_can_be_grouped_by_traffic_class(tmp_path):
     counts = {e.case["class"]: e.n for e in run.summary(by="class", warmup=False) if e.bin == "all"}
     assert [*counts] == ["0", "1"]
     assert sum(counts.values()) == 60
+
+
+def test_flows_that_never_end_have_a_goodput_and_nothing_else(tmp_path):
+    """Jain's index by hand: (1 + 2 + 3 + 4)^2 / (4 (1 + 4 + 9 + 16)) = 100 / 120."""
+    goodput = [3e6, 1e6, 4e6, 2e6]
+    nothing = [NAN] * 4
+    made = Made({}, nothing, [0, 1, 2, 3], kind=["bulk"] * 4, goodput_bps=goodput)
+    summary = make_run(tmp_path / "r", [made]).summary()
+    (found,) = summary
+    assert (found.kind, found.bin, found.metric) == ("bulk", "all", "goodput_bps")
+    assert (found.n, found.unfinished, found.warmup, found.ci95) == (4, 0, 0, None)
+    assert (found.mean, found.max, found.quantiles["p50"]) == (2.5e6, 4e6, 2.5e6)
+    low, high = 1.15e6, 3.85e6
+    assert found.shares == pytest.approx(
+        {"min": 1e6, "p5": low, "p50": 2.5e6, "p95": high, "spread": high / low, "jain": 100 / 120}
+    )
+    assert found.flat()["jain"] == found.shares["jain"]
+    table = repr(summary)
+    assert "goodput mean [Mb/s]" in table
+    assert "slowdown" not in table
+    assert "0.8333" in table
+
+
+def test_a_starved_flow_counts_and_makes_the_spread_endless(tmp_path):
+    made = Made({}, [NAN] * 4, [0] * 4, kind=["bulk"] * 4, goodput_bps=[0.0, 0.0, 0.0, 8.0])
+    (found,) = make_run(tmp_path / "r", [made]).summary()
+    assert (found.n, found.shares["jain"], found.shares["spread"]) == (4, 0.25, None)
+    made = Made({}, [NAN] * 2, kind=["bulk"] * 2, goodput_bps=[0.0, 0.0])
+    (found,) = make_run(tmp_path / "s", [made]).summary()
+    assert (found.n, found.shares["jain"]) == (2, 1)
+
+
+def test_flows_that_never_end_stand_beside_others(tmp_path):
+    """The warm-up is not theirs, they are not unfinished, and each kind has its own table."""
+    slowdown = [NAN, NAN, *[1000.0] * 10, *[1.0] * 90]
+    kinds = ["bulk", "bulk", *["flow"] * 100]
+    goodput = [1e9, 3e9, *[NAN] * 100]
+    summary = make_run(
+        tmp_path / "r", [Made({}, slowdown, kind=kinds, goodput_bps=goodput)]
+    ).summary()
+    bulk = pick(summary, kind="bulk", metric="goodput_bps")
+    assert (bulk.n, bulk.warmup, bulk.mean) == (2, 0, 2e9)
+    flows = pick(summary, kind="flow", bin="all", metric="slowdown")
+    assert (flows.n, flows.unfinished, flows.warmup) == (90, 0, 10)
+    assert "slowdown mean" in repr(summary)
+    assert "Jain" in repr(summary)
+
+
+def test_goodputs_of_replications_have_an_interval(tmp_path):
+    """Means 2 and 4 over two replications: 3, give or take t(1) = 12.706 times 1."""
+    nothing = [NAN, NAN]
+    cases = [
+        Made({}, nothing, kind=["bulk"] * 2, goodput_bps=goodput, replication=number)
+        for number, goodput in enumerate([[1.0, 3.0], [3.0, 5.0]])
+    ]
+    (found,) = make_run(tmp_path / "r", cases).summary()
+    assert found.ci95 == (
+        pytest.approx(3 - 12.7062, rel=1e-4),
+        pytest.approx(3 + 12.7062, rel=1e-4),
+    )

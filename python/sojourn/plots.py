@@ -9,21 +9,19 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from sojourn import rows, style
-from sojourn.columns import groups
+from sojourn.distributions import distribution, goodput, groups_at, note
 from sojourn.errors import InputError, did_you_mean
 from sojourn.layout import LOG_FROM, Layout, draw_names, label
-from sojourn.ledger import Ledger
-from sojourn.sample import MISSED, Sample, groups_of
-from sojourn.statistics import Interval, Values
+from sojourn.sample import GOODPUT, MISSED
+from sojourn.statistics import Interval
 from sojourn.style import Picture
-from sojourn.summary import BINS, Estimate, ideals, incomplete, summarise
+from sojourn.summary import BINS, Estimate, ideals, summarise
 
 if TYPE_CHECKING:
     from sojourn.runs import Run
 
 _NAME = "normalised FCT"
 _UNIT = "sojourn time / ideal"
-_CDF_POINTS = 1000
 
 Point: TypeAlias = tuple[float, float, float]
 
@@ -89,9 +87,9 @@ def _estimates(run: "Run", layout: Layout, warmup: bool, shown: "_Shown") -> Pic
     for e in estimates:
         name = label({column: e.case[column] for column in by}, e.kind if several else "")
         lines.setdefault(name, []).append(e)
-    note = _note(run, _BARS, shown.said, *(summary.ideals if shown.against_ideal else ()))
+    said = note(run, _BARS, shown.said, *(summary.ideals if shown.against_ideal else ()))
     if layout.x is None:
-        picture, (row,) = style.panels(1, len(shown.points), run.title, note)
+        picture, (row,) = style.panels(1, len(shown.points), run.title, said)
         for panel, (name, point) in zip(row, shown.points.items(), strict=True):
             for place, (line, of_line) in enumerate(lines.items()):
                 drawn = [(float(bins.index(e.bin)), point(e)) for e in of_line]
@@ -102,7 +100,7 @@ def _estimates(run: "Run", layout: Layout, warmup: bool, shown: "_Shown") -> Pic
             shown.finish([panel])
         style.legend(picture, row)
         return picture
-    picture, grid = style.panels(len(shown.points), len(bins), run.title, note)
+    picture, grid = style.panels(len(shown.points), len(bins), run.title, said)
     for row, (name, point) in zip(grid, shown.points.items(), strict=True):
         for panel, size_bin in zip(row, bins, strict=True):
             for place, (line, of_line) in enumerate(lines.items()):
@@ -120,16 +118,8 @@ def _estimates(run: "Run", layout: Layout, warmup: bool, shown: "_Shown") -> Pic
 
 def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Picture:
     """Distribution functions, of numbers along x at one of them: a panel a size bin."""
-    ledger, by, title = run.ledger, list(layout.by), run.title
-    if layout.x and layout.numeric:
-        value = layout.value(at)
-        ledger = Ledger(groups(ledger, [layout.x])[(value,)])
-        title = f"{title}: {layout.x.label} = {value}"
-    elif at is not None:
-        raise InputError(f"no case at {at}: no number is swept")
-    elif layout.x:
-        by.append(layout.x)
-    found = list(groups_of(run.directory, ledger, by, warmup=warmup))
+    title, found = groups_at(run, layout, at, warmup=warmup)
+    found = [group for group in found if "slowdown" in group.sample.metrics()]
     several = len({group.kind for group in found}) > 1
     lines = {label(g.case, g.kind if several else ""): g.sample for g in found}
     parts = {
@@ -138,10 +128,10 @@ def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Pi
         for size_bin, ends in BINS.items()
     }
     bins = _occurring({size_bin for (_, size_bin), part in parts.items() if part.counts()[0]})
-    picture, (row,) = style.panels(1, len(bins), title, _note(run, *ideals(ledger)))
+    picture, (row,) = style.panels(1, len(bins), title, note(run, *ideals(run.ledger)))
     for panel, size_bin in zip(row, bins, strict=True):
         for place, line in enumerate(lines):
-            values, share = _distribution(parts[line, size_bin])
+            values, share = distribution(parts[line, size_bin], "slowdown")
             if values.size:
                 look = style.look(place, dashed=True)
                 panel.plot(values, share, drawstyle="steps-post", label=line, **look)
@@ -158,14 +148,22 @@ KINDS: dict[str, Callable[["Run", Layout, str | float | None, bool], Picture]] =
     "fct": _fct,
     "cdf": _cdf,
     "missed": _missed,
+    "goodput": goodput,
 }
 
 
 def kinds(run: "Run") -> tuple[str, ...]:
     """The kinds of picture that a run has the numbers for."""
-    paths = (run.directory.rows(*record.key) for record in run.ledger)
-    due = any(rows.holds(path, "deadline_ps") for path in paths)
-    return tuple(kind for kind in KINDS if due or kind != "missed")
+    paths = [run.directory.rows(*record.key) for record in run.ledger]
+
+    def there(kind: str) -> bool:
+        return any(rows.holds(path, _COLUMNS.get(kind, "ideal_ps")) for path in paths)
+
+    return tuple(kind for kind in KINDS if there(kind))
+
+
+# What the rows of a run need for a picture; where nothing stands here, a best possible time.
+_COLUMNS = {"missed": "deadline_ps", "goodput": GOODPUT}
 
 
 def _point(value: float | None, ci95: Interval | None) -> Point:
@@ -233,23 +231,6 @@ _DEADLINES = _Shown(
     lacking="has a deadline",
     against_ideal=False,
 )
-
-
-def _note(run: "Run", *said: str) -> str:
-    """What stands small below a picture."""
-    return "; ".join([*said, *([incomplete(run.missing)] if run.missing else [])])
-
-
-def _distribution(sample: Sample) -> tuple[Values, Values]:
-    """Values and the share of jobs up to each; unfinished jobs keep it below 1.
-
-    At most `_CDF_POINTS` of them, and the last ones all, where the tail is.
-    """
-    kept, unfinished, _ = sample.counts()
-    values = np.sort(np.concatenate(sample.sections("slowdown")[0]))
-    ranks = np.linspace(0, max(kept - 1, 0), _CDF_POINTS).astype(np.int64)
-    ranks = np.unique(np.concatenate([ranks, np.arange(max(0, kept - 50), kept)]))[:kept]
-    return values[ranks], (ranks + 1) / (kept + unfinished)
 
 
 def _occurring(found: set[str], lacking: str = "is finished") -> list[str]:

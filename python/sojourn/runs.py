@@ -114,11 +114,12 @@ class Run:
         at: str | float | None = None,
         warmup: bool = True,
     ) -> "Picture":
-        """Draw normalised completion times, their distribution, or missed deadlines.
+        """Draw normalised completion times, missed deadlines, or shares of bandwidth.
 
         Args:
             kind: `"fct"`: mean and 99th percentile against `x`; `"cdf"`: the distribution at one
-                value of `x`; `"missed"`: the share of missed deadlines against `x`.
+                value of `x`; `"missed"`: the share of missed deadlines against `x`; `"goodput"`:
+                how flows that never end share bandwidth, at one value of `x`.
             x: the column along the axis, by default the load or the first axis with numbers.
             by: columns that make one line each, by default the other axes.
             at: the value of `x` whose distributions are drawn, by default its largest.

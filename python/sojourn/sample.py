@@ -19,6 +19,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 TIMES = ("slowdown", "sojourn_ps")
 MISSED = "missed_deadline"
+GOODPUT = "goodput_bps"
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,9 @@ class Jobs:
     """The jobs of one case and replication, in order of arrival.
 
     `metrics` hold NaN where a job has none: of `TIMES` where it did not finish, of `MISSED` where
-    it has no deadline, and otherwise 1 if it was not done by then and 0 if it was. `early` marks
-    the warm-up, `late` jobs that were not done when the last one arrived.
+    it has no deadline, and otherwise 1 if it was not done by then and 0 if it was; of `GOODPUT`
+    where it was not measured over a window. `early` marks the warm-up, in which no job is that
+    has a window of its own; `late` jobs that were not done when the last one arrived.
     """
 
     replication: int
@@ -47,12 +49,12 @@ class Jobs:
         )
 
     def unfinished(self) -> Mask:
-        """Which of them did not finish."""
-        return np.isnan(self.metrics["sojourn_ps"])
+        """Which of them did not finish, though they have an end."""
+        return np.isnan(self.metrics["sojourn_ps"]) & np.isnan(self.metrics[GOODPUT])
 
-    def kept(self, metric: str = "sojourn_ps") -> Mask:
-        """Which of them the numbers are about: they have the metric, and are not of the warm-up."""
-        return ~self.early & ~np.isnan(self.metrics[metric])
+    def kept(self, metric: str | None = None) -> Mask:
+        """Which of them numbers are about: they have the metric, and are not of the warm-up."""
+        return ~self.early & ~(np.isnan(self.metrics[metric]) if metric else self.unfinished())
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,12 @@ class Sample:
         )
 
     def metrics(self) -> tuple[str, ...]:
-        """What there are numbers of: `MISSED` only where any job has a deadline."""
+        """What there are numbers of: `MISSED` only where any job has a deadline.
+
+        Jobs without an end have a goodput and nothing else.
+        """
+        if any(not np.isnan(part.metrics[GOODPUT]).all() for part in self.parts):
+            return (GOODPUT,)
         due = any(not np.isnan(part.metrics[MISSED]).all() for part in self.parts)
         return (*TIMES, MISSED) if due else TIMES
 
@@ -96,13 +103,16 @@ class Sample:
         """The kept jobs' values of a metric in sections, and what a section is.
 
         One section a replication where there are several, its cases together; otherwise
-        batch `i` of every case together.
+        batch `i` of every case together. Goodputs of one replication are one section: flows that
+        share a link are not independent of each other.
         """
         kept = [(p.replication, p.metrics[metric][p.kept(metric)]) for p in self.parts]
         replications = sorted({replication for replication, _ in kept})
         if len(replications) > 1:
             groups = [[v for r, v in kept if r == replication] for replication in replications]
             method = f"Student's t over {len(replications)} replications"
+        elif metric == GOODPUT:
+            groups, method = [[values for _, values in kept]], ""
         else:
             groups = [list(parts) for parts in zip(*(batches(v) for _, v in kept), strict=True)]
             method = f"Student's t over {BATCHES} batches in order of arrival"
@@ -151,15 +161,19 @@ def _read(
     """The jobs of one case and replication, split by dictionary columns of the rows."""
     path = directory.rows(*record.key)
     due = ["deadline_ps", "finished_ps"] if rows.holds(path, "deadline_ps") else []
-    wanted = dict.fromkeys([*names, "size_bytes", "arrived_ps", *TIMES, *due])
+    measured = [GOODPUT] if rows.holds(path, GOODPUT) else []
+    wanted = dict.fromkeys([*names, "size_bytes", "arrived_ps", *TIMES, *due, *measured])
     table = rows.read(path, list(wanted))
     arrived = table["arrived_ps"].to_numpy()
     metrics = {name: table[name].to_numpy().astype(np.float64) for name in TIMES}
-    metrics[MISSED] = _missed(table) if due else np.full(arrived.size, np.nan)
+    nothing = np.full(arrived.size, np.nan)
+    metrics[MISSED] = _missed(table) if due else nothing
+    metrics[GOODPUT] = table[GOODPUT].to_numpy() if measured else nothing
+    early = arrived < (record.warmup_ps if warmup else 0)
     jobs = Jobs(
         replication=record.replication,
         size_bytes=table["size_bytes"].to_numpy(),
-        early=arrived < (record.warmup_ps if warmup else 0),
+        early=early & np.isnan(metrics[GOODPUT]),
         late=~(arrived + metrics["sojourn_ps"] <= arrived.max()),
         metrics=metrics,
     )

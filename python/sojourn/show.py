@@ -1,15 +1,16 @@
 """A summary as a table for people, on a terminal and in a notebook."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from html import escape
 from io import StringIO
-from itertools import groupby
+from itertools import chain, groupby
+from typing import TypeAlias
 
-from sojourn.sample import MISSED
+from sojourn.sample import GOODPUT, MISSED
 from sojourn.summary import Estimate, Summary, incomplete
 from sojourn.terminal import print_lines, print_table
-from sojourn.units import number
+from sojourn.units import number, shown_in
 
 _PS_PER_MS = 1e9
 _PER_CENT = 0.01
@@ -17,10 +18,16 @@ _PER_CENT = 0.01
 
 def notes(summary: Summary) -> list[str]:
     """What the numbers of the table mean, a line each."""
-    lines = ["slowdown: sojourn time / ideal; " + "; or ".join(summary.ideals)]
+    timed = any(estimate.metric != GOODPUT for estimate in summary)
+    lines = ["slowdown: sojourn time / ideal; " + "; or ".join(summary.ideals)] if timed else []
+    if any(estimate.metric == GOODPUT for estimate in summary):
+        lines.append(
+            "goodput: new bytes acknowledged in the measuring window, a flow that never ends"
+        )
+        lines.append("Jain: fairness index, 1 where all flows get the same, 1/n where one gets all")
     methods = {e.ci_method for e in summary if e.ci_method}
     lines += [f"±: 95 % interval of the mean, {method}" for method in sorted(methods)]
-    if summary.warmup_removed:
+    if summary.warmup_removed and timed:
         lines.append("warm-up: finished jobs left out, by MSER-5 on the slowdown of each run")
     if any(estimate.unfinished for estimate in summary):
         lines.append("unfinished: jobs not done by the end of their run; n leaves them out")
@@ -32,10 +39,9 @@ def notes(summary: Summary) -> list[str]:
 
 
 def show(summary: Summary) -> None:
-    """Print table and notes; bins without any job are left out."""
-    heads, groups = _grid(summary)
-    numbers = 6 + len(summary.percentiles) + _deadlines(summary)
-    print_table(groups, heads, title=summary.title, numbers=numbers)
+    """Print the tables and notes; bins without any job are left out."""
+    for heads, numbers, groups in _grids(summary):
+        print_table(groups, heads, title=summary.title, numbers=numbers)
     print_lines(f"  {line}" for line in notes(summary))
 
 
@@ -48,17 +54,18 @@ def text(summary: Summary) -> str:
 
 
 def html(summary: Summary) -> str:
-    """Table and notes as HTML."""
-    heads, groups = _grid(summary)
+    """Tables and notes as HTML."""
 
     def row(tag: str, cells: Sequence[str]) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
-    body = "".join(row("td", line) for lines in groups for line in lines)
+    tables = []
+    for heads, _, groups in _grids(summary):
+        body = "".join(row("td", line) for line in chain.from_iterable(groups))
+        caption = f"<caption>{escape(summary.title)}</caption>"
+        tables.append(f"<table>{caption}{row('th', heads)}{body}</table>")
     said = "".join(f"<p>{escape(line)}</p>" for line in notes(summary))
-    return (
-        f"<table><caption>{escape(summary.title)}</caption>{row('th', heads)}{body}</table>{said}"
-    )
+    return "".join(tables) + said
 
 
 def _deadlines(summary: Summary) -> bool:
@@ -66,19 +73,59 @@ def _deadlines(summary: Summary) -> bool:
     return any(estimate.metric == MISSED for estimate in summary)
 
 
-def _grid(summary: Summary) -> tuple[list[str], list[list[list[str]]]]:
-    """The heads, and for each group its lines of cells; labels stand on a group's first line."""
+Grid: TypeAlias = tuple[list[str], int, list[list[list[str]]]]
+
+
+def _grids(summary: Summary) -> list[Grid]:
+    """A grid of times and one of goodputs, where there are such.
+
+    Each is its heads, how many of its last columns are numbers, and for each group its lines of
+    cells; labels stand on a group's first line.
+    """
+    goodputs = [estimate for estimate in summary if estimate.metric == GOODPUT]
+    times = [estimate for estimate in summary if estimate.metric != GOODPUT]
+    grids = [_times(summary, times)] if times else []
+    return [*grids, _goodputs(summary, goodputs)] if goodputs else grids
+
+
+def _labels(estimate: Estimate, kinds: set[str]) -> list[str]:
+    labels = ["" if v is None else str(v) for v in estimate.case.values()]
+    return [*labels, estimate.kind] if len(kinds) > 1 else labels
+
+
+def _goodputs(summary: Summary, estimates: Sequence[Estimate]) -> Grid:
+    kinds = {estimate.kind for estimate in summary}
+    scale, unit = shown_in(GOODPUT)
+    names = [*dict.fromkeys(["min", "p5", "p50", *summary.percentiles, "p95", "max"])]
+    names.sort(key=lambda name: {"min": -1.0, "max": 101.0}.get(name) or float(name[1:]))
+    lines = []
+    for estimate in estimates:
+        known = {**estimate.shares, **estimate.quantiles, "max": estimate.max}
+        spread, jain = estimate.shares.get("spread"), estimate.shares.get("jain")
+        cells = [
+            f"{estimate.n:,}",
+            _mean(estimate, scale),
+            *("-" if v is None else number(v / scale) for v in map(known.__getitem__, names)),
+            _or_dash(spread),
+            _or_dash(jain),
+        ]
+        lines.append([[*_labels(estimate, kinds), *cells]])
+    heads = [*summary.by, *(["kind"] if len(kinds) > 1 else []), "n", f"goodput mean{unit}"]
+    heads += [*names, "p95/p5", "Jain"]
+    return heads, len(names) + 4, lines
+
+
+def _times(summary: Summary, of: Iterable[Estimate]) -> Grid:
     kinds = {estimate.kind for estimate in summary}
     deadlines = _deadlines(summary)
     groups: list[list[list[str]]] = []
     last: list[str] | None = None
-    for _, estimates in groupby(summary, lambda e: (e.case, e.kind, e.bin)):
+    for _, estimates in groupby(of, lambda e: (e.case, e.kind, e.bin)):
         metrics = {estimate.metric: estimate for estimate in estimates}
         slowdown, missed = metrics["slowdown"], metrics.get(MISSED)
         if not slowdown.n + slowdown.unfinished + slowdown.warmup:
             continue
-        labels = ["" if v is None else str(v) for v in slowdown.case.values()]
-        labels += [slowdown.kind] if len(kinds) > 1 else []
+        labels = _labels(slowdown, kinds)
         cells = [
             slowdown.bin,
             *(f"{count:,}" for count in (slowdown.n, slowdown.unfinished, slowdown.warmup)),
@@ -106,7 +153,7 @@ def _grid(summary: Summary) -> tuple[list[str], list[list[list[str]]]]:
         "sojourn mean [ms]",
         *(["missed [%]"] if deadlines else []),
     ]
-    return heads, groups
+    return heads, 6 + len(summary.percentiles) + deadlines, groups
 
 
 def _mean(estimate: Estimate, scale: float = 1) -> str:

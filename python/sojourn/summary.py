@@ -1,7 +1,7 @@
 """The summary of a run: groups of cases, size bins, and the numbers of each."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +9,8 @@ import numpy as np
 from sojourn.columns import Columns
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Value
-from sojourn.sample import MISSED, Group, Sample, groups_of
-from sojourn.statistics import Interval, mean_interval, quantile_intervals
+from sojourn.sample import GOODPUT, MISSED, Group, Sample, groups_of
+from sojourn.statistics import Interval, Values, jain, mean_interval, quantile_intervals
 from sojourn.units import count
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Upper ends belong to their bin. Source: the pFabric paper, section 4, "FCT breakdown".
 BINS = {
-    "all": (0, np.inf),
+    "all": (-np.inf, np.inf),
     "(0,100KB]": (0, 100e3),
     "(100KB,10MB]": (100e3, 10e6),
     "(10MB,inf)": (10e6, np.inf),
@@ -40,6 +40,11 @@ class Estimate:
     The metric `missed_deadline` is there where jobs have deadlines, and about those that have: 1
     for one that was not done by then, 0 for one that was, so that the mean is the share that
     missed theirs. One that did not finish missed its own, so that here `n` counts it too.
+
+    The metric `goodput_bps`, in bits a second, is about flows that never end, and there is no
+    other about them. `shares` says how evenly they share: `min`, `p5`, `p50` and `p95`, `spread`
+    (p95 over p5; None where p5 is zero) and `jain`, Jain's fairness index. For other metrics it
+    is empty.
     """
 
     case: dict[str, Value | None]
@@ -55,6 +60,7 @@ class Estimate:
     quantiles: dict[str, float | None]
     quantiles_ci95: dict[str, Interval | None]
     max: float | None
+    shares: dict[str, float | None] = field(default_factory=dict)
 
     def flat(self) -> dict[str, object]:
         """The estimate as the contract's JSON object: `case`, `kind`, `bin`, `metric`, ..."""
@@ -69,6 +75,7 @@ class Estimate:
             "mean": self.mean,
             "ci95": self.ci95 and list(self.ci95),
             "ci_method": self.ci_method,
+            **self.shares,
             **self.quantiles,
             **{
                 f"{name}_ci95": interval and list(interval)
@@ -153,6 +160,7 @@ def summarise(
         for size_bin, (above, upto) in BINS.items()
         for jobs in [group.sample.between(above, upto)]
         for metric in group.sample.metrics()
+        if metric != GOODPUT or size_bin == "all"
     ]
     return Summary(
         title=run.title,
@@ -217,7 +225,20 @@ def estimate(
         quantiles=dict(zip(names, quantiles, strict=True)),
         quantiles_ci95=dict(zip(names, intervals, strict=True)),
         max=float(values.max()) if values.size else None,
+        shares=_shares(values) if metric == GOODPUT and values.size else {},
     )
+
+
+def _shares(values: Values) -> dict[str, float | None]:
+    low, middle, high = np.percentile(values, [5, 50, 95]).tolist()
+    return {
+        "min": float(values.min()),
+        "p5": low,
+        "p50": middle,
+        "p95": high,
+        "spread": high / low if low > 0 else None,
+        "jain": jain(values),
+    }
 
 
 def _name(percentile: float) -> str:

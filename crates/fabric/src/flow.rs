@@ -11,7 +11,7 @@ pub struct Flow {
     pub from: u16,
     /// The host it goes to, another one.
     pub to: u16,
-    /// Its size, without headers; at least one byte.
+    /// Its size, without headers; at least one byte. [`ENDLESS`] for a flow that never ends.
     pub bytes: u64,
     /// When it arrives.
     pub arrived: Time,
@@ -21,10 +21,18 @@ pub struct Flow {
     pub class: u8,
 }
 
+/// The size of a flow that never ends.
+pub const ENDLESS: u64 = u64::MAX;
+
 impl Flow {
     /// A flow without a deadline, of class 0.
     pub const fn new(from: u16, to: u16, bytes: u64, arrived: Time) -> Flow {
         Flow { from, to, bytes, arrived, deadline: Time::NEVER, class: 0 }
+    }
+
+    /// Whether it never ends.
+    pub const fn is_endless(&self) -> bool {
+        self.bytes == ENDLESS
     }
 }
 
@@ -63,7 +71,8 @@ impl Check for Packets {
 const LARGEST_PACKET: u64 = 9_000;
 
 impl Packets {
-    /// How many packets carry `bytes`. The largest flow a run takes has 4294967295.
+    /// How many packets carry `bytes`. The largest flow a run takes has 4294967295, and so has an
+    /// endless one.
     pub fn count(&self, bytes: u64) -> u32 {
         u32::try_from(bytes.div_ceil(self.payload.0)).unwrap_or(u32::MAX)
     }

@@ -19,7 +19,7 @@ fn some(n: u32) -> NonZeroU32 {
 fn flows(workload: &Workload, topology: &Topology, seed: u64) -> Vec<Flow> {
     let (graph, packets) = (topology.graph(), defaults::<Packets>());
     let stage = Stage { graph: &graph, packets: &packets, read: &|_| Err("no files".to_owned()) };
-    let flows = workload.flows(&stage, Streams::new(seed, 0)).expect("flows");
+    let flows = workload.draw(&stage, Streams::new(seed, 0)).expect("flows").flows;
     assert_eq!(workload.count(&stage).expect("a count"), flows.len());
     assert!(flows.is_sorted_by_key(|flow| flow.arrived));
     assert!(flows.iter().all(|flow| flow.from != flow.to && flow.bytes > 0));

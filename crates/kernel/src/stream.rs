@@ -24,6 +24,14 @@ impl Streams {
         Streams { seed, replication }
     }
 
+    /// The streams of the `nth` of several like things; the first, number 0, has these themselves.
+    pub const fn branch(&self, nth: u64) -> Streams {
+        match nth {
+            0 => *self,
+            nth => Streams { seed: mix(self.seed ^ mix(nth)), ..*self },
+        }
+    }
+
     /// The stream for `purpose` (a name such as `"sizes"`) of `entity` (a host, a port, ...).
     pub const fn stream(&self, purpose: &str, entity: u64) -> Stream {
         let mut key = mix(self.seed ^ 0x6a09_e667_f3bc_c909);

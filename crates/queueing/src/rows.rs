@@ -31,7 +31,7 @@ pub struct Job {
     pub arrived: Time,
     /// When its last task had joined; [`Time::NEVER`] if that was not by the end.
     pub finished: Time,
-    /// The least possible sojourn time.
+    /// The least possible sojourn time; [`Span::MAX`] for a job without one.
     pub ideal: Span,
 }
 
@@ -64,7 +64,13 @@ impl Rows {
                         if done(job) { sojourn(job) as i64 } else { -1 }
                     })),
                 ),
-                ("ideal_ps", Column::Ps(ints(&|job| job.ideal.ps() as i64))),
+                (
+                    "ideal_ps",
+                    Column::Ps(ints(&|job| match job.ideal {
+                        Span::MAX => -1,
+                        ideal => ideal.ps() as i64,
+                    })),
+                ),
                 ("slowdown", Column::Float(jobs.iter().map(slowdown).collect())),
             ],
         }

@@ -86,7 +86,7 @@ impl fmt::Debug for Room {
 
 impl Model for FabricCase {
     fn files(&mut self) -> Vec<&mut String> {
-        self.workload.file().into_iter().collect()
+        self.files().collect()
     }
 
     fn count(&self, read: Read<'_>) -> Result<usize, Refusal> {

@@ -12,16 +12,19 @@ from sojourn.cli import common
 @click.option(
     "--kind",
     "kinds",
-    type=common.OneOf(["fct", "cdf", "missed"]),
+    type=common.OneOf(["fct", "cdf", "missed", "goodput"]),
     multiple=True,
-    help="fct: against x; cdf: at one x; missed: deadlines, against x.  [default: all there are]",
+    help="fct: against x; cdf: at one x; missed: deadlines, against x; goodput: of flows that never"
+    " end, at one x.  [default: all there are]",
 )
 @click.option(
     "--x", metavar="COLUMN", help="Along the axis.  [default: the load, or the first swept number]"
 )
 @click.option("--by", metavar="COLUMN,...", help="One line each.  [default: the other swept axes]")
 @click.option(
-    "--at", metavar="VALUE", help="The x whose distributions cdf draws.  [default: the largest]"
+    "--at",
+    metavar="VALUE",
+    help="The x whose distributions cdf and goodput draw.  [default: the largest]",
 )
 @click.option("--no-warmup", is_flag=True, help="Keep the jobs that MSER-5 takes for warm-up.")
 @click.option(
@@ -43,7 +46,7 @@ def plot(
     formats: tuple[str, ...],
     out: Path | None,
 ) -> None:
-    """Draw completion times and missed deadlines of a RUN; print the files' names."""
+    """Draw times, missed deadlines and shares of bandwidth of a RUN; print the files' names."""
     from sojourn import plots
     from sojourn.runs import Run
 

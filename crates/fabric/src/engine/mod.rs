@@ -13,7 +13,7 @@ mod oracle;
 mod scene;
 mod wire;
 
-pub use scene::{Figures, Outcome, Scene};
+pub use scene::{Figures, Outcome, Scene, Watch};
 pub use sojourn_queueing::{Cancelled, Progress};
 
 use crate::balance::Balance;
@@ -21,7 +21,7 @@ use crate::flow::Flow;
 use crate::packet::{CE, Kind, NIL, Packet, PacketId, Slab};
 use crate::qdisc::{Builder, Discipline};
 use crate::topology::{Link, Network};
-use crate::transport::{Transport, Turn};
+use crate::transport::{Tally, Transport, Turn};
 use mailbox::Mailbox;
 use sojourn_kernel::{Span, Time};
 use std::sync::atomic::Ordering;
@@ -66,6 +66,9 @@ struct Engine<'a, D, T> {
     ports: Vec<Port<D>>,
     transport: T,
     finished: Vec<Time>,
+    watched: Vec<Tally>,
+    /// Flows that can finish, and watches; and how many of them are not done.
+    all: usize,
     unfinished: usize,
     next_flow: usize,
     turn: Turn,
@@ -86,6 +89,8 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
         let crossing = |size: u16| ports.iter().map(move |port| port.wire.crossing(size));
         let lookahead = crossing(scene.smallest).min().expect("a fabric has links");
         let longest = crossing(scene.largest).max().expect("a fabric has links");
+        let finite = scene.flows.iter().filter(|flow| !flow.is_endless());
+        let all = finite.count() + scene.watches.len();
         Engine {
             scene,
             fabric: Fabric {
@@ -98,7 +103,9 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
             ports,
             transport,
             finished: vec![Time::NEVER; scene.flows.len()],
-            unfinished: scene.flows.len(),
+            watched: vec![Tally::default(); scene.watches.len()],
+            all,
+            unfinished: all,
             next_flow: 0,
             turn: Turn::default(),
         }
@@ -109,6 +116,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
         let hosts = self.scene.network.hosts as u32;
         let blocks = self.fabric.mailbox.blocks();
         let mut windows = 0u64;
+        self.leave_looks();
         while self.unfinished > 0 && self.fabric.mailbox.begins() <= horizon {
             let ends = self.fabric.mailbox.ends();
             self.fabric.slab.lists_end(ends);
@@ -152,7 +160,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
     }
 
     fn report(&self, progress: &Progress) {
-        let finished = (self.finished.len() - self.unfinished) as u64;
+        let finished = (self.all - self.unfinished) as u64;
         progress.finished.store(finished, Ordering::Relaxed);
         let now = self.fabric.mailbox.begins().ps();
         progress.simulated_ps.store(now, Ordering::Relaxed);
@@ -165,20 +173,35 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
                 *finished = Time::NEVER;
             }
         }
-        let last = self.finished.iter().filter(|finished| **finished != Time::NEVER).max();
+        let mut finite = self.finished.iter().zip(&*self.scene.flows);
+        let open = finite.any(|(at, flow)| *at == Time::NEVER && !flow.is_endless());
+        let ends = self.finished.iter().copied().filter(|finished| *finished != Time::NEVER);
+        let last = ends.chain(self.scene.watches.iter().map(|watch| watch.until)).max();
         let figures = &mut self.fabric.figures;
         let left = self.fabric.slab.packets();
-        let in_network = left.filter(|packet| !matches!(packet.kind, Kind::Start | Kind::Wake));
+        let is_note = |kind| matches!(kind, Kind::Start | Kind::Wake | Kind::Look);
+        let in_network = left.filter(|packet| !is_note(packet.kind));
         figures.in_network = in_network.count() as u64;
         Outcome {
-            ended: match self.finished.contains(&Time::NEVER) {
+            ended: match open {
                 true => horizon,
-                false => last.copied().unwrap_or(Time::ZERO),
+                false => last.unwrap_or(Time::ZERO),
             },
             tallies: (0..self.finished.len() as u32).map(|f| self.transport.tally(f)).collect(),
             busy: self.ports.iter().map(|port| port.busy).collect(),
             figures: *figures,
+            watched: self.watched,
             finished: self.finished,
+        }
+    }
+
+    /// Leaves notes at the sources of watched flows, to look at them twice.
+    fn leave_looks(&mut self) {
+        for (number, watch) in (0..).zip(&*self.scene.watches) {
+            let host = self.scene.flows[watch.flow as usize].from.into();
+            for at in [watch.from, watch.until] {
+                self.fabric.leave(host, note::look(at, watch.flow, number));
+            }
         }
     }
 
@@ -282,10 +305,24 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
             }
             Kind::Start => self.transport.start(packet.flow, &mut self.turn),
             Kind::Wake => self.transport.wake(note::wake_of(&packet), &mut self.turn),
+            Kind::Look => self.look(packet.sequence as usize),
         }
         for flow in self.turn.finished.drain(..) {
             self.finished[flow as usize] = now;
             self.unfinished -= 1;
+        }
+    }
+
+    /// A watch begins or ends.
+    #[cold]
+    fn look(&mut self, number: usize) {
+        let watch = &self.scene.watches[number];
+        let tally = self.transport.tally(watch.flow);
+        if self.turn.now == watch.until {
+            self.watched[number] = tally.since(self.watched[number]);
+            self.unfinished -= 1;
+        } else {
+            self.watched[number] = tally;
         }
     }
 

@@ -2,7 +2,7 @@
 //! disciplines; what it checks is the engine's own work: time, order, routing, timers.
 
 use super::note::{self, START, WAKE_RECEIVER, WAKE_SENDER};
-use super::{Scene, classify, first_turn, queue_of, sojourn_simulate};
+use super::{Scene, Watch, classify, first_turn, queue_of, sojourn_simulate};
 use crate::balance::Balance;
 use crate::packet::{Kind, Packet, PacketId, Slab};
 use crate::qdisc::{
@@ -40,10 +40,17 @@ struct Oracle<'a, B: Builder> {
     slab: Slab,
     events: BinaryHeap<Reverse<Event>>,
     finished: Vec<Time>,
+    watched: Vec<Tally>,
+    /// How many looks are still to come.
+    looks: usize,
 }
 
-/// When each flow finished, and what it needed.
-fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> (Vec<Time>, Vec<Tally>) {
+/// When each flow finished, what it needed, and what of it was watched.
+fn obvious<B: Builder>(
+    scene: &Scene,
+    queue: &B,
+    transport: Running,
+) -> (Vec<Time>, Vec<Tally>, Vec<Tally>) {
     let ports = scene.network.links.len();
     let mut oracle = Oracle::<B> {
         scene,
@@ -55,16 +62,25 @@ fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> (Vec<Tim
         slab: Slab::default(),
         events: BinaryHeap::new(),
         finished: vec![Time::NEVER; scene.flows.len()],
+        watched: vec![Tally::default(); scene.watches.len()],
+        looks: 0,
     };
     for (flow, start) in scene.flows.iter().enumerate() {
         oracle.arrive(start.from.into(), note::start(start.arrived, flow as u32));
     }
-    while oracle.finished.contains(&Time::NEVER) {
+    for (number, watch) in (0..).zip(&*scene.watches) {
+        let host = scene.flows[watch.flow as usize].from.into();
+        for at in [watch.from, watch.until] {
+            oracle.arrive(host, note::look(at, watch.flow, number));
+            oracle.looks += 1;
+        }
+    }
+    while oracle.looks > 0 || oracle.finished.contains(&Time::NEVER) {
         let Reverse(event) = oracle.events.pop().expect("flows are left, so something happens");
         oracle.happen(event);
     }
     let tallies = (0..scene.flows.len() as u32).map(|f| oracle.transport.tally(f)).collect();
-    (oracle.finished, tallies)
+    (oracle.finished, tallies, oracle.watched)
 }
 
 impl<B: Builder> Oracle<'_, B> {
@@ -135,6 +151,7 @@ impl<B: Builder> Oracle<'_, B> {
         self.slab.free(id);
         let mut turn = Turn { now, ..Turn::default() };
         match (packet.kind, packet.key as u8) {
+            (Kind::Look, _) => self.look(packet.sequence as usize, now),
             (Kind::Start, START) => self.transport.start(packet.flow, &mut turn),
             (Kind::Wake, WAKE_SENDER | WAKE_RECEIVER) => {
                 self.transport.wake(note::wake_of(&packet), &mut turn);
@@ -152,6 +169,16 @@ impl<B: Builder> Oracle<'_, B> {
             let id = self.slab.insert(packet);
             self.wait(host, now, id);
         }
+    }
+
+    fn look(&mut self, number: usize, now: Time) {
+        let watch = &self.scene.watches[number];
+        let tally = self.transport.tally(watch.flow);
+        self.looks -= 1;
+        self.watched[number] = match now == watch.until {
+            true => tally.since(self.watched[number]),
+            false => tally,
+        };
     }
 }
 
@@ -259,9 +286,15 @@ pub(super) fn scene(
             }
         })
         .collect();
+    // Each flow is watched for a time that depends on its size, mostly while it is under way.
+    let watches = (0..).zip(&*flows).map(|(number, flow)| {
+        let from = flow.arrived + Span::from_ns(flow.bytes % 5_000);
+        Watch { flow: number, from, until: from + Span::from_ns(1 + flow.bytes % 70_000) }
+    });
     let scene = Scene {
         network: Arc::new(graph.network()),
         balance: scheme.balance,
+        watches: watches.collect(),
         flows: flows.clone(),
         smallest: packets.smallest(),
         largest: packets.full(),
@@ -284,12 +317,13 @@ fn windows_agree(
     scene: &Scene,
     running: impl Fn() -> Running,
 ) -> Result<(), TestCaseError> {
-    let (finished, tallies) = with_queue!(queue, |queue| obvious(scene, queue, running()));
+    let (finished, tallies, watched) = with_queue!(queue, |queue| obvious(scene, queue, running()));
     let outcome =
         with_queue!(queue, |queue| sojourn_simulate(scene, queue, running(), &Default::default()));
     let outcome = outcome.expect("nobody cancelled it");
     prop_assert_eq!(finished, outcome.finished);
     prop_assert_eq!(tallies, outcome.tallies);
+    prop_assert_eq!(watched, outcome.watched);
     Ok(())
 }
 

@@ -16,6 +16,8 @@ pub struct Scene {
     pub balance: Balance,
     /// All flows, by their time of arrival.
     pub flows: Arc<[Flow]>,
+    /// What of single flows is measured over a time.
+    pub watches: Arc<[Watch]>,
     /// The smallest packet that can be on a wire.
     pub smallest: u16,
     /// The largest packet.
@@ -26,6 +28,17 @@ pub struct Scene {
     pub streams: Streams,
 }
 
+/// A flow that is looked at twice: what it gets done in between is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watch {
+    /// Which flow.
+    pub flow: u32,
+    /// From when on.
+    pub from: Time,
+    /// Until when: later than that.
+    pub until: Time,
+}
+
 /// What happened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -33,6 +46,8 @@ pub struct Outcome {
     pub finished: Vec<Time>,
     /// What each flow needed.
     pub tallies: Vec<Tally>,
+    /// What each watched flow did while it was watched.
+    pub watched: Vec<Tally>,
     /// Totals.
     pub figures: Figures,
     /// For each port, how long it was sending.

@@ -195,15 +195,28 @@ pub trait Transport {
     /// A wake-up is due.
     fn wake(&mut self, wake: Wake, turn: &mut Turn);
 
-    /// What one flow has needed so far.
+    /// What one flow has needed so far, and how far it has come.
     fn tally(&self, flow: u32) -> Tally;
 }
 
-/// What one flow has needed.
+/// What one flow has needed, and how far it has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Packets sent more than once.
     pub retransmits: u32,
     /// Times its retransmission timer ran out.
     pub timeouts: u32,
+    /// Packets of its beginning, none missing, that its sender knows have arrived.
+    pub acknowledged: u32,
+}
+
+impl Tally {
+    /// What it has needed since it was `earlier`.
+    pub fn since(self, earlier: Tally) -> Tally {
+        Tally {
+            retransmits: self.retransmits - earlier.retransmits,
+            timeouts: self.timeouts - earlier.timeouts,
+            acknowledged: self.acknowledged - earlier.acknowledged,
+        }
+    }
 }

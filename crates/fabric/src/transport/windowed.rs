@@ -168,7 +168,8 @@ impl<C: Control> Transport for Windowed<C> {
     }
 
     fn tally(&self, flow: u32) -> Tally {
-        self.senders[flow as usize].tally
+        let sender = &self.senders[flow as usize];
+        Tally { acknowledged: sender.acked, ..sender.tally }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Flows from a file: `src,dst,size_bytes,arrival`, and `deadline` and `class` if there are any.
 
-use super::{Draw, Stage};
+use super::{Draw, Drawn, Stage};
 use crate::flow::Flow;
 use crate::packet::{CLASSES, LATEST_ARRIVAL};
 use sojourn_kernel::parameters::{Check, Refusal, Value};
@@ -41,8 +41,8 @@ impl Draw for Csv {
         self.flows(stage).map(|flows| flows.len())
     }
 
-    fn draw(&self, stage: &Stage<'_>, _: Streams) -> Result<Vec<Flow>, Refusal> {
-        self.flows(stage)
+    fn draw(&self, stage: &Stage<'_>, _: Streams) -> Result<Drawn, Refusal> {
+        self.flows(stage).map(Drawn::from)
     }
 
     fn file(&mut self) -> Option<&mut String> {

@@ -1,7 +1,7 @@
 //! Many hosts answer one at the same moment.
 
 use super::permutation::at_least_one_byte;
-use super::{Draw, Stage};
+use super::{Draw, Drawn, Stage};
 use crate::flow::Flow;
 use crate::packet::LATEST_ARRIVAL;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
@@ -46,7 +46,7 @@ impl Draw for Incast {
         Ok(fan_in * self.rounds.get() as usize)
     }
 
-    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<Flow>, Refusal> {
+    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
         let count = self.count(stage)?;
         let (hosts, fan_in) = (stage.graph.hosts(), self.fan_in.get() as usize);
         let mut stream = streams.stream("pairs", 0);
@@ -63,6 +63,6 @@ impl Draw for Incast {
                 .map(|&from| Flow::new(from, order[0], self.size.0, arrived));
             flows.extend(answers);
         }
-        Ok(flows)
+        Ok(flows.into())
     }
 }

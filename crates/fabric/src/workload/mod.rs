@@ -1,5 +1,6 @@
 //! Workloads: which flows arrive when, from where to where, how large; and on which terms.
 
+mod bulk;
 mod csv;
 pub mod deadline;
 mod incast;
@@ -7,6 +8,7 @@ mod permutation;
 mod poisson;
 mod terms;
 
+pub use bulk::{Bulk, Pattern};
 pub use csv::{Csv, CsvError, parse_flows};
 pub use deadline::Deadline;
 pub use incast::Incast;
@@ -17,7 +19,7 @@ pub use terms::Terms;
 use crate::flow::{Flow, Packets};
 use crate::topology::Graph;
 use sojourn_kernel::parameters::{Entry, Parameters, Refusal, Setting, Table, Value, defaults};
-use sojourn_kernel::{Streams, variants};
+use sojourn_kernel::{Streams, Time, variants};
 
 /// The flows that arrive, and the terms on which they do: in a study one table.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +37,7 @@ variants! {
         Permutation(Permutation),
         Incast(Incast),
         Csv(Csv),
+        Bulk(Bulk),
     }
 }
 
@@ -48,13 +51,34 @@ pub struct Stage<'a> {
     pub read: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
-/// Draws flows.
+/// What a workload draws for one replication.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Drawn {
+    /// Flows by time of arrival.
+    pub flows: Vec<Flow>,
+    /// From when until when those flows are measured that never end, where there are such.
+    pub window: Option<(Time, Time)>,
+}
+
+impl From<Vec<Flow>> for Drawn {
+    /// Flows by time of arrival, each with an end.
+    fn from(flows: Vec<Flow>) -> Drawn {
+        Drawn { flows, window: None }
+    }
+}
+
+/// Draws jobs.
 trait Draw {
-    /// How many flows will arrive. Refused when they cannot be had on this stage.
+    /// How many jobs will arrive. Refused when they cannot be had on this stage.
     fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal>;
 
-    /// The flows of one replication, by time of arrival.
-    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<Flow>, Refusal>;
+    /// The jobs of one replication.
+    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal>;
+
+    /// Whether its jobs are flows that arrive at times known beforehand and end.
+    fn is_of_flows(&self) -> bool {
+        true
+    }
 
     /// The name of a file to read, if there is one.
     fn file(&mut self) -> Option<&mut String> {
@@ -63,7 +87,7 @@ trait Draw {
 }
 
 impl Workload {
-    /// How many flows will arrive, at least one: everything is checked, nothing drawn.
+    /// How many jobs will arrive, at least one: everything is checked, nothing drawn.
     pub fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
         with_arrivals!(&self.arrivals, |params| params.count(stage))
     }
@@ -73,11 +97,16 @@ impl Workload {
         with_arrivals!(&mut self.arrivals, |params| params.file())
     }
 
-    /// The flows of one replication, by time of arrival.
-    pub fn flows(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<Flow>, Refusal> {
-        let mut flows = with_arrivals!(&self.arrivals, |params| params.draw(stage, streams))?;
-        self.terms.set(&mut flows, streams);
-        Ok(flows)
+    /// Whether its jobs are flows that arrive at times known beforehand and end.
+    pub fn is_of_flows(&self) -> bool {
+        with_arrivals!(&self.arrivals, |params| params.is_of_flows())
+    }
+
+    /// The jobs of one replication.
+    pub fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
+        let mut drawn = with_arrivals!(&self.arrivals, |params| params.draw(stage, streams))?;
+        self.terms.set(&mut drawn.flows, streams);
+        Ok(drawn)
     }
 
     /// All kinds, documented; each with the terms behind its own parameters.

@@ -1,9 +1,9 @@
 //! Every host sends to one other host, and every host is sent to.
 
-use super::{Draw, Stage};
+use super::{Draw, Drawn, Stage};
 use crate::flow::Flow;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
-use sojourn_kernel::{Bytes, Streams, Time, parameters};
+use sojourn_kernel::{Bytes, Stream, Streams, Time, parameters};
 use std::num::NonZeroU32;
 
 parameters! {
@@ -37,18 +37,21 @@ impl Draw for Permutation {
         Ok(stage.graph.hosts() * self.parallel.get() as usize)
     }
 
-    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<Flow>, Refusal> {
-        // Sattolo's shuffle: one cycle through all hosts, so nobody sends to itself.
-        let mut stream = streams.stream("pairs", 0);
-        let mut to: Vec<u16> = (0..stage.graph.hosts() as u16).collect();
-        for last in (1..to.len()).rev() {
-            to.swap(last, stream.below(last as u64) as usize);
-        }
-        let pairs = to.iter().enumerate();
-        let flows = pairs.flat_map(|(from, &to)| {
-            let flow = Flow::new(from as u16, to, self.size.0, Time::ZERO);
+    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
+        let partners = partners(stage.graph.hosts(), &mut streams.stream("pairs", 0));
+        let flows = (0..).zip(partners).flat_map(|(from, to)| {
+            let flow = Flow::new(from, to, self.size.0, Time::ZERO);
             std::iter::repeat_n(flow, self.parallel.get() as usize)
         });
-        Ok(flows.collect())
+        Ok(flows.collect::<Vec<_>>().into())
     }
+}
+
+/// For each host another one, all different: Sattolo's shuffle, one cycle through all hosts.
+pub(super) fn partners(hosts: usize, stream: &mut Stream) -> Vec<u16> {
+    let mut to: Vec<u16> = (0..hosts as u16).collect();
+    for last in (1..to.len()).rev() {
+        to.swap(last, stream.below(last as u64) as usize);
+    }
+    to
 }

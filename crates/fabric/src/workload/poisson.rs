@@ -1,6 +1,6 @@
 //! All-to-all Poisson arrivals at a load: the pFabric paper's workload.
 
-use super::{Draw, Stage, is_file, sizes};
+use super::{Draw, Drawn, Stage, is_file, sizes};
 use crate::flow::Flow;
 use crate::packet::LATEST_ARRIVAL;
 use sojourn_kernel::parameters::{Check, Refusal, Value};
@@ -59,7 +59,7 @@ impl Draw for Poisson {
         is_file(&self.sizes).then_some(&mut self.sizes)
     }
 
-    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<Flow>, Refusal> {
+    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
         let table = sizes(&self.sizes, self.reading, stage)?;
         let gaps = self.gaps(&table, stage);
         let hosts = stage.graph.hosts() as u64;
@@ -80,7 +80,7 @@ impl Draw for Poisson {
             let to = (from + 1 + pair.below(hosts - 1)) % hosts;
             Ok(Flow::new(from as u16, to as u16, table.draw(&mut size), arrived))
         });
-        flows.collect()
+        flows.collect::<Result<Vec<_>, _>>().map(Drawn::from)
     }
 }
 

@@ -10,7 +10,7 @@ parameters! {
     /// What is asked for the flows of a workload, whatever its kind.
     pub struct Terms: "terms" {
         /// How long each flow may take, from its arrival on. A flow that comes with a deadline of
-        /// its own keeps it.
+        /// its own keeps it, and one that never ends has none.
         pub deadline: Option<Deadline> = None,
         /// Share of the flows that get a deadline, by chance.
         pub deadline_share: f64 = 1.0,
@@ -64,6 +64,7 @@ impl Terms {
         for flow in flows {
             let (lot, span) = (lots.uniform(), deadline.draw(&mut spans));
             let small = self.deadline_upto.is_none_or(|upto| flow.bytes <= upto.0);
+            let small = small && !flow.is_endless();
             if lot < self.deadline_share && small && flow.deadline == Time::NEVER {
                 flow.deadline = flow.arrived + span;
             }

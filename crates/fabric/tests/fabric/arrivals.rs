@@ -17,7 +17,7 @@ fn draw(topology: &Topology, workload: &Workload, streams: Streams) -> Result<Ve
         _ => Err("there is no such file".to_owned()),
     };
     let stage = Stage { graph: &graph, packets: &packets, read: &read };
-    let flows = workload.flows(&stage, streams)?;
+    let flows = workload.draw(&stage, streams)?.flows;
     assert_eq!(workload.count(&stage), Ok(flows.len()));
     assert!(flows.is_sorted_by_key(|flow| flow.arrived));
     Ok(flows)

@@ -9,7 +9,7 @@ use sojourn_fabric::workload::{Arrivals, Csv, Workload};
 use sojourn_fabric::{Balance, FabricCase, Flow, PacketScheme, Packets, Ready, Report, Scheme};
 use sojourn_kernel::parameters::{Value, defaults};
 use sojourn_kernel::{Bytes, Rate, Span, Streams, Time};
-use sojourn_queueing::Rows;
+use sojourn_queueing::{Column, Rows};
 use std::num::NonZeroU32;
 
 /// Payload of a full packet.
@@ -40,6 +40,7 @@ impl Lab {
         FabricCase {
             topology: self.topology.clone(),
             workload,
+            background: None,
             scheme: Scheme::Packets(self.scheme.clone()),
             packets: self.packets.clone(),
             drain: self.drain,
@@ -90,6 +91,16 @@ impl Run {
     pub(crate) fn figure(&self, name: &str) -> i64 {
         match self.figures.iter().find(|(figure, _)| figure == name) {
             Some((_, Value::Int(total))) => *total,
+            other => panic!("{name} is {other:?}"),
+        }
+    }
+
+    /// The names in the column `name`, row by row.
+    pub(crate) fn names(&self, name: &str) -> Vec<&'static str> {
+        match self.rows.columns.iter().find(|(column, _)| *column == name) {
+            Some((_, Column::Name(codes, names))) => {
+                codes.iter().map(|&code| names[usize::from(code)]).collect()
+            }
             other => panic!("{name} is {other:?}"),
         }
     }

@@ -2,6 +2,7 @@
 //! invariants on random fabrics.
 
 mod arrivals;
+mod bulk;
 mod classes;
 mod common;
 mod exact;

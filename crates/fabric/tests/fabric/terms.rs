@@ -34,7 +34,7 @@ fn law(kind: &str, times: &[(&str, &str)]) -> (&'static str, Value) {
 fn drawn(workload: &Workload, csv: &str) -> Vec<Flow> {
     let (graph, packets) = (single_switch(4).graph(), defaults::<Packets>());
     let stage = Stage { graph: &graph, packets: &packets, read: &|_| Ok(csv.to_owned()) };
-    workload.flows(&stage, Streams::new(3, 0)).expect("flows")
+    workload.draw(&stage, Streams::new(3, 0)).expect("flows").flows
 }
 
 fn flows(terms: &[(&str, Value)]) -> Vec<Flow> {

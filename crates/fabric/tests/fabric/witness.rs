@@ -72,6 +72,7 @@ pub(crate) fn watch<B: Builder>(
         network: network.into(),
         balance: lab.scheme.balance,
         flows: flows.into(),
+        watches: [].into(),
         smallest: lab.packets.smallest(),
         largest: lab.packets.full(),
         horizon: flows.last().expect("a flow").arrived + lab.drain,

@@ -177,7 +177,7 @@ impl Acting<'_> {
 impl Sender {
     /// What it has needed so far.
     pub(super) fn tally(&self) -> Tally {
-        self.tally
+        Tally { acknowledged: self.first, ..self.tally }
     }
 
     /// An answer for packet `sequence` has come; whether one was awaited.

@@ -1,0 +1,107 @@
+//! Flows that never end, measured over a window of time: the big-buffers paper's figure 1.
+
+use super::permutation::partners;
+use super::{Draw, Drawn, Stage};
+use crate::flow::{ENDLESS, Flow};
+use crate::packet::LATEST_ARRIVAL;
+use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::{Span, Streams, Time, choices, parameters};
+use std::num::NonZeroU32;
+
+parameters! {
+    /// Permanent flows that always have more to send; their rows are of the kind `bulk`. Each
+    /// starts at random within `start_spread`; after `warm_up` they are measured for `window`, and
+    /// the run ends with the window, unless other jobs go on. What is measured are the new bytes
+    /// that each sender knows to have arrived, none missing before them: those of an
+    /// acknowledgement count when it comes (big buffers, figures 1 and 2).
+    pub struct Bulk: "bulk" {
+        /// Who sends to whom.
+        pub pattern: Pattern = Pattern::ToLast,
+        /// How many flows each sender has at once.
+        pub parallel: NonZeroU32 = NonZeroU32::MIN,
+        /// The first and the last flow start within so long.
+        pub start_spread: Span = Span::from_ms(100),
+        /// How long after the start the window begins.
+        pub warm_up: Span = Span::from_s(1),
+        /// For how long the flows are measured.
+        pub window: Span = Span::from_s(1),
+    }
+}
+
+choices! {
+    /// Who sends to whom for good.
+    pub enum Pattern: "pattern" {
+        /// Every host to the last one: many senders behind one link.
+        ToLast = "to-last",
+        /// The first half of the hosts to the second half, one to one.
+        Halves = "halves",
+        /// Every host to one other by chance, and every host is sent to.
+        Permutation = "permutation",
+    }
+}
+
+impl Check for Bulk {
+    fn check(&self) -> Result<(), Refusal> {
+        let refuse = |key: &str, value: Span, expected: String| {
+            Err(Refusal::value(&value.write().expect("a time"), expected).under(key))
+        };
+        if self.window == Span::ZERO {
+            return refuse("window", self.window, "a time above zero".to_owned());
+        }
+        if self.start_spread > self.warm_up {
+            let expected = format!("at most the warm_up of {}", self.warm_up);
+            return refuse("start_spread", self.start_spread, expected);
+        }
+        if self.warm_up.saturating_add(self.window) > LATEST_ARRIVAL {
+            let expected = format!("an end, after warm_up, within {LATEST_ARRIVAL}");
+            return refuse("window", self.window, expected);
+        }
+        Ok(())
+    }
+}
+
+impl Draw for Bulk {
+    fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
+        let packet = stage.packets.full().into();
+        let quickest = stage.graph.nics().map(|link| link.rate.span(packet)).min();
+        let most =
+            quickest.unwrap_or(Span::MAX).saturating_mul(stage.packets.count(ENDLESS).into());
+        if self.warm_up + self.window >= most {
+            let given = self.window.write().expect("a time");
+            let expected =
+                format!("an end, after warm_up, before a flow's packet numbers do: {most}");
+            return Err(Refusal::value(&given, expected).under("window"));
+        }
+        let hosts = stage.graph.hosts();
+        let senders = match self.pattern {
+            Pattern::ToLast => hosts - 1,
+            Pattern::Halves => hosts / 2,
+            Pattern::Permutation => hosts,
+        };
+        Ok(senders * self.parallel.get() as usize)
+    }
+
+    fn is_of_flows(&self) -> bool {
+        false
+    }
+
+    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
+        let hosts = stage.graph.hosts();
+        let receivers: Vec<u16> = match self.pattern {
+            Pattern::ToLast => vec![hosts as u16 - 1; hosts - 1],
+            Pattern::Halves => (0..hosts / 2).map(|i| (hosts / 2 + i) as u16).collect(),
+            Pattern::Permutation => partners(hosts, &mut streams.stream("pairs", 0)),
+        };
+        let mut starts = streams.stream("starts", 0);
+        let mut flows = Vec::with_capacity(self.count(stage)?);
+        for (from, to) in (0..).zip(receivers) {
+            for _ in 0..self.parallel.get() {
+                let after = Span::from_ps(starts.below(self.start_spread.ps() + 1));
+                flows.push(Flow::new(from, to, ENDLESS, Time::ZERO + after));
+            }
+        }
+        flows.sort_by_key(|flow| flow.arrived);
+        let from = Time::ZERO + self.warm_up;
+        Ok(Drawn { flows, window: Some((from, from + self.window)) })
+    }
+}

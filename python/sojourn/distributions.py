@@ -1,0 +1,97 @@
+"""Distributions of a run's jobs, and pictures of those that are about one kind of job alone."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from sojourn import style
+from sojourn.columns import groups
+from sojourn.errors import InputError
+from sojourn.layout import Layout, label
+from sojourn.ledger import Ledger
+from sojourn.sample import GOODPUT, Group, Sample, groups_of
+from sojourn.statistics import Values
+from sojourn.style import Picture
+from sojourn.summary import incomplete
+from sojourn.units import shown_in
+
+if TYPE_CHECKING:
+    from sojourn.runs import Run
+
+_CDF_POINTS = 1000
+_BINS = 40
+
+
+def goodput(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Picture:
+    """How bandwidth is shared among flows that never end: a histogram, and the shares below."""
+    title, found = groups_at(run, layout, at, warmup=warmup)
+    lines = _lines([group for group in found if group.sample.metrics() == (GOODPUT,)], GOODPUT)
+    picture, (row,) = style.panels(1, 2, title, note(run))
+    highest = max(values[-1] for values in lines.values())
+    edges = np.linspace(0, highest * (1 + 1 / _BINS) or 1, _BINS + 2)
+    for place, (line, values) in enumerate(lines.items()):
+        share = np.histogram(values, edges)[0] / values.size
+        look = style.look(place, dashed=True)
+        row[0].stairs(share, edges, label=line, fill=False, **look)
+        _draw_cdf(row[1], values, np.arange(1, values.size + 1) / values.size, line, place)
+    row[0].set_ylabel("share of flows in a bin")
+    row[1].set_ylabel("share of flows")
+    for panel in row:
+        panel.set_xlabel(f"goodput of a flow{shown_in(GOODPUT)[1]}")
+        panel.set_xlim(left=0)
+        panel.set_ylim(bottom=0)
+    style.legend(picture, row)
+    return picture
+
+
+def groups_at(
+    run: "Run", layout: Layout, at: str | float | None, *, warmup: bool
+) -> tuple[str, list[Group]]:
+    """A picture's title, and the jobs for its lines: of numbers along x those at one of them.
+
+    Raises:
+        InputError: no such value along x, or no number is swept; rows that cannot be read.
+    """
+    ledger, by, title = run.ledger, list(layout.by), run.title
+    if layout.x and layout.numeric:
+        value = layout.value(at)
+        ledger = Ledger(groups(ledger, [layout.x])[(value,)])
+        title = f"{title}: {layout.x.label} = {value}"
+    elif at is not None:
+        raise InputError(f"no case at {at}: no number is swept")
+    elif layout.x:
+        by.append(layout.x)
+    return title, list(groups_of(run.directory, ledger, by, warmup=warmup))
+
+
+def distribution(sample: Sample, metric: str) -> tuple[Values, Values]:
+    """Values and the share of jobs up to each; unfinished jobs keep it below 1.
+
+    At most `_CDF_POINTS` of them, and the last ones all, where the tail is.
+    """
+    kept, unfinished, _ = sample.counts()
+    values = np.sort(np.concatenate(sample.sections(metric)[0]))
+    ranks = np.linspace(0, max(kept - 1, 0), _CDF_POINTS).astype(np.int64)
+    ranks = np.unique(np.concatenate([ranks, np.arange(max(0, kept - 50), kept)]))[:kept]
+    return values[ranks], (ranks + 1) / (kept + unfinished)
+
+
+def note(run: "Run", *said: str) -> str:
+    """What stands small below a picture."""
+    return "; ".join([*said, *([incomplete(run.missing)] if run.missing else [])])
+
+
+def _lines(found: list[Group], metric: str) -> Mapping[str, Values]:
+    """The values of each line in rising order, in the unit they are shown in."""
+    if not found:
+        raise InputError(f"no job of this run has a {metric}; there is nothing to draw")
+    scale, _ = shown_in(metric)
+    return {label(group.case): group.sample.values(metric) / scale for group in found}
+
+
+def _draw_cdf(panel: Axes, values: Values, share: Values, line: str, place: int) -> None:
+    look = style.look(place, dashed=True)
+    start = np.concatenate([values[:1], values]), np.concatenate([[0.0], share])
+    panel.plot(*start, drawstyle="steps-post", label=line, **look)
