@@ -70,7 +70,10 @@ impl Document {
         let toml = Toml::parse(format!("value = {text}")).ok().filter(|toml| toml.len() == 1);
         let value = toml
             .and_then(|toml| value(toml.get("value")?, &mut Vec::new(), &mut |_, _| {}).ok())
-            .unwrap_or_else(|| Value::Text(text.to_owned()));
+            .or_else(|| is_word(text).then(|| Value::Text(text.to_owned())))
+            .ok_or_else(|| {
+                SpecError::at(&place, format!("{} is no whole TOML value", cut(text)))
+            })?;
         if keys[0] != "sweep" {
             put(&mut self.root, &keys, value.clone())
                 .map_err(|refusal| SpecError::refused(&place, &refusal))?;
@@ -94,6 +97,12 @@ impl Document {
             around.unwrap_or(&self.source)
         }
     }
+}
+
+/// Whether `text` can be meant as it is: what begins like a table, a list or a text in quotes is
+/// meant as TOML.
+fn is_word(text: &str) -> bool {
+    !text.starts_with(['{', '[', '"', '\''])
 }
 
 /// Sets `keys` in `table` to `value`. A name on the way ("scheme = \"DCTCP\"") becomes a table
