@@ -26,6 +26,19 @@ PLACES = {
     " `classes` queue, by name or as a table with `kind`.",
     "deadlines": "How long flows may take: `workload.deadline` in a study, a time or a table with"
     " `kind`.",
+    "disks": "The disks of an array: `disk` in a study, by name or as a table with `kind` that says"
+    " what is different.",
+    "layouts": "How an array spreads requests over its disks: `layout` in a study, by name or as a"
+    " table with `kind`.",
+    "schedulings": "In which order each disk of an array serves: `scheduling` in a study, by name"
+    " or as a table with `kind`.",
+    "requests": "Which requests come to an array: `workload` in a study, a table with `kind`.",
+    "request-arrivals": "When requests come to an array: `workload.arrivals` in a study, a table"
+    " with `kind`.",
+    "request-sizes": "How many blocks a request has: `workload.blocks` in a study, a number or a"
+    " table with `kind`.",
+    "batches": "How many requests come at once: `workload.arrivals.batch` in a study, a number or"
+    " a table with `kind`.",
     "priorities": "What data packets carry as priority: `scheme.priority` in a study, by name or as"
     " a table with `kind`.",
 }

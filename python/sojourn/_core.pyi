@@ -82,14 +82,15 @@ class Case:
 
     @property
     def jobs(self) -> int:
-        """How many jobs (flows) it simulates."""
+        """How many jobs (flows, requests) it simulates."""
 
-    def run(self, replication: int, progress: Progress) -> Outcome:
+    def run(self, replication: int, progress: Progress, *, rows: bool = True) -> Outcome:
         """Simulate the case without holding the interpreter's lock.
 
         Args:
             replication: from 0; the same number gives the same rows.
             progress: where to count, and where to ask for an early end.
+            rows: keep a row a job; without, an array's memory does not grow with its requests.
 
         Raises:
             Cancelled: `progress.cancel()` was called.
@@ -131,8 +132,8 @@ class Outcome:
 def registry() -> str:
     """Everything a study can name, as JSON.
 
-    An object of lists (`workloads`, `topologies`, `schemes`, `transports`, `queues`, `balances`,
-    `priorities`) of entries `{"name", "summary", "source", "parameters"}`; a parameter is
+    An object of lists (`workloads`, `topologies`, `schemes`, `disks`, `layouts`, ...) of entries
+    `{"name", "summary", "source", "parameters"}`; a parameter is
     `{"name", "type", "default", "summary"}`, its default null where a value is required.
     """
 

@@ -89,8 +89,16 @@ impl Case {
         settings(py, &self.0.parameters())
     }
 
-    fn run(&self, py: Python<'_>, replication: u32, progress: &Progress) -> PyResult<Outcome> {
-        let report = py.detach(|| self.0.run(replication, &progress.0)).map_err(refused)?;
+    #[pyo3(signature = (replication, progress, *, rows = true))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        replication: u32,
+        progress: &Progress,
+        rows: bool,
+    ) -> PyResult<Outcome> {
+        let keep = if rows { study::Keep::Rows } else { study::Keep::Totals };
+        let report = py.detach(|| self.0.run(replication, keep, &progress.0)).map_err(refused)?;
         let report = report.map_err(|_| Cancelled::new_err("the case was stopped"))?;
         Outcome::new(py, report)
     }

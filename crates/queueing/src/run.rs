@@ -19,10 +19,19 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
+/// What is kept of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// A row a job.
+    Rows,
+    /// Totals alone; where a room can, memory then does not grow with the number of jobs.
+    Totals,
+}
+
 /// The rows and totals of one run.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// One row a job.
+    /// One row a job, or none if only totals are kept.
     pub rows: Rows,
     /// Totals by name, with units, and what the ideal is.
     pub figures: Vec<(String, Value)>,

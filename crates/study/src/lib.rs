@@ -15,4 +15,4 @@ pub use error::SpecError;
 pub use registry::registry;
 pub use study::{Case, Study};
 
-pub use sojourn_queueing::{Cancelled, Column, Progress, Report, Rows};
+pub use sojourn_queueing::{Cancelled, Column, Keep, Progress, Report, Rows};

@@ -3,6 +3,11 @@
 use crate::room::ROOMS;
 use crate::study::{Head, Run};
 use serde_json::{Map, Value as Json, json};
+use sojourn_array::layout::Layout;
+use sojourn_array::scheduling::Scheduling;
+use sojourn_array::study::Controller;
+use sojourn_array::workload as requests;
+use sojourn_array::{Disk, Workload as Requests};
 use sojourn_fabric::balance::Balance;
 use sojourn_fabric::qdisc::{Between, Queue};
 use sojourn_fabric::topology::Topology;
@@ -27,7 +32,7 @@ pub fn registry() -> String {
     let rooms = ROOMS.iter().map(|room| (room.entry)());
     let studies = [Head::entry(), Run::entry()].into_iter().chain(rooms);
     let parts: Vec<(&str, Vec<Json>)> = vec![
-        ("studies", entries(studies.chain([Packets::entry()]).collect())),
+        ("studies", entries(studies.chain([Packets::entry(), Controller::entry()]).collect())),
         ("workloads", entries(Workload::entries()).into_iter().chain(tables).collect()),
         ("topologies", entries(Topology::entries())),
         ("schemes", entries(Scheme::entries())),
@@ -37,6 +42,13 @@ pub fn registry() -> String {
         ("balances", entries(Balance::entries())),
         ("priorities", entries(Priority::entries())),
         ("deadlines", entries(deadline::Law::entries())),
+        ("disks", entries(Disk::entries())),
+        ("layouts", entries(Layout::entries())),
+        ("schedulings", entries(Scheduling::entries())),
+        ("requests", entries(Requests::entries())),
+        ("request-arrivals", entries(requests::Arrivals::entries())),
+        ("request-sizes", entries(requests::SizeLaw::entries())),
+        ("batches", entries(requests::BatchLaw::entries())),
     ];
     let parts: Map<String, Json> =
         parts.into_iter().map(|(name, list)| (name.to_owned(), Json::Array(list))).collect();

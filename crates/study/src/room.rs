@@ -1,13 +1,14 @@
 //! The rooms: which systems a study can simulate.
 
+use sojourn_array::ArrayCase;
 use sojourn_fabric::FabricCase;
 use sojourn_kernel::Streams;
 use sojourn_kernel::parameters::{Entry, Parameters, Refusal, Setting, Table, Value};
-use sojourn_queueing::{Cancelled, Progress, Report};
+use sojourn_queueing::{Cancelled, Keep, Progress, Report, Rows};
 use std::fmt;
 
 /// All rooms. The first is that of a study that names none.
-pub(crate) const ROOMS: &[Room] = &[Room::of::<FabricCase>()];
+pub(crate) const ROOMS: &[Room] = &[Room::of::<FabricCase>(), Room::of::<ArrayCase>()];
 
 /// Reads a file that a study names: its text, or why not.
 pub(crate) type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
@@ -26,6 +27,7 @@ pub(crate) trait Model: fmt::Debug + Send + Sync {
         &self,
         streams: Streams,
         read: Read<'_>,
+        keep: Keep,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal>;
 
@@ -97,9 +99,38 @@ impl Model for FabricCase {
         &self,
         streams: Streams,
         read: Read<'_>,
+        keep: Keep,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        Ok(self.ready(streams, read)?.run(progress))
+        let report = self.ready(streams, read)?.run(progress);
+        Ok(report.map(|report| match keep {
+            Keep::Rows => report,
+            Keep::Totals => Report { rows: Rows::default(), ..report },
+        }))
+    }
+
+    fn table(&self) -> Table {
+        self.write_table()
+    }
+}
+
+impl Model for ArrayCase {
+    fn files(&mut self) -> Vec<&mut String> {
+        self.files()
+    }
+
+    fn count(&self, read: Read<'_>) -> Result<usize, Refusal> {
+        self.count(read)
+    }
+
+    fn run(
+        &self,
+        streams: Streams,
+        read: Read<'_>,
+        keep: Keep,
+        progress: &Progress,
+    ) -> Result<Result<Report, Cancelled>, Refusal> {
+        self.run(streams, read, keep, progress)
     }
 
     fn table(&self) -> Table {

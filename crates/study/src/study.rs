@@ -6,7 +6,7 @@ use crate::room::{Model, ROOMS, Room};
 use crate::sweep::{self, Axis, MAX_CASES};
 use sojourn_kernel::parameters::{Check, Entry, Parameters, Refusal, Table, Value, defaults};
 use sojourn_kernel::{Streams, nested, parameters};
-use sojourn_queueing::{Cancelled, Progress, Report};
+use sojourn_queueing::{Cancelled, Keep, Progress, Report};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -222,11 +222,12 @@ impl Case {
     pub fn run(
         &self,
         replication: u32,
+        keep: Keep,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, SpecError> {
         let streams = Streams::new(self.seed, replication.into());
         self.model
-            .run(streams, &read, progress)
+            .run(streams, &read, keep, progress)
             .map_err(|refusal| SpecError::refused(format!("case {}", self.index), &refusal))
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Mistakes, as lines that are not indented, each with its message below it. A mistake is made of
 ///
-/// - lines of a study, in place of those of [`BASE`] that set the same part, which follow after;
+/// - lines of a study, in place of those of [`BASE`] or [`ARRAY_BASE`] that set the same part, which follow after;
 /// - `- topology`, which takes that part away;
 /// - `--set PATH=VALUE`;
 /// - `> flows.csv TEXT`, a file beside the study; `\n` in it begins a new line.
@@ -15,11 +15,20 @@ use std::path::{Path, PathBuf};
 /// `{schemes}` in a message stands for the names of all schemes, whichever there are today.
 const MESSAGES: &str = include_str!("messages.txt");
 
+/// What a mistake in an array is made in: one that says `room = "array"`.
+const ARRAY_BASE: [&str; 3] = [
+    r#"disk = { kind = "ST3500630NS" }"#,
+    r#"layout = { kind = "raid5" }"#,
+    r#"workload = { kind = "synthetic", blocks = 4, arrivals = { kind = "poisson", rate = "1/s" } }"#,
+];
+
 const BASE: [&str; 3] = [
     r#"topology = { kind = "single-switch", hosts = 4 }"#,
     r#"workload = { kind = "poisson", load = 0.5 }"#,
     r#"scheme = "DCTCP""#,
 ];
+
+const ARRAY: &str = r#"room = "array""#;
 
 /// The part of a study that a line is about.
 fn part(line: &str) -> &str {
@@ -45,7 +54,8 @@ fn answer(mistake: &[&str], folder: &Path) -> String {
         let dropped = |other: &&str| part(other) == part(line) && !other.starts_with("--");
         !mistake.iter().any(dropped)
     };
-    lines.extend(BASE.iter().copied().filter(|line| kept(line)));
+    let base = if mistake.contains(&ARRAY) { &ARRAY_BASE } else { &BASE };
+    lines.extend(base.iter().copied().filter(|line| kept(line)));
     let text = lines.join("\n").replace("100000 times 4", &["4"; 100_000].join(", "));
     let source = folder.join("study.toml");
     match Study::parse(&text, source.to_str().unwrap(), &overrides) {

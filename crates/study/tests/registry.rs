@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 /// Where each topic of the registry goes in a study, the key that selects an entry, and what else
 /// the study needs.
-const TOPICS: [(&str, &str, &str, &[&str]); 9] = [
+const TOPICS: [(&str, &str, &str, &[&str]); 16] = [
     ("topologies", "topology", "kind", &[WORKLOAD, NAME, TRANSPORT, QUEUE]),
     ("workloads", "workload", "kind", &[TOPOLOGY, NAME, TRANSPORT, QUEUE]),
     ("schemes", "scheme", "name", &[TOPOLOGY, WORKLOAD]),
@@ -23,7 +23,21 @@ const TOPICS: [(&str, &str, &str, &[&str]); 9] = [
     ("balances", "scheme.balance", "", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT, QUEUE]),
     ("priorities", "scheme.priority", "kind", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT, QUEUE]),
     ("deadlines", "workload.deadline", "kind", &[TOPOLOGY, KIND, "scheme = 'DCTCP'"]),
+    ("disks", "disk", "kind", &[ARRAY, LAYOUT, SYNTHETIC, ARRIVALS, BLOCKS]),
+    ("layouts", "layout", "kind", &[ARRAY, DISK, SYNTHETIC, ARRIVALS, BLOCKS]),
+    ("schedulings", "scheduling", "kind", &[ARRAY, DISK, LAYOUT, SYNTHETIC, ARRIVALS, BLOCKS]),
+    ("requests", "workload", "kind", &[ARRAY, DISK, LAYOUT]),
+    ("request-arrivals", "workload.arrivals", "kind", &[ARRAY, DISK, LAYOUT, SYNTHETIC, BLOCKS]),
+    ("request-sizes", "workload.blocks", "kind", &[ARRAY, DISK, LAYOUT, SYNTHETIC, ARRIVALS]),
+    ("batches", "workload.arrivals.batch", "kind", &[ARRAY, DISK, LAYOUT, SYNTHETIC, RATE, BLOCKS]),
 ];
+const ARRAY: &str = "room = 'array'";
+const DISK: &str = "disk = 'ST3500630NS'";
+const LAYOUT: &str = "layout = 'raid5'";
+const SYNTHETIC: &str = "workload.kind = 'synthetic'";
+const ARRIVALS: &str = "workload.arrivals = { kind = 'poisson', rate = '0.01/ms' }";
+const RATE: &str = "workload.arrivals.kind = 'poisson'\nworkload.arrivals.rate = '0.01/ms'";
+const BLOCKS: &str = "workload.blocks = 4";
 const TOPOLOGY: &str = "topology = 'fat-tree'";
 const WORKLOAD: &str = "workload = 'permutation'";
 const KIND: &str = "workload.kind = 'permutation'";
@@ -52,6 +66,7 @@ fn case(study: &str) -> Result<Case, String> {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("registry");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("a.file"), "src,dst,size_bytes,arrival\n0,1,1000,0s").unwrap();
+        std::fs::write(folder.join("services.csv"), "op,service\nread,85us").unwrap();
         folder.join("study.toml")
     });
     let study = Study::parse(study, SOURCE.to_str().unwrap(), &[]);
@@ -63,8 +78,22 @@ fn parameter(case: &Case, path: &str) -> Option<String> {
     parameters.iter().find(|(name, _)| name == path).map(|(_, value)| value.to_string())
 }
 
-/// A value of a type, for parameters without a default: out of what describes the type.
-fn sample(kind: &str) -> String {
+/// Values that their type alone does not tell: topic, parameter, value.
+const SAMPLES: [(&str, &str, &str); 6] = [
+    ("batches", "mean", "2.5"),
+    ("request-sizes", "mean", "2.5"),
+    ("disks", "file", "'services.csv'"),
+    ("requests", "arrivals", "{ kind = 'poisson', rate = '0.01/ms' }"),
+    ("requests", "blocks", "4"),
+    ("request-sizes", "sizes", "'websearch'"),
+];
+
+/// A value for a parameter without a default: out of what describes its type.
+fn sample(topic: &str, parameter: &Json) -> String {
+    let (key, kind) = (text(parameter, "name"), text(parameter, "type"));
+    if let Some(known) = SAMPLES.iter().find(|sample| (sample.0, sample.1) == (topic, key)) {
+        return known.2.to_owned();
+    }
     if let Some((_, rest)) = kind.split_once("such as ") {
         return rest.split_inclusive('"').take(2).collect();
     }
@@ -130,7 +159,7 @@ fn every_name_selects_its_variant_with_its_defaults() {
                         _ if key == selector => {}
                         Some(default) if with_defaults => keys.push(format!("{key} = {default}")),
                         Some(_) => {}
-                        None => keys.push(format!("{key} = {}", sample(text(parameter, "type")))),
+                        None => keys.push(format!("{key} = {}", sample(topic, parameter))),
                     }
                 }
                 format!("{part} = {{ {} }}\n{rest}", keys.join(", "))
@@ -144,27 +173,38 @@ fn every_name_selects_its_variant_with_its_defaults() {
     }
 }
 
-/// What a study says of itself, and of what all rooms and schemes share.
+/// What a study says of itself, and of what all variants of a room's parts share.
 #[test]
 fn the_defaults_of_a_study_hold() {
-    let rest = "topology = 'fat-tree'\nworkload = 'permutation'\nscheme = 'DCTCP'";
-    let study = Study::parse(rest, "study.toml", &[]).unwrap();
-    let mut written = rest.to_owned();
-    for entry in topic("studies") {
-        let part = match text(&entry, "name") {
-            "study" | "fabric" => String::new(),
-            table => format!("{table}."),
-        };
-        for parameter in entry["parameters"].as_array().unwrap() {
-            let (key, default) = (text(parameter, "name"), parameter["default"].as_str());
-            if let Some(default) = default.filter(|default| !default.starts_with('{')) {
-                written += &format!("\n{part}{key} = {default}");
+    let fabric = "topology = 'fat-tree'\nworkload = 'permutation'\nscheme = 'DCTCP'".to_owned();
+    let array = [ARRAY, DISK, LAYOUT, SYNTHETIC, ARRIVALS, BLOCKS].join("\n");
+    for (rest, parts, known) in [
+        (fabric, ["fabric", "packets"], "\npackets.header = "),
+        (array, ["array", "controller"], "\ncontroller.parity = "),
+    ] {
+        let study = Study::parse(&rest, "study.toml", &[]).unwrap();
+        let mut written = rest.clone();
+        for entry in topic("studies") {
+            let name = text(&entry, "name");
+            let part = match name {
+                "study" | "fabric" | "array" => String::new(),
+                table => format!("{table}."),
+            };
+            if !["study", "run"].contains(&name) && !parts.contains(&name) {
+                continue;
+            }
+            for parameter in entry["parameters"].as_array().unwrap() {
+                let (key, default) = (text(parameter, "name"), parameter["default"].as_str());
+                let default = default.filter(|default| !default.starts_with('{'));
+                if let Some(default) = default.filter(|_| key != "room") {
+                    written += &format!("\n{part}{key} = {default}");
+                }
             }
         }
+        let long = Study::parse(&written, "study.toml", &[]).unwrap();
+        assert_eq!(study.resolved(), long.resolved());
+        assert!(written.contains("\nrun.seed = 1\n") && written.contains(known), "{written}");
     }
-    let long = Study::parse(&written, "study.toml", &[]).unwrap();
-    assert_eq!(study.resolved(), long.resolved());
-    assert!(written.contains("\nrun.seed = 1\n") && written.contains("\npackets.header = "));
 }
 
 #[test]
@@ -199,8 +239,7 @@ fn every_choice_is_taken() {
                         vec![format!("{selector} = '{name}'"), format!("{key} = {choice}")];
                     let required = parameters.iter().filter(|p| p["default"].is_null());
                     keys.extend(
-                        required
-                            .map(|p| format!("{} = {}", text(p, "name"), sample(text(p, "type")))),
+                        required.map(|p| format!("{} = {}", text(p, "name"), sample(topic, p))),
                     );
                     let case =
                         case(&format!("{part} = {{ {} }}\n{rest}", keys.join(", "))).unwrap();

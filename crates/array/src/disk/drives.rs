@@ -1,0 +1,95 @@
+//! Known drives: zoned disks with the values of their data sheets as defaults.
+
+use super::{Kind, Ready, Rotation, Stage, Track, Zoned};
+use sojourn_kernel::parameters::{Check, Refusal};
+use sojourn_kernel::{Bytes, Span, parameters};
+
+/// Declares a drive: the parameters of [`Zoned`], each with this drive's value.
+macro_rules! drive {
+    (
+        $(#[doc = $doc:literal])+
+        $type:ident: $name:literal {
+            cylinders: $cylinders:expr,
+            rotation: $rotation:expr,
+            seeks: [$read_track:expr, $read_full:expr, $write_track:expr, $write_full:expr],
+            tracks: [$outer:expr, $inner:expr],
+        }
+    ) => {
+        parameters! {
+            $(#[doc = $doc])+
+            pub struct $type: $name {
+                /// How many cylinders.
+                pub cylinders: u32 = $cylinders,
+                /// A full rotation.
+                pub rotation: Rotation = Rotation($rotation),
+                /// Seek to the next track, before a read.
+                pub read_track_seek: Span = $read_track,
+                /// Seek over the full stroke, before a read.
+                pub read_full_seek: Span = $read_full,
+                /// Seek to the next track, before a write.
+                pub write_track_seek: Span = $write_track,
+                /// Seek over the full stroke, before a write.
+                pub write_full_seek: Span = $write_full,
+                /// The outermost track.
+                pub outer_track: Track = $outer,
+                /// The innermost track.
+                pub inner_track: Track = $inner,
+                /// Bytes in a sector.
+                pub sector: Bytes = Bytes(512),
+            }
+        }
+
+        impl $type {
+            /// The data sheet.
+            pub fn sheet(&self) -> Zoned {
+                Zoned {
+                    cylinders: self.cylinders,
+                    rotation: self.rotation,
+                    read_track_seek: self.read_track_seek,
+                    read_full_seek: self.read_full_seek,
+                    write_track_seek: self.write_track_seek,
+                    write_full_seek: self.write_full_seek,
+                    outer_track: self.outer_track,
+                    inner_track: self.inner_track,
+                    sector: self.sector,
+                }
+            }
+        }
+
+        impl Check for $type {
+            fn check(&self) -> Result<(), Refusal> {
+                self.sheet().check()
+            }
+        }
+
+        impl Kind for $type {
+            fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal> {
+                self.sheet().ready(stage)
+            }
+        }
+    };
+}
+
+drive! {
+    /// Seagate Barracuda ES ST3500630NS, 500 GB, 7200 rpm: the paper's disk, with the values of its
+    /// section 4. The sector times are the authors' measurements; 60801 cylinders is the logical
+    /// geometry that the drive reports.
+    St3500630Ns: "ST3500630NS" {
+        cylinders: 60_801,
+        rotation: Span::from_us(8330),
+        seeks: [Span::from_us(800), Span::from_ms(17), Span::from_ms(1), Span::from_ms(18)],
+        tracks: [Track::Time(Span::from_ns(5976)), Track::Time(Span::from_ns(12_064))],
+    }
+}
+
+drive! {
+    /// HP 97560, 1.3 GB, 4002 rpm, one zone of 72 sectors a track (Ruemmler and Wilkes, *An
+    /// introduction to disk drive modeling*, IEEE Computer 27(3), 1994). Their seek curve, a root up
+    /// to 383 cylinders and a line beyond, becomes a root through its two ends, 3.64 ms and 23.69 ms.
+    Hp97560: "HP97560" {
+        cylinders: 1962,
+        rotation: Span::from_ps(60_000_000_000_000 / 4002),
+        seeks: [Span::from_us(3640), Span::from_us(23_688), Span::from_us(3640), Span::from_us(23_688)],
+        tracks: [Track::Sectors(72), Track::Sectors(72)],
+    }
+}

@@ -1,0 +1,120 @@
+//! A disk known only by how long its accesses took: an SSD, a volume of a cloud, a device measured.
+
+use super::{Drive, Kind, Op, Ready, Stage};
+use sojourn_kernel::parameters::{Check, Refusal, Value};
+use sojourn_kernel::{Span, Stream, parameters};
+use std::sync::Arc;
+
+parameters! {
+    /// A disk that takes as long as was measured: each access draws one of the service times in a
+    /// file, all alike likely. The stand-in for an SSD, or anything else without a head.
+    /// The file is a CSV whose first line is `op,service`; then one access a line, `read` or `write`
+    /// and a time with its unit (`read,85us`). Where it has no writes, they take as long as reads,
+    /// and the other way round. Not modelled: that a device serves several accesses at once.
+    pub struct Empirical: "empirical" {
+        /// The file, seen from the study's own place.
+        pub file: String,
+        /// What each block after the first of an access adds.
+        pub more: Span = Span::ZERO,
+    }
+}
+
+impl Check for Empirical {}
+
+impl Kind for Empirical {
+    fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal> {
+        let refuse = |expected: String| {
+            Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
+        };
+        let text =
+            (stage.read)(&self.file).map_err(|why| refuse(format!("a file to read: {why}")))?;
+        let [mut reads, mut writes] = parse(&text)
+            .map_err(|why| refuse(format!("a list of service times, but in its {why}")))?;
+        if reads.is_empty() {
+            reads.clone_from(&writes);
+        }
+        if writes.is_empty() {
+            writes.clone_from(&reads);
+        }
+        reads.sort_unstable();
+        writes.sort_unstable();
+        Ok(Ready::Measured(Measured { times: [reads.into(), writes.into()], more: self.more }))
+    }
+
+    fn files(&mut self) -> Vec<&mut String> {
+        vec![&mut self.file]
+    }
+}
+
+/// The longest service time that a file may have.
+const LONGEST: Span = Span::from_s(3600);
+
+/// Reads the times of reads and of writes.
+fn parse(text: &str) -> Result<[Vec<Span>; 2], String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());
+    match lines.next() {
+        Some((_, "op,service")) => {}
+        other => {
+            let (line, given) = other.unwrap_or((1, ""));
+            return Err(format!("line {line}: {given:?}, expected op,service"));
+        }
+    }
+    let mut times = [Vec::new(), Vec::new()];
+    for (number, line) in lines {
+        let access = || {
+            let (op, time) = line.split_once(',')?;
+            let op = match op.trim() {
+                "read" => Op::Read,
+                "write" => Op::Write,
+                _ => return None,
+            };
+            let time: Span = time.trim().parse().ok()?;
+            (Span::ZERO < time && time <= LONGEST).then_some((op, time))
+        };
+        let (op, time) = access().ok_or_else(|| {
+            format!("line {number}: {line:?}, expected a line such as read,85us, at most {LONGEST}")
+        })?;
+        times[op as usize].push(time);
+    }
+    match times.iter().all(Vec::is_empty) {
+        true => Err("last line: expected at least one access below it".to_owned()),
+        false => Ok(times),
+    }
+}
+
+/// A disk of measured service times, ready to be accessed. Its place is a share of all accesses
+/// that are quicker, so an access and its repetition are both quick or both slow.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Of reads and of writes, shortest first.
+    times: [Arc<[Span]>; 2],
+    more: Span,
+}
+
+impl Drive for Measured {
+    #[inline]
+    fn place(&self, stream: &mut Stream) -> f64 {
+        stream.uniform()
+    }
+
+    #[inline]
+    fn transfer(&self, place: f64, op: Op, blocks: u32) -> Span {
+        let times = &self.times[op as usize];
+        times[(place * times.len() as f64) as usize] + self.more * u64::from(blocks - 1)
+    }
+
+    #[inline]
+    fn position(&self, _: Op, _: &mut Stream) -> Span {
+        Span::ZERO
+    }
+
+    #[inline]
+    fn rotate(&self, _: &mut Stream) -> Span {
+        Span::ZERO
+    }
+
+    fn rotation(&self) -> Span {
+        Span::ZERO
+    }
+}

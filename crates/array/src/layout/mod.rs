@@ -1,0 +1,108 @@
+//! Layouts: how an array spreads requests over its disks. Each is one file that turns a request
+//! into a [`Plan`].
+//!
+//! A request starts at a random place and runs on block by block; the blocks that it has on one
+//! disk are one access, contiguous on it (paper section 3.2: "variable size subtasks").
+
+mod mirrors;
+mod parity;
+mod plan;
+mod raid0;
+mod raid01;
+mod raid1;
+mod raid10;
+mod raid5;
+mod raid6;
+mod single;
+
+pub use parity::{Done, FollowOn, Rewrite, WriteStart};
+pub use plan::{Access, Approach, Plan};
+pub use raid0::Raid0;
+pub use raid01::Raid01;
+pub use raid1::Raid1;
+pub use raid5::Raid5;
+pub use raid6::Raid6;
+pub use raid10::Raid10;
+pub use single::Single;
+
+use crate::disk::Op;
+use sojourn_kernel::parameters::{Refusal, Setting};
+use sojourn_kernel::{Stream, variants};
+
+variants! {
+    /// How an array spreads requests over its disks.
+    pub enum Layout: "layout" => with_layout {
+        Single(Single),
+        Raid0(Raid0),
+        Raid1(Raid1),
+        Raid01(Raid01),
+        Raid10(Raid10),
+        Raid5(Raid5),
+        Raid6(Raid6),
+    }
+}
+
+/// A layout.
+trait Lay {
+    /// How many disks there are.
+    fn disks(&self) -> usize;
+
+    /// Draws where a request of `blocks` blocks starts, and adds its accesses to an empty plan.
+    fn lay(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan);
+
+    /// Whether a plan for `op` never has a second phase.
+    fn one_phase(&self, _: Op) -> bool {
+        true
+    }
+}
+
+impl Layout {
+    /// How many disks there are.
+    pub fn disks(&self) -> usize {
+        with_layout!(self, |params| params.disks())
+    }
+
+    /// Makes `plan` that of a request of `blocks` blocks, at least one, from a random place on.
+    #[inline]
+    pub fn plan(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
+        plan.clear();
+        with_layout!(self, |params| params.lay(op, blocks, stream, plan));
+        plan.end_phase();
+    }
+
+    /// Whether a plan for `op` never has a second phase.
+    pub fn one_phase(&self, op: Op) -> bool {
+        with_layout!(self, |params| params.one_phase(op))
+    }
+}
+
+/// The most disks that an array has.
+pub const MAX_DISKS: u16 = 1024;
+
+/// Refuses an array that has not the number of disks that its level needs.
+fn check_disks(disks: u16, least: u16, even: bool) -> Result<(), Refusal> {
+    if (least..=MAX_DISKS).contains(&disks) && !(even && disks % 2 == 1) {
+        return Ok(());
+    }
+    let given = disks.write().expect("a number");
+    let number = if even { "an even number" } else { "a number" };
+    Err(Refusal::value(&given, format!("{number} from {least} to {MAX_DISKS}")).under("disks"))
+}
+
+/// Refuses a failed disk that there is not.
+fn check_failed(failed: Option<u16>, disks: u16) -> Result<(), Refusal> {
+    match failed {
+        Some(failed) if failed >= disks => {
+            let given = failed.write().expect("a number");
+            Err(Refusal::value(&given, format!("a disk from 0 to {}", disks - 1)).under("failed"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How many of `blocks` blocks dealt out one by one to `places` places the `place`-th gets.
+#[inline]
+fn share(blocks: u32, places: u32, place: u32) -> u32 {
+    // Never more than the place after the last block, where there is nothing to divide.
+    if blocks <= place { 0 } else { (blocks - place - 1) / places + 1 }
+}

@@ -1,0 +1,61 @@
+//! RAID 5: striping with rotating parity.
+
+use super::parity::{Done, FollowOn, Rewrite, Stripes, WriteStart};
+use super::{Lay, Plan, check_disks, check_failed};
+use crate::disk::Op;
+use sojourn_kernel::parameters::{Check, Refusal};
+use sojourn_kernel::{Stream, parameters};
+
+parameters! {
+    /// Striping with one parity block a stripe, which rotates (paper section 3.3). A write of whole
+    /// stripes reads nothing ahead. What is left over is read-modify-write (old data and parity are
+    /// read, then both written) below half a stripe, and otherwise reconstruct-write (the stripe's
+    /// other blocks are read, then data and parity written). The second phase goes before all else
+    /// that waits, without interrupting.
+    pub struct Raid5: "raid5" {
+        /// How many disks.
+        pub disks: u16 = 4,
+        /// A disk that has failed: what it held is computed from the others.
+        pub failed: Option<u16> = None,
+        /// Which disk has the first block of a write.
+        pub write_start: WriteStart = WriteStart::FirstDisk,
+        /// How the head gets to a pre-read that comes directly after the request's own full stripes.
+        pub pre_read: FollowOn = FollowOn::InPlace,
+        /// How the head of the disk whose pre-read was the last gets back to write the block.
+        pub rewrite: Rewrite = Rewrite::Rotation,
+        /// When a write with a second phase is done.
+        pub done: Done = Done::All,
+    }
+}
+
+impl Check for Raid5 {
+    fn check(&self) -> Result<(), Refusal> {
+        check_disks(self.disks, 3, false)?;
+        check_failed(self.failed, self.disks)
+    }
+}
+
+impl Raid5 {
+    fn stripes(&self) -> Stripes {
+        let Raid5 { disks, failed, write_start, pre_read, rewrite, done } = *self;
+        Stripes { disks, parities: 1, failed, write_start, pre_read, rewrite, done }
+    }
+}
+
+impl Lay for Raid5 {
+    fn disks(&self) -> usize {
+        self.disks.into()
+    }
+
+    #[inline]
+    fn lay(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
+        match op {
+            Op::Read => self.stripes().read(blocks, stream, plan),
+            Op::Write => self.stripes().write(blocks, stream, plan),
+        }
+    }
+
+    fn one_phase(&self, op: Op) -> bool {
+        op == Op::Read
+    }
+}

@@ -1,0 +1,218 @@
+//! Laws of whole numbers: how many blocks a request has, how many requests come at once.
+
+use super::{MAX_BLOCKS, Stage};
+use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
+use sojourn_kernel::{Stream, choices, parameters, variants};
+use sojourn_queueing::{
+    Distribution, Geometric as Tries, Reading, SizeTable, WORKLOADS, Workload as Published,
+};
+
+variants! {
+    /// A law of how many blocks a request has.
+    pub enum SizeLaw: "request size" {
+        Geometric(Geometric),
+        Table(Table),
+    }
+}
+
+variants! {
+    /// A law of how many requests come at once.
+    pub enum BatchLaw: "batch" {
+        Geometric(Geometric),
+    }
+}
+
+macro_rules! or_a_number {
+    ($($(#[doc = $doc:literal])+ $type:ident($law:ident))+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum $type {
+            /// Always the same.
+            Constant(u32),
+            /// Drawn.
+            Drawn($law),
+        }
+
+        impl Setting for $type {
+            fn expected() -> String {
+                format!("{A_NUMBER}, or {}", $law::expected())
+            }
+
+            fn read(value: &Value) -> Result<$type, Refusal> {
+                if let Value::Int(given) = value {
+                    let number = u32::try_from(*given).ok();
+                    return number
+                        .filter(|number| (1..=MAX_BLOCKS).contains(number))
+                        .map($type::Constant)
+                        .ok_or_else(|| Refusal::value(value, format!("1 to {MAX_BLOCKS}")));
+                }
+                $law::read(value).map($type::Drawn).map_err(|refusal| match refusal.path.is_empty() {
+                    true => {
+                        Refusal { expected: format!("{A_NUMBER}, or {}", refusal.expected), ..refusal }
+                    }
+                    false => refusal,
+                })
+            }
+
+            fn write(&self) -> Option<Value> {
+                match self {
+                    $type::Constant(number) => number.write(),
+                    $type::Drawn(law) => law.write(),
+                }
+            }
+        }
+    )+};
+}
+
+const A_NUMBER: &str = "a number such as 4";
+
+or_a_number! {
+    /// How many blocks a request has: a number, or a law.
+    Size(SizeLaw)
+    /// How many requests come at once: a number, or a law.
+    Batch(BatchLaw)
+}
+
+parameters! {
+    /// A geometric number with this mean.
+    pub struct Geometric: "geometric" {
+        /// The mean: from 1 on, or above 0 where the least is zero.
+        pub mean: f64,
+        /// Whether the numbers start at one, the text's plain reading, or at zero as in JINQS, the
+        /// library that the paper's simulator was built on. What has none is not issued.
+        pub least: Least = Least::One,
+    }
+}
+
+choices! {
+    /// The least number of a geometric law.
+    pub enum Least: "least number" {
+        /// 1, 2, ...: a success has the probability 1 / mean.
+        One = "one",
+        /// 0, 1, ...: a success has the probability 1 / (1 + mean).
+        Zero = "zero",
+    }
+}
+
+parameters! {
+    /// Sizes in bytes from a table, rounded up to whole blocks.
+    pub struct Table: "table" {
+        /// The table: the name of one that comes with sojourn, or a file.
+        pub sizes: String,
+        /// How the table is read; by default as its publisher does.
+        pub reading: Option<Reading> = None,
+    }
+}
+
+impl Check for Geometric {
+    fn check(&self) -> Result<(), Refusal> {
+        let fits = match self.least {
+            Least::One => self.mean >= 1.0,
+            Least::Zero => self.mean > 0.0,
+        };
+        match fits && self.mean <= LARGEST_MEAN {
+            true => Ok(()),
+            false => {
+                let expected = format!(
+                    "a mean of at least 1, or above 0 with least = \"zero\", and at most {LARGEST_MEAN}"
+                );
+                Err(Refusal::value(&Value::Float(self.mean), expected).under("mean"))
+            }
+        }
+    }
+}
+
+impl Check for Table {}
+
+/// Beyond it the largest numbers drawn would be cut off.
+const LARGEST_MEAN: f64 = 1000.0;
+
+/// A law, ready to be drawn from.
+#[derive(Clone, Debug)]
+pub(super) enum Law {
+    Constant(u32),
+    Geometric(Tries, u32),
+    Table(SizeTable, u64),
+}
+
+impl Law {
+    /// Draws a number.
+    #[inline]
+    pub(super) fn draw(&self, stream: &mut Stream) -> u32 {
+        match self {
+            Law::Constant(number) => *number,
+            Law::Geometric(tries, less) => {
+                tries.sample(stream).min(f64::from(MAX_BLOCKS)) as u32 - less
+            }
+            Law::Table(sizes, block) => sizes.draw(stream).div_ceil(*block) as u32,
+        }
+    }
+
+    /// The mean number.
+    pub(super) fn mean(&self) -> f64 {
+        match self {
+            Law::Constant(number) => f64::from(*number),
+            Law::Geometric(tries, less) => tries.mean - f64::from(*less),
+            Law::Table(sizes, block) => sizes.mean() / *block as f64 + 0.5,
+        }
+    }
+}
+
+impl Geometric {
+    fn law(&self) -> Law {
+        match self.least {
+            Least::One => Law::Geometric(Tries { mean: self.mean }, 0),
+            Least::Zero => Law::Geometric(Tries { mean: self.mean + 1.0 }, 1),
+        }
+    }
+}
+
+impl Batch {
+    pub(super) fn law(&self) -> Law {
+        match self {
+            Batch::Constant(number) => Law::Constant(*number),
+            Batch::Drawn(BatchLaw::Geometric(params)) => params.law(),
+        }
+    }
+}
+
+impl Size {
+    pub(super) fn law(&self, stage: &Stage<'_>) -> Result<Law, Refusal> {
+        match self {
+            Size::Constant(number) => Ok(Law::Constant(*number)),
+            Size::Drawn(SizeLaw::Geometric(params)) => Ok(params.law()),
+            Size::Drawn(SizeLaw::Table(params)) => params.law(stage),
+        }
+    }
+
+    pub(super) fn file(&mut self) -> Option<&mut String> {
+        match self {
+            Size::Drawn(SizeLaw::Table(table)) if table.sizes.contains(['/', '.']) => {
+                Some(&mut table.sizes)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Table {
+    fn law(&self, stage: &Stage<'_>) -> Result<Law, Refusal> {
+        let given = Value::Text(self.sizes.clone());
+        let refuse = |what: String| Refusal::value(&given, what).under("sizes");
+        let sizes = if let Some(published) = Published::find(&self.sizes) {
+            published.sizes(self.reading)
+        } else if self.sizes.contains(['/', '.']) {
+            let text = (stage.read)(&self.sizes)
+                .map_err(|why| refuse(format!("a file to read: {why}")))?;
+            SizeTable::parse(&text, self.reading)
+                .map_err(|error| refuse(format!("a size table, but in it {error}")))?
+        } else {
+            let names = WORKLOADS.iter().map(|workload| workload.name).collect();
+            return Err(Refusal::name(&given, "size table", names).under("sizes"));
+        };
+        if sizes.max().div_ceil(stage.block) > u64::from(MAX_BLOCKS) {
+            return Err(refuse(format!("sizes of at most {MAX_BLOCKS} blocks")));
+        }
+        Ok(Law::Table(sizes, stage.block))
+    }
+}

@@ -1,0 +1,105 @@
+//! What the tests share.
+
+use sojourn_array::ArrayCase;
+use sojourn_array::disk::{Platters, St3500630Ns};
+use sojourn_array::engine::{self, Figures, Join, Record, Records, Scene};
+use sojourn_array::layout::Layout;
+use sojourn_array::scheduling::Scheduling;
+use sojourn_array::workload::Request;
+use sojourn_kernel::parameters::{Parameters, Setting, Table, Value, defaults};
+use sojourn_kernel::{Span, Streams};
+use sojourn_queueing::{Keep, Progress, Rows};
+
+/// A block of 256 sectors.
+pub(crate) const BLOCK: u64 = 128 << 10;
+
+/// The paper's disk.
+pub(crate) fn paper_disk() -> Platters {
+    Platters::new(&defaults::<St3500630Ns>().sheet(), BLOCK)
+}
+
+/// A variant by its name and settings.
+pub(crate) fn variant<S: Setting>(kind: &str, settings: &[(&str, Value)]) -> S {
+    let mut table = Table::default();
+    table.set("kind", Value::Text(kind.to_owned()));
+    for (key, value) in settings {
+        table.set(key, value.clone());
+    }
+    S::read(&Value::Table(table)).unwrap_or_else(|refusal| panic!("{refusal:?}"))
+}
+
+pub(crate) fn scheduling(name: &str) -> Scheduling {
+    variant(name, &[])
+}
+
+pub(crate) fn layout(kind: &str, disks: i64) -> Layout {
+    variant(kind, &[("disks", Value::Int(disks))])
+}
+
+/// The paper's disks under `layout`, fork-join, first come, first served.
+pub(crate) fn scene(layout: Layout, requests: usize, seed: u64) -> Scene<Platters> {
+    Scene {
+        layout,
+        drive: paper_disk(),
+        scheduling: scheduling("fcfs"),
+        join: Join::ForkJoin,
+        overhead: Span::ZERO,
+        parity: Span::ZERO,
+        requests: requests as u64,
+        streams: Streams::new(seed, 0),
+    }
+}
+
+/// The records of the event loop.
+pub(crate) fn simulate(scene: &Scene<Platters>, requests: &[Request]) -> (Vec<Record>, Figures) {
+    let sink = Records::new(0, requests.len());
+    let run = engine::simulate(scene, requests.iter().copied(), sink, &Progress::default());
+    let (sink, figures) = run.expect("nobody cancels");
+    (sink.records, figures)
+}
+
+/// The rows of a case of the paper's disks, its other parts as TOML would have them.
+pub(crate) fn rows(parts: &[(&str, Value)], seed: u64) -> Rows {
+    let mut table = Table::default();
+    table.set("disk", Value::Text("ST3500630NS".to_owned()));
+    for (part, value) in parts {
+        table.set(part, value.clone());
+    }
+    let case = ArrayCase::read_table(&table).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+    let no_files = |_: &str| Err("there are no files here".to_owned());
+    let run = case.run(Streams::new(seed, 0), &no_files, Keep::Rows, &Progress::default());
+    run.expect("it can run").expect("nobody cancels").rows
+}
+
+/// A table of settings.
+pub(crate) fn table(settings: &[(&str, Value)]) -> Value {
+    let mut table = Table::default();
+    for (key, value) in settings {
+        table.set(key, value.clone());
+    }
+    Value::Table(table)
+}
+
+pub(crate) fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+/// Sojourn times in milliseconds.
+pub(crate) fn sojourns(rows: &Rows) -> Vec<f64> {
+    rows.ints("sojourn_ps").iter().map(|&ps| ps as f64 / 1e9).collect()
+}
+
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Half of a 99.9 % interval of the mean of dependent values, from the means of 40 batches.
+pub(crate) fn half_width(values: &[f64]) -> f64 {
+    const BATCHES: usize = 40;
+    let means: Vec<f64> = values.chunks_exact(values.len() / BATCHES).map(mean).collect();
+    let middle = mean(&means);
+    let square = means.iter().map(|mean| (mean - middle).powi(2)).sum::<f64>();
+    let deviation = (square / (means.len() - 1) as f64).sqrt();
+    // Student's quantile for 39 degrees of freedom.
+    3.56 * deviation / (means.len() as f64).sqrt()
+}

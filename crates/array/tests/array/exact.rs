@@ -1,0 +1,286 @@
+//! Simulation against what is known exactly.
+
+use crate::common::{
+    half_width, layout, mean, paper_disk, rows, scene, simulate, sojourns, table, text, variant,
+};
+use sojourn_array::disk::{Drive, Op, Platters};
+use sojourn_array::engine::{self, Join, Records};
+use sojourn_array::layout::Layout;
+use sojourn_array::workload::Request;
+use sojourn_kernel::parameters::Value;
+use sojourn_kernel::{Span, Stream, Streams, Time};
+use sojourn_queueing::Progress;
+
+/// Requests of a synthetic workload that reads unless told otherwise.
+fn workload(
+    rate: &str,
+    requests: i64,
+    more: &[(&str, Value)],
+    arrivals: &[(&str, Value)],
+) -> Value {
+    let poisson = [&[("kind", text("poisson")), ("rate", text(rate))], arrivals].concat();
+    let mut settings = vec![
+        ("kind", text("synthetic")),
+        ("arrivals", table(&poisson)),
+        ("requests", Value::Int(requests)),
+    ];
+    settings.extend(more.iter().cloned());
+    table(&settings)
+}
+
+/// Pollaczek and Khinchine: the mean sojourn time of M/G/1 and of M^X/G/1, in milliseconds.
+fn one_disk(rate: f64, service: (f64, f64), batch: (f64, f64)) -> f64 {
+    let (first, second) = service;
+    let load = rate * batch.0 * first;
+    let own = first * (batch.1 - batch.0) / (2.0 * batch.0 * (1.0 - load));
+    first + rate * batch.0 * second / (2.0 * (1.0 - load)) + own
+}
+
+/// Mean and second moment of reading one block.
+const READ: (f64, f64) = (15.510, 18.73 + 15.510 * 15.510);
+
+fn expect(rows: &[f64], known: f64, what: &str) {
+    let (measured, within) = (mean(rows), half_width(rows));
+    assert!((measured - known).abs() < within, "{what}: {measured} ± {within}, known {known}");
+    assert!(within < known / 10.0, "{what}: ± {within} says nothing of {known}");
+}
+
+#[test]
+fn one_disk_is_an_m_g_1_queue() {
+    for (rate, known) in [(0.01, 17.05), (0.02, 19.27), (0.04, 29.18)] {
+        assert!((one_disk(rate, READ, (1.0, 1.0)) - known).abs() < 0.02);
+        let blocks = [("blocks", Value::Int(1))];
+        let workload = workload(&format!("{rate}/ms"), 400_000, &blocks, &[]);
+        let rows = rows(&[("layout", text("single")), ("workload", workload)], 11);
+        expect(&sojourns(&rows), known, "M/G/1");
+    }
+}
+
+#[test]
+fn bulks_at_one_disk_are_an_m_x_g_1_queue() {
+    let geometric = table(&[("kind", text("geometric")), ("mean", Value::Float(3.0))]);
+    let known = one_disk(0.01, READ, (3.0, 15.0));
+    let blocks = [("blocks", Value::Int(1))];
+    for (rate, counts) in [("0.01/ms", "bulks"), ("0.03/ms", "requests")] {
+        let arrivals = [("batch", geometric.clone()), ("rate_counts", text(counts))];
+        let workload = workload(rate, 400_000, &blocks, &arrivals);
+        let rows = rows(&[("layout", text("single")), ("workload", workload)], 12);
+        expect(&sojourns(&rows), known, "M^X/G/1");
+    }
+}
+
+/// From zero on, a geometric number of mean 3 has the second moment 3 + 2 * 9.
+#[test]
+fn bulks_may_be_empty() {
+    let least = ("least", text("zero"));
+    let geometric = table(&[("kind", text("geometric")), ("mean", Value::Float(3.0)), least]);
+    let known = one_disk(0.01, READ, (3.0, 21.0));
+    let workload =
+        workload("0.01/ms", 400_000, &[("blocks", Value::Int(1))], &[("batch", geometric)]);
+    let rows = rows(&[("layout", text("single")), ("workload", workload)], 13);
+    expect(&sojourns(&rows), known, "M^X/G/1 from zero on");
+}
+
+/// A disk of the array, alone: draws in milliseconds.
+struct Alone {
+    drive: Platters,
+    stream: Stream,
+}
+
+impl Alone {
+    fn new(seed: u64) -> Alone {
+        Alone { drive: paper_disk(), stream: Streams::new(seed, 9).stream("alone", 0) }
+    }
+
+    fn position(&mut self, op: Op) -> f64 {
+        self.drive.position(op, &mut self.stream).ps() as f64 / 1e9
+    }
+
+    fn rotate(&mut self) -> f64 {
+        self.drive.rotate(&mut self.stream).ps() as f64 / 1e9
+    }
+
+    fn transfer(&mut self) -> f64 {
+        let place = self.drive.place(&mut self.stream);
+        self.drive.transfer(place, Op::Read, 1).ps() as f64 / 1e9
+    }
+
+    /// A write of so many blocks on four empty disks under RAID 5, scenario by scenario.
+    fn raid5_write(&mut self, blocks: usize) -> f64 {
+        const ROTATION: f64 = 8.33;
+        let t: Vec<f64> = (0..4).map(|_| self.transfer()).collect();
+        let full = (blocks / 3) as f64;
+        // Full stripes first: when each disk is done with them.
+        let mut done = [0.0; 4];
+        if blocks >= 3 {
+            for disk in 0..4 {
+                done[disk] = self.position(Op::Write) + full * t[disk];
+            }
+        }
+        let ahead = |alone: &mut Alone, disk: usize| match blocks >= 3 {
+            true => done[disk] + t[disk],
+            false => alone.position(Op::Read) + t[disk],
+        };
+        let last = match blocks % 3 {
+            0 => 0.0,
+            1 => {
+                // Disk 0 and, as parity, disk 3; the slower of the two just misses its block.
+                let (a, b) = (ahead(self, 0), ahead(self, 3));
+                let (slow, quick) = if a > b { (0, 3) } else { (3, 0) };
+                a.max(b) + (ROTATION + t[slow]).max(self.rotate() + t[quick])
+            }
+            _ => {
+                // Disk 2 is read; 0, 1 and 3 are written, after their full stripes or back there.
+                let read = ahead(self, 2);
+                let mut ends = 0.0_f64;
+                for disk in [0, 1, 3] {
+                    let end = match done[disk] {
+                        0.0 => read + self.position(Op::Write),
+                        busy if busy > read => busy,
+                        _ => read + self.rotate(),
+                    };
+                    ends = ends.max(end + t[disk]);
+                }
+                ends
+            }
+        };
+        done.into_iter().fold(last, f64::max)
+    }
+}
+
+/// In light traffic a request meets nobody, and its phases can be put together by hand.
+#[test]
+fn raid_5_writes_in_light_traffic_are_their_phases() {
+    let mut alone = Alone::new(21);
+    for blocks in 1..=8 {
+        let by_hand: Vec<f64> = (0..200_000).map(|_| alone.raid5_write(blocks as usize)).collect();
+        let more = [("blocks", Value::Int(blocks)), ("reads", Value::Float(0.0))];
+        let workload = workload("0.1/s", 50_000, &more, &[]);
+        let rows = rows(&[("layout", text("raid5")), ("workload", workload)], 22);
+        let simulated = sojourns(&rows);
+        let within = half_width(&simulated) + half_width(&by_hand);
+        let (a, b) = (mean(&simulated), mean(&by_hand));
+        // At 0.1 requests a second, one in four hundred meets another.
+        assert!((a - b).abs() < within + 0.005 * b, "{blocks} blocks: {a}, by hand {b} ± {within}");
+        assert!(within < 0.2, "{within}");
+    }
+}
+
+/// Full-stripe reads of RAID 01: in between the slowest of four disks that are alone, and the
+/// slowest of four queues that know nothing of each other.
+#[test]
+fn fork_join_lies_between_its_bounds() {
+    let full_stripe = |rate: &str, seed| {
+        let workload = workload(rate, 200_000, &[("blocks", Value::Int(4))], &[]);
+        sojourns(&rows(&[("layout", text("raid01")), ("workload", workload)], seed))
+    };
+    let mut alone = Alone::new(31);
+    let light: Vec<f64> = (0..100_000)
+        .map(|_| (0..4).map(|_| alone.position(Op::Read) + alone.transfer()).fold(0.0, f64::max))
+        .collect();
+    for (rate, known) in [("0.01/ms", 21.85), ("0.04/ms", 0.0)] {
+        let queues: Vec<Vec<f64>> = (41..45)
+            .map(|seed| {
+                let workload = workload(rate, 200_000, &[("blocks", Value::Int(1))], &[]);
+                sojourns(&rows(&[("layout", text("single")), ("workload", workload)], seed))
+            })
+            .collect();
+        let apart: Vec<f64> = (0..200_000)
+            .map(|job| queues.iter().map(|queue| queue[job]).fold(0.0, f64::max))
+            .collect();
+        let joined = full_stripe(rate, 46);
+        let within = half_width(&joined) + half_width(&apart);
+        assert!(mean(&light) < mean(&joined) + within, "{rate}");
+        assert!(mean(&joined) < mean(&apart) + within, "{rate}");
+        // What another program of the same model gave.
+        assert!(known == 0.0 || (mean(&joined) - known).abs() < 0.25, "{}", mean(&joined));
+    }
+}
+
+/// At 0.06 requests a millisecond, against another program of the same model.
+#[test]
+fn rpo_is_read_in_two_ways() {
+    for (counts, known) in [("all", 39.3), ("others", 45.9)] {
+        let workload = workload("0.06/ms", 200_000, &[("blocks", Value::Int(4))], &[]);
+        let rpo = table(&[("kind", text("rpo")), ("counts", text(counts))]);
+        let parts = [("layout", text("raid01")), ("workload", workload), ("scheduling", rpo)];
+        expect(&sojourns(&rows(&parts, 51)), known, counts);
+    }
+}
+
+/// Bulks, blocks of all sizes, and enough of them for queues.
+fn some_requests(op: Option<Op>, seed: u64) -> Vec<Request> {
+    let mut stream = Streams::new(seed, 3).stream("test", 0);
+    let mut arrived = Time::ZERO;
+    let request = |_| {
+        if stream.below(3) > 0 {
+            arrived += Span::from_us(1 + stream.below(60_000));
+        }
+        let any = if stream.below(2) == 0 { Op::Read } else { Op::Write };
+        Request { arrived, op: op.unwrap_or(any), blocks: 1 + stream.below(9) as u32 }
+    };
+    (0..4000).map(request).collect()
+}
+
+#[test]
+fn the_recursion_gives_what_the_event_loop_gives() {
+    let layouts: [(Layout, Option<Op>); 7] = [
+        (variant("single", &[]), None),
+        (layout("raid0", 5), None),
+        (variant("raid1", &[]), None),
+        (layout("raid01", 4), None),
+        (layout("raid10", 6), None),
+        (layout("raid5", 5), Some(Op::Read)),
+        (variant("raid5", &[("failed", Value::Int(1))]), Some(Op::Read)),
+    ];
+    for (layout, op) in layouts {
+        for join in [Join::ForkJoin, Join::SplitMerge] {
+            let requests = some_requests(op, 61);
+            let mut scene = scene(layout.clone(), requests.len(), 62);
+            scene.join = join;
+            scene.overhead = Span::from_us(300);
+            let (records, figures) = simulate(&scene, &requests);
+            let sink = Records::new(0, requests.len());
+            let (sink, of_recursion) =
+                engine::recursion(&scene, requests.iter().copied(), sink, &Progress::default())
+                    .unwrap();
+            assert_eq!(records, sink.records, "{} {join:?}", layout.name());
+            assert_eq!(figures, of_recursion, "{} {join:?}", layout.name());
+        }
+    }
+}
+
+/// Everything that arrives is done, and not before it can be.
+#[test]
+fn all_requests_are_done_and_none_too_early() {
+    for kind in ["raid0", "raid01", "raid10", "raid5", "raid6"] {
+        for join in [Join::ForkJoin, Join::SplitMerge] {
+            let requests = some_requests(None, 71);
+            let mut scene = scene(layout(kind, 6), requests.len(), 72);
+            scene.join = join;
+            scene.parity = Span::from_us(500);
+            let (records, figures) = simulate(&scene, &requests);
+            assert!(records.iter().all(|record| record.finished != Time::NEVER));
+            let early = records.iter().find(|r| r.finished - r.request.arrived < r.ideal);
+            assert_eq!(early, None, "{kind}");
+            let accesses = figures.seeks + figures.rotations + figures.follow_ons;
+            assert_eq!(figures.accesses, accesses);
+            assert!(figures.busy.iter().all(|busy| Time::ZERO + *busy <= figures.ended));
+            assert_eq!(figures.ended, records.iter().map(|r| r.finished).max().unwrap());
+        }
+    }
+}
+
+/// In split-merge the whole array is one server, whose service is the slowest of four disks.
+#[test]
+fn split_merge_is_an_m_g_1_queue_of_the_slowest_disk() {
+    let mut alone = Alone::new(81);
+    let services: Vec<f64> = (0..400_000)
+        .map(|_| (0..4).map(|_| alone.position(Op::Read) + alone.transfer()).fold(0.0, f64::max))
+        .collect();
+    let squares: Vec<f64> = services.iter().map(|service| service * service).collect();
+    let known = one_disk(0.02, (mean(&services), mean(&squares)), (1.0, 1.0));
+    let workload = workload("0.02/ms", 200_000, &[("blocks", Value::Int(4))], &[]);
+    let parts = [("layout", text("raid0")), ("workload", workload), ("join", text("split-merge"))];
+    expect(&sojourns(&rows(&parts, 82)), known, "split-merge");
+}
