@@ -13,6 +13,7 @@ __all__ = [
     "SpecError",
     "Study",
     "build_info",
+    "quantity",
     "registry",
 ]
 
@@ -135,6 +136,13 @@ def registry() -> str:
     An object of lists (`workloads`, `topologies`, `schemes`, `disks`, `layouts`, ...) of entries
     `{"name", "summary", "source", "parameters"}`; a parameter is
     `{"name", "type", "default", "summary"}`, its default null where a value is required.
+    """
+
+def quantity(text: str) -> int:
+    """A quantity as a study writes it, in whole base units: picoseconds, bytes or bits a second.
+
+    Raises:
+        ValueError: it is no time, size or speed.
     """
 
 def build_info() -> dict[str, str]:

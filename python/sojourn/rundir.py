@@ -20,6 +20,9 @@ from sojourn.errors import InputError, reason
 from sojourn.files import write_text
 from sojourn.ledger import Ledger
 
+# what all parts of a run have in common, beside the study
+_SAME = {"version": "the version of sojourn", "measured": "what was measured"}
+
 
 @dataclass(frozen=True)
 class RunDirectory:
@@ -126,12 +129,14 @@ class RunDirectory:
         """Say in `meta.json` who runs the rest; a finished run keeps the name of its maker.
 
         Raises:
-            InputError: another version made what is there, or it cannot be written.
+            InputError: another version made what is there, or it was measured and this is not, or
+                it cannot be written.
         """
         if self.meta.exists():
             there = self.read_meta()
-            if there.get("version") != meta["version"]:
-                self._refuse("the version of sojourn", there.get("version"), meta["version"])
+            for key, what in _SAME.items():
+                if there.get(key) != meta.get(key):
+                    self._refuse(what, there.get(key), meta.get(key))
             if finished:
                 return
             earlier = there.get("earlier_commits")

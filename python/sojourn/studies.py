@@ -66,7 +66,20 @@ def simulate(study: Study, directory: RunDirectory, *, jobs: int | None, command
     at_a_time = processors() if jobs is None else jobs
     if not (isinstance(at_a_time, int) and 1 <= at_a_time <= _MOST_JOBS):
         raise InputError(f"jobs is {jobs}, expected 1 to {_MOST_JOBS:,} cases at a time")
-    meta: dict[str, object] = {
+    meta = meta_of(study, command)
+    with directory.writing(study.resolved()):
+        ledger = directory.finished()
+        tasks = unfinished(study, ledger)
+        directory.sign(meta, finished=not tasks)
+        if tasks:
+            with reporter() as observer:
+                execute(tasks, ledger, directory, jobs=at_a_time, observer=observer)
+    return len(tasks)
+
+
+def meta_of(study: Study, command: str) -> dict[str, object]:
+    """What `meta.json` says of a run that begins now."""
+    return {
         "version": build_info()["version"],
         "commit": _commit(),
         "earlier_commits": [],
@@ -79,14 +92,6 @@ def simulate(study: Study, directory: RunDirectory, *, jobs: int | None, command
             "python": platform.python_version(),
         },
     }
-    with directory.writing(study.resolved()):
-        ledger = directory.finished()
-        tasks = unfinished(study, ledger)
-        directory.sign(meta, finished=not tasks)
-        if tasks:
-            with reporter() as observer:
-                execute(tasks, ledger, directory, jobs=at_a_time, observer=observer)
-    return len(tasks)
 
 
 def _commit(root: Path = Path(__file__).parents[2]) -> str | None:

@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_kernel::parameters::Value;
+use sojourn_kernel::{Bytes, Rate, Span};
 use sojourn_study as study;
 use sojourn_study::Column;
 use std::sync::Arc;
@@ -180,6 +181,16 @@ fn registry() -> String {
     study::registry()
 }
 
+/// A quantity as a study writes it, in whole base units: picoseconds, bytes or bits a second.
+#[pyfunction]
+fn quantity(text: &str) -> PyResult<u64> {
+    let span = text.parse().map(Span::ps);
+    let bytes = || text.parse().map(|bytes: Bytes| bytes.0);
+    let rate = || text.parse().map(Rate::bits_per_second);
+    let refused = |_| PyValueError::new_err(format!("{text:?} is no time, size or speed"));
+    span.or_else(|_| bytes()).or_else(|_| rate()).map_err(refused)
+}
+
 /// How the extension was built.
 #[pyfunction]
 fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
@@ -199,5 +210,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SpecError", module.py().get_type::<SpecError>())?;
     module.add("Cancelled", module.py().get_type::<Cancelled>())?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(build_info, module)?)
 }

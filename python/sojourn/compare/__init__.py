@@ -14,7 +14,7 @@ from sojourn.compare.matching import Pair, pairs
 from sojourn.errors import InputError, did_you_mean
 from sojourn.ledger import Value
 from sojourn.runs import Run
-from sojourn.sample import Sample
+from sojourn.sample import GOODPUT, Sample
 from sojourn.statistics import Values, ks_distance
 from sojourn.summary import BINS, PERCENTILES, Estimate, check_percentiles, estimate
 
@@ -161,14 +161,15 @@ def _of_pair(pair: Pair, percentiles: Sequence[float], warmup: bool) -> Iterator
 
 
 def _occupied(samples: Sequence[Sample]) -> list[str]:
-    """All sizes together, and the bins with jobs where that says more."""
+    """All sizes together, and the bins with jobs where that says more: not of jobs without end."""
     whole, *parts = BINS
     there = [
         name
         for name in parts
         if any(part.size_bytes.size for s in samples for part in s.between(*BINS[name]).parts)
     ]
-    return [whole, *(there if len(there) > 1 else [])]
+    sized = all(sample.metrics() != (GOODPUT,) for sample in samples)
+    return [whole, *(there if sized and len(there) > 1 else [])]
 
 
 def _differences(a: Estimate, b: Estimate) -> dict[str, float | None]:

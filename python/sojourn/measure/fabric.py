@@ -1,0 +1,194 @@
+"""A study of one switch on the kernel's own TCP, in the rows that the simulator writes."""
+
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sojourn import rows
+from sojourn._core import Case, Progress, Study, quantity
+from sojourn.errors import InputError, Interrupted
+from sojourn.execute import Task, unfinished
+from sojourn.ledger import Record, Value
+from sojourn.measure import netns
+from sojourn.measure.load import Load
+from sojourn.measure.plan import Plan, plan
+from sojourn.measure.star import Star, built
+from sojourn.measure.traffic import Flow, Look, connected
+from sojourn.rows import Column
+from sojourn.rundir import RunDirectory
+from sojourn.statistics import warmup
+from sojourn.studies import meta_of
+from sojourn.terminal import doing
+from sojourn.units import count
+
+BUSY = 0.8  # of the processors, above which a measurement says more of them than of the fabric
+_PS = 10**12
+_IDEAL = "ideal: none, a permanent flow has no end"
+
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What came of one case: columns as the simulator's, and figures of its own."""
+
+    columns: dict[str, Column]
+    figures: dict[str, Value]
+
+
+def measure(study: Study, source: str, directory: RunDirectory, *, command: str) -> int:
+    """Measure the cases that a run directory lacks, one after the other.
+
+    Args:
+        study: of the single switch, its jobs permanent flows.
+        source: the study's file, for messages.
+        directory: where to.
+        command: for `meta.json`.
+
+    Returns:
+        How many cases were measured, replications counted.
+
+    Raises:
+        InputError: the study cannot be measured; no root, no iproute2; the directory holds
+            something else.
+        Interrupted: Ctrl-C; finished cases are kept.
+    """
+    if study.room != "fabric":
+        raise InputError(f'{source}: room = "{study.room}", expected "fabric"')
+    cases = study.cases()
+    plans = {case.index: plan(case, source) for case in cases}
+    for case in cases:
+        _refuse_other_jobs(case, source)
+    netns.check()
+    meta = {**meta_of(study, command), "measured": f"TCP of Linux {platform.release()}"}
+    with directory.writing(study.resolved()):
+        ledger = directory.finished()
+        tasks = unfinished(study, ledger)
+        directory.sign(meta, finished=not tasks)
+        try:
+            with doing() as say:
+                for task in sorted(tasks, key=lambda task: (task.case.index, task.replication)):
+                    say(f"measuring case {task.case.index}, replication {task.replication}")
+                    ledger.add(_one(task, plans[task.case.index], directory))
+                    ledger.write(directory.cases)
+        except KeyboardInterrupt:
+            total = count(len(cases) * study.replications, "case")
+            raise Interrupted(
+                f"interrupted: {len(ledger)} of {total} measured and kept in {directory.path};"
+                " the same command resumes"
+            ) from None
+    return len(tasks)
+
+
+def _refuse_other_jobs(case: Case, source: str) -> None:
+    kind = case.parameters["workload.kind"]
+    if kind != "bulk":
+        raise InputError(f'{source}: workload.kind = "{kind}", expected "bulk": permanent flows')
+
+
+def _one(task: Task, planned: Plan, directory: RunDirectory) -> Record:
+    case, replication = task.case, task.replication
+    # which flows start when: the simulator's own draw, so that both do the same
+    offered = case.run(replication, Progress()).columns
+    started, cpu = time.perf_counter(), time.process_time()
+    measured = _carried(_window(case), planned, offered)
+    wall, cpu = time.perf_counter() - started, time.process_time() - cpu
+    table = rows.table_of(case.index, replication, measured.columns)
+    rows.write(table, directory.rows(case.index, replication))
+    warmup_jobs, warmup_ps = warmup(table["arrived_ps"].to_numpy(), table["slowdown"].to_numpy())
+    return Record(
+        case=case.index,
+        replication=replication,
+        jobs=table.num_rows,
+        wall_s=wall,
+        cpu_s=cpu,
+        warmup_jobs=warmup_jobs,
+        warmup_ps=warmup_ps,
+        axes=case.axes,
+        parameters=case.parameters,
+        figures=measured.figures,
+    )
+
+
+def _window(case: Case) -> tuple[float, float]:
+    """From when until when a case is measured, in seconds."""
+    warm_up, window = (
+        quantity(str(case.parameters[f"workload.{name}"])) / _PS for name in ("warm_up", "window")
+    )
+    return warm_up, warm_up + window
+
+
+def _carried(window: tuple[float, float], planned: Plan, offered: Mapping[str, Column]) -> Measured:
+    """Carry the offered flows over the kernel's TCP, and measure them over the window."""
+    starts = zip(*(_ints(offered, name) for name in ("src", "dst", "arrived_ps")), strict=True)
+    flows = [Flow(int(src), int(dst), float(arrived / _PS)) for src, dst, arrived in starts]
+    pairs = [(flow.source, flow.destination) for flow in flows]
+    with built(planned, pairs) as star, connected(star, planned, flows) as traffic:
+        load = Load()
+        first, last = traffic.run(window)
+        figures = {**_of_ports(star, planned, last.at_s), **_of_connections(last), **load.figures()}
+    return Measured(_columns(offered, planned, first, last), figures)
+
+
+def _ints(columns: Mapping[str, Column], name: str) -> Ints:
+    column = columns[name]
+    assert not isinstance(column, tuple)  # noqa: S101 - only kinds and the like are
+    return column
+
+
+def _columns(
+    offered: Mapping[str, Column], planned: Plan, first: Look, last: Look
+) -> dict[str, Column]:
+    """The offered columns with what was measured between two looks."""
+    looks = list(zip(first.infos, last.infos, strict=True))
+
+    def between(name: str) -> Ints:
+        return np.array([getattr(b, name) - getattr(a, name) for a, b in looks], dtype=np.int64)
+
+    acked = between("acked_bytes")
+    measured: dict[str, Column] = {
+        "size_bytes": acked,
+        "packets": -(-acked // planned.payload),
+        "retransmits": between("retransmits"),
+        "goodput_bps": acked * 8 / (last.at_s - first.at_s),
+    }
+    columns = {**offered, **measured}
+    if any(info.timeouts is None for info in last.infos):
+        del columns["timeouts"]
+    else:
+        columns["timeouts"] = between("timeouts")
+    return columns
+
+
+def _of_ports(star: Star, planned: Plan, lasted_s: float) -> dict[str, Value]:
+    """What the switch's ports sent and dropped, from the first connection to the last look."""
+    ports = [star.port(host) for host in range(len(star.hosts))]
+    for port in ports:
+        if port["bytes"] > port["packets"] * planned.mtu:
+            raise InputError(
+                f"the kernel sent packets of over {planned.mtu} bytes; nothing measured can be used"
+            )
+    shares = [p["bytes"] * 8 / rate for p, rate in zip(ports, planned.rates, strict=True)]
+    drops = sum(port["drops"] for port in ports)
+    return {
+        "drops": drops,
+        "packets_dropped_at_switches": drops,
+        "switch_port_utilisation": sum(shares) / len(shares) / lasted_s,
+        "unfinished": 0,
+        "measured_ps": round(lasted_s * _PS),
+        "ideal": _IDEAL,
+    }
+
+
+def _of_connections(last: Look) -> dict[str, Value]:
+    """The shortest round trip and time-out that the kernel knew of at the end."""
+    return {
+        "shortest_round_trip_ps": min(info.min_rtt_us for info in last.infos) * 10**6,
+        "shortest_time_out_ps": min(info.rto_us for info in last.infos) * 10**6,
+    }

@@ -1,0 +1,226 @@
+"""What a case asks of a fabric, and how the kernel is told to do it.
+
+Every parameter of a case is either put into effect, or held against what the kernel does anyway,
+or refused: a measurement is of the study that was asked for, or there is none.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from sojourn._core import Case, quantity
+from sojourn.errors import InputError
+from sojourn.ledger import Value
+
+IP_AND_TCP = 40  # bytes of headers without options
+TIMESTAMPS = 12  # what the option adds to every segment
+_LONGEST_DELAY_PS = 50 * 10**6
+_MS_PS = 10**9
+_COUNTED = 1500  # bytes of a buffer for each packet, where packets are counted
+_DELAYED_ACK_PS = 40 * _MS_PS  # TCP_DELACK_MIN of linux/tcp.h
+_CONGESTION = {"new-reno": "reno", "cubic": "cubic", "dctcp": "dctcp"}
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+_PARTS_OF_THE_CORE = ("workload.", "scheme.priority.")
+_WITHOUT_EFFECT = (
+    "scheme.name",
+    "scheme.balance",
+    "scheme.ack_priority",
+    "scheme.transport.abc_limit",
+    "drain",
+)
+
+
+@dataclass(frozen=True)
+class Room:
+    """How much may wait at a port: bytes, or packets; `fair`: in a queue for each flow."""
+
+    size: int
+    packets: bool = False
+    fair: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A star of hosts on the kernel.
+
+    `rates` are of each host's link, in bits a second, `room` is each switch port's; both count IP
+    packets, of at most `mtu` bytes. `route` are the attributes of every host's route, `sysctls` its
+    settings under /proc/sys/net.
+    """
+
+    rates: tuple[int, ...]
+    room: Room
+    payload: int
+    mtu: int
+    congestion: str
+    route: Mapping[str, str]
+    sysctls: Mapping[str, object]
+
+
+def plan(case: Case, source: str) -> Plan:
+    """How the kernel does a case.
+
+    Raises:
+        InputError: it cannot, for the reason of one parameter, which is named.
+    """
+    asked = _Asked(case.parameters, source)
+    rates = _topology(asked)
+    payload, header = _packets(asked)
+    sysctls: dict[str, object] = {
+        "ipv6/conf/all/disable_ipv6": 1,
+        "ipv4/tcp_no_metrics_save": 1,
+        "ipv4/tcp_slow_start_after_idle": 0,
+        "ipv4/tcp_ecn": 0,
+        "ipv4/tcp_early_retrans": 0,
+        "ipv4/tcp_timestamps": int(header > IP_AND_TCP),
+    }
+    route: dict[str, str] = {}
+    congestion = _transport(asked, route, sysctls)
+    room = _queue(asked, payload + header)
+    asked.only("background", "none")
+    asked.refuse_the_rest()
+    return Plan(
+        rates=rates,
+        room=room,
+        payload=payload,
+        mtu=payload + header,
+        congestion=congestion,
+        route=route,
+        sysctls=sysctls,
+    )
+
+
+def _topology(asked: "_Asked") -> tuple[int, ...]:
+    asked.only("topology.kind", "single-switch")
+    hosts, rate = int(asked.take("topology.hosts")), asked.quantity("topology.rate")
+    uplink = asked.optional("topology.uplink") or rate
+    delay = asked.quantity("topology.delay")
+    if delay > _LONGEST_DELAY_PS:
+        asked.refuse(
+            "topology.delay",
+            "at most 50us: links between namespaces take about that long, and no more is added",
+        )
+    if hosts > 250:
+        asked.refuse("topology.hosts", "at most 250, an address each")
+    return (*[rate] * (hosts - 1), uplink)
+
+
+def _packets(asked: "_Asked") -> tuple[int, int]:
+    """Payload and header of a full packet, in bytes."""
+    payload, header = asked.quantity("packets.payload"), asked.quantity("packets.header")
+    if header not in (IP_AND_TCP, IP_AND_TCP + TIMESTAMPS):
+        asked.refuse(
+            "packets.header", f"{IP_AND_TCP}B, or {IP_AND_TCP + TIMESTAMPS}B with timestamps"
+        )
+    if asked.quantity("packets.ack") != header:
+        asked.refuse("packets.ack", f"{header}B: an acknowledgement is a packet's header")
+    if payload + header < 576:
+        asked.refuse("packets.payload", "at least 536B: the kernel cuts no smaller packets")
+    return payload, header
+
+
+def _transport(asked: "_Asked", route: dict[str, str], sysctls: dict[str, object]) -> str:
+    """The congestion control; the rest of the transport goes into the route and the settings."""
+    under = "scheme.transport"
+    kind = str(asked.take(f"{under}.kind"))
+    congestion = _CONGESTION.get(kind)
+    available = _AVAILABLE.read_text(encoding="ascii").split()
+    known = [kind for kind, name in _CONGESTION.items() if name in available]
+    if congestion not in available:
+        asked.refuse(f"{under}.kind", f"one that this kernel has: {', '.join(known)}")
+    route["initcwnd"] = str(asked.take(f"{under}.initial_window"))
+    cap = asked.take(f"{under}.window_cap")
+    if cap != "none":
+        route["cwnd lock"] = str(cap)
+    floor = asked.quantity(f"{under}.min_rto")
+    if floor % _MS_PS:
+        asked.refuse(f"{under}.min_rto", "whole milliseconds")
+    route["rto_min"] = f"{floor // _MS_PS}ms"
+    if asked.quantity(f"{under}.initial_rto") != floor:
+        asked.refuse(
+            f"{under}.initial_rto",
+            "the same as min_rto: the connections are open, and their round trip is known",
+        )
+    sysctls["ipv4/tcp_sack"] = int(bool(asked.take(f"{under}.sack")))
+    delay = asked.optional(f"{under}.ack_delay")
+    if delay is None:
+        route["quickack"] = "1"
+    elif delay != _DELAYED_ACK_PS:
+        asked.refuse(f"{under}.ack_delay", "40ms, as the kernel has it, or none")
+    elif asked.take(f"{under}.abc_limit", 2) == "none":
+        asked.refuse(f"{under}.abc_limit", "2: the kernel's slow start counts what is acknowledged")
+    for key, holds, expected in _KERNELS_OWN:
+        asked.check(f"{under}.{key}", holds, expected)
+    reordering = asked.take(f"{under}.dupthresh", 3)
+    sysctls["ipv4/tcp_reordering"] = sysctls["ipv4/tcp_max_reordering"] = reordering
+    return str(congestion)
+
+
+# What the kernel's TCP does and cannot be told otherwise.
+_KERNELS_OWN: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
+    ("fast_retransmit", lambda given: given is True, "true: the kernel's TCP has no other way"),
+    ("c", lambda given: given == 0.4, "0.4, as the kernel's CUBIC has it"),
+    ("beta", lambda given: given == 0.7, "0.7, as the kernel's CUBIC has it"),
+    ("fast_convergence", lambda given: given is True, "true, as the kernel's CUBIC has it"),
+)
+
+
+def _queue(asked: "_Asked", full: int) -> Room:
+    """The room at a port: the packet that is being sent waits in it too, unlike the simulator's."""
+    asked.only("scheme.queue.kind", "drop-tail")
+    packets = asked.take("scheme.queue.counting") == "packets"
+    size = asked.quantity("scheme.queue.buffer")
+    if packets:
+        return Room(size // _COUNTED + 1, packets=True)
+    return Room(size + full)
+
+
+@dataclass
+class _Asked:
+    """The parameters of a case, and which of them have not been looked at."""
+
+    parameters: Mapping[str, Value]
+    source: str
+    rest: dict[str, Value] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rest = dict(self.parameters)
+
+    def take(self, key: str, otherwise: Value | None = None) -> Value:
+        """A parameter's value, or another where the case has no such parameter."""
+        self.rest.pop(key, None)
+        value = self.parameters.get(key, otherwise)
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def quantity(self, key: str) -> int:
+        """A quantity in ps, bytes or bit/s."""
+        return quantity(str(self.take(key)))
+
+    def optional(self, key: str) -> int | None:
+        """A quantity that there may be none of."""
+        value = str(self.take(key))
+        return None if value == "none" else quantity(value)
+
+    def only(self, key: str, value: str) -> None:
+        """Refuse all but one value."""
+        self.check(key, lambda given: given == value, json.dumps(value))
+
+    def check(self, key: str, holds: Callable[[Value], bool], expected: str) -> None:
+        """Refuse a value, where there is one, that is not as it must be."""
+        if key in self.parameters and not holds(self.take(key)):
+            self.refuse(key, expected)
+
+    def refuse(self, key: str, expected: str) -> NoReturn:
+        """Say what is wrong with a parameter."""
+        given = json.dumps(self.parameters[key])
+        raise InputError(f"{self.source}: {key} = {given}, expected {expected}")
+
+    def refuse_the_rest(self) -> None:
+        """Refuse a parameter that nobody has looked at."""
+        for key in self.rest:
+            if not key.startswith(_PARTS_OF_THE_CORE) and key not in _WITHOUT_EFFECT:
+                self.refuse(key, "nothing: it cannot be measured on the kernel")

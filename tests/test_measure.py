@@ -1,0 +1,374 @@
+"""The kernel's own TCP: what it is told, that it is measured, that nothing of it stays behind."""
+
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sojourn
+from sojourn._core import Study, quantity
+from sojourn.errors import InputError
+from sojourn.measure import netns, traffic
+from sojourn.measure.fabric import BUSY
+from sojourn.measure.load import Load
+from sojourn.measure.plan import Room, plan
+from sojourn.measure.star import Star, built
+from sojourn.measure.tcpinfo import TcpInfo
+from sojourn.measure.traffic import Flow, connected
+
+STUDY = """\
+title = "two servers"
+[topology]
+kind = "single-switch"
+hosts = 3
+rate = "50Mbps"
+uplink = "20Mbps"
+delay = "1us"
+[workload]
+kind = "bulk"
+start_spread = "10ms"
+warm_up = "200ms"
+window = "400ms"
+[scheme]
+name = "NewReno"
+[scheme.transport]
+kind = "new-reno"
+initial_rto = "200ms"
+
+[scheme.queue]
+kind = "drop-tail"
+buffer = "60KB"
+"""
+
+
+def why_not() -> str | None:
+    """Why this machine cannot measure a fabric."""
+    try:
+        netns.check()
+    except InputError as error:
+        return str(error)
+    return None
+
+
+needs_namespaces = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+
+
+@pytest.fixture
+def study(tmp_path):
+    path = tmp_path / "two.toml"
+    path.write_text(STUDY)
+    return path
+
+
+def planned(*settings):
+    (case,) = Study.parse(STUDY, "two.toml", [tuple(s.split("=", 1)) for s in settings]).cases()
+    return plan(case, "two.toml")
+
+
+def until(holds: Callable[[], object], seconds: float = 60) -> None:
+    """Wait for a condition."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        select.select([], [], [], 0.01)
+
+
+# What is asked, and what the kernel is told
+
+
+def test_quantities():
+    assert [quantity(q) for q in ("50Mbps", "1.5KB", "2us")] == [50_000_000, 1500, 2_000_000]
+    with pytest.raises(ValueError, match='"5 apples" is no time, size or speed'):
+        quantity("5 apples")
+
+
+def test_what_the_kernel_is_told():
+    told = planned("scheme.transport.window_cap=40", "scheme.transport.sack=false")
+    assert told.rates == (50_000_000, 50_000_000, 20_000_000)
+    assert told.room == Room(60_000 + 1500)
+    assert (told.mtu, told.payload, told.congestion) == (1500, 1460, "reno")
+    assert told.route == {
+        "initcwnd": "10",
+        "cwnd lock": "40",
+        "rto_min": "200ms",
+        "quickack": "1",
+    }
+    assert told.sysctls["ipv4/tcp_sack"] == 0
+    assert told.sysctls["ipv4/tcp_timestamps"] == 0
+
+
+def test_timestamps_are_twelve_bytes_of_header():
+    sizes = ("packets.payload=1448B", "packets.header=52B", "packets.ack=52B")
+    told = planned(*sizes)
+    assert (told.mtu, told.sysctls["ipv4/tcp_timestamps"]) == (1500, 1)
+
+
+def test_a_buffer_counted_in_packets():
+    told = planned("scheme.queue.counting=packets", "scheme.queue.buffer=22.5KB")
+    assert told.room == Room(16, packets=True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (["topology.kind=fat-tree"], ['topology.kind = "fat-tree"', '"single-switch"']),
+        (["topology.delay=1ms"], ['topology.delay = "1ms"', "at most 50us"]),
+        (["topology.hosts=255"], ["topology.hosts = 255", "at most 250"]),
+        (["packets.header=60B"], ['packets.header = "60B"', "52B with timestamps"]),
+        (["packets.ack=64B"], ['packets.ack = "64B"', "expected 40B"]),
+        (["packets.payload=100B"], ['packets.payload = "100B"', "at least 536B"]),
+        (["scheme.transport.min_rto=100us"], ['min_rto = "100us"', "whole milliseconds"]),
+        (["scheme.transport.initial_rto=1s"], ['initial_rto = "1s"', "the same as min_rto"]),
+        (["scheme.transport.ack_delay=1ms"], ['ack_delay = "1ms"', "40ms"]),
+        (["scheme.transport.fast_retransmit=false"], ["fast_retransmit = false"]),
+        (["scheme.queue.kind=pfabric"], ['scheme.queue.kind = "pfabric"', '"drop-tail"']),
+        (["scheme.transport={ kind = 'min-tcp' }"], ['kind = "min-tcp"', "this kernel has"]),
+        (["workload={ kind = 'permutation' }"], ['workload.kind = "permutation"', '"bulk"']),
+    ],
+)
+def test_what_the_kernel_cannot_do_is_one_message(command, study, tmp_path, settings, words):
+    extra = [part for setting in settings for part in ("--set", setting)]
+    if "fat-tree" in settings[0]:
+        extra = ["--set", "topology={ kind = 'fat-tree' }"]
+    if "pfabric" in settings[0]:
+        extra = ["--set", "scheme.queue={ kind = 'pfabric' }"]
+    result = command("measure", "fabric", study, *extra, "--out", tmp_path / "r")
+    assert (result.code, result.out) == (2, "")
+    (line,) = result.err.splitlines()
+    for word in [str(study), *words]:
+        assert word in line
+    assert not (tmp_path / "r").exists()
+
+
+def test_without_iproute2(command, study, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = command("measure", "fabric", study, "--out", tmp_path / "r")
+    assert result.code == 2
+    assert result.err == "sojourn: measuring a fabric needs iproute2: there is no command 'ip'\n"
+    assert not (tmp_path / "r").exists()
+
+
+@needs_namespaces
+def test_without_the_right_to_make_namespaces(study, tmp_path):
+    drop = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
+    arguments = [*measuring(study, tmp_path / "r")]
+    done = subprocess.run([*drop, *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("sojourn: measuring a fabric needs root")
+
+
+def test_a_wrong_room(command):
+    result = command("measure", "fabrik")
+    assert result.code == 2
+    assert "no command 'fabrik', did you mean 'fabric'" in result.err
+
+
+# What is measured
+
+
+@needs_namespaces
+def test_a_measurement_gives_the_rows_of_a_simulation(command, study, tmp_path):
+    measured, simulated = tmp_path / "k", tmp_path / "s"
+    result = command("measure", "fabric", study, "--out", measured, "--json")
+    assert (result.code, result.err) == (0, "")
+    assert command("run", study, "--out", simulated).code == 0
+    (case,) = result.document["cases"]
+    assert result.document["measured"].startswith("TCP of Linux")
+    assert case["figures"]["shortest_time_out_ps"] >= 200 * 10**9
+    k, s = (sojourn.load(path).rows for path in (measured, simulated))
+    assert k.schema == s.schema
+    for name in ("case", "replication", "job", "kind", "arrived_ps", "src", "dst", "sojourn_ps"):
+        assert k[name].to_pylist() == s[name].to_pylist()
+    for rows in (k, s):
+        goodput, size = rows["goodput_bps"].to_numpy(), rows["size_bytes"].to_numpy()
+        assert goodput.sum() == pytest.approx(20e6 * 1460 / 1500, rel=0.1)
+        assert goodput == pytest.approx(size * 8 / 0.4, rel=0.1)
+        assert (goodput > 0).all()
+    assert case["figures"]["drops"] > 0
+
+    again = command("measure", "fabric", study, "--out", measured)
+    assert (again.code, "all measured before" in again.out) == (0, True)
+    refused = command("run", study, "--out", measured)
+    assert refused.code == 2
+    assert "what was measured" in refused.err
+    assert command("compare", measured, simulated).code == 0
+
+
+@needs_namespaces
+def test_queues_of_their_own_share_the_link_evenly():
+    four = replace(planned("scheme.queue.buffer=400KB"), rates=(*[50_000_000] * 4, 20_000_000))
+    fair = replace(four, room=replace(four.room, fair=True))
+    # the first flow has half a second to fill the queue
+    flows = [Flow(host, 4, 0.5 * (host > 0)) for host in range(4)]
+    with built(fair, [(f.source, f.destination) for f in flows]) as star:
+        with connected(star, fair, flows) as carried:
+            first, last = carried.run([1.0, 1.5])
+        port = star.port(4)
+    pairs = zip(first.infos, last.infos, strict=True)
+    acked = np.array([b.acked_bytes - a.acked_bytes for a, b in pairs])
+    assert acked / acked.mean() == pytest.approx(np.ones(4), abs=0.1)
+    assert acked.sum() * 8 / (last.at_s - first.at_s) == pytest.approx(20e6 * 1460 / 1500, rel=0.1)
+    assert port["bytes"] <= port["packets"] * 1500
+
+
+@needs_namespaces
+def test_a_window_that_is_locked_is_not_exceeded():
+    one = planned("scheme.transport.window_cap=4", "scheme.queue.buffer=1MB")
+    flows = [Flow(0, 2, 0.0)]
+    with built(one, [(0, 2)]) as star, connected(star, one, flows) as carried:
+        (look,) = carried.run([0.3])
+        port = star.port(2)
+    assert look.infos[0].acked_bytes > 100 * 1460
+    assert (look.infos[0].retransmits, port["drops"]) == (0, 0)
+    assert look.infos[0].rto_us >= 200_000
+
+
+@needs_namespaces
+def test_a_command_that_fails_is_one_message():
+    namespace = netns.Namespace()
+    try:
+        with pytest.raises(InputError, match=r"tc qdisc add dev lo root nosuch: .*unknown"):
+            namespace.batch("tc", ["qdisc add dev lo root pfifo", "qdisc add dev lo root nosuch"])
+        with pytest.raises(InputError, match=r"tc qdisc show dev nowhere: .*nowhere"):
+            namespace.show("tc", "qdisc", "show", "dev", "nowhere")
+    finally:
+        namespace.close()
+
+
+def test_what_the_kernel_says_of_a_connection():
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as sender,
+    ):
+        receiver, _ = server.accept()
+        with receiver:
+            before = TcpInfo.of(sender)
+            sender.sendall(bytes(5000))
+            until(lambda: TcpInfo.of(sender).acked_bytes - before.acked_bytes == 5000)
+            after = TcpInfo.of(sender)
+    assert (after.retransmits, after.timeouts or 0) == (0, 0)
+    assert after.rto_us >= 200_000 > after.min_rtt_us
+
+
+def test_the_load_of_the_processors():
+    load = Load()
+    spun = time.process_time() + 0.05
+    while time.process_time() < spun:
+        pass
+    figures = load.figures()
+    assert 0 < figures["processors_busy"] <= 1
+    assert figures["packets_dropped_at_processors"] >= 0
+
+
+@needs_namespaces
+def test_a_machine_without_time_is_told_of(command, study, tmp_path, monkeypatch):
+    figures = {"processors_busy": BUSY + 0.05, "packets_dropped_at_processors": 0}
+    monkeypatch.setattr(Load, "figures", lambda _: figures)
+    result = command("measure", "fabric", study, "--out", tmp_path / "r")
+    assert (result.code, "processors were 85% busy" in result.out) == (0, True)
+
+
+@needs_namespaces
+def test_a_connection_that_cannot_be_opened_is_one_message(monkeypatch):
+    told = planned()
+    with built(told, [(0, 2)]) as star:
+        monkeypatch.setattr(Star, "address", staticmethod(lambda _: "10.9.9.9"))
+        flows = [Flow(0, 2, 0.0)]
+        with (
+            pytest.raises(InputError, match="no connection between two hosts"),
+            connected(star, told, flows),
+        ):
+            pass
+
+
+# What stays behind: nothing
+
+
+def measuring(study: Path, out: Path) -> list[str]:
+    return [sys.executable, "-m", "sojourn", "measure", "fabric", str(study), "--out", str(out)]
+
+
+def namespaces(process: int) -> set[str]:
+    """The network namespaces that a process holds, by what the kernel calls them."""
+    found = set()
+    for link in [*Path(f"/proc/{process}/fd").glob("*"), Path(f"/proc/{process}/ns/net")]:
+        try:
+            found |= {name for name in [str(link.readlink())] if name.startswith("net:")}
+        except OSError:  # closed meanwhile
+            continue
+    return found
+
+
+def held_by_anyone() -> set[str]:
+    processes = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    return {name for process in processes for name in namespaces(process)}
+
+
+def devices() -> list[str]:
+    shown = subprocess.run(["ip", "-br", "link"], capture_output=True, text=True, check=True)
+    return sorted(line.split()[0] for line in shown.stdout.splitlines())
+
+
+@contextmanager
+def underway(study: Path, out: Path) -> Iterator[tuple[subprocess.Popen[str], set[str]]]:
+    """A measurement at work, and the namespaces of its hosts and its switch."""
+    own = namespaces(os.getpid())
+    heeding = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        child = subprocess.Popen(
+            measuring(study, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+    finally:
+        signal.signal(signal.SIGINT, heeding)
+    with child:
+        try:
+            until(lambda: len(namespaces(child.pid) - own) >= 4)
+            yield child, namespaces(child.pid) - own
+        finally:
+            child.kill()
+
+
+@needs_namespaces
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -signal.SIGKILL)],
+)
+def test_nothing_stays_behind(study, tmp_path, how, code):
+    study.write_text(STUDY.replace('window = "400ms"', 'window = "60s"'))
+    before = devices()
+    with underway(study, tmp_path / "r") as (child, made):
+        assert devices() == before  # nor is anything to be seen outside meanwhile
+        child.send_signal(how)
+        _, said = child.communicate(timeout=60)
+        assert child.returncode == code
+    assert not made & held_by_anyone()
+    assert devices() == before
+    if code == 130:
+        kept = re.escape(f"0 of 1 case measured and kept in {tmp_path / 'r'}")
+        assert re.fullmatch(rf"sojourn: interrupted: {kept}; the same command resumes\n", said)
+
+
+@needs_namespaces
+def test_nothing_stays_behind_after_a_failure(command, study, tmp_path, monkeypatch):
+    def fails(*_):
+        raise InputError("something failed")
+
+    own = namespaces(os.getpid())
+    monkeypatch.setattr(traffic.Traffic, "run", fails)
+    result = command("measure", "fabric", study, "--out", tmp_path / "r")
+    assert (result.code, result.err) == (2, "sojourn: something failed\n")
+    assert namespaces(os.getpid()) == own
+    assert json.loads((tmp_path / "r" / "meta.json").read_text())["measured"]
