@@ -153,13 +153,13 @@ KINDS: dict[str, Callable[["Run", Layout, str | float | None, bool], Picture]] =
 
 
 def kinds(run: "Run") -> tuple[str, ...]:
-    """The kinds of picture that a run has the numbers for."""
+    """The kinds of picture that a run has the numbers for; all while no case is finished."""
     paths = [run.directory.rows(*record.key) for record in run.ledger]
 
     def there(kind: str) -> bool:
         return any(rows.holds(path, _COLUMNS.get(kind, "ideal_ps")) for path in paths)
 
-    return tuple(kind for kind in KINDS if there(kind))
+    return tuple(kind for kind in KINDS if not paths or there(kind))
 
 
 # What the rows of a run need for a picture; where nothing stands here, a best possible time.
