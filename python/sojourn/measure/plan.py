@@ -28,6 +28,7 @@ _WITHOUT_EFFECT = (
     "scheme.balance",
     "scheme.ack_priority",
     "scheme.transport.abc_limit",
+    "scheme.transport.limited_transmit",
     "drain",
 )
 
