@@ -133,7 +133,7 @@ def test_a_buffer_counted_in_packets():
         (["scheme.transport.initial_rto=1s"], ['initial_rto = "1s"', "the same as min_rto"]),
         (["scheme.transport.ack_delay=1ms"], ['ack_delay = "1ms"', "40ms"]),
         (["scheme.transport.fast_retransmit=false"], ["fast_retransmit = false"]),
-        (["scheme.queue.kind=pfabric"], ['scheme.queue.kind = "pfabric"', '"drop-tail"']),
+        (["scheme.queue.kind=pfabric"], ['scheme.queue.kind = "pfabric"', "drop-tail, drr"]),
         (["scheme.transport={ kind = 'min-tcp' }"], ['kind = "min-tcp"', "this kernel has"]),
         (["workload={ kind = 'permutation' }"], ['workload.kind = "permutation"', '"bulk"']),
     ],
@@ -210,7 +210,7 @@ def test_a_measurement_gives_the_rows_of_a_simulation(command, study, tmp_path):
 @needs_namespaces
 def test_queues_of_their_own_share_the_link_evenly():
     four = replace(planned("scheme.queue.buffer=400KB"), rates=(*[50_000_000] * 4, 20_000_000))
-    fair = replace(four, room=replace(four.room, fair=True))
+    fair = replace(four, room=Room(400_000, quantum=1500))
     # the first flow has half a second to fill the queue
     flows = [Flow(host, 4, 0.5 * (host > 0)) for host in range(4)]
     with built(fair, [(f.source, f.destination) for f in flows]) as star:

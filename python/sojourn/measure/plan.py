@@ -21,6 +21,7 @@ _MS_PS = 10**9
 _COUNTED = 1500  # bytes of a buffer for each packet, where packets are counted
 _DELAYED_ACK_PS = 40 * _MS_PS  # TCP_DELACK_MIN of linux/tcp.h
 _CONGESTION = {"new-reno": "reno", "cubic": "cubic", "dctcp": "dctcp"}
+_QUEUES = ("drop-tail", "drr")
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _PARTS_OF_THE_CORE = ("workload.", "scheme.priority.")
 _WITHOUT_EFFECT = (
@@ -35,11 +36,14 @@ _WITHOUT_EFFECT = (
 
 @dataclass(frozen=True)
 class Room:
-    """How much may wait at a port: bytes, or packets; `fair`: in a queue for each flow."""
+    """How much may wait at a port: bytes, or packets.
+
+    With a quantum each flow has a queue of its own, and sends so many bytes in its turn.
+    """
 
     size: int
     packets: bool = False
-    fair: bool = False
+    quantum: int | None = None
 
 
 @dataclass(frozen=True)
@@ -170,10 +174,16 @@ _KERNELS_OWN: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
 
 def _queue(asked: "_Asked", full: int) -> Room:
     """The room at a port: the packet that is being sent waits in it too, unlike the simulator's."""
-    asked.only("scheme.queue.kind", "drop-tail")
-    packets = asked.take("scheme.queue.counting") == "packets"
-    size = asked.quantity("scheme.queue.buffer")
-    if packets:
+    asked.only("buffer.kind", "private")
+    kind = asked.take("scheme.queue.kind")
+    if kind not in _QUEUES:
+        asked.refuse("scheme.queue.kind", f"one of {', '.join(_QUEUES)}")
+    size, counting = asked.quantity("scheme.queue.buffer"), asked.take("scheme.queue.counting")
+    if kind == "drr":
+        asked.only("scheme.queue.counting", "bytes")
+        asked.only("scheme.queue.victim", "longest")
+        return Room(size, quantum=asked.quantity("scheme.queue.quantum"))
+    if counting == "packets":
         return Room(size // _COUNTED + 1, packets=True)
     return Room(size + full)
 

@@ -100,7 +100,7 @@ def _lay(star: Star, plan: Plan, flows: Sequence[tuple[int, int]]) -> None:
             for number, (source, destination) in enumerate(flows)
             if host in (source, destination)
         ]
-        fair = plan.room.fair
+        fair = plan.room.quantum and own_flows
         lines = _fair(host, rate, plan, own_flows) if fair else _fifo(host, rate, plan)
         star.switch.batch("tc", lines)
 
@@ -123,8 +123,9 @@ def _fifo(host: int, rate: int, plan: Plan) -> list[str]:
 def _fair(host: int, rate: int, plan: Plan, flows: Sequence[tuple[int, str]]) -> list[str]:
     """The switch's port to a host: a queue for each flow, found by its number's TCP port.
 
-    Classes that have no rate of their own to speak of borrow all of it, in turns of a packet: htb
-    goes round them by deficit round robin. Each has an equal part of the port's room.
+    Classes that have no rate of their own to speak of borrow all of it, a quantum in turn: htb
+    goes round them by deficit round robin. Each has an equal part of the port's room: what the
+    longest queue is left with where all want more.
     """
     device, burst = _port(host), _burst(rate, plan.mtu)
     lines = [
@@ -136,7 +137,7 @@ def _fair(host: int, rate: int, plan: Plan, flows: Sequence[tuple[int, str]]) ->
         queue = f"1:{number + 2:x}"
         lines += [
             f"class add dev {device} parent 1:1 classid {queue} htb rate 8kbit ceil {rate}bit"
-            f" burst {plan.mtu} cburst {burst} quantum {plan.mtu}",
+            f" burst {plan.mtu} cburst {burst} quantum {plan.room.quantum}",
             f"qdisc add dev {device} parent {queue} bfifo limit {plan.room.size // len(flows)}",
             f"filter add dev {device} parent 1: protocol ip prio 1 u32"
             f" match ip {side} {FIRST_PORT + number} 0xffff flowid {queue}",
