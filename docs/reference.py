@@ -21,6 +21,9 @@ PLACES = {
     "transports": "What the ends of a flow do: `scheme.transport` in a study, by name or as a table"
     " with `kind`.",
     "queues": "What ports do: `scheme.queue` in a study, by name or as a table with `kind`.",
+    "buffers": "What memory a switch has: `buffer` in a study, by name or as a table with `kind`."
+    " After the kinds come presets: each a kind with defaults of its own, which a table can change"
+    " in turn.",
     "balances": "Which of several shortest paths a packet takes: `scheme.balance` in a study.",
     "class-policies": "Which of several traffic classes goes next: `scheme.queue.between` of a"
     " `classes` queue, by name or as a table with `kind`.",

@@ -1,11 +1,12 @@
 //! The fabric room: flows over hosts, links and switches, packet by packet.
 //!
 //! - [`topology`]: hosts, switches, links and shortest paths; [`balance`]: which path;
-//! - [`qdisc`]: queue disciplines; [`transport`]: what the ends of a flow do;
+//! - [`buffer`]: switch memory; [`qdisc`]: queue disciplines; [`transport`]: what the ends of a flow do;
 //! - [`engine`]: the event loop; [`ideal`]: the ideal scheduler; [`flow`]: flows, packets and the best possible completion time;
 //! - [`workload`]: which flows arrive when.
 
 pub mod balance;
+pub mod buffer;
 pub mod engine;
 pub mod flow;
 pub mod ideal;
@@ -20,6 +21,7 @@ pub mod transport;
 pub mod workload;
 
 pub use balance::Balance;
+pub use buffer::Buffer;
 pub use flow::{Flow, Packets, ideal_fct};
 pub use scheme::{PacketScheme, Scheme};
 pub use sojourn_queueing::Report;

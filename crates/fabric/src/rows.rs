@@ -151,10 +151,12 @@ fn figures(outcome: &Outcome, network: &Network, unfinished: usize) -> Vec<(Stri
         ("unfinished", unfinished as u64),
         ("simulated_ps", outcome.ended.ps()),
     ];
+    let peak = outcome.memory_peak.map(|bytes| ("switch_memory_peak_bytes", bytes));
     let shares = [("host_link_utilisation", hosts), ("switch_port_utilisation", switches)];
     let mut figures: Vec<(String, Value)> = counts
-        .iter()
-        .map(|&(name, count)| (name.to_owned(), Value::Int(count as i64)))
+        .into_iter()
+        .chain(peak)
+        .map(|(name, count)| (name.to_owned(), Value::Int(count as i64)))
         .chain(shares.iter().map(|&(name, busy)| (name.to_owned(), Value::Float(share(busy)))))
         .collect();
     figures.push(("ideal".to_owned(), Value::Text(IDEAL.to_owned())));

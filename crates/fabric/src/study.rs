@@ -1,5 +1,6 @@
 //! One case of a fabric study: its parts, and how it runs.
 
+use crate::buffer::{Buffer, Plan};
 use crate::engine::{self, Cancelled, Figures, Outcome, Progress, Scene};
 use crate::flow::Packets;
 use crate::ideal::{Ideal, service};
@@ -8,7 +9,7 @@ use crate::qdisc::{Builder, Queue, with_queue};
 use crate::rows::{Ideals, PART_NAMES, report};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::script::Script;
-use crate::topology::{LinkSpec, Network, Topology};
+use crate::topology::{Graph, LinkSpec, Network, Topology};
 use crate::transport::{Running, Setup, Tally};
 use crate::workload::{Drawn, Stage, Workload};
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
@@ -28,6 +29,8 @@ parameters! {
         pub background: Option<Workload> = None,
         /// Transport, queue and balance.
         pub scheme: Scheme,
+        /// What memory a switch has.
+        pub buffer: Buffer = Buffer::default(),
         /// How flows are cut into packets.
         pub packets: Packets = defaults(),
         /// How long after the last arrival a run may go on.
@@ -44,15 +47,18 @@ impl Check for FabricCase {
         }
         let full = self.packets.full().into();
         let crossing = |link: LinkSpec| link.rate.span(full).saturating_add(link.delay);
-        if let Some(slow) = self.topology.graph().links().find(|&l| crossing(l) > LONGEST_CROSSING)
-        {
+        let graph = self.topology.graph();
+        if let Some(slow) = graph.links().find(|&l| crossing(l) > LONGEST_CROSSING) {
             let given = Value::Text(format!("{} and {}", slow.rate, slow.delay));
             let expected = format!("links that a full packet crosses within {LONGEST_CROSSING}");
             return Err(Refusal::value(&given, expected).under("topology"));
         }
+        let memories = self.memories(&graph)?;
         let Scheme::Packets(scheme) = &self.scheme else { return self.check_ideal() };
         let room = scheme.queue.check_largest(self.packets.full());
-        room.map_err(|refusal| refusal.under("queue").under("scheme"))
+        room.map_err(|refusal| refusal.under("queue").under("scheme"))?;
+        let fit = self.buffer.check(&memories, &scheme.queue, self.packets.full());
+        fit.map_err(|refusal| refusal.under("buffer"))
     }
 }
 
@@ -62,6 +68,7 @@ pub struct Ready {
     scheme: Scheme,
     packets: Packets,
     network: Arc<Network>,
+    memories: Arc<[Plan]>,
     nic: Arc<[Rate]>,
     script: Script,
     horizon: Time,
@@ -117,6 +124,14 @@ impl FabricCase {
             .sum()
     }
 
+    /// The memory of each switch of `graph`, or none.
+    fn memories(&self, graph: &Graph) -> Result<Arc<[Plan]>, Refusal> {
+        let plans = graph.ports().into_iter().map(|ports| self.buffer.plan(&ports));
+        let plans: Result<Vec<Option<Plan>>, Refusal> = plans.collect();
+        let plans = plans.map_err(|refusal| refusal.under("buffer"))?;
+        Ok(plans.into_iter().flatten().collect())
+    }
+
     /// Draws the jobs of one replication.
     pub fn ready(
         &self,
@@ -139,6 +154,7 @@ impl FabricCase {
             packets: self.packets.clone(),
             nic: graph.nics().map(|link| link.rate).collect(),
             network: Arc::new(graph.network()),
+            memories: self.memories(&graph)?,
             horizon: drained.max(script.last_look()).unwrap_or(Time::ZERO),
             script,
             streams,
@@ -161,6 +177,7 @@ impl Ready {
     fn simulate(&self, scheme: &PacketScheme, progress: &Progress) -> Result<Outcome, Cancelled> {
         let scene = Scene {
             network: self.network.clone(),
+            memories: self.memories.clone(),
             balance: scheme.balance,
             flows: self.script.flows.clone(),
             watches: self.script.watches.clone(),
@@ -203,6 +220,7 @@ impl Ready {
             tallies: vec![Tally::default(); finished.len()],
             watched: Vec::new(),
             figures: Figures::default(),
+            memory_peak: None,
             busy: vec![Span::ZERO; self.network.links.len()],
             ended: last.copied().unwrap_or(self.horizon),
             finished,

@@ -13,7 +13,7 @@ use sojourn_fabric::qdisc::{Between, Queue};
 use sojourn_fabric::topology::Topology;
 use sojourn_fabric::transport::{Priority, TransportKind};
 use sojourn_fabric::workload::{Workload, deadline};
-use sojourn_fabric::{Packets, Scheme};
+use sojourn_fabric::{Buffer, Packets, Scheme};
 use sojourn_kernel::parameters::{Entry, Field, Parameters};
 use sojourn_queueing::WORKLOADS;
 
@@ -38,6 +38,7 @@ pub fn registry() -> String {
         ("schemes", entries(Scheme::entries())),
         ("transports", entries(TransportKind::entries())),
         ("queues", entries(Queue::entries())),
+        ("buffers", entries(Buffer::entries())),
         ("class-policies", entries(Between::entries())),
         ("balances", entries(Balance::entries())),
         ("priorities", entries(Priority::entries())),

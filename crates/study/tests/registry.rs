@@ -8,12 +8,13 @@ use std::sync::LazyLock;
 
 /// Where each topic of the registry goes in a study, the key that selects an entry, and what else
 /// the study needs.
-const TOPICS: [(&str, &str, &str, &[&str]); 16] = [
+const TOPICS: [(&str, &str, &str, &[&str]); 17] = [
     ("topologies", "topology", "kind", &[WORKLOAD, NAME, TRANSPORT, QUEUE]),
     ("workloads", "workload", "kind", &[TOPOLOGY, NAME, TRANSPORT, QUEUE]),
     ("schemes", "scheme", "name", &[TOPOLOGY, WORKLOAD]),
     ("transports", "scheme.transport", "kind", &[TOPOLOGY, WORKLOAD, NAME, QUEUE]),
     ("queues", "scheme.queue", "kind", &[TOPOLOGY, WORKLOAD, NAME, TRANSPORT]),
+    ("buffers", "buffer", "kind", &[TOPOLOGY, WORKLOAD, "scheme = 'DCTCP'"]),
     (
         "class-policies",
         "scheme.queue.between",

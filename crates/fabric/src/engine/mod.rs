@@ -4,13 +4,17 @@
 //! `mailbox.rs`); each window visits the ports that have something to do, and a visit merges what
 //! arrives at the port with its service in one loop. Every departure is routed at once into the
 //! mailbox of the next port. Nothing depends on the order of the visits: ports and hosts share no
-//! state, ties are settled by keys, and random choices come from each port's own stream.
+//! state, ties are settled by keys, and random choices come from each port's own stream. Where the
+//! ports of a switch share its memory, they are visited as one (see `together.rs`).
 
+mod apart;
 mod mailbox;
 mod note;
 #[cfg(test)]
 mod oracle;
 mod scene;
+mod switches;
+mod together;
 mod wire;
 
 pub use scene::{Figures, Outcome, Scene, Watch};
@@ -22,19 +26,24 @@ use crate::packet::{CE, Kind, NIL, Packet, PacketId, Slab};
 use crate::qdisc::{Builder, Discipline};
 use crate::topology::{Link, Network};
 use crate::transport::{Tally, Transport, Turn};
+use apart::Apart;
 use mailbox::Mailbox;
 use sojourn_kernel::{Span, Time};
 use std::sync::atomic::Ordering;
+use switches::Switches;
+use together::Together;
 use wire::Wire;
 
 /// One output port: its wire first, for the inner loop.
-struct Port<D> {
+struct Port<D, S> {
     free: Time,
     wire: Wire,
     /// Whose turn it is at the next switch when packets are sprayed.
     turn: u8,
     queue: D,
     busy: Span,
+    /// What it has of its switch's memory.
+    share: S,
 }
 
 /// All but the ports.
@@ -57,13 +66,17 @@ pub fn sojourn_simulate<B: Builder, T: Transport>(
     transport: T,
     progress: &Progress,
 ) -> Result<Outcome, Cancelled> {
-    Engine::<B::Port, T>::new(scene, queue, transport).run(progress)
+    match Together::new(scene) {
+        None => Engine::new(scene, queue, transport, Apart).run(progress),
+        Some(together) => Engine::new(scene, queue, transport, together).run(progress),
+    }
 }
 
-struct Engine<'a, D, T> {
+struct Engine<'a, D, T, S: Switches> {
     scene: &'a Scene,
     fabric: Fabric<'a>,
-    ports: Vec<Port<D>>,
+    ports: Vec<Port<D, S::Share>>,
+    switches: S,
     transport: T,
     finished: Vec<Time>,
     watched: Vec<Tally>,
@@ -74,16 +87,18 @@ struct Engine<'a, D, T> {
     turn: Turn,
 }
 
-impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
-    fn new<B: Builder<Port = D>>(scene: &'a Scene, queue: &B, transport: T) -> Self {
-        let ports: Vec<Port<D>> = (0..)
+impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
+    fn new<B: Builder<Port = D>>(scene: &'a Scene, queue: &B, transport: T, switches: S) -> Self {
+        let ports: Vec<Port<D, S::Share>> = (0..)
             .zip(&scene.network.links)
-            .map(|(port, link)| Port {
+            .zip(S::shares(scene))
+            .map(|((port, link), share)| Port {
                 free: Time::ZERO,
                 wire: Wire::new(link, scene.network.hosts),
                 turn: first_turn(scene, port, link),
                 queue: queue_of(scene, queue, port),
                 busy: Span::ZERO,
+                share,
             })
             .collect();
         let crossing = |size: u16| ports.iter().map(move |port| port.wire.crossing(size));
@@ -101,6 +116,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
                 figures: Figures::default(),
             },
             ports,
+            switches,
             transport,
             finished: vec![Time::NEVER; scene.flows.len()],
             watched: vec![Tally::default(); scene.watches.len()],
@@ -127,6 +143,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
                     self.visit(block as u32 * 64 * 64 + word * 64, hosts, ends);
                 }
             }
+            S::all_came(&mut self);
             if windows.is_multiple_of(LOOK_EVERY) {
                 self.report(progress);
                 if progress.cancelled.load(Ordering::Relaxed) {
@@ -155,7 +172,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
             self.visit_host(first + bit, ends);
         }
         for bit in bits(due & !of_hosts) {
-            self.visit_port(first + bit);
+            S::visit(self, first + bit);
         }
     }
 
@@ -167,6 +184,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
     }
 
     fn outcome(mut self) -> Outcome {
+        debug_assert!(self.switches.hold(self.fabric.network, &self.ports, &self.fabric.slab));
         let horizon = self.scene.horizon;
         for finished in &mut self.finished {
             if *finished > horizon {
@@ -191,6 +209,7 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
             busy: self.ports.iter().map(|port| port.busy).collect(),
             figures: *figures,
             watched: self.watched,
+            memory_peak: self.switches.peak(),
             finished: self.finished,
         }
     }
@@ -213,45 +232,6 @@ impl<'a, D: Discipline, T: Transport> Engine<'a, D, T> {
             let note = note::start(flow.arrived, self.next_flow as u32);
             self.fabric.leave(flow.from.into(), note);
             self.next_flow += 1;
-        }
-    }
-
-    /// A switch's port in the current window.
-    #[inline]
-    fn visit_port(&mut self, unit: u32) {
-        let port = &mut self.ports[unit as usize];
-        let fabric = &mut self.fabric;
-        let mut first = fabric.mailbox.take(unit, &mut fabric.slab);
-        let mut next = fabric.slab.known(first).arrives();
-        loop {
-            let (at, id) = if !port.queue.is_empty() && port.free < next {
-                (port.free, port.queue.dequeue(&mut fabric.slab))
-            } else if first == NIL {
-                break;
-            } else {
-                let (id, now) = (first, next);
-                first = fabric.slab.known(id).next;
-                next = fabric.slab.known(first).arrives();
-                let idle = port.queue.is_empty() && port.free <= now;
-                if idle && next > now {
-                    port.queue.pass(fabric.slab.known_mut(id));
-                    (now, id)
-                } else {
-                    if idle {
-                        port.free = now;
-                    }
-                    let dropped = &mut fabric.figures.dropped_at_switches;
-                    port.queue.enqueue(id, &mut fabric.slab, |id, slab| {
-                        *dropped += 1;
-                        slab.free(id);
-                    });
-                    continue;
-                }
-            };
-            fabric.launch(port, at, id);
-        }
-        if !port.queue.is_empty() {
-            fabric.mailbox.visit(unit, port.free);
         }
     }
 
@@ -365,21 +345,21 @@ impl Fabric<'_> {
 
     /// The port is free and packets wait: the next one goes.
     #[inline]
-    fn serve<D: Discipline>(&mut self, port: &mut Port<D>) {
+    fn serve<D: Discipline, S>(&mut self, port: &mut Port<D, S>) {
         let id = port.queue.dequeue(&mut self.slab);
         self.launch(port, port.free, id);
     }
 
     /// A packet finds the port idle and nobody else there.
     #[inline]
-    fn pass<D: Discipline>(&mut self, port: &mut Port<D>, now: Time, id: PacketId) {
+    fn pass<D: Discipline, S>(&mut self, port: &mut Port<D, S>, now: Time, id: PacketId) {
         port.queue.pass(self.slab.known_mut(id));
         self.launch(port, now, id);
     }
 
     /// Puts a packet on the wire at `now`: it is under way to the next unit.
     #[inline(always)]
-    fn launch<D>(&mut self, port: &mut Port<D>, now: Time, id: PacketId) {
+    fn launch<D, S>(&mut self, port: &mut Port<D, S>, now: Time, id: PacketId) {
         let packet = self.slab.known_mut(id);
         let span = port.wire.span(packet.size);
         port.free = now + span;
@@ -404,9 +384,12 @@ impl Fabric<'_> {
 /// The empty queue of port number `port`: the first ones are the hosts'.
 fn queue_of<B: Builder>(scene: &Scene, queue: &B, port: u64) -> B::Port {
     let stream = scene.streams.stream("ties", port);
-    match port < scene.network.hosts as u64 {
-        true => queue.host_port(stream),
-        false => queue.port(stream),
+    if port < scene.network.hosts as u64 {
+        queue.host_port(stream)
+    } else if scene.memories.is_empty() {
+        queue.port(stream)
+    } else {
+        queue.in_memory(stream)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is simulated, and what comes of it.
 
 use crate::balance::Balance;
+use crate::buffer::Plan;
 use crate::flow::Flow;
 use crate::topology::Network;
 use crate::transport::Tally;
@@ -12,6 +13,8 @@ use std::sync::Arc;
 pub struct Scene {
     /// The fabric.
     pub network: Arc<Network>,
+    /// The memory of each switch; none where each port has the buffer of its discipline.
+    pub memories: Arc<[Plan]>,
     /// How packets choose among paths.
     pub balance: Balance,
     /// All flows, by their time of arrival.
@@ -50,6 +53,8 @@ pub struct Outcome {
     pub watched: Vec<Tally>,
     /// Totals.
     pub figures: Figures,
+    /// The most bytes that ever waited in one switch at once, where switches have a memory.
+    pub memory_peak: Option<u64>,
     /// For each port, how long it was sending.
     pub busy: Vec<Span>,
     /// When the run ended.

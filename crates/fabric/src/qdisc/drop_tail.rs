@@ -34,6 +34,10 @@ impl Builder for DropTail {
         DropTailPort(Fifo::new(Room::new(self.buffer, self.counting)))
     }
 
+    fn in_memory(&self, _: Stream) -> DropTailPort {
+        DropTailPort(Fifo::new(Room::endless()))
+    }
+
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
         check_largest(self.buffer, largest)
     }

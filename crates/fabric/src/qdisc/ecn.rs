@@ -47,14 +47,22 @@ impl Builder for Ecn {
     type Port = EcnPort;
 
     fn port(&self, _: Stream) -> EcnPort {
-        EcnPort {
-            fifo: Fifo::new(Room::new(self.buffer, self.counting)),
-            threshold: u32::try_from(self.threshold.0).unwrap_or(u32::MAX),
-        }
+        self.of(Room::new(self.buffer, self.counting))
+    }
+
+    fn in_memory(&self, _: Stream) -> EcnPort {
+        self.of(Room::endless())
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
         check_largest(self.buffer, largest)
+    }
+}
+
+impl Ecn {
+    fn of(&self, room: Room) -> EcnPort {
+        let threshold = u32::try_from(self.threshold.0).unwrap_or(u32::MAX);
+        EcnPort { fifo: Fifo::new(room), threshold }
     }
 }
 

@@ -55,17 +55,27 @@ impl Builder for Levels {
     type Port = LevelsPort;
 
     fn port(&self, _: Stream) -> LevelsPort {
-        LevelsPort {
-            lines: (0..self.levels).map(|_| Fifo::new(Room::endless())).collect(),
-            waiting: 0,
-            room: Room::new(self.buffer, self.counting),
-            bytes: 0,
-            threshold: u32::try_from(self.threshold.0).unwrap_or(u32::MAX),
-        }
+        self.of(Room::new(self.buffer, self.counting))
+    }
+
+    fn in_memory(&self, _: Stream) -> LevelsPort {
+        self.of(Room::endless())
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
         check_largest(self.buffer, largest)
+    }
+}
+
+impl Levels {
+    fn of(&self, room: Room) -> LevelsPort {
+        LevelsPort {
+            lines: (0..self.levels).map(|_| Fifo::new(Room::endless())).collect(),
+            waiting: 0,
+            room,
+            bytes: 0,
+            threshold: u32::try_from(self.threshold.0).unwrap_or(u32::MAX),
+        }
     }
 }
 

@@ -49,6 +49,14 @@ macro_rules! queues {
                     $(Queue::$variant(own) => AnyPort::$variant(own.host_port(stream)),)+
                 }
             }
+            fn in_memory(&self, stream: Stream) -> AnyPort {
+                match self {
+                    $(Queue::$variant(own) => AnyPort::$variant(own.in_memory(stream)),)+
+                }
+            }
+            fn shares(&self) -> bool {
+                match self { $(Queue::$variant(own) => own.shares(),)+ }
+            }
             fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
                 match self { $(Queue::$variant(own) => own.check_largest(largest),)+ }
             }
@@ -63,6 +71,10 @@ macro_rules! queues {
                 drop: impl FnMut(PacketId, &mut Slab),
             ) {
                 match self { $(AnyPort::$variant(port) => port.enqueue(id, slab, drop),)+ }
+            }
+            #[inline]
+            fn displace(&mut self, id: PacketId, slab: &mut Slab) -> Option<PacketId> {
+                match self { $(AnyPort::$variant(port) => port.displace(id, slab),)+ }
             }
             #[inline]
             fn pass(&mut self, packet: &mut Packet) {
@@ -105,6 +117,15 @@ pub trait Builder {
         self.port(stream)
     }
 
+    /// The same for the port of a switch whose memory keeps the packets: it has room for all that
+    /// it is given, and says by [`displace`](Discipline::displace) who goes when memory is full.
+    fn in_memory(&self, stream: Stream) -> Self::Port;
+
+    /// Whether a switch's memory can take the place of its ports' own buffers.
+    fn shares(&self) -> bool {
+        true
+    }
+
     /// Refuses a buffer in which a packet of `largest` bytes can find no room.
     fn check_largest(&self, largest: u16) -> Result<(), Refusal>;
 }
@@ -119,6 +140,13 @@ pub trait Discipline {
 
     /// A packet has come. Whatever does not fit is handed to `drop`: it, or others in its place.
     fn enqueue(&mut self, id: PacketId, slab: &mut Slab, drop: impl FnMut(PacketId, &mut Slab));
+
+    /// There is no room for the packet `id`: takes the one out that has to go in its place; nothing
+    /// when it is `id` that has to go.
+    #[inline]
+    fn displace(&mut self, _id: PacketId, _slab: &mut Slab) -> Option<PacketId> {
+        None
+    }
 
     /// A packet finds the port idle and nobody else there: it is sent without waiting, and
     /// marked where an empty queue marks.

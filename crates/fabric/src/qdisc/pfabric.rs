@@ -74,18 +74,28 @@ impl Builder for PFabric {
     type Port = PFabricPort;
 
     fn port(&self, stream: Stream) -> PFabricPort {
+        self.of(Room::new(self.buffer, self.counting), stream)
+    }
+
+    fn in_memory(&self, stream: Stream) -> PFabricPort {
+        self.of(Room::endless(), stream)
+    }
+
+    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+        check_largest(self.buffer, largest)
+    }
+}
+
+impl PFabric {
+    fn of(&self, room: Room, stream: Stream) -> PFabricPort {
         PFabricPort {
             waiting: Vec::with_capacity(16),
-            room: Room::new(self.buffer, self.counting),
+            room,
             ties: self.ties,
             dequeue: self.dequeue,
             arrivals: 0,
             stream,
         }
-    }
-
-    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
-        check_largest(self.buffer, largest)
     }
 }
 
@@ -130,18 +140,27 @@ impl Discipline for PFabricPort {
     ) {
         let &Packet { priority, size, .. } = slab.known(id);
         while !self.room.fits(size) {
-            if self.waiting.first().is_none_or(|worst| priority >= worst.priority) {
+            let Some(victim) = self.displace(id, slab) else {
                 drop(id, slab);
                 return;
-            }
-            let victim = self.waiting.remove(0).id;
-            self.room.give(slab.known(victim).size);
+            };
             drop(victim, slab);
         }
         self.room.take(size);
         let place = self.place(priority);
         self.waiting.insert(place, Entry { priority, id, arrival: self.arrivals });
         self.arrivals = self.arrivals.wrapping_add(1);
+    }
+
+    #[inline]
+    fn displace(&mut self, id: PacketId, slab: &mut Slab) -> Option<PacketId> {
+        let worst = *self.waiting.first()?;
+        if slab.known(id).priority >= worst.priority {
+            return None;
+        }
+        self.waiting.remove(0);
+        self.room.give(slab.known(worst.id).size);
+        Some(worst.id)
     }
 
     #[inline]

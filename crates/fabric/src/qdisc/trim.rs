@@ -71,6 +71,16 @@ impl Builder for Trim {
         TrimPort::new(Data::Turns(Turns::default()), Room::endless(), stream)
     }
 
+    /// Never asked for: see [`shares`](Builder::shares).
+    fn in_memory(&self, stream: Stream) -> TrimPort {
+        self.port(stream)
+    }
+
+    /// A few packets at each port are what it is about.
+    fn shares(&self) -> bool {
+        false
+    }
+
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
         check_largest(self.buffer, largest)
     }

@@ -53,6 +53,19 @@ impl Graph {
         self.nics().chain(self.cables.iter().map(|&(_, _, link)| link))
     }
 
+    /// The speeds of the ports of each switch.
+    pub fn ports(&self) -> Vec<Vec<Rate>> {
+        let mut ports = vec![Vec::new(); self.switches];
+        for &(switch, link) in &self.hosts {
+            ports[switch].push(link.rate);
+        }
+        for &(a, b, link) in &self.cables {
+            ports[a].push(link.rate);
+            ports[b].push(link.rate);
+        }
+        ports
+    }
+
     /// Numbers the ports and finds the shortest paths. Panics when a host cannot reach another or
     /// a switch has over [`MAX_PORTS`] ports: topologies check their parameters before.
     pub fn network(&self) -> Network {

@@ -6,8 +6,10 @@ use sojourn_fabric::qdisc::{DropTail, PFabric, Queue};
 use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{AckPriority, MinTcp, NewReno, Priority, TransportKind};
 use sojourn_fabric::workload::{Arrivals, Csv, Workload};
-use sojourn_fabric::{Balance, FabricCase, Flow, PacketScheme, Packets, Ready, Report, Scheme};
-use sojourn_kernel::parameters::{Value, defaults};
+use sojourn_fabric::{
+    Balance, Buffer, FabricCase, Flow, PacketScheme, Packets, Ready, Report, Scheme,
+};
+use sojourn_kernel::parameters::{Setting, Table, Value, defaults};
 use sojourn_kernel::{Bytes, Rate, Span, Streams, Time};
 use sojourn_queueing::{Column, Rows};
 use std::num::NonZeroU32;
@@ -20,6 +22,7 @@ pub(crate) const FULL: u64 = 1460;
 pub(crate) struct Lab {
     pub(crate) topology: Topology,
     pub(crate) scheme: PacketScheme,
+    pub(crate) buffer: Buffer,
     pub(crate) packets: Packets,
     pub(crate) drain: Span,
     pub(crate) streams: Streams,
@@ -30,6 +33,7 @@ impl Lab {
         Lab {
             topology,
             scheme,
+            buffer: Buffer::default(),
             packets: defaults(),
             drain: Span::from_s(1000),
             streams: Streams::new(1, 0),
@@ -42,6 +46,7 @@ impl Lab {
             workload,
             background: None,
             scheme: Scheme::Packets(self.scheme.clone()),
+            buffer: self.buffer.clone(),
             packets: self.packets.clone(),
             drain: self.drain,
         }
@@ -169,6 +174,16 @@ pub(crate) fn drop_tail(buffer: u64) -> Queue {
 /// pFabric's port as in the paper.
 pub(crate) fn pfabric() -> Queue {
     Queue::PFabric(defaults::<PFabric>())
+}
+
+/// A buffer as a study file would have it: its kind, and other settings.
+pub(crate) fn buffer(kind: &str, settings: &[(&str, &str)]) -> Buffer {
+    let mut table = Table::default();
+    table.set("kind", Value::Text(kind.to_owned()));
+    for (key, text) in settings {
+        table.set(key, value(text));
+    }
+    Buffer::read(&Value::Table(table)).expect("a buffer")
 }
 
 /// A setting as a study file would have it.

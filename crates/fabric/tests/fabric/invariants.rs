@@ -3,10 +3,10 @@
 use crate::common::*;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use sojourn_fabric::qdisc::Queue;
+use sojourn_fabric::qdisc::{Builder, Queue};
 use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{AckPriority, Deadline, Priority, Sent, TransportKind};
-use sojourn_fabric::{Balance, Flow, PacketScheme, Packets, Scheme};
+use sojourn_fabric::{Balance, Buffer, Flow, PacketScheme, Packets, Scheme};
 use sojourn_kernel::parameters::{Entry, Setting, Table, Value, defaults};
 use sojourn_kernel::{Bytes, Rate, Span, Streams, Time};
 use std::fmt::Debug;
@@ -131,13 +131,33 @@ fn packets() -> impl Strategy<Value = Packets> {
     })
 }
 
+/// Every other one is the disciplines' own; the others are small.
+fn buffers() -> impl Strategy<Value = Buffer> {
+    let small = select(vec![
+        buffer("per-port", &[("size", "22.5KB"), ("cell", "208B")]),
+        buffer("static", &[("size", "120KB")]),
+        buffer("shared", &[("size", "30KB")]),
+        buffer("shared", &[("size", "20KB"), ("alpha", "0.5")]),
+        buffer("shared", &[("size", "20KB"), ("alpha", "none"), ("cell", "256B")]),
+        buffer("reserved", &[("size", "60KB"), ("alpha", "2")]),
+        buffer("deep", &[("size", "1MB"), ("cap", "60us")]),
+        buffer("jericho", &[]),
+    ]);
+    prop_oneof![1 => Just(Buffer::default()), 1 => small]
+}
+
 /// Anything that can run: up to 30 flows of up to 40 KB within 300 us, many at the same moments.
 fn labs() -> impl Strategy<Value = (Lab, Vec<Flow>)> {
-    let parts = (topologies(&RATES, &DELAYS), schemes(priorities()), packets(), any::<u64>());
-    let lab = parts.prop_map(|(topology, scheme, packets, seed)| Lab {
-        packets,
-        streams: Streams::new(seed, 0),
-        ..Lab::new(topology, scheme)
+    let parts =
+        (topologies(&RATES, &DELAYS), schemes(priorities()), buffers(), packets(), any::<u64>());
+    let lab = parts.prop_map(|(topology, scheme, buffer, packets, seed)| {
+        let shares = scheme.queue.shares();
+        Lab {
+            buffer: if shares { buffer } else { Buffer::default() },
+            packets,
+            streams: Streams::new(seed, 0),
+            ..Lab::new(topology, scheme)
+        }
     });
     (lab, draws()).prop_map(|(lab, draws)| {
         let flows = flows(&lab.topology, draws);

@@ -2,6 +2,7 @@
 //! invariants on random fabrics.
 
 mod arrivals;
+mod buffers;
 mod bulk;
 mod classes;
 mod common;

@@ -9,7 +9,7 @@ use sojourn_fabric::packet::{CE, Kind, Packet, PacketId, Slab};
 use sojourn_fabric::qdisc::{Builder, Discipline};
 use sojourn_fabric::transport::{Running, Setup, Tally, Transport, Turn, Wake};
 use sojourn_kernel::parameters::Refusal;
-use sojourn_kernel::{Stream, Time};
+use sojourn_kernel::{Rate, Stream, Time};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -66,10 +66,13 @@ pub(crate) fn watch<B: Builder>(
     flows: &[Flow],
     lose: impl FnMut(&Sight) -> bool,
 ) -> (Outcome, Log) {
-    let network = lab.topology.graph().network();
+    let graph = lab.topology.graph();
+    let network = graph.network();
+    let memory = |ports: Vec<Rate>| lab.buffer.plan(&ports).expect("it can run");
     let nic = network.links[..network.hosts].iter().map(|link| link.spec.rate).collect();
     let scene = Scene {
         network: network.into(),
+        memories: graph.ports().into_iter().filter_map(memory).collect(),
         balance: lab.scheme.balance,
         flows: flows.into(),
         watches: [].into(),
@@ -172,6 +175,10 @@ impl<B: Builder> Builder for Watched<'_, B> {
         self.watched(self.inner.host_port(stream))
     }
 
+    fn in_memory(&self, stream: Stream) -> Self::Port {
+        self.watched(self.inner.in_memory(stream))
+    }
+
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
         self.inner.check_largest(largest)
     }
@@ -219,6 +226,15 @@ impl<D: Discipline> Discipline for WatchedPort<D> {
             port.waiting = port.waiting + size - gone.1;
             port.most_waiting = port.most_waiting.max(port.waiting);
         });
+    }
+
+    fn displace(&mut self, id: PacketId, slab: &mut Slab) -> Option<PacketId> {
+        let victim = self.inner.displace(id, slab)?;
+        self.write(|port| {
+            port.dropped += 1;
+            port.waiting -= u64::from(slab[victim].size);
+        });
+        Some(victim)
     }
 
     fn pass(&mut self, packet: &mut Packet) {

@@ -125,6 +125,14 @@ impl Builder for Classes {
         self.of(stream, Queue::host_port)
     }
 
+    fn in_memory(&self, stream: Stream) -> ClassesPort {
+        self.of(stream, Queue::in_memory)
+    }
+
+    fn shares(&self) -> bool {
+        self.inside.iter().all(Queue::shares)
+    }
+
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
         let checks = self.inside.iter().map(|queue| queue.check_largest(largest));
         checks.collect::<Result<(), Refusal>>().map_err(|refusal| refusal.under("inside"))
@@ -163,6 +171,15 @@ impl Discipline for ClassesPort {
         }
         self.queues[class].enqueue(id, slab, drop);
         self.waiting |= u8::from(!self.queues[class].is_empty()) << class;
+    }
+
+    /// One of its own class has to go.
+    #[inline]
+    fn displace(&mut self, id: PacketId, slab: &mut Slab) -> Option<PacketId> {
+        let class = self.class_of(&slab[id]);
+        let victim = self.queues[class].displace(id, slab);
+        self.waiting &= !(u8::from(self.queues[class].is_empty()) << class);
+        victim
     }
 
     #[inline]

@@ -1,0 +1,180 @@
+//! The arithmetic of a switch's memory: what there is, who has how much of it, and who may have
+//! more.
+
+use crate::packet::{PacketId, Slab};
+use crate::qdisc::Discipline;
+use sojourn_kernel::Bytes;
+
+/// The memory of one switch, as a kind of buffer lays it out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Bytes that all ports share.
+    pub shared: u64,
+    /// How long a queue may be over what of these is free; nothing: as long as something is.
+    pub alpha: Option<f64>,
+    /// A packet takes whole cells of this size.
+    pub cell: Bytes,
+    /// What holds for the queue of each port.
+    pub queues: Vec<Quota>,
+}
+
+/// What holds for the queue of one port, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// What it has for itself.
+    pub reserve: u64,
+    /// The most it may hold, the reserve counted.
+    pub cap: u64,
+}
+
+impl Quota {
+    /// Memory of its own, and none else.
+    pub fn own(size: u64) -> Quota {
+        Quota { reserve: size, cap: size }
+    }
+
+    /// Nothing of its own, and up to `cap` of what is shared.
+    pub fn shared(cap: u64) -> Quota {
+        Quota { reserve: 0, cap }
+    }
+}
+
+/// The memory of one switch in a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory {
+    /// What is free of the shared part.
+    free: u64,
+    /// Alpha, with this many bits behind the point: [`ALPHA_BITS`].
+    alpha: u64,
+    /// What all queues hold, and the most they ever held.
+    held: u64,
+    peak: u64,
+    cell: u32,
+    /// 2^32 over the cell, rounded up: dividing by a multiplication.
+    cells_per_byte: u64,
+}
+
+/// What the queue of one port holds, and may hold.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Share {
+    held: u32,
+    reserve: u32,
+    cap: u32,
+}
+
+const ALPHA_BITS: u32 = 16;
+
+/// No queue holds more than 4 GB.
+const LARGEST_QUEUE: u64 = (u32::MAX - 2 * u16::MAX as u32) as u64;
+
+impl Share {
+    /// How much of `held` bytes lies in what is shared.
+    #[inline]
+    fn shared(&self, held: u32) -> u64 {
+        held.saturating_sub(self.reserve).into()
+    }
+
+    /// Bytes that it holds.
+    pub(crate) fn held(&self) -> u64 {
+        self.held.into()
+    }
+}
+
+impl Memory {
+    /// An empty memory, and the empty share of each port.
+    pub(crate) fn new(plan: &Plan) -> (Memory, Vec<Share>) {
+        let memory = Memory {
+            free: plan.shared,
+            // Without a threshold any free byte allows a queue of any length.
+            alpha: plan.alpha.map_or(u64::MAX, |a| (a * f64::from(1 << ALPHA_BITS)).round() as u64),
+            held: 0,
+            peak: 0,
+            cell: plan.cell.0 as u32,
+            cells_per_byte: (1u64 << 32).div_ceil(plan.cell.0),
+        };
+        let bytes = |bytes: u64| bytes.min(LARGEST_QUEUE) as u32;
+        let share =
+            |quota: &Quota| Share { held: 0, reserve: bytes(quota.reserve), cap: bytes(quota.cap) };
+        (memory, plan.queues.iter().map(share).collect())
+    }
+
+    /// What a packet of `size` bytes takes: whole cells.
+    #[inline]
+    pub(crate) fn room(&self, size: u16) -> u32 {
+        // Exact: size plus cell, times cell, is below 2^32.
+        let cells = (u64::from(u32::from(size) + self.cell - 1) * self.cells_per_byte) >> 32;
+        cells as u32 * self.cell
+    }
+
+    /// A packet of `size` bytes comes into a queue, if it may.
+    #[inline]
+    pub(crate) fn take(&mut self, share: &mut Share, size: u16) -> bool {
+        let room = self.room(size);
+        let held = share.held + room;
+        let more = share.shared(held) - share.shared(share.held);
+        let threshold = (u128::from(self.free) * u128::from(self.alpha)) >> ALPHA_BITS;
+        let within = more <= self.free && u128::from(share.shared(held)) <= threshold;
+        if held > share.cap || !(more == 0 || within) {
+            return false;
+        }
+        share.held = held;
+        self.free -= more;
+        self.held += u64::from(room);
+        self.peak = self.peak.max(self.held);
+        true
+    }
+
+    /// A packet of `size` bytes leaves a queue.
+    #[inline]
+    pub(crate) fn give(&mut self, share: &mut Share, size: u16) {
+        let room = self.room(size);
+        let held = share.held - room;
+        self.free += share.shared(share.held) - share.shared(held);
+        self.held -= u64::from(room);
+        share.held = held;
+    }
+
+    /// A packet comes to a port: it waits in `queue`, or others make room for it, or it is dropped.
+    /// What is dropped is handed to `drop`.
+    #[inline]
+    pub(crate) fn offer<D: Discipline>(
+        &mut self,
+        share: &mut Share,
+        queue: &mut D,
+        id: PacketId,
+        slab: &mut Slab,
+        mut drop: impl FnMut(PacketId, &mut Slab),
+    ) {
+        let size = slab.known(id).size;
+        while !self.take(share, size) {
+            let victim = match self.takes_alone(*share, size) {
+                true => queue.displace(id, slab),
+                false => None,
+            };
+            let Some(victim) = victim else {
+                drop(id, slab);
+                return;
+            };
+            self.give(share, slab.known(victim).size);
+            drop(victim, slab);
+        }
+        queue.enqueue(id, slab, |_, _| unreachable!("a queue in a memory has room for all"));
+    }
+
+    /// Whether a packet of `size` bytes could come into a queue that were empty: if not, nobody
+    /// need make room for it.
+    fn takes_alone(&self, share: Share, size: u16) -> bool {
+        let mut without = Memory { free: self.free + share.shared(share.held), ..self.clone() };
+        without.take(&mut Share { held: 0, ..share }, size)
+    }
+
+    /// Bytes that all queues hold.
+    pub(crate) fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// The most bytes that all queues ever held together.
+    pub(crate) fn peak(&self) -> u64 {
+        self.peak
+    }
+}

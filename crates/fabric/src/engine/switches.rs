@@ -1,0 +1,33 @@
+//! How the ports of switches stand to each other.
+
+use super::{Engine, Port, Scene};
+use crate::packet::Slab;
+use crate::qdisc::Discipline;
+use crate::topology::Network;
+
+/// Whether the ports of a switch are visited alone or together, and what they share. The engine is
+/// compiled once for each, so ports without a common memory know nothing of one.
+pub(super) trait Switches: Sized {
+    /// What a port has of the memory of its switch.
+    type Share;
+
+    /// The share of each port, hosts' ports first.
+    fn shares(scene: &Scene) -> impl Iterator<Item = Self::Share>;
+
+    /// A port of a switch has something to do in the current window. Ports come in order.
+    fn visit<D: Discipline, T>(engine: &mut Engine<'_, D, T, Self>, unit: u32);
+
+    /// All ports that have something to do in the current window have come.
+    fn all_came<D: Discipline, T>(engine: &mut Engine<'_, D, T, Self>);
+
+    /// Whether each memory holds exactly the packets that wait.
+    fn hold<D: Discipline>(
+        &self,
+        network: &Network,
+        ports: &[Port<D, Self::Share>],
+        slab: &Slab,
+    ) -> bool;
+
+    /// The most bytes that ever waited in one switch, where that was counted.
+    fn peak(&self) -> Option<u64>;
+}
