@@ -13,7 +13,7 @@ from sojourn.errors import InputError
 from sojourn.ledger import Ledger
 from sojourn.reproduce import papers, reproduce
 from sojourn.reproduce.claims import RULES
-from sojourn.reproduce.measures import Choice, Lead, Level, Ratio
+from sojourn.reproduce.measures import Choice, Lead, Level, Ratio, Steps
 from sojourn.reproduce.results import SPREADS, Quantity
 from sojourn.summary import BINS
 
@@ -31,11 +31,21 @@ def parsed(paper, run, *, full):
     )  # fmt: skip
 
 
-def along(paper, run, case):
-    """Where a case stands along its run's axis."""
-    x = paper.runs[run].x
-    (value,) = [v for n, v in case.parameters.items() if n.rpartition(".")[2] == x] or [0]
-    return value
+def value_of(case, column):
+    """The value of a case in a column; None where it is a column of the rows."""
+    known = {**case.parameters, **case.axes}
+    found = [known[name] for name in known if name == column]
+    found += [known[name] for name in known if name.rpartition(".")[2] == column]
+    return found[0] if found else None
+
+
+def places(paper, run, cases):
+    """The lines of a run, None where only its rows know them, and the values along its axis."""
+    plan = paper.runs[run]
+    for case in cases:
+        parts = [value_of(case, column) for column in plan.lines]
+        line = None if None in parts else ", ".join(map(str, parts))
+        yield line, str(value_of(case, plan.x) or 0)  # an axis of words and numbers is words
 
 
 def asked_for(measure, there):
@@ -47,9 +57,11 @@ def asked_for(measure, there):
             lines, values = measure.of + measure.to, measure.at
         case Choice():
             lines, values = measure.lines, (measure.at, *measure.than)
+        case Steps():
+            lines, values = measure.lines, ()
         case _:
             return set()
-    return {(s, value) for s in lines for value in values or {value for _, value in there}}
+    return {(s, str(v)) for s in lines for v in values or {value for _, value in there}}
 
 
 READ = {
@@ -87,10 +99,11 @@ def test_studies_figures_and_claims_belong_together(paper, full):
         figures = paper.chosen(claim.figures)
         assert set(claim.measure.needs) <= {run for figure in figures for run in figure.runs}
         for run in claim.measure.needs:
-            there = {
-                (case.parameters["scheme.name"], along(paper, run, case)) for case in cases[run]
-            }
-            assert asked_for(claim.measure, there) <= there
+            there = set(places(paper, run, cases[run]))
+            wanted = asked_for(claim.measure, there)
+            if {line for line, _ in there} == {None}:
+                wanted = {(None, value) for _, value in wanted}
+            assert wanted <= there
 
 
 def test_the_full_pfabric_is_as_long_as_it_has_to_be():
@@ -150,7 +163,7 @@ def test_every_claim_is_judged(tiny):
         low_high = verdict.measured if isinstance(verdict.measured, tuple) else [verdict.measured]
         assert all(value is None or value >= 0 for value in low_high)
         assert (
-            "quick, 15 flows a case, 1 replication" in verdict.note or verdict.figure == "elephants"
+            "quick, 15 jobs a case, 1 replication" in verdict.note or verdict.figure == "elephants"
         )
     written = json.loads((out / "claims.json").read_text())
     assert [list(verdict) for verdict in written] == [CONTRACT] * len(done.verdicts)
@@ -186,7 +199,7 @@ def test_what_is_finished_so_far_is_judged(tiny, tmp_path):
     for verdict in found.verdicts:
         assert verdict.measured == complete[verdict.claim].measured
         lacking = ", 5 cases not run yet" if verdict.figure == "4" else ", web search"
-        assert f"so far, 15 flows a case, 1 replication{lacking}" in verdict.note
+        assert f"so far, 15 jobs a case, 1 replication{lacking}" in verdict.note
     with pytest.raises(InputError, match="nothing finished there"):
         reproduce(paper, figures, tmp_path / "no", full=False, command="a test", so_far=True)
     assert not (tmp_path / "no").exists()
@@ -292,7 +305,7 @@ def test_full_is_the_study_as_it_stands(paper, command):
     (paper / "four.toml").write_text(STUDY.replace("load = 0.5", "load = 0.5, flows = 70"))
     for options, flows in (([], 120), (["--full"], 70)):
         (verdict,) = command("reproduce", "small", *options, "--json").document
-        assert f"{flows} flows a case" in verdict["note"]
+        assert f"{flows} jobs a case" in verdict["note"]
     assert {path.name for path in Path("out").iterdir()} == {"small", "small-full"}
 
 

@@ -34,7 +34,7 @@ _RC: Any = {
     "text.parse_math": False,  # a title may hold a dollar
 }
 # more decades than these have labels at their powers of ten only
-_DECADES_WITH_ALL_LABELS = {"x": 2.75, "y": 4}
+_DECADES_WITH_ALL_LABELS = {"x": 2.25, "y": 4}
 
 FORMATS = ("png", "svg")
 
@@ -82,13 +82,22 @@ def look(place: int, *, dashed: bool = False) -> dict[str, Any]:
 
 
 def legend(picture: Picture, axes: list[Axes]) -> None:
-    """One legend for all panels, outside them; none where a single line needs no name."""
+    """One legend for all panels, outside them; none where a single line needs no name.
+
+    Where no line is in two panels, each has a legend of its own.
+    """
     names: dict[str, Any] = {}
+    several = 0
     for panel in axes:
         handles, labels = panel.get_legend_handles_labels()
         names |= {label: h for h, label in zip(handles, labels, strict=True) if label}
-    if len(names) > 1:
-        picture.legend(names.values(), names.keys(), loc="outside right upper", frameon=False)
+        several += len(labels)
+    if len(axes) > 1 and several == len(names):
+        for panel in axes:
+            if len(panel.get_legend_handles_labels()[1]) > 1:
+                panel.legend(loc="best", frameon=False, fontsize=8)
+    elif len(names) > 1:
+        picture.legend(names.values(), names.keys(), loc="outside right center", frameon=False)
 
 
 def logarithmic(panel: Axes, which: str, *, start: float | None = None) -> None:

@@ -64,6 +64,7 @@ def reproduce(
         if not places:
             raise InputError(f"{out}: nothing finished there that could be judged")
     else:
+        out.mkdir(parents=True, exist_ok=True)
         for name, place in places.items():
             _run(paper, name, place, full=full, command=command)
     results = {
@@ -108,7 +109,7 @@ def _note(paper: Paper, result: Result, length: str) -> str:
     """What a reader must know of a run: how much was run, and of what."""
     records = list(result.run.ledger)
     replications = len({record.replication for record in records})
-    size = f"{count(records[0].jobs, 'flow')} a case, {count(replications, 'replication')}"
+    size = f"{count(records[0].jobs, 'job')} a case, {count(replications, 'replication')}"
     missing = result.run.missing
     lacking = [f"{count(missing, 'case')} not run yet"] if missing else []
     return ", ".join([f"{result.name}: {length}", size, *lacking, paper.runs[result.name].note])

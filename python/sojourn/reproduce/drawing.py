@@ -18,7 +18,7 @@ from sojourn.units import shown_in
 
 _MOST_IN_A_ROW = 2
 _STATISTICS = {"mean": "average", "jain": "Jain's index", "p95/p5": "95th over 5th percentile"}
-_METRICS = {"slowdown": "normalised FCT", "sojourn_ps": "completion time", "goodput_bps": "goodput"}
+_METRICS = {"slowdown": "normalised FCT", "sojourn_ps": "sojourn time", "goodput_bps": "goodput"}
 _POINTS = 1000
 
 
@@ -58,13 +58,15 @@ def draw(figure: Figure, results: Mapping[str, Result], *, notes: Sequence[str])
 
 def _curves(content: Panel, result: Result) -> Iterator[tuple[str, str, Value | None]]:
     """What a panel shows: the name of each curve, its line, and for a distribution where it is."""
+    lines = content.lines or tuple(result.lines)
     if not content.distribution:
-        yield from ((line, line, None) for line in result.lines)
+        yield from ((line, line, None) for line in lines)
         return
     values = content.at or tuple(result.values)
-    for line, value in product(result.lines, values):
-        name = line if len(values) == 1 else f"{line}, {_said(result.x, value)}"
-        yield name, line, value
+    for line, value in product(lines, values):
+        parts = [line] if len(lines) > 1 or len(values) == 1 else []
+        parts += [_said(result.x, value)] if len(values) > 1 else []
+        yield ", ".join(parts), line, value
 
 
 def _draw(panel: Axes, content: Panel, result: Result, places: Mapping[str, int]) -> None:
@@ -94,7 +96,6 @@ def _draw_distribution(
     panel: Axes, content: Panel, result: Result, places: Mapping[str, int]
 ) -> None:
     """Distribution functions; jobs that did not finish keep theirs below 1."""
-    widest = 1.0
     for name, line, value in _curves(content, result):
         if value is None:
             continue
@@ -106,19 +107,20 @@ def _draw_distribution(
         share = (ranks + 1) / (values.size + cell.unfinished)
         look = style.look(places[name], dashed=True)
         panel.plot(values[ranks], share, drawstyle="steps-post", label=name, **look)
-        widest = max(widest, float(values[-1] / max(values[0], 1e-9)))
     panel.set_ylim(0, 1.02)
     panel.set_ylabel("share of jobs")
     of = content.what.metric
     panel.set_xlabel(f"{_METRICS[of]}{shown_in(of)[1]}")
     if of == "goodput_bps":
         panel.set_xlim(left=0)
-    elif widest >= LOG_FROM:
+    elif panel.has_data():
         style.logarithmic(panel, "x")
 
 
 def _said(name: str, value: Value) -> str:
-    return value if isinstance(value, str) else f"{name} {value}"
+    """A value along the axis called `name`: words alone, numbers with it."""
+    wordy = isinstance(value, str) and not value[:1].isdigit()
+    return str(value) if wordy else f"{name} {value}"
 
 
 def _ends(point: Point) -> tuple[float, float, float]:

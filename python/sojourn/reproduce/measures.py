@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from itertools import product
+from itertools import pairwise, product
 from math import hypot
 from typing import Any, Protocol, TypeAlias
 
@@ -141,6 +141,30 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Steps:
+    """A quantity in each line at each value along the axis over that at the value before it."""
+
+    run: str
+    lines: tuple[str, ...]
+    what: Quantity
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The runs it looks at."""
+        return (self.run,)
+
+    def __call__(self, results: Results) -> Measured:
+        """Measure."""
+        result = results[self.run]
+        pairs = [
+            (result.cell(line, value, self.what), result.cell(line, before, self.what))
+            for line, (before, value) in product(self.lines, pairwise(result.values))
+        ]
+        points = (value.over(before) for value, before in pairs)
+        return _measured(points, [cell for pair in pairs for cell in pair])
+
+
+@dataclass(frozen=True)
 class Lead:
     """A ratio, as `Ratio` measures it, in one run over the same ratio in another."""
 
@@ -259,6 +283,7 @@ KINDS: dict[str, type[Measure]] = {
     "level": Level,
     "ratio": Ratio,
     "choice": Choice,
+    "steps": Steps,
     "lead": Lead,
     "share": Share,
     "waste": Waste,

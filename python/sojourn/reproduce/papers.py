@@ -42,8 +42,8 @@ class RunPlan:
 class Panel:
     """One panel of a figure: a quantity along the run's axis, or how it is distributed.
 
-    It has a curve for each line of the run; of a distribution one for each line at each value of
-    `at`, by default at all.
+    It has a curve for each of `lines`, by default all of the run; of a distribution one for each
+    line at each value of `at`, by default at all.
     """
 
     run: str
@@ -51,13 +51,16 @@ class Panel:
     what: Quantity
     distribution: bool = False
     at: tuple[Value, ...] = ()
+    lines: tuple[str, ...] = ()
 
     @staticmethod
     def of(table: Mapping[str, Any]) -> "Panel":
         """The panel that a table of `paper.toml` holds."""
-        own = dict(table)
-        what = Quantity.taken_from(own)
-        return Panel(**{**own, "at": tuple(own.get("at", ()))}, what=what)
+        own: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in table.items()
+        }
+        return Panel(what=Quantity.taken_from(own), **own)
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,8 @@ SPREADS: dict[str, Callable[[Values], float]] = {
     "jain": jain,
     "p95/p5": lambda values: float(np.divide(*np.percentile(values, [95, 5]))),
     "p99/p1": lambda values: float(np.divide(*np.percentile(values, [99, 1]))),
+    "p1/mean": lambda values: float(np.percentile(values, 1) / values.mean()),
+    "above mean": lambda values: float(np.mean(values > values.mean())),
     "sd/mean": lambda values: float(values.std() / values.mean()),
     # Of a normal distribution 0.683.
     "within one sd": lambda values: float(np.mean(abs(values - values.mean()) <= values.std())),
