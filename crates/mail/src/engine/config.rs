@@ -1,0 +1,46 @@
+//! What a list server is set to.
+
+use crate::policy::{
+    CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind, checkpoint, order,
+    retry, split, timeouts,
+};
+use crate::smtp::Tls;
+use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
+use sojourn_kernel::{Span, parameters};
+
+parameters! {
+    /// A list server.
+    pub struct Config: "mail" {
+        /// The name it gives itself in EHLO: a domain, or an address literal such as
+        /// `[192.0.2.1]`.
+        pub hello: String,
+        /// How a message's recipients are split into envelopes.
+        pub split: SplitKind = SplitKind::ByDestination(defaults::<split::ByDestination>()),
+        /// In what order they are served.
+        pub order: OrderKind = OrderKind::PastDelay(defaults::<order::PastDelay>()),
+        /// How long to wait at each step of a session.
+        pub timeouts: TimeoutsKind = TimeoutsKind::Passes(defaults::<timeouts::Passes>()),
+        /// When what is done is written to stable storage.
+        pub checkpoint: CheckpointKind = CheckpointKind::Group(defaults::<checkpoint::Group>()),
+        /// When to try again.
+        pub retry: RetryKind = RetryKind::Prompt(defaults::<retry::Prompt>()),
+        /// How many sessions may be open.
+        pub limits: Limits = defaults::<Limits>(),
+        /// Whether sessions turn to TLS.
+        pub tls: Tls = Tls::Opportunistic,
+        /// How long a message is tried; then it goes back (RFC 5321 section 4.5.4.1: 4 to 5 days;
+        /// the paper's "Futures" would have 24 hours).
+        pub lifetime: Span = Span::from_s(5 * 86_400),
+    }
+}
+
+impl Check for Config {
+    fn check(&self) -> Result<(), Refusal> {
+        let name = |c: char| c.is_ascii_alphanumeric() || ".-[]:".contains(c);
+        if self.hello.is_empty() || !self.hello.chars().all(name) {
+            let given = Value::Text(self.hello.clone());
+            return Err(Refusal::value(&given, "a domain or an address literal").under("hello"));
+        }
+        Ok(())
+    }
+}

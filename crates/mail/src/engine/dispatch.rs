@@ -1,0 +1,361 @@
+//! Which destination is given a session, and with which host.
+
+use super::destination::Routes;
+use super::event::{Answer, Effect, Entry, MailHost, SessionId, Task};
+use super::host::Room;
+use super::reason::{Reason, status};
+use super::session::Session;
+use super::{Engine, Timer};
+use crate::policy::retry::{Retry, Setback};
+use crate::policy::split::Place;
+use crate::policy::timeouts::Timeouts;
+use sojourn_kernel::{Span, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What stands between a destination and one more session.
+enum Choice {
+    Host(u32),
+    /// All hosts of the best preference that answers have their limit.
+    HostFull(u32),
+    NetworkFull(u32),
+    /// Too many sessions wait already for hosts that did not answer last time.
+    TooManyProbes,
+    /// No host is to be tried before this time.
+    Down(Time),
+}
+
+impl Engine {
+    /// The destination has work, or may have room for it: it is looked at before the engine answers.
+    pub(super) fn look_at(&mut self, destination: u32) {
+        let this = &mut self.destinations.list[destination as usize];
+        if !this.lined_up {
+            this.lined_up = true;
+            self.ready.push_back(destination);
+        }
+    }
+
+    /// All in a line are looked at again.
+    pub(super) fn wake_host_line(&mut self, host: u32) {
+        self.ready.append(&mut self.hosts.list[host as usize].line);
+    }
+
+    pub(super) fn dispatch_all(&mut self) {
+        loop {
+            let (destination, has_waited) = match self.ready.pop_front() {
+                Some(destination) => (destination, false),
+                None if self.is_full() || self.journal.failing => return,
+                None => match self.line.pop_front() {
+                    Some(destination) => (destination, true),
+                    None => return,
+                },
+            };
+            self.destinations.list[destination as usize].lined_up = false;
+            self.dispatch(destination, has_waited);
+        }
+    }
+
+    /// Whether there are as many sessions as there may be in all.
+    pub(super) fn is_full(&self) -> bool {
+        self.sessions.len() >= self.config.limits.sessions.get() as usize
+    }
+
+    /// Brings one destination's work forward by one step. Whoever has not waited for a session goes
+    /// behind those who do.
+    fn dispatch(&mut self, destination: u32, has_waited: bool) {
+        let this = &mut self.destinations.list[destination as usize];
+        if this.queue.is_empty() {
+            return;
+        }
+        let retry_at = this.retry_at;
+        if retry_at < Time::NEVER {
+            return self.stall(destination, retry_at);
+        }
+        match this.routes {
+            Routes::Known(_, until) if self.now < until => {}
+            Routes::Asking(_) => return,
+            _ => return self.ask(destination),
+        }
+        if self.journal.failing {
+            return self.line_up(destination);
+        }
+        if let Some(&session) = this.idle.first() {
+            self.take_up(session);
+            return self.look_at(destination);
+        }
+        let limits = &self.config.limits;
+        if this.coming as usize >= this.queue.len() || this.sessions >= limits.destination.get() {
+            // One of its own sessions takes the work when it is free.
+            return;
+        }
+        if self.is_full() {
+            self.make_room(|_| true);
+            return self.line_up(destination);
+        }
+        if !has_waited && !self.line.is_empty() {
+            return self.line_up(destination);
+        }
+        match self.choose(destination) {
+            Choice::Host(host) => {
+                self.open(destination, host);
+                self.look_at(destination);
+            }
+            Choice::HostFull(host) => {
+                self.make_room(|session| session.host == host);
+                self.hosts.list[host as usize].line.push_back(destination);
+                self.destinations.list[destination as usize].lined_up = true;
+            }
+            Choice::NetworkFull(network) => {
+                self.make_room(|session| session.network == network);
+                self.hosts.networks[network as usize].line.push_back(destination);
+                self.destinations.list[destination as usize].lined_up = true;
+            }
+            Choice::TooManyProbes => {
+                self.probe_line.push_back(destination);
+                self.destinations.list[destination as usize].lined_up = true;
+            }
+            Choice::Down(until) => self.stall(destination, until),
+        }
+    }
+
+    fn line_up(&mut self, destination: u32) {
+        self.line.push_back(destination);
+        self.destinations.list[destination as usize].lined_up = true;
+    }
+
+    /// The host for one more session. One of a worse preference is tried only when all better ones
+    /// do not answer, never because of our own limits.
+    fn choose(&self, destination: u32) -> Choice {
+        let Routes::Known(hosts, _) = &self.destinations.list[destination as usize].routes else {
+            unreachable!("where its mail goes is known");
+        };
+        let limits = &self.config.limits;
+        let most_probes = (limits.sessions.get() / limits.probes.get()).max(1);
+        let mut earliest = Time::NEVER;
+        for group in hosts.chunk_by(|a, b| a.0 == b.0) {
+            let mut blocked = None;
+            for &(_, number) in group {
+                let host = &self.hosts.list[number as usize];
+                let network = &self.hosts.networks[host.network as usize];
+                match host.room(self.now) {
+                    Room::Down(until) => earliest = earliest.min(until),
+                    Room::Full => blocked = Some(Choice::HostFull(number)),
+                    Room::Free if network.sessions >= limits.network.get() => {
+                        blocked = Some(Choice::NetworkFull(host.network));
+                    }
+                    Room::Free if host.failures > 0 && self.probes >= most_probes => {
+                        blocked.get_or_insert(Choice::TooManyProbes);
+                    }
+                    Room::Free => return Choice::Host(number),
+                }
+            }
+            if let Some(blocked) = blocked {
+                return blocked;
+            }
+        }
+        Choice::Down(earliest)
+    }
+
+    fn open(&mut self, destination: u32, number: u32) {
+        let host = &mut self.hosts.list[number as usize];
+        host.sessions += 1;
+        self.hosts.networks[host.network as usize].sessions += 1;
+        let probe = host.failures > 0;
+        self.probes += u32::from(probe);
+        let this = &mut self.destinations.list[destination as usize];
+        this.sessions += 1;
+        this.coming += 1;
+        let id = SessionId(self.next_session);
+        self.next_session += 1;
+        let steps = self.config.timeouts.steps(host.failures);
+        let session = Session::new(destination, number, host, probe, steps, &self.config, self.now);
+        self.effects.push(Effect::Connect(id, host.address));
+        self.sessions.insert(id, session);
+        self.set_deadline(id);
+    }
+
+    /// Ends one open session without work, for somebody who has some.
+    fn make_room(&mut self, fits: impl Fn(&Session) -> bool) {
+        if let Some(&idle) = self.idle.iter().find(|&id| fits(&self.sessions[id])) {
+            self.quit(idle);
+        }
+    }
+
+    fn ask(&mut self, destination: u32) {
+        let this = &mut self.destinations.list[destination as usize];
+        if let Some(literal) = literal(&this.name) {
+            let host = MailHost { preference: 0, addresses: vec![literal] };
+            this.routes = Routes::Asking(Time::NEVER);
+            let name = Arc::clone(&this.name);
+            return self.resolved(&name, Answer::Hosts { hosts: vec![host], lifetime: Span::MAX });
+        }
+        let until = self.now + self.config.timeouts.steps(this.failures).resolve;
+        this.routes = Routes::Asking(until);
+        self.effects.push(Effect::Resolve(Arc::clone(&this.name)));
+        self.set_destination_alarm(destination);
+    }
+
+    pub(super) fn resolved(&mut self, domain: &str, answer: Answer) {
+        let Some(destination) = self.destinations.find(domain) else { return };
+        let this = &mut self.destinations.list[destination as usize];
+        if !matches!(this.routes, Routes::Asking(_)) {
+            return;
+        }
+        this.routes = Routes::Unknown;
+        match answer {
+            Answer::Hosts { hosts, lifetime }
+                if hosts.iter().any(|it| !it.addresses.is_empty()) =>
+            {
+                this.failures = 0;
+                let until = Time::from_ps(self.now.ps().saturating_add(lifetime.ps()));
+                let routes = self.ordered(destination, hosts);
+                // Known at least for now: an answer of no lifetime would be asked for without end.
+                let until = until.max(self.now + Span::from_s(1));
+                self.destinations.list[destination as usize].routes = Routes::Known(routes, until);
+                self.look_at(destination);
+            }
+            Answer::NoSuchDomain => {
+                let reason = Reason::new(status::NO_SUCH_DOMAIN, "there is no such domain");
+                self.give_up(destination, &reason);
+            }
+            Answer::Hosts { .. } | Answer::NoMail => {
+                let reason = Reason::new(status::NO_MAIL, "the domain takes no mail");
+                self.give_up(destination, &reason);
+            }
+            Answer::Failed(why) => self.unresolved(destination, why),
+        }
+    }
+
+    /// Hosts by preference; those of one preference in random order (RFC 5321 section 5.1).
+    fn ordered(&mut self, destination: u32, hosts: Vec<MailHost>) -> Vec<(u16, u32)> {
+        let chance = |i| self.chance("preference", destination.into(), i);
+        let mut ranked: Vec<_> =
+            (0..).zip(hosts).map(|(i, it)| (it.preference, chance(i), it)).collect();
+        ranked.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let mut routes: Vec<(u16, u32)> = Vec::new();
+        for (preference, _, host) in ranked {
+            for address in host.addresses {
+                let number = self.hosts.find_or_add(address, &self.config.limits);
+                if routes.iter().all(|&(_, known)| known != number) {
+                    routes.push((preference, number));
+                }
+            }
+        }
+        routes
+    }
+
+    /// The name servers did not answer, or not for now.
+    fn unresolved(&mut self, destination: u32, why: String) {
+        let now = self.now;
+        let this = &mut self.destinations.list[destination as usize];
+        this.routes = Routes::Unknown;
+        if this.failures == 0 {
+            this.first_failure = now;
+        }
+        this.failures += 1;
+        let (times, first) = (this.failures, this.first_failure);
+        let until = now + self.host_wait("name servers", destination.into(), times, first);
+        let name = Arc::clone(&self.destinations.list[destination as usize].name);
+        let reason = Reason::new(status::NAME_SERVERS, why);
+        self.effects.push(Effect::Log(Entry::DomainDown(name, until, reason)));
+        self.stall(destination, until);
+    }
+
+    /// How long to leave somebody alone who did not answer `times` times in a row.
+    pub(super) fn host_wait(&self, who: &str, entity: u64, times: u32, first: Time) -> Span {
+        self.config.retry.host(&Setback {
+            times,
+            since_first: self.now.since(first),
+            named: None,
+            learned: None,
+            chance: self.chance(who, entity, times),
+        })
+    }
+
+    /// Sets aside all that is queued: the destination is not to be tried before `until`.
+    fn stall(&mut self, destination: u32, until: Time) {
+        let this = &mut self.destinations.list[destination as usize];
+        let mut envelopes = Vec::new();
+        for parcel in this.queue.drain(..) {
+            let task = |recipient| Task { message: parcel.message, recipient };
+            this.stalled.extend(parcel.recipients.into_iter().map(task));
+            envelopes.push(parcel.envelope);
+        }
+        if !this.stalled.is_empty() {
+            this.retry_at = until;
+        }
+        envelopes.into_iter().for_each(|envelope| self.done(envelope));
+        self.set_destination_alarm(destination);
+    }
+
+    /// Nobody at this domain will ever be reached.
+    fn give_up(&mut self, destination: u32, reason: &Reason) {
+        let queue = std::mem::take(&mut self.destinations.list[destination as usize].queue);
+        for parcel in queue {
+            for recipient in parcel.recipients {
+                let task = Task { message: parcel.message, recipient };
+                if self.is_waiting(task) {
+                    self.fail(task, reason.clone());
+                }
+            }
+            self.done(parcel.envelope);
+        }
+    }
+
+    pub(super) fn set_destination_alarm(&mut self, destination: u32) {
+        let this = &mut self.destinations.list[destination as usize];
+        let next = this.next_alarm();
+        if next < this.alarm {
+            this.alarm = next;
+            self.timers.schedule(next.max(self.now), Timer::Destination(destination));
+        }
+    }
+
+    pub(super) fn destination_alarm(&mut self, at: Time, destination: u32) {
+        let this = &mut self.destinations.list[destination as usize];
+        if this.alarm > at {
+            return;
+        }
+        this.alarm = Time::NEVER;
+        if matches!(this.routes, Routes::Asking(until) if until <= self.now) {
+            self.unresolved(destination, "the name servers do not answer".into());
+        }
+        let due = self.destinations.list[destination as usize].take_due(self.now);
+        self.queue_again(destination, due);
+        self.set_destination_alarm(destination);
+    }
+
+    /// Those whose time has come are queued again: one message's together, the oldest message first.
+    fn queue_again(&mut self, destination: u32, tasks: Vec<Task>) {
+        let mut messages: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+        for task in tasks {
+            if self.is_waiting(task) {
+                messages.entry(task.message).or_default().push(task.recipient);
+            }
+        }
+        for (message, mut recipients) in messages {
+            recipients.sort_unstable();
+            let place = |recipient| Place { recipient, destination };
+            self.queue(message, recipients.into_iter().map(place).collect());
+        }
+    }
+
+    /// The host answers: whoever waited for it need not wait longer.
+    pub(super) fn host_is_up(&mut self, host: u32) {
+        self.wake_host_line(host);
+        for destination in 0..self.destinations.list.len() as u32 {
+            let this = &mut self.destinations.list[destination as usize];
+            let routed = matches!(&this.routes, Routes::Known(hosts, _)
+                if hosts.iter().any(|&(_, number)| number == host));
+            if routed && this.retry_at < Time::NEVER {
+                this.retry_at = self.now;
+                let due = this.take_due(self.now);
+                self.queue_again(destination, due);
+            }
+        }
+    }
+}
+
+fn literal(domain: &str) -> Option<std::net::IpAddr> {
+    format!("x@{domain}").parse::<crate::Address>().ok()?.literal()
+}

@@ -1,0 +1,222 @@
+//! What the engine is told, and what it wants done.
+
+use super::reason::Reason;
+use crate::address::Address;
+use crate::smtp::Framing;
+use sojourn_kernel::{Span, Time};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// A message; the number is whoever submits it to choose, and never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MessageId(pub u64);
+
+/// A session; numbers are never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SessionId(pub u64);
+
+/// A write to stable storage; they are numbered from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BatchId(pub u64);
+
+/// One recipient of one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Task {
+    /// The message.
+    pub message: MessageId,
+    /// The recipient's place in its list.
+    pub recipient: u32,
+}
+
+/// A message to be delivered. Its text stays with whoever submits it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// Its number.
+    pub id: MessageId,
+    /// Where failures are reported; nobody for a report itself.
+    pub sender: Option<Address>,
+    /// The octets of its text in canonical form ([`Canonical`](crate::smtp::Canonical)).
+    pub size: u64,
+    /// Whether the text has octets above 127.
+    pub eight_bit: bool,
+    /// Whether its headers need SMTPUTF8.
+    pub utf8: bool,
+    /// Whom it is for.
+    pub recipients: Vec<Address>,
+}
+
+/// A message as stable storage has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// The message.
+    pub submission: Submission,
+    /// When it was accepted.
+    pub accepted: Time,
+    /// How far each recipient has come, in the list's order.
+    pub progress: Vec<Progress>,
+}
+
+/// How far one recipient has come, as stable storage has it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// To be tried.
+    Open,
+    /// To be tried again.
+    Deferred(Deferral),
+    /// Failed, and not reported yet.
+    Failed(Reason),
+    /// Delivered, or failed and reported.
+    Ended,
+}
+
+/// When a recipient is tried again that was refused for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deferral {
+    /// How many times it was refused.
+    pub times: u32,
+    /// When for the first time.
+    pub first: Time,
+    /// When it is tried again.
+    pub due: Time,
+}
+
+/// Something to be written to stable storage.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// The message, its text and all its recipients.
+    Accepted(MessageId),
+    /// The recipient has it.
+    Delivered(Task),
+    /// The recipient will not have it; `Reported` follows.
+    Failed(Task, Reason),
+    /// The recipient is tried again.
+    Deferred(Task, Deferral),
+    /// The failure was reported, or there is nobody to report it to.
+    Reported(Task),
+}
+
+/// Where the mail of a domain goes, as its name servers have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// To these hosts.
+    Hosts {
+        /// MX records with their addresses, in any order; or the domain's own addresses with
+        /// preference 0 (RFC 5321 section 5.1).
+        hosts: Vec<MailHost>,
+        /// How long this holds.
+        lifetime: Span,
+    },
+    /// There is no such domain.
+    NoSuchDomain,
+    /// It takes no mail: a null MX (RFC 7505), or nothing that leads to an address.
+    NoMail,
+    /// The name servers could not be asked, or did not know for now.
+    Failed(String),
+}
+
+/// One host that takes mail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MailHost {
+    /// Lower is better.
+    pub preference: u16,
+    /// Its addresses, in the order in which they are to be tried.
+    pub addresses: Vec<IpAddr>,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A message is offered; [`Effect::Accepted`] or [`Effect::Refused`] answers.
+    Submitted(Submission),
+    /// A message is found in stable storage at the start.
+    Restored(Stored),
+    /// The batch is on stable storage.
+    Persisted(BatchId),
+    /// It is not, and nothing of it is.
+    NotPersisted(BatchId, String),
+    /// The answer to [`Effect::Resolve`].
+    Resolved(Arc<str>, Answer),
+    /// The connection stands.
+    Connected(SessionId),
+    /// Bytes came.
+    Received(SessionId, Vec<u8>),
+    /// Some of what was to be sent is written; `true` when all of it is.
+    Written(SessionId, bool),
+    /// The handshake of TLS is done.
+    Secured(SessionId),
+    /// The connection could not be made, or is gone; why.
+    Closed(SessionId, String),
+    /// The failures were reported: the answer to [`Effect::Report`].
+    Reported(MessageId, Vec<u32>),
+    /// Time has passed: the answer to [`Effect::Wake`].
+    Tick,
+}
+
+/// Something to be done. Effects on one session are done in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Ask where the mail of this domain goes.
+    Resolve(Arc<str>),
+    /// Connect to the SMTP port of this address.
+    Connect(SessionId, IpAddr),
+    /// Send these bytes.
+    Send(SessionId, Vec<u8>),
+    /// Send the text of a message, and say when it is written.
+    SendBody(SessionId, MessageId, Framing),
+    /// Turn to TLS.
+    StartTls(SessionId),
+    /// Close the connection; nothing is awaited from it any more.
+    Close(SessionId),
+    /// Write to stable storage, all or nothing, in order. No two of them overlap.
+    Persist(BatchId, Arc<[Record]>),
+    /// The message is on stable storage: its submitter may be told so.
+    Accepted(MessageId),
+    /// The message was not taken over.
+    Refused(MessageId, String),
+    /// Report failures to the message's sender, then say so. After a crash a report may be asked
+    /// for again.
+    Report(MessageId, Vec<(u32, Reason)>),
+    /// All of the message's recipients are delivered or reported, on stable storage.
+    Finished(MessageId),
+    /// For the log.
+    Log(Entry),
+    /// Come back at this time, unless something happens before; replaces the last such wish.
+    Wake(Time),
+}
+
+/// A line of the log.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// One attempt for one recipient.
+    Attempt {
+        /// The recipient.
+        task: Task,
+        /// The host.
+        host: IpAddr,
+        /// Since the message was accepted (sendmail's `delay`).
+        delay: Span,
+        /// This attempt (sendmail's `xdelay`).
+        took: Span,
+        /// What came of it.
+        outcome: Outcome,
+        /// What the host said.
+        reason: Reason,
+    },
+    /// A host is left alone for a while.
+    HostDown(IpAddr, Time, Reason),
+    /// A domain is tried again later.
+    DomainDown(Arc<str>, Time, Reason),
+    /// Stable storage could not be written.
+    NotPersisted(String),
+}
+
+/// What came of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Delivered.
+    Delivered,
+    /// To be tried again.
+    Deferred,
+    /// Failed for good.
+    Failed,
+}

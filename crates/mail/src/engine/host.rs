@@ -1,0 +1,197 @@
+//! Hosts: what is known of each address, shared by all domains whose mail goes there.
+
+use crate::policy::Limits;
+use sojourn_kernel::Time;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+
+/// One address that takes mail.
+#[derive(Debug)]
+pub(super) struct Host {
+    pub(super) address: IpAddr,
+    pub(super) network: u32,
+    /// All its sessions, and those of them that it has greeted.
+    pub(super) sessions: u32,
+    pub(super) established: u32,
+    /// Failures in a row since it last answered a transaction, when the first was, and until when
+    /// it is left alone.
+    pub(super) failures: u32,
+    pub(super) first_failure: Time,
+    pub(super) down_until: Time,
+    /// Sessions that it is given, as far as is known.
+    allowed: u32,
+    successes: u32,
+    /// A number that it refused to exceed, and until when that is believed.
+    ceiling: (u32, Time),
+    /// Whether its TLS did not work when it was tried.
+    pub(super) tls_broken: bool,
+    /// Destinations that want a session here.
+    pub(super) line: VecDeque<u32>,
+}
+
+/// Addresses that are near each other.
+#[derive(Debug, Default)]
+pub(super) struct Network {
+    pub(super) sessions: u32,
+    /// Destinations that want a session here.
+    pub(super) line: VecDeque<u32>,
+}
+
+/// Whether a host can have one more session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    Free,
+    Full,
+    /// It is left alone until this time.
+    Down(Time),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Hosts {
+    pub(super) list: Vec<Host>,
+    pub(super) networks: Vec<Network>,
+    by_address: BTreeMap<IpAddr, u32>,
+    by_prefix: BTreeMap<IpAddr, u32>,
+}
+
+impl Hosts {
+    pub(super) fn find_or_add(&mut self, address: IpAddr, limits: &Limits) -> u32 {
+        if let Some(&known) = self.by_address.get(&address) {
+            return known;
+        }
+        let network = *self.by_prefix.entry(prefix(address)).or_insert_with(|| {
+            self.networks.push(Network::default());
+            self.networks.len() as u32 - 1
+        });
+        let number = self.list.len() as u32;
+        self.by_address.insert(address, number);
+        self.list.push(Host {
+            address,
+            network,
+            sessions: 0,
+            established: 0,
+            failures: 0,
+            first_failure: Time::ZERO,
+            down_until: Time::ZERO,
+            allowed: limits.initial.get(),
+            successes: 0,
+            ceiling: (u32::MAX, Time::ZERO),
+            tls_broken: false,
+            line: VecDeque::new(),
+        });
+        number
+    }
+}
+
+/// The first 24 bits of an IPv4 address, 64 of an IPv6 address.
+fn prefix(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(v4) => IpAddr::V4((u32::from(v4) & !0xff).into()),
+        IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) >> 64 << 64).into()),
+    }
+}
+
+impl Host {
+    /// Whether it can have one more session. A host that did not answer last time is given one
+    /// until it answers.
+    pub(super) fn room(&self, now: Time) -> Room {
+        match self.failures {
+            0 if self.sessions < self.allowed => Room::Free,
+            0 => Room::Full,
+            _ if now < self.down_until => Room::Down(self.down_until),
+            _ if self.sessions == 0 => Room::Free,
+            _ => Room::Full,
+        }
+    }
+
+    /// A transaction was answered; whether more sessions fit than before.
+    pub(super) fn answered(&mut self, now: Time, limits: &Limits) -> bool {
+        let recovered = std::mem::take(&mut self.failures) > 0;
+        self.successes += 1;
+        let (ceiling, until) = self.ceiling;
+        let most = if now < until { ceiling } else { u32::MAX };
+        if self.successes < self.allowed || self.allowed >= most.min(limits.destination.get()) {
+            return recovered;
+        }
+        self.successes = 0;
+        self.allowed += 1;
+        true
+    }
+
+    /// It refused or dropped a session while it has others: as many as it greeted, and not more.
+    pub(super) fn overloaded(&mut self, now: Time, limits: &Limits) {
+        self.allowed = self.established.clamp(1, self.allowed);
+        self.successes = 0;
+        self.ceiling = (self.allowed, now + limits.relearn);
+    }
+
+    /// It did not answer, and has no other session: it is left alone, and begins
+    /// again with one session. How many times in a row.
+    pub(super) fn failed(&mut self, now: Time) -> u32 {
+        if self.failures == 0 {
+            self.first_failure = now;
+        }
+        self.failures += 1;
+        self.allowed = 1;
+        self.ceiling = (u32::MAX, now);
+        self.successes = 0;
+        self.failures
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_kernel::Span;
+    use sojourn_kernel::parameters::defaults;
+
+    fn host() -> Host {
+        let mut hosts = Hosts::default();
+        hosts.find_or_add("192.0.2.1".parse().unwrap(), &defaults());
+        hosts.list.pop().unwrap()
+    }
+
+    #[test]
+    fn a_network_has_24_or_64_bits() {
+        let limits = defaults();
+        let mut hosts = Hosts::default();
+        let texts = [
+            "192.0.2.1",
+            "192.0.2.255",
+            "192.0.3.1",
+            "2001:db8::1",
+            "2001:db8:0:0:9::",
+            "192.0.2.1",
+        ];
+        let numbers = texts.map(|text| hosts.find_or_add(text.parse().unwrap(), &limits));
+        assert_eq!(numbers, [0, 1, 2, 3, 4, 0]);
+        assert_eq!(hosts.list.iter().map(|it| it.network).collect::<Vec<_>>(), [0, 0, 1, 2, 2]);
+    }
+
+    #[test]
+    fn concurrency_grows_with_success_and_stays_below_a_refusal_for_a_while() {
+        let (mut host, limits): (_, Limits) = (host(), defaults());
+        assert_eq!((0..5).filter(|_| host.answered(Time::ZERO, &limits)).count(), 1);
+        assert_eq!(host.allowed, 6);
+        host.established = 3;
+        host.overloaded(Time::ZERO, &limits);
+        (0..1000).for_each(|_| assert!(!host.answered(Time::ZERO, &limits)));
+        assert_eq!(host.allowed, 3);
+        let relearnt = Time::ZERO + limits.relearn;
+        assert_eq!((0..1000).filter(|_| host.answered(relearnt, &limits)).count(), 17);
+        assert_eq!(host.allowed, limits.destination.get());
+    }
+
+    #[test]
+    fn a_host_that_did_not_answer_is_probed_by_one_session() {
+        let (mut host, limits): (_, Limits) = (host(), defaults());
+        let (now, later) = (Time::ZERO, Time::ZERO + Span::from_s(60));
+        assert_eq!(host.failed(now), 1);
+        host.down_until = later;
+        assert_eq!((host.room(now), host.room(later)), (Room::Down(later), Room::Free));
+        host.sessions = 1;
+        assert_eq!(host.room(later), Room::Full);
+        assert!(host.answered(later, &limits));
+        assert_eq!(host.room(later), Room::Free);
+    }
+}

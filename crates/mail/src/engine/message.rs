@@ -1,0 +1,114 @@
+//! Messages, and the work that is made of them.
+
+use super::event::{MessageId, Submission};
+use crate::address::Address;
+use crate::policy::split::Place;
+use sojourn_kernel::Time;
+use std::collections::VecDeque;
+
+/// A message under way.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub(super) sender: Option<Address>,
+    pub(super) size: u64,
+    pub(super) eight_bit: bool,
+    pub(super) utf8: bool,
+    pub(super) accepted: Time,
+    pub(super) recipients: Vec<Recipient>,
+    /// Recipients whose end is not on stable storage yet.
+    pub(super) open: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Recipient {
+    pub(super) address: Address,
+    pub(super) destination: u32,
+    pub(super) state: State,
+    /// How many times it was refused for now, and when first.
+    pub(super) refused: u32,
+    pub(super) first_refused: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It stands in a parcel or waits for its time.
+    Waiting,
+    /// It is in a transaction.
+    InFlight,
+    /// It failed, on stable storage or on the way there, and was not reported.
+    Failed,
+    /// It is delivered or reported, on stable storage or on the way there.
+    Ended,
+}
+
+/// Recipients of one message at one destination: the work of one or more transactions.
+#[derive(Debug)]
+pub(super) struct Parcel {
+    pub(super) message: MessageId,
+    pub(super) recipients: Vec<u32>,
+    /// The envelope that goes on when this is done.
+    pub(super) envelope: u64,
+}
+
+/// Groups of one message that are worked off one after the other.
+#[derive(Debug)]
+pub(super) struct Chain {
+    pub(super) message: MessageId,
+    pub(super) groups: VecDeque<(u32, Vec<u32>)>,
+    /// Parcels of the present group that are not done.
+    pub(super) outstanding: u32,
+}
+
+impl Message {
+    /// A message whose recipients go to `destinations`.
+    pub(super) fn new(submission: Submission, accepted: Time, destinations: Vec<u32>) -> Message {
+        let recipients = submission.recipients.into_iter().zip(destinations);
+        let recipients: Vec<_> = recipients
+            .map(|(address, destination)| Recipient {
+                address,
+                destination,
+                state: State::Waiting,
+                refused: 0,
+                first_refused: Time::ZERO,
+            })
+            .collect();
+        Message {
+            sender: submission.sender,
+            size: submission.size,
+            eight_bit: submission.eight_bit,
+            utf8: submission.utf8,
+            accepted,
+            open: recipients.len() as u32,
+            recipients,
+        }
+    }
+
+    pub(super) fn is_waiting(&self, recipient: u32) -> bool {
+        self.recipients[recipient as usize].state == State::Waiting
+    }
+
+    /// The places of all recipients that wait, in the list's order.
+    pub(super) fn waiting(&self) -> Vec<Place> {
+        let places = self.recipients.iter().zip(0..);
+        places
+            .filter(|(recipient, _)| recipient.state == State::Waiting)
+            .map(|(it, recipient)| Place { recipient, destination: it.destination })
+            .collect()
+    }
+}
+
+impl Chain {
+    /// The envelope's groups, one for each destination, in the order of their first recipients.
+    pub(super) fn new(message: MessageId, envelope: Vec<Place>) -> Chain {
+        let mut groups: VecDeque<(u32, Vec<u32>)> = VecDeque::new();
+        let mut of_destination = std::collections::BTreeMap::new();
+        for Place { recipient, destination } in envelope {
+            let group = *of_destination.entry(destination).or_insert_with(|| {
+                groups.push_back((destination, Vec::new()));
+                groups.len() - 1
+            });
+            groups[group].1.push(recipient);
+        }
+        Chain { message, groups, outstanding: 0 }
+    }
+}

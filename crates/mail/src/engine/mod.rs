@@ -1,0 +1,221 @@
+//! The engine: events in, effects out.
+//!
+//! A message's recipients are ordered and split into envelopes ([`crate::policy`]); an envelope's
+//! groups stand in the queues of their destinations, one group of an envelope at a time. A
+//! destination with work asks its name servers, then wants sessions with its best hosts, within the
+//! limits; a session that is free takes the next of its destination's queue. Nothing waits in line
+//! for a host that does not answer: its recipients are set aside until it may be tried again, and
+//! the first session that gets through takes them all, message after message.
+//!
+//! Each recipient stands in exactly one place at any time: in a group, in a transaction, set aside
+//! with its destination or until a time of its own, or at its end.
+
+mod config;
+mod destination;
+mod dispatch;
+mod event;
+mod host;
+mod journal;
+mod message;
+mod outcome;
+mod reason;
+mod session;
+mod storage;
+
+pub use config::Config;
+pub use event::{
+    Answer, BatchId, Deferral, Effect, Entry, Event, MailHost, MessageId, Outcome, Progress,
+    Record, SessionId, Stored, Submission, Task,
+};
+pub use reason::Reason;
+
+use crate::policy::split::{Place, Split};
+use destination::Destinations;
+use host::Hosts;
+use journal::Journal;
+use message::{Chain, Message, Parcel, State};
+use session::Session;
+use sojourn_kernel::{Calendar, Streams, Time};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// A list server without I/O.
+///
+/// The same events at the same times give the same effects.
+#[derive(Debug)]
+pub struct Engine {
+    config: Config,
+    streams: Streams,
+    now: Time,
+    timers: Calendar<Timer>,
+    /// The time of the last [`Effect::Wake`].
+    announced: Time,
+    messages: BTreeMap<MessageId, Message>,
+    /// Messages that are being written to stable storage before anything else.
+    offered: BTreeMap<MessageId, Message>,
+    chains: BTreeMap<u64, Chain>,
+    next_chain: u64,
+    destinations: Destinations,
+    hosts: Hosts,
+    sessions: BTreeMap<SessionId, Session>,
+    next_session: u64,
+    /// Open sessions without work.
+    idle: BTreeSet<SessionId>,
+    /// Sessions that wait for hosts that did not answer last time.
+    probes: u32,
+    /// Destinations to be looked at now, and those that want a session when there is one.
+    ready: VecDeque<u32>,
+    line: VecDeque<u32>,
+    /// Destinations that want to probe a host.
+    probe_line: VecDeque<u32>,
+    journal: Journal,
+    effects: Vec<Effect>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Timer {
+    Session(SessionId),
+    Destination(u32),
+    Expiry(MessageId),
+    Journal,
+}
+
+impl Engine {
+    /// An engine without mail. `seed` decides what is left to chance: jitter, and which of several
+    /// equal hosts is tried first.
+    pub fn new(config: Config, seed: u64) -> Engine {
+        Engine {
+            config,
+            streams: Streams::new(seed, 0),
+            now: Time::ZERO,
+            timers: Calendar::new(),
+            announced: Time::NEVER,
+            messages: BTreeMap::new(),
+            offered: BTreeMap::new(),
+            chains: BTreeMap::new(),
+            next_chain: 0,
+            destinations: Destinations::default(),
+            hosts: Hosts::default(),
+            sessions: BTreeMap::new(),
+            next_session: 0,
+            idle: BTreeSet::new(),
+            probes: 0,
+            ready: VecDeque::new(),
+            line: VecDeque::new(),
+            probe_line: VecDeque::new(),
+            journal: Journal::default(),
+            effects: Vec::new(),
+        }
+    }
+
+    /// Tells what happened, and at what time; a time before the last one counts as the last one.
+    /// Returns what is to be done, in order. What is said of sessions and batches that are over is
+    /// ignored.
+    pub fn handle(&mut self, now: Time, event: Event) -> Vec<Effect> {
+        self.now = self.now.max(now);
+        while self.timers.peek_time().is_some_and(|at| at <= self.now) {
+            let (at, timer) = self.timers.pop().expect("one was seen");
+            self.ring(at, timer);
+        }
+        match event {
+            Event::Submitted(submission) => self.submitted(submission),
+            Event::Restored(stored) => self.restored(stored),
+            Event::Persisted(batch) => self.persisted(batch),
+            Event::NotPersisted(batch, why) => self.not_persisted(batch, why),
+            Event::Resolved(domain, answer) => self.resolved(&domain, answer),
+            Event::Connected(session) => self.connected(session),
+            Event::Received(session, bytes) => self.received(session, &bytes),
+            Event::Written(session, all) => self.written(session, all),
+            Event::Secured(session) => self.secured(session),
+            Event::Closed(session, why) => self.closed(session, why),
+            Event::Reported(message, recipients) => self.reported(message, &recipients),
+            // The clock that rang may be ahead of the one that is read.
+            Event::Tick => self.announced = Time::NEVER,
+        }
+        self.dispatch_all();
+        self.checkpoint();
+        if let Some(at) = self.timers.peek_time()
+            && at != self.announced
+        {
+            self.announced = at;
+            self.effects.push(Effect::Wake(at));
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Messages that are not finished.
+    pub fn messages(&self) -> usize {
+        self.messages.len() + self.offered.len()
+    }
+
+    /// Sessions that are not closed.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    fn ring(&mut self, at: Time, timer: Timer) {
+        match timer {
+            Timer::Session(session) => self.session_alarm(at, session),
+            Timer::Destination(destination) => self.destination_alarm(at, destination),
+            Timer::Expiry(message) => self.expire(message),
+            Timer::Journal => {}
+        }
+    }
+
+    /// A message is ready to go: these recipients are ordered, split and queued.
+    fn start(&mut self, id: MessageId, mut places: Vec<Place>) {
+        let expires = self.messages[&id].accepted + self.config.lifetime;
+        let destinations = &self.destinations.list;
+        self.config.order.sort(&mut places, |it| destinations[it as usize].delay);
+        self.timers.schedule(expires.max(self.now), Timer::Expiry(id));
+        self.queue(id, places);
+    }
+
+    /// Splits recipients of one message, in the order of service, and queues the envelopes.
+    fn queue(&mut self, message: MessageId, places: Vec<Place>) {
+        for envelope in self.config.split.cut(places) {
+            let number = self.next_chain;
+            self.next_chain += 1;
+            self.chains.insert(number, Chain::new(message, envelope));
+            self.advance(number);
+        }
+    }
+
+    /// Queues the next group of an envelope, or forgets the envelope.
+    fn advance(&mut self, number: u64) {
+        let chain = self.chains.get_mut(&number).expect("it is under way");
+        let Some((destination, recipients)) = chain.groups.pop_front() else {
+            self.chains.remove(&number);
+            return;
+        };
+        chain.outstanding = 1;
+        let parcel = Parcel { message: chain.message, recipients, envelope: number };
+        self.destinations.list[destination as usize].queue.push_back(parcel);
+        self.look_at(destination);
+    }
+
+    /// A parcel of an envelope is done.
+    fn done(&mut self, envelope: u64) {
+        let chain = self.chains.get_mut(&envelope).expect("it is under way");
+        chain.outstanding -= 1;
+        if chain.outstanding == 0 {
+            self.advance(envelope);
+        }
+    }
+
+    /// A random number between 0 and 1 that belongs to `entity` at its `times`-th turn.
+    fn chance(&self, purpose: &str, entity: u64, times: u32) -> f64 {
+        let key = sojourn_kernel::stream::mix(entity) ^ u64::from(times);
+        self.streams.stream(purpose, key).uniform()
+    }
+
+    /// Whether `recipient` of `message` still has to be sent to.
+    fn is_waiting(&self, task: Task) -> bool {
+        let message = self.messages.get(&task.message);
+        message.is_some_and(|message| message.is_waiting(task.recipient))
+    }
+
+    fn set_state(&mut self, task: Task, state: State) {
+        let message = self.messages.get_mut(&task.message).expect("it has open recipients");
+        message.recipients[task.recipient as usize].state = state;
+    }
+}

@@ -1,0 +1,295 @@
+//! What came of an attempt, and what follows from it.
+
+use super::Engine;
+use super::event::{Deferral, Effect, Entry, MessageId, Outcome, Record, SessionId, Task};
+use super::message::{Parcel, State};
+use super::reason::{Reason, status};
+use super::session::Session;
+use crate::policy::checkpoint::Checkpoint;
+use crate::policy::retry::{Retry, Setback};
+use crate::smtp::{Loss, Reply, Tls, Verdict, wait_named};
+use sojourn_kernel::{Span, Time};
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// We ended it.
+    Quit,
+    /// The server closes it and says so: 421, a greeting that refuses, no EHLO.
+    Refused,
+    /// A step took too long.
+    TimedOut,
+    /// The connection could not be made, or broke, or carried garbage.
+    Dropped,
+}
+
+impl Engine {
+    /// A transaction is over and the session goes on.
+    pub(super) fn settled(&mut self, id: SessionId, verdicts: Vec<Verdict>) {
+        let session = self.sessions.get_mut(&id).expect("it is open");
+        let parcel = session.parcel.take().expect("a transaction was under way");
+        let (host, destination) = (session.host, session.destination);
+        let probe = std::mem::take(&mut session.probe);
+        session.coming = true;
+        let took = self.took(id);
+        let this = &mut self.destinations.list[destination as usize];
+        this.coming += 1;
+        this.took(took);
+        let address = self.hosts.list[host as usize].address;
+        let again = self.judge(&parcel, verdicts, address, took);
+        if !again.is_empty() {
+            // The server said where its limit is: so many in one transaction.
+            let fitted = (parcel.recipients.len() - again.len()) as u32;
+            let most = &mut self.destinations.list[destination as usize].most_recipients;
+            *most = fitted.clamp(1, *most);
+        }
+        self.hand_back(destination, &parcel, again);
+        if self.config.checkpoint.holds() && self.journal.is_waiting() {
+            self.journal.hold(id);
+            self.sessions.get_mut(&id).expect("it is open").held = true;
+        }
+        self.done(parcel.envelope);
+        let was_down = self.hosts.list[host as usize].failures > 0;
+        if self.hosts.list[host as usize].answered(self.now, &self.config.limits) {
+            self.wake_host_line(host);
+        }
+        if was_down {
+            self.host_is_up(host);
+        }
+        if probe {
+            self.probe_ended();
+        }
+    }
+
+    /// The session ended by what the server said.
+    pub(super) fn lost(&mut self, id: SessionId, loss: Loss, verdicts: Vec<Verdict>) {
+        let (end, reason) = match &loss {
+            Loss::Unavailable(reply) | Loss::NoHello(reply) => (End::Refused, Reason::reply(reply)),
+            Loss::NoTls => (End::Refused, Reason::new(status::LOST, loss.to_string())),
+            Loss::Garbage(_) | Loss::OutOfTurn => {
+                (End::Dropped, Reason::new(status::LOST, loss.to_string()))
+            }
+        };
+        self.end_with(id, end, reason, verdicts);
+    }
+
+    /// The session is over.
+    pub(super) fn end(&mut self, id: SessionId, end: End, reason: Reason) {
+        let verdicts = self.sessions.get_mut(&id).expect("it is open").client.closed();
+        self.end_with(id, end, reason, verdicts);
+    }
+
+    fn end_with(&mut self, id: SessionId, end: End, reason: Reason, verdicts: Vec<Verdict>) {
+        let took = self.took(id);
+        self.leave_idle(id);
+        let session = self.sessions.remove(&id).expect("it is open");
+        self.give_back(&session);
+        let (host, destination) = (session.host, session.destination);
+        if session.quitting || (session.ready && session.parcel.is_none()) {
+            return self.look_at(destination);
+        }
+        let this = &mut self.hosts.list[host as usize];
+        let (address, others) = (this.address, this.sessions > 0);
+        if session.client.is_securing() && self.config.tls == Tls::Opportunistic {
+            this.tls_broken = true;
+            return self.look_at(destination);
+        }
+        // A server may want a new connection after some messages: one that answered before in this
+        // session is sound, and the next session will show.
+        let served = session.transactions > 1 && end != End::TimedOut;
+        // While a host has other sessions, it is not down for what becomes of one. One that drops
+        // a transaction may take exception to this message alone.
+        if others && !served && (!session.ready || end == End::Refused) {
+            this.overloaded(self.now, &self.config.limits);
+        } else if !others && !served && (!session.ready || end != End::Dropped) {
+            self.host_failed(host, &reason);
+        }
+        if let Some(parcel) = session.parcel {
+            self.destinations.list[destination as usize].took(took);
+            let left = self.judge(&parcel, verdicts, address, took);
+            if served || (others && end == End::Refused) {
+                self.hand_back(destination, &parcel, left);
+            } else {
+                for recipient in left {
+                    let task = Task { message: parcel.message, recipient };
+                    self.defer(task, reason.clone(), None);
+                    self.log_attempt(task, address, took, Outcome::Deferred, &reason);
+                }
+            }
+            self.done(parcel.envelope);
+        }
+        self.look_at(destination);
+    }
+
+    /// The session no longer counts; whoever waits for its place is looked at.
+    fn give_back(&mut self, session: &Session) {
+        let host = &mut self.hosts.list[session.host as usize];
+        host.sessions -= 1;
+        host.established -= u32::from(session.greeted);
+        let network = &mut self.hosts.networks[session.network as usize];
+        network.sessions -= 1;
+        self.ready.append(&mut network.line);
+        self.wake_host_line(session.host);
+        let destination = &mut self.destinations.list[session.destination as usize];
+        destination.sessions -= 1;
+        destination.coming -= u32::from(session.coming);
+        if session.probe {
+            self.probe_ended();
+        }
+    }
+
+    fn probe_ended(&mut self) {
+        self.probes -= 1;
+        self.ready.append(&mut self.probe_line);
+    }
+
+    /// The host did not answer, and serves no other session.
+    fn host_failed(&mut self, number: u32, reason: &Reason) {
+        let host = &mut self.hosts.list[number as usize];
+        let times = host.failed(self.now);
+        let first = host.first_failure;
+        let until = self.now + self.host_wait("host", number.into(), times, first);
+        let host = &mut self.hosts.list[number as usize];
+        host.down_until = until;
+        let down = Entry::HostDown(host.address, until, reason.clone());
+        self.effects.push(Effect::Log(down));
+        self.wake_host_line(number);
+    }
+
+    /// Draws the conclusion for each recipient; returns those of whom nothing was said that holds.
+    fn judge(
+        &mut self,
+        parcel: &Parcel,
+        verdicts: Vec<Verdict>,
+        host: std::net::IpAddr,
+        took: Span,
+    ) -> Vec<u32> {
+        let mut left = Vec::new();
+        for (&recipient, verdict) in parcel.recipients.iter().zip(verdicts) {
+            let task = Task { message: parcel.message, recipient };
+            let (outcome, reason) = match verdict {
+                Verdict::Again | Verdict::Unsettled => {
+                    left.push(recipient);
+                    continue;
+                }
+                Verdict::Delivered(reply) => (self.delivered(task), Reason::reply(&reply)),
+                Verdict::Refused(reply) => (self.refused(task, &reply), Reason::reply(&reply)),
+                Verdict::Deferred(reply) => {
+                    let named = reply.lines.iter().find_map(|line| wait_named(line));
+                    (self.defer(task, Reason::reply(&reply), named), Reason::reply(&reply))
+                }
+            };
+            self.log_attempt(task, host, took, outcome, &reason);
+        }
+        left
+    }
+
+    /// Recipients that are to be sent to at once: they go before all others.
+    fn hand_back(&mut self, destination: u32, parcel: &Parcel, recipients: Vec<u32>) {
+        if recipients.is_empty() {
+            return;
+        }
+        for &recipient in &recipients {
+            self.set_state(Task { message: parcel.message, recipient }, State::Waiting);
+        }
+        let chain = self.chains.get_mut(&parcel.envelope).expect("it is under way");
+        chain.outstanding += 1;
+        let (message, envelope) = (parcel.message, parcel.envelope);
+        let queue = &mut self.destinations.list[destination as usize].queue;
+        queue.push_front(Parcel { message, recipients, envelope });
+        self.look_at(destination);
+    }
+
+    fn log_attempt(
+        &mut self,
+        task: Task,
+        host: std::net::IpAddr,
+        took: Span,
+        outcome: Outcome,
+        reason: &Reason,
+    ) {
+        let delay = self.now.since(self.messages[&task.message].accepted);
+        let reason = reason.clone();
+        self.effects.push(Effect::Log(Entry::Attempt { task, host, delay, took, outcome, reason }));
+    }
+
+    fn delivered(&mut self, task: Task) -> Outcome {
+        self.set_state(task, State::Ended);
+        self.journal.push(self.now, Record::Delivered(task));
+        let recipient = &self.messages[&task.message].recipients[task.recipient as usize];
+        if recipient.refused > 0 {
+            let after = self.now.since(recipient.first_refused);
+            let destination = &mut self.destinations.list[recipient.destination as usize];
+            let shortest = destination.learned.map_or(after, |before| before.min(after));
+            destination.learned = Some(shortest);
+        }
+        Outcome::Delivered
+    }
+
+    fn refused(&mut self, task: Task, reply: &Reply) -> Outcome {
+        self.fail(task, Reason::reply(reply));
+        Outcome::Failed
+    }
+
+    /// The recipient will never have it.
+    pub(super) fn fail(&mut self, task: Task, reason: Reason) {
+        self.set_state(task, State::Failed);
+        self.journal.push(self.now, Record::Failed(task, reason));
+    }
+
+    /// The recipient is tried again, if its message may live so long.
+    fn defer(&mut self, task: Task, reason: Reason, named: Option<Span>) -> Outcome {
+        let now = self.now;
+        let message = self.messages.get_mut(&task.message).expect("it has open recipients");
+        if now >= message.accepted + self.config.lifetime {
+            self.fail(task, expired(&reason));
+            return Outcome::Failed;
+        }
+        let recipient = &mut message.recipients[task.recipient as usize];
+        if recipient.refused == 0 {
+            recipient.first_refused = now;
+        }
+        recipient.refused += 1;
+        recipient.state = State::Waiting;
+        let (times, first, number) =
+            (recipient.refused, recipient.first_refused, recipient.destination);
+        let wait = self.config.retry.recipient(&Setback {
+            times,
+            since_first: now.since(first),
+            named,
+            learned: self.destinations.list[number as usize].learned,
+            chance: self.chance("recipient", number.into(), times),
+        });
+        let due = gathered(now + wait);
+        self.set_aside(task, due);
+        self.journal.push(now, Record::Deferred(task, Deferral { times, first, due }));
+        Outcome::Deferred
+    }
+
+    /// The recipient waits until `due`.
+    pub(super) fn set_aside(&mut self, task: Task, due: Time) {
+        let message = &self.messages[&task.message];
+        let destination = message.recipients[task.recipient as usize].destination;
+        self.destinations.list[destination as usize].later.insert((due, task));
+        self.set_destination_alarm(destination);
+    }
+
+    /// The message has had its time.
+    pub(super) fn expire(&mut self, id: MessageId) {
+        let Some(message) = self.messages.get(&id) else { return };
+        for place in message.waiting() {
+            let reason = Reason::new(status::EXPIRED, "it could not be delivered in its time");
+            self.fail(Task { message: id, recipient: place.recipient }, reason);
+        }
+    }
+}
+
+/// Those of one transaction, and of transactions close to each other, come back together.
+fn gathered(due: Time) -> Time {
+    let second = Span::from_s(1).ps();
+    Time::from_ps(due.ps().div_ceil(second) * second)
+}
+
+fn expired(last: &Reason) -> Reason {
+    Reason::new(status::EXPIRED, format!("it could not be delivered in its time; last: {last}"))
+}

@@ -1,0 +1,47 @@
+//! Why something did not go through, as logs and reports say it.
+
+use crate::smtp::{Enhanced, Reply};
+use std::fmt;
+
+/// A status (RFC 3463) and words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The status.
+    pub status: Enhanced,
+    /// The server's reply, or words of our own.
+    pub text: String,
+}
+
+impl Reason {
+    /// In words of our own.
+    pub fn new(status: Enhanced, text: impl Into<String>) -> Reason {
+        Reason { status, text: text.into() }
+    }
+
+    /// As a server replied.
+    pub fn reply(reply: &Reply) -> Reason {
+        let class = (reply.code / 100) as u8;
+        Reason { status: reply.enhanced.unwrap_or(Enhanced(class, 0, 0)), text: reply.to_string() }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.status, self.text)
+    }
+}
+
+/// RFC 3463 section 3.5 and its neighbours; RFC 6531 and 7505 for the last three.
+pub(super) mod status {
+    use crate::smtp::Enhanced;
+
+    pub(in super::super) const EXPIRED: Enhanced = Enhanced(5, 4, 7);
+    pub(in super::super) const NO_ANSWER: Enhanced = Enhanced(4, 4, 1);
+    pub(in super::super) const LOST: Enhanced = Enhanced(4, 4, 2);
+    pub(in super::super) const NAME_SERVERS: Enhanced = Enhanced(4, 4, 3);
+    pub(in super::super) const NO_SUCH_DOMAIN: Enhanced = Enhanced(5, 1, 2);
+    pub(in super::super) const TOO_LARGE: Enhanced = Enhanced(5, 3, 4);
+    pub(in super::super) const EIGHT_BIT: Enhanced = Enhanced(5, 6, 3);
+    pub(in super::super) const INTERNATIONAL: Enhanced = Enhanced(5, 6, 7);
+    pub(in super::super) const NO_MAIL: Enhanced = Enhanced(5, 1, 10);
+}

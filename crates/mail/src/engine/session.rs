@@ -1,0 +1,357 @@
+//! Sessions: each speaks for one destination with one host, one transaction after another.
+
+use super::config::Config;
+use super::event::{Effect, SessionId, Task};
+use super::host::Host;
+use super::message::{Parcel, State};
+use super::outcome::End;
+use super::reason::{Reason, status};
+use super::{Engine, Timer};
+use crate::address::Address;
+use crate::policy::timeouts::Steps;
+use crate::smtp::{Client, Envelope, Output, Step, Tls};
+use sojourn_kernel::{Span, Time};
+use std::collections::VecDeque;
+
+/// One session.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) destination: u32,
+    pub(super) host: u32,
+    pub(super) network: u32,
+    /// Whether its host did not answer last time.
+    pub(super) probe: bool,
+    /// Whether the server has greeted it, and whether it was ready at least once.
+    pub(super) greeted: bool,
+    pub(super) ready: bool,
+    /// Whether it will be free in a moment.
+    pub(super) coming: bool,
+    pub(super) client: Client,
+    connected: bool,
+    pub(super) quitting: bool,
+    /// Whether its last transaction is being written, and whether it waits for that.
+    pub(super) held: bool,
+    pub(super) waits: bool,
+    steps: Steps,
+    deadline: Time,
+    alarm: Time,
+    /// When the present attempt began: the connection counts towards the first.
+    pub(super) since: Time,
+    /// The work of the present transaction.
+    pub(super) parcel: Option<Parcel>,
+    /// Transactions so far.
+    pub(super) transactions: u32,
+}
+
+impl Session {
+    pub(super) fn new(
+        destination: u32,
+        number: u32,
+        host: &Host,
+        probe: bool,
+        steps: Steps,
+        config: &Config,
+        now: Time,
+    ) -> Session {
+        // What was tried and did not work is not tried again where it need not.
+        let plain = host.tls_broken && config.tls == Tls::Opportunistic;
+        let tls = if plain { Tls::Never } else { config.tls };
+        Session {
+            destination,
+            host: number,
+            network: host.network,
+            probe,
+            greeted: false,
+            ready: false,
+            coming: true,
+            client: Client::new(config.hello.clone(), tls),
+            connected: false,
+            quitting: false,
+            held: false,
+            waits: false,
+            steps,
+            deadline: Time::NEVER,
+            alarm: Time::NEVER,
+            since: now,
+            parcel: None,
+            transactions: 0,
+        }
+    }
+
+    pub(super) fn step(&self) -> Step {
+        if self.connected { self.client.step() } else { Step::Connect }
+    }
+}
+
+impl Engine {
+    /// Counts the time of a session's present step from now on.
+    pub(super) fn set_deadline(&mut self, id: SessionId) {
+        let idle = self.config.limits.idle;
+        let session = self.sessions.get_mut(&id).expect("it is open");
+        session.deadline = self.now + session.steps.of(session.step(), idle);
+        if session.deadline < session.alarm {
+            session.alarm = session.deadline;
+            self.timers.schedule(session.alarm, Timer::Session(id));
+        }
+    }
+
+    pub(super) fn session_alarm(&mut self, at: Time, id: SessionId) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        if session.alarm > at {
+            return;
+        }
+        session.alarm = Time::NEVER;
+        if session.waits {
+            return;
+        }
+        if session.deadline > self.now {
+            session.alarm = session.deadline;
+            return self.timers.schedule(session.deadline, Timer::Session(id));
+        }
+        match session.step() {
+            Step::Idle => self.quit(id),
+            step => {
+                self.effects.push(Effect::Close(id));
+                let why = format!("no answer in time ({})", name_of(step));
+                self.end(id, End::TimedOut, Reason::new(status::NO_ANSWER, why));
+            }
+        }
+    }
+
+    pub(super) fn connected(&mut self, id: SessionId) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.connected = true;
+            self.set_deadline(id);
+        }
+    }
+
+    pub(super) fn received(&mut self, id: SessionId, bytes: &[u8]) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let (before, mut outputs) = (session.step(), Vec::new());
+        session.client.received(bytes, &mut outputs);
+        if before == Step::Greeting && session.step() == Step::Hello {
+            session.greeted = true;
+            self.hosts.list[session.host as usize].established += 1;
+        }
+        let session = &self.sessions[&id];
+        // A server that lets its bytes trickle gains no time by it.
+        if !outputs.is_empty() || session.step() != before {
+            self.set_deadline(id);
+        }
+        self.obey(id, outputs);
+    }
+
+    pub(super) fn written(&mut self, id: SessionId, all: bool) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        if session.step() == Step::Block {
+            if all {
+                session.client.written();
+            }
+            self.set_deadline(id);
+        }
+    }
+
+    pub(super) fn secured(&mut self, id: SessionId) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        if session.client.is_securing() {
+            let mut outputs = Vec::new();
+            session.client.secured(&mut outputs);
+            self.set_deadline(id);
+            self.obey(id, outputs);
+        }
+    }
+
+    pub(super) fn closed(&mut self, id: SessionId, why: String) {
+        if self.sessions.contains_key(&id) {
+            self.end(id, End::Dropped, Reason::new(status::LOST, why));
+        }
+    }
+
+    /// Does what the client's side of a session wants done.
+    fn obey(&mut self, id: SessionId, outputs: Vec<Output>) {
+        for output in outputs {
+            match output {
+                Output::Send(bytes) => self.effects.push(Effect::Send(id, bytes)),
+                Output::Body(framing) => {
+                    let parcel = &self.sessions[&id].parcel;
+                    let message = parcel.as_ref().expect("a transaction is under way").message;
+                    self.effects.push(Effect::SendBody(id, message, framing));
+                }
+                Output::StartTls => self.effects.push(Effect::StartTls(id)),
+                Output::Settled(verdicts) => self.settled(id, verdicts),
+                Output::Ready => self.session_ready(id),
+                Output::Lost(loss, verdicts) => {
+                    self.effects.push(Effect::Close(id));
+                    self.lost(id, loss, verdicts);
+                }
+                Output::Close => {
+                    self.effects.push(Effect::Close(id));
+                    self.end(id, End::Quit, Reason::new(status::LOST, "it was ended"));
+                }
+            }
+        }
+    }
+
+    fn session_ready(&mut self, id: SessionId) {
+        self.sessions.get_mut(&id).expect("it is open").ready = true;
+        self.go_on(id);
+    }
+
+    /// A session is open and has no transaction: it begins the next, or waits.
+    pub(super) fn go_on(&mut self, id: SessionId) {
+        let session = self.sessions.get_mut(&id).expect("it is open");
+        session.waits = session.held;
+        if session.held {
+            return;
+        }
+        if std::mem::take(&mut session.coming) {
+            self.destinations.list[session.destination as usize].coming -= 1;
+        }
+        if self.has_had_its_turn(id) {
+            return self.quit(id);
+        }
+        while !self.journal.failing {
+            let destination = self.sessions[&id].destination as usize;
+            let Some(parcel) = self.destinations.list[destination].queue.pop_front() else { break };
+            if let Some(parcel) = self.fit(id, parcel) {
+                return self.begin(id, parcel);
+            }
+        }
+        let destination = self.sessions[&id].destination;
+        self.idle.insert(id);
+        self.destinations.list[destination as usize].idle.insert(id);
+        self.set_deadline(id);
+        self.look_at(destination);
+    }
+
+    /// An idle session takes up its destination's work.
+    pub(super) fn take_up(&mut self, id: SessionId) {
+        self.leave_idle(id);
+        self.sessions.get_mut(&id).expect("it is open").since = self.now;
+        self.go_on(id);
+    }
+
+    pub(super) fn leave_idle(&mut self, id: SessionId) {
+        self.idle.remove(&id);
+        let destination = self.sessions[&id].destination as usize;
+        self.destinations.list[destination].idle.remove(&id);
+    }
+
+    pub(super) fn quit(&mut self, id: SessionId) {
+        self.leave_idle(id);
+        let session = self.sessions.get_mut(&id).expect("it is open");
+        session.quitting = true;
+        let mut outputs = Vec::new();
+        session.client.quit(&mut outputs);
+        self.set_deadline(id);
+        self.obey(id, outputs);
+    }
+
+    /// Whether others wait for what this session holds, and it has had it for long enough; or has
+    /// no work for it.
+    fn has_had_its_turn(&self, id: SessionId) -> bool {
+        let session = &self.sessions[&id];
+        let others = |line: &VecDeque<u32>| line.iter().any(|&it| it != session.destination);
+        let wanted = others(&self.hosts.list[session.host as usize].line)
+            || others(&self.hosts.networks[session.network as usize].line)
+            || (self.is_full() && others(&self.line));
+        let queue = &self.destinations.list[session.destination as usize].queue;
+        wanted && (queue.is_empty() || session.transactions >= self.config.limits.turn.get())
+    }
+
+    /// What of `parcel` can go into one transaction now; the rest goes back or fails.
+    fn fit(&mut self, id: SessionId, mut parcel: Parcel) -> Option<Parcel> {
+        let session = &self.sessions[&id];
+        let can = *session.client.extensions();
+        let number = session.destination as usize;
+        let task = |recipient| Task { message: parcel.message, recipient };
+        let mut recipients = std::mem::take(&mut parcel.recipients);
+        recipients.retain(|&recipient| self.is_waiting(task(recipient)));
+        let Some(message) = self.messages.get(&parcel.message) else {
+            self.done(parcel.envelope);
+            return None;
+        };
+        let all = if can.largest.is_some_and(|largest| message.size > largest) {
+            Some(Reason::new(status::TOO_LARGE, "the message is larger than the host takes"))
+        } else if message.eight_bit && !can.eight_bit_mime {
+            Some(Reason::new(status::EIGHT_BIT, "the host takes no 8-bit text"))
+        } else if !can.smtp_utf8
+            && (message.utf8 || message.sender.as_ref().is_some_and(Address::is_international))
+        {
+            Some(Reason::new(status::INTERNATIONAL, "the host takes no UTF-8 headers"))
+        } else {
+            None
+        };
+        let unfit: Vec<u32> = recipients
+            .extract_if(.., |recipient| {
+                let address = &message.recipients[*recipient as usize].address;
+                all.is_some() || (!can.smtp_utf8 && address.is_international())
+            })
+            .collect();
+        let reason = all.unwrap_or_else(|| {
+            Reason::new(status::INTERNATIONAL, "the host takes no UTF-8 addresses")
+        });
+        for recipient in unfit {
+            self.fail(task(recipient), reason.clone());
+        }
+        if recipients.is_empty() {
+            self.done(parcel.envelope);
+            return None;
+        }
+        let destination = &mut self.destinations.list[number];
+        let most = destination.most_recipients.min(self.config.limits.recipients.get()) as usize;
+        if recipients.len() > most {
+            let rest = recipients.split_off(most);
+            let chain = self.chains.get_mut(&parcel.envelope).expect("it is under way");
+            chain.outstanding += 1;
+            destination.queue.push_front(Parcel { recipients: rest, ..parcel });
+        }
+        Some(Parcel { recipients, ..parcel })
+    }
+
+    fn begin(&mut self, id: SessionId, parcel: Parcel) {
+        for &recipient in &parcel.recipients {
+            self.set_state(Task { message: parcel.message, recipient }, State::InFlight);
+        }
+        let message = &self.messages[&parcel.message];
+        let address = |&recipient: &u32| message.recipients[recipient as usize].address.clone();
+        let envelope = Envelope {
+            sender: message.sender.clone(),
+            recipients: parcel.recipients.iter().map(address).collect(),
+            size: message.size,
+            eight_bit: message.eight_bit,
+            utf8: message.utf8,
+        };
+        let session = self.sessions.get_mut(&id).expect("it is open");
+        if session.transactions > 0 {
+            session.since = self.now;
+        }
+        session.transactions += 1;
+        session.parcel = Some(parcel);
+        let mut outputs = Vec::new();
+        session.client.begin(envelope, &mut outputs);
+        self.set_deadline(id);
+        self.obey(id, outputs);
+    }
+
+    /// How long an attempt has taken that is over now.
+    pub(super) fn took(&self, id: SessionId) -> Span {
+        self.now.since(self.sessions[&id].since)
+    }
+}
+
+fn name_of(step: Step) -> &'static str {
+    match step {
+        Step::Connect => "connection",
+        Step::Greeting => "greeting",
+        Step::Hello => "EHLO",
+        Step::Mail => "MAIL",
+        Step::Rcpt => "RCPT",
+        Step::Data => "DATA",
+        Step::Block => "message",
+        Step::Dot => "end of the message",
+        Step::Rset => "RSET",
+        Step::Quit => "QUIT",
+        Step::Idle => "nothing",
+    }
+}

@@ -1,0 +1,187 @@
+//! Messages in, and what is done to stable storage.
+
+use super::event::{
+    BatchId, Deferral, Effect, Entry, MessageId, Progress, Record, Stored, Submission, Task,
+};
+use super::message::{Message, State};
+use super::{Engine, Timer};
+use crate::policy::checkpoint::Checkpoint;
+use sojourn_kernel::Span;
+use std::collections::BTreeMap;
+
+/// After a write that failed, how long until the next.
+const AGAIN: Span = Span::from_s(1);
+
+impl Engine {
+    pub(super) fn submitted(&mut self, submission: Submission) {
+        let id = submission.id;
+        let refusal = if self.messages.contains_key(&id) || self.offered.contains_key(&id) {
+            Some("its number is in use")
+        } else if submission.recipients.is_empty() {
+            Some("it has no recipients")
+        } else if self.journal.failing {
+            Some("stable storage cannot be written")
+        } else {
+            None
+        };
+        if let Some(why) = refusal {
+            return self.effects.push(Effect::Refused(id, why.into()));
+        }
+        let destinations = self.destinations_of(&submission);
+        self.offered.insert(id, Message::new(submission, self.now, destinations));
+        self.journal.push(self.now, Record::Accepted(id));
+    }
+
+    fn destinations_of(&mut self, submission: &Submission) -> Vec<u32> {
+        let domains = submission.recipients.iter().map(|recipient| recipient.domain());
+        domains.map(|domain| self.destinations.find_or_add(domain)).collect()
+    }
+
+    /// A message from before a restart. One whose number is in use is ignored.
+    pub(super) fn restored(&mut self, stored: Stored) {
+        let id = stored.submission.id;
+        if self.messages.contains_key(&id) || self.offered.contains_key(&id) {
+            return;
+        }
+        let destinations = self.destinations_of(&stored.submission);
+        let mut message = Message::new(stored.submission, stored.accepted, destinations);
+        let (mut unreported, mut deferred) = (Vec::new(), Vec::new());
+        for (number, progress) in (0..).zip(stored.progress) {
+            let Some(recipient) = message.recipients.get_mut(number as usize) else { break };
+            match progress {
+                Progress::Open => {}
+                Progress::Deferred(deferral) => {
+                    recipient.refused = deferral.times;
+                    recipient.first_refused = deferral.first;
+                    deferred.push((number, deferral));
+                }
+                Progress::Failed(reason) => {
+                    recipient.state = State::Failed;
+                    unreported.push((number, reason));
+                }
+                Progress::Ended => {
+                    recipient.state = State::Ended;
+                    message.open -= 1;
+                }
+            }
+        }
+        if message.open == 0 {
+            return self.effects.push(Effect::Finished(id));
+        }
+        deferred.retain(|&(_, deferral): &(u32, Deferral)| deferral.due > self.now);
+        let mut places = message.waiting();
+        places.retain(|place| {
+            deferred.binary_search_by_key(&place.recipient, |&(number, _)| number).is_err()
+        });
+        self.messages.insert(id, message);
+        for (recipient, Deferral { due, .. }) in deferred {
+            self.set_aside(Task { message: id, recipient }, due);
+        }
+        self.start(id, places);
+        if !unreported.is_empty() {
+            self.effects.push(Effect::Report(id, unreported));
+        }
+    }
+
+    /// Writes what waits, if its time has come.
+    pub(super) fn checkpoint(&mut self) {
+        let Some(pending) = self.journal.pending() else { return };
+        let wait = match self.config.checkpoint.wait(pending) {
+            _ if self.journal.failing => AGAIN,
+            Some(wait) if !self.journal.is_urgent() => wait,
+            _ => Span::ZERO,
+        };
+        let due = self.journal.since + wait;
+        if due > self.now {
+            if self.journal.alarm != due {
+                self.journal.alarm = due;
+                self.timers.schedule(due, Timer::Journal);
+            }
+            return;
+        }
+        let (batch, records) = self.journal.write();
+        self.effects.push(Effect::Persist(batch, records));
+    }
+
+    pub(super) fn persisted(&mut self, batch: BatchId) {
+        let Some(batch) = self.journal.written(batch) else { return };
+        self.journal.failing = false;
+        let mut reports: BTreeMap<MessageId, Vec<_>> = BTreeMap::new();
+        for record in batch.records.iter() {
+            match record {
+                Record::Accepted(id) => {
+                    let message = self.offered.remove(id).expect("it was offered");
+                    self.messages.insert(*id, message);
+                    self.effects.push(Effect::Accepted(*id));
+                    let places = self.messages[id].waiting();
+                    self.start(*id, places);
+                }
+                Record::Delivered(task) | Record::Reported(task) => self.settle(*task),
+                Record::Failed(task, _) if self.messages[&task.message].sender.is_none() => {
+                    self.settle(*task);
+                }
+                Record::Failed(task, reason) => {
+                    reports.entry(task.message).or_default().push((task.recipient, reason.clone()));
+                }
+                Record::Deferred(..) => {}
+            }
+        }
+        for (message, failures) in reports {
+            self.effects.push(Effect::Report(message, failures));
+        }
+        for id in batch.held {
+            if let Some(session) = self.sessions.get_mut(&id) {
+                session.held = false;
+                if session.waits {
+                    self.go_on(id);
+                }
+            }
+        }
+    }
+
+    /// The end of one recipient is on stable storage.
+    fn settle(&mut self, task: Task) {
+        let message = self.messages.get_mut(&task.message).expect("it has open recipients");
+        message.open -= 1;
+        if message.open == 0 {
+            self.messages.remove(&task.message);
+            self.effects.push(Effect::Finished(task.message));
+        }
+    }
+
+    /// No message is taken over and no transaction begun until a write succeeds.
+    pub(super) fn not_persisted(&mut self, batch: BatchId, why: String) {
+        let Some(batch) = self.journal.written(batch) else { return };
+        self.journal.failing = true;
+        let mut kept = Vec::new();
+        for record in batch.records.iter() {
+            match record {
+                Record::Accepted(id) => {
+                    self.offered.remove(id);
+                    self.effects.push(Effect::Refused(*id, why.clone()));
+                }
+                other => kept.push(other.clone()),
+            }
+        }
+        if kept.is_empty() && self.journal.pending().is_none() {
+            // Nothing is left to write that would show when it works again: the next offer does.
+            self.journal.failing = false;
+        }
+        self.journal.put_back(self.now, kept, batch.held);
+        self.effects.push(Effect::Log(Entry::NotPersisted(why)));
+    }
+
+    /// Failures were reported.
+    pub(super) fn reported(&mut self, message: MessageId, recipients: &[u32]) {
+        let Some(known) = self.messages.get_mut(&message) else { return };
+        for &number in recipients {
+            if let Some(recipient) = known.recipients.get_mut(number as usize)
+                && recipient.state == State::Failed
+            {
+                recipient.state = State::Ended;
+                let task = Task { message, recipient: number };
+                self.journal.push(self.now, Record::Reported(task));
+            }
+        }
+    }
+}

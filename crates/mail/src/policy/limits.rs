@@ -1,0 +1,46 @@
+//! How many sessions may be open, and how much one transaction may carry.
+
+use sojourn_kernel::parameters::{Check, Refusal, Value};
+use sojourn_kernel::{Span, nested, parameters};
+use std::num::NonZeroU32;
+
+parameters! {
+    /// Limits on sessions and transactions. A session counts from the attempt to connect until its
+    /// connection is closed.
+    pub struct Limits: "limits" {
+        /// Sessions in all.
+        pub sessions: NonZeroU32 = NonZeroU32::new(1000).expect("above 0"),
+        /// Sessions of one destination (a recipient domain), and of one host.
+        pub destination: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
+        /// Sessions of one network: the first 24 bits of an IPv4 address, 64 of an IPv6 address.
+        pub network: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
+        /// Sessions that a host is given at first. Each time as many transactions have succeeded as
+        /// sessions are allowed, one more is; a 421 brings the number down to what the host did
+        /// serve (Postfix: initial_destination_concurrency 5, positive feedback 1/N).
+        pub initial: NonZeroU32 = NonZeroU32::new(5).expect("above 0"),
+        /// How long a number of sessions that a host refused to exceed is not exceeded.
+        pub relearn: Span = Span::from_s(300),
+        /// Of all sessions, those that may wait for hosts that did not answer last time: one in
+        /// this many, at least one.
+        pub probes: NonZeroU32 = NonZeroU32::new(4).expect("above 0"),
+        /// Recipients of one transaction. A server has to take 100 (RFC 5321 section 4.5.3.1.8).
+        pub recipients: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
+        /// How many transactions a session may have while others wait for its place.
+        pub turn: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
+        /// How long a session without work is kept open for more.
+        pub idle: Span = Span::from_s(2),
+    }
+}
+
+impl Check for Limits {
+    fn check(&self) -> Result<(), Refusal> {
+        if self.initial > self.destination {
+            let given = Value::Int(self.initial.get().into());
+            let expected = format!("at most the limit of a destination, {}", self.destination);
+            return Err(Refusal::value(&given, expected).under("initial"));
+        }
+        Ok(())
+    }
+}
+
+nested!(Limits);

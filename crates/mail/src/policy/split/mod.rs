@@ -1,0 +1,74 @@
+//! How a message's recipients are split into envelopes.
+//!
+//! The groups of one envelope, one for each destination, are worked off one after the other;
+//! envelopes are independent of each other. Recipients that have to be tried again leave their
+//! envelope: when their time has come, those of one message and one destination are split anew.
+
+mod by_destination;
+mod chunks;
+mod each;
+mod whole;
+
+pub use by_destination::ByDestination;
+pub use chunks::Chunks;
+pub use each::Each;
+pub use whole::Whole;
+
+use sojourn_kernel::variants;
+
+variants! {
+    /// How a message's recipients are split into envelopes.
+    pub enum SplitKind: "split" => split {
+        ByDestination(ByDestination),
+        Whole(Whole),
+        Chunks(Chunks),
+        Each(Each),
+    }
+}
+
+/// One recipient, as far as splitting and ordering go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its place in the message's list.
+    pub recipient: u32,
+    /// Its destination.
+    pub destination: u32,
+}
+
+/// A way to split.
+pub trait Split {
+    /// Cuts `places`, which are in the order of service, into envelopes; each place ends up in
+    /// exactly one, and none is empty.
+    fn cut(&self, places: Vec<Place>) -> Vec<Vec<Place>>;
+}
+
+impl Split for SplitKind {
+    fn cut(&self, places: Vec<Place>) -> Vec<Vec<Place>> {
+        split!(self, |way| way.cut(places))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_kernel::parameters::defaults;
+
+    fn cut(kind: &SplitKind, destinations: &[u32]) -> Vec<Vec<u32>> {
+        let place = |(i, &destination)| Place { recipient: i as u32, destination };
+        let envelopes = kind.cut(destinations.iter().enumerate().map(place).collect());
+        let recipients = |envelope: Vec<Place>| envelope.iter().map(|it| it.recipient).collect();
+        envelopes.into_iter().map(recipients).collect()
+    }
+
+    #[test]
+    fn by_hand() {
+        let list = [7, 3, 7, 7, 9, 3];
+        let by_destination = SplitKind::ByDestination(defaults());
+        assert_eq!(cut(&by_destination, &list), [vec![0, 2, 3], vec![1, 5], vec![4]]);
+        assert_eq!(cut(&SplitKind::Whole(defaults()), &list), [vec![0, 1, 2, 3, 4, 5]]);
+        let chunks = SplitKind::Chunks(Chunks { size: 4.try_into().unwrap() });
+        assert_eq!(cut(&chunks, &list), [vec![0, 1, 2, 3], vec![4, 5]]);
+        let each = [vec![0], vec![1], vec![2], vec![3], vec![4], vec![5]];
+        assert_eq!(cut(&SplitKind::Each(defaults()), &list), each);
+    }
+}

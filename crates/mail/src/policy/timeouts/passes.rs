@@ -1,0 +1,58 @@
+//! A short first pass, and the reapers.
+
+use super::{Steps, Timeouts, rfc5321};
+use sojourn_kernel::parameters::Check;
+use sojourn_kernel::{Span, parameters};
+use std::num::NonZeroU32;
+
+parameters! {
+    /// A short first pass for those who answer at once, and the times of RFC 5321 for the reapers
+    /// that come back to the rest ("Next Step": times cut five-fold, and a second configuration
+    /// with longer ones). The answer to the final dot is never cut: a server that has taken the
+    /// message and is not waited for gets it twice (RFC 5321 section 4.5.3.2.6).
+    pub struct Passes: "passes" {
+        /// By how much the first pass is cut.
+        pub cut: NonZeroU32 = NonZeroU32::new(5).expect("above 0"),
+    }
+}
+
+impl Check for Passes {}
+
+impl Timeouts for Passes {
+    fn steps(&self, failures: u32) -> Steps {
+        let full = rfc5321::STEPS;
+        if failures > 0 {
+            return full;
+        }
+        let cut = |span: Span| span / u64::from(self.cut.get());
+        Steps {
+            resolve: cut(full.resolve),
+            connect: cut(full.connect),
+            greeting: cut(full.greeting),
+            hello: cut(full.hello),
+            mail: cut(full.mail),
+            rcpt: cut(full.rcpt),
+            data: cut(full.data),
+            block: cut(full.block),
+            dot: full.dot,
+            rset: cut(full.rset),
+            quit: cut(full.quit),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_kernel::parameters::defaults;
+
+    #[test]
+    fn the_first_pass_is_short_but_for_the_dot() {
+        let passes: Passes = defaults();
+        let (first, second) = (passes.steps(0), passes.steps(1));
+        assert_eq!(first.greeting, Span::from_s(60));
+        assert_eq!(first.connect, Span::from_s(6));
+        assert_eq!(first.dot, Span::from_s(600));
+        assert_eq!(second, rfc5321::STEPS);
+    }
+}

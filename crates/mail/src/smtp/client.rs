@@ -1,0 +1,425 @@
+//! The client's side of one session.
+//!
+//! It is told what came and answers what to send; whoever drives it keeps the time, by the
+//! [`Step`] that it waits in. With PIPELINING (RFC 2920) a transaction takes two round trips: its
+//! commands together, then the message.
+
+use super::command;
+use super::envelope::{Envelope, Verdict};
+use super::extensions::Extensions;
+use super::reply::{BadReply, Reply, ReplyReader};
+use sojourn_kernel::choices;
+use std::collections::VecDeque;
+
+/// What a session waits for; each has its own time (RFC 5321 section 4.5.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// The connection itself.
+    Connect,
+    /// The server's first words.
+    Greeting,
+    /// The answer to EHLO, HELO or STARTTLS, or the handshake after it.
+    Hello,
+    /// The answer to MAIL.
+    Mail,
+    /// The answer to RCPT.
+    Rcpt,
+    /// The answer to DATA.
+    Data,
+    /// The message being written.
+    Block,
+    /// The answer to the final dot, or to BDAT LAST.
+    Dot,
+    /// The answer to RSET.
+    Rset,
+    /// The answer to QUIT.
+    Quit,
+    /// Nothing: the session is open and has no transaction.
+    Idle,
+}
+
+/// How a message is framed on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// Dots doubled, a dot alone at the end (DATA).
+    Dots,
+    /// As it is (BDAT, whose size has been said).
+    Plain,
+}
+
+choices! {
+    /// Whether a session turns to TLS (RFC 3207).
+    pub enum Tls: "use of TLS" {
+        /// Never.
+        Never = "never",
+        /// When the server offers it; certificates are not looked at (RFC 7435).
+        Opportunistic = "opportunistic",
+        /// Always; a server that cannot is given no mail.
+        Required = "required",
+    }
+}
+
+/// Why a session is over before it was ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// The server closes the channel: a greeting that refuses, or 421 at any time.
+    Unavailable(Reply),
+    /// It accepts neither EHLO nor HELO.
+    NoHello(Reply),
+    /// TLS is required and not to be had.
+    NoTls,
+    /// What it says is not SMTP.
+    Garbage(BadReply),
+    /// It says something where nothing is expected.
+    OutOfTurn,
+}
+
+/// What a session wants done, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Send these bytes.
+    Send(Vec<u8>),
+    /// Send the message, then call [`Client::written`].
+    Body(Framing),
+    /// Turn to TLS, then call [`Client::secured`].
+    StartTls,
+    /// The transaction is over: one verdict for each recipient, in order.
+    Settled(Vec<Verdict>),
+    /// The session is open for a transaction.
+    Ready,
+    /// The session is over, though it was not ended; verdicts of the transaction under way.
+    Lost(Loss, Vec<Verdict>),
+    /// QUIT is answered: close the connection.
+    Close,
+}
+
+/// The client's side of one session.
+#[derive(Debug)]
+pub struct Client {
+    hello: String,
+    tls: Tls,
+    secured: bool,
+    extensions: Extensions,
+    reader: ReplyReader,
+    /// The replies that are awaited, in order.
+    awaited: VecDeque<Awaited>,
+    transaction: Option<Transaction>,
+    writing: bool,
+    over: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Awaited {
+    Greeting,
+    Ehlo,
+    Helo,
+    StartTls,
+    /// No reply but the end of the handshake.
+    Handshake,
+    Mail,
+    Rcpt(usize),
+    Data,
+    Dot,
+    Rset,
+    Quit,
+}
+
+#[derive(Debug)]
+struct Transaction {
+    envelope: Envelope,
+    /// None: not refused so far.
+    verdicts: Vec<Option<Verdict>>,
+    accepted: usize,
+    mail_accepted: bool,
+}
+
+impl Client {
+    /// A session that will say `hello` for its own name, a domain or address literal.
+    pub fn new(hello: String, tls: Tls) -> Client {
+        Client {
+            hello,
+            tls,
+            secured: false,
+            extensions: Extensions::default(),
+            reader: ReplyReader::default(),
+            awaited: VecDeque::from([Awaited::Greeting]),
+            transaction: None,
+            writing: false,
+            over: false,
+        }
+    }
+
+    /// What the session waits for.
+    pub fn step(&self) -> Step {
+        match self.awaited.front() {
+            _ if self.writing => Step::Block,
+            None => Step::Idle,
+            Some(Awaited::Greeting) => Step::Greeting,
+            Some(Awaited::Ehlo | Awaited::Helo | Awaited::StartTls | Awaited::Handshake) => {
+                Step::Hello
+            }
+            Some(Awaited::Mail) => Step::Mail,
+            Some(Awaited::Rcpt(_)) => Step::Rcpt,
+            Some(Awaited::Data) => Step::Data,
+            Some(Awaited::Dot) => Step::Dot,
+            Some(Awaited::Rset) => Step::Rset,
+            Some(Awaited::Quit) => Step::Quit,
+        }
+    }
+
+    /// What the server can do, as it said last.
+    pub fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
+    /// Whether the handshake of TLS is under way.
+    pub fn is_securing(&self) -> bool {
+        self.awaited.front() == Some(&Awaited::Handshake)
+    }
+
+    /// Begins a transaction. The session has to be [`Step::Idle`] after it was ready.
+    pub fn begin(&mut self, envelope: Envelope, out: &mut Vec<Output>) {
+        assert!(self.step() == Step::Idle && !envelope.recipients.is_empty());
+        let mut bytes = command::mail(&envelope, &self.extensions);
+        self.awaited.push_back(Awaited::Mail);
+        if self.extensions.pipelining {
+            for (i, recipient) in envelope.recipients.iter().enumerate() {
+                bytes += &command::rcpt(recipient);
+                self.awaited.push_back(Awaited::Rcpt(i));
+            }
+            if !self.extensions.chunking {
+                bytes += "DATA\r\n";
+                self.awaited.push_back(Awaited::Data);
+            }
+        }
+        let verdicts = vec![None; envelope.recipients.len()];
+        self.transaction =
+            Some(Transaction { envelope, verdicts, accepted: 0, mail_accepted: false });
+        out.push(Output::Send(bytes.into_bytes()));
+    }
+
+    /// Ends the session; only when it is [`Step::Idle`].
+    pub fn quit(&mut self, out: &mut Vec<Output>) {
+        assert!(self.step() == Step::Idle);
+        self.send("QUIT\r\n".into(), Awaited::Quit, out);
+    }
+
+    /// The whole message is written.
+    pub fn written(&mut self) {
+        self.writing = false;
+    }
+
+    /// The handshake is done. The server's extensions are asked for anew (RFC 3207 section 4.2).
+    pub fn secured(&mut self, out: &mut Vec<Output>) {
+        assert!(self.is_securing());
+        self.awaited.clear();
+        self.secured = true;
+        self.extensions = Extensions::default();
+        self.send(format!("EHLO {}\r\n", self.hello), Awaited::Ehlo, out);
+    }
+
+    /// Bytes have come.
+    pub fn received(&mut self, mut bytes: &[u8], out: &mut Vec<Output>) {
+        while !self.over && !bytes.is_empty() {
+            match self.reader.read(&mut bytes) {
+                None => return,
+                Some(Ok(reply)) => self.reply(reply, !bytes.is_empty(), out),
+                Some(Err(bad)) => self.lose(Loss::Garbage(bad), out),
+            }
+        }
+    }
+
+    /// The connection is gone: the verdicts of the transaction that was under way.
+    pub fn closed(&mut self) -> Vec<Verdict> {
+        self.over = true;
+        self.transaction.take().map_or_else(Vec::new, |transaction| {
+            let known = |verdict: Option<Verdict>| verdict.unwrap_or(Verdict::Unsettled);
+            transaction.verdicts.into_iter().map(known).collect()
+        })
+    }
+
+    fn reply(&mut self, reply: Reply, more: bool, out: &mut Vec<Output>) {
+        let Some(awaited) = self.awaited.pop_front() else {
+            let closing = reply.code == 421;
+            let loss = if closing { Loss::Unavailable(reply) } else { Loss::OutOfTurn };
+            return self.lose(loss, out);
+        };
+        if reply.code == 421 && awaited != Awaited::Quit {
+            return self.lose(Loss::Unavailable(reply), out);
+        }
+        match awaited {
+            Awaited::Greeting if reply.is_positive() => {
+                self.send(format!("EHLO {}\r\n", self.hello), Awaited::Ehlo, out);
+            }
+            Awaited::Greeting => self.lose(Loss::Unavailable(reply), out),
+            Awaited::Ehlo if reply.is_positive() => {
+                self.extensions = Extensions::read(&reply.lines);
+                self.greeted(out);
+            }
+            // RFC 5321 section 4.1.4: the older command is tried where EHLO is not understood.
+            Awaited::Ehlo if reply.is_permanent() => {
+                self.send(format!("HELO {}\r\n", self.hello), Awaited::Helo, out);
+            }
+            Awaited::Helo if reply.is_positive() => self.greeted(out),
+            Awaited::Ehlo | Awaited::Helo => self.lose(Loss::NoHello(reply), out),
+            // Plain text after this reply could pass for the server's under TLS.
+            Awaited::StartTls if reply.is_positive() && more => self.lose(Loss::OutOfTurn, out),
+            Awaited::StartTls if reply.is_positive() => {
+                self.awaited.push_back(Awaited::Handshake);
+                out.push(Output::StartTls);
+            }
+            Awaited::StartTls if self.tls == Tls::Required => self.lose(Loss::NoTls, out),
+            Awaited::StartTls => out.push(Output::Ready),
+            Awaited::Handshake => self.lose(Loss::OutOfTurn, out),
+            Awaited::Mail => self.mail_answered(reply, out),
+            Awaited::Rcpt(i) => self.rcpt_answered(i, reply, out),
+            Awaited::Data => self.data_answered(reply, out),
+            Awaited::Dot => self.dot_answered(reply, out),
+            Awaited::Rset if reply.is_positive() => out.push(Output::Ready),
+            Awaited::Rset => self.lose(Loss::Unavailable(reply), out),
+            Awaited::Quit => {
+                self.over = true;
+                out.push(Output::Close);
+            }
+        }
+    }
+
+    fn greeted(&mut self, out: &mut Vec<Output>) {
+        if self.secured || self.tls == Tls::Never {
+            out.push(Output::Ready);
+        } else if self.extensions.start_tls {
+            self.send("STARTTLS\r\n".into(), Awaited::StartTls, out);
+        } else if self.tls == Tls::Required {
+            self.lose(Loss::NoTls, out);
+        } else {
+            out.push(Output::Ready);
+        }
+    }
+
+    fn mail_answered(&mut self, reply: Reply, out: &mut Vec<Output>) {
+        let transaction = self.transaction.as_mut().expect("MAIL was sent in one");
+        transaction.mail_accepted = reply.is_positive();
+        if !transaction.mail_accepted {
+            transaction.verdicts.fill(Some(Verdict::negative(reply)));
+            if self.awaited.is_empty() {
+                self.settle(false, out);
+            }
+        } else if self.awaited.is_empty() {
+            let command = command::rcpt(&transaction.envelope.recipients[0]);
+            self.send(command, Awaited::Rcpt(0), out);
+        }
+    }
+
+    fn rcpt_answered(&mut self, i: usize, reply: Reply, out: &mut Vec<Output>) {
+        let transaction = self.transaction.as_mut().expect("RCPT was sent in one");
+        if reply.is_positive() && transaction.mail_accepted {
+            transaction.accepted += 1;
+        } else if transaction.mail_accepted {
+            // Too many for one transaction: 452, or 552 of old (RFC 5321 section 4.5.3.1.10).
+            let full = matches!(reply.code, 452 | 552) && transaction.accepted > 0;
+            let verdict = if full { Verdict::Again } else { Verdict::negative(reply) };
+            transaction.verdicts[i] = Some(verdict);
+        }
+        if !self.awaited.is_empty() {
+            return;
+        }
+        if let Some(next) = transaction.envelope.recipients.get(i + 1) {
+            let command = command::rcpt(next);
+            self.send(command, Awaited::Rcpt(i + 1), out);
+        } else if transaction.accepted == 0 {
+            let reset = transaction.mail_accepted;
+            self.settle(reset, out);
+        } else if self.extensions.chunking {
+            out.push(Output::Send(format!("BDAT {} LAST\r\n", transaction.envelope.size).into()));
+            self.write(Framing::Plain, out);
+        } else {
+            self.send("DATA\r\n".into(), Awaited::Data, out);
+        }
+    }
+
+    fn data_answered(&mut self, reply: Reply, out: &mut Vec<Output>) {
+        let transaction = self.transaction.as_mut().expect("DATA was sent in one");
+        let reset = transaction.mail_accepted;
+        match (reply.code, transaction.accepted) {
+            // A pipelined DATA that is accepted though no recipient was: nothing but the dot
+            // (RFC 2920 section 3.1).
+            (354, 0) => self.send(".\r\n".into(), Awaited::Dot, out),
+            (354, _) => self.write(Framing::Dots, out),
+            _ if reply.is_positive() => self.lose(Loss::OutOfTurn, out),
+            _ => {
+                transaction.decide_accepted(|| Verdict::negative(reply.clone()));
+                self.settle(reset, out);
+            }
+        }
+    }
+
+    fn dot_answered(&mut self, reply: Reply, out: &mut Vec<Output>) {
+        let early = std::mem::take(&mut self.writing);
+        let positive = reply.is_positive();
+        if early && positive {
+            return self.lose(Loss::OutOfTurn, out);
+        }
+        let transaction = self.transaction.as_mut().expect("the message was sent in one");
+        let verdict = if positive {
+            Verdict::Delivered(reply.clone())
+        } else {
+            Verdict::negative(reply.clone())
+        };
+        transaction.decide_accepted(|| verdict.clone());
+        if early {
+            // It answers in mid-message: what follows would be taken for commands.
+            self.lose(Loss::Unavailable(reply), out);
+        } else {
+            // A BDAT that failed leaves the server unsettled (RFC 3030 section 2).
+            self.settle(!positive && self.extensions.chunking, out);
+        }
+    }
+
+    /// Sends the message after what has been said; the reply to its end is awaited.
+    fn write(&mut self, framing: Framing, out: &mut Vec<Output>) {
+        self.writing = true;
+        self.awaited.push_back(Awaited::Dot);
+        out.push(Output::Body(framing));
+    }
+
+    fn settle(&mut self, reset: bool, out: &mut Vec<Output>) {
+        let transaction = self.transaction.take().expect("one is to be settled");
+        let verdicts = transaction.verdicts.into_iter();
+        out.push(Output::Settled(verdicts.map(|it| it.unwrap_or(Verdict::Unsettled)).collect()));
+        if reset {
+            self.send("RSET\r\n".into(), Awaited::Rset, out);
+        } else {
+            out.push(Output::Ready);
+        }
+    }
+
+    fn send(&mut self, command: String, awaited: Awaited, out: &mut Vec<Output>) {
+        self.awaited.push_back(awaited);
+        out.push(Output::Send(command.into_bytes()));
+    }
+
+    fn lose(&mut self, loss: Loss, out: &mut Vec<Output>) {
+        let verdicts = self.closed();
+        out.push(Output::Lost(loss, verdicts));
+    }
+}
+
+impl Transaction {
+    /// What holds from now on for every recipient that RCPT did not refuse.
+    fn decide_accepted(&mut self, verdict: impl Fn() -> Verdict) {
+        for undecided in self.verdicts.iter_mut().filter(|verdict| verdict.is_none()) {
+            *undecided = Some(verdict());
+        }
+    }
+}
+
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Loss::Unavailable(reply) | Loss::NoHello(reply) => write!(f, "{reply}"),
+            Loss::NoTls => f.write_str("TLS is required and not offered"),
+            Loss::Garbage(bad) => write!(f, "{bad}"),
+            Loss::OutOfTurn => f.write_str("an answer where none was due"),
+        }
+    }
+}

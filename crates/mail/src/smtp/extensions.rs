@@ -1,0 +1,45 @@
+//! What a server said it can do (RFC 5321 section 4.1.1.1).
+
+/// The extensions among a server's that a client of ours makes use of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extensions {
+    /// Commands may follow each other without waiting (RFC 2920).
+    pub pipelining: bool,
+    /// Sizes may be declared (RFC 1870).
+    pub size: bool,
+    /// The largest message it takes, when it names one.
+    pub largest: Option<u64>,
+    /// Bytes above 127 in a body (RFC 6152).
+    pub eight_bit_mime: bool,
+    /// Characters beyond ASCII in addresses and headers (RFC 6531).
+    pub smtp_utf8: bool,
+    /// A session may turn to TLS (RFC 3207).
+    pub start_tls: bool,
+    /// BDAT (RFC 3030).
+    pub chunking: bool,
+}
+
+impl Extensions {
+    /// Reads the lines of a reply to EHLO; the first is the greeting.
+    pub fn read(lines: &[String]) -> Extensions {
+        let mut extensions = Extensions::default();
+        for line in lines.iter().skip(1) {
+            let mut words = line.split_ascii_whitespace();
+            match words.next().unwrap_or_default().to_ascii_uppercase().as_str() {
+                "PIPELINING" => extensions.pipelining = true,
+                "SIZE" => {
+                    extensions.size = true;
+                    // Zero means that there is no fixed limit (RFC 1870 section 4).
+                    let largest = words.next().and_then(|size| size.parse().ok());
+                    extensions.largest = largest.filter(|&size| size > 0);
+                }
+                "8BITMIME" => extensions.eight_bit_mime = true,
+                "SMTPUTF8" => extensions.smtp_utf8 = true,
+                "STARTTLS" => extensions.start_tls = true,
+                "CHUNKING" => extensions.chunking = true,
+                _ => {}
+            }
+        }
+        extensions
+    }
+}

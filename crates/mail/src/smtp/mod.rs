@@ -1,0 +1,16 @@
+//! SMTP as a client speaks it, without I/O (RFC 5321).
+
+mod client;
+mod command;
+mod envelope;
+mod extensions;
+mod hint;
+mod reply;
+mod stuffing;
+
+pub use client::{Client, Framing, Loss, Output, Step, Tls};
+pub use envelope::{Envelope, Verdict};
+pub use extensions::Extensions;
+pub use hint::wait_named;
+pub use reply::{BadReply, Enhanced, Reply, ReplyReader};
+pub use stuffing::{Canonical, Stuffer};

@@ -1,0 +1,158 @@
+//! Events given by hand, effects looked at one by one.
+
+use crate::config;
+use sojourn_kernel::{Span, Time};
+use sojourn_mail::engine::{
+    Answer, BatchId, Effect, Engine, Event, MailHost, MessageId, Record, SessionId, Submission,
+};
+use sojourn_mail::{Config, smtp::Tls};
+use std::net::IpAddr;
+
+const HOST: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+
+struct Hand {
+    engine: Engine,
+    now: Time,
+}
+
+impl Hand {
+    fn new(config: Config) -> Hand {
+        Hand { engine: Engine::new(config, 1), now: Time::ZERO }
+    }
+
+    /// The effects of `event`, a millisecond later, without wishes to be woken.
+    fn tell(&mut self, event: Event) -> Vec<Effect> {
+        self.now += Span::from_ms(1);
+        let mut effects = self.engine.handle(self.now, event);
+        effects.retain(|effect| !matches!(effect, Effect::Wake(_) | Effect::Log(_)));
+        effects
+    }
+
+    fn hear(&mut self, session: u64, text: &str) -> Vec<Effect> {
+        self.tell(Event::Received(SessionId(session), text.into()))
+    }
+
+    /// Takes over `submission`, whose recipients are at one domain, and connects to its host.
+    fn connect(&mut self, submission: Submission) {
+        let id = submission.id;
+        let effects = self.tell(Event::Submitted(submission));
+        assert_eq!(effects, [Effect::Persist(BatchId(0), [Record::Accepted(id)].into())]);
+        let effects = self.tell(Event::Persisted(BatchId(0)));
+        let [Effect::Accepted(_), Effect::Resolve(domain)] = &effects[..] else {
+            panic!("{effects:?}")
+        };
+        let host = MailHost { preference: 10, addresses: vec![HOST] };
+        let answer = Answer::Hosts { hosts: vec![host], lifetime: Span::from_s(60) };
+        let effects = self.tell(Event::Resolved(domain.clone(), answer));
+        assert_eq!(effects, [Effect::Connect(SessionId(0), HOST)]);
+        assert_eq!(self.tell(Event::Connected(SessionId(0))), []);
+        let effects = self.hear(0, "220 hi\r\n");
+        assert_eq!(effects, [Effect::Send(SessionId(0), b"EHLO lists.example\r\n".to_vec())]);
+    }
+
+    /// The status of each recipient that failed, as it is written.
+    fn failures(&mut self) -> Vec<(u32, String)> {
+        let effects = self.tell(Event::Tick).into_iter().chain(self.tell(Event::Tick));
+        let records = effects.filter_map(|effect| match effect {
+            Effect::Persist(_, records) => Some(records.to_vec()),
+            _ => None,
+        });
+        let status = |record: Record| match record {
+            Record::Failed(task, reason) => (task.recipient, reason.status.to_string()),
+            other => panic!("{other:?}"),
+        };
+        records.flatten().map(status).collect()
+    }
+}
+
+fn submission(recipients: &[&str]) -> Submission {
+    Submission {
+        id: MessageId(7),
+        sender: Some("owner@lists.example".parse().unwrap()),
+        size: 1000,
+        eight_bit: false,
+        utf8: false,
+        recipients: recipients.iter().map(|it| it.parse().unwrap()).collect(),
+    }
+}
+
+/// What a host cannot take is not offered to it: no MAIL, no waiting, a status that says why.
+#[test]
+fn what_a_host_cannot_take() {
+    let two = ["a@x.example", "é@x.example"];
+    for (ehlo, change, failed) in [
+        ("250-hi\r\n250 SIZE 999\r\n", None, vec![(0, "5.3.4"), (1, "5.3.4")]),
+        ("250-hi\r\n250 SMTPUTF8\r\n", Some("eight_bit"), vec![(0, "5.6.3"), (1, "5.6.3")]),
+        ("250-hi\r\n250 8BITMIME\r\n", Some("utf8"), vec![(0, "5.6.7"), (1, "5.6.7")]),
+        ("250-hi\r\n250 8BITMIME\r\n", None, vec![(1, "5.6.7")]),
+    ] {
+        let mut hand = Hand::new(config());
+        let (eight_bit, utf8) = (change == Some("eight_bit"), change == Some("utf8"));
+        hand.connect(Submission { eight_bit, utf8, ..submission(&two) });
+        let sent = hand.hear(0, ehlo);
+        let expected: Vec<_> = failed.iter().map(|&(i, it)| (i, it.to_owned())).collect();
+        assert_eq!(hand.failures(), expected, "{ehlo:?} {change:?}");
+        let mail = b"MAIL FROM:<owner@lists.example>\r\n".to_vec();
+        let one_is_left = failed.len() == 1;
+        assert_eq!(sent == [Effect::Send(SessionId(0), mail)], one_is_left);
+    }
+}
+
+/// A handshake that fails is not tried again with the same host; the mail goes without, at once,
+/// unless TLS is required.
+#[test]
+fn tls_that_does_not_work() {
+    for (tls, goes_plain) in [(Tls::Opportunistic, true), (Tls::Required, false)] {
+        let mut config = config();
+        config.tls = tls;
+        let mut hand = Hand::new(config);
+        hand.connect(submission(&["a@x.example"]));
+        let effects = hand.hear(0, "250-hi\r\n250 STARTTLS\r\n");
+        assert_eq!(effects, [Effect::Send(SessionId(0), b"STARTTLS\r\n".to_vec())]);
+        assert_eq!(hand.hear(0, "220 go\r\n"), [Effect::StartTls(SessionId(0))]);
+        let effects = hand.tell(Event::Closed(SessionId(0), "bad certificate".into()));
+        if !goes_plain {
+            assert_eq!(effects, []);
+            continue;
+        }
+        assert_eq!(effects, [Effect::Connect(SessionId(1), HOST)]);
+        hand.tell(Event::Connected(SessionId(1)));
+        hand.hear(1, "220 hi\r\n");
+        let effects = hand.hear(1, "250-hi\r\n250 STARTTLS\r\n");
+        let mail = b"MAIL FROM:<owner@lists.example>\r\n".to_vec();
+        assert_eq!(effects, [Effect::Send(SessionId(1), mail)]);
+    }
+}
+
+/// News of what is over or never was change nothing; neither does a clock that goes back.
+#[test]
+fn late_news_are_ignored() {
+    let mut hand = Hand::new(config());
+    hand.connect(submission(&["a@x.example"]));
+    let (before, nobody) = (hand.now, SessionId(99));
+    for event in [
+        Event::Persisted(BatchId(0)),
+        Event::NotPersisted(BatchId(9), "late".into()),
+        Event::Resolved("x.example".into(), Answer::NoSuchDomain),
+        Event::Resolved("y.example".into(), Answer::NoMail),
+        Event::Connected(nobody),
+        Event::Received(nobody, b"250 ok\r\n".to_vec()),
+        Event::Written(nobody, true),
+        Event::Written(SessionId(0), true),
+        Event::Secured(SessionId(0)),
+        Event::Closed(nobody, "late".into()),
+        Event::Reported(MessageId(7), vec![0, 99]),
+        Event::Reported(MessageId(8), vec![0]),
+        Event::Tick,
+    ] {
+        assert_eq!(hand.tell(event.clone()), [], "{event:?}");
+    }
+    hand.now = before;
+    let effects = hand.tell(Event::Submitted(submission(&["b@x.example"])));
+    assert_eq!(effects, [Effect::Refused(MessageId(7), "its number is in use".into())]);
+    let effects = hand.tell(Event::Submitted(Submission { id: MessageId(8), ..submission(&[]) }));
+    assert_eq!(effects, [Effect::Refused(MessageId(8), "it has no recipients".into())]);
+    let effects = hand.hear(0, "250 hi\r\n");
+    let mail = b"MAIL FROM:<owner@lists.example>\r\n".to_vec();
+    assert_eq!(effects, [Effect::Send(SessionId(0), mail)]);
+}

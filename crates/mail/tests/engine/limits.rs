@@ -1,0 +1,73 @@
+//! Limits that adapt, and hosts that do not answer and hold up nobody.
+
+use crate::server::Personality;
+use crate::world::World;
+use crate::{add, config, people, seconds, taken};
+use sojourn_kernel::parameters::defaults;
+use sojourn_kernel::{Span, Time};
+use sojourn_mail::engine::Entry;
+use sojourn_mail::policy::SplitKind;
+
+/// A host that serves two at a time is soon given two, and is never taken for dead.
+#[test]
+fn a_host_is_given_as_many_sessions_as_it_serves() {
+    let mut config = config();
+    config.split = SplitKind::Each(defaults());
+    let mut world = World::new(config, 1);
+    let host = add(&mut world, "busy.example", Personality::Busy(2));
+    let list = people(300, "busy.example");
+    world.submit(Time::ZERO, 1, &list);
+    world.run_to_the_end(seconds(60));
+    // Two sessions, 85 ms a transaction.
+    let last = list.iter().map(|recipient| taken(&world, 1, recipient)).max().unwrap();
+    assert!(last < Time::ZERO + Span::from_ms(85) * 160, "{last}");
+    assert!(world.hosts[&host].turned_away <= 5, "{}", world.hosts[&host].turned_away);
+    assert!(!world.log.iter().any(|(_, entry)| matches!(entry, Entry::HostDown(..))));
+}
+
+/// Four sessions in all, twenty black holes, and one host that answers, last in every list.
+#[test]
+fn hosts_that_do_not_answer_hold_up_nobody() {
+    let mut config = config();
+    config.limits.sessions = 4.try_into().unwrap();
+    let mut world = World::new(config, 1);
+    let mut list = Vec::new();
+    for n in 0..20 {
+        add(&mut world, &format!("hole{n}.example"), Personality::BlackHole);
+        list.extend(people(2, &format!("hole{n}.example")));
+    }
+    add(&mut world, "fast.example", Personality::Fast);
+    list.extend(people(2, "fast.example"));
+    let times: Vec<Time> = (0..60).map(|i| seconds(60 * i)).collect();
+    for (i, &at) in times.iter().enumerate() {
+        world.submit(at, i as u64, &list);
+    }
+    world.run(seconds(3600));
+    for (i, &at) in times.iter().enumerate().skip(1) {
+        let delay = taken(&world, i as u64, "r0@fast.example") - at;
+        assert!(delay <= Span::from_ms(183), "message {i}: {delay}");
+    }
+    // The first time nobody can know: 20 connections of 6 s, four or so at a time.
+    let first = taken(&world, 0, "r0@fast.example");
+    assert!(first < seconds(40), "{first}");
+}
+
+/// While two domains want the one session that there is, they take turns.
+#[test]
+fn a_place_that_others_want_is_given_up() {
+    let mut config = config();
+    config.split = SplitKind::Each(defaults());
+    config.limits.sessions = 1.try_into().unwrap();
+    let mut world = World::new(config, 1);
+    add(&mut world, "a.example", Personality::Fast);
+    add(&mut world, "b.example", Personality::Fast);
+    let mut list = people(200, "a.example");
+    list.extend(people(200, "b.example"));
+    world.submit(Time::ZERO, 1, &list);
+    world.run_to_the_end(seconds(300));
+    let last_a = taken(&world, 1, "r199@a.example");
+    // The other one lined up for a second place before this one came: two turns of 20, with a
+    // connection and a QUIT each.
+    assert!(taken(&world, 1, "r0@b.example") < Time::ZERO + Span::from_ms(85 * 20 + 183) * 2 + Span::from_ms(183));
+    assert!(taken(&world, 1, "r150@b.example") < last_a);
+}
