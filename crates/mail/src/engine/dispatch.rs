@@ -1,9 +1,8 @@
 //! Which destination is given a session, and with which host.
 
 use super::destination::Routes;
-use super::event::{Answer, Effect, Entry, MailHost, SessionId, Task};
+use super::event::{Effect, SessionId, Task};
 use super::host::Room;
-use super::reason::{Reason, status};
 use super::session::Session;
 use super::{Engine, Timer};
 use crate::policy::retry::{Retry, Setback};
@@ -11,7 +10,6 @@ use crate::policy::split::Place;
 use crate::policy::timeouts::Timeouts;
 use sojourn_kernel::{Span, Time};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// What stands between a destination and one more session.
 enum Choice {
@@ -181,86 +179,6 @@ impl Engine {
         }
     }
 
-    fn ask(&mut self, destination: u32) {
-        let this = &mut self.destinations.list[destination as usize];
-        if let Some(literal) = literal(&this.name) {
-            let host = MailHost { preference: 0, addresses: vec![literal] };
-            this.routes = Routes::Asking(Time::NEVER);
-            let name = Arc::clone(&this.name);
-            return self.resolved(&name, Answer::Hosts { hosts: vec![host], lifetime: Span::MAX });
-        }
-        let until = self.now + self.config.timeouts.steps(this.failures).resolve;
-        this.routes = Routes::Asking(until);
-        self.effects.push(Effect::Resolve(Arc::clone(&this.name)));
-        self.set_destination_alarm(destination);
-    }
-
-    pub(super) fn resolved(&mut self, domain: &str, answer: Answer) {
-        let Some(destination) = self.destinations.find(domain) else { return };
-        let this = &mut self.destinations.list[destination as usize];
-        if !matches!(this.routes, Routes::Asking(_)) {
-            return;
-        }
-        this.routes = Routes::Unknown;
-        match answer {
-            Answer::Hosts { hosts, lifetime }
-                if hosts.iter().any(|it| !it.addresses.is_empty()) =>
-            {
-                this.failures = 0;
-                let until = Time::from_ps(self.now.ps().saturating_add(lifetime.ps()));
-                let routes = self.ordered(destination, hosts);
-                // Known at least for now: an answer of no lifetime would be asked for without end.
-                let until = until.max(self.now + Span::from_s(1));
-                self.destinations.list[destination as usize].routes = Routes::Known(routes, until);
-                self.look_at(destination);
-            }
-            Answer::NoSuchDomain => {
-                let reason = Reason::new(status::NO_SUCH_DOMAIN, "there is no such domain");
-                self.give_up(destination, &reason);
-            }
-            Answer::Hosts { .. } | Answer::NoMail => {
-                let reason = Reason::new(status::NO_MAIL, "the domain takes no mail");
-                self.give_up(destination, &reason);
-            }
-            Answer::Failed(why) => self.unresolved(destination, why),
-        }
-    }
-
-    /// Hosts by preference; those of one preference in random order (RFC 5321 section 5.1).
-    fn ordered(&mut self, destination: u32, hosts: Vec<MailHost>) -> Vec<(u16, u32)> {
-        let chance = |i| self.chance("preference", destination.into(), i);
-        let mut ranked: Vec<_> =
-            (0..).zip(hosts).map(|(i, it)| (it.preference, chance(i), it)).collect();
-        ranked.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        let mut routes: Vec<(u16, u32)> = Vec::new();
-        for (preference, _, host) in ranked {
-            for address in host.addresses {
-                let number = self.hosts.find_or_add(address, &self.config.limits);
-                if routes.iter().all(|&(_, known)| known != number) {
-                    routes.push((preference, number));
-                }
-            }
-        }
-        routes
-    }
-
-    /// The name servers did not answer, or not for now.
-    fn unresolved(&mut self, destination: u32, why: String) {
-        let now = self.now;
-        let this = &mut self.destinations.list[destination as usize];
-        this.routes = Routes::Unknown;
-        if this.failures == 0 {
-            this.first_failure = now;
-        }
-        this.failures += 1;
-        let (times, first) = (this.failures, this.first_failure);
-        let until = now + self.host_wait("name servers", destination.into(), times, first);
-        let name = Arc::clone(&self.destinations.list[destination as usize].name);
-        let reason = Reason::new(status::NAME_SERVERS, why);
-        self.effects.push(Effect::Log(Entry::DomainDown(name, until, reason)));
-        self.stall(destination, until);
-    }
-
     /// How long to leave somebody alone who did not answer `times` times in a row.
     pub(super) fn host_wait(&self, who: &str, entity: u64, times: u32, first: Time) -> Span {
         self.config.retry.host(&Setback {
@@ -273,7 +191,7 @@ impl Engine {
     }
 
     /// Sets aside all that is queued: the destination is not to be tried before `until`.
-    fn stall(&mut self, destination: u32, until: Time) {
+    pub(super) fn stall(&mut self, destination: u32, until: Time) {
         let this = &mut self.destinations.list[destination as usize];
         let mut envelopes = Vec::new();
         for parcel in this.queue.drain(..) {
@@ -286,20 +204,6 @@ impl Engine {
         }
         envelopes.into_iter().for_each(|envelope| self.done(envelope));
         self.set_destination_alarm(destination);
-    }
-
-    /// Nobody at this domain will ever be reached.
-    fn give_up(&mut self, destination: u32, reason: &Reason) {
-        let queue = std::mem::take(&mut self.destinations.list[destination as usize].queue);
-        for parcel in queue {
-            for recipient in parcel.recipients {
-                let task = Task { message: parcel.message, recipient };
-                if self.is_waiting(task) {
-                    self.fail(task, reason.clone());
-                }
-            }
-            self.done(parcel.envelope);
-        }
     }
 
     pub(super) fn set_destination_alarm(&mut self, destination: u32) {
@@ -354,8 +258,4 @@ impl Engine {
             }
         }
     }
-}
-
-fn literal(domain: &str) -> Option<std::net::IpAddr> {
-    format!("x@{domain}").parse::<crate::Address>().ok()?.literal()
 }

@@ -17,10 +17,12 @@ mod event;
 mod host;
 mod journal;
 mod message;
+mod names;
 mod outcome;
 mod reason;
 mod session;
 mod storage;
+mod transaction;
 
 pub use config::Config;
 pub use event::{

@@ -1,15 +1,14 @@
 //! Sessions: each speaks for one destination with one host, one transaction after another.
 
 use super::config::Config;
-use super::event::{Effect, SessionId, Task};
+use super::event::{Effect, SessionId};
 use super::host::Host;
-use super::message::{Parcel, State};
+use super::message::Parcel;
 use super::outcome::End;
 use super::reason::{Reason, status};
 use super::{Engine, Timer};
-use crate::address::Address;
 use crate::policy::timeouts::Steps;
-use crate::smtp::{Client, Envelope, Output, Step, Tls};
+use crate::smtp::{Client, Output, Step, Tls};
 use sojourn_kernel::{Span, Time};
 use std::collections::VecDeque;
 
@@ -168,7 +167,7 @@ impl Engine {
     }
 
     /// Does what the client's side of a session wants done.
-    fn obey(&mut self, id: SessionId, outputs: Vec<Output>) {
+    pub(super) fn obey(&mut self, id: SessionId, outputs: Vec<Output>) {
         for output in outputs {
             match output {
                 Output::Send(bytes) => self.effects.push(Effect::Send(id, bytes)),
@@ -257,81 +256,6 @@ impl Engine {
             || (self.is_full() && others(&self.line));
         let queue = &self.destinations.list[session.destination as usize].queue;
         wanted && (queue.is_empty() || session.transactions >= self.config.limits.turn.get())
-    }
-
-    /// What of `parcel` can go into one transaction now; the rest goes back or fails.
-    fn fit(&mut self, id: SessionId, mut parcel: Parcel) -> Option<Parcel> {
-        let session = &self.sessions[&id];
-        let can = *session.client.extensions();
-        let number = session.destination as usize;
-        let task = |recipient| Task { message: parcel.message, recipient };
-        let mut recipients = std::mem::take(&mut parcel.recipients);
-        recipients.retain(|&recipient| self.is_waiting(task(recipient)));
-        let Some(message) = self.messages.get(&parcel.message) else {
-            self.done(parcel.envelope);
-            return None;
-        };
-        let all = if can.largest.is_some_and(|largest| message.size > largest) {
-            Some(Reason::new(status::TOO_LARGE, "the message is larger than the host takes"))
-        } else if message.eight_bit && !can.eight_bit_mime {
-            Some(Reason::new(status::EIGHT_BIT, "the host takes no 8-bit text"))
-        } else if !can.smtp_utf8
-            && (message.utf8 || message.sender.as_ref().is_some_and(Address::is_international))
-        {
-            Some(Reason::new(status::INTERNATIONAL, "the host takes no UTF-8 headers"))
-        } else {
-            None
-        };
-        let unfit: Vec<u32> = recipients
-            .extract_if(.., |recipient| {
-                let address = &message.recipients[*recipient as usize].address;
-                all.is_some() || (!can.smtp_utf8 && address.is_international())
-            })
-            .collect();
-        let reason = all.unwrap_or_else(|| {
-            Reason::new(status::INTERNATIONAL, "the host takes no UTF-8 addresses")
-        });
-        for recipient in unfit {
-            self.fail(task(recipient), reason.clone());
-        }
-        if recipients.is_empty() {
-            self.done(parcel.envelope);
-            return None;
-        }
-        let destination = &mut self.destinations.list[number];
-        let most = destination.most_recipients.min(self.config.limits.recipients.get()) as usize;
-        if recipients.len() > most {
-            let rest = recipients.split_off(most);
-            let chain = self.chains.get_mut(&parcel.envelope).expect("it is under way");
-            chain.outstanding += 1;
-            destination.queue.push_front(Parcel { recipients: rest, ..parcel });
-        }
-        Some(Parcel { recipients, ..parcel })
-    }
-
-    fn begin(&mut self, id: SessionId, parcel: Parcel) {
-        for &recipient in &parcel.recipients {
-            self.set_state(Task { message: parcel.message, recipient }, State::InFlight);
-        }
-        let message = &self.messages[&parcel.message];
-        let address = |&recipient: &u32| message.recipients[recipient as usize].address.clone();
-        let envelope = Envelope {
-            sender: message.sender.clone(),
-            recipients: parcel.recipients.iter().map(address).collect(),
-            size: message.size,
-            eight_bit: message.eight_bit,
-            utf8: message.utf8,
-        };
-        let session = self.sessions.get_mut(&id).expect("it is open");
-        if session.transactions > 0 {
-            session.since = self.now;
-        }
-        session.transactions += 1;
-        session.parcel = Some(parcel);
-        let mut outputs = Vec::new();
-        session.client.begin(envelope, &mut outputs);
-        self.set_deadline(id);
-        self.obey(id, outputs);
     }
 
     /// How long an attempt has taken that is over now.

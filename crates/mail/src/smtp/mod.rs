@@ -2,13 +2,15 @@
 
 mod client;
 mod command;
+mod dialogue;
 mod envelope;
 mod extensions;
 mod hint;
 mod reply;
 mod stuffing;
 
-pub use client::{Client, Framing, Loss, Output, Step, Tls};
+pub use client::Client;
+pub use dialogue::{Framing, Loss, Output, Step, Tls};
 pub use envelope::{Envelope, Verdict};
 pub use extensions::Extensions;
 pub use hint::wait_named;

@@ -68,6 +68,9 @@ fn a_place_that_others_want_is_given_up() {
     let last_a = taken(&world, 1, "r199@a.example");
     // The other one lined up for a second place before this one came: two turns of 20, with a
     // connection and a QUIT each.
-    assert!(taken(&world, 1, "r0@b.example") < Time::ZERO + Span::from_ms(85 * 20 + 183) * 2 + Span::from_ms(183));
+    assert!(
+        taken(&world, 1, "r0@b.example")
+            < Time::ZERO + Span::from_ms(85 * 20 + 183) * 2 + Span::from_ms(183)
+    );
     assert!(taken(&world, 1, "r150@b.example") < last_a);
 }
