@@ -66,9 +66,10 @@ pub struct Rules {
     pub window_cap: f64,
     /// The retransmission timer.
     pub timer: Timer,
-    /// Whether three duplicate ACKs are a loss.
-    pub fast_retransmit: bool,
-    /// Whether ACKs tell which packet caused them.
+    /// When duplicate ACKs are a loss; never, if none.
+    pub fast_retransmit: Option<FastRetransmit>,
+    /// Whether ACKs tell which packet caused them; losses are then mended as RFC 6675 says, else as
+    /// RFC 6582 does.
     pub sack: bool,
     /// How long a receiver may hold back an ACK for every second packet.
     pub ack_delay: Option<Span>,
@@ -77,6 +78,24 @@ pub struct Rules {
     /// Whether packets leave one by one, each [`Control::gap`] after the one before.
     pub paced: bool,
 }
+
+/// When duplicate ACKs are a loss (RFC 5681, 3.2).
+#[derive(Clone, Copy, Debug)]
+pub struct FastRetransmit {
+    /// At how many of them (DupThresh).
+    pub dupthresh: NonZeroU32,
+    /// Whether those before let a new packet go each (RFC 3042).
+    pub limited_transmit: bool,
+}
+
+impl Default for FastRetransmit {
+    fn default() -> FastRetransmit {
+        FastRetransmit { dupthresh: DUPTHRESH, limited_transmit: false }
+    }
+}
+
+/// DupThresh of RFC 5681 (3.2) and 6675 (2).
+pub(super) const DUPTHRESH: NonZeroU32 = NonZeroU32::new(3).expect("3");
 
 /// A congestion window, in packets.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +111,19 @@ impl Window {
     #[inline]
     pub fn grow(&mut self) {
         self.size += if self.size < self.threshold { 1.0 } else { 1.0 / self.size };
+    }
+
+    /// The same by what the ACK covers (RFC 3465), in slow start at most `limit` packets, and one
+    /// while losses are mended after a time-out; without a `limit` by the ACK.
+    #[inline]
+    pub fn grow_by(&mut self, acked: &Acked, limit: Option<NonZeroU32>) {
+        let Some(limit) = limit else { return self.grow() };
+        let covered = f64::from(acked.cumulative);
+        self.size += match self.size < self.threshold {
+            true if acked.repairing => 1.0,
+            true => covered.min(limit.get().into()),
+            false => covered / self.size,
+        };
     }
 
     /// RFC 5681 (4): the threshold becomes half of what was in flight, at least two.
@@ -113,9 +145,14 @@ pub struct Acked {
     pub upto: u32,
     /// Next packet to be sent.
     pub next: u32,
+    /// Whether, before it came, not all was acknowledged that had been sent when the timer last ran
+    /// out.
+    pub repairing: bool,
     /// The packet that caused it, where that can be told: out of order it says so itself; in order it
     /// is the last of those now covered that were not known to have arrived.
     pub cause: Option<u32>,
+    /// The smoothed round trip; zero before the first measurement.
+    pub rtt: Span,
     /// The time.
     pub now: Time,
 }

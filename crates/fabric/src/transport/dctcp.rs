@@ -1,7 +1,7 @@
 //! DCTCP (RFC 8257): the window shrinks by as much as the marks say.
 
-use super::control::{Acked, Control, Rules, Window};
-use super::new_reno::{cap, check_timer};
+use super::control::{Acked, Control, DUPTHRESH, FastRetransmit, Rules, Window};
+use super::new_reno::{cap, check_ack_delay, check_timer};
 use super::timer::Timer;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
 use sojourn_kernel::{Span, parameters};
@@ -23,12 +23,21 @@ parameters! {
         pub min_rto: Span = Span::from_ms(200),
         /// Retransmission time-out before the first round trip is measured.
         pub initial_rto: Span = Span::from_s(1),
-        /// Whether three duplicate ACKs are a loss; off where packets are sprayed over paths.
+        /// Whether duplicate ACKs are a loss; off where packets are sprayed over paths.
         pub fast_retransmit: bool = true,
+        /// How many of them are one (DupThresh; RFC 5681 section 3.2: 3).
+        pub dupthresh: NonZeroU32 = DUPTHRESH,
+        /// Whether each of those before lets one new packet go (limited transmit, RFC 3042).
+        pub limited_transmit: bool = false,
         /// Whether ACKs tell which packet caused them, and what has arrived is not sent again.
+        /// Losses are then mended as RFC 6675 says, else as RFC 6582 does.
         pub sack: bool = true,
-        /// How long the receiver may hold back the ACK of every other packet.
+        /// How long the receiver may hold back the ACK of every other packet (RFC 5681 section 4.2:
+        /// at most 500 ms).
         pub ack_delay: Option<Span> = None,
+        /// By how many packets an ACK may open the window in slow start, which then counts what is
+        /// acknowledged (RFC 3465: 2 where ACKs are held back); without it counts ACKs.
+        pub abc_limit: Option<NonZeroU32> = None,
     }
 }
 
@@ -36,7 +45,7 @@ impl Check for Dctcp {
     fn check(&self) -> Result<(), Refusal> {
         check_timer("min_rto", self.min_rto)?;
         check_timer("initial_rto", self.initial_rto)?;
-        self.ack_delay.map_or(Ok(()), |delay| check_timer("ack_delay", delay))?;
+        check_ack_delay(self.ack_delay)?;
         for (key, value) in [("gain", self.gain), ("initial_alpha", self.initial_alpha)] {
             if !(0.0..=1.0).contains(&value) {
                 let given = value.write().expect("a number");
@@ -69,7 +78,10 @@ impl Control for Dctcp {
             initial_threshold: f64::INFINITY,
             window_cap: cap(self.window_cap),
             timer: Timer::Estimated { min: self.min_rto, initial: self.initial_rto },
-            fast_retransmit: self.fast_retransmit,
+            fast_retransmit: self.fast_retransmit.then_some(FastRetransmit {
+                dupthresh: self.dupthresh,
+                limited_transmit: self.limited_transmit,
+            }),
             sack: self.sack,
             ack_delay: self.ack_delay,
             ecn: true,
@@ -99,7 +111,7 @@ impl Control for Dctcp {
                 marks.reduced = acked.next + 1;
             }
         } else if acked.cumulative > 0 {
-            window.grow();
+            window.grow_by(acked, self.abc_limit);
         }
     }
 }
@@ -111,7 +123,9 @@ mod tests {
     use sojourn_kernel::parameters::defaults;
 
     fn ack(upto: u32, next: u32, marked: bool) -> Acked {
-        Acked { cumulative: 1, arrived: 1, marked, upto, next, cause: None, now: Time::ZERO }
+        let (cause, rtt, now) = (None, Span::ZERO, Time::ZERO);
+        let repairing = false;
+        Acked { cumulative: 1, arrived: 1, marked, upto, next, repairing, cause, rtt, now }
     }
 
     /// By hand, g = 1/16 from alpha = 1: a window of ten with two marks.

@@ -33,7 +33,7 @@ impl Control for LineRate {
             initial_threshold: f64::INFINITY,
             window_cap: f64::INFINITY,
             timer: Timer::Fixed(self.rto),
-            fast_retransmit: false,
+            fast_retransmit: None,
             sack: self.sack,
             ack_delay: None,
             ecn: false,

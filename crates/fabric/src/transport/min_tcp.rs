@@ -45,7 +45,7 @@ impl Control for MinTcp {
             initial_threshold: initial_window,
             window_cap: cap(self.window_cap),
             timer: Timer::Fixed(self.rto),
-            fast_retransmit: false,
+            fast_retransmit: None,
             sack: self.sack,
             ack_delay: None,
             ecn: false,

@@ -8,6 +8,7 @@
 //! file with its parameters and its rules for the window ([`Control`]).
 
 mod control;
+mod cubic;
 mod dctcp;
 mod line_rate;
 mod min_tcp;
@@ -15,12 +16,17 @@ mod ndp;
 mod new_reno;
 mod priority;
 mod receiver;
+mod recovery;
+mod sack;
 mod scoreboard;
 mod swift;
 mod timer;
+#[cfg(test)]
+mod trace;
 mod windowed;
 
-pub use control::{Acked, Control, Rules, Window};
+pub use control::{Acked, Control, FastRetransmit, Rules, Window};
+pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use line_rate::LineRate;
 pub use min_tcp::MinTcp;
@@ -90,6 +96,7 @@ transports! {
     LineRate(Windowed<LineRate>),
     Ndp(NdpRunning),
     Swift(Windowed<Swift>),
+    Cubic(Windowed<Cubic>),
 }
 
 /// What every transport is told before it begins.

@@ -1,6 +1,6 @@
 //! TCP NewReno (RFC 5681, 6582, 6298).
 
-use super::control::{Control, Rules};
+use super::control::{Acked, Control, DUPTHRESH, FastRetransmit, Rules, Window};
 use super::timer::Timer;
 use crate::packet::LONGEST_TIMER;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
@@ -19,12 +19,21 @@ parameters! {
         pub min_rto: Span = Span::from_ms(200),
         /// Retransmission time-out before the first round trip is measured.
         pub initial_rto: Span = Span::from_s(1),
-        /// Whether three duplicate ACKs are a loss; off where packets are sprayed over paths.
+        /// Whether duplicate ACKs are a loss; off where packets are sprayed over paths.
         pub fast_retransmit: bool = true,
+        /// How many of them are one (DupThresh; RFC 5681 section 3.2: 3).
+        pub dupthresh: NonZeroU32 = DUPTHRESH,
+        /// Whether each of those before lets one new packet go (limited transmit, RFC 3042).
+        pub limited_transmit: bool = false,
         /// Whether ACKs tell which packet caused them, and what has arrived is not sent again.
+        /// Losses are then mended as RFC 6675 says, else as RFC 6582 does.
         pub sack: bool = true,
-        /// How long the receiver may hold back the ACK of every other packet.
+        /// How long the receiver may hold back the ACK of every other packet (RFC 5681 section 4.2:
+        /// at most 500 ms).
         pub ack_delay: Option<Span> = None,
+        /// By how many packets an ACK may open the window in slow start, which then counts what is
+        /// acknowledged (RFC 3465: 2 where ACKs are held back); without it counts ACKs.
+        pub abc_limit: Option<NonZeroU32> = None,
     }
 }
 
@@ -32,7 +41,20 @@ impl Check for NewReno {
     fn check(&self) -> Result<(), Refusal> {
         check_timer("min_rto", self.min_rto)?;
         check_timer("initial_rto", self.initial_rto)?;
-        self.ack_delay.map_or(Ok(()), |delay| check_timer("ack_delay", delay))
+        check_ack_delay(self.ack_delay)
+    }
+}
+
+/// Refuses to hold an ACK back for longer than RFC 5681 (4.2) allows.
+pub(super) fn check_ack_delay(delay: Option<Span>) -> Result<(), Refusal> {
+    const LONGEST: Span = Span::from_ms(500);
+    match delay {
+        Some(delay) if delay == Span::ZERO || delay > LONGEST => {
+            let given = delay.write().expect("a time");
+            let expected = format!("a time above zero, at most {LONGEST}, or none");
+            Err(Refusal::value(&given, expected).under("ack_delay"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -60,11 +82,21 @@ impl Control for NewReno {
             initial_threshold: f64::INFINITY,
             window_cap: cap(self.window_cap),
             timer: Timer::Estimated { min: self.min_rto, initial: self.initial_rto },
-            fast_retransmit: self.fast_retransmit,
+            fast_retransmit: self.fast_retransmit.then_some(FastRetransmit {
+                dupthresh: self.dupthresh,
+                limited_transmit: self.limited_transmit,
+            }),
             sack: self.sack,
             ack_delay: self.ack_delay,
             ecn: false,
             paced: false,
+        }
+    }
+
+    #[inline]
+    fn acked(&self, window: &mut Window, _: &mut (), acked: &Acked) {
+        if acked.cumulative > 0 {
+            window.grow_by(acked, self.abc_limit);
         }
     }
 }

@@ -49,8 +49,10 @@ impl Receiver {
             self.acknowledge(ack, 0, setup, turn);
             return;
         }
-        if marked != self.marked {
-            // RFC 8257, 3.2: what is pending is acknowledged under the old state.
+        let changed = marked != self.marked;
+        if changed {
+            // RFC 8257, 3.2: what is pending is acknowledged under the old state, and the packet that
+            // changed it at once under the new one.
             if let Some(held) = self.pending.take() {
                 self.acknowledge(held, 0, setup, turn);
             }
@@ -65,7 +67,7 @@ impl Receiver {
             self.arrived.insert(packet.sequence);
         }
         match rules.ack_delay {
-            Some(delay) if in_order && !filled && self.pending.is_none() => {
+            Some(delay) if in_order && !filled && !changed && self.pending.is_none() => {
                 self.pending = Some(ack);
                 self.due = turn.now + delay;
                 turn.wakes.push(Wake { at: self.due, flow: packet.flow, end: End::Receiver });
@@ -103,5 +105,90 @@ fn priority(setup: &Setup, data: u32) -> u32 {
     match setup.ack_priority {
         AckPriority::Highest => 0,
         AckPriority::Data => data,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::control::Control;
+    use crate::transport::{Dctcp, trace};
+    use sojourn_kernel::Span;
+    use sojourn_kernel::parameters::defaults;
+
+    /// A receiver that may hold an ACK back for 40 ms, a microsecond after the packet before.
+    struct Bench {
+        receiver: Receiver,
+        rules: Rules,
+        setup: Setup,
+        turn: Turn,
+    }
+
+    impl Bench {
+        fn new() -> Bench {
+            let dctcp = Dctcp { ack_delay: Some(Span::from_ms(40)), ..defaults() };
+            let (receiver, turn) = (Receiver::default(), Turn::default());
+            Bench { receiver, rules: dctcp.rules(), setup: trace::setup(100), turn }
+        }
+
+        /// What ACKs say: what is next, how far above that the packet is that caused it, and whether
+        /// they echo a mark.
+        fn acks(&mut self) -> Vec<(u32, u16, bool)> {
+            let acks = self.turn.packets.drain(..);
+            acks.map(|ack| (ack.sequence, ack.echo, ack.marks & ECE != 0)).collect()
+        }
+
+        fn comes(&mut self, sequence: u32, marks: u8) -> Vec<(u32, u16, bool)> {
+            self.turn.now += Span::from_us(1);
+            let packet = Packet { marks, ..self.setup.data(0, sequence, 0, self.turn.now) };
+            self.receiver.data(&packet, &self.rules, &self.setup, &mut self.turn);
+            self.acks()
+        }
+
+        /// The last wake-up that was set comes.
+        fn waits(&mut self) -> Vec<(u32, u16, bool)> {
+            let wake = self.turn.wakes.pop().expect("a wake-up was set");
+            self.turn.now = wake.at;
+            self.receiver.wake(wake, &self.setup, &mut self.turn);
+            self.acks()
+        }
+    }
+
+    /// RFC 5681, 4.2: every second packet is answered, the first of two at the latest when the delay
+    /// is over; out of order, in a gap and twice at once.
+    #[test]
+    fn acks_are_held_back_as_rfc_5681_says() {
+        let mut bench = Bench::new();
+        assert_eq!(bench.comes(0, 0), []);
+        assert_eq!(bench.comes(1, 0), [(2, 0, false)]);
+        assert_eq!(bench.waits(), [], "it has been answered");
+        assert_eq!(bench.comes(2, 0), []);
+        let since = bench.turn.now;
+        assert_eq!(bench.waits(), [(3, 0, false)]);
+        assert_eq!(bench.turn.now - since, Span::from_ms(40));
+        // 3 is held back, 5 is out of order: one ACK says both.
+        assert_eq!(bench.comes(3, 0), []);
+        assert_eq!(bench.comes(5, 0), [(4, 1, false)]);
+        assert_eq!(bench.comes(7, 0), [(4, 3, false)]);
+        // A part of the gap is filled, and then all of it.
+        assert_eq!(bench.comes(4, 0), [(6, 0, false)]);
+        assert_eq!(bench.comes(6, 0), [(8, 0, false)]);
+        assert_eq!(bench.comes(6, 0), [(8, 0, false)]);
+        assert_eq!(bench.comes(8, 0), []);
+    }
+
+    /// RFC 8257, 3.2: when the mark changes, what was held back is acknowledged under the old state,
+    /// and the packet that changed it at once under the new one.
+    #[test]
+    fn a_change_of_marks_is_told_at_once() {
+        let mut bench = Bench::new();
+        assert_eq!(bench.comes(0, 0), []);
+        assert_eq!(bench.comes(1, CE), [(1, 0, false), (2, 0, true)]);
+        assert_eq!(bench.comes(2, CE), []);
+        assert_eq!(bench.comes(3, CE), [(4, 0, true)]);
+        // Nothing is held back.
+        assert_eq!(bench.comes(4, 0), [(5, 0, false)]);
+        assert_eq!(bench.comes(5, 0), []);
+        assert_eq!(bench.comes(6, 0), [(7, 0, false)]);
     }
 }

@@ -80,6 +80,27 @@ impl Scoreboard {
         word * 64 + missing.trailing_zeros()
     }
 
+    /// Whether `sequence`, which is not below the base, is in it.
+    #[inline]
+    pub(super) fn contains(&self, sequence: u32) -> bool {
+        self.word(sequence / 64) >> (sequence % 64) & 1 == 1
+    }
+
+    /// The `nth` highest number in it, the highest being the first. All are below `end`, and there
+    /// are as many.
+    pub(super) fn nth_highest(&self, end: u32, nth: u32) -> u32 {
+        let (mut word, mut left) = ((end - 1) / 64, nth);
+        while self.word(word).count_ones() < left {
+            left -= self.word(word).count_ones();
+            word -= 1;
+        }
+        let mut bits = self.word(word);
+        for _ in 1..left {
+            bits &= !(1 << bits.ilog2());
+        }
+        word * 64 + bits.ilog2()
+    }
+
     /// How many numbers of `from..to` are in it; `from` is not below the base.
     pub(super) fn count(&self, from: u32, to: u32) -> u32 {
         if from >= to {
@@ -125,6 +146,10 @@ mod tests {
                     prop_assert_eq!(board.first_missing(from), missing);
                     let counted = set.range(from..from + by).count() as u32;
                     prop_assert_eq!(board.count(from, from + by), counted);
+                    prop_assert_eq!(board.contains(from), set.contains(&from));
+                }
+                for (nth, &number) in (1..).zip(set.iter().rev()) {
+                    prop_assert_eq!(board.nth_highest(set.last().unwrap() + 1, nth), number);
                 }
             }
         }

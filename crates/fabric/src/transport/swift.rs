@@ -1,7 +1,7 @@
 //! Swift: a delay target, reached from both sides (Kumar et al., SIGCOMM 2020).
 
 use super::Setup;
-use super::control::{Acked, Control, Rules, Window};
+use super::control::{Acked, Control, FastRetransmit, Rules, Window};
 use super::new_reno::{cap, check_timer};
 use super::timer::Timer;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
@@ -143,7 +143,7 @@ impl Control for Swift {
             initial_threshold: f64::INFINITY,
             window_cap: cap(self.window_cap),
             timer: Timer::Estimated { min: self.min_rto, initial: self.initial_rto },
-            fast_retransmit: self.fast_retransmit,
+            fast_retransmit: self.fast_retransmit.then(FastRetransmit::default),
             sack: self.sack,
             ack_delay: None,
             ecn: false,
@@ -228,7 +228,9 @@ mod tests {
             marked: false,
             upto,
             next: 100,
+            repairing: false,
             cause: Some(sequence),
+            rtt: Span::ZERO,
             now,
         }
     }

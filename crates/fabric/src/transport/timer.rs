@@ -51,6 +51,12 @@ impl RoundTrip {
         }
     }
 
+    /// The smoothed round trip; zero before the first measurement.
+    #[inline]
+    pub(super) fn smoothed(&self) -> Span {
+        self.smoothed
+    }
+
     fn measure(&mut self, sample: Span) {
         if self.smoothed == Span::ZERO {
             self.smoothed = sample;

@@ -1,56 +1,46 @@
 //! The reliable, window-limited sender that the TCP family shares.
 //!
 //! Sequence numbers count packets. What differs between the members, the window and how it answers
-//! to acknowledgements, marks and losses, is theirs ([`Control`]). Everything else follows RFC 5681
-//! (dup-ACKs), 6582 (NewReno), 6298 (timer) and, with SACK, the pipe rule of RFC 6675 in a simple
-//! form: an ACK tells of the one packet that caused it.
+//! to acknowledgements, marks and losses, is theirs ([`Control`]). Here are the window and the timer
+//! (RFC 5681, 6298); how losses are inferred and mended is in `recovery.rs` and `sack.rs`.
 
 use super::control::{Acked, Control, Rules, Window};
 use super::receiver::Receiver;
+use super::recovery::Recovery;
 use super::scoreboard::Scoreboard;
 use super::timer::RoundTrip;
 use super::{End, Setup, Tally, Transport, Turn, Wake};
 use crate::packet::{ECE, ECT, Kind, PROBE, Packet};
 use sojourn_kernel::Time;
 
-const DUPLICATES: u32 = 3;
-
 /// One sender.
 #[derive(Clone, Debug)]
-struct Sender<S> {
-    window: Window,
+pub(super) struct Sender<S> {
+    pub(super) window: Window,
     /// First packet not yet acknowledged.
-    acked: u32,
+    pub(super) acked: u32,
     /// Next packet to send; goes back to `acked` when the timer runs out.
-    next: u32,
+    pub(super) next: u32,
     /// One past the last packet ever sent.
-    high: u32,
+    pub(super) high: u32,
     /// One past the last packet of the flow; 0 before it starts.
-    end: u32,
-    /// Recovery ends when everything below this is acknowledged.
-    recover: u32,
-    recovering: bool,
-    /// Whether a partial ACK has come in this recovery.
-    partial: bool,
-    duplicates: u8,
+    pub(super) end: u32,
+    pub(super) recovery: Recovery,
     /// One past the packet for which the timer ran out last; 0 for none.
     lapsed: u32,
     /// Time-outs since anything was heard.
     unheard: u32,
-    /// In a recovery with SACK: holes below this were resent.
-    resent: u32,
-    /// One past the last packet known to have arrived.
-    heard: u32,
     tally: Tally,
-    sacked: Scoreboard,
-    trip: RoundTrip,
+    /// What is known to have arrived out of order.
+    pub(super) sacked: Scoreboard,
+    pub(super) trip: RoundTrip,
     /// When the retransmission timer runs out.
-    due: Time,
+    pub(super) due: Time,
     /// Not before this may a paced packet leave.
-    pace: Time,
+    pub(super) pace: Time,
     /// The earliest wake-up that is set.
     wake: Time,
-    state: S,
+    pub(super) state: S,
 }
 
 /// A member of the TCP family at work on all flows.
@@ -67,9 +57,7 @@ impl<S> Sender<S> {
     /// The packet that caused `ack`, see [`Acked::cause`].
     fn cause(&self, ack: &Packet) -> Option<u32> {
         match ack.echo {
-            0 => (self.acked..ack.sequence)
-                .rev()
-                .find(|&sequence| self.sacked.count(sequence, sequence + 1) == 0),
+            0 => (self.acked..ack.sequence).rev().find(|&sequence| !self.sacked.contains(sequence)),
             above => Some(ack.sequence + u32::from(above)),
         }
     }
@@ -88,14 +76,9 @@ impl<C: Control> Windowed<C> {
             next: 0,
             high: 0,
             end: 0,
-            recover: 0,
-            recovering: false,
-            partial: false,
-            duplicates: 0,
+            recovery: Recovery::default(),
             lapsed: 0,
             unheard: 0,
-            resent: 0,
-            heard: 0,
             tally: Tally::default(),
             sacked: Scoreboard::default(),
             trip: RoundTrip::default(),
@@ -111,6 +94,17 @@ impl<C: Control> Windowed<C> {
             receivers: vec![Receiver::default(); setup.flows.len()],
             setup,
         }
+    }
+
+    /// The sender of `flow`.
+    #[cfg(test)]
+    pub(super) fn sender(&self, flow: u32) -> &Sender<C::State> {
+        &self.senders[flow as usize]
+    }
+
+    #[cfg(test)]
+    pub(super) fn setup(&self) -> &Setup {
+        &self.setup
     }
 
     /// The sender of `flow`, with all it needs to act.
@@ -174,13 +168,13 @@ impl<C: Control> Transport for Windowed<C> {
 }
 
 /// One sender in one turn.
-struct Acting<'a, C: Control> {
-    sender: &'a mut Sender<C::State>,
+pub(super) struct Acting<'a, C: Control> {
+    pub(super) sender: &'a mut Sender<C::State>,
     flow: u32,
-    control: &'a C,
-    rules: &'a Rules,
+    pub(super) control: &'a C,
+    pub(super) rules: &'a Rules,
     setup: &'a Setup,
-    turn: &'a mut Turn,
+    pub(super) turn: &'a mut Turn,
 }
 
 impl<C: Control> Acting<'_, C> {
@@ -194,12 +188,17 @@ impl<C: Control> Acting<'_, C> {
         let cumulative = ack.sequence.saturating_sub(sender.acked);
         let known = sender.sacked.len();
         let cause = if C::ASKS_FOR_CAUSE { sender.cause(ack) } else { None };
-        if self.rules.sack && ack.echo > 0 {
-            let sequence = ack.sequence + u32::from(ack.echo);
-            if sequence >= sender.acked {
-                sender.sacked.insert(sequence);
-                sender.heard = sender.heard.max(sequence + 1);
+        let mut duplicate = false;
+        if self.rules.sack {
+            if ack.echo > 0 {
+                let sequence = ack.sequence + u32::from(ack.echo);
+                if sequence >= sender.acked {
+                    duplicate = sender.sacked.insert(sequence);
+                    sender.recovery.heard = sender.recovery.heard.max(sequence + 1);
+                }
             }
+        } else {
+            duplicate = ack.sequence == sender.acked && sender.next > sender.acked;
         }
         if cumulative > 0 {
             sender.acked = ack.sequence;
@@ -219,80 +218,26 @@ impl<C: Control> Acting<'_, C> {
             marked: ack.marks & ECE != 0,
             upto: sender.acked,
             next: sender.next,
+            repairing: sender.acked - cumulative < sender.recovery.point,
             cause,
+            rtt: sender.trip.smoothed(),
             now: self.turn.now,
         };
-        if !sender.recovering {
+        if !sender.recovery.active {
             self.control.acked(&mut sender.window, &mut sender.state, &acked);
             sender.window.size = sender.window.size.min(self.rules.window_cap);
         }
-        if cumulative == 0 {
-            if self.rules.fast_retransmit && sender.next > sender.acked {
-                self.duplicate();
-            }
-        } else {
-            sender.duplicates = 0;
-            match sender.recovering {
-                true => self.recovered(cumulative),
+        if cumulative > 0 {
+            match sender.recovery.active {
+                true => self.advanced(cumulative),
                 false => self.restart_timer(),
             }
+            self.sender.recovery.calm();
+        }
+        if duplicate && let Some(rule) = self.rules.fast_retransmit {
+            self.duplicate(rule);
         }
         self.send();
-    }
-
-    /// A cumulative ACK during a recovery: full or partial (RFC 6582, 3.2).
-    fn recovered(&mut self, cumulative: u32) {
-        let sender = &mut *self.sender;
-        let window = &mut sender.window;
-        if sender.acked >= sender.recover {
-            sender.recovering = false;
-            let flight = f64::from(sender.next - sender.acked);
-            window.size = match self.rules.sack {
-                true => window.threshold,
-                false => window.threshold.min(flight.max(1.0) + 1.0),
-            };
-            self.restart_timer();
-            return;
-        }
-        let first = !std::mem::replace(&mut sender.partial, true);
-        if !self.rules.sack {
-            window.size = (window.size - f64::from(cumulative) + 1.0).max(1.0);
-            let hole = sender.acked;
-            self.emit(hole);
-        }
-        if first || self.rules.sack {
-            self.restart_timer();
-        }
-    }
-
-    /// A duplicate ACK (RFC 5681, 3.2).
-    fn duplicate(&mut self) {
-        let sender = &mut *self.sender;
-        if sender.recovering {
-            if !self.rules.sack {
-                sender.window.size += 1.0;
-            }
-            return;
-        }
-        sender.duplicates = sender.duplicates.saturating_add(1);
-        if u32::from(sender.duplicates) != DUPLICATES || sender.acked < sender.recover {
-            return;
-        }
-        let flight = sender.next - sender.acked;
-        self.control.lost(&mut sender.window, &mut sender.state, flight, self.turn.now);
-        sender.recovering = true;
-        sender.partial = false;
-        sender.recover = sender.high;
-        sender.resent = sender.acked;
-        sender.trip.forget();
-        if !self.rules.sack {
-            sender.window.size += f64::from(DUPLICATES);
-        }
-        // The first hole goes at once (RFC 5681, 3.2; RFC 6675, 5, step 4.3).
-        sender.resent += 1;
-        let hole = sender.acked;
-        self.emit(hole);
-        self.restart_timer();
     }
 
     /// The wake-up that was set has come.
@@ -313,9 +258,7 @@ impl<C: Control> Acting<'_, C> {
                 }
                 sender.lapsed = sender.acked + 1;
                 sender.trip.timed_out();
-                sender.recovering = false;
-                sender.recover = sender.high;
-                sender.duplicates = 0;
+                sender.recovery.timed_out(sender.high);
                 sender.next = sender.acked;
                 sender.due = Time::NEVER;
                 sender.unheard += 1;
@@ -356,12 +299,12 @@ impl<C: Control> Acting<'_, C> {
     /// Sends all that may be sent now.
     #[inline]
     fn send(&mut self) {
-        if self.sender.recovering && self.rules.sack {
-            self.send_into_the_pipe();
+        if self.sender.recovery.active {
+            self.send_in_recovery();
             return;
         }
         while let Some(sequence) = self.may_send() {
-            if self.rules.paced && self.turn.now < self.sender.pace {
+            if self.held_back() {
                 return;
             }
             self.sender.next = sequence + 1;
@@ -378,36 +321,23 @@ impl<C: Control> Acting<'_, C> {
         (sequence < sender.end && inside).then_some(sequence)
     }
 
-    /// In a recovery with SACK: holes first, then new packets, while the pipe has room. What lies
-    /// below the last packet heard of, was not resent and has not arrived counts as lost.
-    fn send_into_the_pipe(&mut self) {
-        loop {
-            let sender = &mut *self.sender;
-            sender.resent = sender.resent.max(sender.acked);
-            let heard = sender.heard;
-            let lost =
-                heard.saturating_sub(sender.resent) - sender.sacked.count(sender.resent, heard);
-            let pipe = (sender.next - sender.acked) - sender.sacked.len() - lost;
-            if f64::from(pipe) + 1.0 > sender.window.size.max(1.0) {
-                return;
-            }
-            let hole = sender.sacked.first_missing(sender.resent);
-            if hole < heard {
-                sender.resent = hole + 1;
-                self.emit(hole);
-            } else if sender.next < sender.end {
-                sender.next += 1;
-                let sequence = sender.next - 1;
-                self.emit(sequence);
-            } else {
-                return;
-            }
+    /// Whether there is something to send that only pacing holds back.
+    fn waits_for_its_pace(&self) -> bool {
+        match self.sender.recovery.active {
+            false => self.may_send().is_some(),
+            true => !self.rules.sack && self.may_send_new(),
         }
+    }
+
+    /// Whether pacing has it wait.
+    #[inline]
+    pub(super) fn held_back(&self) -> bool {
+        self.rules.paced && self.turn.now < self.sender.pace
     }
 
     /// Hands one packet to the host's port.
     #[inline]
-    fn emit(&mut self, sequence: u32) {
+    pub(super) fn emit(&mut self, sequence: u32) {
         let sender = &mut *self.sender;
         let now = self.turn.now;
         if sequence < sender.high {
@@ -431,7 +361,7 @@ impl<C: Control> Acting<'_, C> {
         }
     }
 
-    fn restart_timer(&mut self) {
+    pub(super) fn restart_timer(&mut self) {
         let sender = &mut *self.sender;
         sender.due = match sender.high > sender.acked {
             true => self.turn.now + sender.trip.time_out(self.rules.timer),
@@ -443,7 +373,7 @@ impl<C: Control> Acting<'_, C> {
     #[inline]
     fn arm(&mut self) {
         let mut at = self.sender.due;
-        if self.rules.paced && self.may_send().is_some() {
+        if self.rules.paced && self.waits_for_its_pace() {
             at = at.min(self.sender.pace);
         }
         if at < self.sender.wake {

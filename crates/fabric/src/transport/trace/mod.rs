@@ -1,0 +1,106 @@
+//! A sender of its own, for tests that follow it ACK by ACK: what it hears is said by the test, and
+//! what it sends at once is the answer. No time passes between ACKs but what is said.
+
+mod new_reno;
+mod sack;
+
+use super::windowed::{Sender, Windowed};
+use super::{AckPriority, Control, Priority, Setup, Transport, Turn, Wake};
+use crate::flow::Flow;
+use crate::packet::{Kind, Packet};
+use crate::topology::{SingleSwitch, Topology};
+use sojourn_kernel::parameters::defaults;
+use sojourn_kernel::{Rate, Span, Time};
+
+/// A flow of so many full packets from one host of a switch to another.
+pub(super) fn setup(packets: u32) -> Setup {
+    let topology = Topology::SingleSwitch(SingleSwitch { hosts: 2, ..defaults() });
+    let count: crate::flow::Packets = defaults();
+    let bytes = u64::from(packets) * count.payload.0;
+    Setup {
+        flows: [Flow::new(0, 1, bytes, Time::ZERO)].into(),
+        packets: count,
+        priority: Priority::None(defaults()),
+        ack_priority: AckPriority::Highest,
+        network: topology.graph().network().into(),
+        nic: [Rate::gbps(10), Rate::gbps(10)].into(),
+    }
+}
+
+/// A flow on its way.
+pub(super) struct Trace<C: Control> {
+    windowed: Windowed<C>,
+    turn: Turn,
+    wakes: Vec<Wake>,
+}
+
+impl<C: Control> Trace<C> {
+    /// A flow of so many full packets begins.
+    pub(super) fn begin(control: &C, packets: u32) -> Trace<C> {
+        let setup = setup(packets);
+        let windowed = Windowed::new(control, setup);
+        let mut trace = Trace { windowed, turn: Turn::default(), wakes: Vec::new() };
+        trace.windowed.start(0, &mut trace.turn);
+        trace
+    }
+
+    /// What was sent since this was asked last.
+    pub(super) fn sent(&mut self) -> Vec<u32> {
+        self.wakes.append(&mut self.turn.wakes);
+        self.turn.packets.drain(..).map(|packet| packet.sequence).collect()
+    }
+
+    /// An ACK that says "`next` is next", caused by the packet that makes it so.
+    pub(super) fn ack(&mut self, next: u32) -> Vec<u32> {
+        self.hears(next, 0)
+    }
+
+    /// An ACK that says "`next` is next", caused by packet `cause` above it.
+    pub(super) fn sack(&mut self, next: u32, cause: u32) -> Vec<u32> {
+        self.hears(next, (cause - next) as u16)
+    }
+
+    fn hears(&mut self, sequence: u32, echo: u16) -> Vec<u32> {
+        let answer = self.windowed.setup().answer(Kind::Ack, 0, sequence);
+        self.windowed.receive(&Packet { echo, ..answer }, &mut self.turn);
+        self.sent()
+    }
+
+    /// So much time goes by, and no timer runs out.
+    pub(super) fn pass(&mut self, span: Span) {
+        self.turn.now += span;
+        assert!(self.turn.now < self.sender().due);
+    }
+
+    /// The retransmission timer runs out.
+    pub(super) fn lapse(&mut self) -> Vec<u32> {
+        let timeouts = self.windowed.tally(0).timeouts;
+        while self.windowed.tally(0).timeouts == timeouts {
+            self.wakes.append(&mut self.turn.wakes);
+            self.wakes.sort_by_key(|wake| wake.at);
+            let wake = self.wakes.remove(0);
+            self.turn.now = wake.at;
+            self.windowed.wake(wake, &mut self.turn);
+        }
+        self.sent()
+    }
+
+    /// The window and its threshold: cwnd and ssthresh.
+    pub(super) fn window(&self) -> (f64, f64) {
+        let window = &self.sender().window;
+        (window.size, window.threshold)
+    }
+
+    /// When the timer runs out.
+    pub(super) fn due(&self) -> Time {
+        self.sender().due
+    }
+
+    pub(super) fn recovering(&self) -> bool {
+        self.sender().recovery.active
+    }
+
+    fn sender(&self) -> &Sender<C::State> {
+        self.windowed.sender(0)
+    }
+}
