@@ -7,7 +7,8 @@ use crate::balance::Balance;
 use crate::buffer::{Buffer, Memory, Share};
 use crate::packet::{Kind, Packet, PacketId, Slab};
 use crate::qdisc::{
-    Between, Builder, Classes, Discipline, DropTail, PFabric, Queue, Weighted, with_queue,
+    Between, Builder, Classes, Discipline, DropTail, Drr, PFabric, Queue, Victim, Weighted,
+    with_queue,
 };
 use crate::scheme::{PacketScheme, Scheme};
 use crate::topology::Topology;
@@ -408,6 +409,18 @@ proptest! {
     }
 }
 
+/// Schemes, one in three with fair queues.
+fn fair_or_not() -> impl Strategy<Value = PacketScheme> {
+    let fair = (1_500u64..4_000, prop::sample::select(vec![Victim::Longest, Victim::Arriving]));
+    (schemes(), prop::option::weighted(0.3, fair)).prop_map(|(scheme, fair)| match fair {
+        None => scheme,
+        Some((quantum, victim)) => {
+            let drr = Drr { quantum: Bytes(quantum), victim, ..defaults() };
+            PacketScheme { queue: Queue::Drr(drr), ..scheme }
+        }
+    })
+}
+
 /// Kinds of memory so small that what one port does is felt by all, in cells or to the byte.
 fn buffers() -> impl Strategy<Value = Buffer> {
     let kinds = vec!["per-port", "static", "shared", "shared", "reserved", "deep"];
@@ -445,7 +458,7 @@ proptest! {
     #[test]
     fn windows_change_nothing_in_shared_memory(
         topology in topologies(),
-        scheme in schemes(),
+        scheme in fair_or_not(),
         buffer in buffers(),
         flows in flows(),
         seed in any::<u64>(),

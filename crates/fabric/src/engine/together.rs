@@ -178,7 +178,7 @@ impl Switches for Together {
 }
 
 /// Lets happen what the ports gathered do in this window.
-#[inline]
+#[inline(never)]
 fn happen<D: Discipline, T>(engine: &mut Engine<'_, D, T, Together>) {
     let Engine { ports, fabric, switches, .. } = engine;
     while let Some(event) = switches.agenda.pop() {

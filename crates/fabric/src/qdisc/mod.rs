@@ -5,6 +5,7 @@
 
 mod classes;
 mod drop_tail;
+mod drr;
 mod ecn;
 mod fifo;
 mod levels;
@@ -14,6 +15,7 @@ mod turns;
 
 pub use classes::{Between, Classes, ClassesPort, Strict, Weighted};
 pub use drop_tail::{DropTail, DropTailPort};
+pub use drr::{Drr, DrrPort, Victim};
 pub use ecn::{Ecn, EcnPort};
 pub use levels::{Levels, LevelsPort};
 pub use pfabric::{Dequeue, PFabric, PFabricPort, Ties};
@@ -101,6 +103,7 @@ queues! {
     PFabric(PFabric),
     Trim(Trim),
     Levels(Levels),
+    Drr(Drr),
     Classes(Classes),
 }
 

@@ -1,15 +1,15 @@
 //! Switch memory: what waits in whole runs, against the formulas of its sharing.
 
 use crate::common::*;
-use crate::witness::watch;
+use crate::witness::{Sight, watch};
 use sojourn_fabric::packet::Kind;
-use sojourn_fabric::qdisc::{Ecn, PFabric, Queue};
+use sojourn_fabric::qdisc::{Drr, Ecn, PFabric, Queue};
 use sojourn_fabric::topology::{SingleSwitch, Topology};
 use sojourn_fabric::transport::Priority;
 use sojourn_fabric::{Buffer, Flow, PacketScheme};
 use sojourn_kernel::parameters::defaults;
 use sojourn_kernel::stream::mix;
-use sojourn_kernel::{Bytes, Span};
+use sojourn_kernel::{Bytes, Span, Time};
 
 /// Hosts whose own ports have room for all they ever send.
 fn endless() -> PacketScheme {
@@ -89,7 +89,8 @@ fn packets_take_whole_cells() {
 }
 
 /// A port that two others crowd out finds what is reserved for it: 3 KB, two packets. Of bursts of
-/// three at 40 Gb/s one packet is on the wire at once and two wait.
+/// three at 40 Gb/s one packet is on the wire at once and two wait. Without a reserve memory is
+/// often full when they come.
 #[test]
 fn a_reserve_is_never_taken_by_others() {
     let topology = Topology::SingleSwitch(SingleSwitch {
@@ -100,16 +101,41 @@ fn a_reserve_is_never_taken_by_others() {
     });
     let received = |buffer: Buffer| {
         let lab = Lab { buffer, drain: Span::from_ms(1), ..Lab::new(topology.clone(), endless()) };
-        let crowd = (0..4).map(|i| flow(3 + i, i % 2, 10_000_000, 0));
+        let crowd = (0..4).map(|i| flow(3 + i, i % 2, 10_000_000, 310_000 * u64::from(i)));
         let burst = |i: u64| flow(7, 2, 3 * FULL, 1_000_000_000 + i * 10_123_456);
         let flows: Vec<Flow> = crowd.chain((0..40).map(burst)).collect();
         let (_, log) = watch(&lab, &lab.scheme.queue, &flows, |_| false);
         let data = log.received.iter().filter(|sight| sight.flow >= 4 && sight.kind == Kind::Data);
         (data.count(), log.ports[8 + 2].most_waiting)
     };
-    let reserved = buffer("reserved", &[("size", "124KB"), ("alpha", "none")]);
-    assert_eq!(received(reserved), (120, 3_000));
+    let common = [("size", "124KB"), ("alpha", "none")];
+    assert_eq!(received(buffer("reserved", &common)), (120, 3_000));
+    let (without, _) = received(buffer("shared", &common));
+    assert!(without < 120, "{without}");
 }
+
+/// Ten flows of one host and one of another into a third: each of the eleven gets the same, to a
+/// packet, though the last comes ten times as fast and memory is full all the time.
+#[test]
+fn fair_queues_give_each_flow_the_same() {
+    let drr = Queue::Drr(Drr { buffer: Bytes(1_000_000_000), ..defaults() });
+    let lab = Lab::new(single_switch(3), scheme(all_at_once(), drr));
+    let shared = buffer("shared", &[("size", "300KB")]);
+    let lab = Lab { buffer: shared, drain: Span::from_ms(3), ..lab };
+    let flows: Vec<Flow> = (0..11).map(|i| flow(u16::from(i == 10), 2, 10_000_000, i)).collect();
+    let (outcome, log) = watch(&lab, &lab.scheme.queue, &flows, |_| false);
+    let received = |flow: u32| {
+        let data = |sight: &&Sight| sight.flow == flow && sight.kind == Kind::Data;
+        log.received.iter().filter(data).filter(|sight| sight.at > WARM).count()
+    };
+    let received: Vec<usize> = (0..11).map(received).collect();
+    let (least, most) = (received.iter().min().unwrap(), received.iter().max().unwrap());
+    assert!(most - least <= 1 && *least > 180, "{received:?}");
+    assert_eq!(outcome.memory_peak, Some(150_000));
+}
+
+/// When every flow has packets waiting.
+const WARM: Time = Time::from_ps(500_000_000);
 
 /// Bursts that fill buffers: in each of five rounds 60 flows of 1 to 60 packets within 30 us.
 fn bursts(hosts: u64) -> Vec<Flow> {

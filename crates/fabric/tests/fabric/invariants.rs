@@ -71,6 +71,8 @@ const SETTINGS: &[(&str, &[&str])] = &[
     ("threshold", &["0B", "1500B", "4KB", "22.5KB"]),
     ("levels", &["1", "2", "8"]),
     ("counting", &["bytes", "packets"]),
+    ("quantum", &["1500B", "4KB"]),
+    ("victim", &["longest", "arriving"]),
     ("between", &["weighted", "strict"]),
     ("ties", &["random", "arrival"]),
     ("dequeue", &["best", "earliest-of-flow"]),
