@@ -46,7 +46,7 @@ name = "NewReno"
 [scheme.transport]
 kind = "new-reno"
 initial_rto = "200ms"
-
+limited_transmit = true
 [scheme.queue]
 kind = "drop-tail"
 buffer = "60KB"
@@ -133,6 +133,7 @@ def test_a_buffer_counted_in_packets():
         (["scheme.transport.initial_rto=1s"], ['initial_rto = "1s"', "the same as min_rto"]),
         (["scheme.transport.ack_delay=1ms"], ['ack_delay = "1ms"', "40ms"]),
         (["scheme.transport.fast_retransmit=false"], ["fast_retransmit = false"]),
+        (["scheme.transport.limited_transmit=false"], ["limited_transmit = false"]),
         (["scheme.queue.kind=pfabric"], ['scheme.queue.kind = "pfabric"', "drop-tail, drr"]),
         (["scheme.transport={ kind = 'min-tcp' }"], ['kind = "min-tcp"', "this kernel has"]),
         (["workload={ kind = 'permutation' }"], ['workload.kind = "permutation"', '"bulk"']),

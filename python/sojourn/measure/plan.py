@@ -29,7 +29,6 @@ _WITHOUT_EFFECT = (
     "scheme.balance",
     "scheme.ack_priority",
     "scheme.transport.abc_limit",
-    "scheme.transport.limited_transmit",
     "drain",
 )
 
@@ -166,6 +165,7 @@ def _transport(asked: "_Asked", route: dict[str, str], sysctls: dict[str, object
 # What the kernel's TCP does and cannot be told otherwise.
 _KERNELS_OWN: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
     ("fast_retransmit", lambda given: given is True, "true: the kernel's TCP has no other way"),
+    ("limited_transmit", lambda given: given is True, "true: the kernel's TCP has no other way"),
     ("c", lambda given: given == 0.4, "0.4, as the kernel's CUBIC has it"),
     ("beta", lambda given: given == 0.7, "0.7, as the kernel's CUBIC has it"),
     ("fast_convergence", lambda given: given is True, "true, as the kernel's CUBIC has it"),
