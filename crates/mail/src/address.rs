@@ -48,7 +48,7 @@ impl Address {
         &self.text[usize::from(self.at) + 1..]
     }
 
-    /// The host, when the domain is an address literal such as `[192.0.2.1]` or `[IPv6:2001:db8::1]`.
+    /// The host, when the domain is an address literal: `[192.0.2.1]`, `[IPv6:2001:db8::1]`.
     pub fn literal(&self) -> Option<IpAddr> {
         literal(self.domain())
     }

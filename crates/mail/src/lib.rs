@@ -1,6 +1,6 @@
 //! Delivery of list mail: one message to thousands of recipients, quickly, durably and politely.
 //!
-//! The [`Engine`] does no I/O and reads no clock. It is told what happened and when ([`Event`]), and
+//! The [`Engine`] does no I/O and reads no clock. It is told what happened and when ([`Event`]) and
 //! answers with what to do ([`Effect`]): look up, connect, send, write to stable storage, wake it
 //! later. A simulated world and real sockets drive the same code.
 //!

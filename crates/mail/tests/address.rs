@@ -89,7 +89,7 @@ proptest! {
 
     #[test]
     fn whatever_parses_is_harmless_and_stays_itself(
-        text in "(\"([ -~é\\\\\r\n]{0,8})\"|[a-z.\"<> \r\n\0é]{0,9})@[a-z.\\-\\[\\]0-9:> \r\né]{0,9}"
+        text in "(\"[ -~é\\\\\r\n]{0,8}\"|[a-z.\"<> \r\n\0é]{0,9})@[a-z.\\-\\[\\]0-9:> \r\né]{0,9}"
     ) {
         if let Ok(address) = text.parse::<Address>() {
             prop_assert!(is_harmless(address.as_str()), "{}", address);
@@ -98,7 +98,9 @@ proptest! {
     }
 
     #[test]
-    fn ordinary_addresses_parse(text in "[a-z0-9]{1,20}(\\.[a-z0-9+_]{1,9}){0,3}@[a-z0-9]{1,20}(\\.[a-z]{2,8}){0,4}") {
+    fn ordinary_addresses_parse(
+        text in "[a-z0-9]{1,20}(\\.[a-z0-9+_]{1,9}){0,3}@[a-z0-9]{1,20}(\\.[a-z]{2,8}){0,4}"
+    ) {
         let address: Address = text.parse().unwrap();
         prop_assert_eq!(address.as_str(), text);
     }

@@ -24,7 +24,7 @@ enum Choice {
 }
 
 impl Engine {
-    /// The destination has work, or may have room for it: it is looked at before the engine answers.
+    /// The destination has work, or may have room for it: it is looked at before the answer.
     pub(super) fn look_at(&mut self, destination: u32) {
         let this = &mut self.destinations.list[destination as usize];
         if !this.lined_up {
@@ -229,7 +229,7 @@ impl Engine {
         self.set_destination_alarm(destination);
     }
 
-    /// Those whose time has come are queued again: one message's together, the oldest message first.
+    /// Those whose time has come are queued again: one message's together, the oldest first.
     fn queue_again(&mut self, destination: u32, tasks: Vec<Task>) {
         let mut messages: BTreeMap<_, Vec<u32>> = BTreeMap::new();
         for task in tasks {

@@ -5,8 +5,8 @@ use sojourn_kernel::Span;
 /// Longer than this is no hint, but a refusal in other words.
 const LONGEST: Span = Span::from_s(86_400);
 
-/// The wait that a transient reply names in its text: `try again in 60 seconds`, `retry after 5 min`,
-/// `greylisted for 300s`. No standard has it; greylisting servers write it for people.
+/// The wait that a transient reply names in its text: `try again in 60 seconds`, `retry after 5
+/// min`, `greylisted for 300s`. No standard has it; greylisting servers write it for people.
 pub fn wait_named(text: &str) -> Option<Span> {
     let text = text.to_ascii_lowercase();
     let mut words =

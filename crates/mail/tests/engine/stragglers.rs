@@ -75,7 +75,7 @@ fn failures_are_reported_once() {
     assert!(status(&world, "r0@dead.example").is_empty());
     world.run_to_the_end(seconds(3700));
     assert_eq!(status(&world, "r0@dead.example"), ["5.4.7"]);
-    // Offered at 0, which is what counts; written within 2 + 3 ms, reported in 10, and that is written.
+    // Offered at 0, which is what counts; written in 2 + 3 ms, reported in 10, and that written.
     let finished = world.finished[&MessageId(1)];
     assert_eq!(finished, seconds(3600) + Span::from_ms(5 + 10 + 5));
     world.run(seconds(100_000));

@@ -5,8 +5,8 @@ use sojourn_kernel::parameters::Check;
 use sojourn_kernel::{Span, parameters};
 
 parameters! {
-    /// The least that RFC 5321 section 4.5.3.2 asks a client to wait, at every pass. It says nothing
-    /// of name servers and connections (30 s here), RSET (20 s) and QUIT (10 s).
+    /// The least that RFC 5321 section 4.5.3.2 asks a client to wait, at every pass. It has nothing
+    /// on name servers and connections (30 s here), RSET (20 s) and QUIT (10 s).
     pub struct Rfc5321: "rfc5321" {}
 }
 
