@@ -53,6 +53,26 @@ def test_the_benchmarks_of_the_fabric():
     assert bench.studies("fabric", "k6-pfabric") == {"k6-pfabric": studies["k6-pfabric"]}
 
 
+def test_the_benchmarks_of_the_array():
+    studies = bench.studies("array")
+    assert list(studies) == ["raid01-events", "raid01-recursion", "raid01-rpo", "raid5-writes"]
+    for name, text in studies.items():
+        (case,) = Study.parse(text, name, []).cases()
+        assert case.parameters["workload.blocks"] == 4
+
+
+def test_an_array_is_counted_in_requests_and_keeps_none_of_them():
+    text = bench.studies("array", "raid5-writes")["raid5-writes"]
+    peaks = []
+    for requests in (20_000, 400_000):
+        study = text.replace("2000000", str(requests))
+        cost = bench.measure("array", "small", study, repeat=1, instructions=False, say=silent)
+        assert (cost.unit, cost.units) == ("request", requests + 5000)
+        peaks.append(cost.peak_mb)
+    # a row alone takes 80 bytes
+    assert peaks[1] - peaks[0] < 400_000 * 8 / 1e6
+
+
 def test_the_contract_of_a_cost():
     said = []
     cost = bench.measure("fabric", "small", STUDY, repeat=2, instructions=False, say=said.append)

@@ -17,18 +17,21 @@ from sojourn.units import number
 
 # What is counted in each room, and the figure of a case that holds the count: the first that is
 # not zero. The ideal scheduler knows no packets.
-UNITS = {"fabric": {"packet-hop": "hops", "flow": "jobs"}}
+UNITS = {"fabric": {"packet-hop": "hops", "flow": "jobs"}, "array": {"request": "requests"}}
 
 _CHILD = [sys.executable, "-m", "sojourn.bench_child"]
-# Every room's event loop is a function of this name. The run is shorter than the timed
-# one, because the counting slows it down some fifty times.
+# Every room's event loop is a function of this name, and what may take its place begins with it.
+# The run is shorter than the timed one, because the counting slows it down some fifty times.
 _CALLGRIND = [
     "valgrind",
     "--tool=callgrind",
     "--callgrind-out-file=/dev/null",
     "--toggle-collect=*sojourn_simulate*",
 ]
-_COUNTED = [("workload.flows", "200")]
+_COUNTED = {
+    "fabric": [("workload.flows", "200")],
+    "array": [("workload.requests", "20000")],
+}
 _COLLECTED = re.compile(r"^==\d+== Collected : (\d+)", re.MULTILINE)
 
 
@@ -95,7 +98,7 @@ def measure(
     counted = 0.0
     if instructions and shutil.which(_CALLGRIND[0]):
         say(f"{name}: counting instructions")
-        run, said = _child(name, [*_CALLGRIND, *_CHILD], study, _COUNTED, figures)
+        run, said = _child(name, [*_CALLGRIND, *_CHILD], study, _COUNTED[room], figures)
         collected = _COLLECTED.search(said)
         counted = int(collected[1]) / run["counts"][figure] if collected else 0
     return Cost(

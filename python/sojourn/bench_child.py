@@ -22,7 +22,7 @@ def main() -> None:
     overrides = [(path, value) for path, value in task["overrides"]]
     case = Study.parse(task["study"], task["source"], overrides).cases()[0]
     start = time.thread_time()
-    outcome = case.run(0, Progress())
+    outcome = case.run(0, Progress(), rows=False)
     cpu_s = time.thread_time() - start
     known = {**outcome.figures, "jobs": case.jobs}
     counts = {figure: known[figure] for figure in task["figures"]}

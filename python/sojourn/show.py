@@ -26,6 +26,7 @@ def notes(summary: Summary) -> list[str]:
         )
         lines.append("Jain: fairness index, 1 where all flows get the same, 1/n where one gets all")
     methods = {e.ci_method for e in summary if e.ci_method}
+    lines += summary.exact
     lines += [f"±: 95 % interval of the mean, {method}" for method in sorted(methods)]
     if summary.warmup_removed and timed:
         lines.append("warm-up: finished jobs left out, by MSER-5 on the slowdown of each run")

@@ -11,7 +11,7 @@ from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Value
 from sojourn.sample import GOODPUT, MISSED, Group, Sample, groups_of
 from sojourn.statistics import Interval, Values, jain, mean_interval, quantile_intervals
-from sojourn.units import count
+from sojourn.units import count, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +91,8 @@ class Summary:
 
     It shows itself as the table that `sojourn show` prints.
 
-    `ideals` are the definitions of the best possible time that the slowdowns refer to; `missing`
+    `ideals` are the definitions of the best possible time that the slowdowns refer to; `exact` says
+    of the cases whose mean sojourn time is known exactly what it is; `missing`
     counts the cases of the study that are not finished yet, and so are in no estimate.
     """
 
@@ -99,6 +100,7 @@ class Summary:
     by: tuple[str, ...]
     percentiles: tuple[str, ...]
     ideals: tuple[str, ...]
+    exact: tuple[str, ...]
     warmup_removed: bool
     missing: int
     estimates: tuple[Estimate, ...]
@@ -167,6 +169,7 @@ def summarise(
         by=tuple(column.label for column in chosen),
         percentiles=tuple(_name(percentile) for percentile in percentiles),
         ideals=ideals(run.ledger),
+        exact=exact(run.ledger),
         warmup_removed=warmup,
         missing=run.missing,
         estimates=tuple(estimates),
@@ -182,6 +185,20 @@ def check_percentiles(percentiles: Sequence[float]) -> None:
     for percentile in percentiles:
         if not 0 <= percentile <= 100:
             raise InputError(f"percentile {percentile:g}: expected 0 to 100")
+
+
+def exact(ledger: Ledger) -> tuple[str, ...]:
+    """The mean sojourn times that are known exactly, a line a case."""
+    said = {}
+    for record in ledger:
+        mean = record.figures.get("exact_mean_sojourn_ps")
+        if mean is not None:
+            case = ", ".join(f"{name} {value}" for name, value in record.axes.items())
+            said[record.case] = (
+                f"exact mean sojourn{f' of {case}' if case else ''}: {number(float(mean) / 1e9)} ms"
+                " (Pollaczek-Khinchine, M^X/G/1)"
+            )
+    return tuple(said.values())
 
 
 def ideals(ledger: Ledger) -> tuple[str, ...]:

@@ -3,8 +3,10 @@
 //!
 //! - [`disk`]: how long an access takes; [`layout`]: which accesses a request is made of;
 //! - [`workload`]: which requests arrive when; [`scheduling`]: in which order a disk serves;
-//! - [`engine`]: the event loop, and the recursion that takes its place where nothing feeds back.
+//! - [`engine`]: the event loop, and the recursion that takes its place where nothing feeds back;
+//! - [`analysis`]: what is known exactly.
 
+pub mod analysis;
 pub mod disk;
 pub mod engine;
 pub mod layout;

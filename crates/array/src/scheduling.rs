@@ -40,14 +40,13 @@ choices! {
 impl Check for Fcfs {}
 impl Check for Rpo {}
 
-impl Scheduling {
+impl Rpo {
     /// How many positionings an access that starts chooses from while `waiting` others wait.
     #[inline]
     pub(crate) fn choices(&self, waiting: usize) -> usize {
-        match self {
-            Scheduling::Fcfs(_) => 1,
-            Scheduling::Rpo(Rpo { counts: Counts::All }) => waiting + 1,
-            Scheduling::Rpo(Rpo { counts: Counts::Others }) => waiting.max(1),
+        match self.counts {
+            Counts::All => waiting + 1,
+            Counts::Others => waiting.max(1),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! One case of an array study: its parts, how it runs, and the rows it gives.
 
+use crate::analysis::one_server;
 use crate::disk::{self, Disk, Drive, Op};
 use crate::engine::{self, Figures, Join, Nothing, Record, Records, Scene, Sink};
 use crate::layout::Layout;
 use crate::scheduling::{Fcfs, Scheduling};
 use crate::workload::{self, Workload};
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
-use sojourn_kernel::{Bytes, Span, Streams, nested, parameters};
+use sojourn_kernel::{Bytes, Span, Streams, choices, nested, parameters};
 use sojourn_queueing::{Cancelled, Column, Job, Keep, Progress, Report, Rows};
 
 parameters! {
@@ -26,6 +27,18 @@ parameters! {
         pub block: Bytes = Bytes(128 << 10),
         /// What the controller adds.
         pub controller: Controller = defaults(),
+        /// How it is computed; the rows are the same.
+        pub engine: Engine = Engine::Quickest,
+    }
+}
+
+choices! {
+    /// How a case is computed.
+    pub enum Engine: "engine" {
+        /// Disk by disk where no end of an access leads to another, else event by event.
+        Quickest = "quickest",
+        /// Event by event.
+        Events = "events",
     }
 }
 
@@ -122,6 +135,7 @@ impl ArrayCase {
         progress: &Progress,
     ) -> Result<Report, Cancelled> {
         let numbers = workload.numbers;
+        let exact = self.exact(&drive, workload);
         let scene = Scene {
             layout: self.layout.clone(),
             drive,
@@ -137,11 +151,12 @@ impl ArrayCase {
                 let sink = Records::new(numbers.warmup.into(), numbers.requests as usize);
                 let (sink, figures) = self.simulate(&scene, workload, sink, progress)?;
                 let rows = self.rows(&sink.records);
-                Ok(Report { rows, figures: self.figures(workload, &figures) })
+                Ok(Report { rows, figures: self.figures(workload, &figures, exact) })
             }
             Keep::Totals => {
                 let (_, figures) = self.simulate(&scene, workload, Nothing, progress)?;
-                Ok(Report { rows: Rows::default(), figures: self.figures(workload, &figures) })
+                let figures = self.figures(workload, &figures, exact);
+                Ok(Report { rows: Rows::default(), figures })
             }
         }
     }
@@ -155,17 +170,20 @@ impl ArrayCase {
         progress: &Progress,
     ) -> Result<(S, Figures), Cancelled> {
         let requests = workload.requests(scene.streams);
-        match self.feeds_back(workload) {
+        match self.has_events(workload) {
             true => engine::simulate(scene, requests, sink, progress),
             false => engine::recursion(scene, requests, sink, progress),
         }
     }
 
-    /// Whether the end of an access has consequences, beside for those behind it in order.
-    fn feeds_back(&self, workload: &workload::Ready) -> bool {
+    /// Whether it is computed event by event: where asked for, and where the end of an access has
+    /// consequences beside for those behind it in order.
+    fn has_events(&self, workload: &workload::Ready) -> bool {
         let ops = [Op::Read, Op::Write].into_iter().zip(workload.ops);
         let mut ops = ops.filter_map(|(op, there)| there.then_some(op));
-        !matches!(self.scheduling, Scheduling::Fcfs(_)) || !ops.all(|op| self.layout.one_phase(op))
+        self.engine == Engine::Events
+            || !matches!(self.scheduling, Scheduling::Fcfs(_))
+            || !ops.all(|op| self.layout.one_phase(op))
     }
 
     fn rows(&self, records: &[Record]) -> Rows {
@@ -184,10 +202,28 @@ impl ArrayCase {
         rows
     }
 
-    fn figures(&self, workload: &workload::Ready, figures: &Figures) -> Vec<(String, Value)> {
+    /// The exact mean sojourn time in picoseconds, where it is known: for one disk that serves
+    /// Poisson arrivals in their order.
+    fn exact<D: Drive>(&self, drive: &D, workload: &workload::Ready) -> Option<f64> {
+        let bulks = workload.bulks()?;
+        let in_order = matches!(self.scheduling, Scheduling::Fcfs(_));
+        if !in_order || !matches!(self.layout, Layout::Single(_)) {
+            return None;
+        }
+        let of = |op| drive.service(op, bulks.blocks);
+        let mean = one_server(&bulks, of(Op::Read).or(bulks.reads, of(Op::Write)))?;
+        Some(mean + self.controller.overhead.ps() as f64)
+    }
+
+    fn figures(
+        &self,
+        workload: &workload::Ready,
+        figures: &Figures,
+        exact: Option<f64>,
+    ) -> Vec<(String, Value)> {
         let numbers = workload.numbers;
         let all = u64::from(numbers.warmup) + u64::from(numbers.requests);
-        let events = if self.feeds_back(workload) { all + figures.accesses } else { 0 };
+        let events = if self.has_events(workload) { all + figures.accesses } else { 0 };
         let counts = [
             ("events", events),
             ("requests", all),
@@ -210,6 +246,7 @@ impl ArrayCase {
             .iter()
             .map(|&(name, count)| (name.to_owned(), Value::Int(count as i64)))
             .chain(shares.iter().map(|&(name, share)| (name.to_owned(), Value::Float(share))))
+            .chain(exact.map(|mean| ("exact_mean_sojourn_ps".to_owned(), Value::Float(mean))))
             .chain([("ideal".to_owned(), Value::Text(IDEAL.to_owned()))])
             .collect()
     }

@@ -22,7 +22,10 @@ from sojourn.cli import common
 def bench(
     *, room: str, case: str | None, repeat: int, instructions: bool, beside: bool, as_json: bool
 ) -> None:
-    """Measure what a unit of work in a ROOM (fabric: a packet-hop) costs the processor."""
+    """Measure what a unit of work in a ROOM costs the processor.
+
+    A unit is a packet-hop in the fabric, a request in the array.
+    """
     from dataclasses import asdict
 
     from sojourn import bench as benchmarks

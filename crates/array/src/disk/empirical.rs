@@ -1,6 +1,7 @@
 //! A disk known only by how long its accesses took: an SSD, a volume of a cloud, a device measured.
 
-use super::{Drive, Kind, Op, Ready, Stage};
+use super::{Drive, Kind, Move, Op, Ready, Stage};
+use crate::analysis::Moments;
 use sojourn_kernel::parameters::{Check, Refusal, Value};
 use sojourn_kernel::{Span, Stream, parameters};
 use std::sync::Arc;
@@ -94,8 +95,8 @@ pub struct Measured {
 
 impl Drive for Measured {
     #[inline]
-    fn place(&self, stream: &mut Stream) -> f64 {
-        stream.uniform()
+    fn places(&self, stream: &mut Stream, places: &mut [f64]) {
+        places.fill_with(|| stream.uniform());
     }
 
     #[inline]
@@ -104,8 +105,10 @@ impl Drive for Measured {
         times[(place * times.len() as f64) as usize] + self.more * u64::from(blocks - 1)
     }
 
+    fn moves(&self, _: &mut Stream, _: &mut [Move]) {}
+
     #[inline]
-    fn position(&self, _: Op, _: &mut Stream) -> Span {
+    fn position(&self, _: Op, _: Move) -> Span {
         Span::ZERO
     }
 
@@ -116,5 +119,16 @@ impl Drive for Measured {
 
     fn rotation(&self) -> Span {
         Span::ZERO
+    }
+
+    fn service(&self, op: Op, blocks: Moments) -> Moments {
+        let times = self.times[op as usize].iter().map(|time| time.ps() as f64);
+        let count = times.len() as f64;
+        let (sum, squares) = times.fold((0.0, 0.0), |(a, b), time| (a + time, b + time * time));
+        let first = Moments { mean: sum / count, square: squares / count };
+        // A block less than there are, each as long as the other.
+        let more =
+            Moments { mean: blocks.mean - 1.0, square: blocks.square - 2.0 * blocks.mean + 1.0 };
+        first.plus(more.times(Moments::constant(self.more.ps() as f64)))
     }
 }

@@ -10,6 +10,7 @@ pub use empirical::{Empirical, Measured};
 pub use track::{Rotation, Track};
 pub use zoned::{Platters, Zoned};
 
+use crate::analysis::Moments;
 use sojourn_kernel::parameters::Refusal;
 use sojourn_kernel::{Span, Stream, variants};
 
@@ -40,23 +41,39 @@ pub struct Stage<'a> {
     pub read: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
-/// How long the parts of an access take. Every draw takes the same number of uniforms each time.
+/// A move of the head to a place anywhere, drawn before it is known whether to read or write there.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Move {
+    /// The root of the distance, as a share of the stroke.
+    pub root: f64,
+    /// The rotation after the seek, in picoseconds.
+    pub rotation: f64,
+}
+
+/// How long the parts of an access take. Draws come many at a time, for speed; drawing one by one
+/// gives the same.
 pub trait Drive {
     /// Draws what stays the same whenever a request comes back to its place on this disk; the
     /// transfers there follow from it (paper section 3.3: transfer times are remembered).
-    fn place(&self, stream: &mut Stream) -> f64;
+    fn places(&self, stream: &mut Stream, places: &mut [f64]);
 
     /// How long the transfer of `blocks` blocks at a place takes.
     fn transfer(&self, place: f64, op: Op, blocks: u32) -> Span;
 
-    /// Draws how long the head takes to a place anywhere: seek, then rotation.
-    fn position(&self, op: Op, stream: &mut Stream) -> Span;
+    /// Draws moves of the head to places anywhere.
+    fn moves(&self, stream: &mut Stream, moves: &mut [Move]);
+
+    /// How long a move takes: seek, then rotation.
+    fn position(&self, op: Op, to: Move) -> Span;
 
     /// Draws how long the head takes to a place on the track that it is on.
     fn rotate(&self, stream: &mut Stream) -> Span;
 
     /// A full rotation.
     fn rotation(&self) -> Span;
+
+    /// Mean and mean square, in picoseconds, of an access to a place anywhere, of so many blocks.
+    fn service(&self, op: Op, blocks: Moments) -> Moments;
 }
 
 /// A disk, ready to be accessed.

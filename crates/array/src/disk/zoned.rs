@@ -1,6 +1,7 @@
 //! The zoned disk of the paper's section 2, from a data sheet alone.
 
-use super::{Drive, Kind, Op, Ready, Rotation, Stage, Track};
+use super::{Drive, Kind, Move, Op, Ready, Rotation, Stage, Track};
+use crate::analysis::Moments;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
 use sojourn_kernel::{Bytes, Span, Stream, parameters};
 
@@ -129,34 +130,68 @@ impl Platters {
         }
     }
 
-    /// The distance between two random cylinders, as a share of the stroke.
+    /// The distance between two cylinders, as a share of the stroke: those before which there are
+    /// shares `u` and `v` of all sectors.
     #[inline]
-    pub fn distance(&self, stream: &mut Stream) -> f64 {
-        let (u, v) = (stream.uniform(), stream.uniform());
+    fn distance(&self, u: f64, v: f64) -> f64 {
         // |y(u) - y(v)| with y(u) = (1 - sqrt(1 - slope u)) / q, without the division by what may
-        // be zero: the difference of two roots is that of their squares over their sum.
+        // be zero: the difference of two roots is that of their squares over their sum; 1 + r is
+        // what remains of the slope.
         let roots = (1.0 - self.slope * u).sqrt() + (1.0 - self.slope * v).sqrt();
-        (self.slope_over_q() * (u - v)).abs() / roots
+        ((2.0 - self.q) * (u - v)).abs() / roots
     }
 
-    /// 1 + r.
-    #[inline]
-    fn slope_over_q(&self) -> f64 {
-        2.0 - self.q
+    /// Mean and mean square of the root of the distance: its density is that of two cylinders.
+    fn root(&self) -> Moments {
+        let q = self.q;
+        // Of the distance d, up to a factor: the integral of (1 - q y) (1 - q (y + d)) over y.
+        let density = |d: f64| {
+            let m = 1.0 - d;
+            (1.0 - q * d) * m - q * (2.0 - q * d) * m * m / 2.0 + q * q * m.powi(3) / 3.0
+        };
+        // With x the root, all integrands are polynomials of a low degree.
+        let integral = |power: i32| simpson(|x| density(x * x) * 2.0 * x * x.powi(power));
+        let all = integral(0);
+        Moments { mean: integral(1) / all, square: integral(2) / all }
     }
 
-    /// The seek over a share of the stroke.
+    /// Mean and mean square of the transfer of one block.
+    fn block(&self) -> Moments {
+        let inner = self.fast - self.spread;
+        let (outer, inner) = (self.fast.sqrt().recip(), inner.sqrt().recip());
+        let mean = 2.0 * outer * inner / (outer + inner);
+        // The logarithm's series where both ends are the same.
+        let ratio = (inner / outer).powi(2) - 1.0;
+        let log = if ratio < 1e-9 { 1.0 } else { libm::log1p(ratio) / ratio };
+        let square = inner * inner * log;
+        Moments { mean: self.sectors * mean, square: self.sectors.powi(2) * square }
+    }
+
+    /// The seek whose root of the distance, as a share of the stroke, is `root`.
     #[inline]
-    pub fn seek(&self, op: Op, distance: f64) -> f64 {
+    pub fn seek(&self, op: Op, root: f64) -> f64 {
         let Curve { a, b } = self.seek[op as usize];
-        a + b * distance.sqrt()
+        a + b * root
     }
 }
 
+/// A number evenly spread in (0, 1), of 32 bits: finer than a thousandth of a cylinder.
+#[inline]
+fn uniform(bits: u64) -> f64 {
+    // The bits are a float's lower ones, 2^52 above what they say.
+    const WHOLE: f64 = (1u64 << 52) as f64;
+    (f64::from_bits(WHOLE.to_bits() | bits & 0xffff_ffff) - (WHOLE - 0.5)) / (1u64 << 32) as f64
+}
+
+/// How many moves are computed together: lists of equal length are what a processor is quick at.
+const TOGETHER: usize = 64;
+
 impl Drive for Platters {
-    #[inline]
-    fn place(&self, stream: &mut Stream) -> f64 {
-        self.sectors / (self.fast - stream.uniform() * self.spread).sqrt()
+    fn places(&self, stream: &mut Stream, places: &mut [f64]) {
+        places.fill_with(|| stream.uniform());
+        for place in places {
+            *place = self.sectors / (self.fast - *place * self.spread).sqrt();
+        }
     }
 
     #[inline]
@@ -164,10 +199,22 @@ impl Drive for Platters {
         whole(place * f64::from(blocks))
     }
 
+    fn moves(&self, stream: &mut Stream, moves: &mut [Move]) {
+        let (mut places, mut rotations) = ([0; TOGETHER], [0.0; TOGETHER]);
+        for moves in moves.chunks_mut(TOGETHER) {
+            for (place, rotation) in places.iter_mut().zip(&mut rotations).take(moves.len()) {
+                (*place, *rotation) = (stream.bits(), stream.uniform());
+            }
+            let roots = places.map(|bits| self.distance(uniform(bits >> 32), uniform(bits)).sqrt());
+            for ((to, root), rotation) in moves.iter_mut().zip(roots).zip(rotations) {
+                *to = Move { root, rotation: self.rotation_ps * rotation };
+            }
+        }
+    }
+
     #[inline]
-    fn position(&self, op: Op, stream: &mut Stream) -> Span {
-        let seek = self.seek(op, self.distance(stream));
-        whole(seek + self.rotation_ps * stream.uniform())
+    fn position(&self, op: Op, to: Move) -> Span {
+        whole(self.seek(op, to.root) + to.rotation)
     }
 
     #[inline]
@@ -178,10 +225,35 @@ impl Drive for Platters {
     fn rotation(&self) -> Span {
         self.rotation
     }
+
+    fn service(&self, op: Op, blocks: Moments) -> Moments {
+        let Curve { a, b } = self.seek[op as usize];
+        let root = self.root();
+        let seek = Moments {
+            mean: a + b * root.mean,
+            square: a * a + 2.0 * a * b * root.mean + b * b * root.square,
+        };
+        let rotation =
+            Moments { mean: self.rotation_ps / 2.0, square: self.rotation_ps.powi(2) / 3.0 };
+        seek.plus(rotation).plus(self.block().times(blocks))
+    }
+}
+
+/// The integral from 0 to 1, exact enough for polynomials.
+fn simpson(f: impl Fn(f64) -> f64) -> f64 {
+    const STEPS: u32 = 1000;
+    let at = |step: u32| f(f64::from(step) / f64::from(STEPS));
+    let inside = (1..STEPS).map(|step| at(step) * if step % 2 == 1 { 4.0 } else { 2.0 });
+    (at(0) + inside.sum::<f64>() + at(STEPS)) / (3.0 * f64::from(STEPS))
 }
 
 /// The nearest whole picosecond; no time is negative.
 #[inline]
 fn whole(ps: f64) -> Span {
-    Span::from_ps((ps + 0.5) as u64)
+    // From 2^52 on floats are whole numbers, and the number is in the lower bits.
+    const WHOLE: f64 = (1u64 << 52) as f64;
+    match ps < WHOLE {
+        true => Span::from_ps((ps + WHOLE).to_bits() - WHOLE.to_bits()),
+        false => Span::from_ps(ps as u64),
+    }
 }

@@ -5,14 +5,15 @@ use super::timers::Timers;
 use super::{Figures, Join, Planner, Scene, Sink};
 use crate::disk::{Drive, Op};
 use crate::layout::{Approach, Plan};
+use crate::scheduling::Scheduling;
 use crate::workload::Request;
-use sojourn_kernel::{Span, Stream, Time};
+use sojourn_kernel::{Span, Time};
 use sojourn_queueing::{Cancelled, Progress};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
 /// A request under way.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Open {
     /// Its number, from 0.
     job: u64,
@@ -23,18 +24,16 @@ struct Open {
     /// Gates of the present phase that are not done.
     gates: u32,
     phase: u32,
-    /// The plan, where more of it than its first phase is needed, and its transfers.
-    plan: Plan,
-    transfers: Vec<Span>,
 }
 
 struct Engine<'a, D, S> {
     scene: &'a Scene<D>,
     planner: Planner<'a, D>,
-    positions: Vec<Stream>,
     stations: Vec<Station>,
     timers: Timers,
     open: Vec<Open>,
+    /// By slot, where the plan is needed after the arrival.
+    plans: Vec<Plan>,
     /// Slots of `open` that no request has.
     free: Vec<u32>,
     /// Later phases that wait for the controller: when they begin, the request's slot, and the disk
@@ -63,10 +62,10 @@ pub fn sojourn_simulate<D: Drive, S: Sink>(
     let engine = Engine {
         scene,
         planner: Planner::new(scene),
-        positions: (0..disks as u64).map(|d| scene.streams.stream("positions", d)).collect(),
-        stations: (0..disks).map(|_| Station::new()).collect(),
+        stations: (0..disks as u64).map(|disk| Station::new(scene.streams, disk)).collect(),
         timers: Timers::new(disks),
         open: Vec::new(),
+        plans: Vec::new(),
         free: Vec::new(),
         delayed: VecDeque::new(),
         queued: VecDeque::new(),
@@ -112,6 +111,8 @@ impl<D: Drive, S: Sink> Engine<'_, D, S> {
             }
         }
         progress.finished.store(self.finished, Ordering::Relaxed);
+        self.figures.accesses =
+            self.figures.seeks + self.figures.rotations + self.figures.follow_ons;
         self.figures.busy = self.stations.iter().map(|station| station.busy).collect();
         Ok((self.sink, self.figures))
     }
@@ -125,34 +126,29 @@ impl<D: Drive, S: Sink> Engine<'_, D, S> {
         self.sink.arrived(job, request, ideal);
         let slot = self.free.pop().unwrap_or_else(|| {
             self.open.push(Open::default());
+            self.plans.push(Plan::default());
             self.open.len() as u32 - 1
         });
         let plan = &self.planner.plan;
-        let waits =
-            self.scene.join == Join::SplitMerge && self.active + self.queued.len() as u64 > 0;
-        let open = &mut self.open[slot as usize];
-        let counted = plan.accesses().iter().filter(|access| access.counts).count();
-        open.job = job;
-        open.left = plan.accesses().len() as u32;
-        open.counted = counted as u32;
-        open.phase = 0;
-        open.gates = 0;
+        let waits = self.scene.join == Join::SplitMerge && self.active > 0;
+        let accesses = plan.accesses().len() as u32;
+        let mut open = Open { job, left: accesses, counted: accesses, gates: 0, phase: 0 };
         if plan.phases() > 1 || waits {
-            open.plan.clone_from(plan);
-            open.transfers.clone_from(&self.planner.transfers);
+            open.counted = plan.accesses().iter().filter(|access| access.counts).count() as u32;
+            self.plans[slot as usize].clone_from(plan);
         }
+        self.open[slot as usize] = open;
         if waits {
             self.queued.push_back(slot);
-            return;
-        }
-        self.active += 1;
-        let first = plan.range(0);
-        open.gates =
-            plan.accesses()[first.clone()].iter().filter(|access| access.gate).count() as u32;
-        for index in first {
-            let access = self.planner.plan.accesses()[index];
-            let task = Task::new(slot, &access, self.planner.transfers[index]);
-            self.issue(access.disk.into(), task, now);
+        } else if plan.phases() > 1 {
+            self.active += 1;
+            self.begin_phase(slot, 0, now);
+        } else {
+            self.active += 1;
+            for index in 0..accesses as usize {
+                let access = &self.planner.plan.accesses()[index];
+                self.issue(access.disk.into(), Task::new(slot, access), now);
+            }
         }
     }
 
@@ -160,7 +156,7 @@ impl<D: Drive, S: Sink> Engine<'_, D, S> {
     #[inline]
     fn issue(&mut self, disk: usize, task: Task, now: Time) {
         let station = &mut self.stations[disk];
-        if station.serving.is_none() && station.waiting() == 0 {
+        if station.is_idle() {
             self.serve(disk, task, now);
         } else {
             station.normal.push_back(task);
@@ -171,14 +167,13 @@ impl<D: Drive, S: Sink> Engine<'_, D, S> {
     /// disk that the phase waited for.
     fn begin_phase(&mut self, slot: u32, last: usize, now: Time) {
         let phase = self.open[slot as usize].phase as usize;
-        let range = self.open[slot as usize].plan.range(phase);
-        let gates = self.open[slot as usize].plan.phase(phase).iter().filter(|a| a.gate).count();
+        let accesses = self.plans[slot as usize].phase(phase);
+        let gates = accesses.iter().filter(|access| access.gate).count();
         self.open[slot as usize].gates = gates as u32;
-        for index in range {
-            let open = &self.open[slot as usize];
-            let access = open.plan.accesses()[index];
-            let task = Task::new(slot, &access, open.transfers[index]);
+        for index in self.plans[slot as usize].range(phase) {
+            let access = &self.plans[slot as usize].accesses()[index];
             let disk = usize::from(access.disk);
+            let task = Task::new(slot, access);
             if phase == 0 {
                 self.issue(disk, task, now);
                 continue;
@@ -196,7 +191,16 @@ impl<D: Drive, S: Sink> Engine<'_, D, S> {
 
     #[inline]
     fn serve(&mut self, disk: usize, task: Task, now: Time) {
-        let service = self.position(disk, &task) + task.transfer;
+        let scene = self.scene;
+        let station = &mut self.stations[disk];
+        let positioning = match (task.approach, &scene.scheduling) {
+            (Approach::Seek, Scheduling::Fcfs(_)) => {
+                self.figures.seeks += 1;
+                scene.drive.position(task.op, station.moves.next(&scene.drive))
+            }
+            _ => self.position(disk, &task),
+        };
+        let service = positioning + task.transfer;
         let station = &mut self.stations[disk];
         station.busy += service;
         station.serving = Some(task);
@@ -204,14 +208,10 @@ impl<D: Drive, S: Sink> Engine<'_, D, S> {
     }
 
     /// How long the head takes to the place of an access that starts now (paper section 3.3).
-    #[inline]
     fn position(&mut self, disk: usize, task: &Task) -> Span {
-        if task.approach == Approach::Seek {
-            return self.seek(disk, task.op);
-        }
         let own = self.stations[disk].last == self.open[task.slot as usize].job;
-        let drive = &self.scene.drive;
         let span = match (task.approach, task.found, own) {
+            (Approach::Seek, ..) => return self.seek(disk, task.op),
             (Approach::FollowOn, _, true) | (Approach::Reconstruct, Found::Busy, true) => {
                 self.figures.follow_ons += 1;
                 return Span::ZERO;
@@ -219,7 +219,9 @@ impl<D: Drive, S: Sink> Engine<'_, D, S> {
             (Approach::Rewrite, Found::JustDone, true) => self.rest_of_rotation(Span::ZERO),
             (Approach::RewriteLess, Found::JustDone, true) => self.rest_of_rotation(task.transfer),
             (Approach::Rewrite | Approach::RewriteLess, Found::Idle, true)
-            | (Approach::Reconstruct, _, true) => drive.rotate(&mut self.positions[disk]),
+            | (Approach::Reconstruct, _, true) => {
+                self.scene.drive.rotate(&mut self.stations[disk].rotations)
+            }
             _ => return self.seek(disk, task.op),
         };
         self.figures.rotations += 1;
@@ -238,47 +240,62 @@ impl<D: Drive, S: Sink> Engine<'_, D, S> {
         self.scene.overhead + self.scene.parity
     }
 
-    #[inline]
+    /// The shortest of as many positionings as the scheduling chooses from.
     fn seek(&mut self, disk: usize, op: Op) -> Span {
         self.figures.seeks += 1;
-        let stream = &mut self.positions[disk];
-        let mut least = self.scene.drive.position(op, stream);
-        for _ in 1..self.scene.scheduling.choices(self.stations[disk].waiting()) {
-            least = least.min(self.scene.drive.position(op, stream));
+        let drive = &self.scene.drive;
+        let station = &mut self.stations[disk];
+        let choices = match &self.scene.scheduling {
+            Scheduling::Fcfs(_) => 1,
+            Scheduling::Rpo(rpo) => rpo.choices(station.waiting()),
+        };
+        let mut least = drive.position(op, station.moves.next(drive));
+        for _ in 1..choices {
+            least = least.min(drive.position(op, station.moves.next(drive)));
         }
         least
     }
 
     /// A disk is done with what it serves.
     fn complete(&mut self, disk: usize, now: Time) {
-        let task = self.stations[disk].serving.take().expect("its timer is set");
-        self.figures.accesses += 1;
+        let station = &mut self.stations[disk];
+        let task = station.serving.take().expect("its timer is set");
         let open = &mut self.open[task.slot as usize];
-        self.stations[disk].last = open.job;
+        station.last = open.job;
         open.left -= 1;
         open.counted -= u32::from(task.counts);
-        open.gates -= u32::from(task.gate);
         let left = open.left;
         if task.counts && open.counted == 0 {
             self.finished += 1;
             self.figures.ended = now;
             self.sink.finished(open.job, now);
         }
-        if task.gate && open.gates == 0 {
-            open.phase += 1;
-            match self.phase_delay() {
-                Span::ZERO => self.begin_phase(task.slot, disk, now),
-                delay => self.delayed.push_back((now + delay, task.slot, disk)),
-            }
+        if task.gate {
+            self.pass_gate(task.slot, disk, now);
         }
         if left == 0 {
             self.leave(task.slot, disk, now);
         }
-        if self.stations[disk].serving.is_none() {
-            match self.stations[disk].take() {
+        let station = &mut self.stations[disk];
+        if station.serving.is_none() {
+            match station.take() {
                 Some(task) => self.serve(disk, task, now),
                 None => self.timers.set(disk, Time::NEVER),
             }
+        }
+    }
+
+    /// An access that the next phase waits for is done.
+    fn pass_gate(&mut self, slot: u32, disk: usize, now: Time) {
+        let open = &mut self.open[slot as usize];
+        open.gates -= 1;
+        if open.gates > 0 {
+            return;
+        }
+        open.phase += 1;
+        match self.phase_delay() {
+            Span::ZERO => self.begin_phase(slot, disk, now),
+            delay => self.delayed.push_back((now + delay, slot, disk)),
         }
     }
 

@@ -5,9 +5,10 @@
 //! gives the same rows without any events.
 //!
 //! Every draw has a stream of its own: `arrivals`, `requests` and `starts` (where a request starts
-//! on the array) one each, and for each disk `places` (taken when a request arrives, in that order)
-//! and `positions` (taken when an access starts). So two schemes face the same requests.
+//! on the array) one each, and for each disk `places` (taken when a request arrives, in that order),
+//! `moves` and `rotations` (taken when an access starts). So two schemes face the same requests.
 
+mod draws;
 mod events;
 mod recursion;
 mod sink;
@@ -21,6 +22,7 @@ pub use sink::{Nothing, Record, Records, Sink};
 use crate::disk::{Drive, Op};
 use crate::layout::{Layout, Plan};
 use crate::scheduling::Scheduling;
+use draws::Places;
 use sojourn_kernel::{Span, Stream, Streams, Time, choices};
 
 choices! {
@@ -77,10 +79,8 @@ struct Planner<'a, D> {
     layout: &'a Layout,
     drive: &'a D,
     starts: Stream,
-    places: Vec<Stream>,
+    places: Vec<Places>,
     plan: Plan,
-    /// The transfer of each access of the plan.
-    transfers: Vec<Span>,
     /// By disk, for plans that come back to it: the place there, and of which request.
     remembered: Vec<(u64, f64)>,
     /// By disk, for the least time: what the accesses of a phase take there so far.
@@ -95,9 +95,10 @@ impl<'a, D: Drive> Planner<'a, D> {
             layout: &scene.layout,
             drive: &scene.drive,
             starts: scene.streams.stream("starts", 0),
-            places: (0..disks as u64).map(|disk| scene.streams.stream("places", disk)).collect(),
+            places: (0..disks as u64)
+                .map(|disk| Places::new(scene.streams.stream("places", disk)))
+                .collect(),
             plan: Plan::default(),
-            transfers: Vec::new(),
             remembered: vec![(0, 0.0); disks],
             least: vec![Span::ZERO; disks],
             planned: 0,
@@ -110,7 +111,6 @@ impl<'a, D: Drive> Planner<'a, D> {
     fn plan(&mut self, op: Op, blocks: u32) -> Span {
         self.layout.plan(op, blocks, &mut self.starts, &mut self.plan);
         self.planned += 1;
-        self.transfers.clear();
         match self.plan.phases() {
             1 => self.draw_once(),
             _ => self.draw_and_remember(),
@@ -121,24 +121,23 @@ impl<'a, D: Drive> Planner<'a, D> {
     #[inline]
     fn draw_once(&mut self) -> Span {
         let mut longest = Span::from_ps(1);
-        for access in self.plan.accesses() {
-            let place = self.drive.place(&mut self.places[usize::from(access.disk)]);
-            let transfer = self.drive.transfer(place, access.op, access.blocks);
-            self.transfers.push(transfer);
-            longest = longest.max(transfer);
+        for access in self.plan.accesses_mut() {
+            let place = self.places[usize::from(access.disk)].next(self.drive);
+            access.transfer = self.drive.transfer(place, access.op, access.blocks);
+            longest = longest.max(access.transfer);
         }
         longest
     }
 
     /// For a plan that comes back to its disks: one place for each of them.
     fn draw_and_remember(&mut self) -> Span {
-        for access in self.plan.accesses() {
+        for access in self.plan.accesses_mut() {
             let disk = usize::from(access.disk);
             if self.remembered[disk].0 != self.planned {
-                self.remembered[disk] = (self.planned, self.drive.place(&mut self.places[disk]));
+                self.remembered[disk] = (self.planned, self.places[disk].next(self.drive));
             }
             let place = self.remembered[disk].1;
-            self.transfers.push(self.drive.transfer(place, access.op, access.blocks));
+            access.transfer = self.drive.transfer(place, access.op, access.blocks);
         }
         // A phase begins when the gates of the one before are done; what has to be done before a
         // gate on its disk delays it, what comes after does not.
@@ -147,10 +146,9 @@ impl<'a, D: Drive> Planner<'a, D> {
         for phase in 0..self.plan.phases() {
             self.least.fill(Span::ZERO);
             let mut next = Span::ZERO;
-            let range = self.plan.range(phase);
-            for (access, &transfer) in self.plan.phase(phase).iter().zip(&self.transfers[range]) {
+            for access in self.plan.phase(phase) {
                 let disk = usize::from(access.disk);
-                let ends = self.least[disk] + transfer;
+                let ends = self.least[disk] + access.transfer;
                 self.least[disk] = ends;
                 if access.gate {
                     next = next.max(begins + ends);

@@ -2,13 +2,21 @@
 //! end of an access leads to another, a service starts at its arrival or at the end of the one
 //! before it, whichever is later.
 
+use super::draws::Moves;
 use super::{Figures, Join, Planner, Scene, Sink};
 use crate::disk::Drive;
 use crate::scheduling::Scheduling;
 use crate::workload::Request;
-use sojourn_kernel::{Span, Stream, Time};
+use sojourn_kernel::{Span, Time};
 use sojourn_queueing::{Cancelled, Progress};
 use std::sync::atomic::Ordering;
+
+/// A disk.
+struct Head {
+    moves: Moves,
+    idle_from: Time,
+    busy: Span,
+}
 
 /// How many requests arrive between looks at the progress.
 const LOOK_EVERY: u64 = 4096;
@@ -23,11 +31,10 @@ pub fn sojourn_simulate_recursion<D: Drive, S: Sink>(
 ) -> Result<(S, Figures), Cancelled> {
     assert!(matches!(scene.scheduling, Scheduling::Fcfs(_)), "only first come, first served");
     let disks = scene.layout.disks();
-    let streams = (0..disks as u64).map(|disk| scene.streams.stream("positions", disk));
-    let mut positions: Vec<Stream> = streams.collect();
     let mut planner = Planner::new(scene);
-    let mut idle_from = vec![Time::ZERO; disks];
-    let mut busy = vec![Span::ZERO; disks];
+    let streams = (0..disks as u64).map(|disk| scene.streams.stream("moves", disk));
+    let head = |stream| Head { moves: Moves::new(stream), idle_from: Time::ZERO, busy: Span::ZERO };
+    let mut heads: Vec<Head> = streams.map(head).collect();
     let mut figures = Figures::default();
     let mut before = Time::ZERO;
     for (job, request) in (0..scene.requests).zip(requests) {
@@ -40,12 +47,13 @@ pub fn sojourn_simulate_recursion<D: Drive, S: Sink>(
             arrives = arrives.max(before);
         }
         let mut finished = Time::ZERO;
-        for (access, &transfer) in accesses.iter().zip(&planner.transfers) {
-            let disk = usize::from(access.disk);
-            let service = scene.drive.position(access.op, &mut positions[disk]) + transfer;
-            let ends = arrives.max(idle_from[disk]) + service;
-            idle_from[disk] = ends;
-            busy[disk] += service;
+        for access in accesses {
+            let head = &mut heads[usize::from(access.disk)];
+            let to = head.moves.next(&scene.drive);
+            let service = scene.drive.position(access.op, to) + access.transfer;
+            let ends = arrives.max(head.idle_from) + service;
+            head.idle_from = ends;
+            head.busy += service;
             finished = finished.max(ends);
         }
         figures.accesses += accesses.len() as u64;
@@ -62,6 +70,6 @@ pub fn sojourn_simulate_recursion<D: Drive, S: Sink>(
     }
     progress.finished.store(scene.requests, Ordering::Relaxed);
     figures.seeks = figures.accesses;
-    figures.busy = busy;
+    figures.busy = heads.iter().map(|head| head.busy).collect();
     Ok((sink, figures))
 }

@@ -1,8 +1,9 @@
 //! One disk of the array: what waits, what is served, and what was served last.
 
+use super::draws::Moves;
 use crate::disk::Op;
 use crate::layout::{Access, Approach};
-use sojourn_kernel::Span;
+use sojourn_kernel::{Span, Stream, Streams};
 use std::collections::VecDeque;
 
 /// How a second phase's access found its disk.
@@ -31,8 +32,8 @@ pub(super) struct Task {
 
 impl Task {
     #[inline]
-    pub(super) fn new(slot: u32, access: &Access, transfer: Span) -> Task {
-        let Access { op, approach, gate, counts, .. } = *access;
+    pub(super) fn new(slot: u32, access: &Access) -> Task {
+        let Access { op, approach, gate, counts, transfer, .. } = *access;
         Task { transfer, slot, op, approach, found: Found::Busy, gate, counts }
     }
 }
@@ -48,11 +49,16 @@ pub(super) struct Station {
     /// The number of the request that was served last.
     pub(super) last: u64,
     pub(super) busy: Span,
+    /// What its head draws.
+    pub(super) moves: Moves,
+    pub(super) rotations: Stream,
 }
 
 impl Station {
-    pub(super) const fn new() -> Station {
+    pub(super) fn new(streams: Streams, disk: u64) -> Station {
         Station {
+            moves: Moves::new(streams.stream("moves", disk)),
+            rotations: streams.stream("rotations", disk),
             serving: None,
             normal: VecDeque::new(),
             urgent: VecDeque::new(),
@@ -61,8 +67,13 @@ impl Station {
         }
     }
 
-    /// How many accesses wait.
+    /// Whether an access of a first phase that comes now is served at once.
     #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.serving.is_none() && self.normal.is_empty() && self.urgent.is_empty()
+    }
+
+    /// How many accesses wait.
     pub(super) fn waiting(&self) -> usize {
         self.normal.len() + self.urgent.len()
     }

@@ -6,39 +6,41 @@ use sojourn_kernel::Time;
 /// they are; among equal times the lower disk is first.
 #[derive(Clone, Debug)]
 pub(super) struct Timers {
-    at: Vec<Time>,
-    /// The winner of each match; match 1 is the final, the matches below i are 2i and 2i + 1.
-    winners: Vec<u32>,
+    /// The keys `time | timer`: those of the timers in the second half, and before them the winners;
+    /// entry i is the less of the entries 2i and 2i + 1.
+    keys: Vec<u128>,
+}
+
+const fn key(timer: usize, at: Time) -> u128 {
+    (at.ps() as u128) << 64 | timer as u128
 }
 
 impl Timers {
     /// `count` timers, none of them set.
     pub(super) fn new(count: usize) -> Timers {
-        let leaves = count.next_power_of_two().max(2);
-        let mut winners = vec![0; 2 * leaves];
-        for node in (1..2 * leaves).rev() {
-            winners[node] = if node >= leaves { (node - leaves) as u32 } else { winners[2 * node] };
-        }
-        Timers { at: vec![Time::NEVER; leaves], winners }
+        let leaves = count.next_power_of_two();
+        let mut timers = Timers { keys: vec![key(0, Time::NEVER); 2 * leaves] };
+        (0..leaves).for_each(|timer| timers.set(timer, Time::NEVER));
+        timers
     }
 
     /// The first timer and its time; [`Time::NEVER`] when none is set.
     #[inline]
     pub(super) fn first(&self) -> (usize, Time) {
-        let winner = self.winners[1] as usize;
-        (winner, self.at[winner])
+        let first = self.keys[1];
+        (first as u64 as usize, Time::from_ps((first >> 64) as u64))
     }
 
     /// Sets a timer, or stops it with [`Time::NEVER`].
     #[inline]
     pub(super) fn set(&mut self, timer: usize, at: Time) {
-        self.at[timer] = at;
-        let mut node = (timer + self.at.len()) / 2;
-        while node > 0 {
-            let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
-            let later = self.at[right as usize] < self.at[left as usize];
-            self.winners[node] = if later { right } else { left };
-            node /= 2;
+        let mut place = self.keys.len() / 2 + timer;
+        let mut winner = key(timer, at);
+        self.keys[place] = winner;
+        while place > 1 {
+            winner = winner.min(self.keys[place ^ 1]);
+            place /= 2;
+            self.keys[place] = winner;
         }
     }
 }

@@ -100,9 +100,13 @@ fn check_failed(failed: Option<u16>, disks: u16) -> Result<(), Refusal> {
     }
 }
 
-/// How many of `blocks` blocks dealt out one by one to `places` places the `place`-th gets.
+/// How many of `blocks` blocks each of `places` places gets that they are dealt out to one by one:
+/// the first of them first, those that get any.
 #[inline]
-fn share(blocks: u32, places: u32, place: u32) -> u32 {
-    // Never more than the place after the last block, where there is nothing to divide.
-    if blocks <= place { 0 } else { (blocks - place - 1) / places + 1 }
+fn shares(blocks: u32, places: u32) -> impl Iterator<Item = u32> {
+    let (each, more) = match blocks < places {
+        true => (0, blocks),
+        false => (blocks / places, blocks % places),
+    };
+    (0..places.min(blocks)).map(move |place| each + u32::from(place < more))
 }

@@ -1,6 +1,7 @@
 //! Plans: what a request comes down to, as data.
 
 use crate::disk::Op;
+use sojourn_kernel::Span;
 
 /// How the head gets to the place of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct Access {
     pub approach: Approach,
     /// How many blocks, at least one.
     pub blocks: u32,
+    /// How long their transfer takes: the engine draws it.
+    pub transfer: Span,
     /// Whether the next phase waits for it.
     pub gate: bool,
     /// Whether the request is not done before it.
@@ -41,7 +44,15 @@ pub struct Access {
 impl Access {
     /// An access that its request waits for and no later phase does.
     pub fn new(disk: u16, op: Op, blocks: u32) -> Access {
-        Access { disk, op, approach: Approach::Seek, blocks, gate: false, counts: true }
+        Access {
+            disk,
+            op,
+            approach: Approach::Seek,
+            blocks,
+            transfer: Span::ZERO,
+            gate: false,
+            counts: true,
+        }
     }
 }
 
@@ -116,14 +127,18 @@ impl Plan {
         &self.accesses
     }
 
-    /// The accesses of a phase.
+    /// All accesses, for change.
     #[inline]
+    pub fn accesses_mut(&mut self) -> &mut [Access] {
+        &mut self.accesses
+    }
+
+    /// The accesses of a phase.
     pub fn phase(&self, index: usize) -> &[Access] {
         &self.accesses[self.range(index)]
     }
 
     /// Where the accesses of a phase are.
-    #[inline]
     pub fn range(&self, index: usize) -> std::ops::Range<usize> {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         start..self.ends[index]

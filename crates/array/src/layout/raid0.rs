@@ -1,6 +1,6 @@
 //! RAID 0: striping without redundancy.
 
-use super::{Access, Lay, Plan, check_disks, share};
+use super::{Access, Lay, Plan, check_disks, shares};
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Stream, parameters};
@@ -36,8 +36,8 @@ impl Lay for Raid0 {
 #[inline]
 pub(super) fn stripe(op: Op, blocks: u32, first: u32, disks: u32, start: u32, plan: &mut Plan) {
     let mut disk = start;
-    for place in 0..disks.min(blocks) {
-        plan.push(Access::new((first + disk) as u16, op, share(blocks, disks, place)));
+    for blocks in shares(blocks, disks) {
+        plan.push(Access::new((first + disk) as u16, op, blocks));
         disk += 1;
         if disk == disks {
             disk = 0;

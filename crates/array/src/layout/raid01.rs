@@ -41,8 +41,11 @@ impl Lay for Raid01 {
         for (side, blocks) in split(op, blocks, left, stream) {
             let mut from = start;
             if op == Op::Read {
-                from = (start + before) % columns;
+                from += before;
                 before += blocks;
+            }
+            if from >= columns {
+                from %= columns;
             }
             stripe(op, blocks, side * columns, columns, from, plan);
         }

@@ -1,7 +1,7 @@
 //! RAID 10: a stripe of mirrors.
 
 use super::mirrors::{one_left, split};
-use super::{Access, Lay, Plan, check_disks, check_failed, share};
+use super::{Access, Lay, Plan, check_disks, check_failed, shares};
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Stream, parameters};
@@ -35,9 +35,9 @@ impl Lay for Raid10 {
         let pairs = u32::from(self.disks) / 2;
         let failed = self.failed.map(u32::from);
         let mut pair = stream.below(pairs.into()) as u32;
-        for place in 0..pairs.min(blocks) {
+        for blocks in shares(blocks, pairs) {
             let left = one_left(failed.filter(|disk| disk / 2 == pair).map(|disk| disk % 2));
-            for (copy, blocks) in split(op, share(blocks, pairs, place), left, stream) {
+            for (copy, blocks) in split(op, blocks, left, stream) {
                 if blocks > 0 {
                     plan.push(Access::new((2 * pair + copy) as u16, op, blocks));
                 }

@@ -1,6 +1,7 @@
 //! Laws of whole numbers: how many blocks a request has, how many requests come at once.
 
 use super::{MAX_BLOCKS, Stage};
+use crate::analysis::Moments;
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
 use sojourn_kernel::{Stream, choices, parameters, variants};
 use sojourn_queueing::{
@@ -137,8 +138,15 @@ pub(super) enum Law {
 
 impl Law {
     /// Draws a number.
-    #[inline]
+    #[inline(always)]
     pub(super) fn draw(&self, stream: &mut Stream) -> u32 {
+        match self {
+            Law::Constant(number) => *number,
+            drawn => drawn.draw_anew(stream),
+        }
+    }
+
+    fn draw_anew(&self, stream: &mut Stream) -> u32 {
         match self {
             Law::Constant(number) => *number,
             Law::Geometric(tries, less) => {
@@ -146,6 +154,24 @@ impl Law {
             }
             Law::Table(sizes, block) => sizes.draw(stream).div_ceil(*block) as u32,
         }
+    }
+
+    /// Mean and mean square, where they are known.
+    pub(super) fn moments(&self) -> Option<Moments> {
+        match self {
+            Law::Constant(number) => Some(Moments::constant(f64::from(*number))),
+            Law::Geometric(tries, less) => {
+                let less = f64::from(*less);
+                let square = tries.second_moment() - 2.0 * less * tries.mean + less * less;
+                Some(Moments { mean: tries.mean - less, square })
+            }
+            Law::Table(..) => None,
+        }
+    }
+
+    /// Whether what is drawn is never zero.
+    pub(super) fn is_positive(&self) -> bool {
+        !matches!(self, Law::Geometric(_, 1))
     }
 
     /// The mean number.

@@ -8,6 +8,7 @@ pub use arrivals::{Arrivals, Mmpp, Poisson, RateCounts};
 pub use counts::{Batch, BatchLaw, Geometric, Least, Size, SizeLaw, Table};
 pub use synthetic::Synthetic;
 
+use crate::analysis::Bulks;
 use crate::disk::Op;
 use sojourn_kernel::parameters::Refusal;
 use sojourn_kernel::{Streams, Time, variants};
@@ -70,6 +71,11 @@ pub struct Ready {
 }
 
 impl Ready {
+    /// The arrivals, where they are a Poisson process of known laws.
+    pub fn bulks(&self) -> Option<Bulks> {
+        self.source.bulks()
+    }
+
     /// The requests of one replication, by time of arrival; more than will be asked for.
     pub fn requests(&self, streams: Streams) -> impl Iterator<Item = Request> + use<> {
         self.source.requests(streams)

@@ -3,6 +3,7 @@
 use super::arrivals::{Arrivals, Process};
 use super::counts::{Law, Size};
 use super::{Kind, Numbers, Ready, Request, Stage};
+use crate::analysis::Bulks;
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
 use sojourn_kernel::{Span, Stream, Streams, Time, parameters};
@@ -79,6 +80,14 @@ struct Requests {
 }
 
 impl Source {
+    /// The process, where it is Poisson and all laws are known.
+    pub(super) fn bulks(&self) -> Option<Bulks> {
+        let Process::Poisson { gap, batch } = &self.process else { return None };
+        let blocks = self.blocks.moments().filter(|_| self.blocks.is_positive())?;
+        let rate = 1e-12 / gap.mean;
+        Some(Bulks { rate, batch: batch.moments()?, blocks, reads: self.reads })
+    }
+
     pub(super) fn requests(&self, streams: Streams) -> impl Iterator<Item = Request> + use<> {
         Requests {
             source: self.clone(),

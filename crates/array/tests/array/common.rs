@@ -1,14 +1,14 @@
 //! What the tests share.
 
 use sojourn_array::ArrayCase;
-use sojourn_array::disk::{Platters, St3500630Ns};
+use sojourn_array::disk::{Drive, Move, Op, Platters, St3500630Ns};
 use sojourn_array::engine::{self, Figures, Join, Record, Records, Scene};
 use sojourn_array::layout::Layout;
 use sojourn_array::scheduling::Scheduling;
 use sojourn_array::workload::Request;
 use sojourn_kernel::parameters::{Parameters, Setting, Table, Value, defaults};
-use sojourn_kernel::{Span, Streams};
-use sojourn_queueing::{Keep, Progress, Rows};
+use sojourn_kernel::{Span, Stream, Streams};
+use sojourn_queueing::{Keep, Progress, Report, Rows};
 
 /// A block of 256 sectors.
 pub(crate) const BLOCK: u64 = 128 << 10;
@@ -16,6 +16,20 @@ pub(crate) const BLOCK: u64 = 128 << 10;
 /// The paper's disk.
 pub(crate) fn paper_disk() -> Platters {
     Platters::new(&defaults::<St3500630Ns>().sheet(), BLOCK)
+}
+
+/// Draws one place.
+pub(crate) fn one_place(drive: &impl Drive, stream: &mut Stream) -> f64 {
+    let mut places = [0.0];
+    drive.places(stream, &mut places);
+    places[0]
+}
+
+/// Draws how long one move of the head takes.
+pub(crate) fn one_position(drive: &impl Drive, op: Op, stream: &mut Stream) -> Span {
+    let mut moves = [Move::default()];
+    drive.moves(stream, &mut moves);
+    drive.position(op, moves[0])
 }
 
 /// A variant by its name and settings.
@@ -58,8 +72,13 @@ pub(crate) fn simulate(scene: &Scene<Platters>, requests: &[Request]) -> (Vec<Re
     (sink.records, figures)
 }
 
-/// The rows of a case of the paper's disks, its other parts as TOML would have them.
+/// The rows of [`report`].
 pub(crate) fn rows(parts: &[(&str, Value)], seed: u64) -> Rows {
+    report(parts, seed).rows
+}
+
+/// A run of a case of the paper's disks, its other parts as TOML would have them.
+pub(crate) fn report(parts: &[(&str, Value)], seed: u64) -> Report {
     let mut table = Table::default();
     table.set("disk", Value::Text("ST3500630NS".to_owned()));
     for (part, value) in parts {
@@ -68,7 +87,7 @@ pub(crate) fn rows(parts: &[(&str, Value)], seed: u64) -> Rows {
     let case = ArrayCase::read_table(&table).unwrap_or_else(|refusal| panic!("{refusal:?}"));
     let no_files = |_: &str| Err("there are no files here".to_owned());
     let run = case.run(Streams::new(seed, 0), &no_files, Keep::Rows, &Progress::default());
-    run.expect("it can run").expect("nobody cancels").rows
+    run.expect("it can run").expect("nobody cancels")
 }
 
 /// A table of settings.

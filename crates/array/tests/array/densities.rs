@@ -1,7 +1,7 @@
 //! The zoned disk's continuous laws against its 60 801 cylinders, one by one.
 
-use crate::common::{mean, paper_disk};
-use sojourn_array::disk::{Drive, Op};
+use crate::common::{mean, one_place, one_position, paper_disk};
+use sojourn_array::disk::{Drive, Move, Op};
 use sojourn_kernel::{Stream, Streams};
 
 const CYLINDERS: usize = 60_801;
@@ -66,8 +66,13 @@ fn seeks_are_those_between_two_random_sectors() {
     let (drive, sectors) = (paper_disk(), sectors());
     let mut stream = Streams::new(5, 0).stream("test", 0);
     for op in [Op::Read, Op::Write] {
-        let mut drawn: Vec<f64> =
-            (0..DRAWS).map(|_| drive.seek(op, drive.distance(&mut stream)) / 1e9).collect();
+        let mut drawn: Vec<f64> = (0..DRAWS)
+            .map(|_| {
+                let mut moves = [Move::default()];
+                drive.moves(&mut stream, &mut moves);
+                drive.seek(op, moves[0].root) / 1e9
+            })
+            .collect();
         let mut discrete: Vec<f64> = (0..DRAWS)
             .map(|_| {
                 let [from, to] = [0, 1].map(|_| cylinder(&sectors, &mut stream));
@@ -88,7 +93,7 @@ fn transfers_are_those_of_random_sectors() {
     let (drive, sectors) = (paper_disk(), sectors());
     let mut stream = Streams::new(6, 0).stream("test", 0);
     let mut drawn: Vec<f64> = (0..DRAWS)
-        .map(|_| drive.transfer(drive.place(&mut stream), Op::Read, 1).ps() as f64 / 1e9)
+        .map(|_| drive.transfer(one_place(&drive, &mut stream), Op::Read, 1).ps() as f64 / 1e9)
         .collect();
     let mut discrete: Vec<f64> = (0..DRAWS)
         .map(|_| {
@@ -112,14 +117,15 @@ fn a_block_takes_as_long_as_the_data_sheet_says() {
     for (op, known) in [(Op::Read, 15.51), (Op::Write, 16.13)] {
         let services: Vec<f64> = (0..DRAWS)
             .map(|_| {
-                let transfer = drive.transfer(drive.place(&mut stream), op, 1);
-                (drive.position(op, &mut stream) + transfer).ps() as f64 / 1e9
+                let transfer = drive.transfer(one_place(&drive, &mut stream), op, 1);
+                (one_position(&drive, op, &mut stream) + transfer).ps() as f64 / 1e9
             })
             .collect();
         let (middle, deviation) = moments(&services);
         assert!((middle - known).abs() < 0.02, "{op:?}: {middle}");
         if op == Op::Read {
-            assert!((deviation.powi(2) - 18.73).abs() < 0.1, "{deviation}");
+            // 3.580² of the seek, 8.33² / 12 of the rotation, 0.413² of the transfer.
+            assert!((deviation.powi(2) - 18.77).abs() < 0.15, "{deviation}");
         }
     }
     let rotations: Vec<f64> =

@@ -1,7 +1,7 @@
 //! RAID 01 and RAID 5 a second time, as plainly as can be: one heap, lists, and the text of sections
 //! 3.2 and 3.3. It agrees with the engine to the picosecond.
 
-use crate::common::{layout, paper_disk, scene, scheduling, simulate};
+use crate::common::{layout, one_place, one_position, paper_disk, scene, scheduling, simulate};
 use sojourn_array::disk::{Drive, Op};
 use sojourn_array::workload::Request;
 use sojourn_kernel::{Span, Stream, Streams, Time};
@@ -35,7 +35,8 @@ struct Twin {
     rpo: bool,
     starts: Stream,
     places: Vec<Stream>,
-    positions: Vec<Stream>,
+    moves: Vec<Stream>,
+    rotations: Vec<Stream>,
     queues: Vec<Vec<Sub>>,
     priority: Vec<Vec<Sub>>,
     serving: Vec<Option<Sub>>,
@@ -93,7 +94,7 @@ impl Twin {
         for sub in &subs {
             let stream = &mut self.places[sub.disk];
             let remembered = self.remembered.entry((job, sub.disk));
-            remembered.or_insert_with(|| paper_disk().place(stream));
+            remembered.or_insert_with(|| one_place(&paper_disk(), stream));
         }
         self.left[job] = subs.len();
         for sub in subs {
@@ -176,10 +177,10 @@ impl Twin {
     fn serve(&mut self, sub: Sub, now: Time) {
         let drive = paper_disk();
         let own = self.last[sub.disk] == Some(sub.job);
-        let positions = &mut self.positions[sub.disk];
+        let (moves, rotations) = (&mut self.moves[sub.disk], &mut self.rotations[sub.disk]);
         let waiting = self.queues[sub.disk].len() + self.priority[sub.disk].len();
         let draws = if self.rpo { waiting + 1 } else { 1 };
-        let mut seek = || (0..draws).map(|_| drive.position(sub.op, positions)).min().unwrap();
+        let mut seek = || (0..draws).map(|_| one_position(&drive, sub.op, moves)).min().unwrap();
         let positioning = match sub.kind {
             Kind::Plain => seek(),
             Kind::PreRead if own => Span::ZERO,
@@ -187,9 +188,9 @@ impl Twin {
             Kind::Second { modify: true, busy: true, .. } => seek(),
             Kind::Second { modify: true, .. } if !own => seek(),
             Kind::Second { modify: true, was_last: true, .. } => drive.rotation(),
-            Kind::Second { modify: true, .. } => drive.rotate(positions),
+            Kind::Second { modify: true, .. } => drive.rotate(rotations),
             Kind::Second { busy: true, .. } if own => Span::ZERO,
-            Kind::Second { .. } if own => drive.rotate(positions),
+            Kind::Second { .. } if own => drive.rotate(rotations),
             Kind::Second { .. } => seek(),
         };
         let place = self.remembered[&(sub.job, sub.disk)];
@@ -208,7 +209,8 @@ fn twin(disks: usize, raid5: bool, rpo: bool, seed: u64, requests: &[Request]) -
         rpo,
         starts: streams.stream("starts", 0),
         places: each("places"),
-        positions: each("positions"),
+        moves: each("moves"),
+        rotations: each("rotations"),
         queues: vec![Vec::new(); disks],
         priority: vec![Vec::new(); disks],
         serving: vec![None; disks],
