@@ -51,7 +51,9 @@ struct Engine<'a, D, S> {
 /// How many requests arrive between looks at the progress.
 const LOOK_EVERY: u64 = 4096;
 
-/// Simulates the first [`Scene::requests`] of `requests` until all are done.
+/// Simulates the first [`Scene::requests`] of `requests` until all are done. Not inlined, so that
+/// profilers can count this function alone.
+#[inline(never)]
 pub fn sojourn_simulate<D: Drive, S: Sink>(
     scene: &Scene<D>,
     requests: impl Iterator<Item = Request>,

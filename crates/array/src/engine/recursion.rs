@@ -23,6 +23,7 @@ const LOOK_EVERY: u64 = 4096;
 
 /// What [`simulate`](super::simulate) gives, without its events. Only for requests whose plans have
 /// one phase, and disks that serve first come, first served.
+#[inline(never)]
 pub fn sojourn_simulate_recursion<D: Drive, S: Sink>(
     scene: &Scene<D>,
     requests: impl Iterator<Item = Request>,
