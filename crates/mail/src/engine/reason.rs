@@ -3,6 +3,9 @@
 use crate::smtp::{Enhanced, Reply};
 use std::fmt;
 
+/// Characters of a reply that are kept: a server cannot fill logs, storage and reports with it.
+const TEXT_MAX: usize = 500;
+
 /// A status (RFC 3463) and words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
@@ -21,7 +24,8 @@ impl Reason {
     /// As a server replied.
     pub fn reply(reply: &Reply) -> Reason {
         let class = (reply.code / 100) as u8;
-        Reason { status: reply.enhanced.unwrap_or(Enhanced(class, 0, 0)), text: reply.to_string() }
+        let text = reply.to_string().chars().take(TEXT_MAX).collect();
+        Reason { status: reply.enhanced.unwrap_or(Enhanced(class, 0, 0)), text }
     }
 }
 
@@ -44,4 +48,17 @@ pub(super) mod status {
     pub(in super::super) const EIGHT_BIT: Enhanced = Enhanced(5, 6, 3);
     pub(in super::super) const INTERNATIONAL: Enhanced = Enhanced(5, 6, 7);
     pub(in super::super) const NO_MAIL: Enhanced = Enhanced(5, 1, 10);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_reply_is_cut_and_a_missing_status_made_up() {
+        let reply = Reply { code: 451, enhanced: None, lines: vec!["é".repeat(9000)] };
+        let reason = Reason::reply(&reply);
+        assert_eq!(reason.status, Enhanced(4, 0, 0));
+        assert_eq!(reason.text, format!("451 {}", "é".repeat(496)));
+    }
 }
