@@ -292,3 +292,41 @@ def test_files_of_pictures(tmp_path):
     assert targets(tmp_path / "a.SVG", ["cdf"], []) == {tmp_path / "a.SVG": "cdf"}
     with pytest.raises(InputError, match="one file for several"):
         targets(tmp_path / "a.svg", ["cdf"], ["png"])
+
+
+def test_shares_of_bandwidth_are_drawn_in_megabits(tmp_path):
+    """Two lines: four flows with 100 to 400 Mb/s each, four with 250."""
+    cases = [
+        Made({"scheme": name}, [np.nan] * 4, kind=["bulk"] * 4, goodput_bps=goodput)
+        for name, goodput in {"FIFO": [1e8, 4e8, 2e8, 3e8], "DRR": [2.5e8] * 4}.items()
+    ]
+    run = make_run(tmp_path / "r", cases)
+    histogram, shares = run.plot("goodput").axes
+    assert histogram.get_xlabel() == "goodput of a flow [Mb/s]"
+    stairs = [patch.get_data() for patch in histogram.patches]
+    assert [values.sum() for values, _, _ in stairs] == [pytest.approx(1)] * 2
+    lines = {line.get_label(): line.get_data() for line in shares.get_lines()}
+    assert lines["FIFO"][0].tolist() == [100, 100, 200, 300, 400]
+    assert lines["FIFO"][1].tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert lines["DRR"][0].tolist() == [250] * 5
+
+
+def test_queries_have_a_picture_of_their_own(tmp_path):
+    """One of four queries did not finish; answers and flows are not in it."""
+    kinds = ["query"] * 4 + ["response", "flow"]
+    made = Made({}, [1, np.nan, 3, 2, 9, 9], kind=kinds, arrived_ps=[0] * 6)
+    run = make_run(tmp_path / "r", [made])
+    (panel,) = run.plot("qct").axes
+    (line,) = panel.get_lines()
+    assert line.get_xdata().tolist() == pytest.approx([1e-6, 1e-6, 2e-6, 3e-6])
+    assert line.get_ydata().tolist() == [0, 0.25, 0.5, 0.75]
+    (row, *_) = [run.plot("cdf").axes]
+    labels = {line.get_label() for panel in row for line in panel.get_lines()}
+    assert labels == {"flow", "query"}
+
+
+def test_pictures_of_kinds_that_are_not_there_are_refused(tmp_path):
+    run = make_run(tmp_path / "r", [Made({}, [1.0, 2.0])])
+    for kind in ("goodput", "qct"):
+        with pytest.raises(InputError, match="nothing to draw"):
+            run.plot(kind)

@@ -265,3 +265,14 @@ def test_goodputs_of_replications_have_an_interval(tmp_path):
         pytest.approx(3 - 12.7062, rel=1e-4),
         pytest.approx(3 + 12.7062, rel=1e-4),
     )
+
+
+def test_queries_have_their_times_in_a_table(tmp_path):
+    kinds = ["query", "query", "response", "response", "flow"]
+    summary = make_run(tmp_path / "r", [Made({}, [2e6, 4e6, 1e6, 2e6, 5], kind=kinds)]).summary()
+    text = repr(summary)
+    (line,) = [line for line in text.split("QCT mean [ms]")[1].splitlines() if " 3 " in line]
+    assert line.split() == ["2", "0", "0", "3", "3", "3.8", "3.9", "3.98", "4"]
+    assert "QCT" in summary._repr_html_()
+    plain = make_run(tmp_path / "s", [Made({}, [1, 2])]).summary()
+    assert "QCT" not in repr(plain)

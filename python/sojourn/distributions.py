@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _CDF_POINTS = 1000
 _BINS = 40
+_TIME = "sojourn_ps"
 
 
 def goodput(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Picture:
     """How bandwidth is shared among flows that never end: a histogram, and the shares below."""
-    title, found = groups_at(run, layout, at, warmup=warmup)
-    lines = _lines([group for group in found if group.sample.metrics() == (GOODPUT,)], GOODPUT)
+    title, lines = _of_kind("bulk", GOODPUT, run, layout, at, warmup=warmup)
     picture, (row,) = style.panels(1, 2, title, note(run))
     highest = max(values[-1] for values in lines.values())
     edges = np.linspace(0, highest * (1 + 1 / _BINS) or 1, _BINS + 2)
@@ -42,6 +42,22 @@ def goodput(run: "Run", layout: Layout, at: str | float | None, warmup: bool) ->
         panel.set_xlabel(f"goodput of a flow{shown_in(GOODPUT)[1]}")
         panel.set_xlim(left=0)
         panel.set_ylim(bottom=0)
+    style.legend(picture, row)
+    return picture
+
+
+def qct(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Picture:
+    """How long queries take: the share of them that are done by a time."""
+    title, lines = _of_kind("query", _TIME, run, layout, at, warmup=warmup)
+    picture, (row,) = style.panels(1, 1, title, note(run))
+    for place, (line, values) in enumerate(lines.items()):
+        done = values[np.isfinite(values)]
+        _draw_cdf(row[0], done, np.arange(1, done.size + 1) / values.size, line, place)
+    row[0].set_ylabel("share of queries")
+    row[0].set_ylim(0, 1.02)
+    row[0].set_xlabel(f"query completion time{shown_in(_TIME)[1]}")
+    if any(np.isfinite(values).any() for values in lines.values()):
+        style.logarithmic(row[0], "x")
     style.legend(picture, row)
     return picture
 
@@ -83,12 +99,17 @@ def note(run: "Run", *said: str) -> str:
     return "; ".join([*said, *([incomplete(run.missing)] if run.missing else [])])
 
 
-def _lines(found: list[Group], metric: str) -> Mapping[str, Values]:
-    """The values of each line in rising order, in the unit they are shown in."""
-    if not found:
-        raise InputError(f"no job of this run has a {metric}; there is nothing to draw")
+def _of_kind(
+    kind: str, metric: str, run: "Run", layout: Layout, at: str | float | None, *, warmup: bool
+) -> tuple[str, Mapping[str, Values]]:
+    """A title, and for each line the values of one kind of job, rising, as they are shown."""
+    title, found = groups_at(run, layout, at, warmup=warmup)
     scale, _ = shown_in(metric)
-    return {label(group.case): group.sample.values(metric) / scale for group in found}
+    of_kind = (group for group in found if group.kind == kind)
+    lines = {label(group.case): group.sample.values(metric) / scale for group in of_kind}
+    if not lines:
+        raise InputError(f"no job of this run is of the kind {kind}; there is nothing to draw")
+    return title, lines
 
 
 def _draw_cdf(panel: Axes, values: Values, share: Values, line: str, place: int) -> None:

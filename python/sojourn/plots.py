@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from sojourn import rows, style
-from sojourn.distributions import distribution, goodput, groups_at, note
+from sojourn.distributions import distribution, goodput, groups_at, note, qct
 from sojourn.errors import InputError, did_you_mean
 from sojourn.layout import LOG_FROM, Layout, draw_names, label
 from sojourn.sample import GOODPUT, MISSED
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _NAME = "normalised FCT"
 _UNIT = "sojourn time / ideal"
+_PARTS_OF_JOBS = ("response",)  # drawn with the jobs that they are parts of
 
 Point: TypeAlias = tuple[float, float, float]
 
@@ -80,7 +81,9 @@ def _estimates(run: "Run", layout: Layout, warmup: bool, shown: "_Shown") -> Pic
     by = [column.label for column in layout.by]
     x = [layout.x.label] if layout.x else []
     summary = summarise(run, by=[*by, *x], percentiles=[99], warmup=warmup)
-    estimates = [e for e in summary if e.metric == shown.metric and e.n]
+    estimates = [
+        e for e in summary if e.metric == shown.metric and e.n and e.kind not in _PARTS_OF_JOBS
+    ]
     bins = _occurring({e.bin for e in estimates}, shown.lacking)
     several = len({e.kind for e in estimates}) > 1
     lines: dict[str, list[Estimate]] = {}
@@ -119,7 +122,11 @@ def _estimates(run: "Run", layout: Layout, warmup: bool, shown: "_Shown") -> Pic
 def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Picture:
     """Distribution functions, of numbers along x at one of them: a panel a size bin."""
     title, found = groups_at(run, layout, at, warmup=warmup)
-    found = [group for group in found if "slowdown" in group.sample.metrics()]
+    found = [
+        group
+        for group in found
+        if "slowdown" in group.sample.metrics() and group.kind not in _PARTS_OF_JOBS
+    ]
     several = len({group.kind for group in found}) > 1
     lines = {label(g.case, g.kind if several else ""): g.sample for g in found}
     parts = {
@@ -149,6 +156,7 @@ KINDS: dict[str, Callable[["Run", Layout, str | float | None, bool], Picture]] =
     "cdf": _cdf,
     "missed": _missed,
     "goodput": goodput,
+    "qct": qct,
 }
 
 
@@ -163,7 +171,7 @@ def kinds(run: "Run") -> tuple[str, ...]:
 
 
 # What the rows of a run need for a picture; where nothing stands here, a best possible time.
-_COLUMNS = {"missed": "deadline_ps", "goodput": GOODPUT}
+_COLUMNS = {"missed": "deadline_ps", "goodput": GOODPUT, "qct": "query"}
 
 
 def _point(value: float | None, ci95: Interval | None) -> Point:

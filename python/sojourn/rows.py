@@ -18,10 +18,10 @@ Column: TypeAlias = npt.NDArray[Any] | tuple[npt.NDArray[np.uint8], list[str]]
 def table_of(case: int, replication: int, columns: Mapping[str, Column]) -> pa.Table:
     """The rows of one case and replication, `case` and `replication` in front.
 
-    Arrays are handed over without copying. -1 in an int64 column named `*_ps` and NaN in a
-    float column become null.
+    Arrays are handed over without copying. -1 in a column of whole numbers, none of which can be
+    below zero, and NaN in a float column become null.
     """
-    fields = {name: _array(name, column) for name, column in columns.items()}
+    fields = {name: _array(column) for name, column in columns.items()}
     number = len(next(iter(fields.values()), ()))
     place = {
         "case": pa.array(np.full(number, case, dtype=np.int32)),
@@ -98,11 +98,11 @@ def _unreadable(path: Path, error: Exception) -> InputError:
     )
 
 
-def _array(name: str, column: Column) -> pa.Array:
+def _array(column: Column) -> pa.Array:
     if isinstance(column, tuple):
         codes, names = column
         return pa.DictionaryArray.from_arrays(codes, pa.array(names, type=pa.string()))
-    if name.endswith("_ps") and np.issubdtype(column.dtype, np.signedinteger):
+    if np.issubdtype(column.dtype, np.signedinteger):
         missing = column == -1
         return pa.array(column, mask=missing if missing.any() else None)
     if np.issubdtype(column.dtype, np.floating):

@@ -119,7 +119,8 @@ class Run:
         Args:
             kind: `"fct"`: mean and 99th percentile against `x`; `"cdf"`: the distribution at one
                 value of `x`; `"missed"`: the share of missed deadlines against `x`; `"goodput"`:
-                how flows that never end share bandwidth, at one value of `x`.
+                how flows that never end share bandwidth, at one value of `x`; `"qct"`: the
+                distribution of query completion times there.
             x: the column along the axis, by default the load or the first axis with numbers.
             by: columns that make one line each, by default the other axes.
             at: the value of `x` whose distributions are drawn, by default its largest.

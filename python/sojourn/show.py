@@ -25,6 +25,8 @@ def notes(summary: Summary) -> list[str]:
             "goodput: new bytes acknowledged in the measuring window, a flow that never ends"
         )
         lines.append("Jain: fairness index, 1 where all flows get the same, 1/n where one gets all")
+    if any(estimate.kind == "query" for estimate in summary):
+        lines.append("QCT: query completion time, until the last byte of the last answer has come")
     methods = {e.ci_method for e in summary if e.ci_method}
     lines += summary.exact
     lines += [f"±: 95 % interval of the mean, {method}" for method in sorted(methods)]
@@ -78,20 +80,40 @@ Grid: TypeAlias = tuple[list[str], int, list[list[list[str]]]]
 
 
 def _grids(summary: Summary) -> list[Grid]:
-    """A grid of times and one of goodputs, where there are such.
+    """A grid of times, one of queries' completion times, one of goodputs, where there are such.
 
     Each is its heads, how many of its last columns are numbers, and for each group its lines of
     cells; labels stand on a group's first line.
     """
     goodputs = [estimate for estimate in summary if estimate.metric == GOODPUT]
     times = [estimate for estimate in summary if estimate.metric != GOODPUT]
+    queries = [e for e in times if e.kind == "query" and e.bin == "all"]
     grids = [_times(summary, times)] if times else []
+    grids += [_queries(summary, queries)] if queries else []
     return [*grids, _goodputs(summary, goodputs)] if goodputs else grids
 
 
 def _labels(estimate: Estimate, kinds: set[str]) -> list[str]:
     labels = ["" if v is None else str(v) for v in estimate.case.values()]
     return [*labels, estimate.kind] if len(kinds) > 1 else labels
+
+
+def _queries(summary: Summary, estimates: Sequence[Estimate]) -> Grid:
+    scale, unit = shown_in("sojourn_ps")
+    lines = [
+        [
+            [
+                *_labels(e, set()),
+                *(f"{count:,}" for count in (e.n, e.unfinished, e.warmup)),
+                _mean(e, scale),
+                *("-" if v is None else number(v / scale) for v in (*e.quantiles.values(), e.max)),
+            ]
+        ]
+        for e in estimates
+        if e.metric == "sojourn_ps"
+    ]
+    heads = [*summary.by, "n", "unfinished", "warm-up", f"QCT mean{unit}"]
+    return [*heads, *summary.percentiles, "max"], 5 + len(summary.percentiles), lines
 
 
 def _goodputs(summary: Summary, estimates: Sequence[Estimate]) -> Grid:

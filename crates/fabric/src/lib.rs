@@ -6,6 +6,7 @@
 //! - [`workload`]: which flows arrive when.
 
 pub mod balance;
+mod best;
 pub mod buffer;
 pub mod engine;
 pub mod flow;

@@ -1,11 +1,12 @@
 //! What a run gives back: rows, one a job, and totals.
 
 use crate::engine::{Figures, Outcome, Watch};
-use crate::flow::{Flow, Packets, ideal_fct};
+use crate::flow::{Flow, Packets};
 use crate::packet::CLASSES;
-use crate::script::Script;
-use crate::topology::{Hop, Network};
+use crate::script::{Asked, Cast, Role, Script};
+use crate::topology::Network;
 use crate::transport::Tally;
+use crate::workload::Query;
 use sojourn_kernel::parameters::Value;
 use sojourn_kernel::{Span, Time};
 use sojourn_queueing::{Column, Job, Report, Rows};
@@ -20,13 +21,22 @@ pub(crate) const PART_NAMES: [&str; 2] = ["workload", "background"];
 const IDEAL: &str = "ideal: nobody else in the fabric, store and forward on the flow's own \
                          path, until the last packet's ACK is back at the sender";
 
+/// The same for queries.
+const IDEAL_OF_QUERIES: &str = "ideal of a query: from the question on, each request and answer \
+                                alone in the fabric, but all answers through the client's link";
+
 /// One row.
 struct Row {
     kind: Kind,
     part: u8,
     job: Job,
+    /// When it began to be carried out.
+    started: Time,
+    /// The number of the query that it is, or is a part of.
+    query: Option<usize>,
     src: u16,
-    dst: u16,
+    dst: Option<u16>,
+    packets: u64,
     tally: Tally,
     deadline: Time,
     class: u8,
@@ -38,50 +48,148 @@ struct Row {
 enum Kind {
     Flow,
     Bulk,
+    Query,
+    Response,
 }
 
-const KIND_NAMES: [&str; 2] = ["flow", "bulk"];
+const KIND_NAMES: [&str; 4] = ["flow", "bulk", "query", "response"];
 
 /// What the run of `script` gives that had this `outcome`; `ideals` are the best possible times of
-/// its flows.
+/// its flows, `of_queries` those of its queries.
 pub(crate) fn report(
     script: &Script,
     packets: &Packets,
     network: &Network,
     ideals: &[Span],
+    of_queries: &[Span],
     outcome: &Outcome,
 ) -> Report {
-    let table = jobs(script, packets, ideals, outcome);
+    let run = Run { script, packets, ideals, outcome };
+    let mut table = run.flows();
+    let queries = run.queries(table.len(), of_queries);
+    table.extend(queries);
     let open = |row: &&Row| row.kind != Kind::Bulk && row.job.finished == Time::NEVER;
     let unfinished = table.iter().filter(open).count();
-    Report {
-        rows: rows(&table, packets, script.several),
-        figures: figures(outcome, network, unfinished),
-    }
+    let mut figures = figures(outcome, network, unfinished);
+    let also = if script.queries.is_empty() { "" } else { IDEAL_OF_QUERIES };
+    let ideal = [IDEAL, also].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>();
+    figures.push(("ideal".to_owned(), Value::Text(ideal.join("; "))));
+    Report { rows: rows(&table, script.several), figures }
 }
 
-/// The jobs in order, with all that is said of them.
-fn jobs(script: &Script, packets: &Packets, ideals: &[Span], outcome: &Outcome) -> Vec<Row> {
-    let mut watched = script.watches.iter().zip(&outcome.watched);
-    let flows = script.flows.iter().zip(&script.parts).enumerate();
-    let row = |(number, (flow, &part)): (usize, (&Flow, &u8))| {
-        let measured = match flow.is_endless() {
-            true => watched.next(),
-            false => None,
-        };
-        let (kind, bytes, ideal, tally, goodput) = match measured {
-            Some((watch, &tally)) => {
-                let bytes = u64::from(tally.acknowledged) * packets.payload.0;
-                (Kind::Bulk, bytes, Span::MAX, tally, bits_per_second(bytes, watch))
+/// What rows are made from.
+struct Run<'a> {
+    script: &'a Script,
+    packets: &'a Packets,
+    ideals: &'a [Span],
+    outcome: &'a Outcome,
+}
+
+impl Run<'_> {
+    /// The flows that are jobs themselves, by time of arrival.
+    fn flows(&self) -> Vec<Row> {
+        let Run { script, packets, ideals, outcome } = self;
+        let mut watched = script.watches.iter().zip(&outcome.watched);
+        let flows = script.flows.iter().zip(&script.casts).enumerate();
+        let jobs = flows.filter(|(_, (_, cast))| cast.role == Role::Job);
+        let row = |(number, (flow, cast)): (usize, (&Flow, &Cast))| {
+            let measured = match flow.is_endless() {
+                true => watched.next(),
+                false => None,
+            };
+            let (kind, bytes, ideal, tally, goodput) = match measured {
+                Some((watch, &tally)) => {
+                    let bytes = u64::from(tally.acknowledged) * packets.payload.0;
+                    (Kind::Bulk, bytes, Span::MAX, tally, bits_per_second(bytes, watch))
+                }
+                None => (Kind::Flow, flow.bytes, ideals[number], outcome.tallies[number], f64::NAN),
+            };
+            let finished = outcome.finished[number];
+            let &Flow { from: src, to, arrived, deadline, class, .. } = flow;
+            Row {
+                kind,
+                part: cast.part,
+                job: Job { bytes, arrived, finished, ideal },
+                started: arrived,
+                query: None,
+                src,
+                dst: Some(to),
+                packets: packets.count(bytes).into(),
+                tally,
+                deadline,
+                class,
+                goodput,
             }
-            None => (Kind::Flow, flow.bytes, ideals[number], outcome.tallies[number], f64::NAN),
         };
-        let finished = outcome.finished[number];
-        let &Flow { from: src, to: dst, arrived, deadline, class, .. } = flow;
-        let job = Job { bytes, arrived, finished, ideal };
-        Row { kind, part, job, src, dst, tally, deadline, class, goodput }
-    };
-    flows.map(row).collect()
+        jobs.map(row).collect()
+    }
+
+    /// The queries by time of arrival, numbered from `first` on, then all answers: a query is done
+    /// when the last of its answers has come.
+    fn queries(&self, first: usize, ideals: &[Span]) -> Vec<Row> {
+        let (mut queries, mut answers) = (Vec::new(), Vec::new());
+        for (place, (asked, &ideal)) in self.script.queries.iter().zip(ideals).enumerate() {
+            let number = first + place;
+            let own: Vec<Row> =
+                asked.answers.clone().map(|a| self.answer(a, asked, number)).collect();
+            let tally = |value: fn(&Tally) -> u32| own.iter().map(|row| value(&row.tally)).sum();
+            let Query { client, arrived, deadline, class, .. } = asked.query;
+            let finished = own.iter().map(|row| row.job.finished).max().unwrap_or(Time::NEVER);
+            queries.push(Row {
+                kind: Kind::Query,
+                part: asked.part,
+                job: Job { bytes: asked.query.bytes(), arrived, finished, ideal },
+                started: arrived,
+                query: Some(number),
+                src: client,
+                dst: None,
+                packets: own.iter().map(|row| row.packets).sum(),
+                tally: Tally {
+                    retransmits: tally(|tally| tally.retransmits),
+                    timeouts: tally(|tally| tally.timeouts),
+                    acknowledged: 0,
+                },
+                deadline,
+                class,
+                goodput: f64::NAN,
+            });
+            answers.extend(own);
+        }
+        queries.append(&mut answers);
+        queries
+    }
+
+    /// Answer number `number` of all: with its request it is one job.
+    fn answer(&self, number: usize, asked: &Asked, query: usize) -> Row {
+        let Run { script, packets, ideals, outcome } = self;
+        let place = script.first_answer() + number;
+        let flow = &script.flows[place];
+        let of_request = outcome.tallies[script.after[number].flow as usize];
+        let own = outcome.tallies[place];
+        Row {
+            kind: Kind::Response,
+            part: asked.part,
+            job: Job {
+                bytes: flow.bytes,
+                arrived: asked.query.arrived,
+                finished: outcome.arrived[number],
+                ideal: ideals[place],
+            },
+            started: outcome.started[number],
+            query: Some(query),
+            src: flow.from,
+            dst: Some(flow.to),
+            packets: packets.count(flow.bytes).into(),
+            tally: Tally {
+                retransmits: own.retransmits + of_request.retransmits,
+                timeouts: own.timeouts + of_request.timeouts,
+                acknowledged: 0,
+            },
+            deadline: flow.deadline,
+            class: flow.class,
+            goodput: f64::NAN,
+        }
+    }
 }
 
 fn bits_per_second(bytes: u64, watch: &Watch) -> f64 {
@@ -89,7 +197,7 @@ fn bits_per_second(bytes: u64, watch: &Watch) -> f64 {
 }
 
 /// The columns; those that would say nothing are left out.
-fn rows(table: &[Row], packets: &Packets, several: bool) -> Rows {
+fn rows(table: &[Row], several: bool) -> Rows {
     let jobs: Vec<Job> = table.iter().map(|row| row.job).collect();
     let codes = table.iter().map(|row| row.kind as u8).collect();
     let mut rows = Rows::of(KIND_NAMES.to_vec(), codes, &jobs);
@@ -98,15 +206,11 @@ fn rows(table: &[Row], packets: &Packets, several: bool) -> Rows {
         Column::Name(table.iter().map(code).collect(), names.to_vec())
     };
     rows.push("src", Column::Int(ints(&|row| row.src.into())));
-    rows.push("dst", Column::Int(ints(&|row| row.dst.into())));
-    rows.push("packets", Column::Int(ints(&|row| packets.count(row.job.bytes).into())));
+    rows.push("dst", Column::Int(ints(&|row| row.dst.map_or(-1, i64::from))));
+    rows.push("packets", Column::Int(ints(&|row| row.packets as i64)));
     rows.push("retransmits", Column::Int(ints(&|row| row.tally.retransmits.into())));
     rows.push("timeouts", Column::Int(ints(&|row| row.tally.timeouts.into())));
-    let deadlines = ints(&|row| match row.deadline {
-        Time::NEVER => -1,
-        deadline => deadline.ps() as i64,
-    });
-    rows.push("deadline_ps", Column::Ps(deadlines));
+    rows.push("deadline_ps", Column::Ps(ints(&|row| ps(row.deadline))));
     if table.iter().any(|row| row.class > 0) {
         rows.push("class", names(&|row| row.class, &CLASS_NAMES));
     }
@@ -117,7 +221,19 @@ fn rows(table: &[Row], packets: &Packets, several: bool) -> Rows {
         let goodput = table.iter().map(|row| row.goodput).collect();
         rows.push("goodput_bps", Column::Float(goodput));
     }
+    if table.iter().any(|row| row.query.is_some()) {
+        rows.push("query", Column::Int(ints(&|row| row.query.map_or(-1, |query| query as i64))));
+        rows.push("started_ps", Column::Ps(ints(&|row| ps(row.started))));
+    }
     rows
+}
+
+/// A time for a column.
+fn ps(time: Time) -> i64 {
+    match time {
+        Time::NEVER => -1,
+        time => time.ps() as i64,
+    }
 }
 
 fn figures(outcome: &Outcome, network: &Network, unfinished: usize) -> Vec<(String, Value)> {
@@ -153,43 +269,10 @@ fn figures(outcome: &Outcome, network: &Network, unfinished: usize) -> Vec<(Stri
     ];
     let peak = outcome.memory_peak.map(|bytes| ("switch_memory_peak_bytes", bytes));
     let shares = [("host_link_utilisation", hosts), ("switch_port_utilisation", switches)];
-    let mut figures: Vec<(String, Value)> = counts
+    counts
         .into_iter()
         .chain(peak)
         .map(|(name, count)| (name.to_owned(), Value::Int(count as i64)))
         .chain(shares.iter().map(|&(name, busy)| (name.to_owned(), Value::Float(share(busy)))))
-        .collect();
-    figures.push(("ideal".to_owned(), Value::Text(IDEAL.to_owned())));
-    figures
-}
-
-/// Best possible completion times; each pair of racks is routed once.
-pub(crate) struct Ideals<'a> {
-    network: &'a Network,
-    packets: &'a Packets,
-    /// By the racks of source and destination: the hops out and back.
-    trips: Vec<Option<Box<RoundTrip>>>,
-}
-
-type RoundTrip = (Vec<Hop>, Vec<Hop>);
-
-impl<'a> Ideals<'a> {
-    pub(crate) fn new(network: &'a Network, packets: &'a Packets) -> Ideals<'a> {
-        Ideals { network, packets, trips: vec![None; network.racks() * network.racks()] }
-    }
-
-    pub(crate) fn of(&mut self, flow: &Flow) -> Span {
-        let (from, to) = (usize::from(flow.from), usize::from(flow.to));
-        let network = self.network;
-        let pair = network.rack_of(from) * network.racks() + network.rack_of(to);
-        let (out, back) = &mut **self.trips[pair]
-            .get_or_insert_with(|| Box::new((network.path(from, to), network.path(to, from))));
-        // Between two racks all paths are alike but for their first and last links.
-        let ends = [network.links[from].spec, network.links[to].spec];
-        for (path, [first, last]) in [(&mut *out, ends), (&mut *back, [ends[1], ends[0]])] {
-            path[0].link = first;
-            path.last_mut().expect("two hops at least").link = last;
-        }
-        ideal_fct(self.packets, flow.bytes, out, back)
-    }
+        .collect()
 }

@@ -1,12 +1,13 @@
 //! One case of a fabric study: its parts, and how it runs.
 
+use crate::best::Ideals;
 use crate::buffer::{Buffer, Plan};
 use crate::engine::{self, Cancelled, Figures, Outcome, Progress, Scene};
 use crate::flow::Packets;
 use crate::ideal::{Ideal, service};
 use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
 use crate::qdisc::{Builder, Queue, with_queue};
-use crate::rows::{Ideals, PART_NAMES, report};
+use crate::rows::{PART_NAMES, report};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::script::Script;
 use crate::topology::{Graph, LinkSpec, Network, Topology};
@@ -46,10 +47,11 @@ impl Check for FabricCase {
             return Err(Refusal::value(&given, expected).under("drain"));
         }
         let full = self.packets.full().into();
-        let crossing = |link: LinkSpec| link.rate.span(full).saturating_add(link.delay);
         let graph = self.topology.graph();
+        let longest = |link: LinkSpec| link.delay.saturating_add(graph.spread());
+        let crossing = |link: LinkSpec| link.rate.span(full).saturating_add(longest(link));
         if let Some(slow) = graph.links().find(|&l| crossing(l) > LONGEST_CROSSING) {
-            let given = Value::Text(format!("{} and {}", slow.rate, slow.delay));
+            let given = Value::Text(format!("{} and {}", slow.rate, longest(slow)));
             let expected = format!("links that a full packet crosses within {LONGEST_CROSSING}");
             return Err(Refusal::value(&given, expected).under("topology"));
         }
@@ -138,7 +140,7 @@ impl FabricCase {
         streams: Streams,
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Ready, Refusal> {
-        let graph = self.topology.graph();
+        let graph = self.topology.graph().drawn(streams);
         let stage = Stage { graph: &graph, packets: &self.packets, read };
         let drawn: Result<Vec<Drawn>, Refusal> = self
             .sources()
@@ -166,12 +168,14 @@ impl Ready {
     /// Simulates it.
     pub fn run(&self, progress: &Progress) -> Result<Report, Cancelled> {
         let mut ideals = Ideals::new(&self.network, &self.packets);
-        let ideals: Vec<Span> = self.script.flows.iter().map(|flow| ideals.of(flow)).collect();
+        let of_flows = ideals.flows(&self.script);
+        let of_queries = ideals.queries(&self.script, &of_flows);
         let outcome = match &self.scheme {
             Scheme::Packets(scheme) => self.simulate(scheme, progress)?,
-            Scheme::Ideal(ideal) => self.schedule(ideal, &ideals, progress)?,
+            Scheme::Ideal(ideal) => self.schedule(ideal, &of_flows, progress)?,
         };
-        Ok(report(&self.script, &self.packets, &self.network, &ideals, &outcome))
+        let (script, packets, network) = (&self.script, &self.packets, &self.network);
+        Ok(report(script, packets, network, &of_flows, &of_queries, &outcome))
     }
 
     fn simulate(&self, scheme: &PacketScheme, progress: &Progress) -> Result<Outcome, Cancelled> {
@@ -180,6 +184,7 @@ impl Ready {
             memories: self.memories.clone(),
             balance: scheme.balance,
             flows: self.script.flows.clone(),
+            after: self.script.after.clone(),
             watches: self.script.watches.clone(),
             smallest: self.packets.smallest(),
             largest: self.packets.full().max(self.packets.ack.0 as u16),
@@ -218,6 +223,8 @@ impl Ready {
         let last = finished.iter().filter(|finished| **finished != Time::NEVER).max();
         Ok(Outcome {
             tallies: vec![Tally::default(); finished.len()],
+            started: Vec::new(),
+            arrived: Vec::new(),
             watched: Vec::new(),
             figures: Figures::default(),
             memory_peak: None,

@@ -12,10 +12,10 @@ from sojourn.cli import common
 @click.option(
     "--kind",
     "kinds",
-    type=common.OneOf(["fct", "cdf", "missed", "goodput"]),
+    type=common.OneOf(["fct", "cdf", "missed", "goodput", "qct"]),
     multiple=True,
     help="fct: against x; cdf: at one x; missed: deadlines, against x; goodput: of flows that never"
-    " end, at one x.  [default: all there are]",
+    " end, at one x; qct: of queries, at one x.  [default: all there are]",
 )
 @click.option(
     "--x", metavar="COLUMN", help="Along the axis.  [default: the load, or the first swept number]"
@@ -24,7 +24,7 @@ from sojourn.cli import common
 @click.option(
     "--at",
     metavar="VALUE",
-    help="The x whose distributions cdf and goodput draw.  [default: the largest]",
+    help="The x whose distributions cdf, goodput and qct draw.  [default: the largest]",
 )
 @click.option("--no-warmup", is_flag=True, help="Keep the jobs that MSER-5 takes for warm-up.")
 @click.option(

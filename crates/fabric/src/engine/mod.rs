@@ -8,6 +8,7 @@
 //! ports of a switch share its memory, they are visited as one (see `together.rs`).
 
 mod apart;
+mod follow;
 mod mailbox;
 mod note;
 #[cfg(test)]
@@ -17,7 +18,7 @@ mod switches;
 mod together;
 mod wire;
 
-pub use scene::{Figures, Outcome, Scene, Watch};
+pub use scene::{After, Figures, Outcome, Scene, Watch};
 pub use sojourn_queueing::{Cancelled, Progress};
 
 use crate::balance::Balance;
@@ -27,6 +28,7 @@ use crate::qdisc::{Builder, Discipline};
 use crate::topology::{Link, Network};
 use crate::transport::{Tally, Transport, Turn};
 use apart::Apart;
+use follow::Followers;
 use mailbox::Mailbox;
 use sojourn_kernel::{Span, Time};
 use std::sync::atomic::Ordering;
@@ -79,6 +81,7 @@ struct Engine<'a, D, T, S: Switches> {
     switches: S,
     transport: T,
     finished: Vec<Time>,
+    followers: Followers,
     watched: Vec<Tally>,
     /// Flows that can finish, and watches; and how many of them are not done.
     all: usize,
@@ -119,6 +122,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
             switches,
             transport,
             finished: vec![Time::NEVER; scene.flows.len()],
+            followers: Followers::new(scene.flows.len(), &scene.after),
             watched: vec![Tally::default(); scene.watches.len()],
             all,
             unfinished: all,
@@ -186,7 +190,8 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
     fn outcome(mut self) -> Outcome {
         debug_assert!(self.switches.hold(self.fabric.network, &self.ports, &self.fabric.slab));
         let horizon = self.scene.horizon;
-        for finished in &mut self.finished {
+        let Followers { started, arrived, .. } = &mut self.followers;
+        for finished in self.finished.iter_mut().chain(started).chain(arrived) {
             if *finished > horizon {
                 *finished = Time::NEVER;
             }
@@ -208,6 +213,8 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
             tallies: (0..self.finished.len() as u32).map(|f| self.transport.tally(f)).collect(),
             busy: self.ports.iter().map(|port| port.busy).collect(),
             figures: *figures,
+            started: self.followers.started,
+            arrived: self.followers.arrived,
             watched: self.watched,
             memory_peak: self.switches.peak(),
             finished: self.finished,
@@ -252,6 +259,9 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
             let id = arrivals;
             arrivals = self.fabric.slab.known(id).next;
             self.host_turn(id, next);
+            if !self.turn.arrived.is_empty() {
+                self.follow(host, ends, &mut arrivals);
+            }
             for wake in self.turn.wakes.drain(..) {
                 if wake.at < ends {
                     let id = self.fabric.slab.insert(note::wake(wake));
@@ -290,6 +300,24 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
         for flow in self.turn.finished.drain(..) {
             self.finished[flow as usize] = now;
             self.unfinished -= 1;
+        }
+    }
+
+    /// Flows have arrived whole at `host`: those that follow them start there. `arrivals` is what
+    /// is still to come in the window that ends at `ends`.
+    #[cold]
+    fn follow(&mut self, host: u32, ends: Time, arrivals: &mut PacketId) {
+        let (fabric, now) = (&mut self.fabric, self.turn.now);
+        for flow in self.turn.arrived.drain(..) {
+            self.followers.arrived(flow, now, &self.scene.after, |flow, at| {
+                let note = note::start(at, flow);
+                if at < ends {
+                    let id = fabric.slab.insert(note);
+                    fabric.slab.link(arrivals, id);
+                } else {
+                    fabric.leave(host, note);
+                }
+            });
         }
     }
 

@@ -2,7 +2,7 @@
 //! disciplines; what it checks is the engine's own work: time, order, routing, timers.
 
 use super::note::{self, START, WAKE_RECEIVER, WAKE_SENDER};
-use super::{Scene, Watch, classify, first_turn, queue_of, sojourn_simulate};
+use super::{After, Scene, Watch, classify, first_turn, queue_of, sojourn_simulate};
 use crate::balance::Balance;
 use crate::buffer::{Buffer, Memory, Share};
 use crate::packet::{Kind, Packet, PacketId, Slab};
@@ -48,6 +48,8 @@ struct Oracle<'a, B: Builder> {
     slab: Slab,
     events: BinaryHeap<Reverse<Event>>,
     finished: Vec<Time>,
+    started: Vec<Time>,
+    arrived: Vec<Time>,
     watched: Vec<Tally>,
     /// How many looks are still to come.
     looks: usize,
@@ -57,6 +59,8 @@ struct Oracle<'a, B: Builder> {
 #[derive(Debug)]
 struct Seen {
     finished: Vec<Time>,
+    started: Vec<Time>,
+    arrived: Vec<Time>,
     tallies: Vec<Tally>,
     watched: Vec<Tally>,
     dropped_at_switches: u64,
@@ -80,10 +84,13 @@ fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> Seen {
         slab: Slab::default(),
         events: BinaryHeap::new(),
         finished: vec![Time::NEVER; scene.flows.len()],
+        started: vec![Time::NEVER; scene.after.len()],
+        arrived: vec![Time::NEVER; scene.after.len()],
         watched: vec![Tally::default(); scene.watches.len()],
         looks: 0,
     };
-    for (flow, start) in scene.flows.iter().enumerate() {
+    let known = scene.flows.len() - scene.after.len();
+    for (flow, start) in scene.flows[..known].iter().enumerate() {
         oracle.arrive(start.from.into(), note::start(start.arrived, flow as u32));
     }
     for (number, watch) in (0..).zip(&*scene.watches) {
@@ -101,6 +108,8 @@ fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> Seen {
         tallies: (0..scene.flows.len() as u32).map(|f| oracle.transport.tally(f)).collect(),
         memory_peak: oracle.memories.iter().map(Memory::peak).max(),
         finished: oracle.finished,
+        started: oracle.started,
+        arrived: oracle.arrived,
         watched: oracle.watched,
         dropped_at_switches: oracle.dropped_at_switches,
     }
@@ -222,6 +231,19 @@ impl<B: Builder> Oracle<'_, B> {
         for flow in turn.finished {
             self.finished[flow as usize] = now;
         }
+        let known = self.scene.flows.len() - self.scene.after.len();
+        for flow in turn.arrived {
+            if flow as usize >= known {
+                self.arrived[flow as usize - known] = now;
+            }
+            for (follower, after) in self.scene.after.iter().enumerate() {
+                if after.flow == flow {
+                    self.started[follower] = now + after.delay;
+                    let number = (known + follower) as u32;
+                    self.arrive(host, note::start(now + after.delay, number));
+                }
+            }
+        }
         for wake in turn.wakes {
             self.arrive(host, note::wake(wake));
         }
@@ -335,20 +357,29 @@ pub(super) fn scene(
     let hosts = graph.hosts() as u16;
     let packets: crate::flow::Packets = defaults();
     let mut now = Time::ZERO;
-    let flows: Arc<[crate::flow::Flow]> = flows
-        .iter()
-        .map(|&(from, to, bytes, gap)| {
-            now += Span::from_ns(gap);
-            let from = from % hosts;
-            let to = (from + 1 + to % (hosts - 1)) % hosts;
-            crate::flow::Flow {
-                class: (bytes % 3) as u8,
-                ..crate::flow::Flow::new(from, to, bytes, now)
+    let known = flows.len() - flows.len() / 3;
+    let mut cast: Vec<crate::flow::Flow> = Vec::new();
+    let mut after = Vec::new();
+    for (number, &(from, to, bytes, gap)) in flows.iter().enumerate() {
+        // The last third of the flows follow others, some of them each other.
+        let (from, arrived) = match number < known {
+            true => {
+                now += Span::from_ns(gap);
+                (from % hosts, now)
             }
-        })
-        .collect();
+            false => {
+                let flow = bytes as u32 % number as u32;
+                after.push(After { flow, delay: Span::from_ns(gap) });
+                (cast[flow as usize].to, Time::NEVER)
+            }
+        };
+        let to = (from + 1 + to % (hosts - 1)) % hosts;
+        let class = (bytes % 3) as u8;
+        cast.push(crate::flow::Flow { class, ..crate::flow::Flow::new(from, to, bytes, arrived) });
+    }
+    let flows: Arc<[crate::flow::Flow]> = cast.into();
     // Each flow is watched for a time that depends on its size, mostly while it is under way.
-    let watches = (0..).zip(&*flows).map(|(number, flow)| {
+    let watches = (0..).zip(&flows[..known]).map(|(number, flow)| {
         let from = flow.arrived + Span::from_ns(flow.bytes % 5_000);
         Watch { flow: number, from, until: from + Span::from_ns(1 + flow.bytes % 70_000) }
     });
@@ -357,6 +388,7 @@ pub(super) fn scene(
         memories: Arc::new([]),
         balance: scheme.balance,
         watches: watches.collect(),
+        after: after.into(),
         flows: flows.clone(),
         smallest: packets.smallest(),
         largest: packets.full(),
@@ -384,6 +416,8 @@ fn windows_agree(
         with_queue!(queue, |queue| sojourn_simulate(scene, queue, running(), &Default::default()));
     let outcome = outcome.expect("nobody cancelled it");
     prop_assert_eq!(seen.finished, outcome.finished);
+    prop_assert_eq!(seen.started, outcome.started);
+    prop_assert_eq!(seen.arrived, outcome.arrived);
     prop_assert_eq!(seen.tallies, outcome.tallies);
     prop_assert_eq!(seen.watched, outcome.watched);
     // The engine ends its last window; the oracle stops when the last flow is done.

@@ -17,8 +17,10 @@ pub struct Scene {
     pub memories: Arc<[Plan]>,
     /// How packets choose among paths.
     pub balance: Balance,
-    /// All flows, by their time of arrival.
+    /// All flows, by their time of arrival; behind them those that follow others.
     pub flows: Arc<[Flow]>,
+    /// What the last flows follow, one each.
+    pub after: Arc<[After]>,
     /// What of single flows is measured over a time.
     pub watches: Arc<[Watch]>,
     /// The smallest packet that can be on a wire.
@@ -29,6 +31,16 @@ pub struct Scene {
     pub horizon: Time,
     /// Where random choices come from.
     pub streams: Streams,
+}
+
+/// What a flow follows: it starts when another one has arrived whole, from the host where that is.
+/// Its own time of arrival is not known before, and [`Time::NEVER`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct After {
+    /// Which flow.
+    pub flow: u32,
+    /// How long after.
+    pub delay: Span,
 }
 
 /// A flow that is looked at twice: what it gets done in between is measured.
@@ -49,6 +61,10 @@ pub struct Outcome {
     pub finished: Vec<Time>,
     /// What each flow needed.
     pub tallies: Vec<Tally>,
+    /// When each flow that follows another started; [`Time::NEVER`] if it never did.
+    pub started: Vec<Time>,
+    /// When each of them had arrived whole; [`Time::NEVER`] likewise.
+    pub arrived: Vec<Time>,
     /// What each watched flow did while it was watched.
     pub watched: Vec<Tally>,
     /// Totals.

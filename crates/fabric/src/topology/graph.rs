@@ -1,7 +1,7 @@
 //! The graph of a fabric, its numbering and its shortest paths.
 
 use crate::packet::MAX_PORTS;
-use sojourn_kernel::{Rate, Span};
+use sojourn_kernel::{Rate, Span, Streams};
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
 
@@ -20,12 +20,13 @@ pub struct Graph {
     switches: usize,
     hosts: Vec<(usize, LinkSpec)>,
     cables: Vec<(usize, usize, LinkSpec)>,
+    spread: Span,
 }
 
 impl Graph {
     /// `switches` switches, nothing connected yet.
     pub fn new(switches: usize) -> Graph {
-        Graph { switches, hosts: Vec::new(), cables: Vec::new() }
+        Graph { switches, hosts: Vec::new(), cables: Vec::new(), spread: Span::ZERO }
     }
 
     /// Hangs the next host on `switch`.
@@ -64,6 +65,51 @@ impl Graph {
             ports[b].push(link.rate);
         }
         ports
+    }
+
+    /// The links from switches that hosts hang on to other switches, each end that such a switch
+    /// has counted.
+    pub fn uplinks(&self) -> impl Iterator<Item = LinkSpec> + '_ {
+        let edges = self.on_each();
+        let ends = self.cables.iter().flat_map(|&(a, b, link)| [(a, link), (b, link)]);
+        ends.filter(move |&(switch, _)| edges[switch] > 0).map(|(_, link)| link)
+    }
+
+    /// The probability that two different hosts, chosen evenly, hang on different switches.
+    pub fn share_between_racks(&self) -> f64 {
+        let all = self.hosts.len() as f64;
+        let inside = self.on_each().into_iter().map(|hosts| hosts as f64 * (hosts as f64 - 1.0));
+        1.0 - inside.sum::<f64>() / (all * (all - 1.0))
+    }
+
+    /// How many hosts hang on each switch.
+    fn on_each(&self) -> Vec<u32> {
+        let mut hosts = vec![0; self.switches];
+        for &(switch, _) in &self.hosts {
+            hosts[switch] += 1;
+        }
+        hosts
+    }
+
+    /// Adds up to `spread` to the propagation of each host's link, drawn evenly, when the fabric is
+    /// [made ready](Graph::drawn).
+    pub fn spread_hosts(&mut self, spread: Span) {
+        self.spread = spread;
+    }
+
+    /// What is added to the propagation of each host's link, at most.
+    pub fn spread(&self) -> Span {
+        self.spread
+    }
+
+    /// The same graph with the propagation of each host's link as one replication draws it.
+    pub fn drawn(&self, streams: Streams) -> Graph {
+        let mut graph = Graph { spread: Span::ZERO, ..self.clone() };
+        for (host, (_, link)) in (0..).zip(&mut graph.hosts) {
+            let mut stream = streams.stream("host-delays", host);
+            link.delay += Span::from_ps(stream.below(self.spread.ps() + 1));
+        }
+        graph
     }
 
     /// Numbers the ports and finds the shortest paths. Panics when a host cannot reach another or

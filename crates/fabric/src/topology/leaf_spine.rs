@@ -26,6 +26,8 @@ parameters! {
         pub delay: Span = Span::from_ns(200),
         /// Added to the propagation of the hosts' links: time in the hosts themselves.
         pub host_delay: Span = Span::ZERO,
+        /// Each host's link is longer by up to so much, at random: round trips then differ.
+        pub delay_spread: Span = Span::ZERO,
     }
 }
 
@@ -65,6 +67,7 @@ impl LeafSpine {
     pub fn graph(&self) -> Graph {
         let (racks, spines) = (self.racks as usize, self.spines as usize);
         let mut graph = Graph::new(racks + spines);
+        graph.spread_hosts(self.delay_spread);
         for rack in 0..racks {
             for _ in 0..self.hosts {
                 let delay = self.delay + self.host_delay;

@@ -17,6 +17,8 @@ parameters! {
         pub delay: Span = Span::from_ns(383),
         /// Speed of the last host's link, where it differs.
         pub uplink: Option<Rate> = None,
+        /// Each host's link is longer by up to so much, at random: round trips then differ.
+        pub delay_spread: Span = Span::ZERO,
     }
 }
 
@@ -35,6 +37,7 @@ impl SingleSwitch {
     /// Lays the links.
     pub fn graph(&self) -> Graph {
         let mut graph = Graph::new(1);
+        graph.spread_hosts(self.delay_spread);
         for host in 0..self.hosts {
             let last = host + 1 == self.hosts;
             let rate = self.uplink.filter(|_| last).unwrap_or(self.rate);

@@ -188,6 +188,8 @@ pub struct Turn {
     pub wakes: Vec<Wake>,
     /// Flows that are done: their sender knows that all has arrived.
     pub finished: Vec<u32>,
+    /// Flows the last of which has just come to their receiver.
+    pub arrived: Vec<u32>,
 }
 
 /// Both ends of all flows of one simulation. A sender's state is touched only in turns of the

@@ -3,6 +3,7 @@
 use super::control::Rules;
 use super::scoreboard::Scoreboard;
 use super::{AckPriority, End, Setup, Turn, Wake};
+use crate::flow::{Flow, Packets};
 use crate::packet::{CE, ECE, Kind, PROBE, Packet};
 use sojourn_kernel::Time;
 
@@ -11,6 +12,8 @@ use sojourn_kernel::Time;
 pub(super) struct Receiver {
     /// First packet still missing.
     next: u32,
+    /// One past the last packet of the flow.
+    end: u32,
     arrived: Scoreboard,
     /// An in-order packet that is not acknowledged yet, and how.
     pending: Option<Held>,
@@ -27,19 +30,19 @@ struct Held {
     priority: u32,
 }
 
-impl Default for Receiver {
-    fn default() -> Receiver {
+impl Receiver {
+    /// Of `flow`, cut into `packets`.
+    pub(super) fn new(flow: &Flow, packets: &Packets) -> Receiver {
         Receiver {
             next: 0,
+            end: packets.count(flow.bytes),
             arrived: Scoreboard::default(),
             pending: None,
             marked: false,
             due: Time::NEVER,
         }
     }
-}
 
-impl Receiver {
     /// A data packet has come.
     #[inline]
     pub(super) fn data(&mut self, packet: &Packet, rules: &Rules, setup: &Setup, turn: &mut Turn) {
@@ -63,6 +66,9 @@ impl Receiver {
         if in_order {
             self.next = self.arrived.first_missing(packet.sequence + 1);
             self.arrived.advance(self.next);
+            if self.next == self.end {
+                turn.arrived.push(packet.flow);
+            }
         } else if packet.sequence > self.next {
             self.arrived.insert(packet.sequence);
         }
@@ -127,7 +133,10 @@ mod tests {
     impl Bench {
         fn new() -> Bench {
             let dctcp = Dctcp { ack_delay: Some(Span::from_ms(40)), ..defaults() };
-            let (receiver, turn) = (Receiver::default(), Turn::default());
+            let (receiver, turn) = (
+                Receiver::new(&Flow::new(0, 1, 1 << 20, Time::ZERO), &defaults()),
+                Turn::default(),
+            );
             Bench { receiver, rules: dctcp.rules(), setup: trace::setup(100), turn }
         }
 

@@ -91,7 +91,7 @@ impl<C: Control> Windowed<C> {
             control: control.clone(),
             rules,
             senders: vec![sender; setup.flows.len()],
-            receivers: vec![Receiver::default(); setup.flows.len()],
+            receivers: setup.flows.iter().map(|flow| Receiver::new(flow, &setup.packets)).collect(),
             setup,
         }
     }

@@ -102,6 +102,6 @@ impl Draw for Bulk {
         }
         flows.sort_by_key(|flow| flow.arrived);
         let from = Time::ZERO + self.warm_up;
-        Ok(Drawn { flows, window: Some((from, from + self.window)) })
+        Ok(Drawn { flows, window: Some((from, from + self.window)), ..Drawn::default() })
     }
 }

@@ -6,6 +6,7 @@ pub mod deadline;
 mod incast;
 mod permutation;
 mod poisson;
+mod query;
 mod terms;
 
 pub use bulk::{Bulk, Pattern};
@@ -13,13 +14,14 @@ pub use csv::{Csv, CsvError, parse_flows};
 pub use deadline::Deadline;
 pub use incast::Incast;
 pub use permutation::Permutation;
-pub use poisson::{LoadCounts, Poisson};
+pub use poisson::{LoadCounts, LoadOf, Poisson};
+pub use query::{FanIn, Queries, Servers, SizeOf, When};
 pub use terms::Terms;
 
 use crate::flow::{Flow, Packets};
 use crate::topology::Graph;
 use sojourn_kernel::parameters::{Entry, Parameters, Refusal, Setting, Table, Value, defaults};
-use sojourn_kernel::{Streams, Time, variants};
+use sojourn_kernel::{Span, Streams, Time, variants};
 
 /// The flows that arrive, and the terms on which they do: in a study one table.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +40,7 @@ variants! {
         Incast(Incast),
         Csv(Csv),
         Bulk(Bulk),
+        Query(Queries),
     }
 }
 
@@ -58,12 +61,55 @@ pub struct Drawn {
     pub flows: Vec<Flow>,
     /// From when until when those flows are measured that never end, where there are such.
     pub window: Option<(Time, Time)>,
+    /// Queries by time of arrival.
+    pub queries: Vec<Query>,
+}
+
+/// One query: a client asks many servers at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Query {
+    /// Who asks.
+    pub client: u16,
+    /// When.
+    pub arrived: Time,
+    /// By when the last answer should have come; [`Time::NEVER`] for a query without a deadline.
+    pub deadline: Time,
+    /// The traffic class of its requests and answers.
+    pub class: u8,
+    /// The size of each request.
+    pub request: u64,
+    /// What the servers answer.
+    pub answers: Vec<Answer>,
+}
+
+/// What one server answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Who answers.
+    pub server: u16,
+    /// How much.
+    pub bytes: u64,
+    /// How long after its request has arrived.
+    pub think: Span,
+}
+
+impl Query {
+    /// A query that asks nobody yet.
+    pub const fn new(client: u16, arrived: Time) -> Query {
+        let answers = Vec::new();
+        Query { client, arrived, deadline: Time::NEVER, class: 0, request: 1, answers }
+    }
+
+    /// The size of all answers.
+    pub fn bytes(&self) -> u64 {
+        self.answers.iter().map(|answer| answer.bytes).sum()
+    }
 }
 
 impl From<Vec<Flow>> for Drawn {
     /// Flows by time of arrival, each with an end.
     fn from(flows: Vec<Flow>) -> Drawn {
-        Drawn { flows, window: None }
+        Drawn { flows, ..Drawn::default() }
     }
 }
 
@@ -106,6 +152,7 @@ impl Workload {
     pub fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
         let mut drawn = with_arrivals!(&self.arrivals, |params| params.draw(stage, streams))?;
         self.terms.set(&mut drawn.flows, streams);
+        self.terms.set_queries(&mut drawn.queries, streams);
         Ok(drawn)
     }
 

@@ -3,7 +3,8 @@
 use super::{Draw, Drawn, Stage, is_file, sizes};
 use crate::flow::Flow;
 use crate::packet::LATEST_ARRIVAL;
-use sojourn_kernel::parameters::{Check, Refusal, Value};
+use crate::topology::LinkSpec;
+use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
 use sojourn_kernel::{Span, Streams, Time, choices, parameters};
 use sojourn_queueing::{Distribution, Exponential, Reading, SizeTable};
 use std::num::NonZeroU32;
@@ -18,10 +19,23 @@ parameters! {
         pub sizes: String = "websearch".to_owned(),
         /// How the table is read; by default as its publisher does.
         pub reading: Option<Reading> = None,
-        /// Share of the hosts' links that arriving bytes take, above 0 and below 1.
+        /// Share of the links of `load_of` that arriving bytes take, above 0 and below 1.
         pub load: f64,
+        /// Of which links that is the load.
+        pub load_of: LoadOf = LoadOf::Servers,
         /// Which bytes the load counts.
         pub load_counts: LoadCounts = LoadCounts::Wire,
+    }
+}
+
+choices! {
+    /// Of which links a load is.
+    pub enum LoadOf: "set of links" {
+        /// The links of all hosts (pFabric section 3).
+        Servers = "servers",
+        /// The uplinks of all switches that hosts hang on, which only bytes between such switches
+        /// cross: what a leaf-spine fabric has between its layers (HOTI 2013, section IV).
+        Fabric = "fabric",
     }
 }
 
@@ -48,7 +62,7 @@ impl Check for Poisson {
 impl Draw for Poisson {
     fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
         let table = sizes(&self.sizes, self.reading, stage)?;
-        let seconds = self.gaps(&table, stage).mean * f64::from(self.flows.get());
+        let seconds = self.gaps(&table, stage)?.mean * f64::from(self.flows.get());
         match Span::from_seconds(seconds) > LATEST_ARRIVAL {
             true => Err(self.too_long()),
             false => Ok(self.flows.get() as usize),
@@ -61,7 +75,7 @@ impl Draw for Poisson {
 
     fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
         let table = sizes(&self.sizes, self.reading, stage)?;
-        let gaps = self.gaps(&table, stage);
+        let gaps = self.gaps(&table, stage)?;
         let hosts = stage.graph.hosts() as u64;
 
         // One stream a purpose: changing the load only stretches the gaps.
@@ -85,17 +99,33 @@ impl Draw for Poisson {
 }
 
 impl Poisson {
-    /// Gaps between arrivals, in seconds: the load of all hosts' links together.
-    fn gaps(&self, table: &SizeTable, stage: &Stage<'_>) -> Exponential {
-        let capacity: f64 =
-            stage.graph.nics().map(|link| link.rate.bits_per_second() as f64 / 8.0).sum();
+    /// Gaps between arrivals, in seconds: the load of all links together.
+    fn gaps(&self, table: &SizeTable, stage: &Stage<'_>) -> Result<Exponential, Refusal> {
+        let bytes = |link: LinkSpec| link.rate.bits_per_second() as f64 / 8.0;
+        let servers: f64 = stage.graph.nics().map(bytes).sum();
+        let fill = match self.load_of {
+            LoadOf::Servers => self.load * servers,
+            LoadOf::Fabric => {
+                let uplinks: f64 = stage.graph.uplinks().map(bytes).sum();
+                if uplinks == 0.0 {
+                    let given = self.load_of.write().expect("a name");
+                    let expected = "\"servers\", as all hosts are on one switch";
+                    return Err(Refusal::value(&given, expected).under("load_of"));
+                }
+                self.load * uplinks / stage.graph.share_between_racks()
+            }
+        };
+        if fill >= servers {
+            let expected = "a load at which the links of the hosts are not full";
+            return Err(Refusal::value(&Value::Float(self.load), expected).under("load"));
+        }
         let headers = match self.load_counts {
             LoadCounts::Wire => {
                 table.mean_packets(stage.packets.payload.0) * stage.packets.header.0 as f64
             }
             LoadCounts::Payload => 0.0,
         };
-        Exponential { mean: (table.mean() + headers) / (self.load * capacity) }
+        Ok(Exponential { mean: (table.mean() + headers) / fill })
     }
 
     fn too_long(&self) -> Refusal {

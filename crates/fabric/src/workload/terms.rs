@@ -1,13 +1,13 @@
 //! What is asked for the flows of a workload, whatever its kind.
 
-use super::Deadline;
+use super::{Deadline, Query};
 use crate::flow::Flow;
 use crate::packet::CLASSES;
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
 use sojourn_kernel::{Bytes, Streams, Time, parameters};
 
 parameters! {
-    /// What is asked for the flows of a workload, whatever its kind.
+    /// What is asked for the flows of a workload, whatever its kind; for a query as a whole.
     pub struct Terms: "terms" {
         /// How long each flow may take, from its arrival on. A flow that comes with a deadline of
         /// its own keeps it, and one that never ends has none.
@@ -55,6 +55,16 @@ impl Terms {
     pub(super) fn set(&self, flows: &mut [Flow], streams: Streams) {
         self.set_deadlines(flows, streams);
         self.set_classes(flows, streams);
+    }
+
+    /// Sets the terms of `queries`, each as a whole.
+    pub(super) fn set_queries(&self, queries: &mut [Query], streams: Streams) {
+        let whole = |query: &Query| Flow::new(query.client, 0, query.bytes(), query.arrived);
+        let mut wholes: Vec<Flow> = queries.iter().map(whole).collect();
+        self.set(&mut wholes, streams);
+        for (query, whole) in queries.iter_mut().zip(wholes) {
+            (query.deadline, query.class) = (whole.deadline, whole.class);
+        }
     }
 
     fn set_deadlines(&self, flows: &mut [Flow], streams: Streams) {

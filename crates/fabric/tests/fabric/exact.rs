@@ -88,7 +88,7 @@ fn odd_rates_round_up_once_a_link() {
         hosts: 2,
         rate: gbps(7),
         delay: Span::from_ps(1),
-        uplink: None,
+        ..defaults()
     });
     assert_eq!(alone(&switch, &fifo(), 0, 1, FULL), 2 * 1_714_286 + 2 * 45_715 + 4);
     assert_eq!(alone(&switch, &fifo(), 0, 1, 4 * FULL), 5 * 1_714_286 + 2 * 45_715 + 4);

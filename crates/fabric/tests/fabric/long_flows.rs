@@ -17,8 +17,13 @@ fn goodput(bytes: u64, seconds: f64) -> f64 {
 /// NewReno from a 40 Gb/s host to one of 10 Gb/s over links of 25 us. One packet's round trip is
 /// 101.54 us: the bandwidth-delay product is 126,925 B.
 fn one_flow(bytes: u64, buffer: u64, sack: bool) -> Run {
-    let switch =
-        SingleSwitch { hosts: 2, rate: gbps(40), delay: Span::from_us(25), uplink: Some(gbps(10)) };
+    let switch = SingleSwitch {
+        hosts: 2,
+        rate: gbps(40),
+        delay: Span::from_us(25),
+        uplink: Some(gbps(10)),
+        ..defaults()
+    };
     // Without SACK the many losses at the end of slow start take longer than a short time-out, and
     // what is then sent again for nothing keeps the buffer full.
     let min_rto = Span::from_ms(if sack { 1 } else { 200 });

@@ -13,6 +13,7 @@ mod ndp;
 mod order;
 mod paths;
 mod pfabric;
+mod queries;
 mod regressions;
 mod swift;
 mod tcp;

@@ -88,6 +88,7 @@ fn sack_is_no_worse_than_none() {
             rate: gbps(40),
             delay: Span::from_us(25),
             uplink: Some(gbps(10)),
+            ..defaults()
         };
         let tcp = NewReno { sack, min_rto: Span::from_ms(1), ..defaults() };
         let run = Lab::new(

@@ -75,6 +75,7 @@ pub(crate) fn watch<B: Builder>(
         memories: graph.ports().into_iter().filter_map(memory).collect(),
         balance: lab.scheme.balance,
         flows: flows.into(),
+        after: [].into(),
         watches: [].into(),
         smallest: lab.packets.smallest(),
         largest: lab.packets.full(),

@@ -65,6 +65,9 @@ impl Receivers {
             receiver.arrived += 1;
             receiver.next = receiver.board.first_missing(receiver.next);
             receiver.board.advance(receiver.next);
+            if receiver.arrived == count {
+                turn.arrived.push(packet.flow);
+            }
         }
         let pull = receiver.arrived < count;
         if pull {

@@ -1,0 +1,93 @@
+//! The best possible times of the jobs of a run.
+
+use crate::flow::{Flow, Packets, ideal_fct};
+use crate::script::{Asked, Script};
+use crate::topology::{Hop, Network};
+use sojourn_kernel::Span;
+
+/// Best possible times; each pair of racks is routed once.
+pub(crate) struct Ideals<'a> {
+    network: &'a Network,
+    packets: &'a Packets,
+    /// By the racks of source and destination: the hops out and back.
+    trips: Vec<Option<Box<RoundTrip>>>,
+}
+
+type RoundTrip = (Vec<Hop>, Vec<Hop>);
+
+impl<'a> Ideals<'a> {
+    pub(crate) fn new(network: &'a Network, packets: &'a Packets) -> Ideals<'a> {
+        Ideals { network, packets, trips: vec![None; network.racks() * network.racks()] }
+    }
+
+    /// Of all flows; those of answers count from the question on, and end at the client.
+    pub(crate) fn flows(&mut self, script: &Script) -> Vec<Span> {
+        let (known, answers) = script.flows.split_at(script.first_answer());
+        let mut spans: Vec<Span> = known.iter().map(|flow| self.of(flow)).collect();
+        for (answer, after) in answers.iter().zip(&*script.after) {
+            let request = self.one_way(&script.flows[after.flow as usize]);
+            spans.push(request + after.delay + self.one_way(answer));
+        }
+        spans
+    }
+
+    /// Of all queries, `of_flows` being those of the flows. None is done before its slowest answer
+    /// would be alone, nor before all answers have crossed the client's link, one after the other
+    /// from the moment that the first of them can be there.
+    pub(crate) fn queries(&mut self, script: &Script, of_flows: &[Span]) -> Vec<Span> {
+        let of = |asked: &Asked| {
+            let places = asked.answers.clone().map(|answer| script.first_answer() + answer);
+            let slowest = places.clone().map(|place| of_flows[place]).max();
+            let soonest = places
+                .clone()
+                .map(|place| self.waiting(&script.flows[place], of_flows[place]))
+                .min();
+            let last = self.network.links[usize::from(asked.query.client)].spec;
+            let bytes =
+                places.map(|place| self.packets.on_the_wire(script.flows[place].bytes)).sum();
+            let joint = soonest.unwrap_or(Span::ZERO) + last.rate.span(bytes) + last.delay;
+            slowest.unwrap_or(Span::ZERO).max(joint)
+        };
+        script.queries.iter().map(of).collect()
+    }
+
+    /// When an answer that is done after `alone` at best can begin to cross the client's link.
+    fn waiting(&mut self, answer: &Flow, alone: Span) -> Span {
+        let begun = alone - self.one_way(answer);
+        // A queue may let a short last packet go first.
+        let short = self.packets.wire(self.packets.last_payload(answer.bytes));
+        let (out, _) = self.trip(answer);
+        let cross = |hop: &Hop| hop.link.rate.span(short.into()) + hop.link.delay;
+        begun + out[..out.len() - 1].iter().map(cross).sum::<Span>()
+    }
+
+    fn of(&mut self, flow: &Flow) -> Span {
+        let packets = self.packets;
+        let (out, back) = self.trip(flow);
+        ideal_fct(packets, flow.bytes, out, back)
+    }
+
+    /// Until its last byte is at its destination.
+    fn one_way(&mut self, flow: &Flow) -> Span {
+        let packets = self.packets;
+        let (out, _) = self.trip(flow);
+        ideal_fct(packets, flow.bytes, out, &[])
+    }
+
+    /// The way of a flow and its acknowledgements'.
+    fn trip(&mut self, flow: &Flow) -> &RoundTrip {
+        let (from, to) = (usize::from(flow.from), usize::from(flow.to));
+        let network = self.network;
+        let pair = network.rack_of(from) * network.racks() + network.rack_of(to);
+        let trip = self.trips[pair]
+            .get_or_insert_with(|| Box::new((network.path(from, to), network.path(to, from))));
+        // Between two racks all paths are alike but for their first and last links.
+        let (out, back) = &mut **trip;
+        let ends = [network.links[from].spec, network.links[to].spec];
+        for (path, [first, last]) in [(out, ends), (back, [ends[1], ends[0]])] {
+            path[0].link = first;
+            path.last_mut().expect("two hops at least").link = last;
+        }
+        trip
+    }
+}

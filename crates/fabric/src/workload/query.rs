@@ -1,0 +1,289 @@
+//! Queries: a client asks many servers at once, and waits for the last answer.
+
+use super::{Answer, Draw, Drawn, Query, Stage};
+use crate::packet::{LATEST_ARRIVAL, LONGEST_TIMER};
+use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
+use sojourn_kernel::{Bytes, Frequency, Span, Stream, Streams, Time, choices, parameters};
+use sojourn_queueing::Gaps;
+use std::num::NonZeroU32;
+
+parameters! {
+    /// Queries: a client sends a request to each of `fan_in` servers at once; each answers as soon
+    /// as its request has arrived whole and it has thought; the query is done when the last byte of
+    /// the last answer has reached the client (HOTI 2013, section IV; big buffers, figure 4).
+    /// Requests are flows like others. Rows: `query`, one a query, and `response`, one an answer,
+    /// which counts from the moment its query was asked; requests have none of their own. Not
+    /// modelled: what answers cost the servers and the client, beyond the time to think.
+    pub struct Queries: "query" {
+        /// How many queries are asked in all.
+        pub queries: NonZeroU32 = NonZeroU32::new(1_000).expect("some"),
+        /// How many servers a query asks. Of a list, each number is that of as many queries, in
+        /// random order.
+        pub fan_in: FanIn = FanIn(vec![8]),
+        /// How many hosts ask, the first ones; all of them by default. All answer.
+        pub clients: Option<NonZeroU32> = None,
+        /// How often each client asks, on average (HOTI 2013: about 10 times a second).
+        pub rate: Frequency = Frequency::new(10.0).expect("above zero"),
+        /// When clients ask.
+        pub arrivals: When = When::Poisson,
+        /// With `periodic`: how late each query may be, at random.
+        pub jitter: Span = Span::ZERO,
+        /// Whom a client asks.
+        pub servers: Servers = Servers::Random,
+        /// How large the answers are.
+        pub size: Bytes = Bytes(1_000_000),
+        /// What that is the size of.
+        pub size_of: SizeOf = SizeOf::Query,
+        /// Size of each request.
+        pub request: Bytes = Bytes(100),
+        /// How long a server thinks, at least.
+        pub think: Span = Span::ZERO,
+        /// How much longer a server may think, at random.
+        pub think_spread: Span = Span::ZERO,
+    }
+}
+
+choices! {
+    /// When clients ask.
+    pub enum When: "way of arriving" {
+        /// Each client by a Poisson process of its own.
+        Poisson = "poisson",
+        /// Each client again and again after the same time, from a random moment on.
+        Periodic = "periodic",
+    }
+}
+
+choices! {
+    /// Whom a client asks.
+    pub enum Servers: "choice of servers" {
+        /// Others for each query, by chance.
+        Random = "random",
+        /// Each client always the same ones, chosen once by chance; a query with a smaller fan-in
+        /// the first of them.
+        Fixed = "fixed",
+    }
+}
+
+choices! {
+    /// What a size is that of.
+    pub enum SizeOf: "meaning of a size" {
+        /// All answers of a query together, split evenly: the first ones are larger by a byte where
+        /// that does not come out even.
+        Query = "query",
+        /// Each answer.
+        Response = "response",
+    }
+}
+
+/// How many servers queries ask: one number for all, or several.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FanIn(pub Vec<u32>);
+
+impl Setting for FanIn {
+    fn expected() -> String {
+        "a list of whole numbers from 1 on, or one such".to_owned()
+    }
+
+    fn read(value: &Value) -> Result<FanIn, Refusal> {
+        let one = |value: &Value| NonZeroU32::read(value).map(NonZeroU32::get);
+        let read: Result<Vec<u32>, Refusal> = match value {
+            Value::List(values) => values.iter().map(one).collect(),
+            single => one(single).map(|number| vec![number]),
+        };
+        let numbers = read.ok().filter(|numbers| !numbers.is_empty());
+        numbers.map(FanIn).ok_or_else(|| Refusal::value(value, FanIn::expected()))
+    }
+
+    fn write(&self) -> Option<Value> {
+        match self.0[..] {
+            [one] => Some(Value::Int(one.into())),
+            _ => Some(Value::List(self.0.iter().map(|&one| Value::Int(one.into())).collect())),
+        }
+    }
+}
+
+impl FanIn {
+    /// The largest.
+    fn most(&self) -> u32 {
+        self.0.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Those of `queries` queries, in turn.
+    fn of(&self, queries: NonZeroU32) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().copied().cycle().take(queries.get() as usize)
+    }
+}
+
+impl Check for Queries {
+    fn check(&self) -> Result<(), Refusal> {
+        let refuse = |key: &str, value: Option<Value>, expected: String| {
+            Err(Refusal::value(&value.expect("a value"), expected).under(key))
+        };
+        if self.request.0 == 0 {
+            return refuse("request", self.request.write(), "at least \"1B\"".to_owned());
+        }
+        let least = match self.size_of {
+            SizeOf::Query => u64::from(self.fan_in.most()),
+            SizeOf::Response => 1,
+        };
+        if self.size.0 < least {
+            let expected = format!("at least \"{}\", a byte an answer", Bytes(least));
+            return refuse("size", self.size.write(), expected);
+        }
+        let (jitter, thought) = (self.jitter, self.think.saturating_add(self.think_spread));
+        let period = Span::from_seconds(1.0 / self.rate.per_second());
+        if jitter > period {
+            let expected = format!("at most {period}, the time between two queries of a client");
+            return refuse("jitter", jitter.write(), expected);
+        }
+        if thought > LONGEST_TIMER {
+            let expected = format!("at most {LONGEST_TIMER} together with think_spread");
+            return refuse("think", self.think.write(), expected);
+        }
+        Ok(())
+    }
+}
+
+impl Draw for Queries {
+    fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
+        let hosts = stage.graph.hosts();
+        if self.fan_in.most() as usize >= hosts {
+            let given = self.fan_in.write().expect("a number");
+            let expected = format!("fewer than the {hosts} hosts of the topology");
+            return Err(Refusal::value(&given, expected).under("fan_in"));
+        }
+        if let Some(clients) = self.clients.filter(|clients| clients.get() as usize > hosts) {
+            let given = clients.write().expect("a number");
+            let expected = format!("at most the {hosts} hosts of the topology");
+            return Err(Refusal::value(&given, expected).under("clients"));
+        }
+        let rounds = f64::from(self.queries.get()) / self.clients(stage) as f64;
+        if Span::from_seconds((rounds + 3.0) / self.rate.per_second()) > LATEST_ARRIVAL {
+            return Err(self.too_long());
+        }
+        let answers: u64 = self.fan_in.of(self.queries).map(u64::from).sum();
+        Ok(self.queries.get() as usize + answers as usize)
+    }
+
+    fn is_of_flows(&self) -> bool {
+        false
+    }
+
+    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
+        self.count(stage)?;
+        let hosts = stage.graph.hosts() as u16;
+        let mut numbers: Vec<u32> = self.fan_in.of(self.queries).collect();
+        shuffle(&mut numbers, &mut streams.stream("query-fan-in", 0));
+        let mut thoughts = streams.stream("query-thoughts", 0);
+        let mut choices = streams.stream("query-servers", 0);
+        let fixed: Vec<Vec<u16>> = match self.servers {
+            Servers::Random => Vec::new(),
+            Servers::Fixed => (0..hosts)
+                .map(|client| {
+                    let mut others = others(client, hosts);
+                    shuffle(&mut others, &mut streams.stream("query-servers", client.into()));
+                    others
+                })
+                .collect(),
+        };
+        let mut order: Vec<u16> = (0..hosts).collect();
+        let mut query = |(&(arrived, client), &fan_in): (&(Time, u16), &u32)| {
+            let servers = match self.servers {
+                Servers::Fixed => &fixed[usize::from(client)][..fan_in as usize],
+                Servers::Random => chosen(&mut order, client, fan_in as usize, &mut choices),
+            };
+            let answer = |(place, &server): (usize, &u16)| Answer {
+                server,
+                bytes: self.bytes(place as u64, fan_in.into()),
+                think: self.think + Span::from_ps(thoughts.below(self.think_spread.ps() + 1)),
+            };
+            let answers = servers.iter().enumerate().map(answer).collect();
+            Query { request: self.request.0, answers, ..Query::new(client, arrived) }
+        };
+        let asked = self.asked(stage, streams)?;
+        Ok(Drawn {
+            queries: asked.iter().zip(&numbers).map(&mut query).collect(),
+            ..Drawn::default()
+        })
+    }
+}
+
+impl Queries {
+    fn clients(&self, stage: &Stage<'_>) -> usize {
+        self.clients.map_or(stage.graph.hosts(), |clients| clients.get() as usize)
+    }
+
+    /// The size of the answer number `place` of `fan_in`.
+    fn bytes(&self, place: u64, fan_in: u64) -> u64 {
+        match self.size_of {
+            SizeOf::Response => self.size.0,
+            SizeOf::Query => self.size.0 / fan_in + u64::from(place < self.size.0 % fan_in),
+        }
+    }
+
+    /// When who asks, in order of time.
+    fn asked(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<(Time, u16)>, Refusal> {
+        let (clients, queries) = (self.clients(stage), self.queries.get() as usize);
+        let mut asked = Vec::with_capacity(queries);
+        match self.arrivals {
+            When::Poisson => {
+                let all = self.rate.per_second() * clients as f64;
+                let gaps = Gaps::Poisson(Frequency::new(all).ok_or_else(|| self.too_long())?);
+                let mut gap = streams.stream("query-gaps", 0);
+                let mut who = streams.stream("query-clients", 0);
+                let mut since_start = Span::ZERO;
+                for _ in 0..queries {
+                    since_start = since_start.saturating_add(gaps.draw(&mut gap));
+                    asked.push((since_start, who.below(clients as u64) as u16));
+                }
+            }
+            When::Periodic => {
+                let period = Span::from_seconds(1.0 / self.rate.per_second());
+                // The rounds after these come later than as many queries as are wanted.
+                let rounds = queries.div_ceil(clients) as u64;
+                for client in 0..clients as u16 {
+                    let mut own = streams.stream("query-gaps", client.into());
+                    let first = own.below(period.ps() + 1);
+                    asked.extend((0..=rounds).map(|round| {
+                        let late = Span::from_ps(first + own.below(self.jitter.ps() + 1));
+                        (period.saturating_mul(round).saturating_add(late), client)
+                    }));
+                }
+                asked.sort_unstable();
+                asked.truncate(queries);
+            }
+        }
+        match asked.last() {
+            Some(&(last, _)) if last > LATEST_ARRIVAL => Err(self.too_long()),
+            _ => Ok(asked.into_iter().map(|(at, client)| (Time::ZERO + at, client)).collect()),
+        }
+    }
+
+    fn too_long(&self) -> Refusal {
+        let expected = format!("a rate at which all queries are asked within {LATEST_ARRIVAL}");
+        Refusal::value(&self.rate.write().expect("a rate"), expected).under("rate")
+    }
+}
+
+/// Everyone but `client`.
+fn others(client: u16, hosts: u16) -> Vec<u16> {
+    (0..hosts).filter(|host| *host != client).collect()
+}
+
+/// A random order.
+fn shuffle<T>(items: &mut [T], stream: &mut Stream) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, stream.below(last as u64 + 1) as usize);
+    }
+}
+
+/// `count` different hosts but `client`; `order` is all hosts in any order, and stays that.
+fn chosen<'a>(order: &'a mut [u16], client: u16, count: usize, stream: &mut Stream) -> &'a [u16] {
+    let own = order.iter().position(|host| *host == client).expect("the client is a host");
+    order.swap(0, own);
+    for place in 1..=count {
+        let other = place + stream.below((order.len() - place) as u64) as usize;
+        order.swap(place, other);
+    }
+    &order[1..=count]
+}
