@@ -48,10 +48,10 @@ impl Check for FabricCase {
         }
         let full = self.packets.full().into();
         let graph = self.topology.graph();
-        let longest = |link: LinkSpec| link.delay.saturating_add(graph.spread());
-        let crossing = |link: LinkSpec| link.rate.span(full).saturating_add(longest(link));
-        if let Some(slow) = graph.links().find(|&l| crossing(l) > LONGEST_CROSSING) {
-            let given = Value::Text(format!("{} and {}", slow.rate, longest(slow)));
+        let crossing = |link: LinkSpec| link.rate.span(full).saturating_add(link.delay);
+        let mut links = graph.links().map(|link| graph.farthest(link));
+        if let Some(slow) = links.find(|&link| crossing(link) > LONGEST_CROSSING) {
+            let given = Value::Text(format!("{} and {}", slow.rate, slow.delay));
             let expected = format!("links that a full packet crosses within {LONGEST_CROSSING}");
             return Err(Refusal::value(&given, expected).under("topology"));
         }

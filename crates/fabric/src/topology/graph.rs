@@ -21,12 +21,19 @@ pub struct Graph {
     hosts: Vec<(usize, LinkSpec)>,
     cables: Vec<(usize, usize, LinkSpec)>,
     spread: Span,
+    clocks: Ppm,
 }
+
+/// How far clocks may be off, in millionths.
+pub type Ppm = u32;
+
+/// More than this no link is off: IEEE 802.3 allows 100 millionths.
+pub(super) const MOST_PPM: Ppm = 1000;
 
 impl Graph {
     /// `switches` switches, nothing connected yet.
     pub fn new(switches: usize) -> Graph {
-        Graph { switches, hosts: Vec::new(), cables: Vec::new(), spread: Span::ZERO }
+        Graph { switches, hosts: Vec::new(), cables: Vec::new(), spread: Span::ZERO, clocks: 0 }
     }
 
     /// Hangs the next host on `switch`.
@@ -97,17 +104,30 @@ impl Graph {
         self.spread = spread;
     }
 
-    /// What is added to the propagation of each host's link, at most.
-    pub fn spread(&self) -> Span {
-        self.spread
+    /// Lets the clock that each host's link runs by be off by up to `clocks`, drawn evenly.
+    pub fn drift_hosts(&mut self, clocks: Ppm) {
+        self.clocks = clocks;
     }
 
-    /// The same graph with the propagation of each host's link as one replication draws it.
+    /// A host's link as far and as slow as it may be drawn.
+    pub fn farthest(&self, link: LinkSpec) -> LinkSpec {
+        LinkSpec {
+            rate: ticking(link.rate, self.clocks, 0),
+            delay: link.delay.saturating_add(self.spread),
+        }
+    }
+
+    /// The same graph with each host's link as one replication draws it.
     pub fn drawn(&self, streams: Streams) -> Graph {
-        let mut graph = Graph { spread: Span::ZERO, ..self.clone() };
+        let mut graph = Graph { spread: Span::ZERO, clocks: 0, ..self.clone() };
         for (host, (_, link)) in (0..).zip(&mut graph.hosts) {
             let mut stream = streams.stream("host-delays", host);
             link.delay += Span::from_ps(stream.below(self.spread.ps() + 1));
+            if self.clocks > 0 {
+                let mut stream = streams.stream("host-clocks", host);
+                let off = off(link.rate, self.clocks);
+                link.rate = ticking(link.rate, self.clocks, stream.below(2 * off + 1));
+            }
         }
         graph
     }
@@ -117,6 +137,17 @@ impl Graph {
     pub fn network(&self) -> Network {
         Network::new(self)
     }
+}
+
+/// Bits per second that `clocks` make of `rate`.
+fn off(rate: Rate, clocks: Ppm) -> u64 {
+    rate.bits_per_second() / 1_000_000 * u64::from(clocks)
+}
+
+/// `rate` by the slowest of `clocks`, and `more` bits per second.
+fn ticking(rate: Rate, clocks: Ppm, more: u64) -> Rate {
+    let slowest = rate.bits_per_second() - off(rate, clocks);
+    Rate::new(slowest + more).expect("a clock is off by less than its whole")
 }
 
 /// One direction of a link, and the port that sends on it.

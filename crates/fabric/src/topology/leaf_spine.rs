@@ -1,6 +1,6 @@
 //! Racks of hosts under leaves, every leaf connected to every spine.
 
-use super::{Graph, LinkSpec};
+use super::{Graph, LinkSpec, Ppm, check_clock};
 use crate::packet::MAX_PORTS;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
 use sojourn_kernel::{Rate, Span, parameters};
@@ -28,6 +28,10 @@ parameters! {
         pub host_delay: Span = Span::ZERO,
         /// Each host's link is longer by up to so much, at random: round trips then differ.
         pub delay_spread: Span = Span::ZERO,
+        /// How many millionths the clock of each host's link may be off, either way, at random
+        /// (IEEE 802.3 allows 100). With none all links tick alike, which no real ones do: packets
+        /// of several senders then stay in step, and the same ones are dropped again and again.
+        pub clock_ppm: Ppm = 0,
     }
 }
 
@@ -58,7 +62,7 @@ impl Check for LeafSpine {
         if racks * hosts < 2 {
             return refuse("hosts", self.hosts, "at least 2 hosts in all".to_owned());
         }
-        Ok(())
+        check_clock(self.clock_ppm)
     }
 }
 
@@ -68,6 +72,7 @@ impl LeafSpine {
         let (racks, spines) = (self.racks as usize, self.spines as usize);
         let mut graph = Graph::new(racks + spines);
         graph.spread_hosts(self.delay_spread);
+        graph.drift_hosts(self.clock_ppm);
         for rack in 0..racks {
             for _ in 0..self.hosts {
                 let delay = self.delay + self.host_delay;

@@ -9,10 +9,12 @@ mod leaf_spine;
 mod single_switch;
 
 pub use fat_tree::FatTree;
-pub use graph::{Graph, Hop, Link, LinkSpec, Network};
+pub use graph::{Graph, Hop, Link, LinkSpec, Network, Ppm};
 pub use leaf_spine::LeafSpine;
 pub use single_switch::SingleSwitch;
 
+use graph::MOST_PPM;
+use sojourn_kernel::parameters::{Refusal, Setting};
 use sojourn_kernel::variants;
 
 variants! {
@@ -22,6 +24,15 @@ variants! {
         LeafSpine(LeafSpine),
         FatTree(FatTree),
     }
+}
+
+/// Refuses clocks that no link has.
+fn check_clock(ppm: Ppm) -> Result<(), Refusal> {
+    if ppm <= MOST_PPM {
+        return Ok(());
+    }
+    let given = ppm.write().expect("a number");
+    Err(Refusal::value(&given, format!("at most {MOST_PPM}")).under("clock_ppm"))
 }
 
 impl Topology {

@@ -1,6 +1,6 @@
 //! One switch, all hosts on it.
 
-use super::{Graph, LinkSpec};
+use super::{Graph, LinkSpec, Ppm, check_clock};
 use crate::packet::MAX_PORTS;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
 use sojourn_kernel::{Rate, Span, parameters};
@@ -19,6 +19,10 @@ parameters! {
         pub uplink: Option<Rate> = None,
         /// Each host's link is longer by up to so much, at random: round trips then differ.
         pub delay_spread: Span = Span::ZERO,
+        /// How many millionths the clock of each host's link may be off, either way, at random
+        /// (IEEE 802.3 allows 100). With none all links tick alike, which no real ones do: packets
+        /// of several senders then stay in step, and the same ones are dropped again and again.
+        pub clock_ppm: Ppm = 0,
     }
 }
 
@@ -29,7 +33,7 @@ impl Check for SingleSwitch {
             let expected = format!("2 to {MAX_PORTS} hosts");
             return Err(Refusal::value(&given, expected).under("hosts"));
         }
-        Ok(())
+        check_clock(self.clock_ppm)
     }
 }
 
@@ -38,6 +42,7 @@ impl SingleSwitch {
     pub fn graph(&self) -> Graph {
         let mut graph = Graph::new(1);
         graph.spread_hosts(self.delay_spread);
+        graph.drift_hosts(self.clock_ppm);
         for host in 0..self.hosts {
             let last = host + 1 == self.hosts;
             let rate = self.uplink.filter(|_| last).unwrap_or(self.rate);

@@ -27,7 +27,7 @@ fn topologies(rates: &'static [u64], delays: &'static [u64]) -> impl Strategy<Va
     let fat_tree = (select(&[2u32, 4][..]), rate(), delay());
     prop_oneof![
         single_switch.prop_map(|(hosts, rate, delay, uplink)| Topology::SingleSwitch(
-            SingleSwitch { hosts, rate, delay, uplink, delay_spread: Span::ZERO }
+            SingleSwitch { hosts, rate, delay, uplink, delay_spread: Span::ZERO, clock_ppm: 0 }
         )),
         leaf_spine.prop_map(|(racks, hosts, spines, uplinks, rate, times, delay, host_delay)| {
             let uplink_rate = Rate::new(rate.bits_per_second() * times).expect("some");
@@ -41,6 +41,7 @@ fn topologies(rates: &'static [u64], delays: &'static [u64]) -> impl Strategy<Va
                 delay,
                 host_delay,
                 delay_spread: Span::ZERO,
+                clock_ppm: 0,
             })
         }),
         fat_tree.prop_map(|(k, rate, delay)| Topology::FatTree(FatTree { k, rate, delay })),

@@ -318,6 +318,25 @@ fn hosts_are_differently_far_away() {
     assert!(run.fcts()[0] > trip && run.fcts()[0] < trip + 5_000_000);
 }
 
+/// Each host's link has a clock of its own, the same in all cases of a replication: packets of one
+/// size take differently long, and a flow alone still needs no more than the best possible time.
+#[test]
+fn clocks_are_off_by_millionths() {
+    let spine = leaf_spine(2, 3, 1, 1);
+    let lab = Lab::new(Topology::LeafSpine(LeafSpine { clock_ppm: 100, ..spine }), known("DCTCP"));
+    let rates = |seed| -> Vec<i64> {
+        let graph = lab.topology.graph().drawn(Streams::new(seed, 0));
+        graph.nics().map(|link| link.rate.bits_per_second() as i64 - 10_000_000_000).collect()
+    };
+    assert_eq!(rates(1), rates(1));
+    let drawn: BTreeSet<i64> = (0..500).flat_map(rates).collect();
+    assert!(drawn.len() > 2900, "{} different", drawn.len());
+    assert!((-1_000_000..=-990_000).contains(drawn.first().expect("some")));
+    assert!((990_000..=1_000_000).contains(drawn.last().expect("some")));
+    let run = lab.run(&[crate::common::flow(0, 5, FULL, 0)]);
+    assert_eq!(run.rows.floats("slowdown"), [1.0]);
+}
+
 #[test]
 fn the_ideal_scheduler_takes_no_queries() {
     let lab = Lab::new(switch(12), tcp());
