@@ -9,7 +9,7 @@ from conftest import Made, make_run
 from sojourn.ledger import Ledger
 from sojourn.reproduce.claims import Claim, judge
 from sojourn.reproduce.measures import measure_of
-from sojourn.reproduce.results import Result
+from sojourn.reproduce.results import SPREADS, Result
 from sojourn.runs import Run
 from sojourn.statistics import mean_ratio_interval, quantile_ratio_interval, sum_ratio_interval
 
@@ -253,3 +253,51 @@ def test_intervals_of_ratios_cover_the_truth_as_often_as_they_say():
         sums += low <= 2 <= high
     assert 0.934 < means / trials < 0.966
     assert 0.934 < sums / trials < 0.966
+
+
+def test_steps_compare_each_value_with_the_one_before(web):
+    found = measured([web], kind="steps", run="web", lines=["slow"], bin="(0,100KB]")
+    assert values(found) == [2]
+    assert found.points[0].where == "web at load 0.8: slow / load 0.1"
+
+
+def test_fan_out_needs_no_run():
+    table = {"percentiles": [50, 95, 99], "quantiles": [1, 5, 10], "share": 0.95, "percentile": 50}
+    bound = measured([], kind="fan-out", **table)
+    assert values(bound) == [pytest.approx(6.91, rel=0.01)]
+    alone = measured([], kind="fan-out", **table | {"share": 1.0, "leaves": 1})
+    assert values(alone) == [pytest.approx(1.0, rel=0.01)]
+    assert (alone.unfinished, alone.late, alone.lacking) == (0, 0, 0)
+
+
+def test_spreads_of_known_values():
+    even, one = np.full(50, 3.0), np.array([0.0] * 9 + [10.0])
+    known = {name: (spread(even), spread(one)) for name, spread in SPREADS.items()}
+    assert known["jain"] == pytest.approx((1, 0.1))
+    assert known["sd/mean"] == pytest.approx((0, 3))
+    assert known["above mean"] == (0, 0.1)
+    assert known["within one sd"] == (1, 0.9)
+    assert known["p95/p5"] == (1, np.inf)
+    hundred = np.arange(1.0, 102.0)
+    assert SPREADS["p95/p5"](hundred) == pytest.approx(96 / 6)
+    assert SPREADS["p5/mean"](hundred) == pytest.approx(6 / 51)
+
+
+def test_a_spread_has_an_interval_over_replications_only(tmp_path):
+    def made_of(replications):
+        cases = [
+            Made(
+                {"scheme": "one", "load": 0.5},
+                1 + np.random.default_rng(number).random(200),
+                replication=number,
+            )
+            for number in range(replications)
+        ]
+        return Result("r", make_run(tmp_path / str(replications), cases), "load")
+
+    table = {"kind": "level", "run": "r", "lines": ["one"], "statistic": "jain"}
+    assert measured([made_of(1)], **table).ci95 is None
+    several = measured([made_of(4)], **table)
+    low, high = several.ci95
+    assert low < values(several)[0] < high
+    assert high - low < 0.02

@@ -202,7 +202,7 @@ def logarithmic_where_wide(row: Sequence[Axes]) -> None:
 def zero_based(row: Sequence[Axes]) -> None:
     """Let the value axes begin at zero."""
     for panel in row:
-        panel.set_ylim(bottom=0)
+        panel.set_ylim(0, max(panel.get_ylim()[1], 1.05 * panel.dataLim.y1))
 
 
 @dataclass(frozen=True)

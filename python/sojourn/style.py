@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from io import BytesIO
+from itertools import combinations
 from math import floor, log10
 from pathlib import Path
 from textwrap import fill
@@ -84,15 +85,15 @@ def look(place: int, *, dashed: bool = False) -> dict[str, Any]:
 def legend(picture: Picture, axes: list[Axes]) -> None:
     """One legend for all panels, outside them; none where a single line needs no name.
 
-    Where no line is in two panels, each has a legend of its own.
+    Where a panel has none of the lines that another has, each has a legend of its own.
     """
     names: dict[str, Any] = {}
-    several = 0
+    shown: list[set[str]] = []
     for panel in axes:
         handles, labels = panel.get_legend_handles_labels()
         names |= {label: h for h, label in zip(handles, labels, strict=True) if label}
-        several += len(labels)
-    if len(axes) > 1 and several == len(names):
+        shown += [set(labels)] if labels else []
+    if any(one.isdisjoint(other) for one, other in combinations(shown, 2)):
         for panel in axes:
             if len(panel.get_legend_handles_labels()[1]) > 1:
                 panel.legend(loc="best", frameon=False, fontsize=8)

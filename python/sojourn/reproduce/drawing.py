@@ -1,7 +1,8 @@
 """The figures of a paper, out of its finished runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import compress, product
+from operator import not_
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,7 +18,12 @@ from sojourn.summary import ideals
 from sojourn.units import shown_in
 
 _MOST_IN_A_ROW = 2
-_STATISTICS = {"mean": "average", "jain": "Jain's index", "p95/p5": "95th over 5th percentile"}
+_STATISTICS = {
+    "mean": "average",
+    "jain": "Jain's index",
+    "p95/p5": "95th over 5th percentile",
+    "p5/mean": "5th percentile over the mean",
+}
 _METRICS = {"slowdown": "normalised FCT", "sojourn_ps": "sojourn time", "goodput_bps": "goodput"}
 _POINTS = 1000
 
@@ -60,13 +66,22 @@ def _curves(content: Panel, result: Result) -> Iterator[tuple[str, str, Value | 
     """What a panel shows: the name of each curve, its line, and for a distribution where it is."""
     lines = content.lines or tuple(result.lines)
     if not content.distribution:
-        yield from ((line, line, None) for line in lines)
+        yield from ((name, line, None) for name, line in zip(_apart(lines), lines, strict=True))
         return
     values = content.at or tuple(result.values)
     for line, value in product(lines, values):
         parts = [line] if len(lines) > 1 or len(values) == 1 else []
         parts += [_said(result.x, value)] if len(values) > 1 else []
         yield ", ".join(parts), line, value
+
+
+def _apart(lines: Sequence[str]) -> list[str]:
+    """What tells lines apart: their names without the columns that all of them have alike."""
+    parts = [line.split(", ") for line in lines]
+    if len(lines) < 2 or len({len(own) for own in parts}) > 1:
+        return list(lines)
+    alike = [len(set(column)) == 1 for column in zip(*parts, strict=True)]
+    return [", ".join(compress(own, map(not_, alike))) for own in parts]
 
 
 def _draw(panel: Axes, content: Panel, result: Result, places: Mapping[str, int]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -50,12 +51,17 @@ class Quantity:
         return Quantity(**{name: table.pop(name) for name in names if name in table})
 
 
+def _quotient(above: float, below: float) -> float:
+    return float(above / below) if below else inf
+
+
 # How far values lie apart: other statistics than the mean and percentiles.
 SPREADS: dict[str, Callable[[Values], float]] = {
     "jain": jain,
-    "p95/p5": lambda values: float(np.divide(*np.percentile(values, [95, 5]))),
-    "p99/p1": lambda values: float(np.divide(*np.percentile(values, [99, 1]))),
+    "p95/p5": lambda values: _quotient(*np.percentile(values, [95, 5])),
+    "p99/p1": lambda values: _quotient(*np.percentile(values, [99, 1])),
     "p1/mean": lambda values: float(np.percentile(values, 1) / values.mean()),
+    "p5/mean": lambda values: float(np.percentile(values, 5) / values.mean()),
     "above mean": lambda values: float(np.mean(values > values.mean())),
     "sd/mean": lambda values: float(values.std() / values.mean()),
     # Of a normal distribution 0.683.
@@ -182,7 +188,8 @@ class Result:
         """The jobs of one line at one value along the axis that a quantity is about."""
         sample = self._samples.get((line, x, what.jobs), Sample(()))
         part = sample.between(*BINS[what.bin])
-        return Cell(self.name, f"{self.x} {x}", line, what, part, _late(sample))
+        late = 0 if what.jobs == ENDLESS else _late(sample)
+        return Cell(self.name, f"{self.x} {x}", line, what, part, late)
 
     def sizes(self) -> list[Values]:
         """The sizes of all jobs that arrived, in bytes, in sections as in `Sample.sections`.
