@@ -98,7 +98,7 @@ def test_units_of_nothing_become_null():
     columns = {
         "finished_ps": np.array([5, -1]),
         "slowdown": np.array([1.5, np.nan]),
-        "balance": np.array([-1, 1]),
+        "query": np.array([-1, 1]),
         "kind": (np.array([1, 0], dtype=np.uint8), ["reply", "query"]),
     }
     table = rows.table_of(3, 1, columns)
@@ -109,7 +109,7 @@ def test_units_of_nothing_become_null():
             "replication": 1,
             "finished_ps": 5,
             "slowdown": 1.5,
-            "balance": -1,
+            "query": None,
             "kind": "query",
         },
         {
@@ -117,7 +117,7 @@ def test_units_of_nothing_become_null():
             "replication": 1,
             "finished_ps": None,
             "slowdown": None,
-            "balance": 1,
+            "query": 1,
             "kind": "reply",
         },
     ]

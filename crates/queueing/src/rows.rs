@@ -5,7 +5,7 @@ use sojourn_kernel::{Span, Time};
 /// One column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Whole numbers.
+    /// Whole numbers, none below zero; -1 where there is none.
     Int(Vec<i64>),
     /// Times in picoseconds; -1 where there is none.
     Ps(Vec<i64>),

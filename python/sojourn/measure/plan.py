@@ -100,7 +100,8 @@ def _topology(asked: "_Asked") -> tuple[int, ...]:
     asked.only("topology.kind", "single-switch")
     hosts, rate = int(asked.take("topology.hosts")), asked.quantity("topology.rate")
     uplink = asked.optional("topology.uplink") or rate
-    delay = asked.quantity("topology.delay")
+    delay = asked.quantity("topology.delay") + asked.quantity("topology.delay_spread")
+    asked.take("topology.clock_ppm")  # whatever it says, this machine has the clock that it has
     if delay > _LONGEST_DELAY_PS:
         asked.refuse(
             "topology.delay",
