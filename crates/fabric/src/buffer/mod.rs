@@ -1,7 +1,7 @@
 //! Switch memory: where the packets wait that a switch cannot send at once.
 //!
 //! A kind of buffer is one file here: its parameters, and the [`Plan`] it makes for the ports of a
-//! switch. The plan is data; what it means for each packet is the arithmetic of [`Memory`], the
+//! switch. The plan is data; what it means for each packet is the arithmetic of `Memory`, the
 //! same for all kinds.
 //!
 //! What counts: a packet takes memory from its arrival until its port begins to send it. One that
