@@ -11,7 +11,7 @@ from sojourn.columns import groups
 from sojourn.errors import InputError
 from sojourn.layout import Layout, label
 from sojourn.ledger import Ledger
-from sojourn.sample import GOODPUT, Group, Sample, groups_of
+from sojourn.sample import GOODPUT, Group, groups_of
 from sojourn.statistics import Values
 from sojourn.style import Picture
 from sojourn.summary import incomplete
@@ -35,7 +35,7 @@ def goodput(run: "Run", layout: Layout, at: str | float | None, warmup: bool) ->
         share = np.histogram(values, edges)[0] / values.size
         look = style.look(place, dashed=True)
         row[0].stairs(share, edges, label=line, fill=False, **look)
-        _draw_cdf(row[1], values, np.arange(1, values.size + 1) / values.size, line, place)
+        _draw_cdf(row[1], values, line, place)
     row[0].set_ylabel("share of flows in a bin")
     row[1].set_ylabel("share of flows")
     for panel in row:
@@ -51,8 +51,7 @@ def qct(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Pic
     title, lines = _of_kind("query", _TIME, run, layout, at, warmup=warmup)
     picture, (row,) = style.panels(1, 1, title, note(run))
     for place, (line, values) in enumerate(lines.items()):
-        done = values[np.isfinite(values)]
-        _draw_cdf(row[0], done, np.arange(1, done.size + 1) / values.size, line, place)
+        _draw_cdf(row[0], values, line, place)
     row[0].set_ylabel("share of queries")
     row[0].set_ylim(0, 1.02)
     row[0].set_xlabel(f"query completion time{shown_in(_TIME)[1]}")
@@ -82,16 +81,15 @@ def groups_at(
     return title, list(groups_of(run.directory, ledger, by, warmup=warmup))
 
 
-def distribution(sample: Sample, metric: str) -> tuple[Values, Values]:
-    """Values and the share of jobs up to each; unfinished jobs keep it below 1.
+def steps(values: Values) -> tuple[Values, Values]:
+    """Values in rising order, and the share of them up to each; infinite ones keep it below 1.
 
     At most `_CDF_POINTS` of them, and the last ones all, where the tail is.
     """
-    kept, unfinished, _ = sample.counts()
-    values = np.sort(np.concatenate(sample.sections(metric)[0]))
+    kept = int(np.isfinite(values).sum())
     ranks = np.linspace(0, max(kept - 1, 0), _CDF_POINTS).astype(np.int64)
     ranks = np.unique(np.concatenate([ranks, np.arange(max(0, kept - 50), kept)]))[:kept]
-    return values[ranks], (ranks + 1) / (kept + unfinished)
+    return values[ranks], (ranks + 1) / max(values.size, 1)
 
 
 def note(run: "Run", *said: str) -> str:
@@ -112,7 +110,8 @@ def _of_kind(
     return title, lines
 
 
-def _draw_cdf(panel: Axes, values: Values, share: Values, line: str, place: int) -> None:
+def _draw_cdf(panel: Axes, values: Values, line: str, place: int) -> None:
     look = style.look(place, dashed=True)
-    start = np.concatenate([values[:1], values]), np.concatenate([[0.0], share])
+    where, share = steps(values)
+    start = np.concatenate([where[:1], where]), np.concatenate([[0.0], share])
     panel.plot(*start, drawstyle="steps-post", label=line, **look)

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import islice
@@ -11,7 +11,8 @@ from typing import TypeAlias
 from sojourn import rows
 from sojourn._core import Case, Progress, Study
 from sojourn.errors import InputError, Interrupted, reason
-from sojourn.ledger import Ledger, Record
+from sojourn.ledger import Ledger, Record, Value
+from sojourn.rows import Column
 from sojourn.rundir import RunDirectory
 from sojourn.schedule import Work, left_s, longest_first
 from sojourn.statistics import warmup
@@ -175,23 +176,39 @@ def _one(task: Task, directory: RunDirectory) -> Record:
     task.started, cpu = time.perf_counter(), time.thread_time()
     outcome = case.run(replication, task.progress)
     wall, cpu = time.perf_counter() - task.started, time.thread_time() - cpu
-    table = rows.table_of(case.index, replication, outcome.columns)
+    record = keep(
+        directory, case, replication, outcome.columns, outcome.figures, wall_s=wall, cpu_s=cpu
+    )
+    task.ended = time.perf_counter()
+    return record
+
+
+def keep(
+    directory: RunDirectory,
+    case: Case,
+    replication: int,
+    columns: Mapping[str, Column],
+    figures: Mapping[str, Value],
+    *,
+    wall_s: float,
+    cpu_s: float,
+) -> Record:
+    """Write the rows of a case, and give its line for the ledger."""
+    table = rows.table_of(case.index, replication, columns)
     rows.write(table, directory.rows(case.index, replication))
     warmup_jobs, warmup_ps = warmup(table["arrived_ps"].to_numpy(), table["slowdown"].to_numpy())
-    record = Record(
+    return Record(
         case=case.index,
         replication=replication,
         jobs=table.num_rows,
-        wall_s=wall,
-        cpu_s=cpu,
+        wall_s=wall_s,
+        cpu_s=cpu_s,
         warmup_jobs=warmup_jobs,
         warmup_ps=warmup_ps,
         axes=case.axes,
         parameters=case.parameters,
-        figures=outcome.figures,
+        figures=figures,
     )
-    task.ended = time.perf_counter()
-    return record
 
 
 def _status(earlier: list[Work], tasks: Sequence[Task], threads: int) -> Status:

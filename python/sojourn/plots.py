@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from sojourn import rows, style
-from sojourn.distributions import distribution, goodput, groups_at, note, qct
+from sojourn.distributions import goodput, groups_at, note, qct, steps
 from sojourn.errors import InputError, did_you_mean
 from sojourn.layout import LOG_FROM, Layout, draw_names, label
 from sojourn.sample import GOODPUT, MISSED
@@ -138,7 +138,7 @@ def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Pi
     picture, (row,) = style.panels(1, len(bins), title, note(run, *ideals(run.ledger)))
     for panel, size_bin in zip(row, bins, strict=True):
         for place, line in enumerate(lines):
-            values, share = distribution(parts[line, size_bin], "slowdown")
+            values, share = steps(parts[line, size_bin].values("slowdown"))
             if values.size:
                 look = style.look(place, dashed=True)
                 panel.plot(values, share, drawstyle="steps-post", label=line, **look)

@@ -29,7 +29,7 @@ class Jobs:
     `metrics` hold NaN where a job has none: of `TIMES` where it did not finish, of `MISSED` where
     it has no deadline, and otherwise 1 if it was not done by then and 0 if it was; of `GOODPUT`
     where it was not measured over a window. `early` marks the warm-up, in which no job is that
-    has a window of its own; `late` jobs that were not done when the last one arrived.
+    has a window of its own; `late` jobs with an end that were not done when the last one arrived.
     """
 
     replication: int
@@ -174,7 +174,7 @@ def _read(
         replication=record.replication,
         size_bytes=table["size_bytes"].to_numpy(),
         early=early & np.isnan(metrics[GOODPUT]),
-        late=~(arrived + metrics["sojourn_ps"] <= arrived.max()),
+        late=~(arrived + metrics["sojourn_ps"] <= arrived.max()) & np.isnan(metrics[GOODPUT]),
         metrics=metrics,
     )
     labels, codes = _labels([table[name] for name in names])

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn._core import Case, Progress, Study
+from sojourn._core import Case, Progress, Study, quantity
 from sojourn.bench import Cost
 from sojourn.errors import InputError
 
@@ -30,9 +30,6 @@ CASE = "k6-droptail"
 FLOWS = 50
 
 _NS3 = ["point-to-point", "internet", "bridge", "traffic-control", "network", "stats", "core"]
-_BYTES = {"B": 1.0, "KB": 1e3, "MB": 1e6}
-_PICOSECONDS = {"ps": 1.0, "ns": 1e3, "us": 1e6, "ms": 1e9, "s": 1e12}
-_BITS_PER_SECOND = {"bps": 1.0, "Kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9}
 
 
 @dataclass(frozen=True)
@@ -133,23 +130,20 @@ def measure(
 
 def _fabric(case: Case) -> str:
     about = case.parameters
-    transport = "scheme.transport"
+
+    def of(name: str) -> int:
+        return quantity(str(about[name]))
+
     values = [
         about["topology.k"],
-        _quantity(about["topology.rate"], _BITS_PER_SECOND),
-        _quantity(about["topology.delay"], _PICOSECONDS),
-        _quantity(about["scheme.queue.buffer"], _BYTES),
-        _quantity(about["packets.payload"], _BYTES),
-        about[f"{transport}.initial_window"],
-        _quantity(about[f"{transport}.min_rto"], _PICOSECONDS),
+        of("topology.rate"),
+        of("topology.delay"),
+        of("scheme.queue.buffer"),
+        of("packets.payload"),
+        about["scheme.transport.initial_window"],
+        of("scheme.transport.min_rto"),
     ]
     return " ".join(map(str, values))
-
-
-def _quantity(written: Any, units: dict[str, float]) -> int:
-    """A quantity of a resolved study in the unit worth 1."""
-    number = str(written).rstrip("BKMGbpsnu")
-    return round(float(number) * units[str(written)[len(number) :]])
 
 
 def _ns3() -> Simulator:

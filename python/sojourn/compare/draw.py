@@ -2,21 +2,19 @@
 
 from itertools import groupby
 
-import numpy as np
 from matplotlib.axes import Axes
 
 from sojourn import style
 from sojourn.compare import Comparison, Comparisons
+from sojourn.distributions import steps
 from sojourn.errors import InputError
 from sojourn.layout import label
 from sojourn.sample import TIMES
-from sojourn.statistics import Values
 from sojourn.style import Picture
 from sojourn.summary import BINS, incomplete
 from sojourn.units import shown_in
 
 _MOST_ROWS = 24
-_POINTS = 1000
 _NAMES = {"slowdown": "slowdown (sojourn time / ideal)"}
 
 
@@ -53,7 +51,7 @@ def draw(found: Comparisons) -> Picture:
 def _draw(panel: Axes, one: Comparison, names: list[str]) -> None:
     scale, unit = shown_in(one.a.metric)
     for place, (values, name) in enumerate(zip(one.values, names, strict=True)):
-        where, share = _distribution(values)
+        where, share = steps(values)
         if where.size:
             look = style.look(place, dashed=True)
             panel.plot(where / scale, share, drawstyle="steps-post", label=name, **look)
@@ -65,10 +63,3 @@ def _draw(panel: Axes, one: Comparison, names: list[str]) -> None:
         style.logarithmic(panel, "x")
     else:
         panel.set_xlim(left=0)
-
-
-def _distribution(values: Values) -> tuple[Values, Values]:
-    """Where the distribution function of sorted values steps, and to what; never to infinity."""
-    ranks = np.unique(np.linspace(0, max(values.size - 1, 0), _POINTS).astype(np.int64))
-    ranks = ranks[np.isfinite(values[ranks])] if values.size else ranks[:0]
-    return values[ranks], (ranks + 1) / max(values.size, 1)

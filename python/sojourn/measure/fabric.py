@@ -9,10 +9,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sojourn import rows
 from sojourn._core import Case, Progress, Study, quantity
 from sojourn.errors import InputError, Interrupted
-from sojourn.execute import Task, unfinished
+from sojourn.execute import Task, keep, unfinished
 from sojourn.ledger import Record, Value
 from sojourn.measure import netns
 from sojourn.measure.load import Load
@@ -21,7 +20,6 @@ from sojourn.measure.star import Star, built
 from sojourn.measure.traffic import Flow, Look, connected
 from sojourn.rows import Column
 from sojourn.rundir import RunDirectory
-from sojourn.statistics import warmup
 from sojourn.studies import meta_of
 from sojourn.terminal import doing
 from sojourn.units import count
@@ -99,20 +97,8 @@ def _one(task: Task, planned: Plan, directory: RunDirectory) -> Record:
     started, cpu = time.perf_counter(), time.process_time()
     measured = _carried(_window(case), planned, offered)
     wall, cpu = time.perf_counter() - started, time.process_time() - cpu
-    table = rows.table_of(case.index, replication, measured.columns)
-    rows.write(table, directory.rows(case.index, replication))
-    warmup_jobs, warmup_ps = warmup(table["arrived_ps"].to_numpy(), table["slowdown"].to_numpy())
-    return Record(
-        case=case.index,
-        replication=replication,
-        jobs=table.num_rows,
-        wall_s=wall,
-        cpu_s=cpu,
-        warmup_jobs=warmup_jobs,
-        warmup_ps=warmup_ps,
-        axes=case.axes,
-        parameters=case.parameters,
-        figures=measured.figures,
+    return keep(
+        directory, case, replication, measured.columns, measured.figures, wall_s=wall, cpu_s=cpu
     )
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, product
 from operator import not_
 
-import numpy as np
 from matplotlib.axes import Axes
 
 from sojourn import style
+from sojourn.distributions import steps
 from sojourn.layout import LOG_FROM, Layout
 from sojourn.ledger import Value
 from sojourn.plots import draw_points, logarithmic_where_wide, zero_based
@@ -25,7 +25,6 @@ _STATISTICS = {
     "p5/mean": "5th percentile over the mean",
 }
 _METRICS = {"slowdown": "normalised FCT", "sojourn_ps": "sojourn time", "goodput_bps": "goodput"}
-_POINTS = 1000
 
 
 def draw(figure: Figure, results: Mapping[str, Result], *, notes: Sequence[str]) -> Picture:
@@ -114,14 +113,10 @@ def _draw_distribution(
     for name, line, value in _curves(content, result):
         if value is None:
             continue
-        cell = result.cell(line, value, content.what)
-        values = cell.values() if cell.sample.parts else np.empty(0)
-        if values.size == 0:
-            continue
-        ranks = np.unique(np.linspace(0, values.size - 1, _POINTS).astype(np.int64))
-        share = (ranks + 1) / (values.size + cell.unfinished)
-        look = style.look(places[name], dashed=True)
-        panel.plot(values[ranks], share, drawstyle="steps-post", label=name, **look)
+        where, share = steps(result.cell(line, value, content.what).values())
+        if where.size:
+            look = style.look(places[name], dashed=True)
+            panel.plot(where, share, drawstyle="steps-post", label=name, **look)
     panel.set_ylim(0, 1.02)
     panel.set_ylabel("share of jobs")
     of = content.what.metric

@@ -107,8 +107,7 @@ class Ratio:
             for result in (results[run] for run in self.runs)
             for x, of, to in product(self.at or result.values, self.of, self.to)
         ]
-        points = (above.over(below) for above, below in pairs)
-        return _measured(points, [cell for pair in pairs for cell in pair])
+        return _compared(pairs)
 
 
 @dataclass(frozen=True)
@@ -136,8 +135,7 @@ class Choice:
             (result.cell(line, self.at, self.what), result.cell(line, other, self.what))
             for line, other in product(self.lines, self.than)
         ]
-        points = (chosen.over(other) for chosen, other in pairs)
-        return _measured(points, [cell for pair in pairs for cell in pair])
+        return _compared(pairs)
 
 
 @dataclass(frozen=True)
@@ -160,8 +158,7 @@ class Steps:
             (result.cell(line, value, self.what), result.cell(line, before, self.what))
             for line, (before, value) in product(self.lines, pairwise(result.values))
         ]
-        points = (value.over(before) for value, before in pairs)
-        return _measured(points, [cell for pair in pairs for cell in pair])
+        return _compared(pairs)
 
 
 @dataclass(frozen=True)
@@ -312,6 +309,13 @@ def _measured(points: Iterable[Point | None], cells: Iterable[Cell]) -> Measured
         late=max(cell.late for cell in looked_at),
         lacking=sum(not cell.sample.parts for cell in looked_at),
     )
+
+
+def _compared(pairs: Iterable[tuple[Cell, Cell]]) -> Measured:
+    """The first of each pair over the second."""
+    pairs = list(pairs)
+    points = (above.over(below) for above, below in pairs)
+    return _measured(points, [cell for pair in pairs for cell in pair])
 
 
 def _quotient(above: Point, below: Point) -> Point:

@@ -27,7 +27,6 @@ from sojourn.summary import BINS
 from sojourn.units import shown_in
 
 MEAN = "mean"
-ENDLESS = "bulk"  # the kind of jobs that are measured over a window, and not meant to finish
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,6 @@ def _quotient(above: float, below: float) -> float:
 SPREADS: dict[str, Callable[[Values], float]] = {
     "jain": jain,
     "p95/p5": lambda values: _quotient(*np.percentile(values, [95, 5])),
-    "p99/p1": lambda values: _quotient(*np.percentile(values, [99, 1])),
     "p1/mean": lambda values: float(np.percentile(values, 1) / values.mean()),
     "p5/mean": lambda values: float(np.percentile(values, 5) / values.mean()),
     "above mean": lambda values: float(np.mean(values > values.mean())),
@@ -95,15 +93,15 @@ class Cell:
 
     @property
     def unfinished(self) -> int:
-        """How many of the jobs did not finish; the endless ones of a window were not to."""
-        return 0 if self.what.jobs == ENDLESS else self.sample.counts()[1]
+        """How many of the jobs did not finish."""
+        return self.sample.counts()[1]
 
     def values(self) -> Values:
-        """The metric of the jobs that have it, in rising order, warm-up left out."""
-        return np.sort(np.concatenate(self.sections()))
+        """The metric in rising order, warm-up left out; infinite for times of unfinished jobs."""
+        return self.sample.values(self.what.metric) / shown_in(self.what.metric)[0]
 
     def sections(self) -> list[Values]:
-        """The same in sections that are as good as independent."""
+        """The metric of the jobs that have it, in sections that are as good as independent."""
         scale, _ = shown_in(self.what.metric)
         return [section / scale for section in self.sample.sections(self.what.metric)[0]]
 
@@ -188,8 +186,7 @@ class Result:
         """The jobs of one line at one value along the axis that a quantity is about."""
         sample = self._samples.get((line, x, what.jobs), Sample(()))
         part = sample.between(*BINS[what.bin])
-        late = 0 if what.jobs == ENDLESS else _late(sample)
-        return Cell(self.name, f"{self.x} {x}", line, what, part, late)
+        return Cell(self.name, f"{self.x} {x}", line, what, part, _late(sample))
 
     def sizes(self) -> list[Values]:
         """The sizes of all jobs that arrived, in bytes, in sections as in `Sample.sections`.

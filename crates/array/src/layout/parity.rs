@@ -57,6 +57,15 @@ pub(super) struct Stripes {
 }
 
 impl Stripes {
+    /// Adds the accesses of a request of `blocks` blocks, from a random place on.
+    #[inline]
+    pub(super) fn lay(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
+        match op {
+            Op::Read => self.read(blocks, stream, plan),
+            Op::Write => self.write(blocks, stream, plan),
+        }
+    }
+
     /// The `place`-th disk from `start` on.
     #[inline]
     fn disk(&self, start: u16, place: u16) -> u16 {
@@ -76,7 +85,7 @@ impl Stripes {
     /// from the others of its stripe and the first parity, which are read as far as they are not
     /// already.
     #[inline]
-    pub(super) fn read(&self, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
+    fn read(&self, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
         let start = stream.below(self.disks.into()) as u16;
         let mut parity = stream.below(self.disks.into()) as u16;
         let mut left = blocks;
@@ -110,7 +119,7 @@ impl Stripes {
     /// write reads the blocks to be written and the parity; reconstruct-write the stripe's other
     /// blocks; the former where both read as much.
     #[inline]
-    pub(super) fn write(&self, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
+    fn write(&self, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
         let parity = stream.below(self.disks.into()) as u16;
         let data = self.disks - self.parities;
         let (full, over) = (blocks / u32::from(data), (blocks % u32::from(data)) as u16);

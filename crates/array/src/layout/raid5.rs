@@ -49,10 +49,7 @@ impl Lay for Raid5 {
 
     #[inline]
     fn lay(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
-        match op {
-            Op::Read => self.stripes().read(blocks, stream, plan),
-            Op::Write => self.stripes().write(blocks, stream, plan),
-        }
+        self.stripes().lay(op, blocks, stream, plan);
     }
 
     fn one_phase(&self, op: Op) -> bool {

@@ -47,10 +47,7 @@ impl Lay for Raid6 {
 
     #[inline]
     fn lay(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
-        match op {
-            Op::Read => self.stripes().read(blocks, stream, plan),
-            Op::Write => self.stripes().write(blocks, stream, plan),
-        }
+        self.stripes().lay(op, blocks, stream, plan);
     }
 
     fn one_phase(&self, op: Op) -> bool {
