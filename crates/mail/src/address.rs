@@ -1,5 +1,6 @@
 //! Addresses of an SMTP envelope.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -46,6 +47,32 @@ impl Address {
     /// What stands after the `@`, in lower case.
     pub fn domain(&self) -> &str {
         &self.text[usize::from(self.at) + 1..]
+    }
+
+    /// The mailbox `name` of `domain`; the name is put in quotes where it needs them.
+    ///
+    /// # Errors
+    ///
+    /// One of them, or both together, cannot be part of an address.
+    pub fn of(name: &str, domain: &str) -> Result<Address, BadAddress> {
+        if is_dot_string(name) {
+            return format!("{name}@{domain}").parse();
+        }
+        let escaped = name.replace('\\', "\\\\").replace('"', "\\\"");
+        format!("\"{escaped}\"@{domain}").parse()
+    }
+
+    /// The mailbox's name: the local part without quotes and what quotes need.
+    pub fn name(&self) -> Cow<'_, str> {
+        let quoted = self.local().strip_prefix('"').and_then(|local| local.strip_suffix('"'));
+        let Some(quoted) = quoted else { return self.local().into() };
+        let mut escaped = false;
+        let mut kept = quoted.to_owned();
+        kept.retain(|c| {
+            escaped = c == '\\' && !escaped;
+            !escaped
+        });
+        kept.into()
     }
 
     /// The host, when the domain is an address literal: `[192.0.2.1]`, `[IPv6:2001:db8::1]`.
@@ -103,12 +130,11 @@ fn local_end(text: &str) -> Result<usize, BadAddress> {
         return Err(BadAddress::LocalPart);
     }
     let at = text.find('@').ok_or(BadAddress::NoDomain)?;
-    let atoms = text[..at].split('.');
-    if atoms.clone().all(|atom| !atom.is_empty() && atom.chars().all(is_atext)) {
-        Ok(at)
-    } else {
-        Err(BadAddress::LocalPart)
-    }
+    if is_dot_string(&text[..at]) { Ok(at) } else { Err(BadAddress::LocalPart) }
+}
+
+fn is_dot_string(text: &str) -> bool {
+    text.split('.').all(|atom| !atom.is_empty() && atom.chars().all(is_atext))
 }
 
 fn is_atext(c: char) -> bool {

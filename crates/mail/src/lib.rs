@@ -4,10 +4,11 @@
 //! answers with what to do ([`Effect`]): look up, connect, send, write to stable storage, wake it
 //! later. A simulated world and real sockets drive the same code.
 //!
-//! - [`smtp`]: the client's side of a session (RFC 5321), its reply parser, dot-stuffing;
+//! - [`smtp`]: both sides of a session (RFC 5321), the reply parser, dot-stuffing;
 //! - [`policy`]: the five things that a list server may decide in one way or another: how a message
 //!   is split, in what order recipients are served, how long to wait for a host, when to write what
 //!   is done, when to try again;
+//! - [`report`]: reports of failures, made and understood, and what they cost a subscriber;
 //! - [`engine`]: destinations, hosts, sessions, and the journal.
 //!
 //! The paper: R. Kolstad, *Tuning Sendmail for Large Mailing Lists*, LISA 1997.
@@ -15,6 +16,7 @@
 mod address;
 pub mod engine;
 pub mod policy;
+pub mod report;
 pub mod smtp;
 
 pub use address::{Address, BadAddress};

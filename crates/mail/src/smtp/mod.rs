@@ -1,4 +1,4 @@
-//! SMTP as a client speaks it, without I/O (RFC 5321).
+//! SMTP without I/O (RFC 5321): a client's side here, a server's in [`server`].
 
 mod client;
 mod command;
@@ -7,6 +7,7 @@ mod envelope;
 mod extensions;
 mod hint;
 mod reply;
+pub mod server;
 mod stuffing;
 
 pub use client::Client;
@@ -14,5 +15,5 @@ pub use dialogue::{Framing, Loss, Output, Step, Tls};
 pub use envelope::{Envelope, Verdict};
 pub use extensions::Extensions;
 pub use hint::wait_named;
-pub use reply::{BadReply, Enhanced, Reply, ReplyReader};
-pub use stuffing::{Canonical, Stuffer};
+pub use reply::{BadReply, Enhanced, NotAStatus, Reply, ReplyReader};
+pub use stuffing::{Canonical, Stuffer, Unstuffer};

@@ -1,6 +1,7 @@
 //! Replies of a server (RFC 5321 section 4.2), with enhanced status codes (RFC 2034, RFC 3463).
 
 use std::fmt;
+use std::str::FromStr;
 
 /// A server's reply to one command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,10 @@ pub struct Reply {
 /// An enhanced status code: class 2, 4 or 5, subject, detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enhanced(pub u8, pub u16, pub u16);
+
+/// A text is no status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAStatus;
 
 /// Why bytes are no reply. After one of these nothing that the server says can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +156,19 @@ impl Enhanced {
         let (class, subject, detail) = (parts.next()??, parts.next()??, parts.next()??);
         let fits = parts.next().is_none() && matches!(class, 2 | 4 | 5) && class == code / 100;
         fits.then_some((Enhanced(class as u8, subject, detail), rest))
+    }
+}
+
+/// `class.subject.detail`, with a class of 2, 4 or 5 (RFC 3463 section 2).
+impl FromStr for Enhanced {
+    type Err = NotAStatus;
+
+    fn from_str(text: &str) -> Result<Enhanced, NotAStatus> {
+        let class = text.bytes().next().filter(u8::is_ascii_digit).ok_or(NotAStatus)? - b'0';
+        match Enhanced::begin(text, u16::from(class) * 100) {
+            Some((status, "")) => Ok(status),
+            _ => Err(NotAStatus),
+        }
     }
 }
 

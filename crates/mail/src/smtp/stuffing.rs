@@ -71,3 +71,75 @@ impl Stuffer {
         out.extend_from_slice(b".\r\n");
     }
 }
+
+/// Takes the doubled dots out of what follows DATA, up to the line with a dot alone.
+///
+/// Only CRLF ends a line, and only CRLF `.` CRLF the message (RFC 5321 section 2.3.8). A CR or LF
+/// alone is text: who takes it for a line's end finds the end of the message in another place than
+/// its sender, and commands in what the sender took for text.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unstuffer {
+    at: At,
+    /// Whether a CR or LF stood alone.
+    pub bare: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum At {
+    #[default]
+    Start,
+    /// After a dot that begins a line, and after the CR that may follow it.
+    Dot,
+    DotCr,
+    Within,
+    Cr,
+}
+
+impl Unstuffer {
+    /// Takes from `bytes` up to the end of the message, and gives its text to `out` piece by piece;
+    /// whether the end was there.
+    pub fn read(&mut self, bytes: &mut &[u8], mut out: impl FnMut(&[u8])) -> bool {
+        while let Some((&byte, rest)) = bytes.split_first() {
+            if self.at == At::Within && !matches!(byte, b'\r' | b'\n') {
+                let end = bytes.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+                let (text, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+                out(text);
+                *bytes = rest;
+                continue;
+            }
+            *bytes = rest;
+            if self.step(byte, &mut out) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Takes one octet; whether it ended the message. A CR is kept back until the next octet says
+    /// what it was.
+    fn step(&mut self, byte: u8, out: &mut impl FnMut(&[u8])) -> bool {
+        self.at = match (self.at, byte) {
+            (At::DotCr, b'\n') => return true,
+            (At::Cr, b'\n') => {
+                out(b"\r\n");
+                At::Start
+            }
+            (At::Start, b'.') => At::Dot,
+            (At::Dot, b'\r') => At::DotCr,
+            (at, byte) => {
+                let bare_cr = matches!(at, At::Cr | At::DotCr);
+                if bare_cr {
+                    out(b"\r");
+                }
+                self.bare |= bare_cr || byte == b'\n';
+                if byte == b'\r' {
+                    At::Cr
+                } else {
+                    out(&[byte]);
+                    At::Within
+                }
+            }
+        };
+        false
+    }
+}

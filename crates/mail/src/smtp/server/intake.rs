@@ -1,0 +1,114 @@
+//! The text of a message as it comes in, by DATA or in chunks.
+
+use crate::smtp::stuffing::{Canonical, Unstuffer};
+
+/// Text so far. What it holds is bounded.
+#[derive(Debug)]
+pub(super) struct Intake {
+    octets: Vec<u8>,
+    most: u64,
+    fate: Fate,
+    unstuffer: Unstuffer,
+    /// Chunks are looked at for bare CR and LF as they come.
+    after_cr: bool,
+    bare: bool,
+}
+
+/// Whether the text can still be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Good,
+    TooLarge,
+    /// The server needs its memory for others.
+    Shed,
+}
+
+/// Why a text is not taken: a reply.
+const TOO_LARGE: &str = "552 5.3.4 the message is too large";
+const SHED: &str = "452 4.3.1 too many messages at once, try again later";
+const BARE: &str = "554 5.6.0 a CR or LF stands alone (RFC 5321 section 2.3.8)";
+
+impl Intake {
+    pub(super) fn new(most: u64) -> Intake {
+        Intake {
+            octets: Vec::new(),
+            most,
+            fate: Fate::Good,
+            unstuffer: Unstuffer::default(),
+            after_cr: false,
+            bare: false,
+        }
+    }
+
+    /// Octets held.
+    pub(super) fn held(&self) -> usize {
+        self.octets.capacity()
+    }
+
+    /// The memory is needed for others: the rest of the text is passed over.
+    pub(super) fn shed(&mut self) {
+        self.lose(Fate::Shed);
+    }
+
+    /// The reply that says why the text cannot be taken any more.
+    pub(super) fn lost(&self) -> Option<&'static str> {
+        match self.fate {
+            Fate::Good => None,
+            Fate::TooLarge => Some(TOO_LARGE),
+            Fate::Shed => Some(SHED),
+        }
+    }
+
+    /// What follows DATA; whether the end was there.
+    pub(super) fn stuffed(&mut self, bytes: &mut &[u8]) -> bool {
+        let mut unstuffer = self.unstuffer;
+        let ended = unstuffer.read(bytes, |piece| self.keep(piece));
+        self.unstuffer = unstuffer;
+        ended
+    }
+
+    /// A piece of a chunk.
+    pub(super) fn chunk(&mut self, piece: &[u8]) {
+        for &byte in piece {
+            let was_cr = std::mem::replace(&mut self.after_cr, byte == b'\r');
+            self.bare |= was_cr != (byte == b'\n');
+        }
+        self.keep(piece);
+    }
+
+    /// The text, every line of it ended; or the reply that says why not.
+    pub(super) fn finish(self, repair: bool) -> Result<Vec<u8>, &'static str> {
+        if let Some(lost) = self.lost() {
+            return Err(lost);
+        }
+        let bare = self.bare || self.unstuffer.bare || self.after_cr;
+        if bare && !repair {
+            return Err(BARE);
+        }
+        let ends = self.octets.is_empty() || self.octets.ends_with(b"\r\n");
+        if ends && !bare {
+            return Ok(self.octets);
+        }
+        let (mut canonical, mut text) = (Canonical::default(), Vec::new());
+        canonical.push(&self.octets, &mut text);
+        canonical.finish(&mut text);
+        Ok(text)
+    }
+
+    fn keep(&mut self, piece: &[u8]) {
+        if self.fate != Fate::Good {
+            return;
+        }
+        if (self.octets.len() + piece.len()) as u64 > self.most {
+            return self.lose(Fate::TooLarge);
+        }
+        self.octets.extend_from_slice(piece);
+    }
+
+    fn lose(&mut self, fate: Fate) {
+        if self.fate == Fate::Good {
+            self.fate = fate;
+        }
+        self.octets = Vec::new();
+    }
+}

@@ -1,0 +1,29 @@
+//! SMTP and LMTP as a server of list mail speaks them, without I/O: bytes and the time go in,
+//! replies and what is to be done come out (RFC 5321; RFC 2033).
+//!
+//! - Extensions: PIPELINING (RFC 2920), SIZE (1870), 8BITMIME (6152), SMTPUTF8 (6531), CHUNKING
+//!   (3030), ENHANCEDSTATUSCODES (2034), STARTTLS (3207), AUTH PLAIN and LOGIN (4954, 4616).
+//! - Only a peer that is trusted, by its network or by a password, has mail sent on; anybody may
+//!   reach what is at home here, which the [`House`] says.
+//! - What a session holds is bounded: a line, a message, its recipients, and what came while it
+//!   waited for its driver. So is its time: for a command, for a message, for all of it.
+
+mod auth;
+mod command;
+mod dialogue;
+mod house;
+mod intake;
+mod lines;
+mod session;
+mod state;
+mod terms;
+mod trace;
+mod transaction;
+
+pub use auth::{Credentials, Password};
+pub use house::{House, Welcome};
+pub use session::Session;
+pub use state::Output;
+pub use terms::{AuthUse, Bounds, Peer, Protocol, Terms};
+pub use trace::Trace;
+pub use transaction::Arrival;

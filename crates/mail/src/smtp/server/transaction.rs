@@ -1,0 +1,66 @@
+//! One transaction: from MAIL to the end of the message.
+
+use super::intake::Intake;
+use crate::address::Address;
+use sojourn_kernel::Time;
+
+/// A message that came whole, to be put on stable storage before it is answered for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Where failures are reported; nobody for a report itself.
+    pub sender: Option<Address>,
+    /// Whom it is for, in the order given.
+    pub recipients: Vec<Address>,
+    /// Its text as given, in lines that end with CRLF.
+    pub text: Vec<u8>,
+    /// Whether the client said that it needs SMTPUTF8 (RFC 6531).
+    pub utf8: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Transaction {
+    pub(super) sender: Option<Address>,
+    pub(super) recipients: Vec<Address>,
+    /// The octets of the recipients' addresses.
+    pub(super) octets: usize,
+    pub(super) utf8: bool,
+    /// There from DATA or the first BDAT on.
+    pub(super) intake: Option<Intake>,
+    /// When the text began.
+    pub(super) began: Time,
+}
+
+impl Transaction {
+    pub(super) fn new(sender: Option<Address>, utf8: bool) -> Transaction {
+        Transaction {
+            sender,
+            recipients: Vec::new(),
+            octets: 0,
+            utf8,
+            intake: None,
+            began: Time::ZERO,
+        }
+    }
+
+    pub(super) fn add(&mut self, recipient: Address) {
+        self.octets += recipient.as_str().len() + size_of::<Address>();
+        self.recipients.push(recipient);
+    }
+
+    /// Octets held.
+    pub(super) fn held(&self) -> usize {
+        self.octets + self.intake.as_ref().map_or(0, Intake::held)
+    }
+}
+
+/// How many servers a message has passed: `Received:` lines of its header.
+pub(super) fn hops(text: &[u8]) -> usize {
+    let lines = text.split_inclusive(|&byte| byte == b'\n');
+    let header = lines.take_while(|line| *line != b"\r\n");
+    let received = b"received:";
+    header
+        .filter(|line| {
+            line.get(..received.len()).is_some_and(|it| it.eq_ignore_ascii_case(received))
+        })
+        .count()
+}

@@ -1,0 +1,83 @@
+//! A client that says anything: the same replies however its bytes are cut, complete lines, texts
+//! without a CR or LF that stands alone, and nobody at a stranger's service.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sojourn_kernel::Time;
+use sojourn_kernel::parameters::defaults;
+use sojourn_mail::Address;
+use sojourn_mail::smtp::server::{
+    Arrival, AuthUse, House, Output, Peer, Protocol, Session, Terms, Welcome,
+};
+use sojourn_mail::smtp::{Enhanced, Reply};
+use std::sync::Arc;
+
+struct Here;
+
+impl House for Here {
+    fn receives(&self, _: Option<&Address>, recipient: &Address) -> Welcome {
+        match recipient.domain() {
+            "here" => Welcome::Anybody,
+            _ => Welcome::Trusted,
+        }
+    }
+
+    fn postmaster(&self) -> Option<Address> {
+        None
+    }
+}
+
+fn run(first: u8, bytes: &[u8], size: usize) -> (Vec<u8>, Vec<Arrival>) {
+    let terms = Terms {
+        name: "here".into(),
+        protocol: if first & 1 == 0 { Protocol::Smtp } else { Protocol::Lmtp },
+        auth: AuthUse::Loopback,
+        start_tls: false,
+        repair: first & 2 == 0,
+        bounds: defaults(),
+        house: Arc::new(Here),
+    };
+    let peer = Peer { address: [127, 0, 0, 1].into(), trusted: first & 4 == 0, secured: false };
+    let mut out = Vec::new();
+    let mut session = Session::new(Arc::new(terms), peer, Time::ZERO, &mut out);
+    let (mut said, mut arrivals) = (Vec::new(), Vec::new());
+    for piece in bytes.chunks(size) {
+        session.received(Time::ZERO, piece, &mut out);
+        while !out.is_empty() {
+            for output in std::mem::take(&mut out) {
+                match output {
+                    Output::Send(bytes) => said.extend_from_slice(&bytes),
+                    Output::StartTls => panic!("it is not offered"),
+                    Output::Verify(it) => {
+                        session.verified(Time::ZERO, it.password.0 == "right", &mut out);
+                    }
+                    Output::Deliver(arrival) => {
+                        let mut people = arrival.recipients.iter();
+                        let stranger = !peer.trusted && session.user().is_none();
+                        assert!(!stranger || people.all(|it| it.domain() == "here"));
+                        arrivals.push(arrival);
+                        let status = Some(Enhanced(2, 0, 0));
+                        let reply = Reply { code: 250, enhanced: status, lines: vec![] };
+                        session.taken(Time::ZERO, &reply, &mut out);
+                    }
+                    Output::Close => return (said, arrivals),
+                }
+            }
+        }
+    }
+    (said, arrivals)
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let [first, size, bytes @ ..] = bytes else { return };
+    let whole = run(*first, bytes, usize::MAX);
+    assert_eq!(whole, run(*first, bytes, usize::from(*size) + 1));
+    assert!(whole.0.ends_with(b"\r\n"));
+    for arrival in whole.1 {
+        let pairs = arrival.text.windows(2).filter(|pair| *pair == b"\r\n").count();
+        for byte in [b'\r', b'\n'] {
+            assert_eq!(arrival.text.iter().filter(|it| **it == byte).count(), pairs);
+        }
+    }
+});
