@@ -6,13 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ks_2samp
+from scipy.stats import ks_2samp, t
 
 from conftest import IDEAL_PS, Made, make_run
-from sojourn.compare import compare
+from sojourn.compare import between, compare
 from sojourn.compare.draw import draw
 from sojourn.errors import InputError
-from sojourn.statistics import ks_distance
+from sojourn.runs import Run
+from sojourn.statistics import (
+    independent_ratio_interval,
+    ks_distance,
+    mean_interval,
+    mean_ratio_interval,
+)
 
 SAMPLE = st.lists(st.sampled_from([0.0, 1.0, 1.5, 2.0, 7.0, np.inf]), min_size=1, max_size=30)
 
@@ -28,6 +34,10 @@ def two(tmp_path, a, b):
     return make_run(tmp_path / "a", a), make_run(tmp_path / "b", b)
 
 
+def per_cent(one):
+    return {name: d and d.per_cent for name, d in one.differences.items()}
+
+
 def test_one_case_each_is_a_pair_whatever_it_is(tmp_path):
     a, b = two(
         tmp_path,
@@ -38,7 +48,7 @@ def test_one_case_each_is_a_pair_whatever_it_is(tmp_path):
     assert slowdown.case == {}
     assert (slowdown.a.metric, sojourn_ps.a.metric) == ("slowdown", "sojourn_ps")
     assert (slowdown.a.mean, slowdown.b.mean) == (2.5, 5)
-    assert slowdown.differences == {"mean": 100, "p50": 100, "max": 100}
+    assert per_cent(slowdown) == {"mean": 100, "p50": 100, "max": 100}
     # up to 4 lie all of A's jobs and half of B's
     assert slowdown.ks == 0.5
     assert (sojourn_ps.a.mean, sojourn_ps.ks) == (2.5 * IDEAL_PS, 0.5)
@@ -53,7 +63,7 @@ def test_cases_are_matched_by_the_parameters_either_run_sweeps(tmp_path):
     found = compare(a, b, metrics=["slowdown"], warmup=False)
     assert [one.case for one in found] == [{"load": 0.2}, {"load": 0.8}]
     for one in found:
-        assert one.differences["mean"] == pytest.approx(10)
+        assert per_cent(one)["mean"] == pytest.approx(10)
     assert found.unmatched == (1, 0)
 
 
@@ -86,7 +96,7 @@ def test_size_bins_where_jobs_fall_into_several(tmp_path):
         [Made({}, [2, 30], size_bytes=sizes)],
     )
     found = compare(a, b, metrics=["slowdown"], warmup=False)
-    means = [(one.a.bin, one.differences["mean"]) for one in found]
+    means = [(one.a.bin, per_cent(one)["mean"]) for one in found]
     assert means == [
         ("all", pytest.approx(100 * (16 / 5.5 - 1))),
         ("(0,100KB]", 100),
@@ -139,6 +149,105 @@ def test_runs_that_share_nothing(tmp_path, command, a, b, words):
         assert word in result.err
 
 
+def seeded(run, seed):
+    """The same run, which says that it was drawn with a seed."""
+    run.directory.meta.write_text(f'{{"version": "0", "seed": {seed}}}\n')
+    return Run.open(run.path)
+
+
+def replicated(means, numbers):
+    return [
+        Made({}, [mean - 0.5, mean + 0.5], replication=n)
+        for mean, n in zip(means, numbers, strict=True)
+    ]
+
+
+def test_the_difference_of_pairs_is_that_of_their_own_ratios(tmp_path):
+    # every replication of B takes a tenth longer: the pairs leave nothing to chance
+    means = [2, 5, 11]
+    a, b = two(
+        tmp_path,
+        replicated(means, range(3)),
+        [
+            Made({}, [1.1 * v for v in m.slowdown], replication=m.replication)
+            for m in replicated(means, range(3))
+        ],
+    )
+    independent = compare(a, b, warmup=False)
+    (slowdown, _) = compare(seeded(a, 1), seeded(b, 1), warmup=False)
+    assert slowdown.differences["mean"].per_cent == pytest.approx(10)
+    assert slowdown.differences["mean"].ci95 == (pytest.approx(10), pytest.approx(10))
+    assert not slowdown.differences["mean"].by_chance
+    assert slowdown.method == "over 3 pairs of replications"
+    other, _ = independent
+    assert other.method == "of independent runs (Welch)"
+    # relative half width of each mean by hand: deviations of 2, 5, 11 from 6 are -4, -1, 5
+    error = np.sqrt(42 / 2 / 3) / 6
+    half = 110 * t.ppf(0.975, 4) * np.sqrt(2) * error
+    assert other.differences["mean"].ci95 == (pytest.approx(10 - half), pytest.approx(10 + half))
+    assert other.differences["mean"].by_chance
+
+
+def test_of_one_seed_only_common_replications_are_compared(tmp_path):
+    a, b = two(tmp_path, replicated([2, 4, 90], range(3)), replicated([3, 5, 7], [0, 1, 5]))
+    slowdown, _ = compare(seeded(a, 1), seeded(b, 1), warmup=False)
+    assert (slowdown.a.mean, slowdown.b.mean) == (3, 4)
+    assert slowdown.method == "over 2 pairs of replications"
+    other, _ = compare(seeded(a, 1), seeded(b, 2), warmup=False)
+    assert (other.a.mean, other.b.mean) == (32, 5)
+
+
+def test_a_measured_run_is_nobodys_pair(tmp_path):
+    a, b = two(tmp_path, replicated([2, 4], [0, 1]), replicated([3, 5], [0, 1]))
+    b.directory.meta.write_text('{"version": "0", "seed": 1, "measured": "here"}\n')
+    slowdown, _ = compare(seeded(a, 1), Run.open(b.path), warmup=False)
+    assert slowdown.method == "of independent runs (Welch)"
+
+
+def test_one_replication_each_is_paired_in_batches(tmp_path):
+    values = np.linspace(1, 3, 200)
+    a, b = two(tmp_path, [Made({}, values)], [Made({}, 2 * values)])
+    slowdown, _ = compare(seeded(a, 1), seeded(b, 1), warmup=False)
+    assert slowdown.method == "over 20 pairs of batches in order of arrival"
+    assert slowdown.differences["mean"].ci95 == (pytest.approx(100), pytest.approx(100))
+
+
+def test_the_intervals_of_differences_cover():
+    generator = np.random.default_rng(11)
+    covered = {True: 0, False: 0}
+    for _ in range(200):
+        luck = generator.normal(0, 1, 8)  # what moves both
+        a, b = (
+            [
+                np.full(2, 10 * factor + own + shared)
+                for own, shared in zip(generator.normal(0, 0.3, 8), luck, strict=True)
+            ]
+            for factor in (1, 1.2)
+        )
+        for paired in covered:
+            low, high = (
+                mean_ratio_interval(b, a)
+                if paired
+                else independent_ratio_interval(
+                    (np.mean(np.concatenate(b)), mean_interval(b), 8),
+                    (np.mean(np.concatenate(a)), mean_interval(a), 8),
+                )
+            )
+            covered[paired] += low <= 1.2 <= high
+    # 190 of 200 with pairs, give or take three deviations of 3.1; more where luck is shared
+    assert 180 <= covered[True] <= 199
+    assert covered[False] >= covered[True]
+
+
+def test_who_is_better_is_said(command, tmp_path):
+    a, b = two(tmp_path, replicated([2, 4], [0, 1]), replicated([1, 2], [0, 1]))
+    seeded(a, 1), seeded(b, 1)
+    shown = command("compare", a.path, b.path, "--metric", "slowdown", "--warmup", "none").out
+    assert f"slowdown: {b.path} is 50.0 % ± 0 % better in the mean" in " ".join(shown.split())
+    back = command("compare", b.path, a.path, "--metric", "slowdown", "--warmup", "none").out
+    assert f"slowdown: {a.path} is 100.0 % ± 0 % worse in the mean" in " ".join(back.split())
+
+
 @pytest.fixture
 def apart(tmp_path):
     """Two directories ten per cent apart."""
@@ -162,7 +271,9 @@ def test_a_comparison_as_a_check(command, apart, within, code):
 
 
 def test_the_document(command, apart):
-    document = command("compare", *apart, "--percentiles", "50", "--no-warmup", "--json").document
+    document = command(
+        "compare", *apart, "--percentiles", "50", "--warmup", "none", "--json"
+    ).document
     assert document["a"] == {"run": str(apart[0]), "title": "made up", "unmatched_cases": 0}
     assert (document["within_percent"], document["holds"]) == (None, None)
     first = document["comparisons"][0]
@@ -173,7 +284,7 @@ def test_the_document(command, apart):
 
 
 def test_the_table_has_a_line_for_each_run_and_one_for_the_difference(command, apart):
-    lines = command("compare", *apart, "--metric", "slowdown", "--no-warmup").out.splitlines()
+    lines = command("compare", *apart, "--metric", "slowdown", "--warmup", "none").out.splitlines()
     rows = [line.split() for line in lines if " made" not in line]
     places = [i for i, row in enumerate(rows) if row[:4] == ["0.2", "flow", "all", "slowdown"]]
     assert len(places) == 1
@@ -204,9 +315,9 @@ def test_a_word_that_is_wrong(command, apart, more, words):
 
 def test_the_picture_has_a_panel_for_each_case_and_metric(command, apart, tmp_path):
     out = tmp_path / "pictures" / "both.svg"
-    assert command("compare", *apart, "--no-warmup", "-o", out).code == 0
+    assert command("compare", *apart, "--warmup", "none", "-o", out).code == 0
     again = tmp_path / "again.svg"
-    assert command("compare", *apart, "--no-warmup", "-o", again).code == 0
+    assert command("compare", *apart, "--warmup", "none", "-o", again).code == 0
     assert out.read_bytes() == again.read_bytes()
 
 
@@ -225,3 +336,40 @@ def test_more_cases_than_a_picture_holds(tmp_path):
     a, b = two(tmp_path, loads, loads)
     with pytest.raises(InputError, match="25 cases do not fit"):
         draw(compare(a, b))
+
+
+def test_two_values_of_a_column_within_a_run(command, tmp_path):
+    run = make_run(
+        tmp_path / "r",
+        [
+            Made({"scheme": scheme, "load": load}, [factor * load, 3 * factor * load])
+            for scheme, factor in [("A", 10), ("B", 30), ("C", 1)]
+            for load in (0.2, 0.8)
+        ],
+    )
+    found = between(run, "scheme", ("A", "B"), metrics=["slowdown"], warmup=False)
+    assert [one.case for one in found] == [{"load": 0.2}, {"load": 0.8}]
+    assert [per_cent(one)["mean"] for one in found] == [pytest.approx(200)] * 2
+    assert found.names == ("scheme A", "scheme B")
+    shown = command("compare", run.path, "--between", "scheme = A, B", "--warmup", "none")
+    assert "difference: per cent of scheme A" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ([], "expected a second run, or --between"),
+        (["{run}", "--between", "scheme=A,B"], "expected a second run, or --between"),
+        (["--between", "scheme"], "--between 'scheme': expected COLUMN=A,B"),
+        (["--between", "scheme=A"], "expected COLUMN=A,B"),
+        (["--between", "scheme=A,B,A"], "expected COLUMN=A,B"),
+        (["--between", "schme=A,B"], "no column 'schme', did you mean 'scheme'?"),
+        (["--between", "scheme=A,b"], "no case with scheme 'b'"),
+        (["--between", "kind=flow,query"], "'kind' differs from job to job"),
+    ],
+)
+def test_what_is_not_two_values(command, tmp_path, more, words):
+    run = make_run(tmp_path / "r", [Made({"scheme": s}, [1, 2]) for s in "AB"])
+    result = command("compare", run.path, *(word.format(run=run.path) for word in more))
+    assert (result.code, result.out) == (2, "")
+    assert words in result.err

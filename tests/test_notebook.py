@@ -11,7 +11,7 @@ import pytest
 
 import sojourn
 from conftest import STUDY, SWEEP
-from sojourn import notebook, studies
+from sojourn import Precision, notebook, studies
 
 
 def test_a_study_as_path_text_and_dictionary_is_the_same(study):
@@ -172,3 +172,11 @@ def test_an_interrupted_run_without_out_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(sojourn.Interrupted, match="keeps nothing"):
         sojourn.run(STUDY)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_precision_that_is_not_reached_is_a_warning():
+    asked = Precision(0.001, most=5)
+    with pytest.warns(UserWarning, match=r"mean within 0.1 % not reached in 1 of 1 cases"):
+        run = sojourn.run(STUDY, precision=asked)
+    assert len(run.ledger) == 5
+    assert len(sojourn.run(STUDY, precision="90%").ledger) == 5

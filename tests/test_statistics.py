@@ -126,3 +126,31 @@ def test_unfinished_jobs_do_not_move_the_warmup():
 def test_jobs_that_arrive_at_once_have_no_warmup():
     slowdown = np.concatenate([np.linspace(50, 1, 100), np.ones(900)])
     assert warmup(np.zeros(1000, dtype=np.int64), slowdown) == (0, 0)
+
+
+def mm1(generator, customers):
+    """Sojourn times of an M/M/1 queue at load 0.5 with services of mean 1: exponential, mean 2."""
+    services = generator.exponential(1, customers)
+    gaps = generator.exponential(2, customers)
+    waits = np.cumsum(np.concatenate([[0.0], (services - gaps)[:-1]]))
+    return waits - np.minimum.accumulate(waits) + services
+
+
+@pytest.mark.parametrize("replications", [1, 5])
+def test_intervals_on_a_queue_cover_as_often_as_they_say(replications):
+    generator = np.random.default_rng(2026)
+    covered = {"mean": 0, "p95": 0}
+    truth = {"mean": 2.0, "p95": -2 * np.log(0.05)}
+    for _ in range(100):
+        runs = [mm1(generator, 20_000) for _ in range(replications)]
+        runs = [run[mser5(run) :] for run in runs]
+        sections = batches(runs[0]) if replications == 1 else runs
+        everything = np.concatenate(runs)
+        found = {
+            "mean": mean_interval(sections),
+            "p95": quantile_intervals(sections, [95], [np.percentile(everything, 95)])[0],
+        }
+        for name, (low, high) in found.items():
+            covered[name] += low <= truth[name] <= high
+    # 95 of 100, give or take three standard deviations of 2.2
+    assert all(88 <= often <= 100 for often in covered.values()), covered

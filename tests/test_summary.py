@@ -147,6 +147,23 @@ def test_the_warmup_is_left_out_and_counted(tmp_path):
     assert (kept.n, kept.warmup, kept.unfinished, kept.max) == (1000, 0, 2, 50)
 
 
+def test_a_warmup_of_ones_own(command, tmp_path):
+    slowdown = [9.0, 9.0, NAN, 1.0, 2.0]
+    made = Made({}, slowdown, arrived_ps=[0, 1000, 1500, 2000, 3000])
+    run = make_run(tmp_path / "r", [made])
+    found = pick(run.summary(warmup="2ns"), bin="all", metric="slowdown")
+    assert (found.n, found.warmup, found.unfinished, found.mean) == (2, 2, 1, 1.5)
+    shown = command("show", run.path, "--warmup", "2ns")
+    assert "warm-up: finished jobs left out, that arrived before 2ns" in shown.out
+    whole = command("show", run.path, "--warmup", "none")
+    assert whole.code == 0
+    assert "warm-up:" not in whole.out
+    for wrong in ("2", "2KB", "2Gbps", "soons", ""):
+        result = command("show", run.path, "--warmup", wrong)
+        assert result.code == 2
+        assert f"warm-up {wrong!r}: expected a time like 10ms" in result.err
+
+
 def test_groups_by_axes_parameters_and_columns_of_the_rows(tmp_path):
     cases = [
         Made({"scheme": name, "load": load}, [load * 10, load * 10 + 1], kind=["query", "reply"])

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from sojourn._core import SpecError
     from sojourn.errors import InputError, Interrupted
     from sojourn.notebook import load, run
+    from sojourn.precision import Precision
     from sojourn.runs import Run
 
-__all__ = ["InputError", "Interrupted", "Run", "SpecError", "load", "run"]
+__all__ = ["InputError", "Interrupted", "Precision", "Run", "SpecError", "load", "run"]
 
 
 _HOMES = {
     "InputError": "sojourn.errors",
     "Interrupted": "sojourn.errors",
+    "Precision": "sojourn.precision",
     "Run": "sojourn.runs",
     "SpecError": "sojourn._core",
     "load": "sojourn.notebook",

@@ -11,7 +11,7 @@ from sojourn.columns import groups
 from sojourn.errors import InputError
 from sojourn.layout import Layout, label
 from sojourn.ledger import Ledger
-from sojourn.sample import GOODPUT, Group, groups_of
+from sojourn.sample import GOODPUT, Group, Warmup, groups_of
 from sojourn.statistics import Values
 from sojourn.style import Picture
 from sojourn.summary import incomplete
@@ -25,7 +25,7 @@ _BINS = 40
 _TIME = "sojourn_ps"
 
 
-def goodput(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Picture:
+def goodput(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) -> Picture:
     """How bandwidth is shared among flows that never end: a histogram, and the shares below."""
     title, lines = _of_kind("bulk", GOODPUT, run, layout, at, warmup=warmup)
     picture, (row,) = style.panels(1, 2, title, note(run))
@@ -46,7 +46,7 @@ def goodput(run: "Run", layout: Layout, at: str | float | None, warmup: bool) ->
     return picture
 
 
-def qct(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Picture:
+def qct(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) -> Picture:
     """How long queries take: the share of them that are done by a time."""
     title, lines = _of_kind("query", _TIME, run, layout, at, warmup=warmup)
     picture, (row,) = style.panels(1, 1, title, note(run))
@@ -62,7 +62,7 @@ def qct(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Pic
 
 
 def groups_at(
-    run: "Run", layout: Layout, at: str | float | None, *, warmup: bool
+    run: "Run", layout: Layout, at: str | float | None, *, warmup: Warmup
 ) -> tuple[str, list[Group]]:
     """A picture's title, and the jobs for its lines: of numbers along x those at one of them.
 
@@ -98,7 +98,7 @@ def note(run: "Run", *said: str) -> str:
 
 
 def _of_kind(
-    kind: str, metric: str, run: "Run", layout: Layout, at: str | float | None, *, warmup: bool
+    kind: str, metric: str, run: "Run", layout: Layout, at: str | float | None, *, warmup: Warmup
 ) -> tuple[str, Mapping[str, Values]]:
     """A title, and for each line the values of one kind of job, rising, as they are shown."""
     title, found = groups_at(run, layout, at, warmup=warmup)

@@ -60,12 +60,22 @@ class Task:
         return Work(axes, jobs, spent, spent / share if share >= _TELLING_SHARE else None)
 
 
-def unfinished(study: Study, ledger: Ledger) -> list[Task]:
-    """What is to be run of a study, in the order in which to start it."""
+def unfinished(
+    study: Study, ledger: Ledger, replications: Mapping[int, int] | None = None
+) -> list[Task]:
+    """What is to be run of a study, in the order in which to start it.
+
+    Args:
+        study: the study.
+        ledger: what is finished.
+        replications: how many of each case, by its index; the study's own number where none is
+            given.
+    """
+    wanted = replications or {}
     return [
         Task(case, replication)
         for case in sorted(study.cases(), key=longest_first)
-        for replication in range(study.replications)
+        for replication in range(wanted.get(case.index, study.replications))
         if (case.index, replication) not in ledger
     ]
 

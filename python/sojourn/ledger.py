@@ -1,5 +1,6 @@
 """The ledger of a run, `cases.parquet`: one record a case and replication that is finished."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,10 +68,13 @@ class Ledger:
     def size(self) -> str:
         """How much is in it: `4 cases x 2 replications, 480 jobs`."""
         jobs = sum(record.jobs for record in self)
-        replications = {record.replication for record in self}
-        cases = count(len({record.case for record in self}), "case")
-        often = f" x {count(len(replications), 'replication')}" if len(replications) > 1 else ""
-        return f"{cases}{often}, {count(jobs, 'job')}"
+        replications = Counter(record.case for record in self)
+        fewest, most = min(replications.values(), default=0), max(replications.values(), default=0)
+        often = f"{fewest} to {count(most, 'replication')}"
+        if fewest == most:
+            often = count(most, "replication") if most > 1 else ""
+        cases = count(len(replications), "case")
+        return f"{cases}{often and f' x {often}'}, {count(jobs, 'job')}"
 
     def table(self) -> pa.Table:
         """The records as one flat table; a field's metadata says whose column it is.

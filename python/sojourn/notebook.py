@@ -1,6 +1,7 @@
 """`sojourn.run` and `sojourn.load`: studies run and opened from Python."""
 
 import json
+import warnings
 from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 from sojourn import studies
 from sojourn._core import Study
 from sojourn.errors import InputError, Interrupted
+from sojourn.precision import Precision, judge
 from sojourn.rundir import RunDirectory
 from sojourn.runs import Run
 
@@ -24,6 +26,7 @@ def run(
     out: str | Path | None = None,
     seed: int | None = None,
     replications: int | None = None,
+    precision: str | Precision | None = None,
     jobs: int | None = None,
     overrides: Mapping[str, object] | None = None,
 ) -> Run:
@@ -36,6 +39,9 @@ def run(
             the run lives in a temporary directory, as long as the `Run` does.
         seed: in place of the study's.
         replications: in place of the study's.
+        precision: add replications until the means of each case are known that well: `"5%"`; a
+            `Precision` asks for a percentile, or sets how many replications there may be at most.
+            A warning names the cases that are not known that well by then.
         jobs: how many cases at a time; by default one a processor.
         overrides: values put over the study's, by dotted path: `{"workload.load": 0.7}`.
 
@@ -50,11 +56,12 @@ def run(
     text, source = _text(study)
     pairs = [(path, _toml(value, path)) for path, value in (overrides or {}).items()]
     parsed = studies.parse(text, source, pairs, seed=seed, replications=replications)
+    asked = Precision.read(precision) if isinstance(precision, str) else precision
     if out is not None:
-        return _simulated(parsed, Path(out), jobs)
+        return _simulated(parsed, Path(out), jobs, asked)
     path = Path(mkdtemp(prefix="sojourn-"))
     try:
-        finished = _simulated(parsed, path, jobs)
+        finished = _simulated(parsed, path, jobs, asked)
     except BaseException as error:
         rmtree(path, ignore_errors=True)
         if isinstance(error, Interrupted):
@@ -73,9 +80,15 @@ def load(path: str | Path) -> Run:
     return Run.open(Path(path))
 
 
-def _simulated(study: Study, path: Path, jobs: int | None) -> Run:
-    studies.simulate(study, RunDirectory(path), jobs=jobs, command="sojourn.run")
-    return Run.open(path)
+def _simulated(study: Study, path: Path, jobs: int | None, asked: Precision | None) -> Run:
+    directory = RunDirectory(path)
+    studies.simulate(study, directory, jobs=jobs, command="sojourn.run", precision=asked)
+    finished = Run.open(path)
+    if asked is not None:
+        judged = judge(asked, directory, finished.ledger)
+        if not judged.reached:
+            warnings.warn("\n".join(judged.lines()), stacklevel=3)
+    return finished
 
 
 def _text(study: str | Path | Mapping[str, Any]) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from sojourn import rows, style
 from sojourn.distributions import goodput, groups_at, note, qct, steps
 from sojourn.errors import InputError, did_you_mean
 from sojourn.layout import LOG_FROM, Layout, draw_names, label
-from sojourn.sample import GOODPUT, MISSED
+from sojourn.sample import GOODPUT, MISSED, Warmup
 from sojourn.statistics import Interval
 from sojourn.style import Picture
 from sojourn.summary import BINS, Estimate, ideals, summarise
@@ -34,7 +34,7 @@ def draw(
     x: str | None = None,
     by: Sequence[str] | None = None,
     at: str | float | None = None,
-    warmup: bool = True,
+    warmup: Warmup = True,
 ) -> Picture:
     """Draw one kind of picture; see `Run.plot`.
 
@@ -66,17 +66,17 @@ def targets(out: Path, kinds: Sequence[str], formats: Sequence[str]) -> dict[Pat
     return {out: kinds[0]}
 
 
-def _fct(run: "Run", layout: Layout, _at: str | float | None, warmup: bool) -> Picture:
+def _fct(run: "Run", layout: Layout, _at: str | float | None, warmup: Warmup) -> Picture:
     """Mean and 99th percentile of the normalised completion time."""
     return _estimates(run, layout, warmup, _FCT)
 
 
-def _missed(run: "Run", layout: Layout, _at: str | float | None, warmup: bool) -> Picture:
+def _missed(run: "Run", layout: Layout, _at: str | float | None, warmup: Warmup) -> Picture:
     """The share of the jobs with a deadline that missed theirs."""
     return _estimates(run, layout, warmup, _DEADLINES)
 
 
-def _estimates(run: "Run", layout: Layout, warmup: bool, shown: "_Shown") -> Picture:
+def _estimates(run: "Run", layout: Layout, warmup: Warmup, shown: "_Shown") -> Picture:
     """A row of panels for each point; against x a panel a size bin, without x against the bins."""
     by = [column.label for column in layout.by]
     x = [layout.x.label] if layout.x else []
@@ -119,7 +119,7 @@ def _estimates(run: "Run", layout: Layout, warmup: bool, shown: "_Shown") -> Pic
     return picture
 
 
-def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Picture:
+def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) -> Picture:
     """Distribution functions, of numbers along x at one of them: a panel a size bin."""
     title, found = groups_at(run, layout, at, warmup=warmup)
     found = [
@@ -151,7 +151,7 @@ def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: bool) -> Pi
     return picture
 
 
-KINDS: dict[str, Callable[["Run", Layout, str | float | None, bool], Picture]] = {
+KINDS: dict[str, Callable[["Run", Layout, str | float | None, Warmup], Picture]] = {
     "fct": _fct,
     "cdf": _cdf,
     "missed": _missed,

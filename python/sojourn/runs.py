@@ -17,6 +17,7 @@ from sojourn.ledger import Ledger
 from sojourn.rundir import RunDirectory
 
 if TYPE_CHECKING:
+    from sojourn.sample import Warmup
     from sojourn.style import Picture
     from sojourn.summary import Summary
 
@@ -49,7 +50,7 @@ class Run:
             title=str(study.get("title", path.name)),
             meta=directory.read_meta(),
             ledger=ledger,
-            missing=max(_runs(study) - len(ledger), 0),
+            missing=_missing(study, ledger),
         )
 
     @property
@@ -81,7 +82,7 @@ class Run:
         *,
         by: Sequence[str] | str | None = None,
         percentiles: Sequence[float] | float | None = None,
-        warmup: bool = True,
+        warmup: "Warmup" = True,
     ) -> "Summary":
         """Means and percentiles of slowdown and sojourn time for each group and size bin.
 
@@ -89,7 +90,8 @@ class Run:
             by: columns to group by, the swept axes by default: axes, parameters
                 (`"workload.load"` or shortly `"load"`), dictionary columns of the rows.
             percentiles: one or several, in per cent; by default 50, 90, 95 and 99.
-            warmup: leave the warm-up (MSER-5) out.
+            warmup: the time to leave out at the start, such as `"10ms"`; True for what MSER-5
+                finds, False for nothing.
 
         Raises:
             InputError: an unknown column, a percentile out of range, an unreadable file.
@@ -112,7 +114,7 @@ class Run:
         x: str | None = None,
         by: Sequence[str] | str | None = None,
         at: str | float | None = None,
-        warmup: bool = True,
+        warmup: "Warmup" = True,
     ) -> "Picture":
         """Draw normalised completion times, missed deadlines, or shares of bandwidth.
 
@@ -124,7 +126,8 @@ class Run:
             x: the column along the axis, by default the load or the first axis with numbers.
             by: columns that make one line each, by default the other axes.
             at: the value of `x` whose distributions are drawn, by default its largest.
-            warmup: leave the warm-up (MSER-5) out.
+            warmup: the time to leave out at the start, such as `"10ms"`; True for what MSER-5
+                finds, False for nothing.
 
         Raises:
             InputError: an unknown kind, column or value, an unreadable file.
@@ -165,8 +168,11 @@ class Run:
         return f"<table><caption>{caption}</caption><tr>{head}</tr>{body}</table>"
 
 
-def _runs(study: Mapping[str, object]) -> int:
-    """How many cases a resolved study has, replications counted."""
+def _missing(study: Mapping[str, object], ledger: Ledger) -> int:
+    """How many cases of a resolved study are not finished, replications counted.
+
+    A case may have more replications than the study asks for.
+    """
 
     def lists(value: object) -> Iterator[int]:
         if isinstance(value, list):
@@ -176,7 +182,9 @@ def _runs(study: Mapping[str, object]) -> int:
                 yield from lists(inner)
 
     match study:
-        case {"run": {"replications": int(replications)}}:
-            return replications * prod(lists(study.get("sweep")))
+        case {"run": {"replications": int(number)}}:
+            replications = number
         case _:
-            return prod(lists(study.get("sweep")))
+            replications = 1
+    asked = replications * prod(lists(study.get("sweep")))
+    return max(asked - sum(record.replication < replications for record in ledger), 0)

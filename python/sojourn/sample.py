@@ -1,6 +1,6 @@
 """Samples: the jobs of a group of cases, read from its rows and ready for statistics."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,8 +14,11 @@ from sojourn.columns import Column, groups
 from sojourn.ledger import Ledger, Record, Value
 from sojourn.rundir import RunDirectory
 from sojourn.statistics import BATCHES, Values, batches
+from sojourn.units import picoseconds
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Warmup: TypeAlias = bool | str
+"""What is left out at the start: what MSER-5 finds in each run, nothing, or a time as text."""
 
 TIMES = ("slowdown", "sojourn_ps")
 MISSED = "missed_deadline"
@@ -72,6 +75,10 @@ class Sample:
             )
         )
 
+    def only(self, replications: Container[int]) -> "Sample":
+        """The jobs of some replications."""
+        return Sample(tuple(part for part in self.parts if part.replication in replications))
+
     def metrics(self) -> tuple[str, ...]:
         """What there are numbers of: `MISSED` only where any job has a deadline.
 
@@ -99,6 +106,14 @@ class Sample:
         unfinished = self.counts()[1] if metric in TIMES else 0
         return np.sort(np.concatenate([*kept, np.full(unfinished, np.inf)]))
 
+    def replications(self, metric: str) -> dict[int, list[Values]]:
+        """The kept jobs' values of a metric by replication, one array a case."""
+        found: dict[int, list[Values]] = {}
+        for part in self.parts:
+            kept = part.metrics[metric][part.kept(metric)]
+            found.setdefault(part.replication, []).append(kept)
+        return dict(sorted(found.items()))
+
     def sections(self, metric: str) -> tuple[list[Values], str]:
         """The kept jobs' values of a metric in sections, and what a section is.
 
@@ -106,15 +121,13 @@ class Sample:
         batch `i` of every case together. Goodputs of one replication are one section: flows that
         share a link are not independent of each other.
         """
-        kept = [(p.replication, p.metrics[metric][p.kept(metric)]) for p in self.parts]
-        replications = sorted({replication for replication, _ in kept})
-        if len(replications) > 1:
-            groups = [[v for r, v in kept if r == replication] for replication in replications]
-            method = f"Student's t over {len(replications)} replications"
+        groups = [*self.replications(metric).values()]
+        if len(groups) > 1:
+            method = f"Student's t over {len(groups)} replications"
         elif metric == GOODPUT:
-            groups, method = [[values for _, values in kept]], ""
+            method = ""
         else:
-            groups = [list(parts) for parts in zip(*(batches(v) for _, v in kept), strict=True)]
+            groups = [list(parts) for parts in zip(*map(batches, groups[0]), strict=True)]
             method = f"Student's t over {BATCHES} batches in order of arrival"
         return [np.concatenate(group) for group in groups], method
 
@@ -129,7 +142,7 @@ class Group:
 
 
 def groups_of(
-    directory: RunDirectory, ledger: Ledger, columns: Sequence[Column], *, warmup: bool
+    directory: RunDirectory, ledger: Ledger, columns: Sequence[Column], *, warmup: Warmup
 ) -> Iterator[Group]:
     """The jobs of a run by the values of columns and by kind, one group of cases at a time.
 
@@ -137,17 +150,19 @@ def groups_of(
         directory: where the rows are.
         ledger: which cases and replications.
         columns: what to group by.
-        warmup: mark the warm-up, so that it is left out.
+        warmup: what to mark as warm-up, so that it is left out.
 
     Raises:
-        InputError: rows are missing or cannot be read.
+        InputError: rows are missing or cannot be read; `warmup` is no time.
     """
+    given_ps = picoseconds(warmup, "warm-up") if isinstance(warmup, str) else None
     of_rows = [column for column in columns if column.in_rows]
     names = ["kind", *(column.name for column in of_rows)]
     for key, records in groups(ledger, columns).items():
         parts: dict[tuple[str, ...], list[Jobs]] = {}
         for record in records:
-            for label, jobs in _read(directory, record, names, warmup):
+            cut_ps = record.warmup_ps * bool(warmup) if given_ps is None else given_ps
+            for label, jobs in _read(directory, record, names, cut_ps):
                 parts.setdefault(label, []).append(jobs)
         for (kind, *values), found in parts.items():
             case = {column.label: value for column, value in zip(columns, key, strict=True)}
@@ -156,7 +171,7 @@ def groups_of(
 
 
 def _read(
-    directory: RunDirectory, record: Record, names: Sequence[str], warmup: bool
+    directory: RunDirectory, record: Record, names: Sequence[str], warmup_ps: int
 ) -> Iterator[tuple[tuple[str, ...], Jobs]]:
     """The jobs of one case and replication, split by dictionary columns of the rows."""
     path = directory.rows(*record.key)
@@ -169,7 +184,7 @@ def _read(
     nothing = np.full(arrived.size, np.nan)
     metrics[MISSED] = _missed(table) if due else nothing
     metrics[GOODPUT] = table[GOODPUT].to_numpy() if measured else nothing
-    early = arrived < (record.warmup_ps if warmup else 0)
+    early = arrived < warmup_ps
     jobs = Jobs(
         replication=record.replication,
         size_bytes=table["size_bytes"].to_numpy(),

@@ -30,15 +30,18 @@ def notes(summary: Summary) -> list[str]:
     methods = {e.ci_method for e in summary if e.ci_method}
     lines += summary.exact
     lines += [f"±: 95 % interval of the mean, {method}" for method in sorted(methods)]
-    if summary.warmup_removed and timed:
-        lines.append("warm-up: finished jobs left out, by MSER-5 on the slowdown of each run")
+    if summary.warmup and timed:
+        by = "by MSER-5 on the slowdown of each run"
+        if isinstance(summary.warmup, str):
+            by = f"that arrived before {summary.warmup}"
+        lines.append(f"warm-up: finished jobs left out, {by}")
     if any(estimate.unfinished for estimate in summary):
         lines.append("unfinished: jobs not done by the end of their run; n leaves them out")
     if _deadlines(summary):
         lines.append("missed: jobs with a deadline that were not done by then, unfinished ones too")
     if summary.missing:
         lines.append(incomplete(summary.missing))
-    return lines
+    return [*lines, *(f"caution: {line}" for line in summary.cautions)]
 
 
 def show(summary: Summary) -> None:

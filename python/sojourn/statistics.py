@@ -130,6 +130,29 @@ def quantile_ratio_interval(
     return _around(ratio, (np.array(own) - ratio) / len(own))
 
 
+def independent_ratio_interval(
+    over: tuple[float, Interval, int], under: tuple[float, Interval, int]
+) -> Interval:
+    """The 95 % interval of a number over another that is independent of it; Student's t.
+
+    Each is the number, its own 95 % interval, and how many sections that came from. The relative
+    variances add (delta method); the degrees of freedom are Welch's.
+
+    Source: Welch, "The generalization of Student's problem", Biometrika 34, 1947.
+    """
+    relative = [
+        ((high - low) / 2 / _student_t(number - 1) / centre) ** 2
+        for centre, (low, high), number in (over, under)
+    ]
+    ratio, variance = over[0] / under[0], sum(relative)
+    if variance == 0:
+        return ratio, ratio
+    parts = zip(relative, (over[2], under[2]), strict=True)
+    degrees = variance**2 / sum(one**2 / (number - 1) for one, number in parts)
+    half = _student_t(degrees) * abs(ratio) * float(np.sqrt(variance))
+    return ratio - half, ratio + half
+
+
 def quantile_intervals(
     sections: Sequence[Values], percentiles: Sequence[float], centres: Sequence[float]
 ) -> list[Interval | None]:
@@ -199,5 +222,5 @@ def _around(centre: float, deviations: Values) -> Interval:
     return centre - half, centre + half
 
 
-def _student_t(degrees: int) -> float:
+def _student_t(degrees: float) -> float:
     return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))

@@ -2,14 +2,19 @@
 
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sojourn._core import Study, build_info
 from sojourn.errors import InputError, reason
-from sojourn.execute import execute, processors, unfinished
+from sojourn.execute import Task, execute, processors, unfinished
+from sojourn.ledger import Ledger
 from sojourn.progress import reporter
 from sojourn.rundir import RunDirectory
+
+if TYPE_CHECKING:
+    from sojourn.precision import Precision
 
 _LARGEST_STUDY = 10**7
 _MOST_JOBS = 1024
@@ -51,8 +56,17 @@ def parse(
     return Study.parse(text, source, [*overrides, *more])
 
 
-def simulate(study: Study, directory: RunDirectory, *, jobs: int | None, command: str) -> int:
+def simulate(
+    study: Study,
+    directory: RunDirectory,
+    *,
+    jobs: int | None,
+    command: str,
+    precision: "Precision | None" = None,
+) -> int:
     """Run what the directory does not hold of a study yet, with progress on a terminal.
+
+    With a precision, cases get more replications than the study's until they are known that well.
 
     Returns:
         How many cases were run, replications counted.
@@ -67,14 +81,35 @@ def simulate(study: Study, directory: RunDirectory, *, jobs: int | None, command
     if not (isinstance(at_a_time, int) and 1 <= at_a_time <= _MOST_JOBS):
         raise InputError(f"jobs is {jobs}, expected 1 to {_MOST_JOBS:,} cases at a time")
     meta = meta_of(study, command)
+    ran = 0
     with directory.writing(study.resolved()):
         ledger = directory.finished()
-        tasks = unfinished(study, ledger)
-        directory.sign(meta, finished=not tasks)
-        if tasks:
-            with reporter() as observer:
-                execute(tasks, ledger, directory, jobs=at_a_time, observer=observer)
-    return len(tasks)
+        for tasks in _rounds(study, ledger, directory, precision):
+            directory.sign(meta, finished=not tasks)
+            if tasks:
+                with reporter() as observer:
+                    execute(tasks, ledger, directory, jobs=at_a_time, observer=observer)
+            ran += len(tasks)
+    return ran
+
+
+def _rounds(
+    study: Study, ledger: Ledger, directory: RunDirectory, precision: "Precision | None"
+) -> Iterator[list[Task]]:
+    """What to run, round after round; the ledger grows between them."""
+    if precision is None:
+        yield unfinished(study, ledger)
+        return
+    from sojourn.precision import FEWEST, judge
+
+    fewest = max(study.replications, FEWEST)
+    yield unfinished(study, ledger, {case.index: fewest for case in study.cases()})
+    while True:
+        found = judge(precision, directory, ledger).cases
+        tasks = unfinished(study, ledger, {case.case: case.wanted(precision) for case in found})
+        if not tasks:
+            return
+        yield tasks
 
 
 def meta_of(study: Study, command: str) -> dict[str, object]:

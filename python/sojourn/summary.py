@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sojourn import cautions
 from sojourn.columns import Columns
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Value
-from sojourn.sample import GOODPUT, MISSED, Group, Sample, groups_of
+from sojourn.sample import GOODPUT, MISSED, Group, Sample, Warmup, groups_of
 from sojourn.statistics import Interval, Values, jain, mean_interval, quantile_intervals
 from sojourn.units import count, number
 
@@ -92,8 +93,9 @@ class Summary:
     It shows itself as the table that `sojourn show` prints.
 
     `ideals` are the definitions of the best possible time that the slowdowns refer to; `exact` says
-    of the cases whose mean sojourn time is known exactly what it is; `missing`
-    counts the cases of the study that are not finished yet, and so are in no estimate.
+    of the cases whose mean sojourn time is known exactly what it is; `cautions` what to know
+    before trusting the numbers; `missing` counts the cases of the study that are not finished yet,
+    and so are in no estimate.
     """
 
     title: str
@@ -101,7 +103,8 @@ class Summary:
     percentiles: tuple[str, ...]
     ideals: tuple[str, ...]
     exact: tuple[str, ...]
-    warmup_removed: bool
+    cautions: tuple[str, ...]
+    warmup: Warmup
     missing: int
     estimates: tuple[Estimate, ...]
 
@@ -138,7 +141,7 @@ def summarise(
     *,
     by: Sequence[str] | None = None,
     percentiles: Sequence[float] = PERCENTILES,
-    warmup: bool = True,
+    warmup: Warmup = True,
 ) -> Summary:
     """Summarise a run.
 
@@ -147,7 +150,7 @@ def summarise(
         by: columns to group by: axes, parameters, dictionary columns of the rows; by default
             the axes.
         percentiles: which ones, in per cent.
-        warmup: leave the warm-up out.
+        warmup: what to leave out at the start.
 
     Raises:
         InputError: an unknown column, a percentile out of range, a file that cannot be read.
@@ -156,24 +159,37 @@ def summarise(
     percentiles = [*dict.fromkeys(percentiles)]
     columns = Columns.of(run.directory, run.ledger)
     chosen = [columns.find(name) for name in dict.fromkeys(columns.axes if by is None else by)]
-    estimates = [
-        estimate(group, size_bin, metric, jobs, percentiles)
-        for group in groups_of(run.directory, run.ledger, chosen, warmup=warmup)
-        for size_bin, (above, upto) in BINS.items()
-        for jobs in [group.sample.between(above, upto)]
-        for metric in group.sample.metrics()
-        if metric != GOODPUT or size_bin == "all"
-    ]
+    estimates: list[Estimate] = []
+    growing = []
+    for group in groups_of(run.directory, run.ledger, chosen, warmup=warmup):
+        estimates += _of_group(group, percentiles)
+        if cautions.grows(group.sample):
+            growing.append(group.case)
+    timed = [e.n for e in estimates if e.metric == "slowdown"]
     return Summary(
         title=run.title,
         by=tuple(column.label for column in chosen),
         percentiles=tuple(_name(percentile) for percentile in percentiles),
         ideals=ideals(run.ledger),
         exact=exact(run.ledger),
-        warmup_removed=warmup,
+        cautions=(
+            *cautions.saturated(run.ledger),
+            *cautions.unsteady(growing),
+            *cautions.thin(timed, percentiles),
+        ),
+        warmup=warmup,
         missing=run.missing,
         estimates=tuple(estimates),
     )
+
+
+def _of_group(group: Group, percentiles: Sequence[float]) -> Iterator[Estimate]:
+    """The estimates of a group: each size bin, each metric."""
+    for size_bin, (above, upto) in BINS.items():
+        jobs = group.sample.between(above, upto)
+        for metric in group.sample.metrics():
+            if metric != GOODPUT or size_bin == "all":
+                yield estimate(group, size_bin, metric, jobs, percentiles)
 
 
 def check_percentiles(percentiles: Sequence[float]) -> None:

@@ -1,4 +1,7 @@
-"""Quantities as people read them."""
+"""Quantities as people read and write them."""
+
+from sojourn._core import quantity
+from sojourn.errors import InputError
 
 
 def duration(picoseconds: float) -> str:
@@ -9,9 +12,24 @@ def duration(picoseconds: float) -> str:
     return f"{number(picoseconds)} ps"
 
 
+def picoseconds(text: str, what: str) -> int:
+    """A time as people and studies write it, `"10ms"`.
+
+    Raises:
+        InputError: it is none.
+    """
+    time = text.strip()
+    if time.endswith("s") and not time.endswith("bps"):
+        try:
+            return quantity(time)
+        except ValueError:
+            pass
+    raise InputError(f"{what} {text!r}: expected a time like 10ms")
+
+
 def number(value: float, digits: int = 4) -> str:
-    """A number with the digits worth reading; above a thousand all whole ones, set apart."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+    """A number with the digits worth reading; large ones with all their whole ones, set apart."""
+    return f"{value:,.0f}" if abs(value) >= min(10**digits, 1000) else f"{value:.{digits}g}"
 
 
 def shown_in(metric: str) -> tuple[float, str]:

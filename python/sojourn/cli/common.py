@@ -15,6 +15,19 @@ DONE, FAILED, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
+def _left_out(_context: click.Context, _option: click.Parameter, given: str | None) -> bool | str:
+    return given != "none" and (True if given is None else given)
+
+
+warmup = click.option(
+    "--warmup",
+    metavar="TIME",
+    callback=_left_out,
+    help="Leave this time out at the start, or none.  [default: what MSER-5 finds]",
+)
+"""The argument is a time, True for MSER-5, or False."""
+
+
 class Commands(click.Group):
     """A group that names the nearest command where there is none of that name."""
 

@@ -26,7 +26,7 @@ from sojourn.cli import common
     metavar="VALUE",
     help="The x whose distributions cdf, goodput and qct draw.  [default: the largest]",
 )
-@click.option("--no-warmup", is_flag=True, help="Keep the jobs that MSER-5 takes for warm-up.")
+@common.warmup
 @click.option(
     "--format", "formats", type=common.OneOf(["png", "svg"]), multiple=True, help="[default: png]"
 )
@@ -42,7 +42,7 @@ def plot(
     x: str | None,
     by: str | None,
     at: str | None,
-    no_warmup: bool,
+    warmup: bool | str,
     formats: tuple[str, ...],
     out: Path | None,
 ) -> None:
@@ -54,7 +54,7 @@ def plot(
     files = plots.targets(out or opened.path / "plots", kinds or plots.kinds(opened), formats)
     columns = common.names(by)
     pictures = {
-        path: plots.draw(opened, kind, x=x, by=columns, at=at, warmup=not no_warmup)
+        path: plots.draw(opened, kind, x=x, by=columns, at=at, warmup=warmup)
         for path, kind in files.items()
     }
     for path, picture in pictures.items():

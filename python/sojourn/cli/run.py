@@ -15,6 +15,15 @@ from sojourn.cli import common
 )
 @click.option("--seed", type=int, help="In place of the study's.")
 @click.option("--replications", type=int, help="In place of the study's.")
+@click.option(
+    "--precision",
+    metavar="PERCENT",
+    help="Add replications until each case is known that well: 5% is ± 5 %.",
+)
+@click.option(
+    "--precision-of", metavar="mean|p99", default="mean", help="Of what.  [default: mean]"
+)
+@click.option("--most-replications", type=int, metavar="N", help="A case at most.  [default: 100]")
 @click.option("--jobs", type=int, help="Cases at a time.  [default: one a processor]")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Run directory.  [default: out/STUDY's name]"
@@ -28,12 +37,20 @@ def run(
     settings: tuple[str, ...],
     seed: int | None,
     replications: int | None,
+    precision: str | None,
+    precision_of: str,
+    most_replications: int | None,
     jobs: int | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Run the cases of a STUDY (a TOML file), or those of them that are not finished yet."""
+    """Run the cases of a STUDY (a TOML file), or those of them that are not finished yet.
+
+    With --precision, exit code 1 says that a case is not known that well by the replications that
+    it may have.
+    """
     from sojourn import document, studies
+    from sojourn.precision import MOST, Precision, judge
     from sojourn.rundir import RunDirectory
     from sojourn.runs import Run
 
@@ -41,11 +58,20 @@ def run(
     text = studies.read(study)
     parsed = studies.parse(text, str(study), pairs, seed=seed, replications=replications)
     directory = RunDirectory(out or Path("out", study.stem))
-    ran = studies.simulate(parsed, directory, jobs=jobs, command=common.command(context))
+    most = MOST if most_replications is None else most_replications
+    asked = None if precision is None else Precision.read(precision, precision_of, most)
+    words = common.command(context)
+    ran = studies.simulate(parsed, directory, jobs=jobs, command=words, precision=asked)
     done = Run.open(directory.path)
+    judged = asked and judge(asked, directory, done.ledger)
     if as_json:
-        click.echo(document.dumps(done.to_dict()))
-        return
-    before = "" if ran else ", all finished before"
-    click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
-    click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
+        said = {"precision": judged.to_dict()} if judged else {}
+        click.echo(document.dumps(done.to_dict() | said))
+    else:
+        before = "" if ran else ", all finished before"
+        click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
+        for line in judged.lines() if judged else ():
+            click.echo(line)
+        click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
+    if judged and not judged.reached:
+        context.exit(common.FAILED)

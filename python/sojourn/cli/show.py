@@ -11,10 +11,10 @@ from sojourn.cli import common
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--by", metavar="COLUMN,...", help="Group by these.  [default: the swept axes]")
 @click.option("--percentiles", metavar="50,90,99", help="In per cent.  [default: 50,90,95,99]")
-@click.option("--no-warmup", is_flag=True, help="Keep the jobs that MSER-5 takes for warm-up.")
+@common.warmup
 @common.as_json
 def show(
-    run: Path, by: str | None, percentiles: str | None, no_warmup: bool, as_json: bool
+    run: Path, by: str | None, percentiles: str | None, warmup: bool | str, as_json: bool
 ) -> None:
     """Show slowdown and sojourn time of a RUN directory by group and size of job."""
     from sojourn import document
@@ -22,7 +22,7 @@ def show(
     from sojourn.show import show as print_table
 
     summary = Run.open(run).summary(
-        by=common.names(by), percentiles=common.percentiles(percentiles), warmup=not no_warmup
+        by=common.names(by), percentiles=common.percentiles(percentiles), warmup=warmup
     )
     if as_json:
         click.echo(document.dumps(summary.to_list()))

@@ -5,16 +5,16 @@ both runs have, one size bin and one metric.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
-import numpy as np
-
+from sojourn.columns import Column, Columns
+from sojourn.compare.difference import MAX, Difference, differences, same_replications
 from sojourn.compare.matching import Pair, pairs
 from sojourn.errors import InputError, did_you_mean
-from sojourn.ledger import Value
+from sojourn.ledger import Ledger, Value
 from sojourn.runs import Run
-from sojourn.sample import GOODPUT, Sample
+from sojourn.sample import GOODPUT, Sample, Warmup
 from sojourn.statistics import Values, ks_distance
 from sojourn.summary import BINS, PERCENTILES, Estimate, check_percentiles, estimate
 
@@ -26,15 +26,17 @@ _OF_BOTH = ("case", "kind", "bin", "metric")
 class Comparison:
     """One metric of one kind of job in one case, in both runs.
 
-    `differences` are per cent of run A, by the names of the numbers: `mean`, `p50`, ..., `max`;
-    None where one of the runs has no such number, or A's is zero. `ks` is the Kolmogorov-Smirnov
+    `differences` are by the names of the numbers: `mean`, `p50`, ..., `max`; None where one of
+    the runs has no such number, or A's is zero. `method` says where their intervals come from,
+    None where there are none. `ks` is the Kolmogorov-Smirnov
     distance: the largest vertical distance between the two distribution functions, in which a
     job that did not finish took longer than any that did; None where a run has no such job.
     """
 
     a: Estimate
     b: Estimate
-    differences: dict[str, float | None]
+    differences: dict[str, Difference | None]
+    method: str | None
     ks: float | None
     values: tuple[Values, Values]
 
@@ -48,7 +50,7 @@ class Comparison:
         return [
             name
             for name, difference in self.differences.items()
-            if name != "max" and not (difference is not None and abs(difference) <= per_cent)
+            if name != MAX and not (difference and abs(difference.per_cent) <= per_cent)
         ]
 
     def flat(self) -> dict[str, object]:
@@ -60,16 +62,24 @@ class Comparison:
                 side: {name: value for name, value in flat.items() if name not in _OF_BOTH}
                 for side, flat in zip(SIDES, (a, b), strict=True)
             },
-            "difference_percent": self.differences,
+            "difference_percent": {n: d and d.per_cent for n, d in self.differences.items()},
+            "difference_ci95": {
+                n: d and d.ci95 and list(d.ci95) for n, d in self.differences.items()
+            },
+            "difference_method": self.method,
             "ks": self.ks,
         }
 
 
 @dataclass(frozen=True)
 class Comparisons:
-    """All that two runs can be compared in; `unmatched` counts each run's other cases."""
+    """All that two runs can be compared in.
+
+    `names` are what the runs are called; `unmatched` counts each run's other cases.
+    """
 
     runs: tuple[Run, Run]
+    names: tuple[str, str]
     percentiles: tuple[str, ...]
     unmatched: tuple[int, int]
     comparisons: tuple[Comparison, ...]
@@ -84,8 +94,10 @@ class Comparisons:
     def to_dict(self, within: float | None = None) -> dict[str, object]:
         """What `sojourn compare --json` prints; `within` is the check that was asked for."""
         runs = {
-            side: {"run": str(run.path), "title": run.title, "unmatched_cases": unmatched}
-            for side, run, unmatched in zip(SIDES, self.runs, self.unmatched, strict=True)
+            side: {"run": name, "title": run.title, "unmatched_cases": unmatched}
+            for side, run, name, unmatched in zip(
+                SIDES, self.runs, self.names, self.unmatched, strict=True
+            )
         }
         return {
             **runs,
@@ -95,22 +107,76 @@ class Comparisons:
         }
 
 
+def between(
+    run: Run,
+    column: str,
+    values: tuple[str, str],
+    *,
+    metrics: Sequence[str] = (),
+    percentiles: Sequence[float] = PERCENTILES,
+    warmup: Warmup = True,
+) -> Comparisons:
+    """Compare two values of a column within a run, such as two schemes of a sweep.
+
+    Args:
+        run: the run.
+        column: an axis or a parameter.
+        values: the two, as text; differences are in per cent of the first.
+        metrics: as of `compare`.
+        percentiles: as of `compare`.
+        warmup: as of `compare`.
+
+    Raises:
+        InputError: as `compare`; there is no such column or value.
+    """
+    found = Columns.of(run.directory, run.ledger).find(column)
+    first, second = (_where(run, found, value) for value in values)
+    names = f"{column} {values[0]}", f"{column} {values[1]}"
+    return compare(
+        first,
+        second,
+        metrics=metrics,
+        percentiles=percentiles,
+        warmup=warmup,
+        names=names,
+        apart_in=found,
+    )
+
+
+def _where(run: Run, column: Column, value: str) -> Run:
+    """The cases of a run with that value."""
+    if column.in_rows:
+        raise InputError(f"{column.label!r} differs from job to job, not from case to case")
+    texts = {record.key: str(record.columns.get(column.name)) for record in run.ledger}
+    if value not in texts.values():
+        there = dict.fromkeys(texts.values())
+        raise InputError(f"no case with {column.label} {value!r}{did_you_mean(value, there)}")
+    return replace(run, ledger=Ledger(r for r in run.ledger if texts[r.key] == value))
+
+
 def compare(
     a: Run,
     b: Run,
     *,
     metrics: Sequence[str] = (),
     percentiles: Sequence[float] = PERCENTILES,
-    warmup: bool = True,
+    warmup: Warmup = True,
+    names: tuple[str, str] | None = None,
+    apart_in: Column | None = None,
 ) -> Comparisons:
     """Compare two runs, case by case.
+
+    Of runs with the same seed only replications that both have are compared, pair by pair.
 
     Args:
         a: one run; differences are in per cent of it.
         b: the other.
         metrics: only these; all that both runs have where none is named.
         percentiles: which ones, in per cent.
-        warmup: leave each run's own warm-up (MSER-5) out.
+        warmup: the time to leave out at the start of each run, such as `"10ms"`; True for what
+            MSER-5 finds in it, False for nothing.
+        names: what the runs are called; their directories if nothing is said.
+        apart_in: a column in which cases that are compared may differ.
 
     Raises:
         InputError: the runs share nothing; an unknown metric; a percentile out of range; a file
@@ -118,8 +184,9 @@ def compare(
     """
     check_percentiles(percentiles)
     chosen = [*dict.fromkeys(percentiles)]
-    matched, unmatched = pairs(a, b)
-    found = [one for pair in matched for one in _of_pair(pair, chosen, warmup)]
+    matched, unmatched = pairs(a, b, apart_in)
+    paired = _same_chance(a, b)
+    found = [one for pair in matched for one in _of_pair(pair, chosen, warmup, paired)]
     if not found:
         raise InputError(f"{a.path} and {b.path} share no kind of job; there is nothing to compare")
     known = dict.fromkeys(one.a.metric for one in found)
@@ -128,33 +195,48 @@ def compare(
             raise InputError(f"no metric {metric!r} in both runs{did_you_mean(metric, known)}")
     return Comparisons(
         runs=(a, b),
+        names=names or (str(a.path), str(b.path)),
         percentiles=tuple(found[0].a.quantiles),
         unmatched=unmatched,
         comparisons=tuple(one for one in found if not metrics or one.a.metric in metrics),
     )
 
 
-def _of_pair(pair: Pair, percentiles: Sequence[float], warmup: bool) -> Iterator[Comparison]:
+def _same_chance(a: Run, b: Run) -> bool:
+    """Whether both runs drew the same random numbers: simulated, with one seed."""
+    seeds = {run.meta.get("seed") for run in (a, b)}
+    return len(seeds) == 1 and None not in seeds and not any("measured" in r.meta for r in (a, b))
+
+
+def _of_pair(
+    pair: Pair, percentiles: Sequence[float], warmup: Warmup, paired: bool
+) -> Iterator[Comparison]:
     """The comparisons of a case; size bins only where its jobs fall into more than one."""
     of_a, of_b = pair.groups(warmup=warmup)
     for kind in of_a:
         if kind not in of_b:
             continue
         both = of_a[kind], of_b[kind]
-        bins = _occupied([group.sample for group in both])
-        metrics = [m for m in both[0].sample.metrics() if m in both[1].sample.metrics()]
+        whole = both[0].sample, both[1].sample
+        if paired:
+            whole = same_replications(*whole)
+        bins = _occupied(whole)
+        metrics = [m for m in whole[0].metrics() if m in whole[1].metrics()]
         for size_bin, metric in product(bins, metrics):
-            samples = [group.sample.between(*BINS[size_bin]) for group in both]
+            above, upto = BINS[size_bin]
+            samples = whole[0].between(above, upto), whole[1].between(above, upto)
             first, second = (
                 estimate(group, size_bin, metric, sample, percentiles)
                 for group, sample in zip(both, samples, strict=True)
             )
             if first.n or second.n:
+                apart, method = differences(first, second, samples, paired=paired)
                 values = samples[0].values(metric), samples[1].values(metric)
                 yield Comparison(
                     a=first,
                     b=second,
-                    differences=_differences(first, second),
+                    differences=apart,
+                    method=method,
                     ks=ks_distance(*values) if all(v.size for v in values) else None,
                     values=values,
                 )
@@ -170,14 +252,3 @@ def _occupied(samples: Sequence[Sample]) -> list[str]:
     ]
     sized = all(sample.metrics() != (GOODPUT,) for sample in samples)
     return [whole, *(there if sized and len(there) > 1 else [])]
-
-
-def _differences(a: Estimate, b: Estimate) -> dict[str, float | None]:
-    def numbers(of: Estimate) -> dict[str, float | None]:
-        return {"mean": of.mean, **of.quantiles, "max": of.max}
-
-    def per_cent(there: float | None, here: float | None) -> float | None:
-        return None if here is None or not there else float(np.divide(here - there, there) * 100)
-
-    other = numbers(b)
-    return {name: per_cent(there, other[name]) for name, there in numbers(a).items()}

@@ -28,7 +28,7 @@ def draw(found: Comparisons) -> Picture:
     rows = [list(row) for _, row in groupby(whole, lambda one: (one.case, one.a.kind))]
     if len(rows) > _MOST_ROWS:
         raise InputError(f"{len(rows)} cases do not fit a picture; it has room for {_MOST_ROWS}")
-    names = [str(run.path) for run in found.runs]
+    names = [*found.names]
     several = len({one.a.kind for one in whole}) > 1
     note = "; ".join(
         ["unfinished jobs keep a line below 1"]

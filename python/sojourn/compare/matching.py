@@ -7,7 +7,7 @@ from sojourn.columns import Column, Columns, Key, groups
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Record, Value
 from sojourn.runs import Run
-from sojourn.sample import Group, groups_of
+from sojourn.sample import Group, Warmup, groups_of
 
 _SHOWN = 5
 
@@ -20,7 +20,7 @@ class Pair:
     runs: tuple[Run, Run]
     records: tuple[Sequence[Record], Sequence[Record]]
 
-    def groups(self, *, warmup: bool) -> tuple[dict[str, Group], dict[str, Group]]:
+    def groups(self, *, warmup: Warmup) -> tuple[dict[str, Group], dict[str, Group]]:
         """Each run's jobs of the case, by kind, all replications together.
 
         Raises:
@@ -35,8 +35,8 @@ class Pair:
         return of(0), of(1)
 
 
-def pairs(a: Run, b: Run) -> tuple[list[Pair], tuple[int, int]]:
-    """The cases that agree in all parameters that either run sweeps.
+def pairs(a: Run, b: Run, apart_in: Column | None = None) -> tuple[list[Pair], tuple[int, int]]:
+    """The cases that agree in all parameters that either run sweeps, but the one they may not.
 
     Two runs of one case each are a pair, whatever their parameters are.
 
@@ -47,7 +47,8 @@ def pairs(a: Run, b: Run) -> tuple[list[Pair], tuple[int, int]]:
         InputError: there is none, or no case is finished.
     """
     columns = Columns.of(a.directory, a.ledger), Columns.of(b.directory, b.ledger)
-    names = dict.fromkeys([*columns[0].axes, *columns[1].axes])
+    swept = dict.fromkeys([*columns[0].axes, *columns[1].axes])
+    names = [name for name in swept if apart_in is None or name != apart_in.name]
     if all(len({record.case for record in run.ledger}) == 1 for run in (a, b)):
         return [Pair({}, (a, b), ([*a.ledger], [*b.ledger]))], (0, 0)
     of_a, of_b = (
@@ -56,7 +57,7 @@ def pairs(a: Run, b: Run) -> tuple[list[Pair], tuple[int, int]]:
     )
     shared = [key for key in of_a if key in of_b]
     if not shared:
-        raise InputError(_apart(a, b, list(names), list(of_a), list(of_b)))
+        raise InputError(_apart(a, b, names, list(of_a), list(of_b)))
     found = [
         Pair(dict(zip(names, key, strict=True)), (a, b), (of_a[key], of_b[key])) for key in shared
     ]

@@ -1,7 +1,9 @@
 """Two runs as a table for people: a line for each run, and how far they are apart."""
 
 from sojourn.compare import Comparison, Comparisons
-from sojourn.summary import Estimate
+from sojourn.compare.difference import MEAN, Difference
+from sojourn.sample import GOODPUT
+from sojourn.summary import BINS, Estimate
 from sojourn.terminal import print_lines, print_table
 from sojourn.units import count, number, shown_in
 
@@ -9,7 +11,7 @@ from sojourn.units import count, number, shown_in
 def show(found: Comparisons, within: float | None) -> None:
     """Print the table, what its numbers mean, and what the check said."""
     labels = list(next(iter(found)).case)
-    names = [str(run.path) for run in found.runs]
+    names = [*found.names]
     groups = [_lines(comparison, names) for comparison in found]
     heads = [*labels, "kind", "size", "metric", "run", "n", "unfinished", "mean"]
     heads += [*found.percentiles, "max", "KS"]
@@ -23,15 +25,22 @@ def _lines(comparison: Comparison, names: list[str]) -> list[list[str]]:
     case = ["" if value is None else str(value) for value in comparison.case.values()]
     texts = [*case, a.kind, a.bin, f"{a.metric.removesuffix('_ps').removesuffix('_bps')}{unit}"]
     blank = ["" for _ in texts]
-    differences = [
-        "-" if value is None else f"{value:+.1f} %" for value in comparison.differences.values()
-    ]
+    differences = [_apart(difference) for difference in comparison.differences.values()]
     ks = "-" if comparison.ks is None else f"{comparison.ks:.3f}"
     return [
         [*texts, names[0], *_numbers(a, scale), ""],
         [*blank, names[1], *_numbers(b, scale), ""],
         [*blank, "difference", "", "", *differences, ks],
     ]
+
+
+def _apart(difference: Difference | None) -> str:
+    if difference is None:
+        return "-"
+    if difference.ci95 is None:
+        return f"{difference.per_cent:+.1f} %"
+    low, high = difference.ci95
+    return f"{difference.per_cent:+.1f} ± {number((high - low) / 2, 2)} %"
 
 
 def _numbers(estimate: Estimate, scale: float) -> list[str]:
@@ -48,12 +57,14 @@ def _numbers(estimate: Estimate, scale: float) -> list[str]:
 
 
 def _notes(found: Comparisons, names: list[str], within: float | None) -> list[str]:
+    methods = dict.fromkeys(c.method for c in found if c.method)
     lines = [
         f"difference: per cent of {names[0]}",
         "KS: Kolmogorov-Smirnov distance, the largest between the two distribution functions;"
         " jobs that did not finish count as longer than all others",
-        "±: 95 % interval of each mean, not of the difference",
+        *(f"± of differences: 95 % interval {method}" for method in methods),
     ]
+    lines += [verdict for comparison in found for verdict in _verdict(comparison, names)]
     lines += [
         f"{name}: {count(cases, 'case')} without a partner"
         for name, cases in zip(names, found.unmatched, strict=True)
@@ -67,6 +78,20 @@ def _notes(found: Comparisons, names: list[str], within: float | None) -> list[s
         lines += [f"within {within:g} %: {'does not hold' if beyond else 'holds'}"]
         lines += [f"  {_where(comparison)}: {', '.join(these)}" for comparison, these in beyond]
     return lines
+
+
+def _verdict(comparison: Comparison, names: list[str]) -> list[str]:
+    """Which run is better in the mean of a metric, over all sizes; nothing where nobody knows."""
+    difference = comparison.differences[MEAN]
+    if difference is None or difference.ci95 is None or comparison.a.bin != next(iter(BINS)):
+        return []
+    low, high = difference.ci95
+    size = f"{abs(difference.per_cent):.1f} % ± {number((high - low) / 2, 2)} %"
+    if difference.by_chance:
+        return [f"{_where(comparison)}: {size} apart in the mean, which may be chance"]
+    better = (difference.per_cent > 0) == (comparison.a.metric == GOODPUT)
+    said = "better" if better else "worse"
+    return [f"{_where(comparison)}: {names[1]} is {size} {said} in the mean"]
 
 
 def _where(comparison: Comparison) -> str:

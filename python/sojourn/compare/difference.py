@@ -1,0 +1,120 @@
+"""How far two samples are apart, and how much of that may be chance."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sojourn.sample import Sample
+from sojourn.statistics import (
+    Interval,
+    Values,
+    independent_ratio_interval,
+    mean_ratio_interval,
+    quantile_ratio_interval,
+)
+from sojourn.summary import Estimate
+
+MEAN, MAX = "mean", "max"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far B's number is from A's, in per cent of A's.
+
+    `ci95` is the 95 % interval of that, None where one of the two numbers has none.
+    """
+
+    per_cent: float
+    ci95: Interval | None
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether the interval holds zero; True where there is none."""
+        return self.ci95 is None or self.ci95[0] <= 0 <= self.ci95[1]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Two samples of one metric in sections.
+
+    Section `i` of the one was under the same chance as that of the other. `method` says what a
+    section is.
+    """
+
+    a: Sequence[Values]
+    b: Sequence[Values]
+    method: str
+
+    @staticmethod
+    def of(a: Sample, b: Sample, metric: str) -> "Pairs | None":
+        """The pairs of two samples of the same seed and replications.
+
+        Of one replication, the same consecutive parts. None where there are no two pairs.
+        """
+        (ours, _), (theirs, _) = a.sections(metric), b.sections(metric)
+        if len(ours) != len(theirs) or len(ours) < 2:
+            return None
+        several = len(a.replications(metric)) > 1
+        what = "pairs of replications" if several else "pairs of batches in order of arrival"
+        return Pairs(ours, theirs, f"over {len(ours)} {what}")
+
+
+def same_replications(a: Sample, b: Sample) -> tuple[Sample, Sample]:
+    """Two samples in the replications that both have; as they are where they have none."""
+    own = [{part.replication for part in sample.parts} for sample in (a, b)]
+    both = own[0] & own[1]
+    return (a.only(both), b.only(both)) if both else (a, b)
+
+
+def differences(
+    a: Estimate, b: Estimate, samples: tuple[Sample, Sample], *, paired: bool
+) -> tuple[dict[str, Difference | None], str | None]:
+    """How far each number of B is from A's, and how the intervals were made.
+
+    With common random numbers (`paired`) what moves both samples moves their ratio little, and
+    the interval is that of the pairs. Otherwise the samples are taken as independent. The maximum
+    has no interval.
+
+    Returns:
+        By the names of the numbers, `mean`, `p50`, ..., `max`: None where one of the samples has
+        no such number, or A's is zero. And the method, None where no number has an interval.
+
+    Source: Law, Simulation Modeling and Analysis, sections 10.2 and 11.2.
+    """
+    pairs = Pairs.of(*samples, a.metric) if paired else None
+    number = [len(sample.sections(a.metric)[0]) for sample in samples]
+    found: dict[str, Difference | None] = {}
+    for name, there in _numbers(a).items():
+        here = _numbers(b)[name]
+        if here is None or not there:
+            found[name] = None
+            continue
+        interval = None
+        if pairs is not None:
+            interval = _paired(pairs, name)
+        elif (own := _intervals(a).get(name)) and (other := _intervals(b).get(name)) and here:
+            interval = independent_ratio_interval((here, other, number[1]), (there, own, number[0]))
+        found[name] = Difference(
+            float(np.divide(here - there, there) * 100),
+            interval and ((interval[0] - 1) * 100, (interval[1] - 1) * 100),
+        )
+    if not any(difference and difference.ci95 for difference in found.values()):
+        return found, None
+    return found, pairs.method if pairs else "of independent runs (Welch)"
+
+
+def _paired(pairs: Pairs, name: str) -> Interval | None:
+    if name == MAX:
+        return None
+    if name == MEAN:
+        return mean_ratio_interval(pairs.b, pairs.a)
+    return quantile_ratio_interval(pairs.b, pairs.a, float(name.removeprefix("p")))
+
+
+def _numbers(of: Estimate) -> dict[str, float | None]:
+    return {MEAN: of.mean, **of.quantiles, MAX: of.max}
+
+
+def _intervals(of: Estimate) -> dict[str, Interval | None]:
+    return {MEAN: of.ci95, **of.quantiles_ci95}

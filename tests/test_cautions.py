@@ -1,0 +1,96 @@
+"""What is said of runs that are no steady state, and of tails without jobs."""
+
+import numpy as np
+import pytest
+
+import sojourn
+from conftest import Made, make_run
+from sojourn import cautions
+from sojourn.trend import rises
+
+ARRAY = """
+title = "one disk"
+room = "array"
+disk = "ST3500630NS"
+layout = "single"
+
+[workload]
+kind = "synthetic"
+arrivals = { kind = "poisson", rate = "0.02/ms" }
+blocks = 1
+requests = 20000
+
+[sweep]
+workload.arrivals.rate = ["0.02/ms", "0.2/ms"]
+"""
+
+
+def sojourns(generator, load, customers):
+    """An M/M/1 queue's sojourn times with services of mean 1, by Lindley's recursion."""
+    services = generator.exponential(1, customers)
+    gaps = generator.exponential(1 / load, customers)
+    waits = np.cumsum(np.concatenate([[0], services[:-1] - gaps[1:]]))
+    return waits - np.minimum.accumulate(waits) + services
+
+
+def test_a_queue_over_its_capacity_rises():
+    generator = np.random.default_rng(3)
+    assert all(rises([sojourns(generator, 1.1, 5000)]) for _ in range(100))
+
+
+def test_a_steady_queue_does_not_rise():
+    generator = np.random.default_rng(4)
+    alarms = sum(rises([sojourns(generator, 0.7, 20_000)[2000:]]) for _ in range(500))
+    # one in ten thousand if batches were independent; they are nearly
+    assert alarms <= 2
+
+
+def test_replications_add_up():
+    # a rise that is too weak to be seen in one run is seen in twenty
+    generator = np.random.default_rng(5)
+    runs = [np.linspace(1, 2, 400) + generator.normal(0, 6, 400) for _ in range(60)]
+    assert rises(runs)
+    assert sum(rises([run]) for run in runs) <= 2
+
+
+@pytest.mark.parametrize(
+    "runs", [[], [np.arange(199.0)], [np.ones(1000)], [np.arange(1000.0)[::-1]]]
+)
+def test_what_does_not_rise(runs):
+    assert not rises(runs)
+
+
+def test_a_rise_of_less_than_a_fifth_is_not_worth_a_word():
+    assert not rises([np.linspace(10, 11, 1000)])
+    assert rises([np.linspace(10, 14, 1000)])
+
+
+def test_an_overloaded_disk_is_named():
+    run = sojourn.run(ARRAY)
+    saturated, unsteady = run.summary().cautions
+    assert saturated == (
+        "a station is busy all the time (rate 200/s): the load is at its capacity or over it"
+    )
+    assert unsteady.startswith("jobs take longer and longer to the end of the run (rate 200/s)")
+    assert "caution: a station is busy" in repr(run.summary())
+
+
+def test_tails_without_jobs():
+    assert cautions.thin([5000, 500, 150, 0], [50, 99]) == [
+        "of 4 lines, with fewer than 10 jobs beyond: p99 (2)"
+    ]
+    assert cautions.thin([1000], [99]) == []
+    assert cautions.thin([15], [50, 90]) == [
+        "of 1 line, with fewer than 10 jobs beyond: p50 (1), p90 (1)"
+    ]
+
+
+def test_the_cases_are_named_but_not_all(tmp_path):
+    cases = [{"load": load / 10} for load in range(1, 7)]
+    assert cautions.unsteady([]) == []
+    (said,) = cautions.unsteady(cases)
+    assert "(load 0.1; load 0.2; load 0.3; and 3 more)" in said
+    (alone,) = cautions.unsteady([{}])
+    assert "of the run: no steady state" in alone
+    run = make_run(tmp_path / "made", [Made({"load": 0.5}, np.linspace(1, 9, 2000))])
+    assert "(load 0.5)" in " ".join(run.summary().cautions)
