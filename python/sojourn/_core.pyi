@@ -98,6 +98,17 @@ class Case:
             SpecError: the case turned out to be impossible.
         """
 
+    def offered(self, replication: int) -> dict[str, _Column]:
+        """What a replication asks of the disks of an array, as the simulator plans it.
+
+        One element an access, in columns as an outcome's: `request` (from 0, those without rows
+        too), `arrived_ps` and `request_blocks` of the request, `disk`, `op`, `blocks`, `phase`;
+        none of another room.
+
+        Raises:
+            SpecError: the case turned out to be impossible.
+        """
+
 @final
 class Progress:
     """How far a running case is; safe to read and to cancel from any thread."""

@@ -10,6 +10,7 @@ pub mod analysis;
 pub mod disk;
 pub mod engine;
 pub mod layout;
+mod offered;
 pub mod scheduling;
 pub mod study;
 pub mod workload;

@@ -113,7 +113,7 @@ impl ArrayCase {
         })
     }
 
-    fn ready(
+    pub(crate) fn ready(
         &self,
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<(disk::Ready, workload::Ready), Refusal> {

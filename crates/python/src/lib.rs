@@ -103,6 +103,10 @@ impl Case {
         let report = report.map_err(|_| Cancelled::new_err("the case was stopped"))?;
         Outcome::new(py, report)
     }
+
+    fn offered<'py>(&self, py: Python<'py>, replication: u32) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, py.detach(|| self.0.offered(replication)).map_err(refused)?)
+    }
 }
 
 fn settings<'py>(py: Python<'py>, list: &[(String, Value)]) -> PyResult<Bound<'py, PyDict>> {
@@ -155,24 +159,29 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Hands the columns over without copying them.
     fn new(py: Python<'_>, report: study::Report) -> PyResult<Outcome> {
-        let columns = PyDict::new(py);
-        for (name, column) in report.rows.columns {
-            match column {
-                Column::Int(values) | Column::Ps(values) => {
-                    columns.set_item(name, values.into_pyarray(py))?;
-                }
-                Column::Float(values) => columns.set_item(name, values.into_pyarray(py))?,
-                Column::Name(codes, names) => {
-                    let codes: Bound<'_, PyArray1<u8>> = codes.into_pyarray(py);
-                    columns.set_item(name, (codes, names))?;
-                }
-            }
-        }
+        let columns = columns(py, report.rows)?;
         let figures = settings(py, &report.figures)?;
         Ok(Outcome { columns: columns.unbind(), figures: figures.unbind() })
     }
+}
+
+/// Hands columns over without copying them.
+fn columns(py: Python<'_>, rows: study::Rows) -> PyResult<Bound<'_, PyDict>> {
+    let columns = PyDict::new(py);
+    for (name, column) in rows.columns {
+        match column {
+            Column::Int(values) | Column::Ps(values) => {
+                columns.set_item(name, values.into_pyarray(py))?;
+            }
+            Column::Float(values) => columns.set_item(name, values.into_pyarray(py))?,
+            Column::Name(codes, names) => {
+                let codes: Bound<'_, PyArray1<u8>> = codes.into_pyarray(py);
+                columns.set_item(name, (codes, names))?;
+            }
+        }
+    }
+    Ok(columns)
 }
 
 /// Everything a study can name, as JSON.

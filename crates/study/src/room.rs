@@ -31,6 +31,12 @@ pub(crate) trait Model: fmt::Debug + Send + Sync {
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal>;
 
+    /// What a replication asks of each station, for measuring; nothing where a room has no such
+    /// list.
+    fn offered(&self, _: Streams, _: Read<'_>) -> Option<Result<Rows, Refusal>> {
+        None
+    }
+
     /// Its parts with every parameter, defaults too.
     fn table(&self) -> Table;
 }
@@ -131,6 +137,10 @@ impl Model for ArrayCase {
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
         self.run(streams, read, keep, progress)
+    }
+
+    fn offered(&self, streams: Streams, read: Read<'_>) -> Option<Result<Rows, Refusal>> {
+        Some(self.offered(streams, read))
     }
 
     fn table(&self) -> Table {

@@ -6,7 +6,7 @@ use crate::room::{Model, ROOMS, Room};
 use crate::sweep::{self, Axis, MAX_CASES};
 use sojourn_kernel::parameters::{Check, Entry, Parameters, Refusal, Table, Value, defaults};
 use sojourn_kernel::{Streams, nested, parameters};
-use sojourn_queueing::{Cancelled, Keep, Progress, Report};
+use sojourn_queueing::{Cancelled, Keep, Progress, Report, Rows};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -228,6 +228,18 @@ impl Case {
         let streams = Streams::new(self.seed, replication.into());
         self.model
             .run(streams, &read, keep, progress)
-            .map_err(|refusal| SpecError::refused(format!("case {}", self.index), &refusal))
+            .map_err(|refusal| self.refused(&refusal))
+    }
+
+    /// The accesses that one replication makes to the disks of an array, one a row, as the simulator
+    /// plans them; no rows where the room has none.
+    pub fn offered(&self, replication: u32) -> Result<Rows, SpecError> {
+        let streams = Streams::new(self.seed, replication.into());
+        let offered = self.model.offered(streams, &read).unwrap_or_else(|| Ok(Rows::default()));
+        offered.map_err(|refusal| self.refused(&refusal))
+    }
+
+    fn refused(&self, refusal: &Refusal) -> SpecError {
+        SpecError::refused(format!("case {}", self.index), refusal)
     }
 }

@@ -84,6 +84,23 @@ def percentiles(given: str | None) -> list[float] | None:
         raise InputError(f"--percentiles {given!r}: expected numbers like 50,90,99") from None
 
 
+def size(option: str, given: str) -> int:
+    """The bytes of a size such as `1GiB`.
+
+    Raises:
+        InputError: it is none, or zero.
+    """
+    from sojourn._core import quantity
+
+    try:
+        found = quantity(given) if given.endswith("B") else 0
+    except ValueError:
+        found = 0
+    if not found:
+        raise InputError(f"{option} {given!r}: expected a size such as 1GiB")
+    return found
+
+
 def command(context: click.Context) -> str:
     """The whole command as it would be typed."""
     return shlex.join(["sojourn", *context.find_root().obj])

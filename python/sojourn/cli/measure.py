@@ -1,11 +1,18 @@
 """`sojourn measure`: the real thing, into the same rows."""
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sojourn.cli import common
+
+if TYPE_CHECKING:
+    from sojourn._core import Study
+    from sojourn.rundir import RunDirectory
+    from sojourn.runs import Run
 
 
 @click.group(cls=common.Commands)
@@ -13,18 +20,61 @@ def measure() -> None:
     """Measure a real system the way it is simulated: the same study, the same rows."""
 
 
+def _of_a_study(command: Callable[..., None]) -> Callable[..., None]:
+    """Options that every measurement has."""
+    for option in (
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path),
+            help="Run directory.  [default: out/STUDY's name-measured]",
+        ),
+        click.option("--replications", type=int, help="In place of the study's."),
+        click.option("--seed", type=int, help="In place of the study's."),
+        click.option(
+            "--set",
+            "settings",
+            multiple=True,
+            metavar="PATH=VALUE",
+            help="Put a value over the study's.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _parsed(
+    study: Path, settings: tuple[str, ...], seed: int | None, replications: int | None
+) -> "Study":
+    from sojourn import studies
+
+    pairs = [common.pair(setting) for setting in settings]
+    text = studies.read(study)
+    return studies.parse(text, str(study), pairs, seed=seed, replications=replications)
+
+
+def _directory(study: Path, out: Path | None) -> "RunDirectory":
+    from sojourn.rundir import RunDirectory
+
+    return RunDirectory(out or Path("out", f"{study.stem}-measured"))
+
+
+def _said(directory: "RunDirectory", ran: int, *, as_json: bool) -> "Run | None":
+    """Print what was measured; the run, for what else there is to say of it to people."""
+    from sojourn import document
+    from sojourn.runs import Run
+
+    done = Run.open(directory.path)
+    if as_json:
+        click.echo(document.dumps(done.to_dict()))
+        return None
+    before = "" if ran else ", all measured before"
+    click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
+    return done
+
+
 @measure.command()
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option(
-    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the study's."
-)
-@click.option("--seed", type=int, help="In place of the study's.")
-@click.option("--replications", type=int, help="In place of the study's.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    help="Run directory.  [default: out/STUDY's name-measured]",
-)
+@_of_a_study
 @common.as_json
 @click.pass_context
 def fabric(
@@ -38,24 +88,74 @@ def fabric(
     as_json: bool,
 ) -> None:
     """Measure a STUDY of one switch on this kernel's own TCP. Needs Linux, root and iproute2."""
-    from sojourn import document, studies
     from sojourn.measure.fabric import BUSY
     from sojourn.measure.fabric import measure as measure_study
-    from sojourn.rundir import RunDirectory
-    from sojourn.runs import Run
 
-    pairs = [common.pair(setting) for setting in settings]
-    text = studies.read(study)
-    parsed = studies.parse(text, str(study), pairs, seed=seed, replications=replications)
-    directory = RunDirectory(out or Path("out", f"{study.stem}-measured"))
+    parsed = _parsed(study, settings, seed, replications)
+    directory = _directory(study, out)
     ran = measure_study(parsed, str(study), directory, command=common.command(context))
-    done = Run.open(directory.path)
-    if as_json:
-        click.echo(document.dumps(done.to_dict()))
+    done = _said(directory, ran, as_json=as_json)
+    if done is None:
         return
-    before = "" if ran else ", all measured before"
-    click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
     busy = max(float(record.figures["processors_busy"]) for record in done.ledger)
     if busy > BUSY:
         click.echo(f"processors were {busy:.0%} busy: repeat this on a machine with less to do")
+    click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
+
+
+@measure.command()
+@click.argument("targets", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("study", type=click.Path(path_type=Path))
+@_of_a_study
+@click.option("--create", metavar="SIZE", help="Make the TARGETs: files of so many bytes.")
+@click.option("--destroy-data", is_flag=True, help="Let a study that writes overwrite a TARGET.")
+@click.option(
+    "--children",
+    type=click.IntRange(1, 1024),
+    help="How many issue accesses, each waiting for its own.  [default: 32]",
+)
+@common.as_json
+@click.pass_context
+def array(
+    context: click.Context,
+    *,
+    targets: tuple[Path, ...],
+    study: Path,
+    settings: tuple[str, ...],
+    seed: int | None,
+    replications: int | None,
+    out: Path | None,
+    create: str | None,
+    destroy_data: bool,
+    children: int | None,
+    as_json: bool,
+) -> None:
+    """Measure a STUDY of an array on TARGETs: files or block devices, one for each disk.
+
+    Needs fio. The requests are those that `sojourn run` simulates, at the same times.
+    """
+    from sojourn.measure import array as room
+    from sojourn.measure import target
+
+    parsed = _parsed(study, settings, seed, replications)
+    room.check(parsed, str(study), len(targets))
+    if create is not None:
+        for path in targets:
+            target.create(path, common.size("--create", create))
+    writes = room.writes(parsed)
+    found = [target.find(p, writes=writes, destroy_data=destroy_data) for p in targets]
+    directory = _directory(study, out)
+    ran = room.measure(
+        parsed,
+        str(study),
+        found,
+        directory,
+        children=children or room.CHILDREN,
+        command=common.command(context),
+    )
+    done = _said(directory, ran, as_json=as_json)
+    if done is None:
+        return
+    for line in room.warnings(found, done):
+        click.echo(line)
     click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")

@@ -10,19 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn._core import Case, Progress, Study, quantity
-from sojourn.errors import InputError, Interrupted
-from sojourn.execute import Task, keep, unfinished
+from sojourn.errors import InputError
+from sojourn.execute import Task, keep
 from sojourn.ledger import Record, Value
 from sojourn.measure import netns
+from sojourn.measure.cases import measure_cases
 from sojourn.measure.load import Load
 from sojourn.measure.plan import Plan, plan
 from sojourn.measure.star import Star, built
 from sojourn.measure.traffic import Flow, Look, connected
 from sojourn.rows import Column
 from sojourn.rundir import RunDirectory
-from sojourn.studies import meta_of
-from sojourn.terminal import doing
-from sojourn.units import count
 
 BUSY = 0.8  # of the processors, above which a measurement says more of them than of the fabric
 _PS = 10**12
@@ -64,24 +62,13 @@ def measure(study: Study, source: str, directory: RunDirectory, *, command: str)
     for case in cases:
         _refuse_other_jobs(case, source)
     netns.check()
-    meta = {**meta_of(study, command), "measured": f"TCP of Linux {platform.release()}"}
-    with directory.writing(study.resolved()):
-        ledger = directory.finished()
-        tasks = unfinished(study, ledger)
-        directory.sign(meta, finished=not tasks)
-        try:
-            with doing() as say:
-                for task in sorted(tasks, key=lambda task: (task.case.index, task.replication)):
-                    say(f"measuring case {task.case.index}, replication {task.replication}")
-                    ledger.add(_one(task, plans[task.case.index], directory))
-                    ledger.write(directory.cases)
-        except KeyboardInterrupt:
-            total = count(len(cases) * study.replications, "case")
-            raise Interrupted(
-                f"interrupted: {len(ledger)} of {total} measured and kept in {directory.path};"
-                " the same command resumes"
-            ) from None
-    return len(tasks)
+    return measure_cases(
+        study,
+        directory,
+        command=command,
+        measured=f"TCP of Linux {platform.release()}",
+        one=lambda task: _one(task, plans[task.case.index], directory),
+    )
 
 
 def _refuse_other_jobs(case: Case, source: str) -> None:

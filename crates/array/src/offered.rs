@@ -1,0 +1,51 @@
+//! What a case offers an array, without a disk to serve it: what a measurement issues.
+
+use crate::ArrayCase;
+use crate::layout::Plan;
+use sojourn_kernel::Streams;
+use sojourn_kernel::parameters::Refusal;
+use sojourn_queueing::{Column, Rows};
+
+impl ArrayCase {
+    /// The accesses of one replication, one a row, in the order in which the simulator plans them:
+    /// the same requests at the same times on the same disks. Columns: `request` (its number, from
+    /// 0, those without rows too), `arrived_ps` and `request_blocks` (of the request), `disk`, `op`,
+    /// `blocks`, `phase` (from 0; a later one begins when the one before it is done).
+    pub fn offered(
+        &self,
+        streams: Streams,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Rows, Refusal> {
+        let (_, workload) = self.ready(read)?;
+        let all = u64::from(workload.numbers.warmup) + u64::from(workload.numbers.requests);
+        let mut starts = streams.stream("starts", 0);
+        let mut plan = Plan::default();
+        let (mut numbers, mut arrivals, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut disks, mut ops) = (Vec::new(), Vec::new());
+        let (mut blocks, mut phases) = (Vec::new(), Vec::new());
+        for (number, request) in (0..all as i64).zip(workload.requests(streams)) {
+            self.layout.plan(request.op, request.blocks, &mut starts, &mut plan);
+            for phase in 0..plan.phases() {
+                for access in plan.phase(phase) {
+                    numbers.push(number);
+                    arrivals.push(request.arrived.ps() as i64);
+                    sizes.push(request.blocks.into());
+                    disks.push(access.disk.into());
+                    ops.push(access.op as u8);
+                    blocks.push(access.blocks.into());
+                    phases.push(phase as i64);
+                }
+            }
+        }
+        let columns = vec![
+            ("request", Column::Int(numbers)),
+            ("arrived_ps", Column::Ps(arrivals)),
+            ("request_blocks", Column::Int(sizes)),
+            ("disk", Column::Int(disks)),
+            ("op", Column::Name(ops, vec!["read", "write"])),
+            ("blocks", Column::Int(blocks)),
+            ("phase", Column::Int(phases)),
+        ];
+        Ok(Rows { columns })
+    }
+}

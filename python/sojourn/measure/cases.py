@@ -1,0 +1,56 @@
+"""The cases of a study measured one after the other, into its run directory."""
+
+from collections.abc import Callable
+
+from sojourn._core import Study
+from sojourn.errors import Interrupted
+from sojourn.execute import Task, unfinished
+from sojourn.ledger import Record
+from sojourn.rundir import RunDirectory
+from sojourn.studies import meta_of
+from sojourn.terminal import doing
+from sojourn.units import count
+
+
+def measure_cases(
+    study: Study,
+    directory: RunDirectory,
+    *,
+    command: str,
+    measured: str,
+    one: Callable[[Task], Record],
+) -> int:
+    """Measure the cases that a run directory lacks.
+
+    Args:
+        study: what is measured.
+        directory: where to.
+        command: for `meta.json`.
+        measured: what is measured, for `meta.json`.
+        one: measures a case and replication, and keeps its rows.
+
+    Returns:
+        How many cases were measured, replications counted.
+
+    Raises:
+        InputError: a case could not be measured; the directory holds something else.
+        Interrupted: Ctrl-C; finished cases are kept.
+    """
+    meta = {**meta_of(study, command), "measured": measured}
+    with directory.writing(study.resolved()):
+        ledger = directory.finished()
+        tasks = unfinished(study, ledger)
+        directory.sign(meta, finished=not tasks)
+        try:
+            with doing() as say:
+                for task in sorted(tasks, key=lambda task: (task.case.index, task.replication)):
+                    say(f"measuring case {task.case.index}, replication {task.replication}")
+                    ledger.add(one(task))
+                    ledger.write(directory.cases)
+        except KeyboardInterrupt:
+            total = count(len(study.cases()) * study.replications, "case")
+            raise Interrupted(
+                f"interrupted: {len(ledger)} of {total} measured and kept in {directory.path};"
+                " the same command resumes"
+            ) from None
+    return len(tasks)

@@ -1,0 +1,91 @@
+"""What an array is measured on: files and block devices, and what may be done to them."""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn.errors import InputError, reason
+from sojourn.files import whole
+
+_AT_ONCE = 1 << 20
+# what O_DIRECT wants offsets and lengths to be multiples of: the largest sector that disks have
+SECTOR = 4096
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file or block device to issue requests to.
+
+    `size_bytes` is its own; `direct` says that the page cache can be passed by; `whole` that no
+    part of it is a hole, which is read without any disk.
+    """
+
+    path: Path
+    size_bytes: int
+    device: bool
+    direct: bool
+    whole: bool
+
+
+def create(path: Path, size_bytes: int) -> None:
+    """Write a file of random bytes, so that no part of it is a hole or alike another.
+
+    Raises:
+        InputError: there is something of that name already, or it cannot be written.
+    """
+    if os.path.lexists(path):
+        raise InputError(f"--create: {path} is there already; name another file, or leave it out")
+    try:
+        with whole(path) as partial, partial.open("wb", buffering=0) as file:
+            for start in range(0, size_bytes, _AT_ONCE):
+                file.write(os.urandom(min(_AT_ONCE, size_bytes - start)))
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise InputError(f"cannot create the target: {reason(error)}") from None
+
+
+def find(path: Path, *, writes: bool, destroy_data: bool) -> Target:
+    """The target at a path, if it may be measured.
+
+    Args:
+        path: of a file or a block device.
+        writes: whether anything will be written to it.
+        destroy_data: whether what is on it may be lost.
+
+    Raises:
+        InputError: there is none, it is something else, it cannot be opened, or its data would be
+            lost.
+    """
+    try:
+        mode = path.stat().st_mode
+        device = stat.S_ISBLK(mode)
+        if not (device or stat.S_ISREG(mode)):
+            raise InputError(f"{path}: neither a file nor a block device")
+        if writes and not destroy_data:
+            what = "block device" if device else "file"
+            raise InputError(
+                f"{path}: the study writes, and what this {what} holds would be lost;"
+                " --destroy-data allows it"
+            )
+        # of a device that is mounted or part of another, Linux refuses the exclusive use
+        exclusive = os.O_EXCL if device and writes else 0
+        descriptor = os.open(path, (os.O_RDWR if writes else os.O_RDONLY) | exclusive)
+        try:
+            size = os.lseek(descriptor, 0, os.SEEK_END)
+            held = os.fstat(descriptor).st_blocks * 512
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file or device; --create SIZE makes a file") from None
+    except OSError as error:
+        raise InputError(f"cannot open the target: {reason(error)}") from None
+    return Target(path, size, device, _is_direct(path), device or held >= size)
+
+
+def _is_direct(path: Path) -> bool:
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_DIRECT))
+    except (OSError, AttributeError):
+        return False
+    return True
