@@ -1,41 +1,56 @@
-"""Other simulators beside ours: the same flows, nearly the same hops and completion times."""
+"""Other simulators beside ours: the same study, nearly the same units and sojourn times."""
 
 import dataclasses
 
 import pytest
 
 from sojourn import bench, beside
-from sojourn.beside import Outcome, Simulator
+from sojourn.beside import Outcome, Simulator, array, fabric
 
-STUDY = bench.studies("fabric", beside.CASE)[beside.CASE]
+STUDY = bench.studies("fabric", fabric.CASE)[fabric.CASE]
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["ns-3", "simpy"])
 def test_a_simulator_repeats_the_study(place):
-    simulator = beside.simulators()[place]
+    simulator = fabric.simulators()[place]
     if simulator.missing:
         pytest.skip(f"{simulator.name} lacks {simulator.missing}")
-    reads, ours = beside.task(STUDY, flows=8)
+    reads, ours = fabric.task(STUDY, flows=8)
     theirs = simulator.run(reads)
     assert theirs.finished == ours.finished == 8
     # Packets and their acknowledgements cross as many links. A connection's own packets (ns-3's
     # opening and closing) and other retransmissions are a few per cent.
-    assert theirs.hops == pytest.approx(ours.hops, rel=0.05)
+    assert theirs.units == pytest.approx(ours.units, rel=0.05)
     # Other draws among the paths, other details of the window after a loss.
-    assert theirs.mean_fct_ps == pytest.approx(ours.mean_fct_ps, rel=0.25)
+    assert theirs.mean_ps == pytest.approx(ours.mean_ps, rel=0.25)
+    assert theirs.cpu_s > 0
+    assert theirs.peak_mb > 1
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["simpy", "ciw"])
+def test_a_simulator_repeats_the_array(place):
+    simulator = array.simulators()[place]
+    if simulator.missing:
+        pytest.skip(f"{simulator.name} lacks {simulator.missing}")
+    reads, ours = array.task(bench.studies("array", array.CASE)[array.CASE], requests=4000)
+    theirs = simulator.run(reads)
+    assert theirs.finished == theirs.units == 4000
+    # 95 % intervals of 4,000 requests are about 1.5 % wide to each side, on both sides
+    assert theirs.mean_ps == pytest.approx(ours.mean_ps, rel=0.04)
+    assert theirs.mean_ps == pytest.approx(21.85e9, rel=0.04)
     assert theirs.cpu_s > 0
     assert theirs.peak_mb > 1
 
 
 def test_lines_of_the_table(monkeypatch):
-    outcome = Outcome(hops=2_000_000, finished=1, mean_fct_ps=1.0, cpu_s=4.0, peak_mb=9.0)
+    outcome = Outcome(units=2_000_000, finished=1, mean_ps=1.0, cpu_s=4.0, peak_mb=9.0)
     monkeypatch.setattr(
-        beside,
+        fabric,
         "simulators",
         lambda: [Simulator("quick", None, lambda _: outcome), Simulator("gone", "wings", None)],
     )
     warned = []
-    (cost,) = beside.measure({beside.CASE: STUDY}, say=lambda _: None, warn=warned.append)
+    (cost,) = beside.measure("fabric", {fabric.CASE: STUDY}, say=lambda _: None, warn=warned.append)
     assert dataclasses.asdict(cost) == {
         "case": "k6-droptail (quick)",
         "unit": "packet-hop",
@@ -51,13 +66,15 @@ def test_lines_of_the_table(monkeypatch):
 
 def test_only_one_benchmark_has_others_beside_it():
     warned = []
-    assert beside.measure({"k32-pfabric": ""}, say=lambda _: None, warn=warned.append) == []
+    assert (
+        beside.measure("fabric", {"k32-pfabric": ""}, say=lambda _: None, warn=warned.append) == []
+    )
     assert warned == ["beside: only k6-droptail has others to stand beside"]
 
 
 def test_a_simulator_that_fails_is_named(monkeypatch):
-    monkeypatch.setattr(beside, "_NS3", ["no-such-library"])
-    simulator = beside.simulators()[0]
+    monkeypatch.setattr(fabric, "_NS3", ["no-such-library"])
+    simulator = fabric.simulators()[0]
     if simulator.missing:
         pytest.skip(f"{simulator.name} lacks {simulator.missing}")
     with pytest.raises(beside.InputError, match="ns-3 ended with 1: "):

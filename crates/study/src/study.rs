@@ -226,9 +226,7 @@ impl Case {
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, SpecError> {
         let streams = Streams::new(self.seed, replication.into());
-        self.model
-            .run(streams, &read, keep, progress)
-            .map_err(|refusal| self.refused(&refusal))
+        self.model.run(streams, &read, keep, progress).map_err(|refusal| self.refused(&refusal))
     }
 
     /// The accesses that one replication makes to the disks of an array, one a row, as the simulator

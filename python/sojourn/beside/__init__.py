@@ -1,52 +1,36 @@
-"""Other simulators beside ours: the same flows over the same fabric, and what a hop costs them.
+"""Other simulators beside ours: the same study, and what a unit of it costs them.
 
 Each is a program of its own in this folder, written as its users would write it, and runs where
-what it needs is installed: `ns3_fabric.cc` with ns-3's headers and libraries (Debian's
-`libns3-dev`) and a C++ compiler, `simpy_fabric.py` with SimPy. They draw their own choices among
-paths and know a flow only from its arrival to its end, so their completion times are near ours,
-not equal to them.
+what it needs is installed. They draw for themselves what a study leaves to chance, so their times
+are near ours, not equal to them.
 """
 
 import json
-import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import as_file, files
-from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from sojourn._core import Case, Progress, Study, quantity
-from sojourn.bench import Cost
+from sojourn.bench import UNITS, Cost
 from sojourn.errors import InputError
-
-# The benchmark that all of them can do, and as many of its flows as they do in a while.
-CASE = "k6-droptail"
-FLOWS = 50
-
-_NS3 = ["point-to-point", "internet", "bridge", "traffic-control", "network", "stats", "core"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one simulator did with the flows.
+    """What one simulator did.
 
     Attributes:
-        hops: packets sent by ports.
-        finished: flows of which all arrived.
-        mean_fct_ps: their mean completion time.
+        units: packets sent by ports; requests to an array.
+        finished: jobs of which all was done.
+        mean_ps: their mean sojourn time.
         cpu_s: processor time of the simulation alone.
         peak_mb: the most memory it held.
     """
 
-    hops: int
+    units: int
     finished: int
-    mean_fct_ps: float
+    mean_ps: float
     cpu_s: float
     peak_mb: float
 
@@ -66,61 +50,69 @@ class Simulator:
     run: Callable[[str], Outcome]
 
 
-def simulators() -> list[Simulator]:
-    """All of them, those that lack something too."""
-    return [_ns3(), _simpy()]
+@dataclass(frozen=True)
+class Contest:
+    """A benchmark that others can do too.
 
-
-def task(study: str, flows: int = FLOWS) -> tuple[str, Outcome]:
-    """The fabric of `study`'s first case and its first flows, as the others read them.
-
-    With it comes what this project's engine does with them, without its costs.
+    Attributes:
+        case: its name.
+        task: of its study, what the others read, and what this project's engine does with it,
+            without its costs.
+        simulators: all of them, those that lack something too.
     """
-    case = Study.parse(study, CASE, [("workload.flows", str(flows))]).cases()[0]
-    done = case.run(0, Progress())
-    columns = dict(done.columns)
-    arrived, source, to, size, sojourn = (
-        np.asarray(columns[name])
-        for name in ("arrived_ps", "src", "dst", "size_bytes", "sojourn_ps")
-    )
-    lines = [_fabric(case)]
-    lines += [f"{a} {s} {t} {b}" for a, s, t, b in zip(arrived, source, to, size, strict=True)]
-    ours = Outcome(int(done.figures["hops"]), case.jobs, float(sojourn.mean()), 0.0, 0.0)
-    return "\n".join(lines) + "\n", ours
+
+    case: str
+    task: Callable[[str], tuple[str, Outcome]]
+    simulators: Callable[[], Sequence[Simulator]]
+
+
+def contest(room: str) -> Contest:
+    """The one of a room."""
+    from sojourn.beside import array, fabric
+
+    rooms = {"fabric": fabric, "array": array}
+    found = rooms[room]
+    return Contest(found.CASE, found.task, found.simulators)
 
 
 def measure(
-    studies: Mapping[str, str], *, say: Callable[[str], None], warn: Callable[[str], None]
+    room: str,
+    studies: Mapping[str, str],
+    *,
+    say: Callable[[str], None],
+    warn: Callable[[str], None],
 ) -> list[Cost]:
     """What the benchmark that all can do costs each simulator that is installed.
 
     Args:
-        studies: the benchmarks that were asked for; without `CASE` nothing is done.
+        room: of the benchmarks.
+        studies: those that were asked for; without the one that all can do nothing is done.
         say: is told what is being done.
         warn: is told what is left out, and why.
 
     Raises:
         InputError: a simulator failed.
     """
-    if CASE not in studies:
-        warn(f"beside: only {CASE} has others to stand beside")
+    found = contest(room)
+    if found.case not in studies:
+        warn(f"beside: only {found.case} has others to stand beside")
         return []
     costs = []
-    reads, _ = task(studies[CASE])
-    for simulator in simulators():
+    reads, _ = found.task(studies[found.case])
+    for simulator in found.simulators():
         if simulator.missing:
             warn(f"{simulator.name}: left out, it lacks {simulator.missing}")
             continue
-        say(f"{CASE}: {simulator.name}")
+        say(f"{found.case}: {simulator.name}")
         done = simulator.run(reads)
         costs.append(
             Cost(
-                case=f"{CASE} ({simulator.name})",
-                unit="packet-hop",
-                units=done.hops,
+                case=f"{found.case} ({simulator.name})",
+                unit=next(iter(UNITS[room])),
+                units=done.units,
                 cpu_s=done.cpu_s,
-                per_cpu_s=done.hops / done.cpu_s,
-                ns_per_unit=done.cpu_s / done.hops * 1e9,
+                per_cpu_s=done.units / done.cpu_s,
+                ns_per_unit=done.cpu_s / done.units * 1e9,
                 instructions_per_unit=None,
                 peak_mb=done.peak_mb,
             )
@@ -128,58 +120,25 @@ def measure(
     return costs
 
 
-def _fabric(case: Case) -> str:
-    about = case.parameters
-
-    def of(name: str) -> int:
-        return quantity(str(about[name]))
-
-    values = [
-        about["topology.k"],
-        of("topology.rate"),
-        of("topology.delay"),
-        of("scheme.queue.buffer"),
-        of("packets.payload"),
-        about["scheme.transport.initial_window"],
-        of("scheme.transport.min_rto"),
-    ]
-    return " ".join(map(str, values))
-
-
-def _ns3() -> Simulator:
-    name, missing = "ns-3", None
-    if not shutil.which("g++"):
-        missing = "g++"
-    elif not Path("/usr/include/ns3/core-module.h").exists():
-        missing = "ns-3's headers (Debian: libns3-dev)"
-
-    def run(reads: str) -> Outcome:
-        with tempfile.TemporaryDirectory() as folder, as_file(_source("ns3_fabric.cc")) as source:
-            program = f"{folder}/ns3_fabric"
-            libraries = [f"-lns3-{library}" for library in _NS3]
-            _ran(name, ["g++", "-O2", "-std=c++17", "-o", program, str(source), *libraries], "")
-            return _outcome(_ran(name, [program], reads))
-
-    return Simulator(name, missing, run)
-
-
-def _simpy() -> Simulator:
+def in_python(name: str, package: str, program: str) -> Simulator:
+    """A simulator that is a Python package, and the module of this folder that uses it."""
     try:
-        name, missing = f"SimPy {version('simpy')}", None
+        name, missing = f"{name} {version(package)}", None
     except PackageNotFoundError:
-        name, missing = "SimPy", "the package simpy"
+        missing = f"the package {package}"
 
     def run(reads: str) -> Outcome:
-        return _outcome(_ran(name, [sys.executable, "-m", "sojourn.beside.simpy_fabric"], reads))
+        return outcome(ran(name, [sys.executable, "-m", f"sojourn.beside.{program}"], reads))
 
     return Simulator(name, missing, run)
 
 
-def _source(name: str) -> Any:
-    return files("sojourn").joinpath("beside", name)
+def ran(name: str, command: list[str], reads: str) -> str:
+    """What a program prints.
 
-
-def _ran(name: str, command: list[str], reads: str) -> str:
+    Raises:
+        InputError: it failed.
+    """
     done = subprocess.run(  # noqa: S603 - our own programs and the compiler
         command, input=reads, capture_output=True, text=True, check=False
     )
@@ -189,5 +148,6 @@ def _ran(name: str, command: list[str], reads: str) -> str:
     return done.stdout
 
 
-def _outcome(said: str) -> Outcome:
+def outcome(said: str) -> Outcome:
+    """An outcome, out of the JSON that a program prints."""
     return Outcome(**json.loads(said))

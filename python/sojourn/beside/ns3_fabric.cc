@@ -2,7 +2,7 @@
 // links, global routing with a random choice among equal paths for each packet, NewReno.
 //
 // Reads "k bits/s delay_ps buffer_bytes payload_bytes window rto_ps" and then a line a flow,
-// "arrived_ps src dst bytes". Prints {"hops", "finished", "mean_fct_ps", "cpu_s", "peak_mb"}.
+// "arrived_ps src dst bytes". Prints {"units", "finished", "mean_ps", "cpu_s", "peak_mb"}.
 
 #include <ctime>
 #include <fstream>
@@ -159,7 +159,7 @@ int main() {
     const std::clock_t begun = std::clock();
     Simulator::Run();
     const double cpu = double(std::clock() - begun) / CLOCKS_PER_SEC;
-    std::cout << "{\"hops\": " << hops << ", \"finished\": " << finished
-              << ", \"mean_fct_ps\": " << completion_ps / double(finished) << ", \"cpu_s\": " << cpu
+    std::cout << "{\"units\": " << hops << ", \"finished\": " << finished
+              << ", \"mean_ps\": " << completion_ps / double(finished) << ", \"cpu_s\": " << cpu
               << ", \"peak_mb\": " << PeakMegabytes() << "}\n";
 }

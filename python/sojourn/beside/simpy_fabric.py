@@ -216,9 +216,9 @@ def main() -> None:
     cpu_s = time.process_time() - begun
     times = [flow.finished - flow.arrived for flow in flows if flow.finished is not None]
     said = {
-        "hops": fabric.hops,
+        "units": fabric.hops,
         "finished": len(times),
-        "mean_fct_ps": sum(times) / max(len(times), 1),
+        "mean_ps": sum(times) / max(len(times), 1),
         "cpu_s": cpu_s,
         "peak_mb": peak_bytes() / 1e6,
     }

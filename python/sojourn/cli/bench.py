@@ -17,7 +17,7 @@ from sojourn.cli import common
     show_default=True,
     help="Count instructions, where valgrind is installed.",
 )
-@click.option("--beside", is_flag=True, help="Then the same flows in ns-3 and SimPy, if installed.")
+@click.option("--beside", is_flag=True, help="Then the same in ns-3, SimPy or Ciw, if installed.")
 @common.as_json
 def bench(
     *, room: str, case: str | None, repeat: int, instructions: bool, beside: bool, as_json: bool
@@ -40,7 +40,9 @@ def bench(
             for name, study in chosen.items()
         ]
         if beside:
-            costs += others.measure(chosen, say=say, warn=lambda text: click.echo(text, err=True))
+            costs += others.measure(
+                room, chosen, say=say, warn=lambda text: click.echo(text, err=True)
+            )
     if as_json:
         click.echo(document.dumps([asdict(cost) for cost in costs]))
     else:

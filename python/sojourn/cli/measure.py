@@ -142,8 +142,8 @@ def array(
     if create is not None:
         for path in targets:
             target.create(path, common.size("--create", create))
-    writes = room.writes(parsed)
-    found = [target.find(p, writes=writes, destroy_data=destroy_data) for p in targets]
+    writes, may_be_lost = room.writes(parsed), destroy_data or create is not None
+    found = [target.find(path, writes=writes, destroy_data=may_be_lost) for path in targets]
     directory = _directory(study, out)
     ran = room.measure(
         parsed,

@@ -1,0 +1,85 @@
+"""The same flows over the same fabric.
+
+`ns3_fabric.cc` needs ns-3's headers and libraries (Debian's `libns3-dev`) and a C++ compiler,
+`simpy_fabric.py` SimPy. They draw their own choices among paths and know a flow only from its
+arrival to its end.
+"""
+
+import shutil
+import tempfile
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sojourn._core import Case, Progress, Study, quantity
+from sojourn.beside import Outcome, Simulator, in_python, outcome, ran
+
+# The benchmark that all of them can do, and as many of its flows as they do in a while.
+CASE = "k6-droptail"
+FLOWS = 50
+
+_NS3 = ["point-to-point", "internet", "bridge", "traffic-control", "network", "stats", "core"]
+
+
+def simulators() -> list[Simulator]:
+    """All of them, those that lack something too."""
+    return [_ns3(), in_python("SimPy", "simpy", "simpy_fabric")]
+
+
+def task(study: str, flows: int = FLOWS) -> tuple[str, Outcome]:
+    """The fabric of `study`'s first case and its first flows, as the others read them.
+
+    With it comes what this project's engine does with them, without its costs.
+    """
+    case = Study.parse(study, CASE, [("workload.flows", str(flows))]).cases()[0]
+    done = case.run(0, Progress())
+    columns = dict(done.columns)
+    arrived, source, to, size, sojourn = (
+        np.asarray(columns[name])
+        for name in ("arrived_ps", "src", "dst", "size_bytes", "sojourn_ps")
+    )
+    lines = [_fabric(case)]
+    lines += [f"{a} {s} {t} {b}" for a, s, t, b in zip(arrived, source, to, size, strict=True)]
+    ours = Outcome(int(done.figures["hops"]), case.jobs, float(sojourn.mean()), 0.0, 0.0)
+    return "\n".join(lines) + "\n", ours
+
+
+def _fabric(case: Case) -> str:
+    about = case.parameters
+
+    def of(name: str) -> int:
+        return quantity(str(about[name]))
+
+    values = [
+        about["topology.k"],
+        of("topology.rate"),
+        of("topology.delay"),
+        of("scheme.queue.buffer"),
+        of("packets.payload"),
+        about["scheme.transport.initial_window"],
+        of("scheme.transport.min_rto"),
+    ]
+    return " ".join(map(str, values))
+
+
+def _ns3() -> Simulator:
+    name, missing = "ns-3", None
+    if not shutil.which("g++"):
+        missing = "g++"
+    elif not Path("/usr/include/ns3/core-module.h").exists():
+        missing = "ns-3's headers (Debian: libns3-dev)"
+
+    def run(reads: str) -> Outcome:
+        with tempfile.TemporaryDirectory() as folder, as_file(_source("ns3_fabric.cc")) as source:
+            program = f"{folder}/ns3_fabric"
+            libraries = [f"-lns3-{library}" for library in _NS3]
+            ran(name, ["g++", "-O2", "-std=c++17", "-o", program, str(source), *libraries], "")
+            return outcome(ran(name, [program], reads))
+
+    return Simulator(name, missing, run)
+
+
+def _source(name: str) -> Any:
+    return files("sojourn").joinpath("beside", name)
