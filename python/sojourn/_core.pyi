@@ -8,10 +8,12 @@ import numpy.typing as npt
 __all__ = [
     "Cancelled",
     "Case",
+    "Internet",
     "Outcome",
     "Progress",
     "SpecError",
     "Study",
+    "World",
     "build_info",
     "quantity",
     "registry",
@@ -140,6 +142,73 @@ class Outcome:
     @property
     def figures(self) -> dict[str, int | float | str]:
         """Totals of the case: events, hops, drops, utilisation, the definition of the ideal."""
+
+@final
+class World:
+    """What there is in a small internet: domains, mail servers, subscribers."""
+
+    @staticmethod
+    def parse(text: str, source: str, overrides: list[tuple[str, str]]) -> World:
+        """Read a world.
+
+        Args:
+            text: the TOML text.
+            source: the file's name, for messages.
+            overrides: `(PATH, VALUE)` pairs put over the text.
+
+        Raises:
+            SpecError: the text or an override is no world.
+        """
+
+    def subscribers(self) -> list[tuple[str, str]]:
+        """Everybody's address, and what can be expected of it.
+
+        One of "fast", "slow", "deferring", "unreachable"; in an order drawn at random.
+        """
+
+    def start(self) -> Internet:
+        """Bring it to life on loopback; every address is answered when this returns.
+
+        Raises:
+            OSError: a port is taken, or there are not enough file descriptors.
+        """
+
+@final
+class Internet:
+    """A small internet that runs, on a thread of its own, until it is stopped.
+
+    Every method raises OSError after `stop`.
+    """
+
+    @property
+    def resolver(self) -> str:
+        """Where the name server is, `ADDRESS:PORT`."""
+
+    @property
+    def smtp_port(self) -> int:
+        """The port of all mail servers."""
+
+    @property
+    def authority(self) -> str:
+        """The certificate that all good certificates follow from, in PEM."""
+
+    def accepted(self, known: int) -> list[tuple[float, str, str, str, int, int]]:
+        """What was taken over so far, but for the first `known`.
+
+        Each: Unix time in seconds, Message-ID, recipient, host, session, transaction.
+        """
+
+    def wait_for(self, accepted: int, patience_s: float) -> int:
+        """Wait until so many are taken over, at most so long; how many there are then."""
+
+    def set_names(self, up: bool) -> None:
+        """Whether the name server answers from now on."""
+
+    def set_hosts(self, up: bool) -> None:
+        """Whether hosts answer from now on; when they go down, sessions are cut."""
+
+    def stop(self) -> None:
+        """Close everything."""
 
 def registry() -> str:
     """Everything a study can name, as JSON.

@@ -1,5 +1,7 @@
 //! The compiled half of the Python package: bindings, and nothing else.
 
+mod internet;
+
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
@@ -216,6 +218,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Case>()?;
     module.add_class::<Progress>()?;
     module.add_class::<Outcome>()?;
+    module.add_class::<internet::World>()?;
+    module.add_class::<internet::Internet>()?;
     module.add("SpecError", module.py().get_type::<SpecError>())?;
     module.add("Cancelled", module.py().get_type::<Cancelled>())?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;

@@ -2,17 +2,20 @@
 //!
 //! - [`Study`]: a study file, read, checked and crossed into [`Case`]s;
 //! - [`SpecError`]: the one message that says what is wrong with it, and where;
+//! - [`read_settings`]: files of settings that are no study;
 //! - [`registry`]: everything a study can name, documented.
 
 mod document;
 mod error;
 mod registry;
 mod room;
+mod settings;
 mod study;
 mod sweep;
 
 pub use error::SpecError;
 pub use registry::registry;
+pub use settings::read_settings;
 pub use study::{Case, Study};
 
 pub use sojourn_queueing::{Cancelled, Column, Keep, Progress, Report, Rows};

@@ -1,0 +1,60 @@
+//! What a host is set to, and where it stands.
+
+use crate::personality::{Fast, Memory, PersonalityKind};
+use crate::tls::Tls;
+use sojourn_kernel::parameters::{Check, defaults};
+use sojourn_kernel::{Span, Streams, nested, parameters};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+parameters! {
+    /// A mail server.
+    pub struct Host: "host" {
+        /// How it behaves.
+        pub personality: PersonalityKind = PersonalityKind::Fast(defaults::<Fast>()),
+        /// The preference of its MX record; lower is better.
+        pub preference: u16 = 10,
+        /// How far away it is.
+        pub round_trip: Span = Span::from_ms(40),
+        /// Whether it offers TLS.
+        pub tls: Tls = Tls::Never,
+        /// Whether it takes commands in groups (RFC 2920).
+        pub pipelining: bool = true,
+        /// Whether it takes BDAT (RFC 3030).
+        pub chunking: bool = false,
+        /// Whether it takes 8-bit text (RFC 6152).
+        pub eight_bit: bool = true,
+        /// Whether it takes UTF-8 in addresses and headers (RFC 6531).
+        pub utf8: bool = true,
+        /// The largest message that it takes, in octets; 0 for any.
+        pub size: u64 = 0,
+        /// Whether it also has an IPv6 address, at which nobody is.
+        pub dead_ipv6: bool = false,
+    }
+}
+
+impl Check for Host {}
+nested!(Host);
+
+/// A host in its place.
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub(crate) host: Host,
+    pub(crate) domain: String,
+    pub(crate) address: Ipv4Addr,
+    pub(crate) memory: RefCell<Memory>,
+}
+
+impl Site {
+    pub(crate) fn new(host: Host, domain: &str, number: usize, network: u8, seed: u64) -> Site {
+        let memory = Memory {
+            sessions: 0,
+            times: 0,
+            seen: BTreeMap::new(),
+            stream: Streams::new(seed, 0).stream("host", number as u64),
+        };
+        let address = crate::address::of_host(network, number);
+        Site { host, domain: domain.to_ascii_lowercase(), address, memory: RefCell::new(memory) }
+    }
+}

@@ -1,0 +1,36 @@
+//! A small internet on loopback, for tests, demonstrations and measurements of mail.
+//!
+//! An authoritative name server and mail servers of many kinds, each at an address of 127/8 of its
+//! own and all at one port. A [`World`] says what there is, written out or drawn at random;
+//! [`Internet::start`] brings it to life on a thread of its own. Every message that a server takes
+//! over is noted ([`Acceptance`]), so that losses and duplicates are counted exactly ([`count`]).
+//!
+//! - [`personality`]: how a mail server behaves, one file each;
+//! - [`names`]: what a domain's name server says, one file each;
+//! - [`Class`]: what a subscriber can expect of his domain.
+//!
+//! Distance is made by the servers: a connection's greeting comes after two round trips, the first
+//! of them the handshake of TCP, and each answer after one. What is not modelled: loss, limited
+//! rates, and the time that a long text takes on its way.
+
+mod acceptance;
+mod address;
+mod count;
+mod host;
+mod internet;
+mod listener;
+pub mod names;
+mod nameserver;
+pub mod personality;
+mod session;
+mod sink;
+mod text;
+mod tls;
+mod world;
+
+pub use acceptance::Acceptance;
+pub use count::{Count, count};
+pub use host::Host;
+pub use internet::{Internet, StartError};
+pub use tls::Tls;
+pub use world::{Class, Domain, Drawn, Subscriber, World};

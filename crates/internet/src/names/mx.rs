@@ -1,0 +1,19 @@
+//! Mail exchangers.
+
+use super::{Answer, Names};
+use sojourn_kernel::parameters;
+use sojourn_kernel::parameters::Check;
+use std::time::Duration;
+
+parameters! {
+    /// The domain's hosts as MX records.
+    pub struct Mx: "mx" {}
+}
+
+impl Check for Mx {}
+
+impl Names for Mx {
+    fn answer(&self, _now: Duration) -> Answer {
+        Answer::Mx
+    }
+}

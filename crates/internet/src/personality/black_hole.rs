@@ -1,0 +1,19 @@
+//! Nobody answers.
+
+use super::{Door, Personality};
+use sojourn_kernel::parameters;
+use sojourn_kernel::parameters::Check;
+
+parameters! {
+    /// Does not answer to connections: its listener's queue is full, and Linux drops whoever asks
+    /// to be let in.
+    pub struct BlackHole: "black-hole" {}
+}
+
+impl Check for BlackHole {}
+
+impl Personality for BlackHole {
+    fn door(&self) -> Door {
+        Door::Silent
+    }
+}

@@ -1,0 +1,27 @@
+//! Enough sessions.
+
+use super::{Act, Personality, Scene, Step};
+use sojourn_kernel::parameters;
+use sojourn_kernel::parameters::Check;
+use std::num::NonZeroU32;
+
+parameters! {
+    /// Greets with 421 above a number of sessions.
+    pub struct Busy: "busy" {
+        /// The number.
+        pub sessions: NonZeroU32 = NonZeroU32::new(5).expect("above 0"),
+    }
+}
+
+impl Check for Busy {}
+
+impl Personality for Busy {
+    fn act(&self, step: Step<'_>, scene: &mut Scene<'_>) -> Act {
+        match step {
+            Step::Greeting if scene.memory.sessions > self.sessions.get() => {
+                Act::SayThenClose("421 4.7.0 Too many connections".into())
+            }
+            _ => Act::Usual,
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Nobody listens.
+
+use super::{Door, Personality};
+use sojourn_kernel::parameters;
+use sojourn_kernel::parameters::Check;
+
+parameters! {
+    /// Refuses connections: nobody listens at its address.
+    pub struct Refused: "refused" {}
+}
+
+impl Check for Refused {}
+
+impl Personality for Refused {
+    fn door(&self) -> Door {
+        Door::Closed
+    }
+}

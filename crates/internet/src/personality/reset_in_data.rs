@@ -1,0 +1,32 @@
+//! Gone in mid-message.
+
+use super::{Act, Personality, Scene, Step};
+use sojourn_kernel::parameters;
+use sojourn_kernel::parameters::Check;
+
+parameters! {
+    /// Resets the connection in mid-message, or at its end where it is shorter; then behaves.
+    pub struct ResetInData: "reset-in-data" {
+        /// After so many octets of the text.
+        pub after: u64 = 100,
+        /// How many times.
+        pub times: u32 = u32::MAX,
+    }
+}
+
+impl Check for ResetInData {}
+
+impl Personality for ResetInData {
+    fn act(&self, step: Step<'_>, scene: &mut Scene<'_>) -> Act {
+        let there = match step {
+            Step::Text(octets) => octets >= self.after,
+            Step::Dot => true,
+            _ => false,
+        };
+        if !there || scene.memory.times >= self.times {
+            return Act::Usual;
+        }
+        scene.memory.times += 1;
+        Act::Reset
+    }
+}

@@ -1,0 +1,253 @@
+//! One connection: a session's outputs become bytes, at their time.
+
+use crate::acceptance::{Acceptance, Log};
+use crate::host::Site;
+use crate::personality::duration;
+use crate::session::{Output, Place, Session, Taken};
+use crate::tls::Tls;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// What all connections share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) started: Instant,
+    pub(crate) port: u16,
+    pub(crate) keep_texts: bool,
+    pub(crate) sessions: Cell<u64>,
+    pub(crate) log: Arc<Log>,
+}
+
+/// A stream that carries a session.
+trait Line: AsyncRead + AsyncWrite + Unpin {
+    fn tcp(&self) -> &TcpStream;
+}
+
+impl Line for TcpStream {
+    fn tcp(&self) -> &TcpStream {
+        self
+    }
+}
+
+impl Line for TlsStream<TcpStream> {
+    fn tcp(&self) -> &TcpStream {
+        self.get_ref().0
+    }
+}
+
+/// How a stretch of a session ended.
+enum End {
+    Over,
+    StartTls,
+}
+
+struct Connection<'a> {
+    shared: &'a Shared,
+    site: &'a Site,
+    session: Session,
+    number: u64,
+    transaction: u32,
+    round_trip: Duration,
+    outputs: VecDeque<Output>,
+}
+
+/// Serves one connection to its end.
+pub(crate) async fn serve(
+    shared: &Shared,
+    site: &Site,
+    stream: TcpStream,
+    client: IpAddr,
+    acceptor: Option<TlsAcceptor>,
+) {
+    let number = shared.sessions.get();
+    shared.sessions.set(number + 1);
+    site.memory.borrow_mut().sessions += 1;
+    let connection = Connection {
+        shared,
+        site,
+        session: Session::new(client, shared.keep_texts),
+        number,
+        transaction: 0,
+        round_trip: duration(site.host.round_trip),
+        outputs: VecDeque::new(),
+    };
+    let _leaving = Leaving(site);
+    // A client that goes away is nothing out of the ordinary.
+    drop(connection.run(stream, acceptor).await);
+}
+
+/// Counts a session out, however it ends.
+struct Leaving<'a>(&'a Site);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.memory.borrow_mut().sessions -= 1;
+    }
+}
+
+impl Connection<'_> {
+    async fn run(mut self, mut stream: TcpStream, acceptor: Option<TlsAcceptor>) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        // The handshake of TCP took no time: its round trip is made up for here.
+        sleep(self.round_trip).await;
+        self.with_session(|session, place, outputs| session.greet(place, outputs));
+        if matches!(self.converse(&mut stream).await?, End::Over) {
+            return Ok(());
+        }
+        if self.site.host.tls == Tls::Broken {
+            return stream.write_all(b"\x15\x03\x03\0\x02\x02\x28no handshake").await;
+        }
+        let Some(acceptor) = acceptor else { return Ok(()) };
+        sleep(self.round_trip).await;
+        let mut stream = acceptor.accept(stream).await?;
+        self.session.secured();
+        self.converse(&mut stream).await?;
+        Ok(())
+    }
+
+    fn with_session(
+        &mut self,
+        act: impl FnOnce(&mut Session, &mut Place<'_>, &mut VecDeque<Output>),
+    ) {
+        let mut memory = self.site.memory.borrow_mut();
+        let mut place = Place {
+            host: &self.site.host,
+            domain: &self.site.domain,
+            memory: &mut memory,
+            now: self.shared.started.elapsed(),
+        };
+        act(&mut self.session, &mut place, &mut self.outputs);
+    }
+
+    /// Reads and answers until the end, or until TLS begins.
+    async fn converse(&mut self, stream: &mut impl Line) -> io::Result<End> {
+        let mut buffer = vec![0; 16 * 1024];
+        // What is to be sent, each at its time; and what comes after that.
+        let mut due: VecDeque<(Instant, Output)> = VecDeque::new();
+        loop {
+            self.note_times(&mut due);
+            tokio::select! {
+                biased;
+                () = sleep_until(due.front().map_or_else(Instant::now, |(at, _)| *at)),
+                    if !due.is_empty() =>
+                {
+                    if let Some(end) = send_due(stream, &mut due).await? {
+                        return Ok(end);
+                    }
+                }
+                read = stream.read(&mut buffer) => {
+                    let size = read?;
+                    if size == 0 {
+                        return Ok(End::Over);
+                    }
+                    self.with_session(|session, place, outputs| {
+                        session.read(&buffer[..size], place, outputs);
+                    });
+                }
+            }
+        }
+    }
+
+    /// Outputs get their times: a round trip after what they answer, and not before those that go
+    /// before them.
+    fn note_times(&mut self, due: &mut VecDeque<(Instant, Output)>) {
+        if self.outputs.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        let mut at = due.back().map_or(now, |(at, _)| *at).max(now + self.round_trip);
+        for output in self.outputs.drain(..) {
+            match output {
+                Output::Taken(taken) => {
+                    let transaction = self.transaction;
+                    self.transaction += 1;
+                    note(self.shared, self.site, self.number, transaction, &self.session, taken);
+                }
+                output => {
+                    if let Output::Reply { thinking, .. } = output {
+                        at += thinking;
+                    }
+                    due.push_back((at, output));
+                }
+            }
+        }
+    }
+}
+
+/// Sends all whose time has come.
+async fn send_due(
+    stream: &mut impl Line,
+    due: &mut VecDeque<(Instant, Output)>,
+) -> io::Result<Option<End>> {
+    let now = Instant::now();
+    let mut together = Vec::new();
+    while let Some((at, _)) = due.front()
+        && *at <= now
+    {
+        let (_, output) = due.pop_front().expect("there is one");
+        if let Output::Reply { bytes, drip: None, .. } = output {
+            together.extend(bytes);
+            continue;
+        }
+        stream.write_all(&together).await?;
+        together.clear();
+        match output {
+            Output::Reply { bytes, drip, .. } => {
+                for byte in bytes {
+                    sleep(drip.unwrap_or_default()).await;
+                    stream.write_all(&[byte]).await?;
+                }
+            }
+            Output::StartTls => return Ok(Some(End::StartTls)),
+            Output::Close => {
+                stream.shutdown().await?;
+                return Ok(Some(End::Over));
+            }
+            Output::Reset => {
+                stream.tcp().set_zero_linger()?;
+                return Ok(Some(End::Over));
+            }
+            Output::Endless => loop {
+                stream.write_all(&[b'2'; 16 * 1024]).await?;
+            },
+            Output::Taken(_) => unreachable!("it was noted"),
+        }
+    }
+    stream.write_all(&together).await?;
+    Ok(None)
+}
+
+fn note(
+    shared: &Shared,
+    site: &Site,
+    number: u64,
+    transaction: u32,
+    session: &Session,
+    taken: Taken,
+) {
+    let at = shared.started.elapsed() + duration(site.host.round_trip) / 2;
+    let text = taken.text.map(Arc::<[u8]>::from);
+    for recipient in taken.recipients {
+        let acceptance = Acceptance {
+            at,
+            message: taken.message.clone(),
+            recipient: recipient.into(),
+            sender: taken.sender.clone(),
+            host: site.address.into(),
+            session: number,
+            transaction,
+            secured: session.secured,
+            text: text.clone(),
+        };
+        shared.log.push(acceptance);
+    }
+}
