@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
+from dataclasses import dataclass
 from html import escape
 from io import StringIO
 from itertools import chain, groupby
-from typing import TypeAlias
 
 from sojourn.sample import GOODPUT, MISSED
 from sojourn.summary import Estimate, Summary, incomplete
@@ -46,8 +46,8 @@ def notes(summary: Summary) -> list[str]:
 
 def show(summary: Summary) -> None:
     """Print the tables and notes; bins without any job are left out."""
-    for heads, numbers, groups in _grids(summary):
-        print_table(groups, heads, title=summary.title, numbers=numbers)
+    for table in tables(summary):
+        print_table(table.groups, table.heads, title=summary.title, numbers=table.numbers)
     print_lines(f"  {line}" for line in notes(summary))
 
 
@@ -65,13 +65,13 @@ def html(summary: Summary) -> str:
     def row(tag: str, cells: Sequence[str]) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
-    tables = []
-    for heads, _, groups in _grids(summary):
-        body = "".join(row("td", line) for line in chain.from_iterable(groups))
+    written = []
+    for table in tables(summary):
+        body = "".join(row("td", line) for line in chain.from_iterable(table.groups))
         caption = f"<caption>{escape(summary.title)}</caption>"
-        tables.append(f"<table>{caption}{row('th', heads)}{body}</table>")
+        written.append(f"<table>{caption}{row('th', table.heads)}{body}</table>")
     said = "".join(f"<p>{escape(line)}</p>" for line in notes(summary))
-    return "".join(tables) + said
+    return "".join(written) + said
 
 
 def _deadlines(summary: Summary) -> bool:
@@ -79,21 +79,26 @@ def _deadlines(summary: Summary) -> bool:
     return any(estimate.metric == MISSED for estimate in summary)
 
 
-Grid: TypeAlias = tuple[list[str], int, list[list[list[str]]]]
+@dataclass(frozen=True)
+class Table:
+    """Heads, how many of the last columns are numbers, and for each group its lines of cells.
 
-
-def _grids(summary: Summary) -> list[Grid]:
-    """A grid of times, one of queries' completion times, one of goodputs, where there are such.
-
-    Each is its heads, how many of its last columns are numbers, and for each group its lines of
-    cells; labels stand on a group's first line.
+    Labels stand on a group's first line.
     """
+
+    heads: list[str]
+    numbers: int
+    groups: list[list[list[str]]]
+
+
+def tables(summary: Summary) -> list[Table]:
+    """A table of times, one of queries' completion times, one of goodputs, where there are such."""
     goodputs = [estimate for estimate in summary if estimate.metric == GOODPUT]
     times = [estimate for estimate in summary if estimate.metric != GOODPUT]
     queries = [e for e in times if e.kind == "query" and e.bin == "all"]
-    grids = [_times(summary, times)] if times else []
-    grids += [_queries(summary, queries)] if queries else []
-    return [*grids, _goodputs(summary, goodputs)] if goodputs else grids
+    found = [_times(summary, times)] if times else []
+    found += [_queries(summary, queries)] if queries else []
+    return [*found, _goodputs(summary, goodputs)] if goodputs else found
 
 
 def _labels(estimate: Estimate, kinds: set[str]) -> list[str]:
@@ -101,7 +106,7 @@ def _labels(estimate: Estimate, kinds: set[str]) -> list[str]:
     return [*labels, estimate.kind] if len(kinds) > 1 else labels
 
 
-def _queries(summary: Summary, estimates: Sequence[Estimate]) -> Grid:
+def _queries(summary: Summary, estimates: Sequence[Estimate]) -> Table:
     scale, unit = shown_in("sojourn_ps")
     lines = [
         [
@@ -116,10 +121,10 @@ def _queries(summary: Summary, estimates: Sequence[Estimate]) -> Grid:
         if e.metric == "sojourn_ps"
     ]
     heads = [*summary.by, "n", "unfinished", "warm-up", f"QCT mean{unit}"]
-    return [*heads, *summary.percentiles, "max"], 5 + len(summary.percentiles), lines
+    return Table([*heads, *summary.percentiles, "max"], 5 + len(summary.percentiles), lines)
 
 
-def _goodputs(summary: Summary, estimates: Sequence[Estimate]) -> Grid:
+def _goodputs(summary: Summary, estimates: Sequence[Estimate]) -> Table:
     kinds = {estimate.kind for estimate in summary}
     scale, unit = shown_in(GOODPUT)
     names = [*dict.fromkeys(["min", "p5", "p50", *summary.percentiles, "p95", "max"])]
@@ -138,10 +143,10 @@ def _goodputs(summary: Summary, estimates: Sequence[Estimate]) -> Grid:
         lines.append([[*_labels(estimate, kinds), *cells]])
     heads = [*summary.by, *(["kind"] if len(kinds) > 1 else []), "n", f"goodput mean{unit}"]
     heads += [*names, "p95/p5", "Jain"]
-    return heads, len(names) + 4, lines
+    return Table(heads, len(names) + 4, lines)
 
 
-def _times(summary: Summary, of: Iterable[Estimate]) -> Grid:
+def _times(summary: Summary, of: Iterable[Estimate]) -> Table:
     kinds = {estimate.kind for estimate in summary}
     deadlines = _deadlines(summary)
     groups: list[list[list[str]]] = []
@@ -179,7 +184,7 @@ def _times(summary: Summary, of: Iterable[Estimate]) -> Grid:
         "sojourn mean [ms]",
         *(["missed [%]"] if deadlines else []),
     ]
-    return heads, 6 + len(summary.percentiles) + deadlines, groups
+    return Table(heads, 6 + len(summary.percentiles) + deadlines, groups)
 
 
 def _mean(estimate: Estimate, scale: float = 1) -> str:

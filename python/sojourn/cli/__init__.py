@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli import bench, compare, listing, measure, plot, reproduce, run, show
+from sojourn.cli import bench, compare, listing, measure, plot, report, reproduce, run, show
 from sojourn.cli.common import DONE, INTERRUPTED, PIPE_CLOSED, REFUSED, Commands
 from sojourn.errors import InputError, did_you_mean, one_line, reason
 
@@ -112,6 +112,7 @@ for command in (
     run.run,
     show.show,
     plot.plot,
+    report.report,
     measure.measure,
     compare.compare,
     reproduce.reproduce,

@@ -1,0 +1,17 @@
+"""`sojourn report`: runs as one page to send."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="FILE.html")
+@click.option("--title", help="Above the page.  [default: the titles of the studies]")
+def report(*, runs: tuple[Path, ...], out: Path, title: str | None) -> None:
+    """Write RUNS, or what `sojourn reproduce` left, as one HTML page without network assets."""
+    from sojourn.report import report as write
+
+    size = write(runs, out, title=title)
+    click.echo(f"{out} ({size / 1000:,.0f} KB)")

@@ -1,0 +1,193 @@
+"""The pictures of a report as data, for the page's own script to draw."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from sojourn.distributions import groups_at
+from sojourn.layout import LOG_FROM, Layout, label
+from sojourn.runs import Run
+from sojourn.sample import GOODPUT
+from sojourn.statistics import Interval, Values
+from sojourn.summary import BINS, Estimate, summarise
+from sojourn.units import shown_in
+
+_POINTS = 240
+_SLOWDOWN, _TIME = "slowdown", "sojourn_ps"
+_PART = "response"  # drawn with the queries that they are part of
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a chart: a value, and the ends of its interval, for each x; None is a gap."""
+
+    label: str
+    y: Sequence[float | None]
+    low: Sequence[float | None] | None = None
+    high: Sequence[float | None] | None = None
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart of lines over common x values.
+
+    `names` stand along the axis where x is the place of a name. `log` says which of the axes `x`
+    and `y` are logarithmic; `steps` that lines are distribution functions.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    x: list[float]
+    lines: list[Line]
+    names: list[str] | None
+    log: str
+    steps: bool
+
+    def to_dict(self) -> dict[str, object]:
+        """The chart as plain values."""
+        return asdict(self)
+
+
+def charts(run: Run) -> Iterator[Chart]:
+    """The charts of a run: curves against what is swept, then distributions.
+
+    Raises:
+        InputError: rows cannot be read.
+    """
+    layout = Layout.of(run, None, None)
+    if layout.x is not None and len(layout.values) > 1:
+        yield from _curves(run, layout)
+    yield from _distributions(run, layout)
+
+
+_POINTS_OF: dict[str, Callable[[Estimate], tuple[float | None, Interval | None]]] = {
+    "mean": lambda e: (e.mean, e.ci95),
+    "99th percentile": lambda e: (e.quantiles["p99"], e.quantiles_ci95["p99"]),
+}
+
+
+def _curves(run: Run, layout: Layout) -> Iterator[Chart]:
+    """Mean and 99th percentile against the swept variable, a chart for each size bin."""
+    x = layout.x
+    if x is None:
+        return
+    by = [column.label for column in layout.by]
+    estimates = [
+        e
+        for e in summarise(run, by=[*by, x.label], percentiles=[99])
+        if e.n and e.kind != _PART and e.metric in (_SLOWDOWN, GOODPUT)
+    ]
+    for metric in (_SLOWDOWN, GOODPUT):
+        scale, unit = shown_in(metric)
+        for size_bin in BINS:
+            found = [e for e in estimates if (e.metric, e.bin) == (metric, size_bin)]
+            if not found:
+                continue
+            for name, point in _POINTS_OF.items():
+                yield _curve(
+                    f"{_called(metric)}, {name}{unit}",
+                    _sized(size_bin),
+                    layout,
+                    {(_named(e, by, found), layout.place(e.case)): point(e) for e in found},
+                    scale,
+                )
+
+
+def _curve(
+    y_label: str,
+    title: str,
+    layout: Layout,
+    points: dict[tuple[str, float], tuple[float | None, Interval | None]],
+    scale: float,
+) -> Chart:
+    places = sorted({place for _, place in points})
+    lines = []
+    for name in dict.fromkeys(name for name, _ in points):
+        own = [points.get((name, place), (None, None)) for place in places]
+        lines.append(
+            Line(
+                label=name,
+                y=[None if value is None else value / scale for value, _ in own],
+                low=[None if ends is None else ends[0] / scale for _, ends in own],
+                high=[None if ends is None else ends[1] / scale for _, ends in own],
+            )
+        )
+    values = [value for line in lines for value in line.y if value is not None]
+    wide = layout.numeric and places[0] > 0 and places[-1] >= LOG_FROM * places[0]
+    high = bool(values) and min(values) > 0 and max(values) >= LOG_FROM * min(values)
+    return Chart(
+        title=title,
+        x_label=layout.x.label if layout.x else "",
+        y_label=y_label,
+        x=places,
+        lines=lines,
+        names=None if layout.numeric else [str(value) for value in layout.values],
+        log="x" * wide + "y" * high,
+        steps=False,
+    )
+
+
+def _distributions(run: Run, layout: Layout) -> Iterator[Chart]:
+    """Distribution functions, of numbers along x at the largest, a chart for each size bin."""
+    where = f" at {layout.x.label} = {layout.values[-1]}" if layout.x and layout.numeric else ""
+    _, found = groups_at(run, layout, None, warmup=True)
+    for metric in (_SLOWDOWN, GOODPUT, _TIME):
+        own = [g for g in found if metric in g.sample.metrics() and g.kind != _PART]
+        own = [g for g in own if metric != _TIME or g.kind == "query"]
+        several = len({g.kind for g in own}) > 1
+        for size_bin, ends in BINS.items():
+            if metric != _SLOWDOWN and size_bin != "all":
+                continue
+            samples = {
+                label(g.case, g.kind if several else "") or g.kind: g.sample.between(*ends).values(
+                    metric
+                )
+                for g in own
+            }
+            samples = {name: v for name, v in samples.items() if np.isfinite(v).any()}
+            if samples:
+                yield _cdf(metric, f"{_sized(size_bin)}{where}", samples)
+
+
+def _cdf(metric: str, title: str, samples: dict[str, Values]) -> Chart:
+    """Distribution functions at common places; infinite values keep a line below 1."""
+    scale, unit = shown_in(metric)
+    finite = np.concatenate([v[np.isfinite(v)] for v in samples.values()]) / scale
+    low, high = float(finite.min()), float(finite.max())
+    log = low > 0 and metric != GOODPUT
+    grid = np.geomspace(low, high, _POINTS) if log else np.linspace(0, high, _POINTS)
+    grid[-1] = high
+    return Chart(
+        title=title,
+        x_label=f"{_called(metric)}{unit}",
+        y_label="share of jobs",
+        x=_short(grid),
+        lines=[
+            Line(name, _short(np.searchsorted(v / scale, grid, side="right") / v.size))
+            for name, v in samples.items()
+        ],
+        names=None,
+        log="x" * log,
+        steps=True,
+    )
+
+
+def _short(values: Values) -> list[float]:
+    """With the digits that a screen can show."""
+    return [float(f"{value:.5g}") for value in values.tolist()]
+
+
+def _named(e: Estimate, by: Sequence[str], among: Sequence[Estimate]) -> str:
+    several = len({other.kind for other in among}) > 1
+    return label({column: e.case[column] for column in by}, e.kind if several else "") or e.kind
+
+
+def _called(metric: str) -> str:
+    names = {_SLOWDOWN: "slowdown", GOODPUT: "goodput of a flow", _TIME: "query completion time"}
+    return names[metric]
+
+
+def _sized(size_bin: str) -> str:
+    return "all sizes" if size_bin == "all" else f"jobs of {size_bin}"

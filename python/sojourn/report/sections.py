@@ -1,0 +1,136 @@
+"""What a report says of each run, and of each paper's claims."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn.errors import InputError
+from sojourn.report.charts import Chart, charts
+from sojourn.runs import Run
+from sojourn.show import Table, notes, tables
+from sojourn.units import number
+
+_CLAIMS = "claims.json"
+_JUDGED = ("claim", "source", "paper_says", "measured", "ci95", "holds", "note")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a paper, and what came of it."""
+
+    figure: str
+    text: str
+    source: str
+    says: str
+    measured: str
+    holds: bool
+    note: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One run, or one paper's claims: whatever of it there is."""
+
+    title: str
+    facts: Mapping[str, str]
+    cautions: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+    study: str = ""
+    again: tuple[str, ...] = ()
+
+
+def sections(path: Path) -> Iterator[Section]:
+    """The sections of a run directory, or of a directory that `sojourn reproduce` left.
+
+    Raises:
+        InputError: it is neither, or a file in it cannot be read.
+    """
+    claims = path / _CLAIMS
+    if not claims.exists():
+        yield _of_run(path)
+        return
+    runs = sorted(entry for entry in path.iterdir() if (entry / "study.toml").exists())
+    verdicts = _claims(claims)
+    held = sum(claim.holds for claim in verdicts)
+    yield Section(
+        title=f"{path.name}: claims",
+        facts={"holds": f"{held} of {len(verdicts)} claims", "runs": str(len(runs))},
+        claims=verdicts,
+    )
+    for run in runs:
+        yield _of_run(run)
+
+
+def _of_run(path: Path) -> Section:
+    run = Run.open(path)
+    summary = run.summary()
+    return Section(
+        title=run.title,
+        facts=_facts(run),
+        cautions=summary.cautions,
+        charts=tuple(charts(run)),
+        tables=tuple(tables(summary)),
+        notes=tuple(line for line in notes(summary) if not line.startswith("caution: ")),
+        study=run.directory.read_study(),
+        again=_again(run),
+    )
+
+
+def _facts(run: Run) -> dict[str, str]:
+    meta, machine = run.meta, run.meta.get("machine")
+    system = machine if isinstance(machine, dict) else {}
+    cpu_s = sum(record.cpu_s for record in run.ledger)
+    facts = {
+        "size": run.ledger.size(),
+        "sojourn": f"{meta.get('version', '?')}{_commit(meta)}",
+        "seed": str(meta.get("seed", "none")),
+        "measured on": str(meta["measured"]) if "measured" in meta else "",
+        "CPU time": f"{number(cpu_s)} s",
+        "machine": ", ".join(str(system[k]) for k in ("processor", "system") if k in system),
+        "not run yet": f"{run.missing} cases" if run.missing else "",
+    }
+    return {name: said for name, said in facts.items() if said}
+
+
+def _commit(meta: Mapping[str, object]) -> str:
+    commit = meta.get("commit")
+    return f", commit {commit}" if commit else ""
+
+
+def _again(run: Run) -> tuple[str, ...]:
+    """The commands that do it again, from the study below."""
+    if "measured" in run.meta:
+        return (str(run.meta.get("command", "")),)
+    return "sojourn run study.toml --out out/again", "sojourn show out/again"
+
+
+def _claims(path: Path) -> tuple[Claim, ...]:
+    try:
+        verdicts = json.loads(path.read_text(encoding="utf-8"))
+        return tuple(_claim(verdict) for verdict in verdicts)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: not the claims of a reproduced paper ({error})") from None
+
+
+def _claim(verdict: Mapping[str, object]) -> Claim:
+    claim, source, says, measured, ci95, holds, note = (verdict[name] for name in _JUDGED)
+    ends = f" [{', '.join(number(end) for end in ci95)}]" if isinstance(ci95, list) else ""
+    return Claim(
+        figure=str(verdict["figure"]),
+        text=str(claim),
+        source=str(source),
+        says=_value(says),
+        measured=_value(measured) + ends,
+        holds=bool(holds),
+        note=str(note),
+    )
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return " to ".join(_value(one) for one in value)
+    return number(value) if isinstance(value, float) else str(value)

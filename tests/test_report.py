@@ -1,0 +1,216 @@
+"""Runs as one page: what stands in it, that it holds everything, and that a browser draws it."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from conftest import Made, make_run
+from sojourn.report import LARGEST, report
+from sojourn.report.charts import charts
+
+ATTACK = '</script><script>alert("x")</script><b>& title'
+
+
+class Page(HTMLParser):
+    """The text of a page's elements by their names, and all addresses in it."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.texts, self.addresses = [], {}, []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.texts.setdefault(tag, []).append("")
+        self.addresses += [value for name, value in attrs if name in ("src", "href", "srcset")]
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if self.open:
+            self.texts[self.open[-1]][-1] += data
+
+
+@pytest.fixture
+def loads(tmp_path):
+    """Two schemes at three loads, twice each: slowdowns that are known."""
+    rng = np.random.default_rng(5)
+    return make_run(
+        tmp_path / "loads",
+        [
+            Made({"scheme": s, "load": load}, 1 + f * rng.exponential(load, 400), replication=r)
+            for s, f in [("A", 1), ("B", 3)]
+            for load in (0.2, 0.5, 0.8)
+            for r in range(2)
+        ],
+    )
+
+
+def test_the_tables_are_there_without_a_script(loads, tmp_path, command):
+    out = tmp_path / "report.html"
+    result = command("report", loads.path, "-o", out)
+    assert result.code == 0
+    assert result.out.startswith(f"{out} (")
+    page = Page(out.read_text())
+    cells = [cell.strip() for cell in page.texts["td"]]
+    for line in command("show", loads.path).out.splitlines():
+        if line.strip().startswith(("A ", "B ")):
+            scheme, load, *rest = line.split()
+            assert scheme in cells
+            assert load in cells
+            assert all(number in " ".join(cells) for number in rest)
+    assert any("MSER-5" in line for line in page.texts["li"])
+    assert 'title = "made up"' in "".join(page.texts["code"])
+
+
+def test_nothing_in_it_comes_from_elsewhere(loads, tmp_path):
+    out = tmp_path / "report.html"
+    size = report([loads.path, loads.path], out)
+    text = out.read_text()
+    assert size == out.stat().st_size < 300_000
+    assert all(address.startswith(("#", "data:")) for address in Page(text).addresses)
+    assert "default-src 'none'" in text
+    assert not re.search(r"url\(|@import|fetch\(|XMLHttpRequest|WebSocket", text)
+
+
+def test_no_text_of_a_run_becomes_markup(tmp_path):
+    run = make_run(tmp_path / "r", [Made({"scheme": ATTACK}, [1, 2, 3])])
+    run.directory.study.write_text(f"title = {json.dumps(ATTACK)}\n")
+    out = tmp_path / "report.html"
+    report([run.path], out)
+    text = out.read_text()
+    page = Page(text)
+    assert "<script>alert" not in text
+    assert ATTACK in page.texts["h1"][0]
+    (data,) = [s for s in page.texts["script"] if s.startswith("{")]
+    assert json.loads(data)["charts"][0][0]["lines"][0]["label"] == ATTACK
+
+
+def test_the_charts_of_a_sweep(loads):
+    found = list(charts(loads))
+    curves = [chart for chart in found if not chart.steps]
+    mean = curves[0]
+    assert (mean.x, mean.x_label, mean.y_label) == ([0.2, 0.5, 0.8], "load", "slowdown, mean")
+    assert [line.label for line in mean.lines] == ["A", "B"]
+    expected = [
+        e.mean
+        for e in loads.summary()
+        if (e.bin, e.metric, e.case["scheme"]) == ("all", "slowdown", "B")
+    ]
+    assert mean.lines[1].y == expected
+    for line in mean.lines:
+        for low, middle, high in zip(line.low, line.y, line.high, strict=True):
+            assert low < middle < high
+    cdf = next(chart for chart in found if chart.steps)
+    assert cdf.title == "all sizes at load = 0.8"
+    for line in cdf.lines:
+        assert np.all(np.diff(line.y) >= 0)
+    assert max(line.y[-1] for line in cdf.lines) == 1
+
+
+def test_jobs_that_did_not_finish_keep_a_line_below_one(tmp_path):
+    run = make_run(tmp_path / "r", [Made({}, [1, 2, np.nan, 4])])
+    (whole, _) = charts(run)
+    assert whole.lines[0].y[-1] == 0.75
+
+
+def test_the_claims_of_a_paper(loads, tmp_path):
+    verdicts = [
+        {
+            "paper": "p",
+            "figure": "7",
+            "claim": "A is <fast>",
+            "source": "section 4",
+            "paper_says": "twice",
+            "measured": measured,
+            "ci95": ci95,
+            "holds": holds,
+            "note": "quick",
+        }
+        for measured, ci95, holds in [(2.5, [2.4, 2.6], True), ([1.0, 3.0], None, False)]
+    ]
+    (tmp_path / "claims.json").write_text(json.dumps(verdicts))
+    out = tmp_path / "report.html"
+    report([tmp_path], out)
+    page = Page(out.read_text())
+    cells = [cell.strip() for cell in page.texts["td"]]
+    assert cells[:5] == ["7", "A is <fast>", "twice", "2.5 [2.4, 2.6]", "yes"]
+    assert cells[5:10] == ["7", "A is <fast>", "twice", "1 to 3", "NO"]
+    assert "1 of 2 claims" in [fact.strip() for fact in page.texts["dd"]]
+    assert loads.title in [title.strip() for title in page.texts["h2"]]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("nowhere", "r.html", "nowhere: not a run directory"),
+        ("{run}", "r.txt", "a report is a file that ends in .html"),
+        ("{run}", "{run}/study.toml/r.html", "cannot write the report"),
+        ("{broken}", "r.html", "not the claims of a reproduced paper"),
+    ],
+)
+def test_what_is_refused(command, loads, tmp_path, given):
+    run, out, words = given
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "claims.json").write_text('[{"claim": 1}]')
+    places = {"run": loads.path, "broken": broken}
+    target = tmp_path / out.format(**places)
+    result = command("report", run.format(**places), "-o", target)
+    assert (result.code, result.out) == (2, "")
+    assert words in result.err
+    assert not target.exists()
+
+
+def test_a_page_that_would_be_too_large_is_refused(command, loads, tmp_path):
+    out = tmp_path / "r.html"
+    result = command("report", *[loads.path] * 110, "-o", out)
+    assert result.code == 2
+    assert f"{LARGEST / 1e6:g} MB at most" in result.err
+    assert not out.exists()
+
+
+@pytest.fixture
+def look(tmp_path):
+    """Opens a page in a browser: the document when its scripts are done, and the console."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        pytest.skip("no chromium on this machine (Debian's package of that name)")
+    # no sandbox: a root's browser has none, and what it loads is our own page
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    options += [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=20000"]
+
+    def open_page(page):
+        done = subprocess.run(
+            [browser, *options, "--enable-logging=stderr", "--dump-dom", page.as_uri()],
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=True,
+        )
+        return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+    return open_page
+
+
+def test_a_browser_draws_every_chart(command, look, study, tmp_path):
+    command("run", study, "--out", tmp_path / "run", "--replications", 2)
+    out = tmp_path / "report.html"
+    command("report", tmp_path / "run", "-o", out)
+    document, console = look(out)
+    figures = document.count('<figure class="chart"')
+    assert figures >= 4
+    assert f'data-drawn="{figures}"' in document
+    assert document.count("<canvas") == figures
+    # a request that left the page would be refused by its policy, and said so here
+    assert console == []
+    out.write_text(document.replace("<h1>", '<img src="http://192.0.2.1/x.png"><h1>'))
+    _, console = look(out)
+    assert any("Content Security Policy" in line for line in console)
