@@ -11,7 +11,7 @@ import pytest
 
 import sojourn
 from conftest import STUDY, SWEEP
-from sojourn import Precision, notebook, studies
+from sojourn import Precision, build, notebook, studies
 
 
 def test_a_study_as_path_text_and_dictionary_is_the_same(study):
@@ -141,9 +141,9 @@ def test_the_commit_is_that_of_the_checkout(tmp_path):
         command = ["git", "-C", str(tmp_path), *who, *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
-    assert studies._commit(tmp_path) is None
+    assert build.commit(tmp_path) is None
     (tmp_path / ".git").mkdir()
-    assert studies._commit(tmp_path) is None
+    assert build.commit(tmp_path) is None
     (tmp_path / ".git").rmdir()
     git("init")
     (tmp_path / "file").write_text("one")
@@ -151,15 +151,15 @@ def test_the_commit_is_that_of_the_checkout(tmp_path):
     git("commit", "-m", "one")
     git("tag", "a-tag")
     head = git("rev-parse", "HEAD")
-    assert studies._commit(tmp_path) == head
+    assert build.commit(tmp_path) == head
     (tmp_path / "file").write_text("two")
-    assert studies._commit(tmp_path) == f"{head}-dirty"
+    assert build.commit(tmp_path) == f"{head}-dirty"
 
 
 def test_without_git_there_is_no_commit(tmp_path, monkeypatch):
     (tmp_path / ".git").mkdir()
     monkeypatch.setenv("PATH", "")
-    assert studies._commit(tmp_path) is None
+    assert build.commit(tmp_path) is None
 
 
 def test_an_interrupted_run_without_out_leaves_nothing(tmp_path, monkeypatch):

@@ -3,13 +3,12 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sojourn.execute import Observer, Status
-from sojourn.units import duration
+from sojourn.units import clock, duration
 
 
 @contextmanager
@@ -40,12 +39,7 @@ def reporter() -> Iterator[Observer | None]:
                 total=status.jobs,
                 completed=status.jobs_done,
                 simulated=duration(status.simulated_ps),
-                left="" if status.left_s is None else f"left {_clock(status.left_s)}",
+                left="" if status.left_s is None else f"left {clock(status.left_s)}",
             )
 
         yield observe
-
-
-def _clock(seconds: float) -> str:
-    """A time as the elapsed one beside it is shown: `0:02:05`."""
-    return str(timedelta(seconds=round(seconds)))

@@ -1,12 +1,12 @@
 """From a study's text to a finished run directory."""
 
 import platform
-import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn._core import Study, build_info
+from sojourn import build
+from sojourn._core import Study
 from sojourn.errors import InputError, reason
 from sojourn.execute import Task, execute, processors, unfinished
 from sojourn.ledger import Ledger
@@ -56,6 +56,18 @@ def parse(
     return Study.parse(text, source, [*overrides, *more])
 
 
+def threads(jobs: int | None) -> int:
+    """How many cases run at a time: as many as asked for, or one a processor.
+
+    Raises:
+        InputError: a number out of range.
+    """
+    at_a_time = processors() if jobs is None else jobs
+    if not (isinstance(at_a_time, int) and 1 <= at_a_time <= _MOST_JOBS):
+        raise InputError(f"jobs is {jobs}, expected 1 to {_MOST_JOBS:,} cases at a time")
+    return at_a_time
+
+
 def simulate(
     study: Study,
     directory: RunDirectory,
@@ -77,9 +89,7 @@ def simulate(
         SpecError: a case turned out to be impossible.
         Interrupted: Ctrl-C; finished cases are kept.
     """
-    at_a_time = processors() if jobs is None else jobs
-    if not (isinstance(at_a_time, int) and 1 <= at_a_time <= _MOST_JOBS):
-        raise InputError(f"jobs is {jobs}, expected 1 to {_MOST_JOBS:,} cases at a time")
+    at_a_time = threads(jobs)
     meta = meta_of(study, command)
     ran = 0
     with directory.writing(study.resolved()):
@@ -115,8 +125,9 @@ def _rounds(
 def meta_of(study: Study, command: str) -> dict[str, object]:
     """What `meta.json` says of a run that begins now."""
     return {
-        "version": build_info()["version"],
-        "commit": _commit(),
+        "version": build.version(),
+        "commit": build.commit(),
+        "build": build.identity(),
         "earlier_commits": [],
         "seed": study.seed,
         "command": command,
@@ -127,27 +138,6 @@ def meta_of(study: Study, command: str) -> dict[str, object]:
             "python": platform.python_version(),
         },
     }
-
-
-def _commit(root: Path = Path(__file__).parents[2]) -> str | None:
-    """The commit of the checkout this package runs from, `-dirty` where it was edited since.
-
-    None where it is installed elsewhere, or where git has nothing to say.
-    """
-    if not (root / ".git").exists():
-        return None
-    describe = ["git", "--no-optional-locks", "-C", str(root), "describe", "--always", "--dirty"]
-    try:
-        said = subprocess.run(  # noqa: S603 - git, by its name
-            [*describe, "--abbrev=40", "--exclude=*"],
-            capture_output=True,
-            check=True,
-            text=True,
-            timeout=10,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return said.stdout.strip() or None
 
 
 def _processor() -> str:

@@ -1,5 +1,7 @@
 """Quantities as people read and write them."""
 
+from datetime import timedelta
+
 from sojourn._core import quantity
 from sojourn.errors import InputError
 
@@ -10,6 +12,11 @@ def duration(picoseconds: float) -> str:
         if abs(picoseconds) >= scale:
             return f"{number(picoseconds / scale)} {unit}"
     return f"{number(picoseconds)} ps"
+
+
+def clock(seconds: float) -> str:
+    """A long time in hours, minutes and seconds: `0:02:05`."""
+    return str(timedelta(seconds=round(seconds)))
 
 
 def picoseconds(text: str, what: str) -> int:

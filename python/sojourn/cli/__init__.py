@@ -9,7 +9,19 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli import bench, compare, listing, measure, plot, report, reproduce, run, show
+from sojourn.cli import (
+    bench,
+    compare,
+    completion,
+    doctor,
+    listing,
+    measure,
+    plot,
+    report,
+    reproduce,
+    run,
+    show,
+)
 from sojourn.cli.common import DONE, INTERRUPTED, PIPE_CLOSED, REFUSED, Commands
 from sojourn.errors import InputError, did_you_mean, one_line, reason
 
@@ -22,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     _prepare_streams()
+    if completion.complete(commands):
+        return DONE
     # a batch system that ends a run should lose as little as someone at a terminal
     terminate = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -94,9 +108,9 @@ def _usage(error: click.UsageError) -> str:
 
 def _version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
     if asked:
-        from sojourn._core import build_info
+        from sojourn import build
 
-        click.echo(f"sojourn {build_info()['version']}")
+        click.echo(f"sojourn {build.described()}")
         context.exit()
 
 
@@ -118,5 +132,7 @@ for command in (
     reproduce.reproduce,
     listing.list_,
     bench.bench,
+    doctor.doctor,
+    completion.completion,
 ):
     commands.add_command(command)

@@ -2,10 +2,15 @@
 
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sojourn.cli import common
+
+if TYPE_CHECKING:
+    from sojourn._core import Study
+    from sojourn.rundir import RunDirectory
 
 
 @click.command()
@@ -28,6 +33,9 @@ from sojourn.cli import common
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Run directory.  [default: out/STUDY's name]"
 )
+@click.option(
+    "--dry-run", is_flag=True, help="Run nothing; list the cases, and how long they will take."
+)
 @common.as_json
 @click.pass_context
 def run(
@@ -42,6 +50,7 @@ def run(
     most_replications: int | None,
     jobs: int | None,
     out: Path | None,
+    dry_run: bool,
     as_json: bool,
 ) -> None:
     """Run the cases of a STUDY (a TOML file), or those of them that are not finished yet.
@@ -58,6 +67,9 @@ def run(
     text = studies.read(study)
     parsed = studies.parse(text, str(study), pairs, seed=seed, replications=replications)
     directory = RunDirectory(out or Path("out", study.stem))
+    if dry_run:
+        _plan(parsed, directory, jobs, as_json=as_json)
+        return
     most = MOST if most_replications is None else most_replications
     asked = None if precision is None else Precision.read(precision, precision_of, most)
     words = common.command(context)
@@ -75,3 +87,15 @@ def run(
         click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
     if judged and not judged.reached:
         context.exit(common.FAILED)
+
+
+def _plan(study: "Study", directory: "RunDirectory", jobs: int | None, *, as_json: bool) -> None:
+    from sojourn import document
+    from sojourn.pilot import plan
+    from sojourn.studies import threads
+
+    found = plan(study, directory.finished(), threads=threads(jobs))
+    if as_json:
+        click.echo(document.dumps(found.to_dict()))
+    else:
+        found.show()

@@ -1,0 +1,32 @@
+"""`sojourn completion`: the shell finishes words."""
+
+import os
+
+import click
+from click.shell_completion import get_completion_class, shell_complete
+
+from sojourn.cli.common import OneOf
+
+VARIABLE = "_SOJOURN_COMPLETE"
+
+
+@click.command()
+@click.argument("shell", type=OneOf(["bash", "fish", "zsh"]))
+@click.pass_context
+def completion(context: click.Context, *, shell: str) -> None:
+    """Print what makes a SHELL finish words.
+
+    In ~/.bashrc: eval "$(sojourn completion bash)"
+    """
+    kind = get_completion_class(shell)
+    if kind is not None:
+        click.echo(kind(context.find_root().command, {}, "sojourn", VARIABLE).source())
+
+
+def complete(commands: click.Command) -> bool:
+    """Answer the shell, if it was it that called, and say whether it was."""
+    asked = os.environ.get(VARIABLE)
+    if not asked:
+        return False
+    shell_complete(commands, {}, "sojourn", VARIABLE, asked)
+    return True
