@@ -1,11 +1,32 @@
-//! The list engine ([`sojourn_mail`]) on real storage.
+//! The list engine ([`sojourn_mail`]) on real sockets, names, clock and storage.
 //!
-//! So far this is the [`Spool`]: what the engine wants written is written to an SQLite database,
-//! and found there after a crash. Names, sockets and the clock that drive the engine are not here
-//! yet.
+//! - [`Postman`]: a running list server, to which messages are handed over;
+//! - [`Settings`]: how it decides, and how it reaches the world;
+//! - [`Observer`], [`News`]: what it does, as it happens; [`Log`] writes it down, [`Tally`]
+//!   counts;
+//! - [`Spool`]: what it has promised, in an SQLite database, found there after a crash.
 
+mod archive;
+mod clock;
+mod driver;
 mod epoch;
+mod handle;
+mod line;
+mod log;
+mod mail;
+mod names;
+mod news;
+mod settings;
 mod spool;
+mod tally;
+mod texts;
 
 pub use epoch::Epoch;
+pub use handle::{Left, Postman, Refused, Running, StartError};
+pub use line::TlsError;
+pub use log::Log;
+pub use mail::Mail;
+pub use news::{News, Observer};
+pub use settings::{Families, Network, Settings, complete};
 pub use spool::{Doing, Spool, SpoolError};
+pub use tally::{Count, Tally, Trouble};

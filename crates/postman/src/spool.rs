@@ -3,9 +3,11 @@
 //!
 //! The database is in WAL mode and every transaction is synced (`synchronous = FULL`): what
 //! [`Spool::write`] returned for survives a crash, and of a batch that was cut short nothing does.
-//! One process at a time has it, by SQLite's own lock, which ends with the process.
+//! One process at a time owns it, by a lock on a file beside it, which ends with the process; others
+//! may look at it meanwhile.
 
 mod error;
+mod open;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -13,20 +15,26 @@ mod tests;
 pub use error::{Doing, SpoolError};
 
 use crate::epoch::Epoch;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
+use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, named_params};
 use sojourn_kernel::Time;
-use sojourn_mail::engine::{MessageId, Record, Stored, Submission, Task};
+use sojourn_mail::engine::{Deferral, MessageId, Record, Stored, Submission, Task};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A spool that is open, and owned by this process.
 #[derive(Debug)]
 pub struct Spool {
     path: PathBuf,
     epoch: Epoch,
+    /// As long as it is open, nobody else owns the spool.
+    _lock: File,
     database: Connection,
     next: u64,
     offers: BTreeMap<MessageId, Offer>,
+    /// Messages all of whose recipients are at their end, to be removed.
+    finished: Vec<MessageId>,
 }
 
 /// A message that is not written yet.
@@ -34,37 +42,8 @@ pub struct Spool {
 struct Offer {
     submission: Submission,
     accepted: Time,
-    text: Vec<u8>,
+    text: Arc<[u8]>,
 }
-
-/// "sojn", which the file begins to be known by.
-const APPLICATION: i32 = i32::from_be_bytes(*b"sojn");
-/// Of the tables below.
-const VERSION: i32 = 1;
-
-const TABLES: &str = "
-    CREATE TABLE message (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        sender TEXT,
-        eight_bit INTEGER NOT NULL,
-        utf8 INTEGER NOT NULL,
-        accepted_ms INTEGER NOT NULL,
-        text BLOB NOT NULL
-    ) STRICT;
-    CREATE TABLE recipient (
-        message INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,
-        number INTEGER NOT NULL,
-        address TEXT NOT NULL,
-        state TEXT NOT NULL DEFAULT 'open'
-            CHECK (state IN ('open', 'deferred', 'failed', 'ended')),
-        times INTEGER,
-        first_ms INTEGER,
-        due_ms INTEGER,
-        status TEXT,
-        reason TEXT,
-        PRIMARY KEY (message, number)
-    ) STRICT, WITHOUT ROWID;
-";
 
 impl Spool {
     /// Opens the spool at `path`, or makes an empty one. Times are those of an engine whose time
@@ -74,11 +53,17 @@ impl Spool {
     ///
     /// Another process has it; it is something else than a spool; it cannot be read or written.
     pub fn open(path: &Path, epoch: Epoch) -> Result<Spool, SpoolError> {
-        let at = |doing| move |error| SpoolError::sqlite(path, doing, error);
-        let database = Connection::open(path).map_err(at(Doing::Open))?;
-        let next = prepare(&database).map_err(at(Doing::Open))?;
-        let next = next.ok_or_else(|| SpoolError::NotASpool { path: path.to_owned() })?;
-        Ok(Spool { path: path.to_owned(), epoch, database, next, offers: BTreeMap::new() })
+        let lock = open::own(path)?;
+        let (database, next) = open::open(path)?;
+        Ok(Spool {
+            path: path.to_owned(),
+            epoch,
+            _lock: lock,
+            database,
+            next,
+            offers: BTreeMap::new(),
+            finished: Vec::new(),
+        })
     }
 
     /// A number for a new message. None that was ever written is given again.
@@ -89,12 +74,18 @@ impl Spool {
     }
 
     /// Keeps a message until the engine wants it written; `text` is in canonical form.
-    pub fn offer(&mut self, accepted: Time, submission: Submission, text: Vec<u8>) {
+    pub fn offer(&mut self, accepted: Time, submission: Submission, text: Arc<[u8]>) {
         assert_eq!(submission.size, text.len() as u64, "the size is the text's");
         self.offers.insert(submission.id, Offer { submission, accepted, text });
     }
 
-    /// Writes a batch: all of it is on stable storage when this returns.
+    /// Forgets a message that was offered and is not wanted.
+    pub fn withdraw(&mut self, id: MessageId) {
+        self.offers.remove(&id);
+    }
+
+    /// Writes a batch: all of it is on stable storage when this returns. What was
+    /// [`finished`](Self::finish) is removed with it.
     ///
     /// # Errors
     ///
@@ -106,8 +97,10 @@ impl Spool {
             _ => None,
         });
         let offers: BTreeMap<_, _> = offers.collect();
-        let written = self.write_all(records, &offers);
-        written.map_err(|error| SpoolError::sqlite(&self.path, Doing::Write, error))
+        self.write_all(records, &offers)
+            .map_err(|error| SpoolError::sqlite(&self.path, Doing::Write, error))?;
+        self.finished.clear();
+        Ok(())
     }
 
     fn write_all(
@@ -124,31 +117,20 @@ impl Spool {
                     let offer = offers[id].as_ref().expect("it was offered");
                     insert(&transaction, epoch, *id, offer)?;
                 }
-                Record::Delivered(task) => {
-                    let set = "state = 'ended'";
-                    update(&transaction, *task, set, "('open', 'deferred')", named_params! {})?;
-                }
-                Record::Reported(task) => {
-                    let set = "state = 'ended'";
-                    update(&transaction, *task, set, "('failed')", named_params! {})?;
-                }
+                Record::Delivered(task) => change(&transaction, DELIVERED, *task, &[])?,
+                Record::Reported(task) => change(&transaction, REPORTED, *task, &[])?,
                 Record::Failed(task, reason) => {
-                    let set = "state = 'failed', status = :status, reason = :reason";
                     let status = reason.status.to_string();
-                    let with = named_params! { ":status": status, ":reason": reason.text };
-                    update(&transaction, *task, set, "('open', 'deferred')", with)?;
+                    change(&transaction, FAILED, *task, &[&status, &reason.text])?;
                 }
-                Record::Deferred(task, deferral) => {
-                    let set =
-                        "state = 'deferred', times = :times, first_ms = :first, due_ms = :due";
-                    let with = named_params! {
-                        ":times": deferral.times,
-                        ":first": epoch.unix_ms(deferral.first),
-                        ":due": epoch.unix_ms(deferral.due),
-                    };
-                    update(&transaction, *task, set, "('open', 'deferred')", with)?;
+                Record::Deferred(task, Deferral { times, first, due }) => {
+                    let (first, due) = (epoch.unix_ms(*first), epoch.unix_ms(*due));
+                    change(&transaction, DEFERRED, *task, &[times, &first, &due])?;
                 }
             }
+        }
+        for id in &self.finished {
+            transaction.prepare_cached(REMOVE)?.execute([key(*id)])?;
         }
         transaction.commit()
     }
@@ -173,47 +155,21 @@ impl Spool {
         row.map_err(|error| SpoolError::sqlite(&self.path, Doing::Read, error))
     }
 
-    /// Removes a message all of whose recipients are at their end.
-    ///
-    /// # Errors
-    ///
-    /// It could not be written; the message is found again at the next start, and is finished then.
-    pub fn remove(&mut self, id: MessageId) -> Result<(), SpoolError> {
-        let delete = "DELETE FROM message WHERE id = ?1 AND NOT EXISTS
-            (SELECT * FROM recipient WHERE message = ?1 AND state <> 'ended')";
-        let deleted = self.database.execute(delete, [key(id)]);
-        let error = |error| SpoolError::sqlite(&self.path, Doing::Write, error);
-        deleted.map(drop).map_err(error)
+    /// That a message is not there which should be.
+    pub(crate) fn lacks(&self, id: MessageId) -> SpoolError {
+        let what = format!("message {} is missing", id.0);
+        SpoolError::Damaged { path: self.path.clone(), what }
     }
-}
 
-/// Takes the lock, makes the tables where there are none; the number of the next message. Nothing
-/// when the database is somebody else's.
-fn prepare(database: &Connection) -> rusqlite::Result<Option<u64>> {
-    // Nobody lets go of a spool soon.
-    database.busy_timeout(std::time::Duration::ZERO)?;
-    // In this mode the lock that the first transaction takes is kept until the end.
-    database.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-    let pragma = |name| database.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
-    let tables =
-        database.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, u32>(0))?;
-    let new = tables == 0 && application == 0 && version == 0;
-    if !new && (application, version) != (APPLICATION, VERSION) {
-        return Ok(None);
+    /// Has a message removed, all of whose recipients are at their end, with the next write.
+    pub fn finish(&mut self, id: MessageId) {
+        self.finished.push(id);
     }
-    database.pragma_update(None, "journal_mode", "WAL")?;
-    database.pragma_update(None, "synchronous", "FULL")?;
-    database.pragma_update(None, "foreign_keys", true)?;
-    database.execute_batch("BEGIN EXCLUSIVE")?;
-    if new {
-        database.execute_batch(TABLES)?;
-        database.pragma_update(None, "application_id", APPLICATION)?;
-        database.pragma_update(None, "user_version", VERSION)?;
+
+    /// Whether finished messages wait to be removed.
+    pub fn has_finished(&self) -> bool {
+        !self.finished.is_empty()
     }
-    database.execute_batch("COMMIT")?;
-    let last = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'message'";
-    database.query_row(last, [], |row| row.get::<_, i64>(0)).map(|last| Some(last as u64 + 1))
 }
 
 fn insert(
@@ -231,7 +187,7 @@ fn insert(
         ":eight_bit": submission.eight_bit,
         ":utf8": submission.utf8,
         ":accepted": epoch.unix_ms(*accepted),
-        ":text": text,
+        ":text": &text[..],
     })?;
     let recipient = "INSERT INTO recipient (message, number, address) VALUES (?, ?, ?)";
     let mut recipient = database.prepare_cached(recipient)?;
@@ -241,22 +197,32 @@ fn insert(
     Ok(())
 }
 
-/// Changes one recipient that is in one of the states `from`.
-fn update(
+const DELIVERED: &str = "UPDATE recipient SET state = 'ended'
+    WHERE message = ?1 AND number = ?2 AND state IN ('open', 'deferred')";
+const REPORTED: &str = "UPDATE recipient SET state = 'ended'
+    WHERE message = ?1 AND number = ?2 AND state = 'failed'";
+const FAILED: &str = "UPDATE recipient SET state = 'failed', status = ?3, reason = ?4
+    WHERE message = ?1 AND number = ?2 AND state IN ('open', 'deferred')";
+const DEFERRED: &str = "UPDATE recipient
+    SET state = 'deferred', times = ?3, first_ms = ?4, due_ms = ?5
+    WHERE message = ?1 AND number = ?2 AND state IN ('open', 'deferred')";
+const REMOVE: &str = "DELETE FROM message WHERE id = ?1 AND NOT EXISTS
+    (SELECT * FROM recipient WHERE message = ?1 AND state <> 'ended')";
+
+/// Changes one recipient, which has to be in a state that allows it.
+fn change(
     database: &Connection,
+    statement: &str,
     task: Task,
-    set: &str,
-    from: &str,
-    with: &[(&str, &dyn rusqlite::ToSql)],
+    with: &[&dyn ToSql],
 ) -> rusqlite::Result<()> {
-    let statement = format!(
-        "UPDATE recipient SET {set}
-            WHERE message = :message AND number = :recipient AND state IN {from}"
-    );
-    let (message, recipient) = (key(task.message), task.recipient);
-    let mut all = with.to_vec();
-    all.extend_from_slice(named_params! { ":message": message, ":recipient": recipient });
-    match database.prepare_cached(&statement)?.execute(&all[..])? {
+    let mut statement = database.prepare_cached(statement)?;
+    statement.raw_bind_parameter(1, key(task.message))?;
+    statement.raw_bind_parameter(2, task.recipient)?;
+    for (place, value) in (3..).zip(with) {
+        statement.raw_bind_parameter(place, value)?;
+    }
+    match statement.raw_execute()? {
         1 => Ok(()),
         // The engine's view and the spool's have parted: nothing more may be built on either.
         _ => Err(rusqlite::Error::QueryReturnedNoRows),

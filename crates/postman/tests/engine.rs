@@ -51,7 +51,11 @@ impl World<'_> {
     fn obey(&mut self, effect: Effect) -> bool {
         let event = match effect {
             Effect::Resolve(domain) => {
-                let host = MailHost { preference: 1, addresses: vec![[192, 0, 2, 1].into()] };
+                let host = MailHost {
+                    name: "x.example".into(),
+                    preference: 1,
+                    addresses: vec![[192, 0, 2, 1].into()],
+                };
                 Event::Resolved(
                     domain,
                     Answer::Hosts { hosts: vec![host], lifetime: Span::from_s(60) },
@@ -92,7 +96,8 @@ impl World<'_> {
                 Event::Reported(message, failures.iter().map(|&(recipient, _)| recipient).collect())
             }
             Effect::Finished(message) => {
-                self.spool.remove(message).unwrap();
+                self.spool.finish(message);
+                self.spool.write(&[]).unwrap();
                 return true;
             }
             Effect::Wake(at) if at < self.now + Span::from_s(1) => Event::Tick,
@@ -143,7 +148,7 @@ impl World<'_> {
             recipients: self.list.clone(),
         };
         assert_eq!(submission.id, MessageId(1));
-        self.spool.offer(self.now, submission.clone(), TEXT.to_vec());
+        self.spool.offer(self.now, submission.clone(), TEXT.into());
         self.events.push_back(Event::Submitted(submission));
     }
 }

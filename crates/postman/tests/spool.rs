@@ -90,7 +90,7 @@ impl Model {
                 let submission = submission(id, *recipients, &text);
                 let accepted = Time::ZERO + Span::from_ms(id.0 * 7);
                 let progress = vec![Progress::Open; *recipients];
-                spool.offer(accepted, submission.clone(), text);
+                spool.offer(accepted, submission.clone(), text.into());
                 self.0.insert(id, Stored { submission, accepted, progress });
                 Some(Record::Accepted(id))
             }
@@ -164,13 +164,15 @@ fn a_finished_message_leaves_and_its_number_is_not_given_again() {
     let path = folder.path().join("spool");
     let mut spool = Spool::open(&path, EPOCH).unwrap();
     let id = spool.next_id();
-    spool.offer(Time::ZERO, submission(id, 2, b"x\r\n"), b"x\r\n".to_vec());
+    spool.offer(Time::ZERO, submission(id, 2, b"x\r\n"), (*b"x\r\n").into());
     let task = |recipient| Task { message: id, recipient };
     spool.write(&[Record::Accepted(id), Record::Delivered(task(1))]).unwrap();
-    spool.remove(id).unwrap();
+    spool.finish(id);
+    spool.write(&[]).unwrap();
     assert_eq!(spool.load().unwrap().len(), 1, "one recipient is open");
+    spool.finish(id);
     spool.write(&[Record::Delivered(task(0))]).unwrap();
-    spool.remove(id).unwrap();
+    assert!(!spool.has_finished());
     assert_eq!(spool.load().unwrap(), []);
     drop(spool);
     assert_eq!(Spool::open(&path, EPOCH).unwrap().next_id(), MessageId(id.0 + 1));
@@ -202,7 +204,7 @@ fn what_is_no_spool_is_left_alone() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), notes);
 
     let error = Spool::open(&folder.path().join("no/such/folder"), EPOCH).unwrap_err();
-    assert!(matches!(error, SpoolError::Storage { .. }), "{error}");
+    assert!(matches!(error, SpoolError::Lock { .. }), "{error}");
 
     let other = folder.path().join("other");
     let database = rusqlite::Connection::open(&other).unwrap();

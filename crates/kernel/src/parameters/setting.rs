@@ -48,6 +48,8 @@ text_setting! {
     Rate: "a speed with its unit, such as \"10Gbps\" (bps, Kbps, Mbps, Gbps, Tbps; above 0)";
     Frequency: "a frequency with its unit, such as \"0.01/ms\" (above 0)";
     String: "a text";
+    std::net::IpAddr: "an IP address, such as \"192.0.2.1\" or \"2001:db8::1\"";
+    std::net::SocketAddr: "an IP address with a port, such as \"127.0.0.1:53\" or \"[::1]:53\"";
 }
 
 macro_rules! whole_setting {

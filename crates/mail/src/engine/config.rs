@@ -6,7 +6,7 @@ use crate::policy::{
 };
 use crate::smtp::Tls;
 use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
-use sojourn_kernel::{Span, parameters};
+use sojourn_kernel::{Span, nested, parameters};
 
 parameters! {
     /// A list server.
@@ -33,6 +33,8 @@ parameters! {
         pub lifetime: Span = Span::from_s(5 * 86_400),
     }
 }
+
+nested!(Config);
 
 impl Check for Config {
     fn check(&self) -> Result<(), Refusal> {

@@ -2,6 +2,7 @@
 
 use super::event::{SessionId, Task};
 use super::message::Parcel;
+use super::reason::Reason;
 use sojourn_kernel::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub(super) struct Destination {
     /// Whoever waits for the domain to be reachable, until `retry_at`.
     pub(super) stalled: Vec<Task>,
     pub(super) retry_at: Time,
+    /// Why it was not reachable last.
+    pub(super) trouble: Option<Reason>,
     /// Whoever was refused for now, each until its own time.
     pub(super) later: BTreeSet<(Time, Task)>,
     /// Open sessions without work.
@@ -45,8 +48,16 @@ pub(super) enum Routes {
     Unknown,
     /// The name servers are asked, until this time.
     Asking(Time),
-    /// Hosts with their preference, best first; until this time.
-    Known(Vec<(u16, u32)>, Time),
+    /// Hosts, best first; until this time.
+    Known(Vec<Route>, Time),
+}
+
+/// A host that takes a destination's mail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Route {
+    pub(super) preference: u16,
+    pub(super) host: u32,
+    pub(super) name: Arc<str>,
 }
 
 /// All destinations, numbered as they become known.
@@ -75,6 +86,7 @@ impl Destinations {
             queue: VecDeque::new(),
             stalled: Vec::new(),
             retry_at: Time::NEVER,
+            trouble: None,
             later: BTreeSet::new(),
             idle: BTreeSet::new(),
             sessions: 0,

@@ -1,8 +1,9 @@
 //! Which destination is given a session, and with which host.
 
-use super::destination::Routes;
-use super::event::{Effect, SessionId, Task};
+use super::destination::{Route, Routes};
+use super::event::{Effect, Outcome, Relay, SessionId, Task};
 use super::host::Room;
+use super::reason::{Reason, status};
 use super::session::Session;
 use super::{Engine, Timer};
 use crate::policy::retry::{Retry, Setback};
@@ -10,10 +11,11 @@ use crate::policy::split::Place;
 use crate::policy::timeouts::Timeouts;
 use sojourn_kernel::{Span, Time};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What stands between a destination and one more session.
 enum Choice {
-    Host(u32),
+    Host(u32, Arc<str>),
     /// All hosts of the best preference that answers have their limit.
     HostFull(u32),
     NetworkFull(u32),
@@ -39,6 +41,9 @@ impl Engine {
     }
 
     pub(super) fn dispatch_all(&mut self) {
+        if self.stopping {
+            return;
+        }
         loop {
             let (destination, has_waited) = match self.ready.pop_front() {
                 Some(destination) => (destination, false),
@@ -94,8 +99,8 @@ impl Engine {
             return self.line_up(destination);
         }
         match self.choose(destination) {
-            Choice::Host(host) => {
-                self.open(destination, host);
+            Choice::Host(host, name) => {
+                self.open(destination, host, name);
                 self.look_at(destination);
             }
             Choice::HostFull(host) => {
@@ -130,9 +135,9 @@ impl Engine {
         let limits = &self.config.limits;
         let most_probes = (limits.sessions.get() / limits.probes.get()).max(1);
         let mut earliest = Time::NEVER;
-        for group in hosts.chunk_by(|a, b| a.0 == b.0) {
+        for group in hosts.chunk_by(|a, b| a.preference == b.preference) {
             let mut blocked = None;
-            for &(_, number) in group {
+            for &Route { host: number, ref name, .. } in group {
                 let host = &self.hosts.list[number as usize];
                 let network = &self.hosts.networks[host.network as usize];
                 match host.room(self.now) {
@@ -144,7 +149,7 @@ impl Engine {
                     Room::Free if host.failures > 0 && self.probes >= most_probes => {
                         blocked.get_or_insert(Choice::TooManyProbes);
                     }
-                    Room::Free => return Choice::Host(number),
+                    Room::Free => return Choice::Host(number, Arc::clone(name)),
                 }
             }
             if let Some(blocked) = blocked {
@@ -154,7 +159,7 @@ impl Engine {
         Choice::Down(earliest)
     }
 
-    fn open(&mut self, destination: u32, number: u32) {
+    fn open(&mut self, destination: u32, number: u32, name: Arc<str>) {
         let host = &mut self.hosts.list[number as usize];
         host.sessions += 1;
         self.hosts.networks[host.network as usize].sessions += 1;
@@ -166,8 +171,9 @@ impl Engine {
         let id = SessionId(self.next_session);
         self.next_session += 1;
         let steps = self.config.timeouts.steps(host.failures);
-        let session = Session::new(destination, number, host, probe, steps, &self.config, self.now);
-        self.effects.push(Effect::Connect(id, host.address));
+        let relay = Relay { name, address: host.address };
+        self.effects.push(Effect::Connect(id, relay.clone()));
+        let session = Session::new(destination, number, host, relay, steps, &self.config, self.now);
         self.sessions.insert(id, session);
         self.set_deadline(id);
     }
@@ -193,7 +199,7 @@ impl Engine {
     /// Sets aside all that is queued: the destination is not to be tried before `until`.
     pub(super) fn stall(&mut self, destination: u32, until: Time) {
         let this = &mut self.destinations.list[destination as usize];
-        let mut envelopes = Vec::new();
+        let (already, mut envelopes) = (this.stalled.len(), Vec::new());
         for parcel in this.queue.drain(..) {
             let task = |recipient| Task { message: parcel.message, recipient };
             this.stalled.extend(parcel.recipients.into_iter().map(task));
@@ -201,6 +207,13 @@ impl Engine {
         }
         if !this.stalled.is_empty() {
             this.retry_at = until;
+        }
+        let (newly, reason) = (this.stalled[already..].to_vec(), this.trouble.clone());
+        let reason = reason.unwrap_or_else(|| Reason::new(status::NO_ANSWER, "no host answers"));
+        for task in newly {
+            if self.is_waiting(task) {
+                self.log_unsent(task, Outcome::Deferred, &reason);
+            }
         }
         envelopes.into_iter().for_each(|envelope| self.done(envelope));
         self.set_destination_alarm(destination);
@@ -250,7 +263,7 @@ impl Engine {
         for destination in 0..self.destinations.list.len() as u32 {
             let this = &mut self.destinations.list[destination as usize];
             let routed = matches!(&this.routes, Routes::Known(hosts, _)
-                if hosts.iter().any(|&(_, number)| number == host));
+                if hosts.iter().any(|route| route.host == host));
             if routed && this.retry_at < Time::NEVER {
                 this.retry_at = self.now;
                 let due = this.take_due(self.now);

@@ -117,10 +117,21 @@ pub enum Answer {
 /// One host that takes mail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MailHost {
+    /// Its name.
+    pub name: Arc<str>,
     /// Lower is better.
     pub preference: u16,
     /// Its addresses, in the order in which they are to be tried.
     pub addresses: Vec<IpAddr>,
+}
+
+/// A host that mail is sent to, by the name that led to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relay {
+    /// The name that the MX record has, or the domain's own.
+    pub name: Arc<str>,
+    /// One of its addresses.
+    pub address: IpAddr,
 }
 
 /// Something that happened.
@@ -150,6 +161,9 @@ pub enum Event {
     Reported(MessageId, Vec<u32>),
     /// Time has passed: the answer to [`Effect::Wake`].
     Tick,
+    /// The server is to stop: no message is taken over any more and no transaction begun. Those
+    /// under way go on; who drives the engine closes what takes too long.
+    Stop,
 }
 
 /// Something to be done. Effects on one session are done in order.
@@ -157,8 +171,8 @@ pub enum Event {
 pub enum Effect {
     /// Ask where the mail of this domain goes.
     Resolve(Arc<str>),
-    /// Connect to the SMTP port of this address.
-    Connect(SessionId, IpAddr),
+    /// Connect to the SMTP port of this host.
+    Connect(SessionId, Relay),
     /// Send these bytes.
     Send(SessionId, Vec<u8>),
     /// Send the text of a message, and say when it is written.
@@ -187,19 +201,19 @@ pub enum Effect {
 /// A line of the log.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
-    /// One attempt for one recipient.
+    /// One attempt for one recipient, or its failure without one.
     Attempt {
         /// The recipient.
         task: Task,
-        /// The host.
-        host: IpAddr,
-        /// Since the message was accepted (sendmail's `delay`).
-        delay: Span,
+        /// The host; nothing where none was reached.
+        relay: Option<Relay>,
+        /// Since the message was accepted.
+        delays: Delays,
         /// This attempt (sendmail's `xdelay`).
         took: Span,
         /// What came of it.
         outcome: Outcome,
-        /// What the host said.
+        /// What the host said, or words of our own.
         reason: Reason,
     },
     /// A host is left alone for a while.
@@ -208,6 +222,27 @@ pub enum Entry {
     DomainDown(Arc<str>, Time, Reason),
     /// Stable storage could not be written.
     NotPersisted(String),
+}
+
+/// Where the time has gone since a message was accepted (Postfix's `delays`); the sum is
+/// sendmail's `delay`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delays {
+    /// Until it was last queued for its destination: what went before was set aside.
+    pub before: Span,
+    /// In the destination's queue.
+    pub queued: Span,
+    /// Setting up the session; nothing where one was open.
+    pub setup: Span,
+    /// The transaction.
+    pub sending: Span,
+}
+
+impl Delays {
+    /// All together.
+    pub fn total(self) -> Span {
+        self.before + self.queued + self.setup + self.sending
+    }
 }
 
 /// What came of an attempt.

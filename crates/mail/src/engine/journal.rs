@@ -53,6 +53,11 @@ impl Journal {
         !self.records.is_empty()
     }
 
+    /// Whether anything is not on stable storage yet.
+    pub(super) fn is_waiting_or_writing(&self) -> bool {
+        self.is_waiting() || self.writing.is_some()
+    }
+
     pub(super) fn is_urgent(&self) -> bool {
         self.urgent
     }

@@ -48,6 +48,8 @@ pub(super) struct Parcel {
     pub(super) recipients: Vec<u32>,
     /// The envelope that goes on when this is done.
     pub(super) envelope: u64,
+    /// When it was queued.
+    pub(super) queued: Time,
 }
 
 /// Groups of one message that are worked off one after the other.

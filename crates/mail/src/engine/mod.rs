@@ -10,6 +10,7 @@
 //! Each recipient stands in exactly one place at any time: in a group, in a transaction, set aside
 //! with its destination or until a time of its own, or at its end.
 
+mod attempt;
 mod config;
 mod destination;
 mod dispatch;
@@ -26,11 +27,12 @@ mod transaction;
 
 pub use config::Config;
 pub use event::{
-    Answer, BatchId, Deferral, Effect, Entry, Event, MailHost, MessageId, Outcome, Progress,
-    Record, SessionId, Stored, Submission, Task,
+    Answer, BatchId, Deferral, Delays, Effect, Entry, Event, MailHost, MessageId, Outcome,
+    Progress, Record, Relay, SessionId, Stored, Submission, Task,
 };
 pub use reason::Reason;
 
+use crate::address::Address;
 use crate::policy::split::{Place, Split};
 use destination::Destinations;
 use host::Hosts;
@@ -70,6 +72,8 @@ pub struct Engine {
     /// Destinations that want to probe a host.
     probe_line: VecDeque<u32>,
     journal: Journal,
+    /// Whether nothing new is to begin.
+    stopping: bool,
     effects: Vec<Effect>,
 }
 
@@ -105,6 +109,7 @@ impl Engine {
             line: VecDeque::new(),
             probe_line: VecDeque::new(),
             journal: Journal::default(),
+            stopping: false,
             effects: Vec::new(),
         }
     }
@@ -132,6 +137,7 @@ impl Engine {
             Event::Reported(message, recipients) => self.reported(message, &recipients),
             // The clock that rang may be ahead of the one that is read.
             Event::Tick => self.announced = Time::NEVER,
+            Event::Stop => self.stop(),
         }
         self.dispatch_all();
         self.checkpoint();
@@ -152,6 +158,28 @@ impl Engine {
     /// Sessions that are not closed.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// Whether it is at rest after [`Event::Stop`]: no session is open, and all that is done is on
+    /// stable storage.
+    pub fn is_at_rest(&self) -> bool {
+        self.stopping && self.sessions.is_empty() && !self.journal.is_waiting_or_writing()
+    }
+
+    /// The sender of a message that is not finished; nobody for a report.
+    pub fn sender(&self, message: MessageId) -> Option<&Address> {
+        self.messages.get(&message)?.sender.as_ref()
+    }
+
+    /// A recipient of a message that is not finished.
+    pub fn recipient(&self, task: Task) -> Option<&Address> {
+        let message = self.messages.get(&task.message)?;
+        Some(&message.recipients.get(task.recipient as usize)?.address)
+    }
+
+    /// When a message that is not finished was accepted.
+    pub fn accepted(&self, message: MessageId) -> Option<Time> {
+        self.messages.get(&message).map(|message| message.accepted)
     }
 
     fn ring(&mut self, at: Time, timer: Timer) {
@@ -190,7 +218,8 @@ impl Engine {
             return;
         };
         chain.outstanding = 1;
-        let parcel = Parcel { message: chain.message, recipients, envelope: number };
+        let parcel =
+            Parcel { message: chain.message, recipients, envelope: number, queued: self.now };
         self.destinations.list[destination as usize].queue.push_back(parcel);
         self.look_at(destination);
     }

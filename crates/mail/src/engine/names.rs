@@ -1,7 +1,7 @@
 //! Where the mail of a domain goes.
 
 use super::Engine;
-use super::destination::Routes;
+use super::destination::{Route, Routes};
 use super::event::{Answer, Effect, Entry, MailHost, Task};
 use super::reason::{Reason, status};
 use crate::policy::timeouts::Timeouts;
@@ -12,9 +12,10 @@ impl Engine {
     pub(super) fn ask(&mut self, destination: u32) {
         let this = &mut self.destinations.list[destination as usize];
         if let Some(literal) = literal(&this.name) {
-            let host = MailHost { preference: 0, addresses: vec![literal] };
-            this.routes = Routes::Asking(Time::NEVER);
             let name = Arc::clone(&this.name);
+            let host =
+                MailHost { name: Arc::clone(&name), preference: 0, addresses: vec![literal] };
+            this.routes = Routes::Asking(Time::NEVER);
             return self.resolved(&name, Answer::Hosts { hosts: vec![host], lifetime: Span::MAX });
         }
         let until = self.now + self.config.timeouts.steps(this.failures).resolve;
@@ -55,17 +56,17 @@ impl Engine {
     }
 
     /// Hosts by preference; those of one preference in random order (RFC 5321 section 5.1).
-    fn ordered(&mut self, destination: u32, hosts: Vec<MailHost>) -> Vec<(u16, u32)> {
+    fn ordered(&mut self, destination: u32, hosts: Vec<MailHost>) -> Vec<Route> {
         let chance = |i| self.chance("preference", destination.into(), i);
         let mut ranked: Vec<_> =
             (0..).zip(hosts).map(|(i, it)| (it.preference, chance(i), it)).collect();
         ranked.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        let mut routes: Vec<(u16, u32)> = Vec::new();
-        for (preference, _, host) in ranked {
-            for address in host.addresses {
-                let number = self.hosts.find_or_add(address, &self.config.limits);
-                if routes.iter().all(|&(_, known)| known != number) {
-                    routes.push((preference, number));
+        let mut routes: Vec<Route> = Vec::new();
+        for (preference, _, MailHost { name, addresses, .. }) in ranked {
+            for address in addresses {
+                let host = self.hosts.find_or_add(address, &self.config.limits);
+                if routes.iter().all(|known| known.host != host) {
+                    routes.push(Route { preference, host, name: Arc::clone(&name) });
                 }
             }
         }
@@ -85,6 +86,7 @@ impl Engine {
         let until = now + self.host_wait("name servers", destination.into(), times, first);
         let name = Arc::clone(&self.destinations.list[destination as usize].name);
         let reason = Reason::new(status::NAME_SERVERS, why);
+        self.destinations.list[destination as usize].trouble = Some(reason.clone());
         self.effects.push(Effect::Log(Entry::DomainDown(name, until, reason)));
         self.stall(destination, until);
     }
@@ -96,7 +98,7 @@ impl Engine {
             for recipient in parcel.recipients {
                 let task = Task { message: parcel.message, recipient };
                 if self.is_waiting(task) {
-                    self.fail(task, reason.clone());
+                    self.fail_unsent(task, reason.clone());
                 }
             }
             self.done(parcel.envelope);

@@ -1,6 +1,7 @@
 //! What came of an attempt, and what follows from it.
 
 use super::Engine;
+use super::attempt::Attempt;
 use super::event::{Deferral, Effect, Entry, MessageId, Outcome, Record, SessionId, Task};
 use super::message::{Parcel, State};
 use super::reason::{Reason, status};
@@ -35,8 +36,8 @@ impl Engine {
         let this = &mut self.destinations.list[destination as usize];
         this.coming += 1;
         this.took(took);
-        let address = self.hosts.list[host as usize].address;
-        let again = self.judge(&parcel, verdicts, address, took);
+        let attempt = self.attempt(&self.sessions[&id], &parcel, took);
+        let again = self.judge(&parcel, verdicts, &attempt);
         if !again.is_empty() {
             // The server said where its limit is: so many in one transaction.
             let fitted = (parcel.recipients.len() - again.len()) as u32;
@@ -89,7 +90,15 @@ impl Engine {
             return self.look_at(destination);
         }
         let this = &mut self.hosts.list[host as usize];
-        let (address, others) = (this.address, this.sessions > 0);
+        let others = this.sessions > 0;
+        if self.stopping {
+            if let Some(parcel) = &session.parcel {
+                let left = self.judge(parcel, verdicts, &self.attempt(&session, parcel, took));
+                self.hand_back(destination, parcel, left);
+                self.done(parcel.envelope);
+            }
+            return;
+        }
         if session.client.is_securing() && self.config.tls == Tls::Opportunistic {
             this.tls_broken = true;
             return self.look_at(destination);
@@ -103,17 +112,19 @@ impl Engine {
             this.overloaded(self.now, &self.config.limits);
         } else if !others && !served && (!session.ready || end != End::Dropped) {
             self.host_failed(host, &reason);
+            self.destinations.list[destination as usize].trouble = Some(reason.clone());
         }
-        if let Some(parcel) = session.parcel {
+        if let Some(parcel) = &session.parcel {
             self.destinations.list[destination as usize].took(took);
-            let left = self.judge(&parcel, verdicts, address, took);
+            let attempt = self.attempt(&session, parcel, took);
+            let left = self.judge(parcel, verdicts, &attempt);
             if served || (others && end == End::Refused) {
-                self.hand_back(destination, &parcel, left);
+                self.hand_back(destination, parcel, left);
             } else {
                 for recipient in left {
                     let task = Task { message: parcel.message, recipient };
                     self.defer(task, reason.clone(), None);
-                    self.log_attempt(task, address, took, Outcome::Deferred, &reason);
+                    self.log_attempt(task, &attempt, Outcome::Deferred, &reason);
                 }
             }
             self.done(parcel.envelope);
@@ -157,13 +168,7 @@ impl Engine {
     }
 
     /// Draws the conclusion for each recipient; returns those of whom nothing was said that holds.
-    fn judge(
-        &mut self,
-        parcel: &Parcel,
-        verdicts: Vec<Verdict>,
-        host: std::net::IpAddr,
-        took: Span,
-    ) -> Vec<u32> {
+    fn judge(&mut self, parcel: &Parcel, verdicts: Vec<Verdict>, attempt: &Attempt) -> Vec<u32> {
         let mut left = Vec::new();
         for (&recipient, verdict) in parcel.recipients.iter().zip(verdicts) {
             let task = Task { message: parcel.message, recipient };
@@ -179,7 +184,7 @@ impl Engine {
                     (self.defer(task, Reason::reply(&reply), named), Reason::reply(&reply))
                 }
             };
-            self.log_attempt(task, host, took, outcome, &reason);
+            self.log_attempt(task, attempt, outcome, &reason);
         }
         left
     }
@@ -194,23 +199,10 @@ impl Engine {
         }
         let chain = self.chains.get_mut(&parcel.envelope).expect("it is under way");
         chain.outstanding += 1;
-        let (message, envelope) = (parcel.message, parcel.envelope);
+        let Parcel { message, envelope, queued, .. } = *parcel;
         let queue = &mut self.destinations.list[destination as usize].queue;
-        queue.push_front(Parcel { message, recipients, envelope });
+        queue.push_front(Parcel { message, recipients, envelope, queued });
         self.look_at(destination);
-    }
-
-    fn log_attempt(
-        &mut self,
-        task: Task,
-        host: std::net::IpAddr,
-        took: Span,
-        outcome: Outcome,
-        reason: &Reason,
-    ) {
-        let delay = self.now.since(self.messages[&task.message].accepted);
-        let reason = reason.clone();
-        self.effects.push(Effect::Log(Entry::Attempt { task, host, delay, took, outcome, reason }));
     }
 
     fn delivered(&mut self, task: Task) -> Outcome {
@@ -235,6 +227,12 @@ impl Engine {
     pub(super) fn fail(&mut self, task: Task, reason: Reason) {
         self.set_state(task, State::Failed);
         self.journal.push(self.now, Record::Failed(task, reason));
+    }
+
+    /// The same for one that is in no transaction.
+    pub(super) fn fail_unsent(&mut self, task: Task, reason: Reason) {
+        self.log_unsent(task, Outcome::Failed, &reason);
+        self.fail(task, reason);
     }
 
     /// The recipient is tried again, if its message may live so long.
@@ -279,7 +277,7 @@ impl Engine {
         let Some(message) = self.messages.get(&id) else { return };
         for place in message.waiting() {
             let reason = Reason::new(status::EXPIRED, "it could not be delivered in its time");
-            self.fail(Task { message: id, recipient: place.recipient }, reason);
+            self.fail_unsent(Task { message: id, recipient: place.recipient }, reason);
         }
     }
 }

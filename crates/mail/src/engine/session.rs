@@ -1,7 +1,7 @@
 //! Sessions: each speaks for one destination with one host, one transaction after another.
 
 use super::config::Config;
-use super::event::{Effect, SessionId};
+use super::event::{Effect, Relay, SessionId};
 use super::host::Host;
 use super::message::Parcel;
 use super::outcome::End;
@@ -18,6 +18,7 @@ pub(super) struct Session {
     pub(super) destination: u32,
     pub(super) host: u32,
     pub(super) network: u32,
+    pub(super) relay: Relay,
     /// Whether its host did not answer last time.
     pub(super) probe: bool,
     /// Whether the server has greeted it, and whether it was ready at least once.
@@ -36,6 +37,8 @@ pub(super) struct Session {
     alarm: Time,
     /// When the present attempt began: the connection counts towards the first.
     pub(super) since: Time,
+    /// When its present transaction began.
+    pub(super) began: Time,
     /// The work of the present transaction.
     pub(super) parcel: Option<Parcel>,
     /// Transactions so far.
@@ -47,7 +50,7 @@ impl Session {
         destination: u32,
         number: u32,
         host: &Host,
-        probe: bool,
+        relay: Relay,
         steps: Steps,
         config: &Config,
         now: Time,
@@ -59,7 +62,8 @@ impl Session {
             destination,
             host: number,
             network: host.network,
-            probe,
+            relay,
+            probe: host.failures > 0,
             greeted: false,
             ready: false,
             coming: true,
@@ -72,6 +76,7 @@ impl Session {
             deadline: Time::NEVER,
             alarm: Time::NEVER,
             since: now,
+            began: now,
             parcel: None,
             transactions: 0,
         }
@@ -223,6 +228,21 @@ impl Engine {
         self.look_at(destination);
     }
 
+    /// Nothing new begins: sessions without a transaction end.
+    pub(super) fn stop(&mut self) {
+        self.stopping = true;
+        let ids: Vec<SessionId> = self.sessions.keys().copied().collect();
+        for id in ids {
+            let session = &self.sessions[&id];
+            if self.idle.contains(&id) {
+                self.quit(id);
+            } else if !session.ready {
+                self.effects.push(Effect::Close(id));
+                self.end(id, End::Dropped, Reason::new(status::LOST, "the server is stopping"));
+            }
+        }
+    }
+
     /// An idle session takes up its destination's work.
     pub(super) fn take_up(&mut self, id: SessionId) {
         self.leave_idle(id);
@@ -249,6 +269,9 @@ impl Engine {
     /// Whether others wait for what this session holds, and it has had it for long enough; or has
     /// no work for it.
     fn has_had_its_turn(&self, id: SessionId) -> bool {
+        if self.stopping {
+            return true;
+        }
         let session = &self.sessions[&id];
         let others = |line: &VecDeque<u32>| line.iter().any(|&it| it != session.destination);
         let wanted = others(&self.hosts.list[session.host as usize].line)

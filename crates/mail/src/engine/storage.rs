@@ -19,6 +19,8 @@ impl Engine {
             Some("its number is in use")
         } else if submission.recipients.is_empty() {
             Some("it has no recipients")
+        } else if self.stopping {
+            Some("the server is stopping")
         } else if self.journal.failing {
             Some("stable storage cannot be written")
         } else {

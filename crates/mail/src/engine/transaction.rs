@@ -41,7 +41,7 @@ impl Engine {
             Reason::new(status::INTERNATIONAL, "the host takes no UTF-8 addresses")
         });
         for recipient in unfit {
-            self.fail(task(recipient), reason.clone());
+            self.fail_unsent(task(recipient), reason.clone());
         }
         if recipients.is_empty() {
             self.done(parcel.envelope);
@@ -76,6 +76,7 @@ impl Engine {
             session.since = self.now;
         }
         session.transactions += 1;
+        session.began = self.now;
         session.parcel = Some(parcel);
         let mut outputs = Vec::new();
         session.client.begin(envelope, &mut outputs);

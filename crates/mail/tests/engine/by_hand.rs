@@ -3,12 +3,17 @@
 use crate::config;
 use sojourn_kernel::{Span, Time};
 use sojourn_mail::engine::{
-    Answer, BatchId, Effect, Engine, Event, MailHost, MessageId, Record, SessionId, Submission,
+    Answer, BatchId, Effect, Engine, Event, MailHost, MessageId, Record, Relay, SessionId,
+    Submission,
 };
 use sojourn_mail::{Config, smtp::Tls};
 use std::net::IpAddr;
 
 const HOST: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+
+fn relay() -> Relay {
+    Relay { name: "mx.x.example".into(), address: HOST }
+}
 
 struct Hand {
     engine: Engine,
@@ -41,10 +46,10 @@ impl Hand {
         let [Effect::Accepted(_), Effect::Resolve(domain)] = &effects[..] else {
             panic!("{effects:?}")
         };
-        let host = MailHost { preference: 10, addresses: vec![HOST] };
+        let host = MailHost { name: "mx.x.example".into(), preference: 10, addresses: vec![HOST] };
         let answer = Answer::Hosts { hosts: vec![host], lifetime: Span::from_s(60) };
         let effects = self.tell(Event::Resolved(domain.clone(), answer));
-        assert_eq!(effects, [Effect::Connect(SessionId(0), HOST)]);
+        assert_eq!(effects, [Effect::Connect(SessionId(0), relay())]);
         assert_eq!(self.tell(Event::Connected(SessionId(0))), []);
         let effects = self.hear(0, "220 hi\r\n");
         assert_eq!(effects, [Effect::Send(SessionId(0), b"EHLO lists.example\r\n".to_vec())]);
@@ -115,7 +120,7 @@ fn tls_that_does_not_work() {
             assert_eq!(effects, []);
             continue;
         }
-        assert_eq!(effects, [Effect::Connect(SessionId(1), HOST)]);
+        assert_eq!(effects, [Effect::Connect(SessionId(1), relay())]);
         hand.tell(Event::Connected(SessionId(1)));
         hand.hear(1, "220 hi\r\n");
         let effects = hand.hear(1, "250-hi\r\n250 STARTTLS\r\n");

@@ -223,7 +223,7 @@ impl World {
                 let asked = Happening::Names(life, domain);
                 self.calendar.schedule(now + Span::from_ms(20), asked);
             }
-            Effect::Connect(session, address) => self.connect((life, session), address),
+            Effect::Connect(session, relay) => self.connect((life, session), relay.address),
             Effect::Send(session, bytes) => {
                 let line = (life, session);
                 let at = now + self.half(line);
@@ -335,6 +335,7 @@ impl World {
             hosts: hosts
                 .iter()
                 .map(|(preference, addresses)| MailHost {
+                    name: "mx.example".into(),
                     preference: *preference,
                     addresses: addresses.clone(),
                 })

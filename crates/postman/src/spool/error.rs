@@ -12,6 +12,13 @@ pub enum SpoolError {
         /// The file.
         path: PathBuf,
     },
+    /// It cannot be locked.
+    Lock {
+        /// The file beside it that is locked.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
     /// It is a file of another kind, or of another version.
     NotASpool {
         /// The file.
@@ -69,6 +76,9 @@ impl fmt::Display for SpoolError {
         match self {
             SpoolError::InUse { path } => {
                 write!(f, "the spool {} is in use by another process", path.display())
+            }
+            SpoolError::Lock { path, error } => {
+                write!(f, "the spool cannot be locked with {}: {error}", path.display())
             }
             SpoolError::NotASpool { path } => {
                 write!(f, "{} is no spool of this version", path.display())

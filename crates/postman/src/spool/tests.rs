@@ -16,7 +16,7 @@ fn offer(spool: &mut Spool, text: Vec<u8>) -> MessageId {
         utf8: false,
         recipients: vec!["a@x.example".parse().unwrap(), "b@x.example".parse().unwrap()],
     };
-    spool.offer(Time::ZERO + Span::from_s(1), submission, text);
+    spool.offer(Time::ZERO + Span::from_s(1), submission, text.into());
     id
 }
 

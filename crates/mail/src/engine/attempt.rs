@@ -1,0 +1,51 @@
+//! What the log says of attempts.
+
+use super::Engine;
+use super::event::{Delays, Effect, Entry, Outcome, Relay, Task};
+use super::message::Parcel;
+use super::reason::Reason;
+use super::session::Session;
+use sojourn_kernel::Span;
+
+/// An attempt, whoever of its recipients it is about.
+#[derive(Clone)]
+pub(super) struct Attempt {
+    relay: Option<Relay>,
+    delays: Delays,
+    took: Span,
+}
+
+impl Engine {
+    /// The attempt of a session that took `took`, for its parcel.
+    pub(super) fn attempt(&self, session: &Session, parcel: &Parcel, took: Span) -> Attempt {
+        let accepted = self.messages[&parcel.message].accepted;
+        let setup = session.since.clamp(parcel.queued, session.began);
+        let delays = Delays {
+            before: parcel.queued.since(accepted),
+            queued: setup - parcel.queued,
+            setup: session.began - setup,
+            sending: self.now - session.began,
+        };
+        Attempt { relay: Some(session.relay.clone()), delays, took }
+    }
+
+    pub(super) fn log_attempt(
+        &mut self,
+        task: Task,
+        attempt: &Attempt,
+        outcome: Outcome,
+        reason: &Reason,
+    ) {
+        let (Attempt { relay, delays, took }, reason) = (attempt.clone(), reason.clone());
+        let entry = Entry::Attempt { task, relay, delays, took, outcome, reason };
+        self.effects.push(Effect::Log(entry));
+    }
+
+    /// A recipient that is set aside, or fails, without a transaction.
+    pub(super) fn log_unsent(&mut self, task: Task, outcome: Outcome, reason: &Reason) {
+        let before = self.now.since(self.messages[&task.message].accepted);
+        let none = Span::ZERO;
+        let delays = Delays { before, queued: none, setup: none, sending: none };
+        self.log_attempt(task, &Attempt { relay: None, delays, took: none }, outcome, reason);
+    }
+}

@@ -1,0 +1,107 @@
+//! The spool on a thread of its own: writing waits for the disk, and nothing else has to.
+
+use crate::driver::Input;
+use crate::spool::{Spool, SpoolError};
+use sojourn_kernel::Time;
+use sojourn_mail::engine::{BatchId, Event, MessageId, Record, Submission};
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::mpsc::Sender;
+
+/// What the spool is to do, in order.
+#[derive(Debug)]
+pub(crate) enum Job {
+    /// Keep a message that may be written soon.
+    Offer(Time, Submission, Arc<[u8]>),
+    /// Forget it.
+    Withdraw(MessageId),
+    Write(BatchId, Arc<[Record]>),
+    /// Remove a message that is finished, when there is time.
+    Finish(MessageId),
+    Read(MessageId),
+}
+
+/// A spool that does one job after another.
+#[derive(Debug)]
+pub(crate) struct Archive {
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<JoinHandle<Spool>>,
+}
+
+/// Finished messages are removed with the next write, or after this long without one.
+const QUIET: Duration = Duration::from_millis(200);
+
+impl Archive {
+    /// Starts the thread; what comes of a job is told to `engine`.
+    pub(crate) fn start(spool: Spool, engine: Sender<Input>) -> Archive {
+        let (jobs, orders) = mpsc::channel();
+        let work = move || work(spool, &orders, &engine);
+        let thread = std::thread::Builder::new().name("spool".into()).spawn(work);
+        Archive { jobs: Some(jobs), thread: Some(thread.expect("a thread can be started")) }
+    }
+
+    pub(crate) fn order(&self, job: Job) {
+        // A thread that is gone has panicked, and the panic shows when it is joined.
+        let _ = self.jobs.as_ref().expect("it is not closed").send(job);
+    }
+
+    /// Waits until all is done; the spool is closed when what is returned is dropped.
+    pub(crate) fn close(mut self) -> Spool {
+        drop(self.jobs.take());
+        let thread = self.thread.take().expect("it is closed once");
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+fn work(mut spool: Spool, jobs: &mpsc::Receiver<Job>, engine: &Sender<Input>) -> Spool {
+    loop {
+        let job = match jobs.recv_timeout(QUIET) {
+            Ok(job) => job,
+            Err(RecvTimeoutError::Timeout) => {
+                sweep(&mut spool);
+                match jobs.recv() {
+                    Ok(job) => job,
+                    Err(_) => return spool,
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                sweep(&mut spool);
+                return spool;
+            }
+        };
+        let done = match job {
+            Job::Offer(accepted, submission, text) => {
+                spool.offer(accepted, submission, text);
+                continue;
+            }
+            Job::Withdraw(id) => {
+                spool.withdraw(id);
+                continue;
+            }
+            Job::Finish(id) => {
+                spool.finish(id);
+                continue;
+            }
+            Job::Write(batch, records) => Input::Event(match spool.write(&records) {
+                Ok(()) => Event::Persisted(batch),
+                Err(error) => Event::NotPersisted(batch, error.to_string()),
+            }),
+            Job::Read(id) => Input::Text(id, text(&spool, id)),
+        };
+        // Whoever stopped the engine needs no answer.
+        let _ = engine.blocking_send(done);
+    }
+}
+
+/// Removes what is finished. What cannot be removed now is found, and removed, at the next start.
+fn sweep(spool: &mut Spool) {
+    if spool.has_finished() {
+        let _ = spool.write(&[]);
+    }
+}
+
+fn text(spool: &Spool, id: MessageId) -> Result<Arc<[u8]>, SpoolError> {
+    spool.text(id)?.map(Arc::from).ok_or_else(|| spool.lacks(id))
+}

@@ -1,0 +1,89 @@
+//! How a list server begins: with what its spool has.
+
+use super::{Driver, Input};
+use crate::archive::Archive;
+use crate::clock::Clock;
+use crate::epoch::Epoch;
+use crate::line::{Security, Wire};
+use crate::names::Names;
+use crate::news::{News, Observer};
+use crate::settings::Settings;
+use crate::spool::{Spool, SpoolError};
+use crate::texts::Texts;
+use sojourn_kernel::{Span, Time};
+use sojourn_mail::Engine;
+use sojourn_mail::engine::{Event, Progress, Stored};
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::rc::Rc;
+use tokio::sync::mpsc;
+
+/// All that a list server begins with.
+pub(crate) struct Start {
+    pub(super) settings: Settings,
+    spool: Spool,
+    stored: Vec<Stored>,
+    clock: Clock,
+    epoch: Epoch,
+    names: Names,
+    security: Security,
+    observer: Box<dyn Observer>,
+}
+
+/// A spool may have messages that are older than their lifetime, by this much.
+const SLACK: Span = Span::from_s(86_400);
+
+impl Start {
+    /// Opens the spool, and reads what is in it.
+    pub(crate) fn open(
+        settings: Settings,
+        path: &Path,
+        names: Names,
+        security: Security,
+        observer: Box<dyn Observer>,
+    ) -> Result<Start, SpoolError> {
+        let (clock, epoch) = Clock::start(Time::ZERO + settings.mail.lifetime + SLACK);
+        let spool = Spool::open(path, epoch)?;
+        let stored = spool.load()?;
+        Ok(Start { settings, spool, stored, clock, epoch, names, security, observer })
+    }
+}
+
+impl Driver {
+    pub(super) fn begin(start: Start, inputs: mpsc::Sender<Input>) -> Driver {
+        let Start { settings, mut spool, stored, clock, epoch, names, security, observer } = start;
+        let next_id = spool.next_id();
+        let mut driver = Driver {
+            hello: settings.mail.hello.clone(),
+            // What is left to chance need not be the same from start to start.
+            engine: Engine::new(settings.mail, epoch.unix_ms as u64),
+            clock,
+            epoch,
+            wake: clock.instant(Time::NEVER),
+            archive: Archive::start(spool, inputs.clone()),
+            texts: Texts::default(),
+            unread: BTreeMap::new(),
+            lines: BTreeMap::new(),
+            wire: Rc::new(Wire::new(&settings.network, security)),
+            names: Rc::new(names),
+            offered: BTreeMap::new(),
+            next_id,
+            inputs,
+            soon: VecDeque::new(),
+            observer,
+        };
+        for message in stored {
+            let submission = &message.submission;
+            let open = message.progress.iter().filter(|it| **it != Progress::Ended).count();
+            driver.news(&News::Accepted {
+                message: submission.id,
+                sender: submission.sender.as_ref(),
+                size: submission.size,
+                recipients: open,
+            });
+            driver.soon.push_back(Event::Restored(message));
+            driver.go_on();
+        }
+        driver
+    }
+}

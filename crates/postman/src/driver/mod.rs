@@ -1,0 +1,270 @@
+//! The loop around the engine: what happens goes in; what is to be done goes to lines, name servers
+//! and the spool.
+
+mod begin;
+mod obey;
+mod report;
+
+pub(crate) use begin::Start;
+
+use crate::archive::{Archive, Job};
+use crate::clock::Clock;
+use crate::epoch::Epoch;
+use crate::handle::{Left, Refused};
+use crate::line::{Order, Wire};
+use crate::mail::Mail;
+use crate::names::Names;
+use crate::news::{News, Observer};
+use crate::spool::SpoolError;
+use crate::texts::Texts;
+use sojourn_kernel::Span;
+use sojourn_mail::Engine;
+use sojourn_mail::engine::{Event, MessageId, Reason, SessionId, Submission};
+use sojourn_mail::smtp::Framing;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Duration, Instant, sleep_until};
+
+/// What comes from outside.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Submit(Mail, oneshot::Sender<Result<MessageId, Refused>>),
+    Stop,
+}
+
+/// What comes from lines, name servers and the spool.
+#[derive(Debug)]
+pub(crate) enum Input {
+    Event(Event),
+    /// The text of a message that was to be read.
+    Text(MessageId, Result<Arc<[u8]>, SpoolError>),
+    /// A report that was not taken over is to be tried again.
+    Report(Mail, Reported),
+}
+
+/// The engine and all that it gives orders to.
+struct Driver {
+    engine: Engine,
+    /// The server's name.
+    hello: String,
+    clock: Clock,
+    epoch: Epoch,
+    /// When the engine wants to be woken.
+    wake: Instant,
+    archive: Archive,
+    texts: Texts,
+    /// Who waits for a text to be read.
+    unread: BTreeMap<MessageId, Vec<Reader>>,
+    lines: BTreeMap<SessionId, mpsc::UnboundedSender<Order>>,
+    wire: Rc<Wire>,
+    names: Rc<Names>,
+    /// Messages that are not on stable storage yet.
+    offered: BTreeMap<MessageId, Offered>,
+    next_id: MessageId,
+    inputs: mpsc::Sender<Input>,
+    /// What is to be told to the engine next.
+    soon: VecDeque<Event>,
+    observer: Box<dyn Observer>,
+}
+
+/// A message on the way to stable storage, and who waits for it to be there.
+struct Offered {
+    mail: Mail,
+    by: Submitter,
+}
+
+enum Submitter {
+    Outside(oneshot::Sender<Result<MessageId, Refused>>),
+    /// The engine, which wanted failures reported.
+    Engine(Reported),
+}
+
+/// Recipients of a message whose failure is reported.
+#[derive(Debug)]
+pub(crate) struct Reported {
+    message: MessageId,
+    recipients: Vec<u32>,
+}
+
+/// Who wants to read a text.
+enum Reader {
+    Session(SessionId, Framing),
+    /// A report on these failures.
+    Report(Vec<(u32, Reason)>),
+}
+
+/// What may wait to be told to the engine. Lines read no further while it is full.
+const WAITING: usize = 1024;
+/// How many of them are told before requests and the clock are looked at again.
+const AT_ONCE: usize = 64;
+/// How long the spool has to write what was done last.
+const LAST_WRITE: Duration = Duration::from_secs(5);
+
+/// Runs a list server until it is stopped.
+pub(crate) async fn run(start: Start, mut requests: mpsc::Receiver<Request>) -> Left {
+    let (inputs, mut inbox) = mpsc::channel(WAITING);
+    let grace = duration(start.settings.network.grace);
+    let mut driver = Driver::begin(start, inputs);
+    let mut wake = std::pin::pin!(sleep_until(driver.wake));
+    // When what is under way is cut, and when nothing is waited for any more.
+    let mut end: Option<(Instant, Instant)> = None;
+    let mut cut = 0;
+    while end.is_none() || !driver.engine.is_at_rest() {
+        driver.observer.pause();
+        if wake.deadline() != driver.wake {
+            wake.as_mut().reset(driver.wake);
+        }
+        tokio::select! {
+            biased;
+            () = &mut wake => driver.soon.push_back(Event::Tick),
+            Some(input) = inbox.recv() => {
+                driver.take(input);
+                for _ in 1..AT_ONCE {
+                    let Ok(input) = inbox.try_recv() else { break };
+                    driver.take(input);
+                }
+            }
+            Some(request) = requests.recv(), if end.is_none() => match request {
+                Request::Submit(mail, answer) => {
+                    driver.submit(mail, Submitter::Outside(answer));
+                }
+                Request::Stop => {
+                    let until = Instant::now() + grace;
+                    end = Some((until, until + LAST_WRITE));
+                    driver.soon.push_back(Event::Stop);
+                }
+            },
+            () = until(end), if end.is_some() => {
+                let (_, last) = end.expect("it has come");
+                if Instant::now() >= last {
+                    break;
+                }
+                end = Some((last, last));
+                cut += driver.cut();
+            }
+        }
+        driver.go_on();
+    }
+    let left = Left { messages: driver.engine.messages(), cut };
+    // The spool's thread may be about to tell something that nobody takes any more.
+    driver.observer.pause();
+    drop(inbox);
+    drop(driver.archive.close());
+    left
+}
+
+async fn until(end: Option<(Instant, Instant)>) {
+    if let Some((next, _)) = end {
+        sleep_until(next).await;
+    }
+}
+
+fn duration(span: Span) -> Duration {
+    Duration::from_nanos(span.ps() / 1000)
+}
+
+impl Driver {
+    /// Tells the engine what happened, and does what it wants done, until nothing follows.
+    fn go_on(&mut self) {
+        while let Some(event) = self.soon.pop_front() {
+            if let Event::Tick = event {
+                // Until the engine says otherwise.
+                self.wake = Instant::now() + Duration::from_secs(3600);
+            }
+            for effect in self.engine.handle(self.clock.now(), event) {
+                self.obey(effect);
+            }
+        }
+    }
+
+    fn take(&mut self, input: Input) {
+        match input {
+            Input::Event(event) => {
+                if let Event::Closed(session, _) = &event {
+                    self.lines.remove(session);
+                }
+                self.soon.push_back(event);
+            }
+            Input::Text(id, text) => self.have_read(id, text),
+            Input::Report(mail, reported) => self.submit(mail, Submitter::Engine(reported)),
+        }
+    }
+
+    /// The text is there for all who wait for it.
+    fn have_read(&mut self, id: MessageId, text: Result<Arc<[u8]>, SpoolError>) {
+        let readers = self.unread.remove(&id).unwrap_or_default();
+        match text {
+            Ok(text) => {
+                self.texts.keep(id, Arc::clone(&text));
+                readers.into_iter().for_each(|reader| self.give(id, &text, reader));
+            }
+            Err(error) => {
+                let why = error.to_string();
+                self.news(&News::Trouble(&why));
+                for reader in readers {
+                    if let Reader::Session(session, _) = reader {
+                        self.lines.remove(&session);
+                        self.soon.push_back(Event::Closed(session, why.clone()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Has a text given to `reader`, now or when it has been read.
+    fn read(&mut self, id: MessageId, reader: Reader) {
+        if let Some(text) = self.texts.get(id) {
+            return self.give(id, &text, reader);
+        }
+        let waiting = self.unread.entry(id).or_default();
+        if waiting.is_empty() {
+            self.archive.order(Job::Read(id));
+        }
+        waiting.push(reader);
+    }
+
+    fn give(&mut self, id: MessageId, text: &Arc<[u8]>, reader: Reader) {
+        match reader {
+            Reader::Session(session, framing) => {
+                self.order(session, Order::Body(Arc::clone(text), framing));
+            }
+            Reader::Report(failures) => self.report(id, text, failures),
+        }
+    }
+
+    fn submit(&mut self, mail: Mail, by: Submitter) {
+        let id = self.next_id;
+        self.next_id.0 += 1;
+        let submission = Submission {
+            id,
+            sender: mail.sender.clone(),
+            size: mail.text.len() as u64,
+            eight_bit: mail.eight_bit,
+            utf8: mail.utf8,
+            recipients: mail.recipients.clone(),
+        };
+        self.texts.keep(id, Arc::clone(&mail.text));
+        self.archive.order(Job::Offer(
+            self.clock.now(),
+            submission.clone(),
+            Arc::clone(&mail.text),
+        ));
+        self.offered.insert(id, Offered { mail, by });
+        self.soon.push_back(Event::Submitted(submission));
+    }
+
+    /// Ends all sessions that are left; how many.
+    fn cut(&mut self) -> usize {
+        let lines = std::mem::take(&mut self.lines);
+        for &session in lines.keys() {
+            self.soon.push_back(Event::Closed(session, "the server is stopping".into()));
+        }
+        lines.len()
+    }
+
+    fn news(&mut self, news: &News<'_>) {
+        self.observer.notice(self.epoch.unix_ms(self.clock.now()), news);
+    }
+}

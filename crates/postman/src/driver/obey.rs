@@ -1,0 +1,116 @@
+//! What the engine wants done.
+
+use super::{Driver, Input, Offered, Reader, Reported, Submitter};
+use crate::archive::Job;
+use crate::handle::Refused;
+use crate::line::{self, Order};
+use crate::news::News;
+use sojourn_mail::engine::{Effect, Entry, Event, MessageId, Relay, SessionId};
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use tokio::task::spawn_local;
+
+impl Driver {
+    pub(super) fn obey(&mut self, effect: Effect) {
+        match effect {
+            Effect::Resolve(domain) => self.resolve(domain),
+            Effect::Connect(session, relay) => self.connect(session, relay),
+            Effect::Send(session, bytes) => self.order(session, Order::Send(bytes)),
+            Effect::SendBody(session, message, framing) => {
+                self.read(message, Reader::Session(session, framing));
+            }
+            Effect::StartTls(session) => self.order(session, Order::StartTls),
+            Effect::Close(session) => drop(self.lines.remove(&session)),
+            Effect::Persist(batch, records) => self.archive.order(Job::Write(batch, records)),
+            Effect::Accepted(id) => self.accepted(id),
+            Effect::Refused(id, why) => {
+                self.archive.order(Job::Withdraw(id));
+                self.texts.forget(id);
+                self.refused(id, why);
+            }
+            Effect::Report(message, failures) => self.read(message, Reader::Report(failures)),
+            Effect::Finished(message) => {
+                self.texts.forget(message);
+                self.archive.order(Job::Finish(message));
+                self.news(&News::Finished { message });
+            }
+            Effect::Log(entry) => self.log(&entry),
+            Effect::Wake(at) => self.wake = self.clock.instant(at),
+        }
+    }
+
+    /// A line that has ended says so itself.
+    pub(super) fn order(&mut self, session: SessionId, order: Order) {
+        if let Some(line) = self.lines.get(&session) {
+            let _ = line.send(order);
+        }
+    }
+
+    fn resolve(&mut self, domain: Arc<str>) {
+        let (names, inputs) = (Rc::clone(&self.names), self.inputs.clone());
+        spawn_local(async move {
+            let answer = names.look_up(&domain).await;
+            let _ = inputs.send(Input::Event(Event::Resolved(domain, answer))).await;
+        });
+    }
+
+    fn connect(&mut self, session: SessionId, relay: Relay) {
+        let (orders, ears) = mpsc::unbounded_channel();
+        self.lines.insert(session, orders);
+        let (wire, inputs) = (Rc::clone(&self.wire), self.inputs.clone());
+        spawn_local(line::run(wire, session, relay, ears, inputs));
+    }
+
+    fn accepted(&mut self, id: MessageId) {
+        let Some(Offered { mail, by }) = self.offered.remove(&id) else { return };
+        self.news(&News::Accepted {
+            message: id,
+            sender: mail.sender.as_ref(),
+            size: mail.text.len() as u64,
+            recipients: mail.recipients.len(),
+        });
+        match by {
+            // Who has gone away finds it delivered none the less.
+            Submitter::Outside(answer) => drop(answer.send(Ok(id))),
+            Submitter::Engine(Reported { message, recipients }) => {
+                self.soon.push_back(Event::Reported(message, recipients));
+            }
+        }
+    }
+
+    fn refused(&mut self, id: MessageId, why: String) {
+        let Some(Offered { mail, by }) = self.offered.remove(&id) else { return };
+        match by {
+            // Who has gone away has not been promised anything.
+            Submitter::Outside(answer) => drop(answer.send(Err(Refused::Now(why)))),
+            Submitter::Engine(reported) => self.report_later(mail, reported),
+        }
+    }
+
+    fn log(&mut self, entry: &Entry) {
+        let now = self.epoch.unix_ms(self.clock.now());
+        let news = match entry {
+            Entry::Attempt { task, relay, delays, took, outcome, reason } => {
+                let Some(recipient) = self.engine.recipient(*task) else { return };
+                News::Attempt {
+                    task: *task,
+                    recipient,
+                    relay: relay.as_ref(),
+                    delays: *delays,
+                    took: *took,
+                    outcome: *outcome,
+                    reason,
+                }
+            }
+            Entry::HostDown(host, until, reason) => {
+                News::HostDown(*host, self.epoch.unix_ms(*until), reason)
+            }
+            Entry::DomainDown(domain, until, reason) => {
+                News::DomainDown(domain, self.epoch.unix_ms(*until), reason)
+            }
+            Entry::NotPersisted(why) => News::Trouble(why),
+        };
+        self.observer.notice(now, &news);
+    }
+}

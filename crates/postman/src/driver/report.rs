@@ -1,0 +1,55 @@
+//! Failures become messages to the sender (RFC 3464).
+
+use super::{Driver, Input, Reported, Submitter};
+use crate::mail::Mail;
+use sojourn_mail::engine::{MessageId, Reason, Task};
+use sojourn_mail::report::{Notice, Written};
+use tokio::task::spawn_local;
+use tokio::time::{Duration, sleep};
+
+/// How long a report waits that storage did not take. One that waits when the server stops is made
+/// again after the next start.
+const AGAIN: Duration = Duration::from_secs(1);
+
+impl Driver {
+    /// Reports failures of the message whose text is `original` to its sender.
+    pub(super) fn report(
+        &mut self,
+        message: MessageId,
+        original: &[u8],
+        failures: Vec<(u32, Reason)>,
+    ) {
+        let engine = &self.engine;
+        let (Some(to), Some(arrived)) = (engine.sender(message), engine.accepted(message)) else {
+            return;
+        };
+        let address = |recipient| engine.recipient(Task { message, recipient });
+        let known: Vec<_> = failures
+            .iter()
+            .filter_map(|(recipient, reason)| Some((address(*recipient)?, reason)))
+            .collect();
+        let now_ms = self.epoch.unix_ms(self.clock.now());
+        let notice = Notice {
+            server: &self.hello,
+            to,
+            id: &format!("{:010X}.{now_ms}", self.next_id.0),
+            now: now_ms / 1000,
+            arrived: self.epoch.unix_ms(arrived) / 1000,
+            failures: &known,
+            original,
+        };
+        let Written { text, eight_bit, utf8 } = notice.write();
+        let (recipients, text) = (vec![to.clone()], text.into());
+        let mail = Mail { sender: None, recipients, text, eight_bit, utf8 };
+        let recipients = failures.into_iter().map(|(recipient, _)| recipient).collect();
+        self.submit(mail, Submitter::Engine(Reported { message, recipients }));
+    }
+
+    pub(super) fn report_later(&mut self, mail: Mail, reported: Reported) {
+        let inputs = self.inputs.clone();
+        spawn_local(async move {
+            sleep(AGAIN).await;
+            let _ = inputs.send(Input::Report(mail, reported)).await;
+        });
+    }
+}

@@ -1,0 +1,180 @@
+//! The handle of a running list server.
+
+use crate::driver::{self, Request, Start};
+use crate::line::{Security, TlsError};
+use crate::mail::Mail;
+use crate::names::{self, Names};
+use crate::news::Observer;
+use crate::settings::Settings;
+use crate::spool::SpoolError;
+use sojourn_mail::engine::MessageId;
+use std::fmt;
+use std::path::Path;
+use std::thread::JoinHandle;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::LocalSet;
+
+/// A running list server, or one end of it: clones are the same server.
+///
+/// It runs on threads of its own, whatever runtime the caller has or has not. When the last clone
+/// is gone it goes on until it is [stopped](Running::stop).
+#[derive(Clone, Debug)]
+pub struct Postman {
+    requests: mpsc::Sender<Request>,
+}
+
+/// The one who started a server and can stop it.
+#[derive(Debug)]
+pub struct Running {
+    requests: mpsc::Sender<Request>,
+    thread: JoinHandle<Left>,
+    /// What was found at the start that whoever runs the server has to know.
+    pub notices: Vec<String>,
+}
+
+/// What is left when a server has stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Messages in the spool that are not finished.
+    pub messages: usize,
+    /// Sessions that had to be closed because their transaction took too long.
+    pub cut: usize,
+}
+
+/// Why a server could not be started.
+#[derive(Debug)]
+pub enum StartError {
+    /// The spool cannot be used.
+    Spool(SpoolError),
+    /// TLS cannot be used as it is set.
+    Tls(TlsError),
+    /// The name servers are not known.
+    Names(String),
+    /// The system gives no threads or sockets.
+    System(std::io::Error),
+}
+
+/// Why a message was not taken over. It is not in the spool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// For now; why.
+    Now(String),
+    /// The server has stopped.
+    Stopped,
+}
+
+/// Messages that may wait to be taken over: each holds its text.
+const WAITING: usize = 16;
+/// Files that a process needs beside its sessions.
+const OTHER_FILES: u64 = 64;
+
+impl Postman {
+    /// Starts a server on the spool at `path`, and with it the delivery of what is there.
+    ///
+    /// # Errors
+    ///
+    /// The spool is in use, damaged, or cannot be read; certificates or name servers are missing.
+    pub fn start(
+        mut settings: Settings,
+        path: &Path,
+        observer: impl Observer,
+    ) -> Result<(Postman, Running), StartError> {
+        let mut notices = Vec::new();
+        notices.extend(fit_sessions(&mut settings));
+        let security = Security::new(settings.mail.tls, settings.network.roots.as_deref())
+            .map_err(StartError::Tls)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(StartError::System)?;
+        let names = {
+            let _inside = runtime.enter();
+            Names::new(&settings.network).map_err(|why| StartError::Names(why.to_string()))?
+        };
+        let (requests, inbox) = mpsc::channel(WAITING);
+        let start = Start::open(settings, path, names, security, Box::new(observer))
+            .map_err(StartError::Spool)?;
+        let work = move || LocalSet::new().block_on(&runtime, driver::run(start, inbox));
+        let thread = std::thread::Builder::new().name("postman".into()).spawn(work);
+        let thread = thread.map_err(StartError::System)?;
+        Ok((Postman { requests: requests.clone() }, Running { requests, thread, notices }))
+    }
+
+    /// Hands over a message; returns when it and all its recipients are on stable storage.
+    ///
+    /// # Errors
+    ///
+    /// It was not taken over; nothing of it is kept.
+    pub async fn submit(&self, mail: Mail) -> Result<MessageId, Refused> {
+        let (answer, answered) = oneshot::channel();
+        let request = Request::Submit(mail, answer);
+        self.requests.send(request).await.map_err(|_| Refused::Stopped)?;
+        answered.await.unwrap_or(Err(Refused::Stopped))
+    }
+
+    /// The same for a caller without a runtime. Panics inside one.
+    ///
+    /// # Errors
+    ///
+    /// It was not taken over; nothing of it is kept.
+    pub fn submit_blocking(&self, mail: Mail) -> Result<MessageId, Refused> {
+        let (answer, answered) = oneshot::channel();
+        let request = Request::Submit(mail, answer);
+        self.requests.blocking_send(request).map_err(|_| Refused::Stopped)?;
+        answered.blocking_recv().unwrap_or(Err(Refused::Stopped))
+    }
+}
+
+impl Running {
+    /// Stops the server: no transaction begins any more, and those under way end within
+    /// `network.grace`, or are cut. What is not delivered stays in the spool, which is closed when
+    /// this returns. Panics where the server did.
+    pub fn stop(self) -> Left {
+        // A server that is gone already is stopped.
+        let _ = self.requests.blocking_send(Request::Stop);
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+/// Raises the number of files that the process may have open; where that is too low, there are
+/// fewer sessions. What is to be said about it.
+fn fit_sessions(settings: &mut Settings) -> Option<String> {
+    let sessions = &mut settings.mail.limits.sessions;
+    let beside = OTHER_FILES + names::LOOKUPS as u64;
+    let wanted = u64::from(sessions.get()) + beside;
+    let files = rlimit::increase_nofile_limit(wanted).unwrap_or(wanted);
+    if files >= wanted {
+        return None;
+    }
+    let fits = u32::try_from(files.saturating_sub(beside)).unwrap_or(u32::MAX).max(1);
+    let asked = std::mem::replace(sessions, fits.try_into().expect("at least 1"));
+    Some(format!(
+        "this process may have {files} files open, which is enough for {fits} sessions and not \
+         for mail.limits.sessions = {asked}"
+    ))
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Spool(error) => error.fmt(f),
+            StartError::Tls(error) => error.fmt(f),
+            StartError::Names(why) => write!(f, "no name servers can be asked: {why}"),
+            StartError::System(error) => write!(f, "the system refuses: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Now(why) => f.write_str(why),
+            Refused::Stopped => f.write_str("the server has stopped"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}

@@ -1,0 +1,152 @@
+//! Bytes both ways over one connection.
+
+use super::Order;
+use super::body::Body;
+use super::stream::Stream;
+use super::wire::Wire;
+use sojourn_mail::engine::Relay;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::mem::MaybeUninit;
+use std::task::{Context, Poll, ready};
+use tokio::io::ReadBuf;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// A line that stands.
+#[derive(Debug)]
+pub(super) struct Line {
+    stream: Stream,
+    orders: UnboundedReceiver<Order>,
+    /// Orders that were given and not begun.
+    told: VecDeque<Order>,
+    /// What is being written, and how much of it is.
+    out: Vec<u8>,
+    written: usize,
+    flushing: bool,
+    /// The message that is being written, and whether `out` has some of it.
+    body: Option<Body>,
+    carries: bool,
+}
+
+/// Something that happened on a line.
+#[derive(Debug)]
+pub(super) enum Did {
+    /// These bytes came.
+    Read(Vec<u8>),
+    /// Some of a message is written, or the last of it.
+    Wrote { all: bool },
+    /// It is to turn to TLS.
+    WantsTls,
+    /// Nobody gives it orders any more.
+    Dismissed,
+}
+
+/// How much is read at a time.
+const READ: usize = 4096;
+
+impl Line {
+    pub(super) fn new(stream: Stream, orders: UnboundedReceiver<Order>) -> Line {
+        Line {
+            stream,
+            orders,
+            told: VecDeque::new(),
+            out: Vec::new(),
+            written: 0,
+            flushing: false,
+            body: None,
+            carries: false,
+        }
+    }
+
+    /// The next thing that happens.
+    pub(super) async fn next(&mut self) -> io::Result<Did> {
+        poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Did>> {
+        while let Poll::Ready(order) = self.orders.poll_recv(cx) {
+            match order {
+                Some(order) => self.told.push_back(order),
+                None => return Poll::Ready(Ok(Did::Dismissed)),
+            }
+        }
+        match self.poll_write(cx)? {
+            Poll::Ready(did) => Poll::Ready(Ok(did)),
+            Poll::Pending => self.poll_read(cx),
+        }
+    }
+
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Did>> {
+        let mut space = [MaybeUninit::uninit(); READ];
+        let mut buffer = ReadBuf::uninit(&mut space);
+        ready!(self.stream.poll_read(cx, &mut buffer))?;
+        Poll::Ready(match buffer.filled() {
+            [] => Err(io::Error::other("the host closed the connection")),
+            bytes => Ok(Did::Read(bytes.to_vec())),
+        })
+    }
+
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Did>> {
+        loop {
+            if self.out.is_empty() && !self.flushing && self.load() {
+                return Poll::Ready(Ok(Did::WantsTls));
+            }
+            if self.written < self.out.len() {
+                match ready!(self.stream.poll_write(cx, &self.out[self.written..]))? {
+                    0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                    length => self.written += length,
+                }
+            } else if !self.out.is_empty() {
+                (self.out, self.written, self.flushing) = (Vec::new(), 0, true);
+            } else if self.flushing {
+                ready!(self.stream.poll_flush(cx))?;
+                self.flushing = false;
+                if std::mem::take(&mut self.carries) {
+                    return Poll::Ready(Ok(Did::Wrote { all: self.body.is_none() }));
+                }
+            } else {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Takes up what can be written next; whether it is the handshake of TLS.
+    fn load(&mut self) -> bool {
+        while self.body.is_none() {
+            match self.told.pop_front() {
+                Some(Order::Send(bytes)) if self.out.is_empty() => self.out = bytes,
+                Some(Order::Send(bytes)) => self.out.extend_from_slice(&bytes),
+                Some(Order::Body(text, framing)) => self.body = Some(Body::new(text, framing)),
+                Some(Order::StartTls) if self.out.is_empty() => return true,
+                Some(order) => {
+                    self.told.push_front(order);
+                    break;
+                }
+                None => break,
+            }
+        }
+        if let Some(body) = &mut self.body {
+            self.carries = true;
+            if body.fill(&mut self.out) {
+                self.body = None;
+            }
+        }
+        false
+    }
+
+    /// Turns to TLS; false when the line was dismissed meanwhile.
+    pub(super) async fn secure(&mut self, wire: &Wire, host: &Relay) -> io::Result<bool> {
+        let Stream::Plain(plain) = std::mem::replace(&mut self.stream, Stream::Changing) else {
+            return Err(io::Error::other("it is secured already"));
+        };
+        tokio::select! {
+            secured = wire.security.secure(plain, host) => {
+                self.stream = Stream::Tls(Box::new(secured?));
+                Ok(true)
+            }
+            // Nothing is ordered during the handshake: this is the end.
+            _ = self.orders.recv() => Ok(false),
+        }
+    }
+}

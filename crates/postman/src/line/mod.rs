@@ -1,0 +1,83 @@
+//! The line of one session: it connects, carries bytes both ways, turns to TLS, and closes. What
+//! the bytes mean it does not know.
+//!
+//! What it holds is bounded: it reads no further before the engine has taken what came, and of a
+//! message it has one piece at a time.
+
+mod body;
+mod carry;
+mod stream;
+mod tls;
+mod wire;
+
+pub(crate) use tls::Security;
+pub use tls::TlsError;
+pub(crate) use wire::Wire;
+
+use crate::driver::Input;
+use carry::{Did, Line};
+use sojourn_mail::engine::{Event, Relay, SessionId};
+use sojourn_mail::smtp::Framing;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::mpsc::{Sender, UnboundedReceiver};
+
+/// What a line is told; it closes when nobody is left to tell it anything.
+#[derive(Debug)]
+pub(crate) enum Order {
+    Send(Vec<u8>),
+    Body(Arc<[u8]>, Framing),
+    StartTls,
+}
+
+/// Runs the line of one session to `host`, until nobody gives it orders or it breaks. Nothing is
+/// ordered before it has said that it is connected.
+pub(crate) async fn run(
+    wire: Rc<Wire>,
+    id: SessionId,
+    host: Relay,
+    orders: UnboundedReceiver<Order>,
+    engine: Sender<Input>,
+) {
+    if let Err(why) = carry(&wire, id, &host, orders, &engine).await {
+        // An engine that is gone needs to know nothing.
+        let _ = engine.send(Input::Event(Event::Closed(id, why))).await;
+    }
+}
+
+/// As long as there is somebody to give orders and be told; or why it broke before.
+async fn carry(
+    wire: &Wire,
+    id: SessionId,
+    host: &Relay,
+    mut orders: UnboundedReceiver<Order>,
+    engine: &Sender<Input>,
+) -> Result<(), String> {
+    let stream = tokio::select! {
+        stream = wire.connect(host.address, id.0) => stream.map_err(words)?,
+        _ = orders.recv() => return Ok(()),
+    };
+    let mut line = Line::new(stream, orders);
+    let mut event = Event::Connected(id);
+    while engine.send(Input::Event(event)).await.is_ok() {
+        event = match line.next().await.map_err(words)? {
+            Did::Read(bytes) => Event::Received(id, bytes),
+            Did::Wrote { all } => Event::Written(id, all),
+            Did::WantsTls => match line.secure(wire, host).await {
+                Ok(true) => Event::Secured(id),
+                Ok(false) => break,
+                Err(error) => return Err(format!("TLS could not be set up: {}", words(error))),
+            },
+            Did::Dismissed => break,
+        };
+    }
+    Ok(())
+}
+
+/// An error without the number that the system has for it.
+fn words(error: io::Error) -> String {
+    let text = error.to_string();
+    let end = text.find(" (os error").unwrap_or(text.len());
+    text[..end].to_lowercase()
+}

@@ -1,0 +1,247 @@
+//! The log, line by line as Postfix writes it.
+
+use crate::news::{News, Observer};
+use sojourn_kernel::Span;
+use sojourn_mail::Address;
+use sojourn_mail::engine::{MessageId, Outcome, Relay};
+use std::fmt;
+use std::io::Write;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// Writes what a postman tells as Postfix's log has it, so that whatever reads that reads this:
+/// `qmgr` for messages, `smtp` for attempts, one line a recipient. `delays` are Postfix's four;
+/// `xdelay` beside them is sendmail's, what the attempt itself took. Times are UTC, as RFC 3339
+/// writes them.
+///
+/// When it cannot be written, that is said once on standard error, and delivery goes on.
+pub struct Log<W: Write> {
+    out: std::io::BufWriter<W>,
+    port: u16,
+    /// The machine's name, and this process.
+    host: String,
+    process: u32,
+    broken: bool,
+}
+
+impl<W: Write + Send + 'static> Log<W> {
+    /// A log that is written to `out`, of a server whose hosts take mail on `port`.
+    pub fn new(out: W, port: u16) -> Log<W> {
+        let host = gethostname::gethostname().to_string_lossy().into_owned();
+        let out = std::io::BufWriter::new(out);
+        Log { out, port, host, process: std::process::id(), broken: false }
+    }
+
+    fn write(&mut self, unix_ms: i64, daemon: &str, what: fmt::Arguments<'_>) {
+        if self.broken {
+            return;
+        }
+        let (at, host, process) = (stamp(unix_ms), &self.host, self.process);
+        let line = writeln!(self.out, "{at} {host} sojourn/{daemon}[{process}]: {what}");
+        self.check(line);
+    }
+
+    fn check(&mut self, written: std::io::Result<()>) {
+        if let Err(error) = written {
+            self.broken = true;
+            eprintln!("the log cannot be written: {error}");
+        }
+    }
+}
+
+impl<W: Write + Send + 'static> Observer for Log<W> {
+    fn notice(&mut self, unix_ms: i64, news: &News<'_>) {
+        match news {
+            News::Accepted { message, sender, size, recipients } => {
+                let (id, from) = (QueueId(*message), sender.map_or("", Address::as_str));
+                self.write(
+                    unix_ms,
+                    "qmgr",
+                    format_args!(
+                        "{id}: from=<{from}>, size={size}, nrcpt={recipients} (queue active)"
+                    ),
+                );
+            }
+            News::Attempt { task, recipient, relay, delays, took, outcome, reason } => {
+                let (id, port) = (QueueId(task.message), self.port);
+                let relay = At(*relay, port);
+                let [a, b, c, d] =
+                    [delays.before, delays.queued, delays.setup, delays.sending].map(Seconds);
+                let (delay, took) = (Seconds(delays.total()), Seconds(*took));
+                let status = match outcome {
+                    Outcome::Delivered => "sent",
+                    Outcome::Deferred => "deferred",
+                    Outcome::Failed => "bounced",
+                };
+                let (dsn, text) = (reason.status, &reason.text);
+                self.write(
+                    unix_ms,
+                    "smtp",
+                    format_args!(
+                        "{id}: to=<{recipient}>, relay={relay}, delay={delay}, \
+                         delays={a}/{b}/{c}/{d}, xdelay={took}, dsn={dsn}, status={status} ({text})"
+                    ),
+                );
+            }
+            News::Finished { message } => {
+                self.write(unix_ms, "qmgr", format_args!("{}: removed", QueueId(*message)));
+            }
+            News::HostDown(host, until, reason) => {
+                let until = stamp(*until);
+                self.write(
+                    unix_ms,
+                    "qmgr",
+                    format_args!("host {host} left alone until {until} ({reason})"),
+                );
+            }
+            News::DomainDown(domain, until, reason) => {
+                let until = stamp(*until);
+                self.write(
+                    unix_ms,
+                    "qmgr",
+                    format_args!("domain {domain} left alone until {until} ({reason})"),
+                );
+            }
+            News::Trouble(what) => self.write(unix_ms, "qmgr", format_args!("warning: {what}")),
+        }
+    }
+
+    fn pause(&mut self) {
+        if !self.broken {
+            let flushed = self.out.flush();
+            self.check(flushed);
+        }
+    }
+}
+
+/// A message's number as queue identifiers look.
+struct QueueId(MessageId);
+
+impl fmt::Display for QueueId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:010X}", self.0.0)
+    }
+}
+
+/// A host with its port; `none` where none was reached.
+struct At<'a>(Option<&'a Relay>, u16);
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(relay) => write!(f, "{}[{}]:{}", relay.name, relay.address, self.1),
+            None => f.write_str("none"),
+        }
+    }
+}
+
+/// Seconds with two digits, below 1 s hundredths; no zeros at the end (Postfix:
+/// delay_logging_resolution_limit).
+struct Seconds(Span);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.seconds();
+        let digits = match seconds {
+            _ if seconds < 1.0 => 2,
+            _ if seconds < 10.0 => 1,
+            _ => 0,
+        };
+        let text = format!("{seconds:.digits$}");
+        let text = match digits {
+            0 => &text,
+            _ => text.trim_end_matches('0').trim_end_matches('.'),
+        };
+        f.write_str(text)
+    }
+}
+
+fn stamp(unix_ms: i64) -> String {
+    let at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(unix_ms) * 1_000_000);
+    at.ok().and_then(|at| at.format(&Rfc3339).ok()).unwrap_or_else(|| unix_ms.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_mail::engine::{Delays, Reason, Task};
+    use sojourn_mail::smtp::Enhanced;
+
+    #[test]
+    fn seconds_have_two_digits() {
+        for (ms, text) in [
+            (0, "0"),
+            (4, "0"),
+            (50, "0.05"),
+            (670, "0.67"),
+            (100, "0.1"),
+            (1000, "1"),
+            (1240, "1.2"),
+            (12_400, "12"),
+            (100_000, "100"),
+            (432_100, "432"),
+        ] {
+            assert_eq!(Seconds(Span::from_ms(ms)).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_line_for_each_thing() {
+        let mut log = Log::new(Vec::new(), 25);
+        (log.host, log.process) = ("lists".into(), 7);
+        let (message, at) = (MessageId(0xBEEF), 1_700_000_000_123);
+        let sender = "owner@lists.example".parse().unwrap();
+        let recipient = "a@x.example".parse().unwrap();
+        let relay = Relay { name: "mx.x.example".into(), address: [192, 0, 2, 1].into() };
+        let ms = Span::from_ms;
+        let delays = Delays { before: ms(61_000), queued: ms(40), setup: ms(120), sending: ms(80) };
+        let sent = Reason::new(Enhanced(2, 0, 0), "250 2.0.0 Ok");
+        let down = Reason::new(Enhanced(4, 4, 1), "connection refused");
+        let attempt = News::Attempt {
+            task: Task { message, recipient: 0 },
+            recipient: &recipient,
+            relay: Some(&relay),
+            delays,
+            took: ms(200),
+            outcome: Outcome::Delivered,
+            reason: &sent,
+        };
+        let none = News::Attempt {
+            task: Task { message, recipient: 0 },
+            recipient: &recipient,
+            relay: None,
+            delays: Delays { before: ms(5), queued: ms(0), setup: ms(0), sending: ms(0) },
+            took: ms(0),
+            outcome: Outcome::Deferred,
+            reason: &down,
+        };
+        for news in [
+            News::Accepted { message, sender: Some(&sender), size: 42, recipients: 1 },
+            attempt,
+            none,
+            News::HostDown([192, 0, 2, 1].into(), at + 60_000, &down),
+            News::DomainDown("x.example", at + 60_000, &down),
+            News::Trouble("disk full"),
+            News::Finished { message },
+        ] {
+            log.notice(at, &news);
+        }
+        log.pause();
+        let text = String::from_utf8(log.out.into_inner().unwrap()).unwrap();
+        let expected = "\
+qmgr[7]: 000000BEEF: from=<owner@lists.example>, size=42, nrcpt=1 (queue active)
+smtp[7]: 000000BEEF: to=<a@x.example>, relay=mx.x.example[192.0.2.1]:25, delay=61, \
+delays=61/0.04/0.12/0.08, xdelay=0.2, dsn=2.0.0, status=sent (250 2.0.0 Ok)
+smtp[7]: 000000BEEF: to=<a@x.example>, relay=none, delay=0.01, delays=0.01/0/0/0, xdelay=0, \
+dsn=4.4.1, status=deferred (connection refused)
+qmgr[7]: host 192.0.2.1 left alone until 2023-11-14T22:14:20.123Z (4.4.1: connection refused)
+qmgr[7]: domain x.example left alone until 2023-11-14T22:14:20.123Z (4.4.1: connection refused)
+qmgr[7]: warning: disk full
+qmgr[7]: 000000BEEF: removed
+";
+        let begin = "2023-11-14T22:13:20.123Z lists sojourn/";
+        let lines: Vec<&str> =
+            text.lines().map(|line| line.strip_prefix(begin).expect(line)).collect();
+        assert_eq!(lines, expected.lines().collect::<Vec<_>>());
+    }
+}

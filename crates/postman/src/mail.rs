@@ -1,0 +1,32 @@
+//! A message as it is handed over.
+
+use sojourn_mail::Address;
+use sojourn_mail::smtp::Canonical;
+use std::sync::Arc;
+
+/// A message and its envelope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mail {
+    /// Where failures are reported; nobody for a report itself.
+    pub sender: Option<Address>,
+    /// Whom it is for.
+    pub recipients: Vec<Address>,
+    /// Its text in canonical form ([`Canonical`]).
+    pub text: Arc<[u8]>,
+    /// Whether the text has octets above 127.
+    pub eight_bit: bool,
+    /// Whether its header needs SMTPUTF8 (RFC 6531).
+    pub utf8: bool,
+}
+
+impl Mail {
+    /// A message whose text is brought into canonical form, and otherwise kept as given.
+    pub fn new(sender: Option<Address>, recipients: Vec<Address>, given: &[u8]) -> Mail {
+        let mut canonical = Canonical::default();
+        let mut text = Vec::with_capacity(given.len() + 2);
+        canonical.push(given, &mut text);
+        let eight_bit = canonical.eight_bit;
+        canonical.finish(&mut text);
+        Mail { sender, recipients, text: text.into(), eight_bit, utf8: false }
+    }
+}

@@ -1,0 +1,93 @@
+//! How far a server has come, for whoever waits for it.
+
+use crate::news::{News, Observer};
+use sojourn_mail::engine::{MessageId, Outcome, Task};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Counts what a server does. Clones count together: one is the server's observer, others are read.
+#[derive(Clone, Debug, Default)]
+pub struct Tally(Arc<(Mutex<Count>, Condvar)>);
+
+/// What was counted so far.
+#[derive(Clone, Debug, Default)]
+pub struct Count {
+    /// Messages that were taken over, or found in the spool, and are not finished; reports too.
+    pub unfinished: BTreeSet<MessageId>,
+    /// How long after its message was accepted each recipient had it, in seconds.
+    pub delivered_s: Vec<f64>,
+    /// Whom the last attempt did not reach, or who failed, and why; whether for good.
+    pub troubled: BTreeMap<Task, Trouble>,
+    /// Attempts for one recipient each.
+    pub attempts: u64,
+    /// The last thing that whoever runs the server has to know.
+    pub trouble: Option<String>,
+}
+
+/// What stands between a recipient and its message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// The recipient.
+    pub recipient: String,
+    /// Whether it failed for good; else it is tried again.
+    pub failed: bool,
+    /// The status (RFC 3463), such as `5.1.1`.
+    pub status: String,
+    /// What the host said, or words of our own.
+    pub reason: String,
+}
+
+impl Tally {
+    /// What was counted so far.
+    pub fn count(&self) -> MutexGuard<'_, Count> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until all messages are finished; false when they are not after `longest`.
+    pub fn wait(&self, longest: Duration) -> bool {
+        let end = Instant::now() + longest;
+        let mut count = self.count();
+        while !count.unfinished.is_empty() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.0.1.wait_timeout(count, left);
+            (count, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        true
+    }
+}
+
+impl Observer for Tally {
+    fn notice(&mut self, _: i64, news: &News<'_>) {
+        let mut count = self.count();
+        match news {
+            News::Accepted { message, .. } => drop(count.unfinished.insert(*message)),
+            News::Attempt { task, recipient, delays, outcome, reason, .. } => {
+                count.attempts += 1;
+                if *outcome == Outcome::Delivered {
+                    count.delivered_s.push(delays.total().seconds());
+                    count.troubled.remove(task);
+                    return;
+                }
+                let trouble = Trouble {
+                    recipient: recipient.to_string(),
+                    failed: *outcome == Outcome::Failed,
+                    status: reason.status.to_string(),
+                    reason: reason.text.clone(),
+                };
+                count.troubled.insert(*task, trouble);
+            }
+            News::Finished { message } => {
+                count.unfinished.remove(message);
+                if count.unfinished.is_empty() {
+                    self.0.1.notify_all();
+                }
+            }
+            News::Trouble(what) => count.trouble = Some((*what).to_owned()),
+            News::HostDown(..) | News::DomainDown(..) => {}
+        }
+    }
+}
