@@ -10,6 +10,7 @@ __all__ = [
     "Case",
     "Internet",
     "Outcome",
+    "Plan",
     "Progress",
     "SpecError",
     "Study",
@@ -100,6 +101,21 @@ class Case:
             SpecError: the case turned out to be impossible.
         """
 
+    def known(self, percentiles: list[float]) -> dict[str, int | float | str]:
+        """What is known of an array's sojourn times without simulating them.
+
+        Args:
+            percentiles: in per cent.
+
+        Returns:
+            `disks` and `data_disks`; where formulas apply, `offered_utilisation` and one or more of
+            `exact_`, `least_`, `most_` and `about_mean_sojourn_ps`; `least_p99_sojourn_ps` and the
+            like, whatever the load; `analysis`, their source, or why there are none.
+
+        Raises:
+            SpecError: the case turned out to be impossible.
+        """
+
     def offered(self, replication: int) -> dict[str, _Column]:
         """What a replication asks of the disks of an array, as the simulator plans it.
 
@@ -110,6 +126,45 @@ class Case:
         Raises:
             SpecError: the case turned out to be impossible.
         """
+
+@final
+class Plan:
+    """A plan file, checked and with its defaults filled in."""
+
+    @staticmethod
+    def parse(text: str, source: str, overrides: list[tuple[str, str]]) -> Plan:
+        """Read a plan; as `Study.parse`.
+
+        Raises:
+            SpecError: the text or an override is not a plan that can be run.
+        """
+
+    @property
+    def study(self) -> Study:
+        """Its cases are the candidates."""
+
+    @property
+    def target(self) -> str:
+        """What a candidate has to meet: `p99 < 40ms`."""
+
+    @property
+    def percentile(self) -> float | None:
+        """Of the target, in per cent; None where it is about the mean."""
+
+    @property
+    def limit_ps(self) -> int:
+        """What the target's number is to be below."""
+
+    @property
+    def capacity_bytes(self) -> int | None:
+        """How much the array has to hold."""
+
+    @property
+    def replications(self) -> int:
+        """How often a candidate is simulated at most."""
+
+    def offer(self, case: Case) -> tuple[float, int | None]:
+        """What a disk of a candidate costs, and how many bytes it holds."""
 
 @final
 class Progress:

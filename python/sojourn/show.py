@@ -28,7 +28,7 @@ def notes(summary: Summary) -> list[str]:
     if any(estimate.kind == "query" for estimate in summary):
         lines.append("QCT: query completion time, until the last byte of the last answer has come")
     methods = {e.ci_method for e in summary if e.ci_method}
-    lines += summary.exact
+    lines += summary.analysis
     lines += [f"±: 95 % interval of the mean, {method}" for method in sorted(methods)]
     if summary.warmup and timed:
         by = "by MSER-5 on the slowdown of each run"

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sojourn import cautions
+from sojourn import analysis, cautions
 from sojourn.columns import Columns
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Value
 from sojourn.sample import GOODPUT, MISSED, Group, Sample, Warmup, groups_of
 from sojourn.statistics import Interval, Values, jain, mean_interval, quantile_intervals
-from sojourn.units import count, number
+from sojourn.units import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,9 +92,9 @@ class Summary:
 
     It shows itself as the table that `sojourn show` prints.
 
-    `ideals` are the definitions of the best possible time that the slowdowns refer to; `exact` says
-    of the cases whose mean sojourn time is known exactly what it is; `cautions` what to know
-    before trusting the numbers; `missing` counts the cases of the study that are not finished yet,
+    `ideals` are the definitions of the best possible time that the slowdowns refer to; `analysis`
+    says what is known of the cases without simulating them; `cautions` what to know before trusting
+    the numbers; `missing` counts the cases of the study that are not finished yet,
     and so are in no estimate.
     """
 
@@ -102,7 +102,7 @@ class Summary:
     by: tuple[str, ...]
     percentiles: tuple[str, ...]
     ideals: tuple[str, ...]
-    exact: tuple[str, ...]
+    analysis: tuple[str, ...]
     cautions: tuple[str, ...]
     warmup: Warmup
     missing: int
@@ -171,7 +171,7 @@ def summarise(
         by=tuple(column.label for column in chosen),
         percentiles=tuple(_name(percentile) for percentile in percentiles),
         ideals=ideals(run.ledger),
-        exact=exact(run.ledger),
+        analysis=analysis.lines(run.ledger, estimates),
         cautions=(
             *cautions.saturated(run.ledger),
             *cautions.unsteady(growing),
@@ -201,20 +201,6 @@ def check_percentiles(percentiles: Sequence[float]) -> None:
     for percentile in percentiles:
         if not 0 <= percentile <= 100:
             raise InputError(f"percentile {percentile:g}: expected 0 to 100")
-
-
-def exact(ledger: Ledger) -> tuple[str, ...]:
-    """The mean sojourn times that are known exactly, a line a case."""
-    said = {}
-    for record in ledger:
-        mean = record.figures.get("exact_mean_sojourn_ps")
-        if mean is not None:
-            case = ", ".join(f"{name} {value}" for name, value in record.axes.items())
-            said[record.case] = (
-                f"exact mean sojourn{f' of {case}' if case else ''}: {number(float(mean) / 1e9)} ms"
-                " (Pollaczek-Khinchine, M^X/G/1)"
-            )
-    return tuple(said.values())
 
 
 def ideals(ledger: Ledger) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 //! One case of an array study: its parts, how it runs, and the rows it gives.
 
-use crate::analysis::one_server;
+use crate::analysis::{Known, Law, Setting as AnalysisOf};
 use crate::disk::{self, Disk, Drive, Op};
 use crate::engine::{self, Figures, Join, Nothing, Record, Records, Scene, Sink};
 use crate::layout::Layout;
@@ -135,7 +135,6 @@ impl ArrayCase {
         progress: &Progress,
     ) -> Result<Report, Cancelled> {
         let numbers = workload.numbers;
-        let exact = self.exact(&drive, workload);
         let scene = Scene {
             layout: self.layout.clone(),
             drive,
@@ -151,11 +150,12 @@ impl ArrayCase {
                 let sink = Records::new(numbers.warmup.into(), numbers.requests as usize);
                 let (sink, figures) = self.simulate(&scene, workload, sink, progress)?;
                 let rows = self.rows(&sink.records);
-                Ok(Report { rows, figures: self.figures(workload, &figures, exact) })
+                let known = self.analysis(&scene.drive, workload);
+                Ok(Report { rows, figures: self.figures(workload, &figures, &known) })
             }
             Keep::Totals => {
                 let (_, figures) = self.simulate(&scene, workload, Nothing, progress)?;
-                let figures = self.figures(workload, &figures, exact);
+                let figures = self.figures(workload, &figures, &Known::default());
                 Ok(Report { rows: Rows::default(), figures })
             }
         }
@@ -202,24 +202,34 @@ impl ArrayCase {
         rows
     }
 
-    /// The exact mean sojourn time in picoseconds, where it is known: for one disk that serves
-    /// Poisson arrivals in their order.
-    fn exact<D: Drive>(&self, drive: &D, workload: &workload::Ready) -> Option<f64> {
-        let bulks = workload.bulks()?;
-        let in_order = matches!(self.scheduling, Scheduling::Fcfs(_));
-        if !in_order || !matches!(self.layout, Layout::Single(_)) {
-            return None;
-        }
-        let of = |op| drive.service(op, bulks.blocks);
-        let mean = one_server(&bulks, of(Op::Read).or(bulks.reads, of(Op::Write)))?;
-        Some(mean + self.controller.overhead.ps() as f64)
+    /// What is known without simulating it.
+    pub fn known(&self, read: &dyn Fn(&str) -> Result<String, String>) -> Result<Known, Refusal> {
+        let (drive, workload) = self.ready(read)?;
+        Ok(match drive {
+            disk::Ready::Platters(drive) => self.analysis(&drive, &workload),
+            disk::Ready::Measured(drive) => self.analysis(&drive, &workload),
+        })
+    }
+
+    fn analysis<D: Drive>(&self, drive: &D, workload: &workload::Ready) -> Known {
+        Known::of(&AnalysisOf {
+            layout: &self.layout,
+            bulks: workload.bulks(),
+            in_order: matches!(self.scheduling, Scheduling::Fcfs(_)),
+            independent: true,
+            split_merge: self.join == Join::SplitMerge,
+            overhead: self.controller.overhead.ps() as f64,
+            service: &|op, blocks| drive.service(op, blocks),
+            law: &|op, blocks| Law::of_access(drive, op, blocks),
+            exponential: false,
+        })
     }
 
     fn figures(
         &self,
         workload: &workload::Ready,
         figures: &Figures,
-        exact: Option<f64>,
+        known: &Known,
     ) -> Vec<(String, Value)> {
         let numbers = workload.numbers;
         let all = u64::from(numbers.warmup) + u64::from(numbers.requests);
@@ -246,7 +256,7 @@ impl ArrayCase {
             .iter()
             .map(|&(name, count)| (name.to_owned(), Value::Int(count as i64)))
             .chain(shares.iter().map(|&(name, share)| (name.to_owned(), Value::Float(share))))
-            .chain(exact.map(|mean| ("exact_mean_sojourn_ps".to_owned(), Value::Float(mean))))
+            .chain(known.figures())
             .chain([("ideal".to_owned(), Value::Text(IDEAL.to_owned()))])
             .collect()
     }

@@ -1,6 +1,7 @@
 //! The compiled half of the Python package: bindings, and nothing else.
 
 mod internet;
+mod plan;
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
@@ -104,6 +105,11 @@ impl Case {
         let report = py.detach(|| self.0.run(replication, keep, &progress.0)).map_err(refused)?;
         let report = report.map_err(|_| Cancelled::new_err("the case was stopped"))?;
         Outcome::new(py, report)
+    }
+
+    fn known<'py>(&self, py: Python<'py>, percentiles: Vec<f64>) -> PyResult<Bound<'py, PyDict>> {
+        let known = py.detach(|| self.0.known(&percentiles)).map_err(refused)?;
+        settings(py, &known)
     }
 
     fn offered<'py>(&self, py: Python<'py>, replication: u32) -> PyResult<Bound<'py, PyDict>> {
@@ -216,6 +222,7 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Study>()?;
     module.add_class::<Case>()?;
+    module.add_class::<plan::Plan>()?;
     module.add_class::<Progress>()?;
     module.add_class::<Outcome>()?;
     module.add_class::<internet::World>()?;

@@ -42,6 +42,19 @@ pub(crate) fn keys(path: &str) -> Result<Path, &'static str> {
 }
 
 impl Document {
+    /// Reads `text` and lays `overrides` over it, (path, value) pairs.
+    pub(crate) fn read(
+        text: &str,
+        source: &str,
+        overrides: &[(String, String)],
+    ) -> Result<Document, SpecError> {
+        let mut document = Document::parse(text, source)?;
+        for (path, value) in overrides {
+            document.set(path, value)?;
+        }
+        Ok(document)
+    }
+
     /// Reads `text`; `source` names it in messages.
     pub(crate) fn parse(text: &str, source: &str) -> Result<Document, SpecError> {
         let line = |offset: usize| {

@@ -1,12 +1,14 @@
 //! Study files: a TOML text in, a list of pure cases, typed rows out.
 //!
 //! - [`Study`]: a study file, read, checked and crossed into [`Case`]s;
+//! - [`Plan`]: a study of an array with a target, and what its disks cost;
 //! - [`SpecError`]: the one message that says what is wrong with it, and where;
 //! - [`read_settings`]: files of settings that are no study;
 //! - [`registry`]: everything a study can name, documented.
 
 mod document;
 mod error;
+mod plan;
 mod registry;
 mod room;
 mod settings;
@@ -14,6 +16,7 @@ mod study;
 mod sweep;
 
 pub use error::SpecError;
+pub use plan::{Offer, Plan, Target, Wanted};
 pub use registry::registry;
 pub use settings::read_settings;
 pub use study::{Case, Study};

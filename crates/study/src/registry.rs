@@ -1,5 +1,6 @@
 //! Everything a study can name, documented: what `sojourn list` and the reference pages show.
 
+use crate::plan::{Offer, Wanted};
 use crate::room::ROOMS;
 use crate::study::{Head, Run};
 use serde_json::{Map, Value as Json, json};
@@ -32,7 +33,14 @@ pub fn registry() -> String {
     let rooms = ROOMS.iter().map(|room| (room.entry)());
     let studies = [Head::entry(), Run::entry()].into_iter().chain(rooms);
     let parts: Vec<(&str, Vec<Json>)> = vec![
-        ("studies", entries(studies.chain([Packets::entry(), Controller::entry()]).collect())),
+        (
+            "studies",
+            entries(
+                studies
+                    .chain([Packets::entry(), Controller::entry(), Wanted::entry(), Offer::entry()])
+                    .collect(),
+            ),
+        ),
         ("workloads", entries(Workload::entries()).into_iter().chain(tables).collect()),
         ("topologies", entries(Topology::entries())),
         ("schemes", entries(Scheme::entries())),

@@ -13,6 +13,9 @@ pub(crate) const ROOMS: &[Room] = &[Room::of::<FabricCase>(), Room::of::<ArrayCa
 /// Reads a file that a study names: its text, or why not.
 pub(crate) type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
+/// Numbers and words by name.
+pub(crate) type Figures = Vec<(String, Value)>;
+
 /// A case of a room, as a study sees it.
 pub(crate) trait Model: fmt::Debug + Send + Sync {
     /// The names of the files that it reads.
@@ -35,6 +38,12 @@ pub(crate) trait Model: fmt::Debug + Send + Sync {
     /// list.
     fn offered(&self, _: Streams, _: Read<'_>) -> Option<Result<Rows, Refusal>> {
         None
+    }
+
+    /// What is known of the mean sojourn time without simulating it, as figures, and of each
+    /// percentile what it is not below; nothing where a room has no formulas.
+    fn known(&self, _: Read<'_>, _: &[f64]) -> Result<Figures, Refusal> {
+        Ok(Figures::default())
     }
 
     /// Its parts with every parameter, defaults too.
@@ -141,6 +150,21 @@ impl Model for ArrayCase {
 
     fn offered(&self, streams: Streams, read: Read<'_>) -> Option<Result<Rows, Refusal>> {
         Some(self.offered(streams, read))
+    }
+
+    fn known(&self, read: Read<'_>, percentiles: &[f64]) -> Result<Figures, Refusal> {
+        let known = self.known(read)?;
+        let least = |percentile: &f64| {
+            let least = known.quantile_alone(percentile / 100.0)?;
+            Some((format!("least_p{percentile}_sojourn_ps"), Value::Float(least)))
+        };
+        let counts = [
+            ("disks", self.layout.disks() as i64),
+            ("data_disks", self.layout.data_disks() as i64),
+        ];
+        let counts = counts.map(|(name, count)| (name.to_owned(), Value::Int(count)));
+        let least = percentiles.iter().filter_map(least);
+        Ok(counts.into_iter().chain(known.figures()).chain(least).collect())
     }
 
     fn table(&self) -> Table {

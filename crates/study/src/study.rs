@@ -74,10 +74,11 @@ impl Study {
         source: &str,
         overrides: &[(String, String)],
     ) -> Result<Study, SpecError> {
-        let mut document = Document::parse(text, source)?;
-        for (path, value) in overrides {
-            document.set(path, value)?;
-        }
+        Study::of(Document::read(text, source, overrides)?, source)
+    }
+
+    /// The study that a document holds.
+    pub(crate) fn of(mut document: Document, source: &str) -> Result<Study, SpecError> {
         let (head, _) = split(&document.root);
         let Head { title, room, run } = Head::read_table(&head)
             .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
@@ -114,6 +115,11 @@ impl Study {
     /// The cross product of the sweep, last axis fastest.
     pub fn cases(&self) -> &[Case] {
         &self.cases
+    }
+
+    /// The swept parameters, and how many values each has; the last one changes fastest.
+    pub(crate) fn swept(&self) -> impl DoubleEndedIterator<Item = (&[String], usize)> {
+        self.axes.iter().map(|axis| (axis.path.as_slice(), axis.len()))
     }
 
     /// The study as TOML with overrides applied and defaults written out: a study that gives the
@@ -235,6 +241,12 @@ impl Case {
         let streams = Streams::new(self.seed, replication.into());
         let offered = self.model.offered(streams, &read).unwrap_or_else(|| Ok(Rows::default()));
         offered.map_err(|refusal| self.refused(&refusal))
+    }
+
+    /// What is known of the mean sojourn time without simulating it, as figures of a run; and what
+    /// each of `percentiles`, in per cent, is not below, whatever the load.
+    pub fn known(&self, percentiles: &[f64]) -> Result<Vec<(String, Value)>, SpecError> {
+        self.model.known(&read, percentiles).map_err(|refusal| self.refused(&refusal))
     }
 
     fn refused(&self, refusal: &Refusal) -> SpecError {

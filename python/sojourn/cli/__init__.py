@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from sojourn.cli import (
+    array,
     bench,
     compare,
     completion,
@@ -131,6 +132,7 @@ for command in (
     compare.compare,
     reproduce.reproduce,
     listing.list_,
+    array.array,
     bench.bench,
     doctor.doctor,
     completion.completion,

@@ -62,6 +62,16 @@ impl Layout {
         with_layout!(self, |params| params.disks())
     }
 
+    /// How many disks' worth of data it holds.
+    pub fn data_disks(&self) -> usize {
+        match self {
+            Layout::Single(_) | Layout::Raid0(_) => self.disks(),
+            Layout::Raid1(_) | Layout::Raid01(_) | Layout::Raid10(_) => self.disks() / 2,
+            Layout::Raid5(_) => self.disks() - 1,
+            Layout::Raid6(_) => self.disks() - 2,
+        }
+    }
+
     /// Makes `plan` that of a request of `blocks` blocks, at least one, from a random place on.
     #[inline]
     pub fn plan(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan) {

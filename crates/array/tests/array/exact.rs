@@ -313,3 +313,98 @@ fn the_moments_of_a_service_are_those_of_the_data_sheet() {
         assert!((of_drive - variance).abs() < 0.05, "{op:?}: {of_drive}");
     }
 }
+
+/// A figure of a run.
+fn figure(report: &sojourn_queueing::Report, name: &str) -> Option<f64> {
+    let found = report.figures.iter().find(|(other, _)| other == name);
+    found.map(|(_, value)| match value {
+        Value::Float(number) => *number / 1e9,
+        other => panic!("{other}"),
+    })
+}
+
+/// What a run says of itself beside what it simulates, over levels and loads.
+#[test]
+fn simulated_means_lie_between_what_is_known() {
+    let cases = [
+        ("raid01", 4, 1.0, "0.01/ms"),
+        ("raid01", 4, 1.0, "0.05/ms"),
+        ("raid01", 2, 0.0, "0.04/ms"),
+        ("raid01", 2, 0.5, "0.03/ms"),
+        ("raid0", 3, 1.0, "0.04/ms"),
+        ("raid0", 8, 0.3, "0.02/ms"),
+        ("raid10", 2, 1.0, "0.05/ms"),
+        ("raid5", 3, 1.0, "0.04/ms"),
+        ("raid5", 3, 0.0, "0.04/ms"),
+    ];
+    for (number, (layout, blocks, reads, rate)) in cases.into_iter().enumerate() {
+        let more = [("blocks", Value::Int(blocks)), ("reads", Value::Float(reads))];
+        let workload = workload(rate, 60_000, &more, &[]);
+        let kind = table(&[("kind", text(layout)), ("disks", Value::Int(4))]);
+        let report = report(&[("layout", kind), ("workload", workload)], 90 + number as u64);
+        let rows = sojourns(&report.rows);
+        let (mean, within) = (mean(&rows), half_width(&rows));
+        let least = figure(&report, "least_mean_sojourn_ps").expect("a lower bound");
+        let most = figure(&report, "most_mean_sojourn_ps").expect("an upper bound");
+        let what = format!("{layout} {blocks} {reads} {rate}: {least} {mean} ± {within} {most}");
+        assert!(least < mean + within && mean - within < most, "{what}");
+        assert!(most < 2.0 * least, "{what}");
+    }
+}
+
+/// One access to one of four disks; in bulks too, of which a disk gets some.
+#[test]
+fn single_accesses_to_an_array_are_m_x_g_1_queues() {
+    let geometric = table(&[("kind", text("geometric")), ("mean", Value::Float(3.0))]);
+    let settings = [("raid0", None), ("raid5", Some(&geometric)), ("raid10", Some(&geometric))];
+    for (number, (layout, batch)) in settings.into_iter().enumerate() {
+        let arrivals: Vec<_> = batch.map(|batch| ("batch", batch.clone())).into_iter().collect();
+        let workload = workload("0.03/ms", 300_000, &[("blocks", Value::Int(1))], &arrivals);
+        let kind = table(&[("kind", text(layout)), ("disks", Value::Int(4))]);
+        let report = report(&[("layout", kind), ("workload", workload)], 100 + number as u64);
+        let exact = figure(&report, "exact_mean_sojourn_ps").expect("a formula");
+        expect(&sojourns(&report.rows), exact, layout);
+    }
+}
+
+/// Mixed reads and writes of an array that is one server.
+#[test]
+fn split_merge_is_said_exactly() {
+    let more = [("blocks", Value::Int(2)), ("reads", Value::Float(0.6))];
+    let workload = workload("0.02/ms", 300_000, &more, &[]);
+    let kind = table(&[("kind", text("raid01")), ("disks", Value::Int(4))]);
+    let join = ("join", text("split-merge"));
+    let report = report(&[("layout", kind), ("workload", workload), join], 110);
+    let exact = figure(&report, "exact_mean_sojourn_ps").expect("a formula");
+    expect(&sojourns(&report.rows), exact, "split-merge");
+}
+
+#[test]
+fn where_nothing_is_known_it_says_why() {
+    let said = |parts: &[(&str, Value)]| {
+        let report = report(parts, 120);
+        let words = report.figures.iter().find(|(name, _)| name == "analysis");
+        let Some((_, Value::Text(words))) = words else { panic!("{:?}", report.figures) };
+        assert_eq!(figure(&report, "least_mean_sojourn_ps"), None);
+        words.clone()
+    };
+    let kind = |name| table(&[("kind", text(name)), ("disks", Value::Int(4))]);
+    let of = |blocks: Value, reads, rate| {
+        workload(rate, 100, &[("blocks", blocks), ("reads", Value::Float(reads))], &[])
+    };
+    let geometric = table(&[("kind", text("geometric")), ("mean", Value::Float(3.0))]);
+    let one = || of(Value::Int(1), 0.0, "1/s");
+    for (layout, workload, expected) in [
+        ("raid5", one(), "no formula: writes come back to disks that they read"),
+        ("raid0", of(geometric, 1.0, "1/s"), "no formula: requests differ in size"),
+        ("raid0", of(Value::Int(5), 1.0, "1/s"), "no formula: a request's accesses differ in size"),
+        ("raid0", of(Value::Int(4), 1.0, "1/ms"), "no steady state: more comes than is served"),
+    ] {
+        assert_eq!(said(&[("layout", kind(layout)), ("workload", workload)]), expected);
+    }
+    let rpo = ("scheduling", text("rpo"));
+    assert_eq!(
+        said(&[("layout", kind("raid0")), ("workload", one()), rpo]),
+        "no formula: services depend on what waits"
+    );
+}

@@ -1,0 +1,257 @@
+//! What is known of a case without simulating it.
+
+use super::forks::Unlike;
+use super::{Bulks, Fork, Law, Moments, exponential, one_server, waiting};
+use crate::disk::Op;
+use crate::layout::Layout;
+use sojourn_kernel::parameters::Value;
+
+/// What the means and percentiles of a case depend on, where anything is known of them.
+pub struct Setting<'a> {
+    /// How requests are spread.
+    pub layout: &'a Layout,
+    /// The arrivals, where they are a Poisson process of known laws.
+    pub bulks: Option<Bulks>,
+    /// Whether every disk serves first come, first served.
+    pub in_order: bool,
+    /// Whether each access draws its place anew, wherever its request has an address.
+    pub independent: bool,
+    /// Whether a request starts when the one before it is done.
+    pub split_merge: bool,
+    /// What the controller takes before the first phase, in picoseconds.
+    pub overhead: f64,
+    /// Mean and mean square of an access of so many blocks, in picoseconds.
+    pub service: &'a dyn Fn(Op, Moments) -> Moments,
+    /// The law of an access of so many blocks.
+    pub law: &'a dyn Fn(Op, u32) -> Law,
+    /// Whether that law is exponential.
+    pub exponential: bool,
+}
+
+/// What is known of a case.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The share of the time that each disk is busy, or in split-merge the array.
+    pub utilisation: Option<f64>,
+    /// The mean sojourn time, exactly, in picoseconds.
+    pub exact: Option<f64>,
+    /// What the mean is not below.
+    pub least: Option<f64>,
+    /// What it is not above.
+    pub most: Option<f64>,
+    /// What it is about.
+    pub about: Option<f64>,
+    /// By which formulas, or why there are none.
+    pub words: &'static str,
+    alone: Vec<(f64, u32, Law)>,
+}
+
+const PK: &str = "Pollaczek-Khinchine, M^X/G/1";
+const SPLIT_MERGE: &str =
+    "split-merge: M^X/G/1 whose service is the longest of a request's accesses";
+const TWO: &str = "two exponential servers: Flatto and Hahn 1984";
+const EXPONENTIAL: &str = "bounds of Baccelli, Makowski and Shwartz 1989, between them Varma and \
+                           Makowski 1994, exponential services";
+const INDEPENDENT: &str = "least: nobody waits, or one access alone; most: queues that are \
+                           independent, Baccelli, Makowski and Shwartz 1989, Hartley and David 1954";
+const ANY: &str = "least: nobody waits, or one access alone; most: the longest of any such sojourn \
+                   times, Arnold and Groeneveld 1979";
+const LEAST: &str = "least: nobody waits, or one access alone";
+
+/// Requests of one operation: their share, their fork, how long each of its accesses takes.
+struct Part {
+    share: f64,
+    fork: Fork,
+    service: Moments,
+    law: Law,
+}
+
+impl Known {
+    fn nothing(words: &'static str) -> Known {
+        Known { words, ..Known::default() }
+    }
+
+    /// What is known of a case.
+    pub fn of(setting: &Setting<'_>) -> Known {
+        let Some(bulks) = setting.bulks else {
+            return Known::nothing("no formula: arrivals are no Poisson process of known laws");
+        };
+        if !setting.independent {
+            return Known::nothing("no formula: services depend on where the last one ended");
+        }
+        if !setting.in_order {
+            return Known::nothing("no formula: services depend on what waits");
+        }
+        let blocks = bulks.blocks.mean;
+        if bulks.blocks.square - blocks * blocks > 1e-9 {
+            if setting.layout.disks() > 1 {
+                return Known::nothing("no formula: requests differ in size");
+            }
+            let of = |op| (setting.service)(op, bulks.blocks);
+            let service = of(Op::Read).or(bulks.reads, of(Op::Write));
+            return Known::queue(&bulks, service, setting.overhead, PK);
+        }
+        let mut parts = Vec::new();
+        for (op, share) in [(Op::Read, bulks.reads), (Op::Write, 1.0 - bulks.reads)] {
+            if share == 0.0 {
+                continue;
+            }
+            match Fork::of(setting.layout, op, blocks as u32) {
+                Ok(fork) => parts.push(Part {
+                    share,
+                    fork,
+                    service: (setting.service)(op, Moments::constant(f64::from(fork.blocks))),
+                    law: (setting.law)(op, fork.blocks),
+                }),
+                Err(Unlike::Phases) => {
+                    return Known::nothing("no formula: writes come back to disks that they read");
+                }
+                Err(Unlike::Accesses) => {
+                    return Known::nothing("no formula: a request's accesses differ in size");
+                }
+            }
+        }
+        if parts.iter().any(|part| part.fork.disks != parts[0].fork.disks) {
+            return Known::nothing("no formula: disks differ in what they do");
+        }
+        let known = match setting.split_merge {
+            true => Known::split_merge(&bulks, &parts, setting.overhead),
+            false => Known::fork_join(&bulks, &parts, setting),
+        };
+        let alone = parts.into_iter().map(|part| (part.share, part.fork.accesses, part.law));
+        Known { alone: alone.collect(), ..known }
+    }
+
+    /// One queue.
+    fn queue(bulks: &Bulks, service: Moments, overhead: f64, words: &'static str) -> Known {
+        let exact = one_server(bulks, service).map(|mean| mean + overhead);
+        let words = if exact.is_some() { words } else { OVERLOAD };
+        Known { utilisation: Some(bulks.utilisation(service)), exact, words, ..Known::default() }
+    }
+
+    fn split_merge(bulks: &Bulks, parts: &[Part], overhead: f64) -> Known {
+        let longest = parts.iter().map(|part| match part.fork.accesses {
+            1 => (part.share, part.service),
+            many => (part.share, part.law.largest(many)),
+        });
+        Known::queue(bulks, mixture(longest), overhead, SPLIT_MERGE)
+    }
+
+    fn fork_join(bulks: &Bulks, parts: &[Part], setting: &Setting<'_>) -> Known {
+        // What comes to each disk: of the parts as often as each has accesses there.
+        let accesses = |part: &Part| part.share * f64::from(part.fork.accesses);
+        let all: f64 = parts.iter().map(accesses).sum();
+        let disks = parts[0].fork.disks;
+        let at_disk = bulks.thinned(all / f64::from(disks));
+        let service = mixture(parts.iter().map(|part| (accesses(part) / all, part.service)));
+        let cube = parts.iter().map(|part| accesses(part) / all * part.law.of_largest(1, 3)).sum();
+        if parts.iter().all(|part| part.fork.accesses == 1) {
+            return Known::queue(&at_disk, service, setting.overhead, PK);
+        }
+        let utilisation = Some(at_disk.utilisation(service));
+        let Some(mean) = one_server(&at_disk, service) else {
+            return Known { utilisation, ..Known::nothing(OVERLOAD) };
+        };
+        let wait = mean - service.mean;
+        let single = bulks.batch == Moments::constant(1.0);
+        let full = parts.iter().all(|part| part.fork.is_full());
+        if setting.exponential && single && full && parts.len() == 1 {
+            return Known::exponential(disks, service.mean, utilisation, setting.overhead);
+        }
+        let least = |part: &Part| {
+            let longest = part.law.of_largest(part.fork.accesses, 1);
+            longest.max(wait + part.service.mean)
+        };
+        let waits = waiting(at_disk.rate * at_disk.batch.mean, service, cube).filter(|_| single);
+        let most = |waits: Moments| {
+            let of = |part: &Part| {
+                let Moments { mean, square } = waits.plus(part.service);
+                let many = f64::from(part.fork.accesses);
+                let factor = match full {
+                    true => (many - 1.0) / (2.0 * many - 1.0).sqrt(),
+                    false => (many - 1.0).sqrt(),
+                };
+                mean + factor * (square - mean * mean).sqrt()
+            };
+            parts.iter().map(|part| part.share * of(part)).sum::<f64>() + setting.overhead
+        };
+        Known {
+            utilisation,
+            least: Some(
+                parts.iter().map(|part| part.share * least(part)).sum::<f64>() + setting.overhead,
+            ),
+            most: waits.map(most),
+            words: match (single, full) {
+                (false, _) => LEAST,
+                (true, true) => INDEPENDENT,
+                (true, false) => ANY,
+            },
+            ..Known::default()
+        }
+    }
+
+    fn exponential(servers: u32, mean: f64, utilisation: Option<f64>, overhead: f64) -> Known {
+        let load = utilisation.expect("it is below 1");
+        let said = |times: f64| Some(times * mean + overhead);
+        if servers == 2 {
+            let exact = said(exponential::two_servers(load));
+            return Known { utilisation, exact, words: TWO, ..Known::default() };
+        }
+        let (least, most) = exponential::bounds(servers, load);
+        Known {
+            utilisation,
+            least: said(least),
+            most: said(most),
+            about: said(exponential::varma_makowski(servers, load)),
+            words: EXPONENTIAL,
+            ..Known::default()
+        }
+    }
+
+    /// As figures of a run; none where nobody asked.
+    pub fn figures(&self) -> impl Iterator<Item = (String, Value)> {
+        let numbers = [
+            ("offered_utilisation", self.utilisation),
+            ("exact_mean_sojourn_ps", self.exact),
+            ("least_mean_sojourn_ps", self.least),
+            ("most_mean_sojourn_ps", self.most),
+            ("about_mean_sojourn_ps", self.about),
+        ];
+        let words = Some(self.words).filter(|words| !words.is_empty());
+        numbers
+            .into_iter()
+            .filter_map(|(name, number)| Some((name.to_owned(), Value::Float(number?))))
+            .chain(words.map(|words| ("analysis".to_owned(), Value::Text(words.to_owned()))))
+    }
+
+    /// What a request takes longer than with a probability of at least 1 - `share`, whatever it
+    /// meets: the quantile of those that meet nobody. Nothing where their law is not known.
+    pub fn quantile_alone(&self, share: f64) -> Option<f64> {
+        let within = |time: f64| {
+            let of = |(part, many, law): &(f64, u32, Law)| part * law.within(*many, time);
+            self.alone.iter().map(of).sum::<f64>()
+        };
+        let quantile = |(_, many, law): &(f64, u32, Law)| law.quantile_of_largest(*many, share);
+        let quantiles: Vec<f64> = self.alone.iter().map(quantile).collect();
+        let mut low = quantiles.iter().copied().reduce(f64::min)?;
+        let mut high = quantiles.into_iter().fold(low, f64::max);
+        for _ in 0..60 {
+            let middle = (low + high) / 2.0;
+            if within(middle) < share {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        Some(low)
+    }
+}
+
+const OVERLOAD: &str = "no steady state: more comes than is served";
+
+fn mixture(parts: impl Iterator<Item = (f64, Moments)>) -> Moments {
+    parts.fold(Moments { mean: 0.0, square: 0.0 }, |sum, (share, part)| Moments {
+        mean: sum.mean + share * part.mean,
+        square: sum.square + share * part.square,
+    })
+}

@@ -1,0 +1,16 @@
+//! What is known of some arrays without simulating them: beside the simulation, a check that users
+//! see.
+
+mod exponential;
+mod forks;
+mod known;
+mod law;
+mod moments;
+mod one_server;
+
+pub use exponential::{bounds, nelson_tantawi, two_servers, varma_makowski};
+pub use forks::Fork;
+pub use known::{Known, Setting};
+pub use law::Law;
+pub use moments::Moments;
+pub use one_server::{Bulks, one_server, waiting};

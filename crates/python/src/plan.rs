@@ -1,0 +1,53 @@
+//! A plan: a study of arrays to choose from, and what is wanted of them.
+
+use crate::{Case, Study, refused};
+use pyo3::prelude::*;
+use sojourn_kernel::parameters::Setting;
+use sojourn_study as study;
+
+/// A plan file, checked and with its defaults filled in.
+#[pyclass(frozen, module = "sojourn._core")]
+pub(crate) struct Plan(study::Plan);
+
+#[pymethods]
+impl Plan {
+    #[staticmethod]
+    fn parse(text: &str, source: &str, overrides: Vec<(String, String)>) -> PyResult<Plan> {
+        study::Plan::parse(text, source, &overrides).map(Plan).map_err(refused)
+    }
+
+    #[getter]
+    fn study(&self) -> Study {
+        Study(self.0.study.clone())
+    }
+
+    #[getter]
+    fn target(&self) -> String {
+        self.0.wanted.target.write().expect("a target").to_string().trim_matches('"').to_owned()
+    }
+
+    #[getter]
+    fn percentile(&self) -> Option<f64> {
+        self.0.wanted.target.percentile
+    }
+
+    #[getter]
+    fn limit_ps(&self) -> u64 {
+        self.0.wanted.target.limit.ps()
+    }
+
+    #[getter]
+    fn capacity_bytes(&self) -> Option<u64> {
+        self.0.wanted.capacity.map(|capacity| capacity.0)
+    }
+
+    #[getter]
+    fn replications(&self) -> u32 {
+        self.0.wanted.replications.get()
+    }
+
+    fn offer(&self, case: &Case) -> (f64, Option<u64>) {
+        let offer = self.0.offer(&case.0);
+        (offer.price, offer.capacity.map(|capacity| capacity.0))
+    }
+}

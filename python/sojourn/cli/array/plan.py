@@ -1,0 +1,58 @@
+"""`sojourn array plan`: the cheapest array that meets a target."""
+
+from pathlib import Path
+
+import click
+
+from sojourn.cli import common
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the plan's."
+)
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Replications at a time.")
+@click.option("--all", "everything", is_flag=True, help="Simulate dearer candidates too.")
+@click.option(
+    "-o", "picture", type=click.Path(path_type=Path), help="Draw prices and times: a .png or .svg."
+)
+@common.as_json
+@click.pass_context
+def plan(
+    context: click.Context,
+    *,
+    file: Path,
+    settings: tuple[str, ...],
+    jobs: int | None,
+    everything: bool,
+    picture: Path | None,
+    as_json: bool,
+) -> None:
+    """Find the cheapest array that meets the target of a plan (a TOML FILE).
+
+    Exit code 1 if none does.
+    """
+    from sojourn import document, studies
+    from sojourn._core import Plan
+    from sojourn.plan import choose
+    from sojourn.plan.show import show
+    from sojourn.plots import targets
+    from sojourn.terminal import doing
+
+    files = None if picture is None else targets(picture, ["plan"], [])
+    parsed = Plan.parse(studies.read(file), str(file), [common.pair(one) for one in settings])
+    with doing() as say:
+        choice = choose(parsed, jobs=jobs, everything=everything, say=say)
+    if files is not None:
+        from sojourn.plan.draw import draw
+
+        (path,) = files
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draw(choice).write(path)
+    if as_json:
+        click.echo(document.dumps(choice.to_dict()))
+    else:
+        show(choice)
+    if choice.cheapest is None:
+        context.exit(common.FAILED)

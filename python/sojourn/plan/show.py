@@ -1,0 +1,55 @@
+"""A choice between arrays as a table for people."""
+
+from sojourn.plan import Candidate, Choice
+from sojourn.terminal import print_lines, print_table
+from sojourn.units import number
+
+_MS = 1e9
+_GB = 1e9
+
+
+def show(choice: Choice) -> None:
+    """Print the candidates by price, and which is the cheapest that meets the target."""
+    axes = list(choice.candidates[0].axes)
+    of = "mean" if choice.percentile is None else f"p{choice.percentile:g}"
+    heads = [*axes, "verdict", "disks", "price", "holds [GB]", f"{of} [ms]", "busy [%]", "runs"]
+    lines = [_line(candidate, axes, choice) for candidate in choice.candidates]
+    print_table([lines], heads, title=f"{choice.title}: {choice.target}", numbers=6)
+    print_lines(f"  {line}" for line in _notes(choice))
+
+
+def _line(candidate: Candidate, axes: list[str], choice: Choice) -> list[str]:
+    why = f": {candidate.why}" if candidate.why and candidate.verdict != "dearer" else ""
+    mark = " <" if candidate is choice.cheapest else ""
+    return [
+        *(str(candidate.axes[name]) for name in axes),
+        f"{candidate.verdict}{why}{mark}",
+        f"{candidate.disks}",
+        number(candidate.price),
+        "-" if candidate.capacity_bytes is None else number(candidate.capacity_bytes / _GB),
+        _time(candidate),
+        "-" if candidate.utilisation is None else number(candidate.utilisation * 100, 3),
+        f"{candidate.replications}" if candidate.simulated else "-",
+    ]
+
+
+def _time(candidate: Candidate) -> str:
+    if candidate.value_ps is None:
+        return "-" if candidate.least_ps is None else f"> {number(candidate.least_ps / _MS)}"
+    if candidate.ci95_ps is None:
+        return number(candidate.value_ps / _MS)
+    low, high = candidate.ci95_ps
+    return f"{number(candidate.value_ps / _MS)} ± {number((high - low) / 2 / _MS, 2)}"
+
+
+def _notes(choice: Choice) -> list[str]:
+    cheapest = choice.cheapest
+    if cheapest is None:
+        said = ["no candidate is known to meet the target"]
+    else:
+        what = ", ".join(f"{name} {value}" for name, value in cheapest.axes.items())
+        said = [f"cheapest that meets it: {what}, {cheapest.disks} disks, {number(cheapest.price)}"]
+    said.append("±: 95 % interval over replications; a candidate meets or misses with all of it")
+    if any(c.value_ps is None and c.least_ps is not None for c in choice.candidates):
+        said.append(">: not simulated; what it would be if nobody ever waited")
+    return said

@@ -1,0 +1,215 @@
+"""Plans: what is asked, which candidates are never simulated, who is chosen."""
+
+from pathlib import Path
+
+import pytest
+
+from sojourn._core import Plan, SpecError
+from sojourn.plan import (
+    DEARER,
+    MEETS,
+    MISSES,
+    OVERLOADED,
+    SLOW,
+    SMALL,
+    UNCLEAR,
+    Candidate,
+    Choice,
+    _rounds,
+    choose,
+)
+
+EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "plan.toml"
+PLAN = """\
+title = "an array"
+room = "array"
+disk = "ST3500630NS"
+[workload]
+kind = "synthetic"
+arrivals = { kind = "poisson", rate = "0.03/ms" }
+blocks = 1
+requests = 2000
+warmup = 200
+[plan]
+target = "p90 < 60 ms"
+disks = [{ price = 10, capacity = "500GB" }]
+[sweep]
+layout = [
+    { kind = "raid0", disks = 1 },
+    { kind = "raid0", disks = 2 },
+    { kind = "raid01", disks = 4 },
+    { kind = "raid01", disks = 8 },
+]
+"""
+
+
+def planned(*changes, text=PLAN):
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return Plan.parse(text, "plan.toml", [])
+
+
+def chosen(plan, **options):
+    return choose(plan, say=lambda _: None, **options)
+
+
+def verdicts(choice):
+    return [candidate.verdict for candidate in choice.candidates]
+
+
+# What is asked
+
+
+def test_a_target():
+    plan = planned()
+    assert (plan.target, plan.percentile, plan.limit_ps) == ("p90 < 60ms", 90.0, 60 * 10**9)
+    mean = planned(("p90 < 60 ms", "mean < 1.5ms"))
+    assert (mean.target, mean.percentile, mean.limit_ps) == ("mean < 1.5ms", None, 1_500_000_000)
+    assert planned(("p90", "p99.9")).percentile == 99.9
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            ("p90 < 60 ms", "p90 > 60ms"),
+            'plan.toml:11: plan.target = "p90 > 60ms", expected a target such as "p99 < 40ms" or'
+            ' "mean < 10ms"',
+        ),
+        (
+            ("p90 < 60 ms", "p100 < 60ms"),
+            'plan.toml:11: plan.target = "p100 < 60ms", expected a target such as',
+        ),
+        (("target", "targt"), "plan.toml:11: unknown key plan.targt, expected target, capacity"),
+        (("price", "cost"), "plan.toml:12: unknown key plan.disks.cost"),
+        (("price = 10", "price = -1"), "expected at least 0"),
+        (("[plan]", "[plan]\ndisk = 3"), "plan.toml:11: unknown key plan.disk, expected target"),
+        (
+            ('disks = [{ price = 10, capacity = "500GB" }]', "disks = [{price = 1}, {price = 2}]"),
+            'plan.toml:12: plan.disks = "2 of them", expected 1, one for each disk of the study',
+        ),
+        (
+            (', capacity = "500GB" }]', ' }]\ncapacity = "1TB"'),
+            'plan.toml:13: plan.capacity = "1000GB", expected a capacity of each',
+        ),
+        (("[sweep]", "[sweep]\nworkload.blocks = [1, 2]"), "sweep.workload.blocks is no choice"),
+        (("blocks = 1", "blocks = 0"), "plan.toml:7: workload.blocks = 0, expected 1 to 65536"),
+        (('"raid01", disks = 4', '"raid7", disks = 4'), 'layout.kind = "raid7", expected'),
+    ],
+)
+def test_a_mistake_is_one_message(change, message):
+    with pytest.raises(SpecError) as refused:
+        planned(change)
+    (line,) = str(refused.value).splitlines()
+    assert message in line
+
+
+def test_a_study_without_a_plan_is_none():
+    text = PLAN[: PLAN.index("[plan]")] + PLAN[PLAN.index("[sweep]") :]
+    with pytest.raises(SpecError, match="no table plan"):
+        planned(text=text)
+
+
+def test_each_disk_has_its_offer():
+    plan = Plan.parse(EXAMPLE.read_text(), str(EXAMPLE), [])
+    offers = [plan.offer(case) for case in plan.study.cases()]
+    assert len(offers) == 18
+    for case, offer in zip(plan.study.cases(), offers, strict=True):
+        paper = case.parameters["disk.kind"] == "ST3500630NS"
+        assert offer == ((60.0, 500 * 10**9) if paper else (140.0, 600 * 10**9))
+
+
+# What is found
+
+
+def test_the_cheapest_is_chosen_and_dearer_ones_are_not_simulated():
+    choice = chosen(planned())
+    # one disk is busy half of the time, two a quarter: p90 of about 57 and 32 ms
+    assert [c.price for c in choice.candidates] == [10, 20, 40, 80]
+    assert verdicts(choice)[2:] == [DEARER, DEARER] or verdicts(choice)[3:] == [DEARER]
+    cheapest = choice.cheapest
+    assert cheapest is not None
+    assert cheapest.verdict == MEETS
+    assert cheapest.ci95_ps[1] < choice.limit_ps
+    assert all(c.value_ps is None for c in choice.candidates if c.verdict == DEARER)
+    everything = chosen(planned(), everything=True)
+    assert DEARER not in verdicts(everything)
+    assert everything.cheapest.case == cheapest.case
+    assert [c.disks for c in everything.candidates] == [1, 2, 4, 8]
+
+
+def test_bounds_spare_simulations():
+    slow = chosen(planned(("60 ms", "20 ms")))
+    # the 90th percentile of a single access that meets nobody is 21 ms
+    assert verdicts(slow) == [SLOW] * 4
+    assert slow.cheapest is None
+    assert not any(c.simulated for c in slow.candidates)
+    assert all(20.5e9 < c.least_ps < 22e9 for c in slow.candidates)
+
+    busy = chosen(planned(("0.03/ms", "0.1/ms")))
+    assert verdicts(busy)[0] == OVERLOADED
+    assert busy.candidates[0].utilisation == pytest.approx(1.551, rel=0.01)
+    assert not busy.candidates[0].simulated
+
+    small = chosen(planned(("[plan]", '[plan]\ncapacity = "900GB"')))
+    assert verdicts(small)[0] == SMALL
+    assert [c.capacity_bytes for c in small.candidates] == [5 * 10**11 * n for n in (1, 2, 2, 4)]
+
+
+def test_what_no_formula_knows_is_found_overloaded_by_simulation():
+    raid5 = ('{ kind = "raid0", disks = 1 }', '{ kind = "raid5", disks = 3 }')
+    choice = chosen(planned(raid5, ("blocks = 1\n", "blocks = 1\nreads = 0.0\n"), ("0.03", "0.2")))
+    (candidate,) = [c for c in choice.candidates if c.disks == 3]
+    assert (candidate.verdict, candidate.replications) == (OVERLOADED, 5)
+    assert candidate.utilisation > 1.5
+
+
+def test_a_mean_is_a_target_too():
+    known = chosen(planned(("p90 < 60 ms", "mean < 17ms")))
+    # M/G/1 gives both exactly: 15.51 + 0.03 (18.77 + 15.51^2) / 2 / (1 - 0.465) at one disk
+    assert known.candidates[0].least_ps == pytest.approx(22.78e9, rel=0.001)
+    assert verdicts(known)[0] == SLOW
+    assert verdicts(known)[1] == SLOW
+    assert MEETS in verdicts(known) or UNCLEAR in verdicts(known)
+
+
+def test_a_candidate_at_the_limit_is_unclear():
+    plan = planned(("60 ms", "57.2 ms"), ("[plan]", "[plan]\nreplications = 5"))
+    (first, *_) = chosen(plan).candidates
+    assert first.verdict in {UNCLEAR, MISSES, MEETS}
+    assert first.replications == 5
+    if first.verdict == UNCLEAR:
+        assert first.ci95_ps[0] < plan.limit_ps <= first.ci95_ps[1]
+
+
+def test_rounds_double():
+    assert list(_rounds(40)) == [5, 10, 20, 40]
+    assert list(_rounds(7)) == [5, 7]
+    assert list(_rounds(3)) == [3]
+
+
+def test_of_equal_prices_the_quicker_is_chosen():
+    def candidate(case, value, verdict=MEETS):
+        return Candidate(case, {}, 1, 5.0, None, value_ps=value, verdict=verdict, replications=5)
+
+    candidates = (candidate(0, 3.0), candidate(1, 2.0), candidate(2, 1.0, MISSES))
+    choice = Choice("t", "p99 < 1s", 99.0, 10**12, None, candidates)
+    assert choice.cheapest is candidates[1]
+
+
+def test_the_command(command, tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    picture = tmp_path / "pictures" / "plan.png"
+    shown = command("array", "plan", path, "-o", picture)
+    assert (shown.code, shown.err) == (0, "")
+    assert "cheapest that meets it: layout raid" in shown.out
+    assert picture.stat().st_size > 10_000
+    document = command("array", "plan", path, "--json").document
+    assert document["target"] == "p90 < 60ms"
+    assert document["candidates"][document["cheapest"]]["verdict"] == MEETS
+    none = command("array", "plan", path, "--set", "plan.target='p90 < 1ms'")
+    assert (none.code, "no candidate is known to meet the target" in none.out) == (1, True)
+    wrong = command("array", "plan", path, "-o", tmp_path / "p.gif")
+    assert (wrong.code, wrong.out) == (2, "")
