@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from sojourn import rows
 from sojourn._core import Case, Progress, Study
@@ -80,12 +80,25 @@ def unfinished(
     ]
 
 
+class Place(Protocol):
+    """Where cases are simulated."""
+
+    def run(
+        self,
+        tasks: Sequence[Task],
+        ledger: Ledger,
+        directory: RunDirectory,
+        observer: Observer | None,
+    ) -> None:
+        """Run tasks, and enter each into the ledger as soon as it is finished."""
+
+
 def execute(
     tasks: Sequence[Task],
     ledger: Ledger,
     directory: RunDirectory,
     *,
-    jobs: int,
+    place: Place,
     observer: Observer | None,
 ) -> None:
     """Run tasks in their order and enter each into the ledger as soon as it is finished.
@@ -94,7 +107,7 @@ def execute(
         tasks: what to run.
         ledger: what is finished already; it grows, and is written as it does.
         directory: where to; it must be open for writing.
-        jobs: how many tasks at a time.
+        place: where: threads of this process, or a cluster.
         observer: is told the status a few times a second, from this thread.
 
     Raises:
@@ -104,7 +117,7 @@ def execute(
     """
     total = len(ledger) + len(tasks)
     try:
-        _run(tasks, ledger, directory, jobs, observer)
+        place.run(tasks, ledger, directory, observer)
     except KeyboardInterrupt:
         raise Interrupted(
             f"interrupted: {len(ledger)} of {count(total, 'case')} finished and kept in"
@@ -122,6 +135,23 @@ def processors() -> int:
         return os.cpu_count() or 1
 
 
+@dataclass(frozen=True)
+class Threads:
+    """Threads of this process, each with a case at a time."""
+
+    number: int
+
+    def run(
+        self,
+        tasks: Sequence[Task],
+        ledger: Ledger,
+        directory: RunDirectory,
+        observer: Observer | None,
+    ) -> None:
+        """Run tasks in their order."""
+        _run(tasks, ledger, directory, self.number, observer)
+
+
 def _run(
     tasks: Sequence[Task],
     ledger: Ledger,
@@ -132,8 +162,8 @@ def _run(
     earlier = [Work(r.axes, r.jobs, r.wall_s, r.wall_s) for r in ledger]
     waiting = iter(tasks)
     running: set[Future[Record]] = set()
-    write = _Paced(lambda: ledger.write(directory.cases))
-    look = _Paced(lambda: observer and observer(_status(earlier, tasks, jobs)), _LOOK_EVERY_S)
+    write = Paced(lambda: ledger.write(directory.cases))
+    look = Paced(lambda: observer and observer(_status(earlier, tasks, jobs)), _LOOK_EVERY_S)
     unwritten = False
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case") as pool:
         try:
@@ -161,7 +191,7 @@ def _run(
                 ledger.write(directory.cases)
 
 
-class _Paced:
+class Paced:
     """An action that is taken again after a pause, long enough to cost a small share of the time.
 
     Looking at thousands of cases, or writing all their records, takes long itself.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sojourn import build
 from sojourn._core import Study
 from sojourn.errors import InputError, reason
-from sojourn.execute import Task, execute, processors, unfinished
+from sojourn.execute import Place, Task, Threads, execute, processors, unfinished
 from sojourn.ledger import Ledger
 from sojourn.progress import reporter
 from sojourn.rundir import RunDirectory
@@ -74,11 +74,13 @@ def simulate(
     *,
     jobs: int | None,
     command: str,
+    scheduler: str | None = None,
     precision: "Precision | None" = None,
 ) -> int:
     """Run what the directory does not hold of a study yet, with progress on a terminal.
 
-    With a precision, cases get more replications than the study's until they are known that well.
+    Cases run on threads here, or on the workers of the Dask scheduler at an address. With a
+    precision, they get more replications than the study's until they are known that well.
 
     Returns:
         How many cases were run, replications counted.
@@ -89,7 +91,11 @@ def simulate(
         SpecError: a case turned out to be impossible.
         Interrupted: Ctrl-C; finished cases are kept.
     """
-    at_a_time = threads(jobs)
+    place: Place = Threads(threads(jobs))
+    if scheduler is not None:
+        from sojourn.cluster import Cluster
+
+        place = Cluster(scheduler, study.resolved())
     meta = meta_of(study, command)
     ran = 0
     with directory.writing(study.resolved()):
@@ -98,7 +104,7 @@ def simulate(
             directory.sign(meta, finished=not tasks)
             if tasks:
                 with reporter() as observer:
-                    execute(tasks, ledger, directory, jobs=at_a_time, observer=observer)
+                    execute(tasks, ledger, directory, place=place, observer=observer)
             ran += len(tasks)
     return ran
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 )
 @click.option("--most-replications", type=int, metavar="N", help="A case at most.  [default: 100]")
 @click.option("--jobs", type=int, help="Cases at a time.  [default: one a processor]")
+@click.option("--scheduler", metavar="ADDRESS", help="Run the cases on a Dask cluster.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Run directory.  [default: out/STUDY's name]"
 )
@@ -49,6 +50,7 @@ def run(
     precision_of: str,
     most_replications: int | None,
     jobs: int | None,
+    scheduler: str | None,
     out: Path | None,
     dry_run: bool,
     as_json: bool,
@@ -73,7 +75,9 @@ def run(
     most = MOST if most_replications is None else most_replications
     asked = None if precision is None else Precision.read(precision, precision_of, most)
     words = common.command(context)
-    ran = studies.simulate(parsed, directory, jobs=jobs, command=words, precision=asked)
+    ran = studies.simulate(
+        parsed, directory, jobs=jobs, command=words, scheduler=scheduler, precision=asked
+    )
     done = Run.open(directory.path)
     judged = asked and judge(asked, directory, done.ledger)
     if as_json:

@@ -1,0 +1,225 @@
+"""The cases of a study on the workers of a Dask cluster: `sojourn run --scheduler ADDRESS`.
+
+Workers simulate and send columns back; what is done with them is done here, as with cases that ran
+on threads, so that rows are equal to the byte wherever they came from. A worker that is lost takes
+its cases with it, and Dask has others run them again.
+"""
+
+import math
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import median
+from typing import Any, TypeAlias
+
+from sojourn import build
+from sojourn._core import Case, Progress, Study
+from sojourn.errors import InputError
+from sojourn.execute import Observer, Paced, Status, Task, keep
+from sojourn.ledger import Ledger, Value
+from sojourn.rows import Column
+from sojourn.rundir import RunDirectory
+from sojourn.units import count
+
+Client: TypeAlias = Any
+
+_BATCH_S = 0.5  # at least, so that a case costs more than sending it
+_LARGEST_BATCH = 1000
+_AHEAD = 2  # batches a thread that are with the cluster, one of them waiting
+_REMEMBERED = 50
+_CONNECT_S = 20
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a worker sends back of one case."""
+
+    case: int
+    replication: int
+    columns: Mapping[str, Column]
+    figures: Mapping[str, Value]
+    wall_s: float
+    cpu_s: float
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Workers that a scheduler at an address has, for the cases of one study."""
+
+    address: str
+    study: str
+
+    def run(
+        self,
+        tasks: Sequence[Task],
+        ledger: Ledger,
+        directory: RunDirectory,
+        observer: Observer | None,
+    ) -> None:
+        """Run tasks in about their order; enter each into the ledger as it comes back.
+
+        Raises:
+            InputError: `sojourn[dask]` is not installed, nobody answers at the address, a worker
+                has another build, or a case killed one worker after the other.
+            SpecError: a case turned out to be impossible.
+        """
+        with _connected(self.address) as client, client.as_current():
+            _refuse_other_builds(client)
+            write = Paced(lambda: ledger.write(directory.cases))
+            cases = {(task.case.index, task.replication): task.case for task in tasks}
+            status = Status(len(ledger) + len(tasks), len(ledger), sum(t.case.jobs for t in tasks))
+            try:
+                for outcome in self._outcomes(client, tasks):
+                    case = cases[outcome.case, outcome.replication]
+                    ledger.add(_kept(directory, case, outcome))
+                    write()
+                    status.cases_done += 1
+                    status.jobs_done += case.jobs
+                    if observer:
+                        observer(status)
+            finally:
+                if len(ledger):
+                    ledger.write(directory.cases)
+
+    def _outcomes(self, client: Client, tasks: Sequence[Task]) -> Iterator[Outcome]:
+        """What comes back, as it does; a few batches a thread are out at any time."""
+        from distributed.scheduler import KilledWorker
+
+        waiting = deque(tasks)
+        times: deque[float] = deque(maxlen=_REMEMBERED)
+        completed = _distributed().as_completed()
+        study = client.scatter(self.study, broadcast=True, hash=True)
+        running: set[Any] = set()
+
+        def submit() -> None:
+            size = _batch(times, len(waiting), len(running))
+            batch = [waiting.popleft() for _ in range(size)]
+            keys = [(task.case.index, task.replication) for task in batch]
+            future = client.submit(_run, study, build.identity(), keys, pure=False)
+            running.add(future)
+            completed.add(future)
+
+        try:
+            while waiting and len(running) < _AHEAD * max(_threads(client), 1):
+                submit()
+            for future in completed:
+                running.remove(future)
+                outcomes = future.result()
+                times.extend(outcome.wall_s for outcome in outcomes)
+                yield from outcomes
+                while waiting and len(running) < _AHEAD * max(_threads(client), 1):
+                    submit()
+        except KilledWorker as error:
+            raise InputError(
+                f"{self.address}: the cases of one batch ended several workers, one after the other"
+                f" ({_first_line(error)})"
+            ) from None
+        finally:
+            client.cancel(list(running), force=True)
+
+
+def _first_line(error: Exception) -> str:
+    """The first line of what an exception says."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _batch(times: Sequence[float], waiting: int, running: int) -> int:
+    """How many cases go together: half a second of them, and one of those not known yet.
+
+    Towards the end smaller, so that nobody waits for one long batch.
+    """
+    size = math.ceil(_BATCH_S / max(median(times), 1e-6)) if times else 1
+    return max(1, min(size, _LARGEST_BATCH, waiting // max(running, 1) or 1, waiting))
+
+
+def _distributed() -> Any:
+    """The library, whose own types are not whole."""
+    try:
+        import distributed
+    except ImportError:
+        raise InputError("--scheduler needs Dask: pip install 'sojourn[dask]'") from None
+    return distributed
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Client]:
+    try:
+        client: Client = _distributed().Client(address, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"no Dask scheduler at {address!r}: {_first_line(error)}") from None
+    try:
+        yield client
+    finally:
+        client.close(timeout=_CONNECT_S)
+
+
+def _threads(client: Client) -> int:
+    return sum(client.nthreads().values())
+
+
+def _refuse_other_builds(client: Client) -> None:
+    """Refuse a cluster without workers, and workers that would give other rows."""
+    client.wait_for_workers(1, timeout=_CONNECT_S)
+    said = client.run(build.identity, on_error="return")
+    others = {
+        worker: f"build {found}" if isinstance(found, str) else f"no sojourn ({_first_line(found)})"
+        for worker, found in said.items()
+        if found != build.identity()
+    }
+    if others:
+        named = [f"{worker} has {what}" for worker, what in list(others.items())[:_NAMED]]
+        more = f", and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+        raise InputError(
+            f"{count(len(others), 'worker')} with another build than this one"
+            f" ({build.identity()}): {'; '.join(named)}{more}; install the same sojourn there"
+        )
+
+
+def _kept(directory: RunDirectory, case: Case, outcome: Outcome) -> Any:
+    return keep(
+        directory,
+        case,
+        outcome.replication,
+        outcome.columns,
+        outcome.figures,
+        wall_s=outcome.wall_s,
+        cpu_s=outcome.cpu_s,
+    )
+
+
+def _run(study: str, expected: str, keys: Sequence[tuple[int, int]]) -> list[Outcome]:
+    """On a worker: simulate some cases of a study.
+
+    Raises:
+        InputError: this worker has another build than whoever asked; it came after the others had
+            been looked at.
+    """
+    if build.identity() != expected:
+        raise InputError(
+            f"worker {_worker()} has build {build.identity()}, expected {expected};"
+            " install the same sojourn there"
+        )
+    cases = _cases(study)
+    return [_one(cases[index], replication) for index, replication in keys]
+
+
+def _one(case: Case, replication: int) -> Outcome:
+    wall, cpu = time.perf_counter(), time.thread_time()
+    found = case.run(replication, Progress())
+    wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
+    return Outcome(case.index, replication, found.columns, found.figures, wall, cpu)
+
+
+@lru_cache(maxsize=4)
+def _cases(study: str) -> list[Case]:
+    return list(Study.parse(study, "study.toml", []).cases())
+
+
+def _worker() -> str:
+    from distributed import get_worker
+
+    return str(get_worker().address)
