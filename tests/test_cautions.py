@@ -77,11 +77,11 @@ def test_an_overloaded_disk_is_named():
 
 def test_tails_without_jobs():
     assert cautions.thin([5000, 500, 150, 0], [50, 99]) == [
-        "of 4 lines, with fewer than 10 jobs beyond: p99 (2)"
+        "percentiles with fewer than 10 jobs beyond them, of 4 lines: p99 in 2"
     ]
     assert cautions.thin([1000], [99]) == []
     assert cautions.thin([15], [50, 90]) == [
-        "of 1 line, with fewer than 10 jobs beyond: p50 (1), p90 (1)"
+        "percentiles with fewer than 10 jobs beyond them, of 1 line: p50 in 1, p90 in 1"
     ]
 
 

@@ -57,10 +57,11 @@ def thin(lines: Sequence[int], percentiles: Sequence[float]) -> list[str]:
         for p in percentiles
         if 0 < p < 100
     }
-    said = ", ".join(f"{name} ({many})" for name, many in few.items() if many)
+    said = ", ".join(f"{name} in {many}" for name, many in few.items() if many)
     if not said:
         return []
-    return [f"of {count(len(lines), 'line')}, with fewer than {_BEYOND} jobs beyond: {said}"]
+    of = count(len(lines), "line")
+    return [f"percentiles with fewer than {_BEYOND} jobs beyond them, of {of}: {said}"]
 
 
 def _of(cases: Sequence[Case]) -> str:
