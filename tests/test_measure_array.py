@@ -88,20 +88,22 @@ def test_raid_5_writes_have_two_phases():
 def test_a_log_of_a_child():
     numbers = np.array([0, 5, 9])
     accesses = fio.Accesses(
-        due_us=numbers,
+        due_us=numbers * 1000 + 999,
         target=np.array([0, 1, 2]),
         write=np.array([False, True, True]),
         offset=numbers * 4096,
         length=np.full(3, 4096),
     )
     assert fio._log(accesses, slice(0, None, 2)).splitlines() == [
-        "fio version 3 iolog",
-        "0 target0 add",
-        "0 target2 add",
-        "1 target0 open",
-        "1 target2 open",
-        "1 target0 read 0 4096",
-        "10 target2 write 36864 4096",
+        "fio version 2 iolog",
+        "target0 add",
+        "target2 add",
+        "target0 open",
+        "target2 open",
+        "target0 wait 1000 0",
+        "target0 read 0 4096",
+        "target2 wait 1009 0",
+        "target2 write 36864 4096",
     ]
 
 

@@ -1,10 +1,14 @@
 """fio's part of a measurement: open-loop replay by many children, latencies from its logs.
 
-Each child replays a log of its own (version 3, a timestamp for each access) and waits for each of
-its accesses before the next; there are enough of them that one is free when an access is due, as
-the master and child processes of the paper's benchmark (section 4). An asynchronous engine would
-need one child only, but fio before 3.36 sees a completion no earlier than the next submission
-while it replays.
+Each child replays a log of its own and waits for each of its accesses before the next; there are
+enough of them that one is free when an access is due, as the master and child processes of the
+paper's benchmark (section 4). An asynchronous engine would need one child only, but fio before 3.36
+sees a completion no earlier than the next submission while it replays.
+
+The logs are of version 2, with a `wait` before each access. In fio 3.33 that waits until so many
+milliseconds after fio's own start, the same moment for all children. The timestamps of version 3
+count microseconds, but from the child's last access on, and what one comes late all later ones do:
+on a busy machine 200 ms after 30 accesses, with `wait` 2 ms.
 """
 
 import re
@@ -21,8 +25,10 @@ import numpy.typing as npt
 from sojourn.errors import InputError
 from sojourn.measure.target import Target
 
-_LEAST = (3, 31)  # the first that takes timestamps
+_LEAST = (3, 29)  # the first whose logs can be of one clock for all children
 _NS_PER_US = 1000
+_US_PER_MS = 1000
+_START_MS = 1000  # in which all children begin
 _NS_PER_MS = 10**6
 _MONOTONIC = 1
 
@@ -128,20 +134,21 @@ def _job(children: int, *, direct: bool) -> str:
 
 
 def _log(accesses: Accesses, share: slice) -> str:
-    """A child's log. Its first timestamp must not be zero, which fio takes for none."""
+    """A child's log."""
     used = np.unique(accesses.target[share]).tolist()
-    lines = ["fio version 3 iolog"]
-    for time, act in ((0, "add"), (1, "open")):
-        lines += [f"{time} target{number} {act}" for number in used]
+    lines = ["fio version 2 iolog"]
+    for act in ("add", "open"):
+        lines += [f"target{number} {act}" for number in used]
     columns = (
-        accesses.due_us[share] + 1,
+        accesses.due_us[share] // _US_PER_MS + _START_MS,
         accesses.target[share],
         accesses.write[share],
         accesses.offset[share],
         accesses.length[share],
     )
     for due, target, write, offset, length in zip(*(c.tolist() for c in columns), strict=True):
-        lines.append(f"{due} target{target} {'write' if write else 'read'} {offset} {length}")
+        lines.append(f"target{target} wait {due} 0")
+        lines.append(f"target{target} {'write' if write else 'read'} {offset} {length}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -161,7 +168,8 @@ def _read(place: Path, accesses: Accesses, shares: Sequence[slice]) -> Latencies
             )
         took[share] = log[:, 1]
         issued[share] = log[:, 0] * _NS_PER_MS - log[:, 1]
-        due = accesses.due_us[share] * _NS_PER_US
-        ends = issued[share] + took[share] - (issued[share] - due).min()
-        queued[share][1:] = ends[:-1] > due[1:]
+    due = accesses.due_us * _NS_PER_US
+    ends = issued + took - (issued - due).min()
+    for share in shares:
+        queued[share][1:] = ends[share][:-1] > due[share][1:]
     return Latencies(issued, took, queued)
