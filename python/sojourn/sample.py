@@ -18,7 +18,7 @@ from sojourn.units import picoseconds
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Warmup: TypeAlias = bool | str
-"""What is left out at the start: what MSER-5 finds in each run, nothing, or a time as text."""
+"""What is left out at the start: what MSER-5 finds in a case, nothing, or a time as text."""
 
 TIMES = ("slowdown", "sojourn_ps")
 MISSED = "missed_deadline"
@@ -156,12 +156,13 @@ def groups_of(
         InputError: rows are missing or cannot be read; `warmup` is no time.
     """
     given_ps = picoseconds(warmup, "warm-up") if isinstance(warmup, str) else None
+    found_ps = ledger.warmups_ps()
     of_rows = [column for column in columns if column.in_rows]
     names = ["kind", *(column.name for column in of_rows)]
     for key, records in groups(ledger, columns).items():
         parts: dict[tuple[str, ...], list[Jobs]] = {}
         for record in records:
-            cut_ps = record.warmup_ps * bool(warmup) if given_ps is None else given_ps
+            cut_ps = found_ps[record.case] * bool(warmup) if given_ps is None else given_ps
             for label, jobs in _read(directory, record, names, cut_ps):
                 parts.setdefault(label, []).append(jobs)
         for (kind, *values), found in parts.items():

@@ -31,7 +31,7 @@ def notes(summary: Summary) -> list[str]:
     lines += summary.analysis
     lines += [f"±: 95 % interval of the mean, {method}" for method in sorted(methods)]
     if summary.warmup and timed:
-        by = "by MSER-5 on the slowdown of each run"
+        by = "by MSER-5 on the slowdown, the median of a case's replications"
         if isinstance(summary.warmup, str):
             by = f"that arrived before {summary.warmup}"
         lines.append(f"warm-up: finished jobs left out, {by}")
