@@ -14,8 +14,9 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 use tokio::net::{TcpListener, UdpSocket};
@@ -31,6 +32,7 @@ pub struct Internet {
     authority: String,
     started: SystemTime,
     log: Arc<Log>,
+    open: Arc<AtomicUsize>,
     names_up: watch::Sender<bool>,
     hosts_up: watch::Sender<bool>,
     stop: Option<oneshot::Sender<()>>,
@@ -82,7 +84,8 @@ impl Internet {
         let (hosts_up, hosts) = watch::channel(true);
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = mpsc::sync_channel(1);
-        let noted = Arc::clone(&log);
+        let open = Arc::new(AtomicUsize::new(0));
+        let (noted, counted) = (Arc::clone(&log), Arc::clone(&open));
         let body = move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = match runtime.map_err(failed("a runtime")) {
@@ -91,7 +94,7 @@ impl Internet {
             };
             let all = LocalSet::new();
             all.block_on(&runtime, async move {
-                match Everything::open(&world, noted, names, hosts) {
+                match Everything::open(&world, noted, counted, names, hosts) {
                     Ok((ready, everything)) => {
                         drop(tell.send(Ok(ready)));
                         everything.run(stopped).await;
@@ -110,6 +113,7 @@ impl Internet {
             authority,
             started,
             log,
+            open,
             names_up,
             hosts_up,
             stop,
@@ -145,6 +149,11 @@ impl Internet {
     /// Waits until so many are taken over, at most so long; how many there are then.
     pub fn wait_for(&self, accepted: usize, patience: Duration) -> usize {
         self.log.wait(accepted, patience)
+    }
+
+    /// How many sessions are open.
+    pub fn sessions(&self) -> usize {
+        self.open.load(Relaxed)
     }
 
     /// Whether the name server answers from now on.
@@ -184,6 +193,7 @@ impl Everything {
     fn open(
         world: &World,
         log: Arc<Log>,
+        open: Arc<AtomicUsize>,
         names: watch::Receiver<bool>,
         hosts: watch::Receiver<bool>,
     ) -> Result<(Ready, Everything), StartError> {
@@ -210,6 +220,7 @@ impl Everything {
             port: smtp_port,
             keep_texts: world.keep_texts,
             sessions: Cell::new(0),
+            open,
             log,
         };
         let authority_pem = authority.pem.clone();

@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -24,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) port: u16,
     pub(crate) keep_texts: bool,
     pub(crate) sessions: Cell<u64>,
+    /// How many are open.
+    pub(crate) open: Arc<AtomicUsize>,
     pub(crate) log: Arc<Log>,
 }
 
@@ -71,6 +75,7 @@ pub(crate) async fn serve(
     let number = shared.sessions.get();
     shared.sessions.set(number + 1);
     site.memory.borrow_mut().sessions += 1;
+    shared.open.fetch_add(1, Relaxed);
     let connection = Connection {
         shared,
         site,
@@ -80,17 +85,18 @@ pub(crate) async fn serve(
         round_trip: duration(site.host.round_trip),
         outputs: VecDeque::new(),
     };
-    let _leaving = Leaving(site);
+    let _leaving = Leaving(shared, site);
     // A client that goes away is nothing out of the ordinary.
     drop(connection.run(stream, acceptor).await);
 }
 
 /// Counts a session out, however it ends.
-struct Leaving<'a>(&'a Site);
+struct Leaving<'a>(&'a Shared, &'a Site);
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        self.0.memory.borrow_mut().sessions -= 1;
+        self.0.open.fetch_sub(1, Relaxed);
+        self.1.memory.borrow_mut().sessions -= 1;
     }
 }
 

@@ -131,6 +131,7 @@ fn limits_are_kept() {
     let replies = ["a", "b", "c"].map(|it| client.ask(&format!("RCPT TO:<{it}@x.example>")));
     assert_eq!(replies[1..], ["250 2.1.5 Ok", "452 4.5.3 Too many recipients"]);
     let _first = Client::ready(&internet, 1);
+    assert_eq!(internet.sessions(), 2);
     let mut second = Client::connect(&internet, 1).unwrap();
     assert_eq!(second.reply(), "421 4.7.0 Too many connections");
     assert_eq!(second.reply(), "closed");

@@ -1,0 +1,96 @@
+//! A list server in a process of its own, killed and otherwise ill-treated while it sends into a
+//! small internet, which counts what it takes over.
+
+mod kills;
+mod sender;
+mod troubles;
+
+use sender::Sender;
+use sojourn_internet::{Acceptance, Class, Drawn, Internet, World};
+use sojourn_kernel::Span;
+use sojourn_kernel::parameters::defaults;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// No test waits longer for anything.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A list, an internet that its subscribers are in, and a spool.
+struct Stage {
+    internet: Internet,
+    /// Everybody who can be reached, and nobody else.
+    recipients: Vec<String>,
+    folder: tempfile::TempDir,
+}
+
+/// What became of the messages of a burst.
+#[derive(Debug, PartialEq, Eq)]
+struct Tale {
+    lost: usize,
+    copies: usize,
+    /// The transactions whose recipients got their message again.
+    repeated: usize,
+}
+
+impl Stage {
+    fn new(drawn: Drawn) -> Stage {
+        let world = World { drawn: Some(drawn), dns_round_trip: Span::from_ms(2), ..defaults() };
+        let reachable = world.subscribers().into_iter().filter(|it| it.class < Class::Unreachable);
+        let recipients = reachable.map(|it| it.address).collect();
+        let internet = Internet::start(&world).unwrap();
+        Stage { internet, recipients, folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn spool(&self) -> PathBuf {
+        self.folder.path().join("spool")
+    }
+
+    fn sender(&self) -> Sender {
+        Sender::start(&self.internet, &self.spool())
+    }
+
+    /// Waits until everybody has all of these messages; what became of them.
+    fn wait_for_all(&self, messages: &[String]) -> Tale {
+        loop {
+            let accepted = self.internet.accepted_since(0);
+            let tale = self.tell(messages, &accepted);
+            let known = accepted.len();
+            if tale.lost == 0 || self.internet.wait_for(known + 1, PATIENCE) == known {
+                return tale;
+            }
+        }
+    }
+
+    /// What became of these messages so far. Panics where a transaction was repeated that cannot
+    /// have been in flight: one that another followed in the same session.
+    fn tell(&self, messages: &[String], accepted: &[Acceptance]) -> Tale {
+        let last: BTreeMap<_, _> = accepted.iter().map(|it| (it.session, it.transaction)).collect();
+        let mut taken: BTreeMap<(&str, &str), Vec<&Acceptance>> = BTreeMap::new();
+        for it in accepted {
+            taken.entry((&it.message, &it.recipient)).or_default().push(it);
+        }
+        let mut tale = Tale { lost: 0, copies: 0, repeated: 0 };
+        let mut repeated = BTreeSet::new();
+        for message in messages {
+            for recipient in &self.recipients {
+                let Some(all) = taken.get(&(message.as_str(), recipient.as_str())) else {
+                    tale.lost += 1;
+                    continue;
+                };
+                tale.copies += all.len() - 1;
+                for it in &all[..all.len() - 1] {
+                    assert_eq!(it.transaction, last[&it.session], "not in flight: {it:?}");
+                    repeated.insert((it.session, it.transaction));
+                }
+            }
+        }
+        tale.repeated = repeated.len();
+        tale
+    }
+}
+
+/// Message-IDs.
+fn ids(numbers: impl IntoIterator<Item = u64>) -> Vec<String> {
+    numbers.into_iter().map(sender::message_id).collect()
+}
