@@ -11,16 +11,26 @@ choices! {
         /// Packet by packet in turn, starting at random: each input of a switch keeps its own
         /// turn (pFabric section 3, packet spraying).
         Spray = "spray",
-        /// By a hash of the flow: all packets of a flow that go one way take one path.
+        /// By a hash of the flow, another one in each replication: all packets of a flow that go one
+        /// way take one path.
         Ecmp = "ecmp",
     }
 }
 
+/// Where a switch meets a packet.
+pub(crate) struct Input<'a> {
+    /// The turn of the input it comes by, which moves on when it is used.
+    pub(crate) turn: &'a mut u8,
+    pub(crate) switch: u32,
+    /// What hashes begin with: another number in each replication.
+    pub(crate) salt: u64,
+}
+
 impl Balance {
-    /// Which of `ways` next hops of `switch` a packet takes; 0 when there is no choice. `turn` is
-    /// the turn of the input it comes by, which moves on when it is used.
+    /// Which of `ways` next hops a packet takes; 0 when there is no choice.
     #[inline]
-    pub(crate) fn choose(self, turn: &mut u8, packet: &Packet, switch: u32, ways: u32) -> u32 {
+    pub(crate) fn choose(self, input: Input<'_>, packet: &Packet, ways: u32) -> u32 {
+        let Input { turn, switch, salt } = input;
         match self {
             Balance::Spray => {
                 let way = select_unpredictable(u32::from(*turn) < ways, u32::from(*turn), 0);
@@ -30,7 +40,7 @@ impl Balance {
             Balance::Ecmp => {
                 let back = u64::from(packet.kind != Kind::Data);
                 let flow = u64::from(packet.flow) << 1 | back;
-                let hash = mix(flow ^ mix(switch.into()));
+                let hash = mix(flow ^ mix(salt ^ u64::from(switch)));
                 ((u128::from(hash) * u128::from(ways)) >> 64) as u32
             }
         }
@@ -49,27 +59,35 @@ mod tests {
     #[test]
     fn spraying_takes_turns_where_there_is_a_choice() {
         let (mut turn, packet) = (2, packet_of(9));
-        let mut choose = |ways| Balance::Spray.choose(&mut turn, &packet, 1, ways);
+        let mut choose = |ways| {
+            let input = Input { turn: &mut turn, switch: 1, salt: 0 };
+            Balance::Spray.choose(input, &packet, ways)
+        };
         assert_eq!([3, 3, 1, 3, 0, 3, 3].map(&mut choose), [2, 0, 0, 1, 0, 2, 0]);
     }
 
     /// 11 flows over 20 uplinks are all apart with probability 20!/(9! 20^11) = 0.0327 (Alizadeh
-    /// and Edsall): 99 % interval of a binomial share over 40,000 trials.
+    /// and Edsall): 99 % interval of a binomial share over 40,000 trials, with other flows each time
+    /// or with the same flows in other replications.
     #[test]
     fn hashed_flows_collide_as_often_as_chance_has_it() {
         let trials = 40_000u32;
-        let apart = (0..trials)
-            .filter(|trial| {
-                let mut used = [false; 20];
-                (0..11).all(|flow| {
-                    let packet = packet_of(trial * 11 + flow);
-                    let way = Balance::Ecmp.choose(&mut 0, &packet, 7, 20);
-                    !std::mem::replace(&mut used[way as usize], true)
-                })
-            })
-            .count() as f64;
         let expected = (0..11).map(|i| f64::from(20 - i) / 20.0).product::<f64>();
         let deviation = (expected * (1.0 - expected) / f64::from(trials)).sqrt();
-        assert!((apart / f64::from(trials) - expected).abs() < 2.576 * deviation);
+        for (of_flows, of_replications) in [(11, 0), (0, 1)] {
+            let apart = (0..trials)
+                .filter(|trial| {
+                    let mut used = [false; 20];
+                    (0..11).all(|flow| {
+                        let packet = packet_of(trial * of_flows + flow);
+                        let salt = u64::from(trial * of_replications);
+                        let input = Input { turn: &mut 0, switch: 7, salt };
+                        let way = Balance::Ecmp.choose(input, &packet, 20);
+                        !std::mem::replace(&mut used[way as usize], true)
+                    })
+                })
+                .count() as f64;
+            assert!((apart / f64::from(trials) - expected).abs() < 2.576 * deviation);
+        }
     }
 }

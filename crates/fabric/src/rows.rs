@@ -243,6 +243,7 @@ fn figures(outcome: &Outcome, network: &Network, unfinished: usize) -> Vec<(Stri
         delivered,
         dropped_at_hosts,
         dropped_at_switches,
+        dropped_in_core,
         in_network,
         marked,
         turns,
@@ -262,16 +263,22 @@ fn figures(outcome: &Outcome, network: &Network, unfinished: usize) -> Vec<(Stri
         ("drops", dropped_at_hosts + dropped_at_switches),
         ("packets_dropped_at_hosts", dropped_at_hosts),
         ("packets_dropped_at_switches", dropped_at_switches),
+        ("packets_dropped_in_core", dropped_in_core),
         ("packets_in_network", in_network),
         ("packets_marked", marked),
         ("unfinished", unfinished as u64),
         ("simulated_ps", outcome.ended.ps()),
     ];
-    let peak = outcome.memory_peak.map(|bytes| ("switch_memory_peak_bytes", bytes));
+    let peaks = || outcome.memory_peaks.iter().copied().enumerate();
+    let core = || peaks().filter(|(switch, _)| !network.is_edge(*switch));
+    let peaks = [
+        peaks().map(|(_, peak)| ("switch_memory_peak_bytes", peak)).max(),
+        core().map(|(_, peak)| ("core_memory_peak_bytes", peak)).max(),
+    ];
     let shares = [("host_link_utilisation", hosts), ("switch_port_utilisation", switches)];
     counts
         .into_iter()
-        .chain(peak)
+        .chain(peaks.into_iter().flatten())
         .map(|(name, count)| (name.to_owned(), Value::Int(count as i64)))
         .chain(shares.iter().map(|&(name, busy)| (name.to_owned(), Value::Float(share(busy)))))
         .collect()

@@ -1,7 +1,7 @@
 //! One case of a fabric study: its parts, and how it runs.
 
 use crate::best::Ideals;
-use crate::buffer::{Buffer, Plan};
+use crate::buffer::{Buffer, Plan, Tiers};
 use crate::engine::{self, Cancelled, Figures, Outcome, Progress, Scene};
 use crate::flow::Packets;
 use crate::ideal::{Ideal, service};
@@ -10,7 +10,7 @@ use crate::qdisc::{Builder, Queue, with_queue};
 use crate::rows::{PART_NAMES, report};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::script::Script;
-use crate::topology::{Graph, LinkSpec, Network, Topology};
+use crate::topology::{LinkSpec, Network, Topology};
 use crate::transport::{Running, Setup, Tally};
 use crate::workload::{Drawn, Stage, Workload};
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
@@ -32,6 +32,8 @@ parameters! {
         pub scheme: Scheme,
         /// What memory a switch has.
         pub buffer: Buffer = Buffer::default(),
+        /// What memory a switch without hosts has, such as a spine, where it differs.
+        pub core_buffer: Option<Buffer> = None,
         /// How flows are cut into packets.
         pub packets: Packets = defaults(),
         /// How long after the last arrival a run may go on.
@@ -55,12 +57,14 @@ impl Check for FabricCase {
             let expected = format!("links that a full packet crosses within {LONGEST_CROSSING}");
             return Err(Refusal::value(&given, expected).under("topology"));
         }
-        let memories = self.memories(&graph)?;
+        let memories = self.tiers().plans(&graph)?;
         let Scheme::Packets(scheme) = &self.scheme else { return self.check_ideal() };
         let room = scheme.queue.check_largest(self.packets.full());
         room.map_err(|refusal| refusal.under("queue").under("scheme"))?;
-        let fit = self.buffer.check(&memories, &scheme.queue, self.packets.full());
-        fit.map_err(|refusal| refusal.under("buffer"))
+        let packet = graph.nics().map(|link| link.rate.span(full)).max();
+        let timer = scheme.transport.check_packet(packet.unwrap_or(Span::ZERO));
+        timer.map_err(|refusal| refusal.under("transport").under("scheme"))?;
+        self.tiers().check(&graph, &memories, &scheme.queue, self.packets.full())
     }
 }
 
@@ -126,12 +130,9 @@ impl FabricCase {
             .sum()
     }
 
-    /// The memory of each switch of `graph`, or none.
-    fn memories(&self, graph: &Graph) -> Result<Arc<[Plan]>, Refusal> {
-        let plans = graph.ports().into_iter().map(|ports| self.buffer.plan(&ports));
-        let plans: Result<Vec<Option<Plan>>, Refusal> = plans.collect();
-        let plans = plans.map_err(|refusal| refusal.under("buffer"))?;
-        Ok(plans.into_iter().flatten().collect())
+    /// The memories of switches.
+    fn tiers(&self) -> Tiers<'_> {
+        Tiers { edge: &self.buffer, core: self.core_buffer.as_ref() }
     }
 
     /// Draws the jobs of one replication.
@@ -156,7 +157,7 @@ impl FabricCase {
             packets: self.packets.clone(),
             nic: graph.nics().map(|link| link.rate).collect(),
             network: Arc::new(graph.network()),
-            memories: self.memories(&graph)?,
+            memories: self.tiers().plans(&graph)?,
             horizon: drained.max(script.last_look()).unwrap_or(Time::ZERO),
             script,
             streams,
@@ -227,7 +228,7 @@ impl Ready {
             arrived: Vec::new(),
             watched: Vec::new(),
             figures: Figures::default(),
-            memory_peak: None,
+            memory_peaks: Vec::new(),
             busy: vec![Span::ZERO; self.network.links.len()],
             ended: last.copied().unwrap_or(self.horizon),
             finished,

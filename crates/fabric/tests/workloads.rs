@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::MinTcp;
 use sojourn_fabric::workload::{
-    Arrivals, Incast, LoadCounts, Permutation, Poisson, Stage, Workload, parse_flows,
+    Arrivals, Incast, LoadCounts, Pairs, Permutation, Poisson, Stage, Workload, parse_flows,
 };
 use sojourn_fabric::{FabricCase, Flow, Packets};
 use sojourn_kernel::parameters::{Parameters, Refusal, Setting, Table, Value, defaults};
@@ -37,6 +37,29 @@ fn poisson(load: f64, load_counts: LoadCounts, sizes: &str) -> Workload {
 
 fn fat_tree(k: u32) -> Topology {
     Topology::FatTree(FatTree { k, ..defaults() })
+}
+
+/// All flows of half a load to the last host: half of its link, from all others alike.
+#[test]
+fn flows_to_the_last_host_load_its_link() {
+    let topology = Topology::SingleSwitch(SingleSwitch {
+        hosts: 5,
+        uplink: Some(Rate::gbps(40)),
+        ..defaults()
+    });
+    let Arrivals::Poisson(any) = poisson(0.5, LoadCounts::Payload, "fb-webserver").arrivals else {
+        unreachable!("a Poisson process")
+    };
+    let poisson = Poisson { pairs: Pairs::ToLast, ..any };
+    let flows = flows(&Arrivals::Poisson(poisson).into(), &topology, 5);
+    assert!(flows.iter().all(|flow| flow.to == 4));
+    for from in 0..4 {
+        let share = flows.iter().filter(|flow| flow.from == from).count() as f64 / 40_000.0;
+        assert!((share - 0.25).abs() < 0.01, "{share}");
+    }
+    let bits = flows.iter().map(|flow| flow.bytes as f64 * 8.0).sum::<f64>();
+    let load = bits / flows.last().expect("flows").arrived.seconds() / 40e9;
+    assert!((load - 0.5).abs() < 0.05, "{load}");
 }
 
 /// Arriving bytes over what the hosts' links can carry, under either way of counting: within four

@@ -176,6 +176,7 @@ _KERNELS_OWN: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
 def _queue(asked: "_Asked", full: int) -> Room:
     """The room at a port: the packet that is being sent waits in it too, unlike the simulator's."""
     asked.only("buffer.kind", "private")
+    asked.only("core_buffer", "none")
     kind = asked.take("scheme.queue.kind")
     if kind not in _QUEUES:
         asked.refuse("scheme.queue.kind", f"one of {', '.join(_QUEUES)}")

@@ -39,6 +39,15 @@ impl Quota {
     }
 }
 
+/// How much can come to a switch within some time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Inflow {
+    /// Bytes of all packets.
+    pub(crate) bytes: u64,
+    /// How many packets these are at most.
+    pub(crate) packets: u64,
+}
+
 /// The memory of one switch in a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
@@ -49,6 +58,10 @@ pub(crate) struct Memory {
     /// What all queues hold, and the most they ever held.
     held: u64,
     peak: u64,
+    /// The least of the caps.
+    cap: u64,
+    /// Whether nothing is shared.
+    is_cut: bool,
     cell: u32,
     /// 2^32 over the cell, rounded up: dividing by a multiplication.
     cells_per_byte: u64,
@@ -89,6 +102,8 @@ impl Memory {
             alpha: plan.alpha.map_or(u64::MAX, |a| (a * f64::from(1 << ALPHA_BITS)).round() as u64),
             held: 0,
             peak: 0,
+            cap: plan.queues.iter().map(|quota| quota.cap.min(LARGEST_QUEUE)).min().unwrap_or(0),
+            is_cut: plan.shared == 0,
             cell: plan.cell.0 as u32,
             cells_per_byte: (1u64 << 32).div_ceil(plan.cell.0),
         };
@@ -112,16 +127,34 @@ impl Memory {
         let room = self.room(size);
         let held = share.held + room;
         let more = share.shared(held) - share.shared(share.held);
-        let threshold = (u128::from(self.free) * u128::from(self.alpha)) >> ALPHA_BITS;
-        let within = more <= self.free && u128::from(share.shared(held)) <= threshold;
+        let within = more <= self.free && self.is_short(share.shared(held), self.free);
         if held > share.cap || !(more == 0 || within) {
             return false;
         }
         share.held = held;
         self.free -= more;
         self.held += u64::from(room);
-        self.peak = self.peak.max(self.held);
         true
+    }
+
+    /// Whether a queue with so much of what is shared is no longer than alpha times `free`.
+    #[inline]
+    fn is_short(&self, shared: u64, free: u64) -> bool {
+        u128::from(shared) <= (u128::from(free) * u128::from(self.alpha)) >> ALPHA_BITS
+    }
+
+    /// Whether the order does not matter in which packets come that take no more than `most` bytes
+    /// together: none can reach a limit, or nobody takes from another.
+    #[inline]
+    pub(crate) fn is_calm(&self, most: u64) -> bool {
+        let all = self.held + most;
+        let room = all <= self.cap && most <= self.free;
+        self.is_cut || room && self.is_short(all, self.free - most)
+    }
+
+    /// What packets of so many bytes take at most, all together.
+    pub(crate) fn most(&self, Inflow { bytes, packets }: Inflow) -> u64 {
+        bytes + packets * u64::from(self.cell - 1)
     }
 
     /// A packet of `size` bytes leaves a queue.
@@ -171,6 +204,12 @@ impl Memory {
     /// Bytes that all queues hold.
     pub(crate) fn held(&self) -> u64 {
         self.held
+    }
+
+    /// So many bytes were held at once.
+    #[inline]
+    pub(crate) fn held_at_once(&mut self, bytes: u64) {
+        self.peak = self.peak.max(bytes);
     }
 
     /// The most bytes that all queues ever held together.

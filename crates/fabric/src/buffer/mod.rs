@@ -18,16 +18,18 @@ mod presets;
 mod private;
 mod reserved;
 mod shared;
+mod tiers;
 
 pub use deep::Deep;
 pub use depth::Depth;
-pub(crate) use memory::{Memory, Share};
+pub(crate) use memory::{Inflow, Memory, Share};
 pub use memory::{Plan, Quota};
 pub use partitioned::Partitioned;
 pub use per_port::PerPort;
 pub use private::Private;
 pub use reserved::Reserved;
 pub use shared::Shared;
+pub(crate) use tiers::Tiers;
 
 use crate::qdisc::{Builder, Queue};
 use presets::PRESETS;
@@ -85,10 +87,15 @@ impl Buffer {
         with_kind!(&self.kind, |kind| kind.plan(ports))
     }
 
-    /// Refuses what cannot run: under `queue`, with packets of up to `largest` bytes, in switches
-    /// with these of its plans.
-    pub(crate) fn check(&self, plans: &[Plan], queue: &Queue, largest: u16) -> Result<(), Refusal> {
-        if !plans.is_empty() && !queue.shares() {
+    /// Whether each port has the buffer of its discipline.
+    fn is_private(&self) -> bool {
+        matches!(self.kind, Kind::Private(_))
+    }
+
+    /// Refuses what cannot run: under `queue`, with packets of up to `largest` bytes, in a switch
+    /// with this plan of it.
+    fn check(&self, plan: &Plan, queue: &Queue, largest: u16) -> Result<(), Refusal> {
+        if !queue.shares() {
             let given = Value::Text(self.name().to_owned());
             let expected = format!(
                 "{:?}: the queue {} is a small buffer of each port's own",
@@ -97,11 +104,10 @@ impl Buffer {
             );
             return Err(Refusal::value(&given, expected));
         }
-        let fits = |plan: &&Plan| {
-            let (memory, shares) = Memory::new(plan);
-            shares.into_iter().all(|mut share| memory.clone().take(&mut share, largest))
-        };
-        let Some(plan) = plans.iter().find(|plan| !fits(plan)) else { return Ok(()) };
+        let (memory, mut shares) = Memory::new(plan);
+        if shares.iter_mut().all(|share| memory.clone().take(share, largest)) {
+            return Ok(());
+        }
         let Some(Value::Table(settings)) = self.write() else { unreachable!("a table") };
         let capped = settings.get("cap").filter(|_| plan.shared >= largest.into());
         let (key, given) = match capped {

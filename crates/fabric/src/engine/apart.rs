@@ -1,13 +1,32 @@
 //! Each port of a switch by itself, with the buffer of its discipline.
 
+use super::alone::{self, Keeper};
 use super::switches::Switches;
 use super::{Engine, Port, Scene};
-use crate::packet::{NIL, Slab};
+use crate::packet::{PacketId, Slab};
 use crate::qdisc::Discipline;
 use crate::topology::Network;
+use sojourn_kernel::Time;
 
 /// Ports share nothing.
 pub(super) struct Apart;
+
+/// The queue has its own room.
+impl Keeper<()> for Apart {
+    #[inline]
+    fn offer<D: Discipline>(
+        &mut self,
+        port: &mut Port<D, ()>,
+        id: PacketId,
+        slab: &mut Slab,
+        drop: impl FnMut(PacketId, &mut Slab),
+    ) {
+        port.queue.enqueue(id, slab, drop);
+    }
+
+    #[inline]
+    fn left(&mut self, (): &mut (), _: u16, _: Time) {}
+}
 
 impl Switches for Apart {
     type Share = ();
@@ -16,43 +35,14 @@ impl Switches for Apart {
         std::iter::repeat(())
     }
 
-    /// Visits it at once: what arrives and the port's service, merged in one loop.
     #[inline]
     fn visit<D: Discipline, T>(engine: &mut Engine<'_, D, T, Apart>, unit: u32) {
-        let port = &mut engine.ports[unit as usize];
-        let fabric = &mut engine.fabric;
-        let mut first = fabric.mailbox.take(unit, &mut fabric.slab);
-        let mut next = fabric.slab.known(first).arrives();
-        loop {
-            let (at, id) = if !port.queue.is_empty() && port.free < next {
-                (port.free, port.queue.dequeue(&mut fabric.slab))
-            } else if first == NIL {
-                break;
-            } else {
-                let (id, now) = (first, next);
-                first = fabric.slab.known(id).next;
-                next = fabric.slab.known(first).arrives();
-                let idle = port.queue.is_empty() && port.free <= now;
-                if idle && next > now {
-                    port.queue.pass(fabric.slab.known_mut(id));
-                    (now, id)
-                } else {
-                    if idle {
-                        port.free = now;
-                    }
-                    let dropped = &mut fabric.figures.dropped_at_switches;
-                    port.queue.enqueue(id, &mut fabric.slab, |id, slab| {
-                        *dropped += 1;
-                        slab.free(id);
-                    });
-                    continue;
-                }
-            };
-            fabric.launch(port, at, id);
-        }
-        if !port.queue.is_empty() {
-            fabric.mailbox.visit(unit, port.free);
-        }
+        alone::visit(
+            unit,
+            &mut engine.ports[unit as usize],
+            &mut engine.fabric,
+            &mut engine.switches,
+        );
     }
 
     #[inline]
@@ -62,7 +52,7 @@ impl Switches for Apart {
         true
     }
 
-    fn peak(&self) -> Option<u64> {
-        None
+    fn peaks(&self) -> Vec<u64> {
+        Vec::new()
     }
 }

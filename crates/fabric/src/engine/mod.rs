@@ -7,7 +7,9 @@
 //! state, ties are settled by keys, and random choices come from each port's own stream. Where the
 //! ports of a switch share its memory, they are visited as one (see `together.rs`).
 
+mod alone;
 mod apart;
+mod diary;
 mod follow;
 mod mailbox;
 mod note;
@@ -21,7 +23,7 @@ mod wire;
 pub use scene::{After, Figures, Outcome, Scene, Watch};
 pub use sojourn_queueing::{Cancelled, Progress};
 
-use crate::balance::Balance;
+use crate::balance::{Balance, Input};
 use crate::flow::Flow;
 use crate::packet::{CE, Kind, NIL, Packet, PacketId, Slab};
 use crate::qdisc::{Builder, Discipline};
@@ -52,6 +54,7 @@ struct Port<D, S> {
 struct Fabric<'a> {
     network: &'a Network,
     balance: Balance,
+    salt: u64,
     mailbox: Mailbox,
     slab: Slab,
     figures: Figures,
@@ -94,19 +97,19 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
     fn new<B: Builder<Port = D>>(scene: &'a Scene, queue: &B, transport: T, switches: S) -> Self {
         let ports: Vec<Port<D, S::Share>> = (0..)
             .zip(&scene.network.links)
+            .zip(scene.wires())
             .zip(S::shares(scene))
-            .map(|((port, link), share)| Port {
+            .map(|(((port, link), wire), share)| Port {
                 free: Time::ZERO,
-                wire: Wire::new(link, scene.network.hosts),
+                wire,
                 turn: first_turn(scene, port, link),
                 queue: queue_of(scene, queue, port),
                 busy: Span::ZERO,
                 share,
             })
             .collect();
-        let crossing = |size: u16| ports.iter().map(move |port| port.wire.crossing(size));
-        let lookahead = crossing(scene.smallest).min().expect("a fabric has links");
-        let longest = crossing(scene.largest).max().expect("a fabric has links");
+        let longest = scene.wires().map(|wire| wire.crossing(scene.largest)).max();
+        let longest = longest.expect("a fabric has links");
         let finite = scene.flows.iter().filter(|flow| !flow.is_endless());
         let all = finite.count() + scene.watches.len();
         Engine {
@@ -114,7 +117,8 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
             fabric: Fabric {
                 network: &scene.network,
                 balance: scene.balance,
-                mailbox: Mailbox::new(ports.len(), lookahead, longest),
+                salt: scene.salt(),
+                mailbox: Mailbox::new(ports.len(), scene.lookahead(), longest),
                 slab: Slab::default(),
                 figures: Figures::default(),
             },
@@ -216,7 +220,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
             started: self.followers.started,
             arrived: self.followers.arrived,
             watched: self.watched,
-            memory_peak: self.switches.peak(),
+            memory_peaks: self.switches.peaks(),
             finished: self.finished,
         }
     }
@@ -400,7 +404,8 @@ impl Fabric<'_> {
             true => wire.to,
             false => {
                 let ways = self.network.ways(wire.to, packet.to);
-                let way = self.balance.choose(&mut port.turn, packet, wire.to, ways.count());
+                let input = Input { turn: &mut port.turn, switch: wire.to, salt: self.salt };
+                let way = self.balance.choose(input, packet, ways.count());
                 self.network.port(ways, way, packet.to)
             }
         };

@@ -3,8 +3,8 @@
 
 use super::note::{self, START, WAKE_RECEIVER, WAKE_SENDER};
 use super::{After, Scene, Watch, classify, first_turn, queue_of, sojourn_simulate};
-use crate::balance::Balance;
-use crate::buffer::{Buffer, Memory, Share};
+use crate::balance::{Balance, Input};
+use crate::buffer::{Buffer, Memory, Share, Tiers};
 use crate::packet::{Kind, Packet, PacketId, Slab};
 use crate::qdisc::{
     Between, Builder, Classes, Discipline, DropTail, Drr, PFabric, Queue, Victim, Weighted,
@@ -18,6 +18,7 @@ use sojourn_kernel::parameters::{Parameters, Setting, Table, Value, defaults};
 use sojourn_kernel::{Bytes, Span, Streams, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::num::NonZeroU8;
 use std::sync::Arc;
 
 /// What happens, in the order in which it happens: by time; arrivals before services; at one node
@@ -64,7 +65,7 @@ struct Seen {
     tallies: Vec<Tally>,
     watched: Vec<Tally>,
     dropped_at_switches: u64,
-    memory_peak: Option<u64>,
+    memory_peaks: Vec<u64>,
 }
 
 fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> Seen {
@@ -106,7 +107,7 @@ fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> Seen {
     }
     Seen {
         tallies: (0..scene.flows.len() as u32).map(|f| oracle.transport.tally(f)).collect(),
-        memory_peak: oracle.memories.iter().map(Memory::peak).max(),
+        memory_peaks: oracle.memories.iter().map(Memory::peak).collect(),
         finished: oracle.finished,
         started: oracle.started,
         arrived: oracle.arrived,
@@ -161,7 +162,10 @@ impl<B: Builder> Oracle<'_, B> {
         };
         match self.memories.get_mut(switch) {
             None => queue.enqueue(id, &mut self.slab, drop),
-            Some(memory) => memory.offer(&mut self.shares[unit], queue, id, &mut self.slab, drop),
+            Some(memory) => {
+                memory.offer(&mut self.shares[unit], queue, id, &mut self.slab, drop);
+                memory.held_at_once(memory.held());
+            }
         }
         if unit >= self.scene.network.hosts {
             self.dropped_at_switches += dropped;
@@ -209,7 +213,8 @@ impl<B: Builder> Oracle<'_, B> {
                     count => count,
                 };
                 let turn = &mut self.turns[unit];
-                let way = self.scene.balance.choose(turn, &packet, switch as u32, count);
+                let input = Input { turn, switch: switch as u32, salt: self.scene.salt() };
+                let way = self.scene.balance.choose(input, &packet, count);
                 ways[way as usize] as usize
             }
         };
@@ -422,7 +427,8 @@ fn windows_agree(
     prop_assert_eq!(seen.watched, outcome.watched);
     // The engine ends its last window; the oracle stops when the last flow is done.
     prop_assert!(seen.dropped_at_switches <= outcome.figures.dropped_at_switches);
-    prop_assert!(seen.memory_peak <= outcome.memory_peak);
+    let mut peaks = seen.memory_peaks.iter().zip(&outcome.memory_peaks);
+    prop_assert!(peaks.all(|(seen, all)| seen <= all));
     Ok(())
 }
 
@@ -494,16 +500,20 @@ proptest! {
         topology in topologies(),
         scheme in fair_or_not(),
         buffer in buffers(),
+        core in prop::option::of(buffers()),
         flows in flows(),
         seed in any::<u64>(),
     ) {
         prop_assume!(scheme.queue.shares());
         let (scene, setup) = scene(&topology, &scheme, &flows, seed);
-        let plans = topology.graph().ports().into_iter().map(|ports| buffer.plan(&ports));
-        let plans: Option<Vec<_>> = plans.map(|plan| plan.ok().flatten()).collect();
-        let Some(memories) = plans else { return Err(TestCaseError::reject("large reserves")) };
-        prop_assume!(buffer.check(&memories, &scheme.queue, scene.largest).is_ok());
-        let scene = Scene { memories: memories.into(), ..scene };
+        let graph = topology.graph();
+        let core = core.filter(|_| graph.edges().any(|is_edge| !is_edge));
+        let tiers = Tiers { edge: &buffer, core: core.as_ref() };
+        let Ok(memories) = tiers.plans(&graph) else {
+            return Err(TestCaseError::reject("large reserves"));
+        };
+        prop_assume!(tiers.check(&graph, &memories, &scheme.queue, scene.largest).is_ok());
+        let scene = Scene { memories, ..scene };
         let running = || Running::new(&scheme.transport, setup.clone());
         windows_agree(&scheme.queue, &scene, running)?;
     }
@@ -523,7 +533,7 @@ proptest! {
     #[test]
     fn windows_change_nothing_between_classes(
         topology in topologies(),
-        weights in prop::option::of(prop::array::uniform2(1u8..=255)),
+        weights in prop::option::of(prop::array::uniform2(any::<NonZeroU8>())),
         flows in flows(),
         seed in any::<u64>(),
     ) {

@@ -1,7 +1,8 @@
 //! What is simulated, and what comes of it.
 
+use super::wire::Wire;
 use crate::balance::Balance;
-use crate::buffer::Plan;
+use crate::buffer::{Inflow, Plan};
 use crate::flow::Flow;
 use crate::topology::Network;
 use crate::transport::Tally;
@@ -31,6 +32,39 @@ pub struct Scene {
     pub horizon: Time,
     /// Where random choices come from.
     pub streams: Streams,
+}
+
+impl Scene {
+    /// The wires of all ports.
+    pub(super) fn wires(&self) -> impl Iterator<Item = Wire> + '_ {
+        self.network.links.iter().map(|link| Wire::new(link, self.network.hosts))
+    }
+
+    /// How long nothing that leaves a port can arrive anywhere.
+    pub(super) fn lookahead(&self) -> Span {
+        let crossings = self.wires().map(|wire| wire.crossing(self.smallest));
+        crossings.min().expect("a fabric has links")
+    }
+
+    /// The most that can come to each switch within the lookahead: what its links carry in that
+    /// time, and on each the end of a packet that began before.
+    pub(super) fn inflows(&self) -> impl Iterator<Item = Inflow> + use<> {
+        let (window, largest) = (self.lookahead(), u64::from(self.largest));
+        let mut inflows = vec![Inflow::default(); self.network.switches];
+        for link in &self.network.links {
+            if let Some(switch) = (link.to as usize).checked_sub(self.network.hosts) {
+                let begun = link.spec.rate.bytes_in(window) + 1;
+                inflows[switch].bytes += begun + largest;
+                inflows[switch].packets += begun.div_ceil(self.smallest.into()) + 1;
+            }
+        }
+        inflows.into_iter()
+    }
+
+    /// What hashes of flows begin with, in this replication.
+    pub(super) fn salt(&self) -> u64 {
+        self.streams.stream("ecmp", 0).bits()
+    }
 }
 
 /// What a flow follows: it starts when another one has arrived whole, from the host where that is.
@@ -69,8 +103,8 @@ pub struct Outcome {
     pub watched: Vec<Tally>,
     /// Totals.
     pub figures: Figures,
-    /// The most bytes that ever waited in one switch at once, where switches have a memory.
-    pub memory_peak: Option<u64>,
+    /// The most bytes that ever waited in each switch at once; empty where none has a memory.
+    pub memory_peaks: Vec<u64>,
     /// For each port, how long it was sending.
     pub busy: Vec<Span>,
     /// When the run ended.
@@ -90,10 +124,21 @@ pub struct Figures {
     pub dropped_at_hosts: u64,
     /// Packets dropped at switches' ports.
     pub dropped_at_switches: u64,
+    /// Those of them that switches without hosts dropped.
+    pub dropped_in_core: u64,
     /// Packets still on links or in queues at the end.
     pub in_network: u64,
     /// Data packets that arrived with a congestion mark.
     pub marked: u64,
     /// Turns of hosts: packets, starts and wake-ups.
     pub turns: u64,
+}
+
+impl Figures {
+    /// A packet is dropped at `port` of a switch.
+    #[inline]
+    pub(super) fn dropped_at(&mut self, port: u32, network: &Network) {
+        self.dropped_at_switches += 1;
+        self.dropped_in_core += u64::from(!network.is_edge(network.switch_of(port)));
+    }
 }

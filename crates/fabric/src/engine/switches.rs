@@ -28,6 +28,6 @@ pub(super) trait Switches: Sized {
         slab: &Slab,
     ) -> bool;
 
-    /// The most bytes that ever waited in one switch, where that was counted.
-    fn peak(&self) -> Option<u64>;
+    /// The most bytes that ever waited in each switch, where that was counted.
+    fn peaks(&self) -> Vec<u64>;
 }

@@ -1,11 +1,15 @@
 //! All ports of a switch in its one memory.
 //!
-//! What one port does changes how much room the others find, so the ports of a switch are visited as
-//! one: in each window those with something to do are gathered first, then their arrivals and
-//! services happen in order of time. At one time arrivals come first, by the number of the port that
-//! they come in by, and then services by the number of the port that serves. A port that is not
-//! gathered has nothing to do, and no other can touch its queue.
+//! What one port does changes how much room the others find. While so much is free that nothing
+//! which a window can bring reaches any limit, that makes no difference, and each port is visited
+//! alone; so it is where nothing is shared. Otherwise the ports of a switch are visited as one: in
+//! each window those with something to do are gathered first, then their arrivals and services
+//! happen in order of time. At one time arrivals come first, by the number of the port that they
+//! come in by, and then services by the number of the port that serves. A port that is not gathered
+//! has nothing to do, and no other can touch its queue.
 
+use super::alone::{self, Keeper};
+use super::diary::Diary;
 use super::switches::Switches;
 use super::{Engine, Fabric, Port, Scene};
 use crate::buffer::{Memory, Share};
@@ -17,10 +21,15 @@ use sojourn_kernel::Time;
 /// The memories of all switches.
 pub(super) struct Together {
     memories: Vec<Memory>,
-    /// The switch whose ports are being gathered, and the first port after its own.
+    /// The most that one window brings to each of them.
+    inflows: Vec<u64>,
+    /// The switch whose ports are being visited, and the first port after its own.
     switch: usize,
     until: u32,
+    /// Whether they are visited alone.
+    alone: bool,
     agenda: Agenda,
+    diary: Diary,
 }
 
 /// What a port has of the memory.
@@ -123,7 +132,43 @@ impl Together {
     pub(super) fn new(scene: &Scene) -> Option<Together> {
         let memories: Vec<Memory> = scene.memories.iter().map(|plan| Memory::new(plan).0).collect();
         let some = !memories.is_empty();
-        some.then(|| Together { memories, switch: 0, until: 0, agenda: Agenda::default() })
+        some.then(|| Together {
+            inflows: scene.inflows().zip(&memories).map(|(inflow, m)| m.most(inflow)).collect(),
+            memories,
+            switch: 0,
+            until: 0,
+            alone: false,
+            agenda: Agenda::default(),
+            diary: Diary::default(),
+        })
+    }
+}
+
+/// A switch's memory while its ports are visited alone.
+struct Calm<'a> {
+    memory: &'a mut Memory,
+    diary: &'a mut Diary,
+}
+
+impl Keeper<Portion> for Calm<'_> {
+    #[inline]
+    fn offer<D: Discipline>(
+        &mut self,
+        port: &mut Port<D, Portion>,
+        id: PacketId,
+        slab: &mut Slab,
+        drop: impl FnMut(PacketId, &mut Slab),
+    ) {
+        let (key, before) = (slab.known(id).key, self.memory.held());
+        self.memory.offer(&mut port.share.share, &mut port.queue, id, slab, drop);
+        self.diary.arrived(key, self.memory.held().wrapping_sub(before) as i64);
+    }
+
+    #[inline]
+    fn left(&mut self, portion: &mut Portion, size: u16, at: Time) {
+        let before = self.memory.held();
+        self.memory.give(&mut portion.share, size);
+        self.diary.left(at, self.memory.held().wrapping_sub(before) as i64);
     }
 }
 
@@ -139,21 +184,24 @@ impl Switches for Together {
     #[inline]
     fn visit<D: Discipline, T>(engine: &mut Engine<'_, D, T, Together>, unit: u32) {
         if unit >= engine.switches.until {
-            happen(engine);
-            let network = engine.fabric.network;
-            let switch = network.links[unit as usize].from as usize - network.hosts;
-            engine.switches.switch = switch;
-            engine.switches.until = network.ports_of(switch).end as u32;
+            leave(engine);
+            engine.switches.enter(unit, engine.fabric.network);
         }
-        let port = &mut engine.ports[unit as usize];
-        let fabric = &mut engine.fabric;
-        port.share.arrivals = fabric.mailbox.take(unit, &mut fabric.slab);
-        engine.switches.agenda.plan(unit, port, fabric);
+        let Engine { ports, fabric, switches, .. } = engine;
+        let port = &mut ports[unit as usize];
+        if switches.alone {
+            let memory = &mut switches.memories[switches.switch];
+            let mut calm = Calm { memory, diary: &mut switches.diary };
+            alone::visit(unit, port, fabric, &mut calm);
+        } else {
+            port.share.arrivals = fabric.mailbox.take(unit, &mut fabric.slab);
+            switches.agenda.plan(unit, port, fabric);
+        }
     }
 
     #[inline]
     fn all_came<D: Discipline, T>(engine: &mut Engine<'_, D, T, Together>) {
-        happen(engine);
+        leave(engine);
         engine.switches.until = 0;
     }
 
@@ -172,8 +220,35 @@ impl Switches for Together {
         })
     }
 
-    fn peak(&self) -> Option<u64> {
-        self.memories.iter().map(Memory::peak).max()
+    fn peaks(&self) -> Vec<u64> {
+        self.memories.iter().map(Memory::peak).collect()
+    }
+}
+
+impl Together {
+    /// The next ports are those of the switch that `unit` is of.
+    fn enter(&mut self, unit: u32, network: &Network) {
+        self.switch = network.switch_of(unit);
+        self.until = network.ports_of(self.switch).end as u32;
+        let (memory, inflow) = (&self.memories[self.switch], self.inflows[self.switch]);
+        self.alone = memory.is_calm(inflow);
+        if self.alone {
+            self.diary.begin(memory.held(), memory.held() + inflow > memory.peak());
+        }
+    }
+}
+
+/// All ports of a switch that have something to do have come.
+#[inline]
+fn leave<D: Discipline, T>(engine: &mut Engine<'_, D, T, Together>) {
+    if !engine.switches.alone {
+        happen(engine);
+        return;
+    }
+    let Together { memories, diary, switch, .. } = &mut engine.switches;
+    let memory = &mut memories[*switch];
+    if let Some(most) = diary.above(memory.peak()) {
+        memory.held_at_once(most);
     }
 }
 
@@ -197,12 +272,13 @@ fn happen<D: Discipline, T>(engine: &mut Engine<'_, D, T, Together>) {
                 // One that comes alone to an idle port has gone through already.
                 port.free = port.free.max(fabric.slab.known(id).arrives());
             }
-            let dropped = &mut fabric.figures.dropped_at_switches;
+            let (network, figures) = (fabric.network, &mut fabric.figures);
             let share = &mut port.share.share;
             memory.offer(share, &mut port.queue, id, &mut fabric.slab, |id, slab| {
-                *dropped += 1;
+                figures.dropped_at(unit, network);
                 slab.free(id);
             });
+            memory.held_at_once(memory.held());
         }
         switches.agenda.plan(unit, port, fabric);
     }

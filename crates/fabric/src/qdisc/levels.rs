@@ -14,7 +14,7 @@ parameters! {
     /// priorities and marks per port, as commodity switches have them).
     pub struct Levels: "levels" {
         /// How many levels; higher numbers all wait at the last.
-        pub levels: u8 = 8,
+        pub levels: u32 = 8,
         /// Room for waiting packets, at each port.
         pub buffer: Bytes = Bytes(225_000),
         /// Waiting bytes above which an arriving packet is marked.
@@ -38,7 +38,7 @@ impl Check for Levels {
 }
 
 /// One bit each.
-const MOST_LEVELS: u8 = 64;
+const MOST_LEVELS: u32 = 64;
 
 /// What a port with levels keeps.
 #[derive(Debug)]
@@ -178,17 +178,17 @@ mod tests {
         #[test]
         fn the_first_level_goes_first(
             steps in prop::collection::vec((0u32..12, any::<bool>()), 1..200),
-            levels in 1u8..10,
+            levels in 1u32..10,
         ) {
             let (mut port, mut slab) = port(&Levels { levels, ..defaults() });
             let mut plain = Vec::<(u32, u32)>::new();
             for (step, (priority, take)) in (0..).zip(steps) {
                 if take && !plain.is_empty() {
                     let id = port.dequeue(&mut slab);
-                    let level = slab[id].priority.min(u32::from(levels) - 1);
+                    let level = slab[id].priority.min(levels - 1);
                     prop_assert_eq!((level, slab[id].sequence), plain.remove(0));
                 } else if offer(&mut port, &mut slab, packet(priority, step)) {
-                    plain.push((priority.min(u32::from(levels) - 1), step));
+                    plain.push((priority.min(levels - 1), step));
                     plain.sort_unstable();
                 }
                 prop_assert_eq!(port.is_empty(), plain.is_empty());

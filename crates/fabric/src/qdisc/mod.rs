@@ -151,6 +151,26 @@ pub trait Discipline {
         None
     }
 
+    /// Makes room for the packet `id` until `fits` says that there is enough: what others leave goes
+    /// to `drop`. False when it is `id` itself that was dropped.
+    #[inline]
+    fn make_room(
+        &mut self,
+        id: PacketId,
+        slab: &mut Slab,
+        fits: impl Fn(&Self) -> bool,
+        mut drop: impl FnMut(PacketId, &mut Slab),
+    ) -> bool {
+        while !fits(self) {
+            let victim = self.displace(id, slab);
+            drop(victim.unwrap_or(id), slab);
+            if victim.is_none() {
+                return false;
+            }
+        }
+        true
+    }
+
     /// A packet finds the port idle and nobody else there: it is sent without waiting, and
     /// marked where an empty queue marks.
     fn pass(&mut self, packet: &mut Packet);

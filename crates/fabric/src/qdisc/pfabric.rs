@@ -132,19 +132,10 @@ impl PFabricPort {
 
 impl Discipline for PFabricPort {
     #[inline]
-    fn enqueue(
-        &mut self,
-        id: PacketId,
-        slab: &mut Slab,
-        mut drop: impl FnMut(PacketId, &mut Slab),
-    ) {
+    fn enqueue(&mut self, id: PacketId, slab: &mut Slab, drop: impl FnMut(PacketId, &mut Slab)) {
         let &Packet { priority, size, .. } = slab.known(id);
-        while !self.room.fits(size) {
-            let Some(victim) = self.displace(id, slab) else {
-                drop(id, slab);
-                return;
-            };
-            drop(victim, slab);
+        if !self.make_room(id, slab, |port| port.room.fits(size), drop) {
+            return;
         }
         self.room.take(size);
         let place = self.place(priority);

@@ -77,9 +77,14 @@ impl Graph {
     /// The links from switches that hosts hang on to other switches, each end that such a switch
     /// has counted.
     pub fn uplinks(&self) -> impl Iterator<Item = LinkSpec> + '_ {
-        let edges = self.on_each();
+        let edges: Vec<bool> = self.edges().collect();
         let ends = self.cables.iter().flat_map(|&(a, b, link)| [(a, link), (b, link)]);
-        ends.filter(move |&(switch, _)| edges[switch] > 0).map(|(_, link)| link)
+        ends.filter(move |&(switch, _)| edges[switch]).map(|(_, link)| link)
+    }
+
+    /// Whether hosts hang on each switch.
+    pub fn edges(&self) -> impl Iterator<Item = bool> + use<> {
+        self.on_each().into_iter().map(|hosts| hosts > 0)
     }
 
     /// The probability that two different hosts, chosen evenly, hang on different switches.
@@ -400,6 +405,18 @@ impl Network {
     /// The ports of `switch`.
     pub fn ports_of(&self, switch: usize) -> std::ops::Range<usize> {
         self.first_port[switch] as usize..self.first_port[switch + 1] as usize
+    }
+
+    /// The switch that `port` is of: not a host's port.
+    #[inline]
+    pub fn switch_of(&self, port: u32) -> usize {
+        self.links[port as usize].from as usize - self.hosts
+    }
+
+    /// Whether hosts hang on `switch`.
+    #[inline]
+    pub fn is_edge(&self, switch: usize) -> bool {
+        self.edges.binary_search(&(switch as u32)).is_ok()
     }
 
     /// How many switches have hosts.

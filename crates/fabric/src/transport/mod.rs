@@ -42,7 +42,8 @@ pub use windowed::Windowed;
 use crate::flow::{Flow, Packets};
 use crate::packet::{Kind, NIL, Packet};
 use crate::topology::Network;
-use sojourn_kernel::{Rate, Time, variants};
+use sojourn_kernel::parameters::Refusal;
+use sojourn_kernel::{Rate, Span, Time, variants};
 
 /// Declares the transports, one line each: the registry of their parameters, and the running
 /// transport that the engine drives.
@@ -97,6 +98,16 @@ transports! {
     Ndp(NdpRunning),
     Swift(Windowed<Swift>),
     Cubic(Windowed<Cubic>),
+}
+
+impl TransportKind {
+    /// Refuses what cannot run where a host takes `packet` to send a full packet.
+    pub(crate) fn check_packet(&self, packet: Span) -> Result<(), Refusal> {
+        match self {
+            TransportKind::Ndp(ndp) => ndp.check_packet(packet),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What every transport is told before it begins.

@@ -42,7 +42,7 @@ parameters! {
         /// The most that the window loses at once.
         pub max_mdf: f64 = 0.5,
         /// At the time-out of this number in a row the window falls to its minimum.
-        pub retx_reset_threshold: u32 = 5,
+        pub retx_reset_threshold: NonZeroU32 = NonZeroU32::new(5).expect("5"),
         /// Floor of the retransmission time-out.
         pub min_rto: Span = Span::from_ms(200),
         /// Retransmission time-out before the first round trip is measured.
@@ -194,7 +194,7 @@ impl Control for Swift {
 
     fn timed_out(&self, window: &mut Window, delays: &mut Delays, _: u32, now: Time) {
         delays.timeouts += 1;
-        if delays.timeouts >= self.retx_reset_threshold {
+        if delays.timeouts >= self.retx_reset_threshold.get() {
             window.size = self.min_cwnd;
             delays.decreased = Some(now);
         } else {

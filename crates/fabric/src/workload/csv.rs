@@ -41,6 +41,12 @@ impl Draw for Csv {
         self.flows(stage).map(|flows| flows.len())
     }
 
+    fn has_classes(&self, stage: &Stage<'_>) -> Result<bool, Refusal> {
+        let text = (stage.read)(&self.file).unwrap_or_default();
+        let columns = lines(&text).next().and_then(|(_, names)| Columns::read(names).ok());
+        Ok(columns.is_some_and(|columns| columns.class.is_some()))
+    }
+
     fn draw(&self, stage: &Stage<'_>, _: Streams) -> Result<Drawn, Refusal> {
         self.flows(stage).map(Drawn::from)
     }
@@ -166,11 +172,16 @@ impl Columns {
 /// The largest flow: 1 TB.
 const MAX_BYTES: u64 = 1_000_000_000_000;
 
-/// Reads a list of flows between `hosts` hosts; they come back by time of arrival.
-pub fn parse_flows(text: &str, hosts: usize) -> Result<Vec<Flow>, CsvError> {
+/// The lines that say something, and their numbers.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
-    let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// Reads a list of flows between `hosts` hosts; they come back by time of arrival.
+pub fn parse_flows(text: &str, hosts: usize) -> Result<Vec<Flow>, CsvError> {
+    let mut lines = lines(text);
     let nothing =
         |what: &str| CsvError { line: text.lines().count().max(1), what: what.to_owned() };
     let (number, header) =

@@ -14,7 +14,7 @@ pub use csv::{Csv, CsvError, parse_flows};
 pub use deadline::Deadline;
 pub use incast::Incast;
 pub use permutation::Permutation;
-pub use poisson::{LoadCounts, LoadOf, Poisson};
+pub use poisson::{LoadCounts, LoadOf, Pairs, Poisson};
 pub use query::{FanIn, Queries, Servers, SizeOf, When};
 pub use terms::Terms;
 
@@ -126,6 +126,11 @@ trait Draw {
         true
     }
 
+    /// Whether its flows come with traffic classes of their own.
+    fn has_classes(&self, _: &Stage<'_>) -> Result<bool, Refusal> {
+        Ok(false)
+    }
+
     /// The name of a file to read, if there is one.
     fn file(&mut self) -> Option<&mut String> {
         None
@@ -135,7 +140,14 @@ trait Draw {
 impl Workload {
     /// How many jobs will arrive, at least one: everything is checked, nothing drawn.
     pub fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
-        with_arrivals!(&self.arrivals, |params| params.count(stage))
+        with_arrivals!(&self.arrivals, |params| {
+            if !self.terms.classes.is_empty() && params.has_classes(stage)? {
+                let given = self.terms.classes.write().expect("a list");
+                let expected = "a list of none: the flows come with a class of their own";
+                return Err(Refusal::value(&given, expected).under("classes"));
+            }
+            params.count(stage)
+        })
     }
 
     /// The name of the file it reads, if it reads one.
@@ -193,7 +205,7 @@ impl Setting for Workload {
             }
             refusal
         })?;
-        Ok(Workload { arrivals, terms: Terms::read_table(&terms)? })
+        Ok(Workload { arrivals, terms: Terms::read(&terms)? })
     }
 
     fn write(&self) -> Option<Value> {

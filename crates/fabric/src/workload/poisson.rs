@@ -1,4 +1,4 @@
-//! All-to-all Poisson arrivals at a load: the pFabric paper's workload.
+//! Poisson arrivals at a load: all-to-all, the pFabric paper's workload, or all to one.
 
 use super::{Draw, Drawn, Stage, is_file, sizes};
 use crate::flow::Flow;
@@ -10,8 +10,8 @@ use sojourn_queueing::{Distribution, Exponential, Reading, SizeTable};
 use std::num::NonZeroU32;
 
 parameters! {
-    /// Flows between hosts chosen at random, both ends evenly, arriving as one Poisson process;
-    /// each ordered pair of hosts so has a Poisson process of its own (pFabric section 3).
+    /// Flows between hosts chosen at random, arriving as one Poisson process; each ordered pair of
+    /// hosts so has a Poisson process of its own (pFabric section 3).
     pub struct Poisson: "poisson" {
         /// How many flows arrive.
         pub flows: NonZeroU32 = NonZeroU32::new(20_000).expect("some"),
@@ -23,6 +23,8 @@ parameters! {
         pub load: f64,
         /// Of which links that is the load.
         pub load_of: LoadOf = LoadOf::Servers,
+        /// Between which hosts flows go.
+        pub pairs: Pairs = Pairs::Any,
         /// Which bytes the load counts.
         pub load_counts: LoadCounts = LoadCounts::Wire,
     }
@@ -36,6 +38,16 @@ choices! {
         /// The uplinks of all switches that hosts hang on, which only bytes between such switches
         /// cross: what a leaf-spine fabric has between its layers (HOTI 2013, section IV).
         Fabric = "fabric",
+    }
+}
+
+choices! {
+    /// Between which hosts flows go.
+    pub enum Pairs: "choice of pairs" {
+        /// From any host to any other, all evenly.
+        Any = "any",
+        /// From any other host to the last one: senders behind one link, of which the load then is.
+        ToLast = "to-last",
     }
 }
 
@@ -90,8 +102,13 @@ impl Draw for Poisson {
                 return Err(self.too_long());
             }
             let arrived = Time::ZERO + since_start;
-            let from = pair.below(hosts);
-            let to = (from + 1 + pair.below(hosts - 1)) % hosts;
+            let (from, to) = match self.pairs {
+                Pairs::Any => {
+                    let from = pair.below(hosts);
+                    (from, (from + 1 + pair.below(hosts - 1)) % hosts)
+                }
+                Pairs::ToLast => (pair.below(hosts - 1), hosts - 1),
+            };
             Ok(Flow::new(from as u16, to as u16, table.draw(&mut size), arrived))
         });
         flows.collect::<Result<Vec<_>, _>>().map(Drawn::from)
@@ -103,9 +120,17 @@ impl Poisson {
     fn gaps(&self, table: &SizeTable, stage: &Stage<'_>) -> Result<Exponential, Refusal> {
         let bytes = |link: LinkSpec| link.rate.bits_per_second() as f64 / 8.0;
         let servers: f64 = stage.graph.nics().map(bytes).sum();
-        let fill = match self.load_of {
-            LoadOf::Servers => self.load * servers,
-            LoadOf::Fabric => {
+        let fill = match (self.load_of, self.pairs) {
+            (LoadOf::Servers, Pairs::Any) => self.load * servers,
+            (LoadOf::Servers, Pairs::ToLast) => {
+                self.load * stage.graph.nics().last().map_or(0.0, bytes)
+            }
+            (LoadOf::Fabric, Pairs::ToLast) => {
+                let given = self.load_of.write().expect("a name");
+                let expected = "\"servers\": the load is that of the last host's link";
+                return Err(Refusal::value(&given, expected).under("load_of"));
+            }
+            (LoadOf::Fabric, Pairs::Any) => {
                 let uplinks: f64 = stage.graph.uplinks().map(bytes).sum();
                 if uplinks == 0.0 {
                     let given = self.load_of.write().expect("a name");

@@ -3,7 +3,7 @@
 use super::{Deadline, Query};
 use crate::flow::Flow;
 use crate::packet::CLASSES;
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Check, Parameters, Refusal, Setting, Table, Value};
 use sojourn_kernel::{Bytes, Streams, Time, parameters};
 
 parameters! {
@@ -49,6 +49,20 @@ impl Check for Terms {
 }
 
 impl Terms {
+    /// Reads the terms in `table`. What is said of deadlines without one is refused; a deadline of
+    /// "none", which a sweep may have among others, is said.
+    pub(super) fn read(table: &Table) -> Result<Terms, Refusal> {
+        let about = ["deadline_share", "deadline_upto"];
+        let stray = about.into_iter().find_map(|key| table.get(key).map(|value| (key, value)));
+        match stray.filter(|_| table.get("deadline").is_none()) {
+            Some((key, value)) => {
+                let expected = "a deadline beside it, which is for some of the flows then";
+                Err(Refusal::value(value, expected).under(key))
+            }
+            None => Terms::read_table(table),
+        }
+    }
+
     /// Sets the terms of `flows`. They come from streams of their own: arrivals, pairs and sizes
     /// are the same under all terms, and a flow keeps its place in the draw whatever becomes of
     /// others.

@@ -4,7 +4,7 @@ use crate::common::*;
 use crate::witness::{Sight, watch};
 use sojourn_fabric::packet::Kind;
 use sojourn_fabric::qdisc::{Drr, Ecn, PFabric, Queue};
-use sojourn_fabric::topology::{SingleSwitch, Topology};
+use sojourn_fabric::topology::{LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::Priority;
 use sojourn_fabric::{Buffer, Flow, PacketScheme};
 use sojourn_kernel::parameters::defaults;
@@ -34,7 +34,7 @@ fn queues(receivers: u16, buffer: Buffer) -> (Vec<u64>, u64) {
     let queues = &log.ports[first..first + usize::from(receivers)];
     let queues: Vec<u64> = queues.iter().map(|port| port.most_waiting).collect();
     assert!(log.ports[..first].iter().all(|port| port.dropped == 0));
-    (queues, outcome.memory_peak.expect("a memory"))
+    (queues, outcome.memory_peaks[0])
 }
 
 /// Choudhury and Hahne: S queues that always want more hold alpha B / (1 + alpha S) each, within a
@@ -131,7 +131,7 @@ fn fair_queues_give_each_flow_the_same() {
     let received: Vec<usize> = (0..11).map(received).collect();
     let (least, most) = (received.iter().min().unwrap(), received.iter().max().unwrap());
     assert!(most - least <= 1 && *least > 180, "{received:?}");
-    assert_eq!(outcome.memory_peak, Some(150_000));
+    assert_eq!(outcome.memory_peaks, [150_000]);
 }
 
 /// When every flow has packets waiting.
@@ -188,4 +188,40 @@ fn a_deep_memory_drops_nothing() {
         assert_eq!(run.figure("packets_dropped_at_switches"), 0, "{name}");
         assert!(run.figure("switch_memory_peak_bytes") > 0, "{name}");
     }
+}
+
+/// Two racks, one spine: two hosts of each send to one host of the other. Leaves have room for one
+/// packet only, the spine for all, or the other way round: packets are lost where there is no room,
+/// and nowhere else.
+#[test]
+fn the_core_has_a_memory_of_its_own() {
+    let (small, large) = (buffer("per-port", &[("size", "1500B")]), buffer("jericho", &[]));
+    let topology =
+        Topology::LeafSpine(LeafSpine { uplink_rate: gbps(10), ..leaf_spine(3, 2, 1, 1) });
+    // All of two racks to one host of the third: uplinks, the spine's port and the host's port.
+    let flows: Vec<Flow> = (0..4).map(|i| flow(i, 4, 40 * FULL, 1_000 * u64::from(i))).collect();
+    let run = |edge: &Buffer, core: Option<&Buffer>| {
+        let lab =
+            Lab { buffer: edge.clone(), core_buffer: core.cloned(), ..endless_lab(&topology) };
+        let run = lab.run(&flows);
+        let of = |name: &str| run.figure(name);
+        (of("packets_dropped_at_switches"), of("packets_dropped_in_core"), run)
+    };
+    let (all, core, deep) = run(&large, None);
+    assert_eq!((all, core), (0, 0));
+    // Two uplinks with 80 packets each take 40 packet times; the spine's port sends what one brings.
+    assert!(deep.figure("core_memory_peak_bytes") > 40 * 1500);
+    let (all, core, _) = run(&large, Some(&small));
+    assert!(all > 0 && all == core);
+    let (all, core, shallow) = run(&small, Some(&large));
+    assert!(all > 0 && core == 0);
+    assert!(shallow.figure("core_memory_peak_bytes") > 1500);
+    assert!(shallow.figure("switch_memory_peak_bytes") > 1500);
+    let (same, of_core, small_all) = run(&small, Some(&small));
+    assert_eq!((same, of_core, small_all), run(&small, None));
+}
+
+/// Hosts whose own ports have room for all, and who send all at once.
+fn endless_lab(topology: &Topology) -> Lab {
+    Lab::new(topology.clone(), endless())
 }

@@ -13,7 +13,9 @@ fn of_class(class: u8, flow: Flow) -> Flow {
 }
 
 fn by_weight(weights: &[u8]) -> Between {
-    Between::Weighted(Weighted { weights: weights.to_vec() })
+    Between::Weighted(Weighted {
+        weights: weights.iter().map(|&weight| weight.try_into().unwrap()).collect(),
+    })
 }
 
 fn classes(inside: Vec<Queue>, between: Between) -> Queue {

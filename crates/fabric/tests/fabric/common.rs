@@ -23,6 +23,7 @@ pub(crate) struct Lab {
     pub(crate) topology: Topology,
     pub(crate) scheme: PacketScheme,
     pub(crate) buffer: Buffer,
+    pub(crate) core_buffer: Option<Buffer>,
     pub(crate) packets: Packets,
     pub(crate) drain: Span,
     pub(crate) streams: Streams,
@@ -34,6 +35,7 @@ impl Lab {
             topology,
             scheme,
             buffer: Buffer::default(),
+            core_buffer: None,
             packets: defaults(),
             drain: Span::from_s(1000),
             streams: Streams::new(1, 0),
@@ -47,6 +49,7 @@ impl Lab {
             background: None,
             scheme: Scheme::Packets(self.scheme.clone()),
             buffer: self.buffer.clone(),
+            core_buffer: self.core_buffer.clone(),
             packets: self.packets.clone(),
             drain: self.drain,
         }

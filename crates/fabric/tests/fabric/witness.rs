@@ -69,6 +69,7 @@ pub(crate) fn watch<B: Builder>(
     let graph = lab.topology.graph();
     let network = graph.network();
     let memory = |ports: Vec<Rate>| lab.buffer.plan(&ports).expect("it can run");
+    assert_eq!(lab.core_buffer, None, "not watched");
     let nic = network.links[..network.hosts].iter().map(|link| link.spec.rate).collect();
     let scene = Scene {
         network: network.into(),

@@ -79,20 +79,29 @@ whole_setting! {
     u64: "a whole number from 0 on";
 }
 
-impl Setting for std::num::NonZeroU32 {
-    fn expected() -> String {
-        "a whole number from 1 to 4294967295".to_owned()
-    }
-    fn read(value: &Value) -> Result<Self, Refusal> {
-        match value {
-            Value::Int(number) => u32::try_from(*number).ok().and_then(Self::new),
-            _ => None,
+macro_rules! counting_setting {
+    ($($type:ty, $of:ty;)*) => {$(
+        impl Setting for $type {
+            fn expected() -> String {
+                format!("a whole number from 1 to {}", <$of>::MAX)
+            }
+            fn read(value: &Value) -> Result<Self, Refusal> {
+                match value {
+                    Value::Int(number) => <$of>::try_from(*number).ok().and_then(Self::new),
+                    _ => None,
+                }
+                .ok_or_else(|| Refusal::value(value, Self::expected()))
+            }
+            fn write(&self) -> Option<Value> {
+                Some(Value::Int(self.get().into()))
+            }
         }
-        .ok_or_else(|| Refusal::value(value, Self::expected()))
-    }
-    fn write(&self) -> Option<Value> {
-        Some(Value::Int(self.get().into()))
-    }
+    )*};
+}
+
+counting_setting! {
+    std::num::NonZeroU8, u8;
+    std::num::NonZeroU32, u32;
 }
 
 impl Setting for bool {

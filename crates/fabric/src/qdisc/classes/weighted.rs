@@ -3,6 +3,7 @@
 use super::Policy;
 use sojourn_kernel::parameters;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use std::num::NonZeroU8;
 
 parameters! {
     /// Classes that wait share the link by their weights, in bytes, and what one does not use goes
@@ -12,22 +13,12 @@ parameters! {
     /// over its weight at most. Unlike there, the virtual time does not jump when a port falls idle:
     /// the last packet of a class counts against it afterwards.
     pub struct Weighted: "weighted" {
-        /// A weight for each class, 1 to 255; empty: all the same.
-        pub weights: Vec<u8> = Vec::new(),
+        /// A weight for each class; empty: all the same.
+        pub weights: Vec<NonZeroU8> = Vec::new(),
     }
 }
 
-impl Check for Weighted {
-    fn check(&self) -> Result<(), Refusal> {
-        match self.weights.iter().find(|weight| **weight == 0) {
-            Some(weight) => {
-                let given = weight.write().expect("a number");
-                Err(Refusal::value(&given, "weights from 1 to 255").under("weights"))
-            }
-            None => Ok(()),
-        }
-    }
-}
+impl Check for Weighted {}
 
 impl Weighted {
     /// Refuses weights that are not one for each of so many classes.
@@ -62,7 +53,7 @@ impl Policy for ByWeight {
     type Params = Weighted;
 
     fn new(weighted: &Weighted, classes: usize) -> ByWeight {
-        let weight = |class| weighted.weights.get(class).copied().unwrap_or(1).into();
+        let weight = |class: usize| weighted.weights.get(class).map_or(1, |w| w.get().into());
         let whole = (0..classes).map(weight).fold(1, least_common_multiple);
         let share = |class| Share { begins: 0, byte: whole / weight(class) };
         ByWeight { now: 0, classes: (0..classes).map(share).collect() }

@@ -108,19 +108,10 @@ impl DrrPort {
 
 impl Discipline for DrrPort {
     #[inline]
-    fn enqueue(
-        &mut self,
-        id: PacketId,
-        slab: &mut Slab,
-        mut drop: impl FnMut(PacketId, &mut Slab),
-    ) {
+    fn enqueue(&mut self, id: PacketId, slab: &mut Slab, drop: impl FnMut(PacketId, &mut Slab)) {
         let &Packet { flow, size, .. } = slab.known(id);
-        while !self.room.fits(size) {
-            let Some(victim) = self.displace(id, slab) else {
-                drop(id, slab);
-                return;
-            };
-            drop(victim, slab);
+        if !self.make_room(id, slab, |port| port.room.fits(size), drop) {
+            return;
         }
         self.room.take(size);
         let lane = match self.lanes.find(flow) {

@@ -8,7 +8,7 @@ use super::{End, Setup, Tally, Transport, Turn, Wake};
 use crate::packet::{Kind, Packet};
 use receiver::Receivers;
 use sender::{Acting, Sender};
-use sojourn_kernel::parameters::{Check, Refusal};
+use sojourn_kernel::parameters::{Check, Refusal, Setting};
 use sojourn_kernel::{Span, parameters};
 use std::num::NonZeroU32;
 
@@ -33,6 +33,20 @@ parameters! {
 impl Check for Ndp {
     fn check(&self) -> Result<(), Refusal> {
         check_timer("rto", self.rto)
+    }
+}
+
+impl Ndp {
+    /// Refuses a time-out that runs out before a host that takes `packet` for a full packet has
+    /// sent its first window: it would send again and again what has not left yet.
+    pub(super) fn check_packet(&self, packet: Span) -> Result<(), Refusal> {
+        let window = packet.saturating_mul(self.initial_window.get().into());
+        if self.rto > window {
+            return Ok(());
+        }
+        let given = self.rto.write().expect("a time");
+        let expected = format!("more than {window}, which a host needs to send its first window");
+        Err(Refusal::value(&given, expected).under("rto"))
     }
 }
 
