@@ -136,7 +136,12 @@ def test_a_buffer_counted_in_packets():
         (["scheme.transport.limited_transmit=false"], ["limited_transmit = false"]),
         (["scheme.queue.kind=pfabric"], ['scheme.queue.kind = "pfabric"', "drop-tail, drr"]),
         (["scheme.transport={ kind = 'min-tcp' }"], ['kind = "min-tcp"', "this kernel has"]),
-        (["workload={ kind = 'permutation' }"], ['workload.kind = "permutation"', '"bulk"']),
+        (["workload={ kind = 'query', fan_in = 1 }"], ['kind = "query"', "follow nobody"]),
+        (
+            ["workload={ kind = 'permutation' }", "scheme.queue={ kind = 'drr' }"],
+            ['scheme.queue.kind = "drr"', "drop-tail", "would leave theirs empty"],
+        ),
+        (["buffer={ kind = 'shared', size = '1MB' }"], ['buffer.kind = "shared"', '"private"']),
     ],
 )
 def test_what_the_kernel_cannot_do_is_one_message(command, study, tmp_path, settings, words):
@@ -205,6 +210,32 @@ def test_a_measurement_gives_the_rows_of_a_simulation(command, study, tmp_path):
     refused = command("run", study, "--out", measured)
     assert refused.code == 2
     assert "what was measured" in refused.err
+    assert command("compare", measured, simulated).code == 0
+
+
+@needs_namespaces
+def test_flows_that_end_are_measured_to_their_last_acknowledgement(command, study, tmp_path):
+    measured, simulated = tmp_path / "k", tmp_path / "s"
+    settings = ["workload={ kind = 'csv', file = 'flows.csv' }", "topology.uplink=none"]
+    extra = [part for setting in settings for part in ("--set", setting)]
+    lines = ["src,dst,size_bytes,arrival", "0,2,500000,0ms", "1,2,1000,20ms", "1,0,500000,300ms"]
+    (study.parent / "flows.csv").write_text("\n".join(lines))
+    result = command("measure", "fabric", study, *extra, "--out", measured, "--json")
+    assert (result.code, result.err) == (0, "")
+    assert command("run", study, *extra, "--out", simulated).code == 0
+    k, s = (sojourn.load(path).rows for path in (measured, simulated))
+    assert k.schema == s.schema
+    for name in ("kind", "arrived_ps", "src", "dst", "size_bytes", "ideal_ps"):
+        assert k[name].to_pylist() == s[name].to_pylist()
+    took, ideal = k["sojourn_ps"].to_numpy(), k["ideal_ps"].to_numpy()
+    assert (k["finished_ps"].to_numpy() - k["arrived_ps"].to_numpy()).tolist() == took.tolist()
+    assert k["slowdown"].to_numpy() == pytest.approx(took / ideal)
+    # 500 KB at 50 Mb/s take 82 ms; the 1 KB wait behind some of them
+    assert took[[0, 2]] / 1e9 == pytest.approx([82, 82], rel=0.25)
+    assert took[1] < 82e9
+    (case,) = result.document["cases"]
+    assert case["figures"]["unfinished"] == 0
+    assert case["figures"]["latest_start_ps"] < 10**12
     assert command("compare", measured, simulated).code == 0
 
 

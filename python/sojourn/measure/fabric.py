@@ -1,4 +1,8 @@
-"""A study of one switch on the kernel's own TCP, in the rows that the simulator writes."""
+"""A study of one switch on the kernel's own TCP, in the rows that the simulator writes.
+
+Permanent flows are measured over their window, flows that end from their first byte to its last
+acknowledgement.
+"""
 
 import platform
 import time
@@ -9,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sojourn._core import Case, Progress, Study, quantity
+from sojourn._core import Case, Outcome, Progress, Study, quantity
 from sojourn.errors import InputError
 from sojourn.execute import Task, keep
 from sojourn.ledger import Record, Value
@@ -18,12 +22,13 @@ from sojourn.measure.cases import measure_cases
 from sojourn.measure.load import Load
 from sojourn.measure.plan import Plan, plan
 from sojourn.measure.star import Star, built
-from sojourn.measure.traffic import Flow, Look, connected
+from sojourn.measure.traffic import Carried, Flow, Look, Traffic, connected
 from sojourn.rows import Column
 from sojourn.rundir import RunDirectory
 
 BUSY = 0.8  # of the processors, above which a measurement says more of them than of the fabric
 _PS = 10**12
+_MOST_FLOWS = 10_000
 _IDEAL = "ideal: none, a permanent flow has no end"
 
 
@@ -42,7 +47,7 @@ def measure(study: Study, source: str, directory: RunDirectory, *, command: str)
     """Measure the cases that a run directory lacks, one after the other.
 
     Args:
-        study: of the single switch, its jobs permanent flows.
+        study: of the single switch, its jobs flows.
         source: the study's file, for messages.
         directory: where to.
         command: for `meta.json`.
@@ -73,16 +78,30 @@ def measure(study: Study, source: str, directory: RunDirectory, *, command: str)
 
 def _refuse_other_jobs(case: Case, source: str) -> None:
     kind = case.parameters["workload.kind"]
-    if kind != "bulk":
-        raise InputError(f'{source}: workload.kind = "{kind}", expected "bulk": permanent flows')
+    if kind == "query":
+        raise InputError(f'{source}: workload.kind = "query", expected flows that follow nobody')
+    if not _is_bulk(case) and case.parameters["scheme.queue.kind"] == "drr":
+        raise InputError(
+            f'{source}: scheme.queue.kind = "drr", expected "drop-tail": on the kernel each flow'
+            " has a part of the buffer for good, and flows that end would leave theirs empty"
+        )
+    if case.jobs > _MOST_FLOWS:
+        raise InputError(
+            f"{source}: {case.jobs} flows, expected at most {_MOST_FLOWS}: one port each"
+        )
+
+
+def _is_bulk(case: Case) -> bool:
+    """Whether its flows are permanent ones."""
+    return case.parameters["workload.kind"] == "bulk"
 
 
 def _one(task: Task, planned: Plan, directory: RunDirectory) -> Record:
     case, replication = task.case, task.replication
     # which flows start when: the simulator's own draw, so that both do the same
-    offered = case.run(replication, Progress()).columns
+    offered = case.run(replication, Progress())
     started, cpu = time.perf_counter(), time.process_time()
-    measured = _carried(_window(case), planned, offered)
+    measured = _carried(case, planned, offered)
     wall, cpu = time.perf_counter() - started, time.process_time() - cpu
     return keep(
         directory, case, replication, measured.columns, measured.figures, wall_s=wall, cpu_s=cpu
@@ -97,16 +116,70 @@ def _window(case: Case) -> tuple[float, float]:
     return warm_up, warm_up + window
 
 
-def _carried(window: tuple[float, float], planned: Plan, offered: Mapping[str, Column]) -> Measured:
-    """Carry the offered flows over the kernel's TCP, and measure them over the window."""
-    starts = zip(*(_ints(offered, name) for name in ("src", "dst", "arrived_ps")), strict=True)
-    flows = [Flow(int(src), int(dst), float(arrived / _PS)) for src, dst, arrived in starts]
+def _carried(case: Case, planned: Plan, offered: Outcome) -> Measured:
+    """Carry the offered flows over the kernel's TCP, and measure them."""
+    columns = offered.columns
+    names = ("src", "dst", "arrived_ps", "size_bytes")
+    drawn = zip(*(_ints(columns, name).tolist() for name in names), strict=True)
+    flows = [
+        Flow(src, dst, arrived / _PS, None if _is_bulk(case) else size)
+        for src, dst, arrived, size in drawn
+    ]
     pairs = [(flow.source, flow.destination) for flow in flows]
     with built(planned, pairs) as star, connected(star, planned, flows) as traffic:
         load = Load()
-        first, last = traffic.run(window)
+        measured, last = (_over_window if _is_bulk(case) else _to_their_ends)(
+            case, planned, offered, traffic
+        )
         figures = {**_of_ports(star, planned, last.at_s), **_of_connections(last), **load.figures()}
-    return Measured(_columns(offered, planned, first, last), figures)
+    return Measured(measured.columns, {**figures, **measured.figures})
+
+
+def _over_window(
+    case: Case, planned: Plan, offered: Outcome, traffic: Traffic
+) -> tuple[Measured, Look]:
+    """Permanent flows, and the last look at them."""
+    first, last = traffic.run(_window(case))
+    columns = _columns(offered.columns, planned, first, last)
+    return Measured(columns, {"unfinished": 0, "ideal": _IDEAL}), last
+
+
+def _to_their_ends(
+    case: Case, _: Plan, offered: Outcome, traffic: Traffic
+) -> tuple[Measured, Look]:
+    """Flows that end: they arrive when the simulator's do, and take what they take from then on."""
+    carried = traffic.finish(quantity(str(case.parameters["drain"])) / _PS)
+    columns = offered.columns
+    arrived, ideal = _ints(columns, "arrived_ps"), _ints(columns, "ideal_ps")
+    took = np.array([_took_ps(flow) for flow in carried], dtype=np.int64)
+    done = took >= 0
+    slowdown = np.divide(took, ideal, out=np.full(len(took), np.nan), where=done)
+    measured: dict[str, Column] = {
+        "finished_ps": np.where(done, arrived + took, -1),
+        "sojourn_ps": took,
+        "slowdown": slowdown,
+        "retransmits": np.array([flow.info.retransmits for flow in carried], dtype=np.int64),
+    }
+    result = {**columns, **measured}
+    timeouts = [flow.info.timeouts for flow in carried]
+    if None in timeouts:
+        del result["timeouts"]
+    else:
+        result["timeouts"] = np.array(timeouts, dtype=np.int64)
+    late = [flow.began_s - at / _PS for flow, at in zip(carried, arrived, strict=True)]
+    figures: dict[str, Value] = {
+        "unfinished": int((~done).sum()),
+        "latest_start_ps": round(max(late) * _PS),
+        "ideal": offered.figures["ideal"],
+    }
+    ends = [flow.acked_s for flow in carried if flow.acked_s is not None]
+    last = Look(max(ends, default=carried[-1].began_s), tuple(flow.info for flow in carried))
+    return Measured(result, figures), last
+
+
+def _took_ps(flow: Carried) -> int:
+    """From its first byte to its last acknowledgement; -1 if that never came."""
+    return -1 if flow.acked_s is None else round((flow.acked_s - flow.began_s) * _PS)
 
 
 def _ints(columns: Mapping[str, Column], name: str) -> Ints:
@@ -153,9 +226,7 @@ def _of_ports(star: Star, planned: Plan, lasted_s: float) -> dict[str, Value]:
         "drops": drops,
         "packets_dropped_at_switches": drops,
         "switch_port_utilisation": sum(shares) / len(shares) / lasted_s,
-        "unfinished": 0,
         "measured_ps": round(lasted_s * _PS),
-        "ideal": _IDEAL,
     }
 
 
