@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.resources import files
@@ -21,7 +22,8 @@ UNITS = {"fabric": {"packet-hop": "hops", "flow": "jobs"}, "array": {"request": 
 
 _CHILD = [sys.executable, "-m", "sojourn.bench_child"]
 # Every room's event loop is a function of this name, and what may take its place begins with it.
-# The run is shorter than the timed one, because the counting slows it down some fifty times.
+# The run is shorter than the timed one, because the counting slows it down some fifty times: by the
+# kind of its workload.
 _CALLGRIND = [
     "valgrind",
     "--tool=callgrind",
@@ -29,8 +31,10 @@ _CALLGRIND = [
     "--toggle-collect=*sojourn_simulate*",
 ]
 _COUNTED = {
-    "fabric": [("workload.flows", "200")],
-    "array": [("workload.requests", "20000")],
+    "poisson": ("workload.flows", "200"),
+    "incast": ("workload.rounds", "50"),
+    "query": ("workload.queries", "50"),
+    "synthetic": ("workload.requests", "20000"),
 }
 _COLLECTED = re.compile(r"^==\d+== Collected : (\d+)", re.MULTILINE)
 
@@ -98,7 +102,8 @@ def measure(
     counted = 0.0
     if instructions and shutil.which(_CALLGRIND[0]):
         say(f"{name}: counting instructions")
-        run, said = _child(name, [*_CALLGRIND, *_CHILD], study, _COUNTED[room], figures)
+        brief = _COUNTED[tomllib.loads(study)["workload"]["kind"]]
+        run, said = _child(name, [*_CALLGRIND, *_CHILD], study, [brief], figures)
         collected = _COLLECTED.search(said)
         counted = int(collected[1]) / run["counts"][figure] if collected else 0
     return Cost(
