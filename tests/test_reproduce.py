@@ -118,6 +118,13 @@ def test_the_full_pfabric_is_as_long_as_it_has_to_be():
         assert {case.parameters["topology.k"] for case in study.cases()} == {6}
 
 
+def test_a_reading_that_changes_nothing_of_a_figure_is_refused():
+    (paper,) = papers.find("pfabric")
+    assert paper.chosen(["2", "4"], "packets") == paper.chosen(["2", "4"])
+    with pytest.raises(InputError, match="'packets' changes nothing in figure 4, but in 2, 3"):
+        paper.chosen(["4"], "packets")
+
+
 def test_a_claim_of_two_figures_needs_both():
     (paper,) = papers.find("pfabric")
     of_one = paper.claims_of(paper.chosen(["4"]))

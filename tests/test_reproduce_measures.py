@@ -122,6 +122,25 @@ def test_waste_is_what_switches_drop_of_what_hosts_send(web):
     assert found.ci95 == pytest.approx((0.75, 0.75))
 
 
+def test_attained_is_the_share_of_replications_whose_slowest_job_does(tmp_path):
+    slowest = [9.5e9, 9e9] * 20 + [4e9, 8.9e9] * 20
+    cases = [
+        Made(
+            {"scheme": "own", "load": 0.5},
+            [2.0, 2.0],
+            kind=["bulk", "bulk"],
+            goodput_bps=[9.9e9, least],
+            replication=number,
+        )
+        for number, least in enumerate(slowest)
+    ]
+    table = {"kind": "attained", "run": "web", "line": "own", "at": 0.5, "least": 9000}
+    table |= {"jobs": "bulk", "metric": "goodput_bps"}
+    found = measured([Result("web", make_run(tmp_path / "web", cases), "load")], **table)
+    assert values(found) == [0.5]
+    assert found.ci95[0] < 0.5 < found.ci95[1]
+
+
 def test_a_case_that_is_not_run_yet_is_said_and_nothing_holds(web):
     table = {"kind": "level", "run": "web", "bin": "all", "statistic": "mean"}
     found = measured([web], lines=["slow"], at=[0.1, 0.5], **table)

@@ -38,7 +38,7 @@ def reproduce(
     from sojourn.reproduce.show import show as print_claims
 
     found = [one.under(reading) for one in papers.find(paper)]
-    chosen = [one.chosen(figures) for one in found]
+    chosen = [one.chosen(figures, reading) for one in found]
     done = []
     for one, wanted in zip(found, chosen, strict=True):
         kind = [one.name, *([reading] if reading else []), *(["full"] if full else [])]

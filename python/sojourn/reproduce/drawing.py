@@ -100,7 +100,7 @@ def _draw(panel: Axes, content: Panel, result: Result, places: Mapping[str, int]
     panel.set_ylabel(f"{_METRICS[of]}, {said}{'' if statistic in SPREADS else shown_in(of)[1]}")
     if of == "slowdown":
         logarithmic_where_wide([panel])
-    elif panel.has_data() and panel.dataLim.y1 > LOG_FROM * panel.dataLim.y0:
+    elif panel.has_data() and 0 < LOG_FROM * panel.dataLim.y0 < panel.dataLim.y1:
         style.logarithmic(panel, "y")
     elif statistic not in SPREADS:
         zero_based([panel])

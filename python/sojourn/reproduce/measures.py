@@ -11,7 +11,8 @@ import numpy as np
 from sojourn.fanout import Leaf, finish, latest_finish
 from sojourn.ledger import Value
 from sojourn.reproduce.results import Cell, Point, Quantity, Result
-from sojourn.statistics import Interval, sum_ratio_interval
+from sojourn.statistics import Interval, batches, mean_interval, sum_ratio_interval
+from sojourn.units import count
 
 Results: TypeAlias = Mapping[str, Result]
 
@@ -218,6 +219,32 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Attained:
+    """The share of replications in which the metric of each job is at least `least`."""
+
+    run: str
+    line: str
+    at: Value
+    least: float
+    what: Quantity
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The runs it looks at."""
+        return (self.run,)
+
+    def __call__(self, results: Results) -> Measured:
+        """Measure."""
+        cell = results[self.run].cell(self.line, self.at, self.what)
+        if len(cell.sample.parts) < 2:
+            return _measured((), [cell])
+        attained = np.array([float(own.min() >= self.least) for own in cell.sections()])
+        where = f"{cell.run}: {count(len(attained), 'replication')}"
+        point = Point(float(attained.mean()), mean_interval(batches(attained)), where)
+        return _measured([point], [cell])
+
+
+@dataclass(frozen=True)
 class Waste:
     """The share of the data packets sent by hosts that switches drop.
 
@@ -283,6 +310,7 @@ KINDS: dict[str, type[Measure]] = {
     "steps": Steps,
     "lead": Lead,
     "share": Share,
+    "attained": Attained,
     "waste": Waste,
     "fan-out": FanOut,
 }

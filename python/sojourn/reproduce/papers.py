@@ -33,7 +33,7 @@ class RunPlan:
 
     def overrides(self, *, full: bool) -> list[tuple[str, str]]:
         """Pairs of a dotted path and a value to put over the study's."""
-        settings = self.set if full else (*self.set, *self.quick)
+        settings = self.set if full else (*self.quick, *self.set)
         pairs = (setting.partition("=") for setting in settings)
         return [(path.strip(), value.strip()) for path, _, value in pairs]
 
@@ -110,17 +110,25 @@ class Paper:
         }
         return replace(self, runs={**self.runs, **runs})
 
-    def chosen(self, ids: Sequence[str]) -> list[Figure]:
+    def chosen(self, ids: Sequence[str], reading: str | None = None) -> list[Figure]:
         """The figures of those names; without names, all.
 
         Raises:
-            InputError: there is no such figure.
+            InputError: there is no such figure, or the reading changes none of them.
         """
         for name in ids:
             if name not in self.figures:
                 there = did_you_mean(name, self.figures)
                 raise InputError(f"{self.name}: no figure {name!r}{there}")
-        return [self.figures[name] for name in dict.fromkeys(ids) or self.figures]
+        chosen = [self.figures[name] for name in dict.fromkeys(ids) or self.figures]
+        changed = self.readings[reading] if reading else {}
+        if changed and not any(run in changed for figure in chosen for run in figure.runs):
+            others = [f.id for f in self.figures.values() if not changed.keys().isdisjoint(f.runs)]
+            raise InputError(
+                f"{self.name}: the reading {reading!r} changes nothing in figure {', '.join(ids)},"
+                f" but in {', '.join(others)}"
+            )
+        return chosen
 
     def claims_of(self, figures: Sequence[Figure]) -> list[Claim]:
         """The claims about those figures; one about several needs them all."""
