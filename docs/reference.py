@@ -33,12 +33,16 @@ PLACES = {
     " what is different.",
     "layouts": "How an array spreads requests over its disks: `layout` in a study, by name or as a"
     " table with `kind`.",
+    "positionings": "How the heads of an array's disks get to the places of accesses: `positioning`"
+    " in a study, by name or as a table with `kind`.",
     "schedulings": "In which order each disk of an array serves: `scheduling` in a study, by name"
     " or as a table with `kind`.",
     "requests": "Which requests come to an array: `workload` in a study, a table with `kind`.",
     "request-arrivals": "When requests come to an array: `workload.arrivals` in a study, a table"
     " with `kind`.",
     "request-sizes": "How many blocks a request has: `workload.blocks` in a study, a number or a"
+    " table with `kind`.",
+    "request-places": "Where on an array requests go: `workload.places` in a study, by name or as a"
     " table with `kind`.",
     "batches": "How many requests come at once: `workload.arrivals.batch` in a study, a number or"
     " a table with `kind`.",

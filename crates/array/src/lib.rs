@@ -3,14 +3,18 @@
 //!
 //! - [`disk`]: how long an access takes; [`layout`]: which accesses a request is made of;
 //! - [`workload`]: which requests arrive when; [`scheduling`]: in which order a disk serves;
+//! - [`positioning`]: how heads get to the places of accesses;
 //! - [`engine`]: the event loop, and the recursion that takes its place where nothing feeds back;
 //! - [`analysis`]: what is known exactly.
 
 pub mod analysis;
+pub mod controller;
 pub mod disk;
 pub mod engine;
 pub mod layout;
 mod offered;
+pub mod positioning;
+mod report;
 pub mod scheduling;
 pub mod study;
 pub mod workload;

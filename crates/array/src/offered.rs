@@ -1,7 +1,7 @@
 //! What a case offers an array, without a disk to serve it: what a measurement issues.
 
 use crate::ArrayCase;
-use crate::layout::Plan;
+use crate::engine::Plans;
 use sojourn_kernel::Streams;
 use sojourn_kernel::parameters::Refusal;
 use sojourn_queueing::{Column, Rows};
@@ -18,13 +18,13 @@ impl ArrayCase {
     ) -> Result<Rows, Refusal> {
         let (_, workload) = self.ready(read)?;
         let all = u64::from(workload.numbers.warmup) + u64::from(workload.numbers.requests);
-        let mut starts = streams.stream("starts", 0);
-        let mut plan = Plan::default();
+        let mut plans = Plans::new(&self.layout, &self.layout, self.stripe.get(), streams);
         let (mut numbers, mut arrivals, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
         let (mut disks, mut ops) = (Vec::new(), Vec::new());
         let (mut blocks, mut phases) = (Vec::new(), Vec::new());
         for (number, request) in (0..all as i64).zip(workload.requests(streams)) {
-            self.layout.plan(request.op, request.blocks, &mut starts, &mut plan);
+            let plan = plans.of(&request, false);
+            let plan = plans.plan(plan);
             for phase in 0..plan.phases() {
                 for access in plan.phase(phase) {
                     numbers.push(number);

@@ -1,14 +1,18 @@
 //! One case of an array study: its parts, how it runs, and the rows it gives.
 
 use crate::analysis::{Known, Law, Setting as AnalysisOf};
+use crate::controller::{Controller, Rebuild};
 use crate::disk::{self, Disk, Drive, Op};
-use crate::engine::{self, Figures, Join, Nothing, Record, Records, Scene, Sink};
+use crate::engine::{self, Join};
 use crate::layout::Layout;
+use crate::positioning::{Anywhere, Arms, Independent, Positioning};
+use crate::report::Run;
 use crate::scheduling::{Fcfs, Scheduling};
 use crate::workload::{self, Workload};
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
-use sojourn_kernel::{Bytes, Span, Streams, choices, nested, parameters};
-use sojourn_queueing::{Cancelled, Column, Job, Keep, Progress, Report, Rows};
+use sojourn_kernel::{Bytes, Streams, choices, parameters};
+use sojourn_queueing::{Cancelled, Keep, Progress, Report};
+use std::num::NonZeroU32;
 
 parameters! {
     /// A disk array: requests over disks, access by access.
@@ -19,14 +23,21 @@ parameters! {
         pub layout: Layout,
         /// Which requests arrive.
         pub workload: Workload,
+        /// How heads get to the places of accesses.
+        pub positioning: Positioning = Positioning::Independent(defaults::<Independent>()),
         /// In which order each disk serves.
         pub scheduling: Scheduling = Scheduling::Fcfs(defaults::<Fcfs>()),
         /// How the accesses of different requests mix.
         pub join: Join = Join::ForkJoin,
-        /// Bytes in a block: the stripe unit, and what the size of requests counts.
+        /// Bytes in a block: what the size of requests counts.
         pub block: Bytes = Bytes(128 << 10),
+        /// Blocks in a stripe unit: what one disk has in a row before the next one follows. With
+        /// more than one, requests have addresses.
+        pub stripe: NonZeroU32 = NonZeroU32::MIN,
         /// What the controller adds.
         pub controller: Controller = defaults(),
+        /// How failed disks are filled again while the array serves; by default they are not.
+        pub rebuild: Option<Rebuild> = None,
         /// How it is computed; the rows are the same.
         pub engine: Engine = Engine::Quickest,
     }
@@ -42,21 +53,10 @@ choices! {
     }
 }
 
-parameters! {
-    /// The controller's own time, a constant for each phase; the paper's model has none.
-    pub struct Controller: "controller" {
-        /// Before each phase.
-        pub overhead: Span = Span::ZERO,
-        /// Before a later phase in addition, to compute parity.
-        pub parity: Span = Span::ZERO,
-    }
-}
-nested!(Controller);
-
 /// A block is no larger: 1 GiB.
 const LARGEST_BLOCK: Bytes = Bytes(1 << 30);
-/// No controller takes longer.
-const LONGEST_DELAY: Span = Span::from_s(1);
+/// A stripe unit has no more blocks.
+const LARGEST_STRIPE: u32 = 1 << 20;
 
 impl Check for ArrayCase {
     fn check(&self) -> Result<(), Refusal> {
@@ -64,24 +64,24 @@ impl Check for ArrayCase {
             let given = self.block.write().expect("a size");
             return Err(Refusal::value(&given, "a size from \"1B\" to \"1GiB\"").under("block"));
         }
-        Ok(())
-    }
-}
-
-impl Check for Controller {
-    fn check(&self) -> Result<(), Refusal> {
-        for (key, span) in [("overhead", self.overhead), ("parity", self.parity)] {
-            if span > LONGEST_DELAY {
-                let given = span.write().expect("a time");
-                return Err(Refusal::value(&given, format!("at most {LONGEST_DELAY}")).under(key));
-            }
+        if self.stripe.get() > LARGEST_STRIPE {
+            let given = self.stripe.write().expect("a number");
+            let expected = format!("a whole number from 1 to {LARGEST_STRIPE}");
+            return Err(Refusal::value(&given, expected).under("stripe"));
+        }
+        if !self.scheduling.fits(self.knows_arms()) {
+            let given = Value::Text(self.scheduling.name().to_owned());
+            let expected = format!("an order for positioning that is {}", self.positioning.name());
+            return Err(Refusal::value(&given, expected).under("scheduling"));
+        }
+        if self.rebuild.is_some() && self.layout.mend().is_none() {
+            let given = Value::Text(self.layout.name().to_owned());
+            let expected = "a layout with a disk that has failed and can be rebuilt";
+            return Err(Refusal::value(&given, expected).under("layout"));
         }
         Ok(())
     }
 }
-
-/// What the rows' `ideal_ps` is, for people.
-const IDEAL: &str = "ideal: nobody else at the disks, and every head in place: the transfers alone";
 
 impl ArrayCase {
     /// The names of the files that it reads.
@@ -107,10 +107,43 @@ impl ArrayCase {
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
         let (drive, workload) = self.ready(read)?;
-        Ok(match drive {
-            disk::Ready::Platters(drive) => self.report(drive, &workload, streams, keep, progress),
-            disk::Ready::Measured(drive) => self.report(drive, &workload, streams, keep, progress),
+        let scheduling = self.scheduling.clone();
+        let rebuild = self.mending()?;
+        let run = Run { case: self, workload: &workload, rebuild, streams, keep, progress };
+        let known = match keep {
+            Keep::Rows => self.analysis_of(&drive, &workload),
+            Keep::Totals => Known::default(),
+        };
+        Ok(match (drive, &self.positioning) {
+            (_, Positioning::Mechanical(params)) => {
+                let geometry = self.disk.geometry(self.block.0)?;
+                run.report(Arms { geometry, scheduling, spindles: params.spindles }, &known)
+            }
+            (disk::Ready::Platters(drive), _) => run.report(Anywhere { drive, scheduling }, &known),
+            (disk::Ready::Measured(drive), _) => run.report(Anywhere { drive, scheduling }, &known),
         })
+    }
+
+    /// What is rebuilt.
+    fn mending(&self) -> Result<Option<engine::Rebuild>, Refusal> {
+        let Some((params, mend)) = self.rebuild.as_ref().zip(self.layout.mend()) else {
+            return Ok(None);
+        };
+        let block = self.block.0;
+        let of_disk = self.disk.blocks(block).map_err(|refusal| refusal.under("disk"))?;
+        let blocks = params.blocks(block, of_disk).map_err(|refusal| refusal.under("rebuild"))?;
+        let chunk = params.chunk.get();
+        Ok(Some(engine::Rebuild { mend, blocks, chunk, gap: params.gap }))
+    }
+
+    /// Whether it is known where arms are.
+    fn knows_arms(&self) -> bool {
+        matches!(self.positioning, Positioning::Mechanical(_))
+    }
+
+    /// Whether requests have addresses.
+    fn has_addresses(&self) -> bool {
+        self.knows_arms() || self.stripe.get() > 1 || self.workload.has_addresses()
     }
 
     pub(crate) fn ready(
@@ -118,97 +151,51 @@ impl ArrayCase {
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<(disk::Ready, workload::Ready), Refusal> {
         let block = self.block.0;
-        let drive = self.disk.ready(&disk::Stage { block, read });
-        let workload = self.workload.ready(&workload::Stage { block, read });
-        Ok((
-            drive.map_err(|refusal| refusal.under("disk"))?,
-            workload.map_err(|refusal| refusal.under("workload"))?,
-        ))
-    }
-
-    fn report<D: Drive>(
-        &self,
-        drive: D,
-        workload: &workload::Ready,
-        streams: Streams,
-        keep: Keep,
-        progress: &Progress,
-    ) -> Result<Report, Cancelled> {
-        let numbers = workload.numbers;
-        let scene = Scene {
-            layout: self.layout.clone(),
-            drive,
-            scheduling: self.scheduling.clone(),
-            join: self.join,
-            overhead: self.controller.overhead,
-            parity: self.controller.parity,
-            requests: u64::from(numbers.warmup) + u64::from(numbers.requests),
-            streams,
+        let under_disk = |refusal: Refusal| refusal.under("disk");
+        let drive = self.disk.ready(&disk::Stage { block, read }).map_err(under_disk)?;
+        if self.knows_arms() {
+            self.disk.geometry(block).map_err(under_disk)?;
+        }
+        let blocks = match self.has_addresses() {
+            true => {
+                let of_disk = self.disk.blocks(block).map_err(under_disk)?;
+                Some(self.layout.blocks(of_disk, self.stripe.get()))
+            }
+            false => None,
         };
-        match keep {
-            Keep::Rows => {
-                let sink = Records::new(numbers.warmup.into(), numbers.requests as usize);
-                let (sink, figures) = self.simulate(&scene, workload, sink, progress)?;
-                let rows = self.rows(&sink.records);
-                let known = self.analysis(&scene.drive, workload);
-                Ok(Report { rows, figures: self.figures(workload, &figures, &known) })
-            }
-            Keep::Totals => {
-                let (_, figures) = self.simulate(&scene, workload, Nothing, progress)?;
-                let figures = self.figures(workload, &figures, &Known::default());
-                Ok(Report { rows: Rows::default(), figures })
-            }
-        }
-    }
-
-    /// By the recursion where it gives the rows of the event loop.
-    fn simulate<D: Drive, S: Sink>(
-        &self,
-        scene: &Scene<D>,
-        workload: &workload::Ready,
-        sink: S,
-        progress: &Progress,
-    ) -> Result<(S, Figures), Cancelled> {
-        let requests = workload.requests(scene.streams);
-        match self.has_events(workload) {
-            true => engine::simulate(scene, requests, sink, progress),
-            false => engine::recursion(scene, requests, sink, progress),
-        }
+        self.mending()?;
+        let workload = self.workload.ready(&workload::Stage { block, blocks, read });
+        Ok((drive, workload.map_err(|refusal| refusal.under("workload"))?))
     }
 
     /// Whether it is computed event by event: where asked for, and where the end of an access has
     /// consequences beside for those behind it in order.
-    fn has_events(&self, workload: &workload::Ready) -> bool {
+    pub(crate) fn has_events(&self, workload: &workload::Ready) -> bool {
         let ops = [Op::Read, Op::Write].into_iter().zip(workload.ops);
         let mut ops = ops.filter_map(|(op, there)| there.then_some(op));
         self.engine == Engine::Events
+            || self.rebuild.is_some()
             || !matches!(self.scheduling, Scheduling::Fcfs(_))
             || !ops.all(|op| self.layout.one_phase(op))
-    }
-
-    fn rows(&self, records: &[Record]) -> Rows {
-        let job = |record: &Record| Job {
-            bytes: u64::from(record.request.blocks) * self.block.0,
-            arrived: record.request.arrived,
-            finished: record.finished,
-            ideal: record.ideal,
-        };
-        let jobs: Vec<Job> = records.iter().map(job).collect();
-        let mut rows = Rows::of(vec!["request"], vec![0; jobs.len()], &jobs);
-        let ops = records.iter().map(|record| record.request.op as u8).collect();
-        rows.push("op", Column::Name(ops, vec!["read", "write"]));
-        let blocks = records.iter().map(|record| record.request.blocks.into()).collect();
-        rows.push("blocks", Column::Int(blocks));
-        rows
     }
 
     /// What is known without simulating it.
     pub fn known(&self, read: &dyn Fn(&str) -> Result<String, String>) -> Result<Known, Refusal> {
         let (drive, workload) = self.ready(read)?;
-        Ok(match drive {
-            disk::Ready::Platters(drive) => self.analysis(&drive, &workload),
-            disk::Ready::Measured(drive) => self.analysis(&drive, &workload),
-        })
+        Ok(self.analysis_of(&drive, &workload))
+    }
+
+    fn analysis_of(&self, drive: &disk::Ready, workload: &workload::Ready) -> Known {
+        if self.rebuild.is_some() {
+            return Known::nothing("no formula: disks are rebuilt");
+        }
+        if !self.knows_arms() && self.has_addresses() {
+            return Known::nothing("no formula: requests have addresses");
+        }
+        match drive {
+            disk::Ready::Platters(drive) => self.analysis(drive, workload),
+            disk::Ready::Measured(drive) => self.analysis(drive, workload),
+        }
     }
 
     fn analysis<D: Drive>(&self, drive: &D, workload: &workload::Ready) -> Known {
@@ -216,48 +203,12 @@ impl ArrayCase {
             layout: &self.layout,
             bulks: workload.bulks(),
             in_order: matches!(self.scheduling, Scheduling::Fcfs(_)),
-            independent: true,
+            independent: !self.knows_arms(),
             split_merge: self.join == Join::SplitMerge,
             overhead: self.controller.overhead.ps() as f64,
             service: &|op, blocks| drive.service(op, blocks),
             law: &|op, blocks| Law::of_access(drive, op, blocks),
             exponential: false,
         })
-    }
-
-    fn figures(
-        &self,
-        workload: &workload::Ready,
-        figures: &Figures,
-        known: &Known,
-    ) -> Vec<(String, Value)> {
-        let numbers = workload.numbers;
-        let all = u64::from(numbers.warmup) + u64::from(numbers.requests);
-        let events = if self.has_events(workload) { all + figures.accesses } else { 0 };
-        let counts = [
-            ("events", events),
-            ("requests", all),
-            ("requests_without_rows", numbers.warmup.into()),
-            ("accesses", figures.accesses),
-            ("positionings_by_seek", figures.seeks),
-            ("positionings_by_rotation", figures.rotations),
-            ("positionings_not_needed", figures.follow_ons),
-            ("unfinished", 0),
-            ("simulated_ps", figures.ended.ps()),
-        ];
-        let busy: f64 = figures.busy.iter().map(|busy| busy.seconds()).sum();
-        let most = figures.busy.iter().map(|busy| busy.seconds()).fold(0.0, f64::max);
-        let ended = figures.ended.seconds();
-        let shares = [
-            ("disk_utilisation", busy / (ended * figures.busy.len() as f64)),
-            ("busiest_disk_utilisation", most / ended),
-        ];
-        counts
-            .iter()
-            .map(|&(name, count)| (name.to_owned(), Value::Int(count as i64)))
-            .chain(shares.iter().map(|&(name, share)| (name.to_owned(), Value::Float(share))))
-            .chain(known.figures())
-            .chain([("ideal".to_owned(), Value::Text(IDEAL.to_owned()))])
-            .collect()
     }
 }

@@ -4,9 +4,10 @@ use crate::plan::{Offer, Wanted};
 use crate::room::ROOMS;
 use crate::study::{Head, Run};
 use serde_json::{Map, Value as Json, json};
+use sojourn_array::controller::{Controller, Rebuild};
 use sojourn_array::layout::Layout;
+use sojourn_array::positioning::Positioning;
 use sojourn_array::scheduling::Scheduling;
-use sojourn_array::study::Controller;
 use sojourn_array::workload as requests;
 use sojourn_array::{Disk, Workload as Requests};
 use sojourn_fabric::balance::Balance;
@@ -37,7 +38,8 @@ pub fn registry() -> String {
             "studies",
             entries(
                 studies
-                    .chain([Packets::entry(), Controller::entry(), Wanted::entry(), Offer::entry()])
+                    .chain([Packets::entry(), Controller::entry(), Rebuild::entry()])
+                    .chain([Wanted::entry(), Offer::entry()])
                     .collect(),
             ),
         ),
@@ -53,10 +55,12 @@ pub fn registry() -> String {
         ("deadlines", entries(deadline::Law::entries())),
         ("disks", entries(Disk::entries())),
         ("layouts", entries(Layout::entries())),
+        ("positionings", entries(Positioning::entries())),
         ("schedulings", entries(Scheduling::entries())),
         ("requests", entries(Requests::entries())),
         ("request-arrivals", entries(requests::Arrivals::entries())),
         ("request-sizes", entries(requests::SizeLaw::entries())),
+        ("request-places", entries(requests::Places::entries())),
         ("batches", entries(requests::BatchLaw::entries())),
     ];
     let parts: Map<String, Json> =

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 /// Where each topic of the registry goes in a study, the key that selects an entry, and what else
 /// the study needs.
-const TOPICS: [(&str, &str, &str, &[&str]); 17] = [
+const TOPICS: [(&str, &str, &str, &[&str]); 19] = [
     ("topologies", "topology", "kind", &[WORKLOAD, NAME, TRANSPORT, QUEUE]),
     ("workloads", "workload", "kind", &[TOPOLOGY, NAME, TRANSPORT, QUEUE]),
     ("schemes", "scheme", "name", &[TOPOLOGY, WORKLOAD]),
@@ -26,10 +26,17 @@ const TOPICS: [(&str, &str, &str, &[&str]); 17] = [
     ("deadlines", "workload.deadline", "kind", &[TOPOLOGY, KIND, "scheme = 'DCTCP'"]),
     ("disks", "disk", "kind", &[ARRAY, LAYOUT, SYNTHETIC, ARRIVALS, BLOCKS]),
     ("layouts", "layout", "kind", &[ARRAY, DISK, SYNTHETIC, ARRIVALS, BLOCKS]),
+    ("positionings", "positioning", "kind", &[ARRAY, DISK, LAYOUT, SYNTHETIC, ARRIVALS, BLOCKS]),
     ("schedulings", "scheduling", "kind", &[ARRAY, DISK, LAYOUT, SYNTHETIC, ARRIVALS, BLOCKS]),
     ("requests", "workload", "kind", &[ARRAY, DISK, LAYOUT]),
     ("request-arrivals", "workload.arrivals", "kind", &[ARRAY, DISK, LAYOUT, SYNTHETIC, BLOCKS]),
     ("request-sizes", "workload.blocks", "kind", &[ARRAY, DISK, LAYOUT, SYNTHETIC, ARRIVALS]),
+    (
+        "request-places",
+        "workload.places",
+        "kind",
+        &[ARRAY, DISK, LAYOUT, SYNTHETIC, ARRIVALS, BLOCKS],
+    ),
     ("batches", "workload.arrivals.batch", "kind", &[ARRAY, DISK, LAYOUT, SYNTHETIC, RATE, BLOCKS]),
 ];
 const ARRAY: &str = "room = 'array'";
@@ -67,7 +74,14 @@ fn case(study: &str) -> Result<Case, String> {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("registry");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("a.file"), "src,dst,size_bytes,arrival\n0,1,1000,0s").unwrap();
-        std::fs::write(folder.join("services.csv"), "op,service\nread,85us").unwrap();
+        for (file, text) in [
+            ("services.csv", "op,service\nread,85us"),
+            ("fio.trace", "fio version 3 iolog\n7 /dev/sda read 4096 512"),
+            ("blkparse.trace", "8,0 1 1 0.5 99 Q R 8 + 8 [sh]"),
+            ("msr.trace", "128166372003061629,usr,0,Read,4096,512,41286"),
+        ] {
+            std::fs::write(folder.join(file), text).unwrap();
+        }
         folder.join("study.toml")
     });
     let study = Study::parse(study, SOURCE.to_str().unwrap(), &[]);
@@ -89,9 +103,20 @@ const SAMPLES: [(&str, &str, &str); 6] = [
     ("request-sizes", "sizes", "'websearch'"),
 ];
 
-/// A value for a parameter without a default: out of what describes its type.
-fn sample(topic: &str, parameter: &Json) -> String {
+/// What else a study needs for a variant.
+fn beside(topic: &str, name: &str) -> &'static str {
+    match (topic, name) {
+        ("schedulings", "sstf" | "look" | "satf") => "positioning = 'mechanical'\n",
+        _ => "",
+    }
+}
+
+/// A value for a parameter of a variant without a default: out of what describes its type.
+fn sample(topic: &str, name: &str, parameter: &Json) -> String {
     let (key, kind) = (text(parameter, "name"), text(parameter, "type"));
+    if (topic, key) == ("requests", "file") {
+        return format!("'{name}.trace'");
+    }
     if let Some(known) = SAMPLES.iter().find(|sample| (sample.0, sample.1) == (topic, key)) {
         return known.2.to_owned();
     }
@@ -143,9 +168,9 @@ fn every_topic_is_tried_here() {
 #[test]
 fn every_name_selects_its_variant_with_its_defaults() {
     for (topic, part, selector, rest) in TOPICS {
-        let rest = rest.join("\n");
         for entry in variants(topic) {
             let name = text(&entry, "name");
+            let rest = beside(topic, name).to_owned() + &rest.join("\n");
             if selector.is_empty() {
                 let case = case(&format!("{part} = '{name}'\n{rest}")).unwrap();
                 assert_eq!(parameter(&case, part), Some(format!("{name:?}")));
@@ -160,7 +185,7 @@ fn every_name_selects_its_variant_with_its_defaults() {
                         _ if key == selector => {}
                         Some(default) if with_defaults => keys.push(format!("{key} = {default}")),
                         Some(_) => {}
-                        None => keys.push(format!("{key} = {}", sample(topic, parameter))),
+                        None => keys.push(format!("{key} = {}", sample(topic, name, parameter))),
                     }
                 }
                 format!("{part} = {{ {} }}\n{rest}", keys.join(", "))
@@ -229,9 +254,9 @@ fn every_size_table_can_be_drawn_from() {
 fn every_choice_is_taken() {
     let mut choices = 0;
     for (topic, part, selector, rest) in TOPICS {
-        let rest = rest.join("\n");
         for entry in variants(topic) {
             let name = text(&entry, "name");
+            let rest = beside(topic, name).to_owned() + &rest.join("\n");
             let parameters = entry["parameters"].as_array().unwrap();
             for parameter in parameters.iter().filter(|p| text(p, "type").starts_with('"')) {
                 let key = text(parameter, "name");
@@ -240,7 +265,8 @@ fn every_choice_is_taken() {
                         vec![format!("{selector} = '{name}'"), format!("{key} = {choice}")];
                     let required = parameters.iter().filter(|p| p["default"].is_null());
                     keys.extend(
-                        required.map(|p| format!("{} = {}", text(p, "name"), sample(topic, p))),
+                        required
+                            .map(|p| format!("{} = {}", text(p, "name"), sample(topic, name, p))),
                     );
                     let case =
                         case(&format!("{part} = {{ {} }}\n{rest}", keys.join(", "))).unwrap();

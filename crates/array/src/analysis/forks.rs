@@ -35,11 +35,11 @@ impl Fork {
     /// of this.
     pub(super) fn of(layout: &Layout, op: Op, blocks: u32) -> Result<Fork, Unlike> {
         let mut stream = Streams::new(0, 0).stream("forks", 0);
-        let mut plan = Plan::default();
+        let mut plan = Plan::new(layout.disks());
         let mut counts = vec![0_u32; layout.disks()];
         let mut first = None;
         for _ in 0..PLANS {
-            layout.plan(op, blocks, &mut stream, &mut plan);
+            layout.lay(op, blocks, stream.below(layout.ways(op)), &mut plan);
             if plan.phases() > 1 {
                 return Err(Unlike::Phases);
             }

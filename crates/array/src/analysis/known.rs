@@ -67,7 +67,8 @@ struct Part {
 }
 
 impl Known {
-    fn nothing(words: &'static str) -> Known {
+    /// Nothing, for the reason that the words say.
+    pub(crate) fn nothing(words: &'static str) -> Known {
         Known { words, ..Known::default() }
     }
 

@@ -1,7 +1,7 @@
 //! A law of times as many equally likely values.
 
 use super::Moments;
-use crate::disk::{Drive, Move, Op};
+use crate::disk::{Drive, Op};
 use sojourn_kernel::Streams;
 
 /// A law of times in picoseconds, by equally likely values of it, least first.
@@ -15,13 +15,12 @@ impl Law {
     /// That of an access of `blocks` blocks to a place anywhere.
     pub fn of_access(drive: &impl Drive, op: Op, blocks: u32) -> Law {
         let mut stream = Streams::new(0, 0).stream("law", 0);
-        let (mut places, mut moves) = (vec![0.0; VALUES], vec![Move::default(); VALUES]);
-        drive.places(&mut stream, &mut places);
-        drive.moves(&mut stream, &mut moves);
-        let access = |(place, to): (&f64, &Move)| {
-            (drive.position(op, *to) + drive.transfer(*place, op, blocks)).ps() as f64
+        let access = |_| {
+            let bits = stream.bits();
+            let (place, chance) = ((bits >> u32::BITS) as u32, bits as u32);
+            (drive.position(op, chance) + drive.transfer(place, op, blocks)).ps() as f64
         };
-        Law::new(places.iter().zip(&moves).map(access).collect())
+        Law::new((0..VALUES).map(access).collect())
     }
 
     /// Of these values, at least one.

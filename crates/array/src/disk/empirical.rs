@@ -1,9 +1,9 @@
 //! A disk known only by how long its accesses took: an SSD, a volume of a cloud, a device measured.
 
-use super::{Drive, Kind, Move, Op, Ready, Stage};
+use super::{Drive, Kind, Op, Ready, Stage};
 use crate::analysis::Moments;
 use sojourn_kernel::parameters::{Check, Refusal, Value};
-use sojourn_kernel::{Span, Stream, parameters};
+use sojourn_kernel::{Span, parameters};
 use std::sync::Arc;
 
 parameters! {
@@ -11,7 +11,8 @@ parameters! {
     /// file, all alike likely. The stand-in for an SSD, or anything else without a head.
     /// The file is a CSV whose first line is `op,service`; then one access a line, `read` or `write`
     /// and a time with its unit (`read,85us`). Where it has no writes, they take as long as reads,
-    /// and the other way round. Not modelled: that a device serves several accesses at once.
+    /// and the other way round. For addresses it holds
+    /// 1 PiB. Not modelled: that a device serves several accesses at once.
     pub struct Empirical: "empirical" {
         /// The file, seen from the study's own place.
         pub file: String,
@@ -95,25 +96,19 @@ pub struct Measured {
 
 impl Drive for Measured {
     #[inline]
-    fn places(&self, stream: &mut Stream, places: &mut [f64]) {
-        places.fill_with(|| stream.uniform());
-    }
-
-    #[inline]
-    fn transfer(&self, place: f64, op: Op, blocks: u32) -> Span {
+    fn transfer(&self, place: u32, op: Op, blocks: u32) -> Span {
         let times = &self.times[op as usize];
-        times[(place * times.len() as f64) as usize] + self.more * u64::from(blocks - 1)
+        let rank = (u64::from(place) * times.len() as u64) >> u32::BITS;
+        times[rank as usize] + self.more * u64::from(blocks - 1)
     }
 
-    fn moves(&self, _: &mut Stream, _: &mut [Move]) {}
-
     #[inline]
-    fn position(&self, _: Op, _: Move) -> Span {
+    fn position(&self, _: Op, _: u32) -> Span {
         Span::ZERO
     }
 
     #[inline]
-    fn rotate(&self, _: &mut Stream) -> Span {
+    fn rotate(&self, _: u32) -> Span {
         Span::ZERO
     }
 

@@ -1,18 +1,22 @@
 //! Disks: how long an access takes, part by part.
 
+mod curve;
 mod drives;
 mod empirical;
+mod geometry;
+mod quantiles;
 mod track;
 mod zoned;
 
 pub use drives::{Hp97560, St3500630Ns};
 pub use empirical::{Empirical, Measured};
+pub use geometry::{Arm, Geometry, Spot};
 pub use track::{Rotation, Track};
 pub use zoned::{Platters, Zoned};
 
 use crate::analysis::Moments;
-use sojourn_kernel::parameters::Refusal;
-use sojourn_kernel::{Span, Stream, variants};
+use sojourn_kernel::parameters::{Refusal, Value};
+use sojourn_kernel::{Span, variants};
 
 variants! {
     /// The disks of an array, all alike.
@@ -41,33 +45,19 @@ pub struct Stage<'a> {
     pub read: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
-/// A move of the head to a place anywhere, drawn before it is known whether to read or write there.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Move {
-    /// The root of the distance, as a share of the stroke.
-    pub root: f64,
-    /// The rotation after the seek, in picoseconds.
-    pub rotation: f64,
-}
-
-/// How long the parts of an access take. Draws come many at a time, for speed; drawing one by one
-/// gives the same.
+/// How long the parts of an access take where its place is random. What is drawn is a chance, a
+/// share of 2^32: the time at it is longer than this share of all times.
 pub trait Drive {
-    /// Draws what stays the same whenever a request comes back to its place on this disk; the
-    /// transfers there follow from it (paper section 3.3: transfer times are remembered).
-    fn places(&self, stream: &mut Stream, places: &mut [f64]);
+    /// How long the transfer of `blocks` blocks takes at a place, which is a chance that stays the
+    /// same whenever a request comes back to it (paper section 3.3: transfer times are remembered).
+    fn transfer(&self, place: u32, op: Op, blocks: u32) -> Span;
 
-    /// How long the transfer of `blocks` blocks at a place takes.
-    fn transfer(&self, place: f64, op: Op, blocks: u32) -> Span;
+    /// How long the head takes to a place anywhere: seek, then rotation. It does not fall as
+    /// `chance` rises.
+    fn position(&self, op: Op, chance: u32) -> Span;
 
-    /// Draws moves of the head to places anywhere.
-    fn moves(&self, stream: &mut Stream, moves: &mut [Move]);
-
-    /// How long a move takes: seek, then rotation.
-    fn position(&self, op: Op, to: Move) -> Span;
-
-    /// Draws how long the head takes to a place on the track that it is on.
-    fn rotate(&self, stream: &mut Stream) -> Span;
+    /// How long the head takes to a place on the track that it is on.
+    fn rotate(&self, chance: u32) -> Span;
 
     /// A full rotation.
     fn rotation(&self) -> Span;
@@ -90,16 +80,43 @@ trait Kind {
     /// Makes it ready. Everything is checked here.
     fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal>;
 
+    /// Its data sheet, if it has platters.
+    fn data_sheet(&self) -> Option<Zoned> {
+        None
+    }
+
     /// The names of the files that it reads.
     fn files(&mut self) -> Vec<&mut String> {
         Vec::new()
     }
 }
 
+/// What a disk without a data sheet holds as far as addresses go: 1 PiB.
+const WITHOUT_END: u64 = 1 << 50;
+
 impl Disk {
     /// Makes it ready.
     pub fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal> {
         with_disk!(self, |params| params.ready(stage))
+    }
+
+    /// Where its sectors are, for blocks of `block` bytes.
+    pub fn geometry(&self, block: u64) -> Result<Geometry, Refusal> {
+        match with_disk!(self, |params| params.data_sheet()) {
+            Some(sheet) => Geometry::new(&sheet, block),
+            None => {
+                let given = Value::Text(self.name().to_owned());
+                Err(Refusal::value(&given, "a disk with platters, for mechanical positioning"))
+            }
+        }
+    }
+
+    /// How many blocks of `block` bytes it holds.
+    pub fn blocks(&self, block: u64) -> Result<u64, Refusal> {
+        match with_disk!(self, |params| params.data_sheet()) {
+            Some(sheet) => Ok(Geometry::new(&sheet, block)?.blocks()),
+            None => Ok(WITHOUT_END / block),
+        }
     }
 
     /// The names of the files that it reads.

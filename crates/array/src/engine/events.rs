@@ -1,11 +1,11 @@
 //! The event loop.
 
-use super::station::{Found, Station, Task};
+use super::planner::Planner;
+use super::rebuild::{Mending, NO_REQUEST};
+use super::station::Station;
 use super::timers::Timers;
-use super::{Figures, Join, Planner, Scene, Sink};
-use crate::disk::{Drive, Op};
-use crate::layout::{Approach, Plan};
-use crate::scheduling::Scheduling;
+use super::{Figures, Join, Rebuilt, Scene, Sink};
+use crate::positioning::{Found, Heads, Moment, Task};
 use crate::workload::Request;
 use sojourn_kernel::{Span, Time};
 use sojourn_queueing::{Cancelled, Progress};
@@ -26,14 +26,23 @@ struct Open {
     phase: u32,
 }
 
-struct Engine<'a, D, S> {
-    scene: &'a Scene<D>,
-    planner: Planner<'a, D>,
-    stations: Vec<Station>,
+/// The accesses of a request that are not issued on its arrival.
+#[derive(Debug)]
+struct Later<S> {
+    /// Disks and what they are to do there, phase by phase.
+    tasks: Vec<(u16, Task<S>)>,
+    /// Where each phase ends.
+    ends: Vec<usize>,
+}
+
+struct Engine<'a, H: Heads, S> {
+    scene: &'a Scene<H>,
+    planner: Planner<'a, H>,
+    stations: Vec<Station<H>>,
     timers: Timers,
     open: Vec<Open>,
-    /// By slot, where the plan is needed after the arrival.
-    plans: Vec<Plan>,
+    /// By slot, the accesses that come after the arrival.
+    later: Vec<Later<H::Spot>>,
     /// Slots of `open` that no request has.
     free: Vec<u32>,
     /// Later phases that wait for the controller: when they begin, the request's slot, and the disk
@@ -41,6 +50,7 @@ struct Engine<'a, D, S> {
     delayed: VecDeque<(Time, u32, usize)>,
     /// Requests that wait for the one before them to be done, in split-merge.
     queued: VecDeque<u32>,
+    mending: Option<Mending<'a>>,
     /// How many requests have been issued and are not done with all accesses.
     active: u64,
     finished: u64,
@@ -54,8 +64,8 @@ const LOOK_EVERY: u64 = 4096;
 /// Simulates the first [`Scene::requests`] of `requests` until all are done. Not inlined, so that
 /// profilers can count this function alone.
 #[inline(never)]
-pub fn sojourn_simulate<D: Drive, S: Sink>(
-    scene: &Scene<D>,
+pub fn sojourn_simulate<H: Heads, S: Sink>(
+    scene: &Scene<H>,
     requests: impl Iterator<Item = Request>,
     sink: S,
     progress: &Progress,
@@ -64,13 +74,16 @@ pub fn sojourn_simulate<D: Drive, S: Sink>(
     let engine = Engine {
         scene,
         planner: Planner::new(scene),
-        stations: (0..disks as u64).map(|disk| Station::new(scene.streams, disk)).collect(),
+        stations: (0..disks as u64)
+            .map(|disk| Station::new(scene.heads.head(scene.streams, disk)))
+            .collect(),
         timers: Timers::new(disks),
         open: Vec::new(),
-        plans: Vec::new(),
+        later: Vec::new(),
         free: Vec::new(),
         delayed: VecDeque::new(),
         queued: VecDeque::new(),
+        mending: scene.rebuild.as_ref().map(Mending::new),
         active: 0,
         finished: 0,
         figures: Figures::default(),
@@ -79,7 +92,7 @@ pub fn sojourn_simulate<D: Drive, S: Sink>(
     engine.run(requests, progress)
 }
 
-impl<D: Drive, S: Sink> Engine<'_, D, S> {
+impl<H: Heads, S: Sink> Engine<'_, H, S> {
     fn run(
         mut self,
         mut requests: impl Iterator<Item = Request>,
@@ -89,32 +102,39 @@ impl<D: Drive, S: Sink> Engine<'_, D, S> {
         let mut next = self.upcoming(job, &mut requests);
         loop {
             let arrives = next.map_or(Time::NEVER, |request| request.arrived + self.scene.overhead);
-            let begins = self.delayed.front().map_or(Time::NEVER, |delayed| delayed.0);
-            let (disk, ends) = self.timers.first();
-            if ends <= arrives && ends <= begins {
-                if ends == Time::NEVER {
+            // What happens before the next request comes.
+            loop {
+                let begins = self.delayed.front().map_or(Time::NEVER, |delayed| delayed.0);
+                let (disk, ends) = self.timers.first();
+                let mends = self.mending.as_ref().map_or(Time::NEVER, |mending| mending.next);
+                let first = ends.min(begins).min(mends);
+                let all_done = next.is_none() && self.active == 0;
+                if first > arrives || first == Time::NEVER || all_done {
                     break;
                 }
-                self.complete(disk, ends);
-            } else if begins <= arrives {
-                let (_, slot, last) = self.delayed.pop_front().expect("it is first");
-                self.begin_phase(slot, last, begins);
-            } else if let Some(request) = next {
-                self.arrive(job, &request, arrives);
-                job += 1;
-                next = self.upcoming(job, &mut requests);
-                if job.is_multiple_of(LOOK_EVERY) {
-                    progress.finished.store(self.finished, Ordering::Relaxed);
-                    progress.simulated_ps.store(arrives.ps(), Ordering::Relaxed);
-                    if progress.cancelled.load(Ordering::Relaxed) {
-                        return Err(Cancelled);
-                    }
+                if ends == first {
+                    self.complete(disk, ends);
+                } else if mends == first {
+                    self.mend(mends);
+                } else {
+                    let (_, slot, last) = self.delayed.pop_front().expect("it is first");
+                    self.begin_phase(slot, last, begins);
+                }
+            }
+            let Some(request) = next else { break };
+            self.arrive(job, &request, arrives);
+            job += 1;
+            next = self.upcoming(job, &mut requests);
+            if job.is_multiple_of(LOOK_EVERY) {
+                progress.finished.store(self.finished, Ordering::Relaxed);
+                progress.simulated_ps.store(arrives.ps(), Ordering::Relaxed);
+                if progress.cancelled.load(Ordering::Relaxed) {
+                    return Err(Cancelled);
                 }
             }
         }
         progress.finished.store(self.finished, Ordering::Relaxed);
-        self.figures.accesses =
-            self.figures.seeks + self.figures.rotations + self.figures.follow_ons;
+        self.figures.rebuilt = self.mending.map_or(Rebuilt::default(), |mending| mending.done);
         self.figures.busy = self.stations.iter().map(|station| station.busy).collect();
         Ok((self.sink, self.figures))
     }
@@ -124,39 +144,57 @@ impl<D: Drive, S: Sink> Engine<'_, D, S> {
     }
 
     fn arrive(&mut self, job: u64, request: &Request, now: Time) {
-        let ideal = self.planner.plan(request.op, request.blocks);
+        let ideal = self.planner.next(request);
         self.sink.arrived(job, request, ideal);
         let slot = self.free.pop().unwrap_or_else(|| {
             self.open.push(Open::default());
-            self.plans.push(Plan::default());
+            self.later.push(Later { tasks: Vec::new(), ends: Vec::new() });
             self.open.len() as u32 - 1
         });
-        let plan = &self.planner.plan;
+        let plan = self.planner.plan();
         let waits = self.scene.join == Join::SplitMerge && self.active > 0;
-        let accesses = plan.accesses().len() as u32;
-        let mut open = Open { job, left: accesses, counted: accesses, gates: 0, phase: 0 };
-        if plan.phases() > 1 || waits {
+        let accesses = plan.accesses().len();
+        let left = accesses as u32;
+        let mut open = Open { job, left, counted: left, gates: 0, phase: 0 };
+        let at_once = plan.phases() == 1 && !waits;
+        if !at_once {
             open.counted = plan.accesses().iter().filter(|access| access.counts).count() as u32;
-            self.plans[slot as usize].clone_from(plan);
         }
         self.open[slot as usize] = open;
+        if at_once {
+            self.active += 1;
+            for index in 0..accesses {
+                let (access, transfer) = self.planner.access(index);
+                let task = Task::new(&self.scene.heads, slot, job, &access, transfer);
+                self.issue(access.disk.into(), task, now);
+            }
+            return;
+        }
+        self.keep(job, slot);
         if waits {
             self.queued.push_back(slot);
-        } else if plan.phases() > 1 {
-            self.active += 1;
-            self.begin_phase(slot, 0, now);
         } else {
             self.active += 1;
-            for index in 0..accesses as usize {
-                let access = &self.planner.plan.accesses()[index];
-                self.issue(access.disk.into(), Task::new(slot, access), now);
-            }
+            self.begin_phase(slot, 0, now);
         }
     }
 
+    /// Keeps the accesses of the request that has just come.
+    fn keep(&mut self, job: u64, slot: u32) {
+        let plan = self.planner.plan();
+        let later = &mut self.later[slot as usize];
+        later.tasks.clear();
+        later.tasks.extend((0..plan.accesses().len()).map(|index| {
+            let (access, transfer) = self.planner.access(index);
+            (access.disk, Task::new(&self.scene.heads, slot, job, &access, transfer))
+        }));
+        later.ends.clear();
+        later.ends.extend((0..plan.phases()).map(|phase| plan.range(phase).end));
+    }
+
     /// An access of a first phase comes to a disk.
-    #[inline]
-    fn issue(&mut self, disk: usize, task: Task, now: Time) {
+    #[inline(always)]
+    fn issue(&mut self, disk: usize, task: Task<H::Spot>, now: Time) {
         let station = &mut self.stations[disk];
         if station.is_idle() {
             self.serve(disk, task, now);
@@ -169,13 +207,14 @@ impl<D: Drive, S: Sink> Engine<'_, D, S> {
     /// disk that the phase waited for.
     fn begin_phase(&mut self, slot: u32, last: usize, now: Time) {
         let phase = self.open[slot as usize].phase as usize;
-        let accesses = self.plans[slot as usize].phase(phase);
-        let gates = accesses.iter().filter(|access| access.gate).count();
+        let later = &self.later[slot as usize];
+        let start = if phase == 0 { 0 } else { later.ends[phase - 1] };
+        let range = start..later.ends[phase];
+        let gates = later.tasks[range.clone()].iter().filter(|(_, task)| task.gate).count();
         self.open[slot as usize].gates = gates as u32;
-        for index in self.plans[slot as usize].range(phase) {
-            let access = &self.plans[slot as usize].accesses()[index];
-            let disk = usize::from(access.disk);
-            let task = Task::new(slot, access);
+        for index in range {
+            let (disk, task) = self.later[slot as usize].tasks[index];
+            let disk = usize::from(disk);
             if phase == 0 {
                 self.issue(disk, task, now);
                 continue;
@@ -191,79 +230,47 @@ impl<D: Drive, S: Sink> Engine<'_, D, S> {
         }
     }
 
-    #[inline]
-    fn serve(&mut self, disk: usize, task: Task, now: Time) {
-        let scene = self.scene;
+    #[inline(always)]
+    fn serve(&mut self, disk: usize, task: Task<H::Spot>, now: Time) {
         let station = &mut self.stations[disk];
-        let positioning = match (task.approach, &scene.scheduling) {
-            (Approach::Seek, Scheduling::Fcfs(_)) => {
-                self.figures.seeks += 1;
-                scene.drive.position(task.op, station.moves.next(&scene.drive))
-            }
-            _ => self.position(disk, &task),
+        let moment = Moment {
+            now,
+            own: station.last == Some(task.job),
+            waiting: station.waiting(),
+            between_phases: self.scene.overhead + self.scene.parity,
         };
+        let (positioning, motion) = self.scene.heads.position(&mut station.head, &task, moment);
+        self.figures.count(motion);
         let service = positioning + task.transfer;
-        let station = &mut self.stations[disk];
         station.busy += service;
         station.serving = Some(task);
         self.timers.set(disk, now + service);
     }
 
-    /// How long the head takes to the place of an access that starts now (paper section 3.3).
-    fn position(&mut self, disk: usize, task: &Task) -> Span {
-        let own = self.stations[disk].last == self.open[task.slot as usize].job;
-        let span = match (task.approach, task.found, own) {
-            (Approach::Seek, ..) => return self.seek(disk, task.op),
-            (Approach::FollowOn, _, true) | (Approach::Reconstruct, Found::Busy, true) => {
-                self.figures.follow_ons += 1;
-                return Span::ZERO;
-            }
-            (Approach::Rewrite, Found::JustDone, true) => self.rest_of_rotation(Span::ZERO),
-            (Approach::RewriteLess, Found::JustDone, true) => self.rest_of_rotation(task.transfer),
-            (Approach::Rewrite | Approach::RewriteLess, Found::Idle, true)
-            | (Approach::Reconstruct, _, true) => {
-                self.scene.drive.rotate(&mut self.stations[disk].rotations)
-            }
-            _ => return self.seek(disk, task.op),
-        };
-        self.figures.rotations += 1;
-        span
-    }
-
-    /// The time until the head is where it was when a pre-read ended, less `less`; meanwhile the
-    /// controller has computed the parity.
-    fn rest_of_rotation(&self, less: Span) -> Span {
-        let rotation = self.scene.drive.rotation().ps();
-        let passed = (self.phase_delay() + less).ps();
-        Span::from_ps(rotation - passed.checked_rem(rotation).unwrap_or(0))
-    }
-
-    fn phase_delay(&self) -> Span {
-        self.scene.overhead + self.scene.parity
-    }
-
-    /// The shortest of as many positionings as the scheduling chooses from.
-    fn seek(&mut self, disk: usize, op: Op) -> Span {
-        self.figures.seeks += 1;
-        let drive = &self.scene.drive;
-        let station = &mut self.stations[disk];
-        let choices = match &self.scene.scheduling {
-            Scheduling::Fcfs(_) => 1,
-            Scheduling::Rpo(rpo) => rpo.choices(station.waiting()),
-        };
-        let mut least = drive.position(op, station.moves.next(drive));
-        for _ in 1..choices {
-            least = least.min(drive.position(op, station.moves.next(drive)));
-        }
-        least
-    }
-
     /// A disk is done with what it serves.
+    #[inline]
     fn complete(&mut self, disk: usize, now: Time) {
         let station = &mut self.stations[disk];
         let task = station.serving.take().expect("its timer is set");
+        station.last = Some(task.job);
+        if task.slot == NO_REQUEST {
+            self.complete_mending(now);
+        } else {
+            self.complete_access(&task, disk, now);
+        }
+        let station = &mut self.stations[disk];
+        if station.serving.is_none() {
+            match station.take(&self.scene.heads, now) {
+                Some(task) => self.serve(disk, task, now),
+                None => self.timers.set(disk, Time::NEVER),
+            }
+        }
+    }
+
+    /// A disk is done with an access of a request.
+    #[inline(always)]
+    fn complete_access(&mut self, task: &Task<H::Spot>, disk: usize, now: Time) {
         let open = &mut self.open[task.slot as usize];
-        station.last = open.job;
         open.left -= 1;
         open.counted -= u32::from(task.counts);
         let left = open.left;
@@ -278,11 +285,33 @@ impl<D: Drive, S: Sink> Engine<'_, D, S> {
         if left == 0 {
             self.leave(task.slot, disk, now);
         }
-        let station = &mut self.stations[disk];
-        if station.serving.is_none() {
-            match station.take() {
-                Some(task) => self.serve(disk, task, now),
-                None => self.timers.set(disk, Time::NEVER),
+    }
+
+    /// A disk is done with an access of the rebuild.
+    #[cold]
+    fn complete_mending(&mut self, now: Time) {
+        let mending = self.mending.as_mut().expect("it has an access");
+        if mending.complete(now) {
+            self.mend(now);
+        } else {
+            let blocks = mending.done.blocks;
+            self.planner.mended(blocks);
+        }
+    }
+
+    /// The next accesses of the rebuild come to their disks.
+    #[cold]
+    fn mend(&mut self, now: Time) {
+        let accesses = self.mending.as_mut().expect("it is due").accesses();
+        for access in accesses {
+            let disk = usize::from(access.disk);
+            let transfer = self.planner.transfer(&access);
+            let task = Task::new(&self.scene.heads, NO_REQUEST, u64::MAX, &access, transfer);
+            let station = &mut self.stations[disk];
+            if station.is_idle() && station.background.is_empty() {
+                self.serve(disk, task, now);
+            } else {
+                station.background.push_back(task);
             }
         }
     }
@@ -295,7 +324,7 @@ impl<D: Drive, S: Sink> Engine<'_, D, S> {
             return;
         }
         open.phase += 1;
-        match self.phase_delay() {
+        match self.scene.overhead + self.scene.parity {
             Span::ZERO => self.begin_phase(slot, disk, now),
             delay => self.delayed.push_back((now + delay, slot, disk)),
         }

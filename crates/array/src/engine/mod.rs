@@ -4,26 +4,29 @@
 //! first; then second phases begin, then requests arrive. Where nothing feeds back, [`recursion`]
 //! gives the same rows without any events.
 //!
-//! Every draw has a stream of its own: `arrivals`, `requests` and `starts` (where a request starts
-//! on the array) one each, and for each disk `places` (taken when a request arrives, in that order),
-//! `moves` and `rotations` (taken when an access starts). So two schemes face the same requests.
+//! Every draw has a stream of its own: `arrivals`, `batches`, `requests`, `addresses` and `starts`
+//! (how a request lies on the array) one each, and for each disk `places` (taken when a request arrives,
+//! in that order), `moves` and `rotations` (taken when an access starts). So two schemes face the
+//! same requests.
 
-mod draws;
 mod events;
+mod planner;
+mod plans;
+mod rebuild;
 mod recursion;
 mod sink;
 mod station;
 mod timers;
 
 pub use events::sojourn_simulate as simulate;
+pub(crate) use plans::Plans;
+pub use rebuild::{Rebuild, Rebuilt};
 pub use recursion::sojourn_simulate_recursion as recursion;
 pub use sink::{Nothing, Record, Records, Sink};
 
-use crate::disk::{Drive, Op};
-use crate::layout::{Layout, Plan};
-use crate::scheduling::Scheduling;
-use draws::Places;
-use sojourn_kernel::{Span, Stream, Streams, Time, choices};
+use crate::layout::Layout;
+use crate::positioning::Motion;
+use sojourn_kernel::{Span, Streams, Time, choices};
 
 choices! {
     /// How the accesses of different requests mix.
@@ -38,19 +41,21 @@ choices! {
 
 /// What is simulated, beside the requests.
 #[derive(Clone, Debug)]
-pub struct Scene<D> {
+pub struct Scene<H> {
     /// How requests are spread.
     pub layout: Layout,
-    /// The disks, all alike.
-    pub drive: D,
-    /// The order in which each serves.
-    pub scheduling: Scheduling,
+    /// Blocks in a stripe unit.
+    pub unit: u32,
+    /// The disks' heads, and the order in which each disk serves.
+    pub heads: H,
     /// How requests mix.
     pub join: Join,
     /// What the controller adds before each phase.
     pub overhead: Span,
     /// What it adds before each later phase, for parity.
     pub parity: Span,
+    /// What is rebuilt meanwhile.
+    pub rebuild: Option<Rebuild>,
     /// How many requests there are.
     pub requests: u64,
     /// Where random choices come from.
@@ -60,11 +65,9 @@ pub struct Scene<D> {
 /// Totals of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Accesses served.
-    pub accesses: u64,
     /// Accesses that took a seek and a rotation to position.
     pub seeks: u64,
-    /// Accesses whose head was on the track: at most a rotation.
+    /// Accesses whose head was on the track or the cylinder: at most a rotation.
     pub rotations: u64,
     /// Accesses that needed no positioning.
     pub follow_ons: u64,
@@ -72,93 +75,22 @@ pub struct Figures {
     pub busy: Vec<Span>,
     /// When the last request was done.
     pub ended: Time,
+    /// How far a rebuild came; its accesses are among those above.
+    pub rebuilt: Rebuilt,
 }
 
-/// What the requests of one run draw when they arrive.
-struct Planner<'a, D> {
-    layout: &'a Layout,
-    drive: &'a D,
-    starts: Stream,
-    places: Vec<Places>,
-    plan: Plan,
-    /// By disk, for plans that come back to it: the place there, and of which request.
-    remembered: Vec<(u64, f64)>,
-    /// By disk, for the least time: what the accesses of a phase take there so far.
-    least: Vec<Span>,
-    planned: u64,
-}
-
-impl<'a, D: Drive> Planner<'a, D> {
-    fn new(scene: &'a Scene<D>) -> Planner<'a, D> {
-        let disks = scene.layout.disks();
-        Planner {
-            layout: &scene.layout,
-            drive: &scene.drive,
-            starts: scene.streams.stream("starts", 0),
-            places: (0..disks as u64)
-                .map(|disk| Places::new(scene.streams.stream("places", disk)))
-                .collect(),
-            plan: Plan::default(),
-            remembered: vec![(0, 0.0); disks],
-            least: vec![Span::ZERO; disks],
-            planned: 0,
-        }
+impl Figures {
+    /// How many accesses were served.
+    pub fn accesses(&self) -> u64 {
+        self.seeks + self.rotations + self.follow_ons
     }
 
-    /// Plans a request and draws its transfers; how long it takes at least, never zero: nobody else
-    /// at the disks, and no positioning.
-    #[inline]
-    fn plan(&mut self, op: Op, blocks: u32) -> Span {
-        self.layout.plan(op, blocks, &mut self.starts, &mut self.plan);
-        self.planned += 1;
-        match self.plan.phases() {
-            1 => self.draw_once(),
-            _ => self.draw_and_remember(),
+    #[inline(always)]
+    fn count(&mut self, motion: Motion) {
+        match motion {
+            Motion::Seek => self.seeks += 1,
+            Motion::Rotation => self.rotations += 1,
+            Motion::InPlace => self.follow_ons += 1,
         }
-    }
-
-    /// For a plan of one phase, in which no disk is there twice.
-    #[inline]
-    fn draw_once(&mut self) -> Span {
-        let mut longest = Span::from_ps(1);
-        for access in self.plan.accesses_mut() {
-            let place = self.places[usize::from(access.disk)].next(self.drive);
-            access.transfer = self.drive.transfer(place, access.op, access.blocks);
-            longest = longest.max(access.transfer);
-        }
-        longest
-    }
-
-    /// For a plan that comes back to its disks: one place for each of them.
-    fn draw_and_remember(&mut self) -> Span {
-        for access in self.plan.accesses_mut() {
-            let disk = usize::from(access.disk);
-            if self.remembered[disk].0 != self.planned {
-                self.remembered[disk] = (self.planned, self.places[disk].next(self.drive));
-            }
-            let place = self.remembered[disk].1;
-            access.transfer = self.drive.transfer(place, access.op, access.blocks);
-        }
-        // A phase begins when the gates of the one before are done; what has to be done before a
-        // gate on its disk delays it, what comes after does not.
-        let mut begins = Span::ZERO;
-        let mut done = Span::ZERO;
-        for phase in 0..self.plan.phases() {
-            self.least.fill(Span::ZERO);
-            let mut next = Span::ZERO;
-            for access in self.plan.phase(phase) {
-                let disk = usize::from(access.disk);
-                let ends = self.least[disk] + access.transfer;
-                self.least[disk] = ends;
-                if access.gate {
-                    next = next.max(begins + ends);
-                }
-                if access.counts {
-                    done = done.max(begins + ends);
-                }
-            }
-            begins = next;
-        }
-        done.max(Span::from_ps(1))
     }
 }

@@ -1,68 +1,52 @@
 //! One disk of the array: what waits, what is served, and what was served last.
 
-use super::draws::Moves;
-use crate::disk::Op;
-use crate::layout::{Access, Approach};
-use sojourn_kernel::{Span, Stream, Streams};
+use crate::layout::Access;
+use crate::positioning::{Found, Heads, Task};
+use sojourn_kernel::{Span, Time};
 use std::collections::VecDeque;
 
-/// How a second phase's access found its disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// Serving somebody, or with a second phase's access waiting.
-    Busy,
-    /// Idle.
-    Idle,
-    /// Just done with the access that the phase waited for.
-    JustDone,
-}
-
-/// An access under way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Task {
-    pub(super) transfer: Span,
-    /// The slot of its request.
-    pub(super) slot: u32,
-    pub(super) op: Op,
-    pub(super) approach: Approach,
-    pub(super) found: Found,
-    pub(super) gate: bool,
-    pub(super) counts: bool,
-}
-
-impl Task {
-    #[inline]
-    pub(super) fn new(slot: u32, access: &Access) -> Task {
-        let Access { op, approach, gate, counts, transfer, .. } = *access;
-        Task { transfer, slot, op, approach, found: Found::Busy, gate, counts }
+impl<S> Task<S> {
+    /// An access of request number `job`, which is in `slot`, at its disk.
+    #[inline(always)]
+    pub(super) fn new<H: Heads<Spot = S>>(
+        heads: &H,
+        slot: u32,
+        job: u64,
+        access: &Access,
+        transfer: Span,
+    ) -> Task<S> {
+        let Access { op, approach, gate, counts, .. } = *access;
+        let spot = heads.spot(access);
+        let job = job as u32;
+        Task { transfer, slot, job, op, approach, found: Found::Busy, gate, counts, spot }
     }
 }
 
 /// A disk and its queues.
 #[derive(Debug)]
-pub(super) struct Station {
-    pub(super) serving: Option<Task>,
+pub(super) struct Station<H: Heads> {
+    pub(super) serving: Option<Task<H::Spot>>,
     /// First phases, in order of arrival.
-    pub(super) normal: VecDeque<Task>,
+    pub(super) normal: VecDeque<Task<H::Spot>>,
     /// Later phases: they go first.
-    pub(super) urgent: VecDeque<Task>,
-    /// The number of the request that was served last.
-    pub(super) last: u64,
+    pub(super) urgent: VecDeque<Task<H::Spot>>,
+    /// What is not of a request: it goes last.
+    pub(super) background: VecDeque<Task<H::Spot>>,
+    /// The lower bits of the number of the request that was served last, if any was.
+    pub(super) last: Option<u32>,
     pub(super) busy: Span,
-    /// What its head draws.
-    pub(super) moves: Moves,
-    pub(super) rotations: Stream,
+    pub(super) head: H::Head,
 }
 
-impl Station {
-    pub(super) fn new(streams: Streams, disk: u64) -> Station {
+impl<H: Heads> Station<H> {
+    pub(super) fn new(head: H::Head) -> Station<H> {
         Station {
-            moves: Moves::new(streams.stream("moves", disk)),
-            rotations: streams.stream("rotations", disk),
+            head,
             serving: None,
             normal: VecDeque::new(),
             urgent: VecDeque::new(),
-            last: u64::MAX,
+            background: VecDeque::new(),
+            last: None,
             busy: Span::ZERO,
         }
     }
@@ -73,17 +57,23 @@ impl Station {
         self.serving.is_none() && self.normal.is_empty() && self.urgent.is_empty()
     }
 
-    /// How many accesses wait.
+    /// How many accesses of requests wait.
+    #[inline]
     pub(super) fn waiting(&self) -> usize {
         self.normal.len() + self.urgent.len()
     }
 
     /// Takes the next access to serve.
     #[inline]
-    pub(super) fn take(&mut self) -> Option<Task> {
-        if let Some(task) = self.urgent.pop_front() {
-            return Some(task);
+    pub(super) fn take(&mut self, heads: &H, now: Time) -> Option<Task<H::Spot>> {
+        let waiting = match (self.urgent.is_empty(), self.normal.is_empty()) {
+            (false, _) => &mut self.urgent,
+            (true, false) => &mut self.normal,
+            (true, true) => return self.background.pop_front(),
+        };
+        match heads.choose(&self.head, waiting, now) {
+            0 => waiting.pop_front(),
+            chosen => waiting.remove(chosen),
         }
-        self.normal.pop_front()
     }
 }

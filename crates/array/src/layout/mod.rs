@@ -1,9 +1,11 @@
 //! Layouts: how an array spreads requests over its disks. Each is one file that turns a request
 //! into a [`Plan`].
 //!
-//! A request starts at a random place and runs on block by block; the blocks that it has on one
-//! disk are one access, contiguous on it (paper section 3.2: "variable size subtasks").
+//! A request starts at a random place, or has an address, and runs on block by block; the blocks
+//! that it has on one disk are one access, contiguous on it (paper section 3.2: "variable size
+//! subtasks").
 
+mod failed;
 mod mirrors;
 mod parity;
 mod plan;
@@ -13,8 +15,11 @@ mod raid1;
 mod raid10;
 mod raid5;
 mod raid6;
+mod rotated;
+mod run;
 mod single;
 
+pub use failed::Failed;
 pub use parity::{Done, FollowOn, Rewrite, WriteStart};
 pub use plan::{Access, Approach, Plan};
 pub use raid0::Raid0;
@@ -26,6 +31,7 @@ pub use raid10::Raid10;
 pub use single::Single;
 
 use crate::disk::Op;
+use run::Run;
 use sojourn_kernel::parameters::{Refusal, Setting};
 use sojourn_kernel::{Stream, variants};
 
@@ -47,13 +53,41 @@ trait Lay {
     /// How many disks there are.
     fn disks(&self) -> usize;
 
-    /// Draws where a request of `blocks` blocks starts, and adds its accesses to an empty plan.
-    fn lay(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan);
+    /// How many disks' worth of data it holds.
+    fn data_disks(&self) -> u64;
+
+    /// In how many ways a request without an address can lie, each as likely as any other.
+    fn ways(&self, op: Op) -> u64;
+
+    /// Adds the accesses of a request of `blocks` blocks that lies in the `way`-th way to an empty
+    /// plan.
+    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan);
+
+    /// Adds the accesses of a request with an address to an empty plan.
+    fn lay_at(&self, run: Run, stream: &mut Stream, plan: &mut Plan);
 
     /// Whether a plan for `op` never has a second phase.
     fn one_phase(&self, _: Op) -> bool {
         true
     }
+
+    /// What is rebuilt after a failure; nothing where none has failed, or none can be rebuilt.
+    fn mend(&self) -> Option<Mend> {
+        None
+    }
+}
+
+/// How failed disks are filled again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mend {
+    /// The array as it is then.
+    pub mended: Layout,
+    /// The disks that are read. What is computed from them lies at the same place on each.
+    pub from: Vec<u16>,
+    /// How many of them are read at a time, in turn.
+    pub reads: usize,
+    /// The disks that are written: spares, in the places of those that failed.
+    pub to: Vec<u16>,
 }
 
 impl Layout {
@@ -63,20 +97,50 @@ impl Layout {
     }
 
     /// How many disks' worth of data it holds.
-    pub fn data_disks(&self) -> usize {
-        match self {
-            Layout::Single(_) | Layout::Raid0(_) => self.disks(),
-            Layout::Raid1(_) | Layout::Raid01(_) | Layout::Raid10(_) => self.disks() / 2,
-            Layout::Raid5(_) => self.disks() - 1,
-            Layout::Raid6(_) => self.disks() - 2,
-        }
+    pub fn data_disks(&self) -> u64 {
+        with_layout!(self, |params| params.data_disks())
     }
 
-    /// Makes `plan` that of a request of `blocks` blocks, at least one, from a random place on.
+    /// How many blocks the array holds if each disk holds `blocks` and stripe units have `unit`:
+    /// whole stripes.
+    pub fn blocks(&self, blocks: u64, unit: u32) -> u64 {
+        let unit = u64::from(unit);
+        self.data_disks() * (blocks / unit * unit)
+    }
+
+    /// What is rebuilt after a failure; nothing where none has failed, or none can be rebuilt.
+    pub fn mend(&self) -> Option<Mend> {
+        with_layout!(self, |params| params.mend())
+    }
+
+    /// In how many ways a request without an address can lie, each as likely as any other.
     #[inline]
-    pub fn plan(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
+    pub fn ways(&self, op: Op) -> u64 {
+        with_layout!(self, |params| params.ways(op))
+    }
+
+    /// Makes `plan` that of a request of `blocks` blocks, at least one, that has no address and lies
+    /// in the `way`-th way.
+    pub fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
         plan.clear();
-        with_layout!(self, |params| params.lay(op, blocks, stream, plan));
+        with_layout!(self, |params| params.lay(op, blocks, way, plan));
+        plan.end_phase();
+    }
+
+    /// Makes `plan` that of a request of `blocks` blocks, at least one, from block `first` of the
+    /// array on, in stripe units of `unit` blocks.
+    pub fn lay_at(
+        &self,
+        op: Op,
+        first: u64,
+        blocks: u32,
+        unit: u32,
+        stream: &mut Stream,
+        plan: &mut Plan,
+    ) {
+        plan.clear();
+        let run = Run { op, first, blocks, unit };
+        with_layout!(self, |params| params.lay_at(run, stream, plan));
         plan.end_phase();
     }
 

@@ -1,8 +1,8 @@
 //! Stripes with rotating parity: what RAID 5 and RAID 6 have in common (paper section 3.3).
 
-use super::{Access, Approach, Plan};
+use super::{Access, Approach, Failed, Layout, Mend, Plan};
 use crate::disk::Op;
-use sojourn_kernel::{Stream, choices};
+use sojourn_kernel::choices;
 
 choices! {
     /// Which disk has the first block of a write.
@@ -49,49 +49,114 @@ choices! {
 pub(super) struct Stripes {
     pub(super) disks: u16,
     pub(super) parities: u16,
-    pub(super) failed: Option<u16>,
+    pub(super) failed: Failed,
     pub(super) write_start: WriteStart,
     pub(super) pre_read: FollowOn,
     pub(super) rewrite: Rewrite,
     pub(super) done: Done,
 }
 
+/// How the parity of a partial stripe is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Read-modify-write: what is written, and the parity, are read first.
+    Modify,
+    /// Reconstruct-write: the stripe's other blocks are read first.
+    Reconstruct,
+    /// All that is left is read first: a block to be written and another one are lost.
+    Restore,
+}
+
 impl Stripes {
-    /// Adds the accesses of a request of `blocks` blocks, from a random place on.
-    #[inline]
-    pub(super) fn lay(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
-        match op {
-            Op::Read => self.read(blocks, stream, plan),
-            Op::Write => self.write(blocks, stream, plan),
-        }
+    /// Data disks of a stripe.
+    pub(super) fn data(&self) -> u16 {
+        self.disks - self.parities
     }
 
     /// The `place`-th disk from `start` on.
-    #[inline]
-    fn disk(&self, start: u16, place: u16) -> u16 {
+    pub(super) fn disk(&self, start: u16, place: u16) -> u16 {
         let disk = start + place;
         if disk >= self.disks { disk - self.disks } else { disk }
     }
 
+    pub(super) fn is_alive(&self, disk: u16) -> bool {
+        !self.failed.has(disk)
+    }
+
+    /// The parity disks that are left of a stripe whose first is `parity`.
+    pub(super) fn checks(&self, parity: u16) -> impl Iterator<Item = u16> {
+        (0..self.parities).map(move |i| self.disk(parity, i)).filter(|&disk| self.is_alive(disk))
+    }
+
+    /// Whichever way reads less ahead, of those that what is lost allows; read-modify-write where
+    /// both read as much.
+    pub(super) fn way(&self, ahead: [usize; 2], lost_targets: u16, lost_others: u16) -> Way {
+        let [modify, reconstruct] = ahead;
+        match (lost_targets, lost_others) {
+            (0, 0) if modify > reconstruct => Way::Reconstruct,
+            (0, _) => Way::Modify,
+            (_, 0) => Way::Reconstruct,
+            _ => Way::Restore,
+        }
+    }
+
+    /// How the head gets back to what was read ahead.
+    pub(super) fn way_back(&self) -> Approach {
+        match self.rewrite {
+            Rewrite::Rotation => Approach::Rewrite,
+            Rewrite::RotationLessTransfer => Approach::RewriteLess,
+        }
+    }
+
+    /// A block to be read before the second phase begins.
+    pub(super) fn read_ahead(&self, disk: u16, full_stripes: bool) -> Access {
+        let approach = match (full_stripes, self.pre_read) {
+            (true, FollowOn::InPlace) => Approach::FollowOn,
+            _ => Approach::Seek,
+        };
+        Access { approach, gate: true, ..Access::new(disk, Op::Read, 1) }
+    }
+
+    /// In how many ways a request without an address can lie: where its parity is, and of a read
+    /// also where it starts.
+    pub(super) fn ways(&self, op: Op) -> u64 {
+        let disks = u64::from(self.disks);
+        if op == Op::Read { disks * disks } else { disks }
+    }
+
+    /// Adds the accesses of a request of `blocks` blocks that lies in the `way`-th way.
+    pub(super) fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+        let disks = u64::from(self.disks);
+        let parity = (way % disks) as u16;
+        match op {
+            Op::Read => self.read(blocks, (way / disks) as u16, parity, plan),
+            Op::Write => self.write(blocks, parity, plan),
+        }
+    }
+
+    /// Failed disks are computed from as many of the others as hold a stripe's worth of data.
+    pub(super) fn mend(&self, mended: Layout) -> Option<Mend> {
+        let (from, to): (Vec<u16>, Vec<u16>) =
+            (0..self.disks).partition(|&disk| self.is_alive(disk));
+        let reads = usize::from(self.data());
+        if to.is_empty() { None } else { Some(Mend { mended, from, reads, to }) }
+    }
+
     /// Whether `disk` holds parity where the first parity is on disk `parity`.
-    #[inline]
     fn is_parity(&self, disk: u16, parity: u16) -> bool {
         let ahead = if disk >= parity { disk - parity } else { disk + self.disks - parity };
         ahead < self.parities
     }
 
-    /// A read: from a random disk on, cyclically, without the parity, which starts on a random disk
-    /// and moves on by one after each stripe (readings row 6). A block on a failed disk is computed
-    /// from the others of its stripe and the first parity, which are read as far as they are not
-    /// already.
-    #[inline]
-    fn read(&self, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
-        let start = stream.below(self.disks.into()) as u16;
-        let mut parity = stream.below(self.disks.into()) as u16;
+    /// A read: from disk `start` on, cyclically, without the parity, which moves on by one after each
+    /// stripe (readings row 6). A block on a failed disk is computed
+    /// from the others of its stripe and as many parities as blocks of it are lost; these are read
+    /// as far as they are not already.
+    fn read(&self, blocks: u32, start: u16, mut parity: u16, plan: &mut Plan) {
         let mut left = blocks;
         while left > 0 {
             let mut place = 0;
-            let mut lost = false;
+            let mut lost = 0;
             while place < self.disks && left > 0 {
                 let disk = self.disk(start, place);
                 place += 1;
@@ -99,80 +164,70 @@ impl Stripes {
                     continue;
                 }
                 left -= 1;
-                match self.failed == Some(disk) {
-                    true => lost = true,
-                    false => plan.add(disk, Op::Read),
+                match self.is_alive(disk) {
+                    true => plan.add(disk, Op::Read),
+                    false => lost += 1,
                 }
             }
-            if lost {
-                let rest = (place..self.disks).map(|place| self.disk(start, place));
-                for disk in rest.filter(|&disk| !self.is_parity(disk, parity)) {
-                    plan.add(disk, Op::Read);
+            if lost > 0 {
+                for disk in (place..self.disks).map(|place| self.disk(start, place)) {
+                    match (self.is_parity(disk, parity), self.is_alive(disk)) {
+                        (true, _) => {}
+                        (false, true) => plan.add(disk, Op::Read),
+                        (false, false) => lost += 1,
+                    }
                 }
-                plan.add(parity, Op::Read);
+                self.checks(parity).take(lost).for_each(|disk| plan.add(disk, Op::Read));
             }
             parity = self.disk(parity, 1);
         }
     }
 
-    /// A write: full stripes, then what is left over by whichever way reads less ahead. Read-modify-
-    /// write reads the blocks to be written and the parity; reconstruct-write the stripe's other
-    /// blocks; the former where both read as much.
-    #[inline]
-    fn write(&self, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
-        let parity = stream.below(self.disks.into()) as u16;
-        let data = self.disks - self.parities;
+    /// A write: full stripes, then what is left over.
+    fn write(&self, blocks: u32, parity: u16, plan: &mut Plan) {
+        let data = self.data();
         let (full, over) = (blocks / u32::from(data), (blocks % u32::from(data)) as u16);
         let start = match self.write_start {
             WriteStart::FirstDisk => 0,
             WriteStart::AfterParity => self.disk(parity, self.parities),
         };
-        let alive = |disk: &u16| self.failed != Some(*disk);
         let data_disks = || {
             let disks = (0..self.disks).map(|place| self.disk(start, place));
             disks.filter(|&disk| !self.is_parity(disk, parity))
         };
+        let alive = |disk: &u16| self.is_alive(*disk);
         let targets = || data_disks().take(over.into()).filter(alive);
         let others = || data_disks().skip(over.into()).filter(alive);
-        let parities = || (0..self.parities).map(|i| self.disk(parity, i)).filter(alive);
-        let lost_targets = over - targets().count() as u16;
-        let lost_others = data - over - others().count() as u16;
-        let checks = parities().count() as u16;
+        let checks = || self.checks(parity);
 
-        let two_phases = over > 0 && checks > 0;
+        let two_phases = over > 0 && checks().next().is_some();
         if full > 0 {
             let counts = !(two_phases && self.done == Done::SecondPhase);
             for disk in (0..self.disks).filter(alive) {
                 plan.push(Access { counts, ..Access::new(disk, Op::Write, full) });
             }
         }
-        if over > 0 && checks == 0 {
+        if !two_phases {
             // Nothing to keep consistent: the blocks follow those of the full stripes.
             targets().for_each(|disk| plan.lengthen(disk, Op::Write));
-        }
-        if !two_phases {
             return;
         }
-        let approach = match (full > 0, self.pre_read) {
-            (true, FollowOn::InPlace) => Approach::FollowOn,
-            _ => Approach::Seek,
-        };
-        let pre_read =
-            |disk: u16| Access { approach, gate: true, ..Access::new(disk, Op::Read, 1) };
-        let fewer = over + checks <= data - over;
-        let modify = lost_others > 0 || lost_targets == 0 && fewer;
-        if modify {
-            targets().chain(parities()).for_each(|disk| plan.push(pre_read(disk)));
-        } else {
-            others().for_each(|disk| plan.push(pre_read(disk)));
+        let modify = targets().count() + checks().count();
+        let lost_targets = over - targets().count() as u16;
+        let lost_others = data - over - others().count() as u16;
+        let way = self.way([modify, others().count()], lost_targets, lost_others);
+        let mut ahead = |disk| plan.push(self.read_ahead(disk, full > 0));
+        match way {
+            Way::Modify => targets().chain(checks()).for_each(&mut ahead),
+            Way::Reconstruct => others().for_each(&mut ahead),
+            Way::Restore => targets().chain(others()).chain(checks()).for_each(&mut ahead),
         }
         plan.end_phase();
-        let approach = match (modify, self.rewrite) {
-            (false, _) => Approach::Reconstruct,
-            (true, Rewrite::Rotation) => Approach::Rewrite,
-            (true, Rewrite::RotationLessTransfer) => Approach::RewriteLess,
+        let approach = match way {
+            Way::Reconstruct => Approach::Reconstruct,
+            _ => self.way_back(),
         };
-        for disk in targets().chain(parities()) {
+        for disk in targets().chain(checks()) {
             plan.push(Access { approach, ..Access::new(disk, Op::Write, 1) });
         }
     }

@@ -1,7 +1,6 @@
 //! Plans: what a request comes down to, as data.
 
 use crate::disk::Op;
-use sojourn_kernel::Span;
 
 /// How the head gets to the place of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +30,10 @@ pub struct Access {
     pub op: Op,
     /// How the head gets there.
     pub approach: Approach,
+    /// The first block on the disk, if the request has an address.
+    pub at: u64,
     /// How many blocks, at least one.
     pub blocks: u32,
-    /// How long their transfer takes: the engine draws it.
-    pub transfer: Span,
     /// Whether the next phase waits for it.
     pub gate: bool,
     /// Whether the request is not done before it.
@@ -44,15 +43,7 @@ pub struct Access {
 impl Access {
     /// An access that its request waits for and no later phase does.
     pub fn new(disk: u16, op: Op, blocks: u32) -> Access {
-        Access {
-            disk,
-            op,
-            approach: Approach::Seek,
-            blocks,
-            transfer: Span::ZERO,
-            gate: false,
-            counts: true,
-        }
+        Access { disk, op, approach: Approach::Seek, at: 0, blocks, gate: false, counts: true }
     }
 }
 
@@ -63,14 +54,19 @@ pub struct Plan {
     accesses: Vec<Access>,
     /// Where each phase ends.
     ends: Vec<usize>,
-    /// For each disk the access that [`add`](Plan::add) gave it, and in which phase of all.
+    /// For each disk the access that [`add`](Plan::add) gave it, and in which phase of all. A plan
+    /// that is only kept has none.
     added: Vec<(u64, usize)>,
     phase: u64,
 }
 
 impl Plan {
+    /// An empty plan for `disks` disks.
+    pub fn new(disks: usize) -> Plan {
+        Plan { accesses: Vec::new(), ends: Vec::new(), added: vec![(0, 0); disks], phase: 1 }
+    }
+
     /// Makes it empty again.
-    #[inline]
     pub fn clear(&mut self) {
         self.accesses.clear();
         self.ends.clear();
@@ -78,18 +74,36 @@ impl Plan {
     }
 
     /// Adds one block to what `disk` does in the phase that is being written.
-    #[inline]
     pub fn add(&mut self, disk: u16, op: Op) {
-        let place = usize::from(disk);
-        if place >= self.added.len() {
-            self.added.resize(place + 1, (0, 0));
+        match self.in_phase(disk) {
+            Some(access) => access.blocks += 1,
+            None => self.add_access(Access::new(disk, op, 1)),
         }
-        if self.added[place].0 == self.phase {
-            self.accesses[self.added[place].1].blocks += 1;
-        } else {
-            self.added[place] = (self.phase, self.accesses.len());
-            self.accesses.push(Access::new(disk, op, 1));
+    }
+
+    /// Adds `blocks` blocks from block `at` on to what `disk` does in the phase that is being
+    /// written. An access that it has there already becomes one from the first of all these blocks
+    /// to the last: what lies between is passed over anyway.
+    pub fn cover(&mut self, disk: u16, op: Op, at: u64, blocks: u32) {
+        match self.in_phase(disk) {
+            Some(access) => {
+                let end = (access.at + u64::from(access.blocks)).max(at + u64::from(blocks));
+                access.at = access.at.min(at);
+                access.blocks = (end - access.at) as u32;
+            }
+            None => self.add_access(Access { at, ..Access::new(disk, op, blocks) }),
         }
+    }
+
+    /// The access that `add` or `cover` gave `disk` in the phase that is being written.
+    fn in_phase(&mut self, disk: u16) -> Option<&mut Access> {
+        let (phase, place) = self.added[usize::from(disk)];
+        if phase == self.phase { Some(&mut self.accesses[place]) } else { None }
+    }
+
+    fn add_access(&mut self, access: Access) {
+        self.added[usize::from(access.disk)] = (self.phase, self.accesses.len());
+        self.accesses.push(access);
     }
 
     /// Adds a block to the last access to `disk`, or an access of one block if there is none.
@@ -101,13 +115,11 @@ impl Plan {
     }
 
     /// Adds an access to the phase that is being written.
-    #[inline]
     pub fn push(&mut self, access: Access) {
         self.accesses.push(access);
     }
 
     /// Ends a phase; one without accesses is none.
-    #[inline]
     pub fn end_phase(&mut self) {
         if self.ends.last().copied().unwrap_or(0) < self.accesses.len() {
             self.ends.push(self.accesses.len());
@@ -128,7 +140,6 @@ impl Plan {
     }
 
     /// All accesses, for change.
-    #[inline]
     pub fn accesses_mut(&mut self) -> &mut [Access] {
         &mut self.accesses
     }
@@ -145,15 +156,9 @@ impl Plan {
     }
 }
 
-impl Default for Plan {
-    fn default() -> Plan {
-        Plan { accesses: Vec::new(), ends: Vec::new(), added: Vec::new(), phase: 1 }
-    }
-}
-
 impl Clone for Plan {
     fn clone(&self) -> Plan {
-        Plan { accesses: self.accesses.clone(), ends: self.ends.clone(), ..Plan::default() }
+        Plan { accesses: self.accesses.clone(), ends: self.ends.clone(), ..Plan::new(0) }
     }
 
     /// Allocates nothing once there is room.

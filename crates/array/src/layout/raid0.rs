@@ -1,5 +1,6 @@
 //! RAID 0: striping without redundancy.
 
+use super::run::Run;
 use super::{Access, Lay, Plan, check_disks, shares};
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal};
@@ -24,23 +25,34 @@ impl Lay for Raid0 {
         self.disks.into()
     }
 
-    #[inline]
-    fn lay(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
-        let disks = u32::from(self.disks);
-        let start = stream.below(disks.into()) as u32;
-        stripe(op, blocks, 0, disks, start, plan);
+    fn ways(&self, _: Op) -> u64 {
+        self.disks.into()
+    }
+
+    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+        stripe(op, blocks, 0, self.disks.into(), way as u32, plan);
+    }
+
+    fn lay_at(&self, run: Run, _: &mut Stream, plan: &mut Plan) {
+        stripe_at(run, 0, self.disks.into(), plan);
+    }
+
+    fn data_disks(&self) -> u64 {
+        self.disks.into()
     }
 }
 
 /// Deals `blocks` blocks out to the `disks` disks from `first` on, the `start`-th of them first.
-#[inline]
 pub(super) fn stripe(op: Op, blocks: u32, first: u32, disks: u32, start: u32, plan: &mut Plan) {
-    let mut disk = start;
-    for blocks in shares(blocks, disks) {
-        plan.push(Access::new((first + disk) as u16, op, blocks));
-        disk += 1;
-        if disk == disks {
-            disk = 0;
-        }
+    for (blocks, place) in shares(blocks, disks).zip(start..) {
+        plan.push(Access::new((first + place % disks) as u16, op, blocks));
+    }
+}
+
+/// Deals a run out to the `disks` disks from `first` on.
+pub(super) fn stripe_at(run: Run, first: u32, disks: u32, plan: &mut Plan) {
+    for extent in run.dealt(disks) {
+        let access = Access::new((first + extent.place) as u16, run.op, extent.blocks);
+        plan.push(Access { at: extent.at, ..access });
     }
 }

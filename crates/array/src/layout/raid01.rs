@@ -1,8 +1,9 @@
 //! RAID 01: a mirror of stripes.
 
 use super::mirrors::{one_left, split};
-use super::raid0::stripe;
-use super::{Lay, Plan, check_disks, check_failed};
+use super::raid0::{stripe, stripe_at};
+use super::run::Run;
+use super::{Lay, Layout, Mend, Plan, check_disks, check_failed};
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Stream, parameters};
@@ -32,22 +33,48 @@ impl Lay for Raid01 {
         self.disks.into()
     }
 
-    #[inline]
-    fn lay(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
-        let columns = u32::from(self.disks) / 2;
-        let start = stream.below(columns.into()) as u32;
-        let left = one_left(self.failed.map(|disk| u32::from(disk) / columns));
-        let mut before = 0;
-        for (side, blocks) in split(op, blocks, left, stream) {
-            let mut from = start;
-            if op == Op::Read {
-                from += before;
-                before += blocks;
-            }
-            if from >= columns {
-                from %= columns;
-            }
-            stripe(op, blocks, side * columns, columns, from, plan);
+    fn ways(&self, op: Op) -> u64 {
+        u64::from(self.columns()) * if op == Op::Read { 2 } else { 1 }
+    }
+
+    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+        let columns = self.columns();
+        let (start, first) = (way as u32 % columns, way as u32 / columns);
+        for (side, before, blocks) in split(op, blocks, self.side_left(), first) {
+            stripe(op, blocks, side * columns, columns, (start + before) % columns, plan);
         }
+    }
+
+    fn lay_at(&self, run: Run, stream: &mut Stream, plan: &mut Plan) {
+        let columns = self.columns();
+        let first = stream.below(2) as u32;
+        for (side, before, blocks) in split(run.op, run.blocks, self.side_left(), first) {
+            if blocks > 0 {
+                let part = Run { first: run.first + u64::from(before), blocks, ..run };
+                stripe_at(part, side * columns, columns, plan);
+            }
+        }
+    }
+
+    fn data_disks(&self) -> u64 {
+        self.columns().into()
+    }
+
+    fn mend(&self) -> Option<Mend> {
+        let columns = self.disks / 2;
+        let (first, second) = ((0..columns).collect(), (columns..self.disks).collect());
+        let (to, from) = if self.failed? < columns { (first, second) } else { (second, first) };
+        let mended = Layout::Raid01(Raid01 { failed: None, ..self.clone() });
+        Some(Mend { mended, from, reads: columns.into(), to })
+    }
+}
+
+impl Raid01 {
+    fn columns(&self) -> u32 {
+        u32::from(self.disks) / 2
+    }
+
+    fn side_left(&self) -> Option<u32> {
+        one_left(self.failed.map(|disk| u32::from(disk) / self.columns()))
     }
 }

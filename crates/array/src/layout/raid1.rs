@@ -1,7 +1,8 @@
 //! RAID 1: copies.
 
 use super::mirrors::{one_left, split};
-use super::{Access, Lay, Plan, check_disks, check_failed};
+use super::run::Run;
+use super::{Access, Lay, Layout, Mend, Plan, check_disks, check_failed};
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Stream, parameters};
@@ -26,12 +27,37 @@ impl Lay for Raid1 {
         2
     }
 
-    #[inline]
-    fn lay(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
-        let failed = self.failed.map(u32::from);
-        for (copy, blocks) in split(op, blocks, one_left(failed), stream) {
+    fn ways(&self, op: Op) -> u64 {
+        if op == Op::Read { 2 } else { 1 }
+    }
+
+    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+        self.lay_from(Run { op, first: 0, blocks, unit: 1 }, way as u32, plan);
+    }
+
+    fn lay_at(&self, run: Run, stream: &mut Stream, plan: &mut Plan) {
+        self.lay_from(run, stream.below(2) as u32, plan);
+    }
+
+    fn data_disks(&self) -> u64 {
+        1
+    }
+
+    fn mend(&self) -> Option<Mend> {
+        let failed = self.failed?;
+        let mended = Layout::Raid1(Raid1 { failed: None });
+        Some(Mend { mended, from: vec![1 - failed], reads: 1, to: vec![failed] })
+    }
+}
+
+impl Raid1 {
+    /// A read takes its first half from copy `first`.
+    fn lay_from(&self, run: Run, first: u32, plan: &mut Plan) {
+        let left = one_left(self.failed.map(u32::from));
+        for (copy, before, blocks) in split(run.op, run.blocks, left, first) {
             if blocks > 0 {
-                plan.push(Access::new(copy as u16, op, blocks));
+                let at = run.first + u64::from(before);
+                plan.push(Access { at, ..Access::new(copy as u16, run.op, blocks) });
             }
         }
     }

@@ -1,7 +1,8 @@
 //! RAID 10: a stripe of mirrors.
 
 use super::mirrors::{one_left, split};
-use super::{Access, Lay, Plan, check_disks, check_failed, shares};
+use super::run::{Extent, Run};
+use super::{Access, Lay, Layout, Mend, Plan, check_disks, check_failed, shares};
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Stream, parameters};
@@ -9,7 +10,8 @@ use sojourn_kernel::{Stream, parameters};
 parameters! {
     /// A stripe of mirrors: blocks are striped over pairs of disks, 0 and 1 the first. A request
     /// starts on a random pair. Of the blocks that a read has on a pair, the first half come from
-    /// one of its disks, chosen at random, and the rest from the other; a write goes to both.
+    /// one of its disks, chosen at random (of pairs 32 apart alike), and the rest from the other; a
+    /// write goes to both.
     pub struct Raid10: "raid10" {
         /// How many disks.
         pub disks: u16 = 4,
@@ -17,6 +19,9 @@ parameters! {
         pub failed: Option<u16> = None,
     }
 }
+
+/// So many pairs choose for themselves.
+const SIDES: u32 = 32;
 
 impl Check for Raid10 {
     fn check(&self) -> Result<(), Refusal> {
@@ -30,19 +35,52 @@ impl Lay for Raid10 {
         self.disks.into()
     }
 
-    #[inline]
-    fn lay(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
-        let pairs = u32::from(self.disks) / 2;
-        let failed = self.failed.map(u32::from);
-        let mut pair = stream.below(pairs.into()) as u32;
-        for blocks in shares(blocks, pairs) {
-            let left = one_left(failed.filter(|disk| disk / 2 == pair).map(|disk| disk % 2));
-            for (copy, blocks) in split(op, blocks, left, stream) {
-                if blocks > 0 {
-                    plan.push(Access::new((2 * pair + copy) as u16, op, blocks));
-                }
+    fn ways(&self, op: Op) -> u64 {
+        u64::from(self.pairs()) << if op == Op::Read { self.pairs().min(SIDES) } else { 0 }
+    }
+
+    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+        let pairs = self.pairs();
+        let (start, sides) = (way % u64::from(pairs), way / u64::from(pairs));
+        for (blocks, pair) in shares(blocks, pairs).zip(start as u32..) {
+            self.lay_on_pair(op, Extent { place: pair % pairs, at: 0, blocks }, sides, plan);
+        }
+    }
+
+    fn lay_at(&self, run: Run, stream: &mut Stream, plan: &mut Plan) {
+        let sides = stream.bits();
+        for extent in run.dealt(self.pairs()) {
+            self.lay_on_pair(run.op, extent, sides, plan);
+        }
+    }
+
+    fn data_disks(&self) -> u64 {
+        self.pairs().into()
+    }
+
+    fn mend(&self) -> Option<Mend> {
+        let failed = self.failed?;
+        let mended = Layout::Raid10(Raid10 { failed: None, ..self.clone() });
+        Some(Mend { mended, from: vec![failed ^ 1], reads: 1, to: vec![failed] })
+    }
+}
+
+impl Raid10 {
+    fn pairs(&self) -> u32 {
+        u32::from(self.disks) / 2
+    }
+
+    /// A read takes its first half from the disk that the pair's bit of `sides` says.
+    fn lay_on_pair(&self, op: Op, extent: Extent, sides: u64, plan: &mut Plan) {
+        let Extent { place: pair, at, blocks } = extent;
+        let failed = self.failed.map(u32::from).filter(|disk| disk / 2 == pair);
+        let left = one_left(failed.map(|disk| disk % 2));
+        let first = (sides >> (pair % SIDES) & 1) as u32;
+        for (copy, before, blocks) in split(op, blocks, left, first) {
+            if blocks > 0 {
+                let access = Access::new((2 * pair + copy) as u16, op, blocks);
+                plan.push(Access { at: at + u64::from(before), ..access });
             }
-            pair = (pair + 1) % pairs;
         }
     }
 }

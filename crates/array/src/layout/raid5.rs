@@ -1,7 +1,8 @@
 //! RAID 5: striping with rotating parity.
 
 use super::parity::{Done, FollowOn, Rewrite, Stripes, WriteStart};
-use super::{Lay, Plan, check_disks, check_failed};
+use super::run::Run;
+use super::{Lay, Layout, Mend, Plan, check_disks, check_failed};
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Stream, parameters};
@@ -38,7 +39,7 @@ impl Check for Raid5 {
 impl Raid5 {
     fn stripes(&self) -> Stripes {
         let Raid5 { disks, failed, write_start, pre_read, rewrite, done } = *self;
-        Stripes { disks, parities: 1, failed, write_start, pre_read, rewrite, done }
+        Stripes { disks, parities: 1, failed: failed.into(), write_start, pre_read, rewrite, done }
     }
 }
 
@@ -47,9 +48,25 @@ impl Lay for Raid5 {
         self.disks.into()
     }
 
-    #[inline]
-    fn lay(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
-        self.stripes().lay(op, blocks, stream, plan);
+    fn ways(&self, op: Op) -> u64 {
+        self.stripes().ways(op)
+    }
+
+    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+        self.stripes().lay(op, blocks, way, plan);
+    }
+
+    fn lay_at(&self, run: Run, _: &mut Stream, plan: &mut Plan) {
+        self.stripes().lay_at(run, plan);
+    }
+
+    fn data_disks(&self) -> u64 {
+        u64::from(self.disks) - 1
+    }
+
+    fn mend(&self) -> Option<Mend> {
+        let mended = Layout::Raid5(Raid5 { failed: None, ..self.clone() });
+        self.stripes().mend(mended)
     }
 
     fn one_phase(&self, op: Op) -> bool {

@@ -1,7 +1,8 @@
 //! RAID 6: striping with two rotating parities.
 
 use super::parity::{Done, FollowOn, Rewrite, Stripes, WriteStart};
-use super::{Lay, Plan, check_disks, check_failed};
+use super::run::Run;
+use super::{Failed, Lay, Layout, Mend, Plan, check_disks};
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Stream, parameters};
@@ -13,8 +14,8 @@ parameters! {
     pub struct Raid6: "raid6" {
         /// How many disks.
         pub disks: u16 = 6,
-        /// A disk that has failed: what it held is computed from the others.
-        pub failed: Option<u16> = None,
+        /// One or two disks that have failed: what they held is computed from the others.
+        pub failed: Failed = Failed::default(),
         /// Which disk has the first block of a write.
         pub write_start: WriteStart = WriteStart::FirstDisk,
         /// How the head gets to a pre-read that comes directly after the request's own full stripes.
@@ -29,7 +30,7 @@ parameters! {
 impl Check for Raid6 {
     fn check(&self) -> Result<(), Refusal> {
         check_disks(self.disks, 4, false)?;
-        check_failed(self.failed, self.disks)
+        self.failed.check(self.disks)
     }
 }
 
@@ -45,9 +46,25 @@ impl Lay for Raid6 {
         self.disks.into()
     }
 
-    #[inline]
-    fn lay(&self, op: Op, blocks: u32, stream: &mut Stream, plan: &mut Plan) {
-        self.stripes().lay(op, blocks, stream, plan);
+    fn ways(&self, op: Op) -> u64 {
+        self.stripes().ways(op)
+    }
+
+    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+        self.stripes().lay(op, blocks, way, plan);
+    }
+
+    fn lay_at(&self, run: Run, _: &mut Stream, plan: &mut Plan) {
+        self.stripes().lay_at(run, plan);
+    }
+
+    fn data_disks(&self) -> u64 {
+        u64::from(self.disks) - 2
+    }
+
+    fn mend(&self) -> Option<Mend> {
+        let mended = Layout::Raid6(Raid6 { failed: Failed::default(), ..self.clone() });
+        self.stripes().mend(mended)
     }
 
     fn one_phase(&self, op: Op) -> bool {

@@ -1,5 +1,6 @@
 //! One disk.
 
+use super::run::Run;
 use super::{Access, Lay, Plan};
 use crate::disk::Op;
 use sojourn_kernel::parameters::Check;
@@ -17,8 +18,19 @@ impl Lay for Single {
         1
     }
 
-    #[inline]
-    fn lay(&self, op: Op, blocks: u32, _: &mut Stream, plan: &mut Plan) {
+    fn ways(&self, _: Op) -> u64 {
+        1
+    }
+
+    fn lay(&self, op: Op, blocks: u32, _: u64, plan: &mut Plan) {
         plan.push(Access::new(0, op, blocks));
+    }
+
+    fn lay_at(&self, run: Run, _: &mut Stream, plan: &mut Plan) {
+        plan.push(Access { at: run.first, ..Access::new(0, run.op, run.blocks) });
+    }
+
+    fn data_disks(&self) -> u64 {
+        1
     }
 }

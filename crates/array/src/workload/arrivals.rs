@@ -2,7 +2,7 @@
 
 use super::counts::{Batch, Law};
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
-use sojourn_kernel::{Frequency, Span, Stream, choices, parameters, variants};
+use sojourn_kernel::{Frequency, Span, Stream, Streams, choices, parameters, variants};
 use sojourn_queueing::{Distribution, Exponential};
 
 variants! {
@@ -64,33 +64,76 @@ impl Check for Mmpp {
     }
 }
 
-/// An arrival process, ready to be drawn from.
-#[derive(Clone, Debug)]
+/// The nearest whole picosecond. No run is long enough for what does not fit.
+#[inline]
+fn whole(ps: f64) -> Span {
+    Span::from_ps((ps + 0.5) as i64 as u64)
+}
+
+/// An arrival process of one run. Its times are in picoseconds.
 pub(super) enum Process {
-    Poisson { gap: Exponential, batch: Law },
-    Mmpp { gaps: [Exponential; 2], stays: [Exponential; 2], burst: bool, left: f64 },
+    Poisson { gaps: Gaps, batch: Law, batches: Stream },
+    Mmpp { gaps: [Exponential; 2], stays: [Exponential; 2], burst: bool, left: f64, stream: Stream },
+}
+
+/// How many gaps are drawn at a time: one logarithm need not wait for the other.
+const MANY: usize = 64;
+
+/// Exponential gaps, drawn many at a time.
+pub(super) struct Gaps {
+    drawn: Box<[Span; MANY]>,
+    next: usize,
+    law: Exponential,
+    stream: Stream,
+}
+
+impl Gaps {
+    #[inline]
+    fn next(&mut self) -> Span {
+        if self.next >= MANY {
+            self.drawn.fill_with(|| whole(self.law.sample(&mut self.stream)));
+            self.next = 0;
+        }
+        let gap = self.drawn[self.next];
+        self.next += 1;
+        gap
+    }
 }
 
 impl Arrivals {
-    pub(super) fn process(&self) -> Process {
-        with_arrivals!(self, |params| params.process())
+    /// The arrivals of one run.
+    pub(super) fn process(&self, streams: Streams) -> Process {
+        with_arrivals!(self, |params| params.process(streams))
     }
 
     /// How many requests a second arrive on average.
     pub(super) fn requests_per_second(&self) -> f64 {
         with_arrivals!(self, |params| params.requests_per_second())
     }
+
+    /// How many bulks a picosecond arrive as a Poisson process, if they do, and how large they are.
+    pub(super) fn bulks(&self) -> Option<(f64, Law)> {
+        match self {
+            Arrivals::Poisson(params) => Some((1.0 / params.gap(), params.batch.law())),
+            Arrivals::Mmpp(_) => None,
+        }
+    }
 }
 
 impl Poisson {
-    fn process(&self) -> Process {
-        let batch = self.batch.law();
-        let mean = 1.0 / self.rate.per_second();
-        let gap = match self.rate_counts {
+    /// The mean time between bulks, in picoseconds.
+    fn gap(&self) -> f64 {
+        let mean = 1e12 / self.rate.per_second();
+        match self.rate_counts {
             RateCounts::Bulks => mean,
-            RateCounts::Requests => mean * batch.mean(),
-        };
-        Process::Poisson { gap: Exponential { mean: gap }, batch }
+            RateCounts::Requests => mean * self.batch.law().mean(),
+        }
+    }
+
+    fn process(&self, streams: Streams) -> Process {
+        let (law, stream) = (Exponential { mean: self.gap() }, streams.stream("arrivals", 0));
+        let gaps = Gaps { drawn: Box::new([Span::ZERO; MANY]), next: MANY, law, stream };
+        Process::Poisson { gaps, batch: self.batch.law(), batches: streams.stream("batches", 0) }
     }
 
     fn requests_per_second(&self) -> f64 {
@@ -102,14 +145,15 @@ impl Poisson {
 }
 
 impl Mmpp {
-    fn process(&self) -> Process {
-        let gap = |rate: Frequency| Exponential { mean: 1.0 / rate.per_second() };
-        let stay = |span: Span| Exponential { mean: span.seconds() };
+    fn process(&self, streams: Streams) -> Process {
+        let gap = |rate: Frequency| Exponential { mean: 1e12 / rate.per_second() };
+        let stay = |span: Span| Exponential { mean: span.ps() as f64 };
         Process::Mmpp {
             gaps: [gap(self.quiet_rate), gap(self.burst_rate)],
             stays: [stay(self.quiet_time), stay(self.burst_time)],
             burst: true,
             left: 0.0,
+            stream: streams.stream("arrivals", 0),
         }
     }
 
@@ -123,20 +167,17 @@ impl Mmpp {
 impl Process {
     /// Draws the time until the next arrival, and how many requests it brings.
     #[inline]
-    pub(super) fn next(&mut self, stream: &mut Stream) -> (Span, u32) {
+    pub(super) fn next(&mut self) -> (Span, u32) {
         match self {
-            Process::Poisson { gap, batch } => {
-                let gap = Span::from_seconds(gap.sample(stream));
-                (gap, batch.draw(stream))
-            }
-            Process::Mmpp { gaps, stays, burst, left } => {
+            Process::Poisson { gaps, batch, batches } => (gaps.next(), batch.draw(batches)),
+            Process::Mmpp { gaps, stays, burst, left, stream } => {
                 // What is left of an exponential gap when the state changes is forgotten.
                 let mut waited = 0.0;
                 loop {
                     let gap = gaps[usize::from(*burst)].sample(stream);
                     if gap < *left {
                         *left -= gap;
-                        return (Span::from_seconds(waited + gap), 1);
+                        return (whole(waited + gap), 1);
                     }
                     waited += *left;
                     *burst = !*burst;

@@ -169,6 +169,15 @@ impl Law {
         }
     }
 
+    /// No number that is drawn is larger, but for one in 10^27.
+    pub(super) fn largest(&self) -> u64 {
+        match self {
+            Law::Constant(number) => u64::from(*number),
+            Law::Geometric(tries, _) => (tries.mean * 64.0).min(f64::from(MAX_BLOCKS)) as u64,
+            Law::Table(sizes, block) => sizes.max().div_ceil(*block),
+        }
+    }
+
     /// Whether what is drawn is never zero.
     pub(super) fn is_positive(&self) -> bool {
         !matches!(self, Law::Geometric(_, 1))

@@ -2,21 +2,29 @@
 
 mod arrivals;
 mod counts;
+mod places;
 mod synthetic;
+mod trace;
 
 pub use arrivals::{Arrivals, Mmpp, Poisson, RateCounts};
 pub use counts::{Batch, BatchLaw, Geometric, Least, Size, SizeLaw, Table};
+pub use places::{Anywhere, Hot, Near, Places, Sequential, Uniform};
 pub use synthetic::Synthetic;
+pub use trace::{Beyond, Blkparse, Fio, Msr};
 
 use crate::analysis::Bulks;
 use crate::disk::Op;
-use sojourn_kernel::parameters::Refusal;
+use sojourn_kernel::parameters::{Refusal, Value};
 use sojourn_kernel::{Streams, Time, variants};
+use std::sync::Arc;
 
 variants! {
     /// Which requests arrive.
     pub enum Workload: "workload" => with_workload {
         Synthetic(Synthetic),
+        Fio(Fio),
+        Blkparse(Blkparse),
+        Msr(Msr),
     }
 }
 
@@ -29,6 +37,8 @@ pub struct Request {
     pub op: Op,
     /// With how many blocks, at least one.
     pub blocks: u32,
+    /// Its first block, if it has an address.
+    pub at: Option<u64>,
 }
 
 /// How many requests a replication has.
@@ -44,6 +54,8 @@ pub struct Numbers {
 pub struct Stage<'a> {
     /// Bytes in a block of the array.
     pub block: u64,
+    /// Blocks of the array, if requests have addresses.
+    pub blocks: Option<u64>,
     /// Reads a file that the study names: its text, or why not.
     pub read: &'a dyn Fn(&str) -> Result<String, String>,
 }
@@ -56,6 +68,9 @@ trait Kind {
     /// Makes it ready. Everything is checked here, nothing drawn.
     fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal>;
 
+    /// Whether requests have addresses whatever the disks are.
+    fn has_addresses(&self) -> bool;
+
     /// The names of the files that it reads.
     fn files(&mut self) -> Vec<&mut String>;
 }
@@ -67,18 +82,54 @@ pub struct Ready {
     pub numbers: Numbers,
     /// Whether any reads, whether any writes.
     pub ops: [bool; 2],
-    source: synthetic::Source,
+    source: Source,
+    /// What there is to say of it: totals by name.
+    pub notes: Vec<(String, Value)>,
+}
+
+/// Where requests come from.
+#[derive(Clone, Debug)]
+enum Source {
+    /// From laws.
+    Drawn(synthetic::Laws),
+    /// From a list, by time of arrival.
+    Listed(Arc<[Request]>),
 }
 
 impl Ready {
     /// The arrivals, where they are a Poisson process of known laws.
     pub fn bulks(&self) -> Option<Bulks> {
-        self.source.bulks()
+        match &self.source {
+            Source::Drawn(laws) => laws.bulks(),
+            Source::Listed(_) => None,
+        }
     }
 
-    /// The requests of one replication, by time of arrival; more than will be asked for.
-    pub fn requests(&self, streams: Streams) -> impl Iterator<Item = Request> + use<> {
-        self.source.requests(streams)
+    /// The requests of one replication, by time of arrival; at least as many as will be asked for.
+    pub fn requests(&self, streams: Streams) -> Requests {
+        match &self.source {
+            Source::Drawn(laws) => Requests(Some(laws.requests(streams)), Arc::new([]), 0),
+            Source::Listed(list) => Requests(None, list.clone(), 0),
+        }
+    }
+}
+
+/// Requests, by time of arrival.
+pub struct Requests(Option<synthetic::Requests>, Arc<[Request]>, usize);
+
+impl Iterator for Requests {
+    type Item = Request;
+
+    #[inline]
+    fn next(&mut self) -> Option<Request> {
+        match &mut self.0 {
+            Some(drawn) => drawn.next(),
+            None => {
+                let request = self.1.get(self.2).copied();
+                self.2 += 1;
+                request
+            }
+        }
     }
 }
 
@@ -86,6 +137,11 @@ impl Workload {
     /// Makes it ready. Everything is checked here, nothing drawn.
     pub fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal> {
         with_workload!(self, |params| params.ready(stage))
+    }
+
+    /// Whether requests have addresses whatever the disks are.
+    pub fn has_addresses(&self) -> bool {
+        with_workload!(self, |params| params.has_addresses())
     }
 
     /// The names of the files that it reads.

@@ -2,7 +2,8 @@
 
 use super::arrivals::{Arrivals, Process};
 use super::counts::{Law, Size};
-use super::{Kind, Numbers, Ready, Request, Stage};
+use super::places::{self, Addresses, Places};
+use super::{Kind, Numbers, Ready, Request, Source, Stage};
 use crate::analysis::Bulks;
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
@@ -10,8 +11,8 @@ use sojourn_kernel::{Span, Stream, Streams, Time, parameters};
 use std::num::NonZeroU32;
 
 parameters! {
-    /// Requests to random places, drawn from laws. The array is empty at first; the first requests
-    /// have no rows, those after them do, and all of these are completed.
+    /// Requests drawn from laws. The array is empty at first; the first requests have no rows, those
+    /// after them do, and all of these are completed.
     pub struct Synthetic: "synthetic" {
         /// How many requests have rows.
         pub requests: NonZeroU32 = NonZeroU32::new(100_000).expect("some"),
@@ -23,6 +24,8 @@ parameters! {
         pub blocks: Size,
         /// Share of them that read; the others write.
         pub reads: f64 = 1.0,
+        /// Where they go.
+        pub places: Places = Places::Anywhere(places::Anywhere {}),
     }
 }
 
@@ -49,11 +52,29 @@ impl Kind for Synthetic {
             let expected = "requests that arrive within 60 days";
             return Err(Refusal::value(&given, expected).under("requests"));
         }
+        if let Some(room) = stage.blocks.filter(|&room| room < blocks.largest()) {
+            let given = self.blocks.write().expect("a size");
+            return Err(Refusal::value(
+                &given,
+                format!(
+                    "requests of at most {room} blocks, as many as \
+                the array has"
+                ),
+            )
+            .under("blocks"));
+        }
+        let places = stage.blocks.map(|room| (self.places.clone(), room));
+        let laws = Laws { arrivals: self.arrivals.clone(), blocks, reads: self.reads, places };
         Ok(Ready {
             numbers: Numbers { warmup, requests },
             ops: [self.reads > 0.0, self.reads < 1.0],
-            source: Source { process: self.arrivals.process(), blocks, reads: self.reads },
+            source: Source::Drawn(laws),
+            notes: Vec::new(),
         })
+    }
+
+    fn has_addresses(&self) -> bool {
+        self.places.have_addresses()
     }
 
     fn files(&mut self) -> Vec<&mut String> {
@@ -63,38 +84,46 @@ impl Kind for Synthetic {
 
 /// The laws, ready to be drawn from.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
-    process: Process,
+pub(super) struct Laws {
+    arrivals: Arrivals,
     blocks: Law,
     reads: f64,
+    /// Where requests go, and how many blocks there are; nothing if they have no addresses.
+    places: Option<(Places, u64)>,
 }
 
 /// Requests without end.
-struct Requests {
-    source: Source,
+pub(super) struct Requests {
+    process: Process,
+    blocks: Law,
+    reads: f64,
     now: Time,
     /// How many of the present bulk are still to come.
     left: u32,
-    arrivals: Stream,
     requests: Stream,
+    addresses: Option<Addresses>,
 }
 
-impl Source {
+impl Laws {
     /// The process, where it is Poisson and all laws are known.
     pub(super) fn bulks(&self) -> Option<Bulks> {
-        let Process::Poisson { gap, batch } = &self.process else { return None };
+        let (rate, batch) = self.arrivals.bulks()?;
         let blocks = self.blocks.moments().filter(|_| self.blocks.is_positive())?;
-        let rate = 1e-12 / gap.mean;
         Some(Bulks { rate, batch: batch.moments()?, blocks, reads: self.reads })
     }
 
-    pub(super) fn requests(&self, streams: Streams) -> impl Iterator<Item = Request> + use<> {
+    pub(super) fn requests(&self, streams: Streams) -> Requests {
+        let addresses = |(places, room): &(Places, u64)| {
+            places.addresses(*room, streams.stream("addresses", 0))
+        };
         Requests {
-            source: self.clone(),
+            process: self.arrivals.process(streams),
+            blocks: self.blocks.clone(),
+            reads: self.reads,
             now: Time::ZERO,
             left: 0,
-            arrivals: streams.stream("arrivals", 0),
             requests: streams.stream("requests", 0),
+            addresses: self.places.as_ref().map(addresses),
         }
     }
 }
@@ -106,19 +135,21 @@ impl Iterator for Requests {
     fn next(&mut self) -> Option<Request> {
         loop {
             while self.left == 0 {
-                let (gap, batch) = self.source.process.next(&mut self.arrivals);
+                let (gap, batch) = self.process.next();
                 self.now += gap;
                 self.left = batch;
             }
             self.left -= 1;
-            let reads = self.source.reads;
-            let op = match reads >= 1.0 || reads > 0.0 && self.requests.uniform() < reads {
+            let op = match self.reads >= 1.0
+                || self.reads > 0.0 && self.requests.uniform() < self.reads
+            {
                 true => Op::Read,
                 false => Op::Write,
             };
-            let blocks = self.source.blocks.draw(&mut self.requests);
+            let blocks = self.blocks.draw(&mut self.requests);
             if blocks > 0 {
-                return Some(Request { arrived: self.now, op, blocks });
+                let at = self.addresses.as_mut().map(|addresses| addresses.next(blocks));
+                return Some(Request { arrived: self.now, op, blocks, at });
             }
         }
     }

@@ -1,9 +1,10 @@
 //! What the tests share.
 
 use sojourn_array::ArrayCase;
-use sojourn_array::disk::{Drive, Move, Op, Platters, St3500630Ns};
+use sojourn_array::disk::{Platters, St3500630Ns};
 use sojourn_array::engine::{self, Figures, Join, Record, Records, Scene};
 use sojourn_array::layout::Layout;
+use sojourn_array::positioning::{Anywhere, Heads};
 use sojourn_array::scheduling::Scheduling;
 use sojourn_array::workload::Request;
 use sojourn_kernel::parameters::{Parameters, Setting, Table, Value, defaults};
@@ -18,18 +19,21 @@ pub(crate) fn paper_disk() -> Platters {
     Platters::new(&defaults::<St3500630Ns>().sheet(), BLOCK)
 }
 
-/// Draws one place.
-pub(crate) fn one_place(drive: &impl Drive, stream: &mut Stream) -> f64 {
-    let mut places = [0.0];
-    drive.places(stream, &mut places);
-    places[0]
-}
+/// Draws of chances as the engine makes them: two from each number.
+pub(crate) struct Chances(Stream, Option<u32>);
 
-/// Draws how long one move of the head takes.
-pub(crate) fn one_position(drive: &impl Drive, op: Op, stream: &mut Stream) -> Span {
-    let mut moves = [Move::default()];
-    drive.moves(stream, &mut moves);
-    drive.position(op, moves[0])
+impl Chances {
+    pub(crate) fn new(stream: Stream) -> Chances {
+        Chances(stream, None)
+    }
+
+    pub(crate) fn next(&mut self) -> u32 {
+        self.1.take().unwrap_or_else(|| {
+            let bits = self.0.bits();
+            self.1 = Some(bits as u32);
+            (bits >> 32) as u32
+        })
+    }
 }
 
 /// A variant by its name and settings.
@@ -51,21 +55,22 @@ pub(crate) fn layout(kind: &str, disks: i64) -> Layout {
 }
 
 /// The paper's disks under `layout`, fork-join, first come, first served.
-pub(crate) fn scene(layout: Layout, requests: usize, seed: u64) -> Scene<Platters> {
+pub(crate) fn scene(layout: Layout, requests: usize, seed: u64) -> Scene<Anywhere<Platters>> {
     Scene {
         layout,
-        drive: paper_disk(),
-        scheduling: scheduling("fcfs"),
+        unit: 1,
+        heads: Anywhere { drive: paper_disk(), scheduling: scheduling("fcfs") },
         join: Join::ForkJoin,
         overhead: Span::ZERO,
         parity: Span::ZERO,
+        rebuild: None,
         requests: requests as u64,
         streams: Streams::new(seed, 0),
     }
 }
 
 /// The records of the event loop.
-pub(crate) fn simulate(scene: &Scene<Platters>, requests: &[Request]) -> (Vec<Record>, Figures) {
+pub(crate) fn simulate<H: Heads>(scene: &Scene<H>, requests: &[Request]) -> (Vec<Record>, Figures) {
     let sink = Records::new(0, requests.len());
     let run = engine::simulate(scene, requests.iter().copied(), sink, &Progress::default());
     let (sink, figures) = run.expect("nobody cancels");

@@ -1,7 +1,8 @@
 //! The zoned disk's continuous laws against its 60 801 cylinders, one by one.
 
-use crate::common::{mean, one_place, one_position, paper_disk};
-use sojourn_array::disk::{Drive, Move, Op};
+use crate::common::{Chances, mean, paper_disk};
+use sojourn_array::analysis::Moments;
+use sojourn_array::disk::{Drive, Op};
 use sojourn_kernel::{Stream, Streams};
 
 const CYLINDERS: usize = 60_801;
@@ -61,39 +62,68 @@ fn distance(a: &mut [f64], b: &mut [f64]) -> f64 {
 /// Two samples of this size from one law differ by more once in a thousand times (Smirnov).
 const SAME_LAW: f64 = 1.95;
 
+fn chances(seed: u64) -> Chances {
+    Chances::new(Streams::new(seed, 0).stream("test", 0))
+}
+
+/// A seek between two random sectors and the rotation behind it: mean and deviation, and the whole
+/// law.
 #[test]
-fn seeks_are_those_between_two_random_sectors() {
+fn positionings_are_those_between_two_random_sectors() {
     let (drive, sectors) = (paper_disk(), sectors());
-    let mut stream = Streams::new(5, 0).stream("test", 0);
+    let mut drawn_by = chances(5);
+    let mut stream = Streams::new(5, 1).stream("test", 0);
     for op in [Op::Read, Op::Write] {
-        let mut drawn: Vec<f64> = (0..DRAWS)
-            .map(|_| {
-                let mut moves = [Move::default()];
-                drive.moves(&mut stream, &mut moves);
-                drive.seek(op, moves[0].root) / 1e9
-            })
-            .collect();
+        let mut drawn: Vec<f64> =
+            (0..DRAWS).map(|_| drive.position(op, drawn_by.next()).ps() as f64 / 1e9).collect();
         let mut discrete: Vec<f64> = (0..DRAWS)
             .map(|_| {
                 let [from, to] = [0, 1].map(|_| cylinder(&sectors, &mut stream));
-                seek(op, from.abs_diff(to))
+                seek(op, from.abs_diff(to)) + ROTATION * stream.uniform()
             })
             .collect();
         let (middle, deviation) = moments(&drawn);
-        let known = if op == Op::Read { (9.299, 3.580) } else { (9.919, 3.757) };
-        assert!((middle - known.0).abs() < 0.02, "{op:?}: mean seek {middle}");
+        let (seek, of_seek) = if op == Op::Read { (9.299, 3.580) } else { (9.919, 3.757) };
+        let known: (f64, f64) = (seek + 4.165, (of_seek * of_seek + 5.782_f64).sqrt());
+        assert!((middle - known.0).abs() < 0.02, "{op:?}: mean positioning {middle}");
         assert!((deviation - known.1).abs() < 0.02, "{op:?}: deviation {deviation}");
         let apart = distance(&mut drawn, &mut discrete);
         assert!(apart < SAME_LAW * (2.0 / DRAWS as f64).sqrt(), "{op:?}: {apart}");
     }
 }
 
+/// Tables stand for the laws: over all chances alike they have the moments of the formulas.
+#[test]
+fn tables_have_the_moments_of_the_laws() {
+    let drive = paper_disk();
+    for (op, blocks) in [(Op::Read, 1), (Op::Write, 1), (Op::Read, 7)] {
+        let (mut sums, mut count) = ([0.0; 4], 0.0);
+        for chance in (999..u32::MAX).step_by(1999) {
+            let at = [drive.position(op, chance), drive.transfer(chance, op, blocks)];
+            let [position, transfer] = at.map(|span| span.ps() as f64);
+            let values = [position, position * position, transfer, transfer * transfer];
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            count += 1.0;
+        }
+        let [a, aa, b, bb] = sums.map(|sum| sum / count);
+        let service = drive.service(op, Moments::constant(blocks.into()));
+        assert!(((a + b) / service.mean - 1.0).abs() < 5e-5, "{op:?}: {}", (a + b) / service.mean);
+        let square = aa + 2.0 * a * b + bb;
+        assert!(
+            (square / service.square - 1.0).abs() < 5e-5,
+            "{op:?}: {}",
+            square / service.square
+        );
+    }
+}
+
 #[test]
 fn transfers_are_those_of_random_sectors() {
     let (drive, sectors) = (paper_disk(), sectors());
-    let mut stream = Streams::new(6, 0).stream("test", 0);
+    let mut drawn_by = chances(6);
+    let mut stream = Streams::new(6, 1).stream("test", 0);
     let mut drawn: Vec<f64> = (0..DRAWS)
-        .map(|_| drive.transfer(one_place(&drive, &mut stream), Op::Read, 1).ps() as f64 / 1e9)
+        .map(|_| drive.transfer(drawn_by.next(), Op::Read, 1).ps() as f64 / 1e9)
         .collect();
     let mut discrete: Vec<f64> = (0..DRAWS)
         .map(|_| {
@@ -113,12 +143,12 @@ fn transfers_are_those_of_random_sectors() {
 #[test]
 fn a_block_takes_as_long_as_the_data_sheet_says() {
     let drive = paper_disk();
-    let mut stream = Streams::new(7, 0).stream("test", 0);
+    let mut chances = chances(7);
     for (op, known) in [(Op::Read, 15.51), (Op::Write, 16.13)] {
         let services: Vec<f64> = (0..DRAWS)
             .map(|_| {
-                let transfer = drive.transfer(one_place(&drive, &mut stream), op, 1);
-                (one_position(&drive, op, &mut stream) + transfer).ps() as f64 / 1e9
+                let transfer = drive.transfer(chances.next(), op, 1);
+                (drive.position(op, chances.next()) + transfer).ps() as f64 / 1e9
             })
             .collect();
         let (middle, deviation) = moments(&services);
@@ -129,7 +159,7 @@ fn a_block_takes_as_long_as_the_data_sheet_says() {
         }
     }
     let rotations: Vec<f64> =
-        (0..DRAWS).map(|_| drive.rotate(&mut stream).ps() as f64 / 1e9).collect();
+        (0..DRAWS).map(|_| drive.rotate(chances.next()).ps() as f64 / 1e9).collect();
     let (middle, deviation) = moments(&rotations);
     assert!((middle - 4.165).abs() < 0.01 && (deviation.powi(2) - 5.782).abs() < 0.02);
     assert_eq!(drive.rotation().ps(), 8_330_000_000);

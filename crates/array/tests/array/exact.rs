@@ -1,8 +1,8 @@
 //! Simulation against what is known exactly.
 
 use crate::common::{
-    half_width, layout, mean, one_place, one_position, paper_disk, report, rows, scene, simulate,
-    sojourns, table, text, variant,
+    Chances, half_width, layout, mean, paper_disk, report, rows, scene, simulate, sojourns, table,
+    text, variant,
 };
 use sojourn_array::analysis::Moments;
 use sojourn_array::disk::{Drive, Op, Platters};
@@ -10,7 +10,7 @@ use sojourn_array::engine::{self, Join, Records};
 use sojourn_array::layout::Layout;
 use sojourn_array::workload::Request;
 use sojourn_kernel::parameters::Value;
-use sojourn_kernel::{Span, Stream, Streams, Time};
+use sojourn_kernel::{Span, Streams, Time};
 use sojourn_queueing::Progress;
 
 /// Requests of a synthetic workload that reads unless told otherwise.
@@ -86,25 +86,25 @@ fn bulks_may_be_empty() {
 /// A disk of the array, alone: draws in milliseconds.
 struct Alone {
     drive: Platters,
-    stream: Stream,
+    chances: Chances,
 }
 
 impl Alone {
     fn new(seed: u64) -> Alone {
-        Alone { drive: paper_disk(), stream: Streams::new(seed, 9).stream("alone", 0) }
+        let stream = Streams::new(seed, 9).stream("alone", 0);
+        Alone { drive: paper_disk(), chances: Chances::new(stream) }
     }
 
     fn position(&mut self, op: Op) -> f64 {
-        one_position(&self.drive, op, &mut self.stream).ps() as f64 / 1e9
+        self.drive.position(op, self.chances.next()).ps() as f64 / 1e9
     }
 
     fn rotate(&mut self) -> f64 {
-        self.drive.rotate(&mut self.stream).ps() as f64 / 1e9
+        self.drive.rotate(self.chances.next()).ps() as f64 / 1e9
     }
 
     fn transfer(&mut self) -> f64 {
-        let place = one_place(&self.drive, &mut self.stream);
-        self.drive.transfer(place, Op::Read, 1).ps() as f64 / 1e9
+        self.drive.transfer(self.chances.next(), Op::Read, 1).ps() as f64 / 1e9
     }
 
     /// A write of so many blocks on four empty disks under RAID 5, scenario by scenario.
@@ -219,7 +219,7 @@ fn some_requests(op: Option<Op>, seed: u64) -> Vec<Request> {
             arrived += Span::from_us(1 + stream.below(60_000));
         }
         let any = if stream.below(2) == 0 { Op::Read } else { Op::Write };
-        Request { arrived, op: op.unwrap_or(any), blocks: 1 + stream.below(9) as u32 }
+        Request { arrived, op: op.unwrap_or(any), blocks: 1 + stream.below(9) as u32, at: None }
     };
     (0..4000).map(request).collect()
 }

@@ -1,7 +1,11 @@
 //! The array room against exact results, by hand, and against slow and obvious twins.
 
+mod addresses;
 mod common;
 mod densities;
 mod exact;
+mod mechanical;
 mod plans;
+mod rebuilding;
+mod traces;
 mod twin;

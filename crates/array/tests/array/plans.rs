@@ -9,8 +9,9 @@ use sojourn_kernel::parameters::Value;
 use std::collections::BTreeSet;
 
 fn plan(layout: &Layout, op: Op, blocks: u32, seed: u64) -> Plan {
-    let mut plan = Plan::default();
-    layout.plan(op, blocks, &mut Streams::new(seed, 0).stream("starts", 0), &mut plan);
+    let mut plan = Plan::new(layout.disks());
+    let way = Streams::new(seed, 0).stream("starts", 0).below(layout.ways(op));
+    layout.lay(op, blocks, way, &mut plan);
     plan
 }
 

@@ -1,8 +1,8 @@
 //! RAID 01 and RAID 5 a second time, as plainly as can be: one heap, lists, and the text of sections
 //! 3.2 and 3.3. It agrees with the engine to the picosecond.
 
-use crate::common::{layout, one_place, one_position, paper_disk, scene, scheduling, simulate};
-use sojourn_array::disk::{Drive, Op};
+use crate::common::{Chances, layout, paper_disk, scene, scheduling, simulate};
+use sojourn_array::disk::{Drive, Op, Platters};
 use sojourn_array::workload::Request;
 use sojourn_kernel::{Span, Stream, Streams, Time};
 use std::cmp::Reverse;
@@ -34,16 +34,17 @@ struct Twin {
     raid5: bool,
     rpo: bool,
     starts: Stream,
-    places: Vec<Stream>,
-    moves: Vec<Stream>,
-    rotations: Vec<Stream>,
+    drive: Platters,
+    places: Vec<Chances>,
+    moves: Vec<Chances>,
+    rotations: Vec<Chances>,
     queues: Vec<Vec<Sub>>,
     priority: Vec<Vec<Sub>>,
     serving: Vec<Option<Sub>>,
     last: Vec<Option<usize>>,
     /// (time, 0 for an end and 1 for an arrival, disk or job).
     heap: BinaryHeap<Reverse<(Time, u8, usize)>>,
-    remembered: BTreeMap<(usize, usize), f64>,
+    remembered: BTreeMap<(usize, usize), u32>,
     second: Vec<Vec<Sub>>,
     pre_reads: Vec<usize>,
     left: Vec<usize>,
@@ -94,7 +95,7 @@ impl Twin {
         for sub in &subs {
             let stream = &mut self.places[sub.disk];
             let remembered = self.remembered.entry((job, sub.disk));
-            remembered.or_insert_with(|| one_place(&paper_disk(), stream));
+            remembered.or_insert_with(|| stream.next());
         }
         self.left[job] = subs.len();
         for sub in subs {
@@ -122,9 +123,10 @@ impl Twin {
         };
         match (self.raid5, op) {
             (false, _) => {
-                let start = self.starts.below(n as u64 / 2) as usize;
+                let ways = if op == Op::Read { n } else { n / 2 };
+                let way = self.starts.below(ways as u64) as usize;
+                let (start, side) = (way % (n / 2), way / (n / 2));
                 if op == Op::Read {
-                    let side = self.starts.below(2) as usize;
                     for j in 0..blocks {
                         let side = if j < blocks.div_ceil(2) { side } else { 1 - side };
                         add(side * n / 2 + (start + j) % (n / 2));
@@ -135,8 +137,8 @@ impl Twin {
                 }
             }
             (true, Op::Read) => {
-                let start = self.starts.below(n as u64) as usize;
-                let parity = self.starts.below(n as u64) as usize;
+                let way = self.starts.below((n * n) as u64) as usize;
+                let (start, parity) = (way / n, way % n);
                 let positions = (0..).filter(|i| (start + i) % n != (parity + i / n) % n);
                 positions.take(blocks).for_each(|i| add((start + i) % n));
             }
@@ -175,12 +177,12 @@ impl Twin {
     }
 
     fn serve(&mut self, sub: Sub, now: Time) {
-        let drive = paper_disk();
+        let drive = &self.drive;
         let own = self.last[sub.disk] == Some(sub.job);
         let (moves, rotations) = (&mut self.moves[sub.disk], &mut self.rotations[sub.disk]);
         let waiting = self.queues[sub.disk].len() + self.priority[sub.disk].len();
         let draws = if self.rpo { waiting + 1 } else { 1 };
-        let mut seek = || (0..draws).map(|_| one_position(&drive, sub.op, moves)).min().unwrap();
+        let mut seek = || (0..draws).map(|_| drive.position(sub.op, moves.next())).min().unwrap();
         let positioning = match sub.kind {
             Kind::Plain => seek(),
             Kind::PreRead if own => Span::ZERO,
@@ -188,9 +190,9 @@ impl Twin {
             Kind::Second { modify: true, busy: true, .. } => seek(),
             Kind::Second { modify: true, .. } if !own => seek(),
             Kind::Second { modify: true, was_last: true, .. } => drive.rotation(),
-            Kind::Second { modify: true, .. } => drive.rotate(rotations),
+            Kind::Second { modify: true, .. } => drive.rotate(rotations.next()),
             Kind::Second { busy: true, .. } if own => Span::ZERO,
-            Kind::Second { .. } if own => drive.rotate(rotations),
+            Kind::Second { .. } if own => drive.rotate(rotations.next()),
             Kind::Second { .. } => seek(),
         };
         let place = self.remembered[&(sub.job, sub.disk)];
@@ -202,12 +204,15 @@ impl Twin {
 
 fn twin(disks: usize, raid5: bool, rpo: bool, seed: u64, requests: &[Request]) -> Vec<Time> {
     let streams = Streams::new(seed, 0);
-    let each = |purpose: &str| (0..disks as u64).map(|d| streams.stream(purpose, d)).collect();
+    let each = |purpose: &str| {
+        (0..disks as u64).map(|disk| Chances::new(streams.stream(purpose, disk))).collect()
+    };
     let twin = Twin {
         disks,
         raid5,
         rpo,
         starts: streams.stream("starts", 0),
+        drive: paper_disk(),
         places: each("places"),
         moves: each("moves"),
         rotations: each("rotations"),
@@ -232,7 +237,7 @@ fn requests(count: usize, gap_ms: f64, reads: u64, most: u64, seed: u64) -> Vec<
         .map(|_| {
             arrived += Span::from_seconds(-gap_ms / 1e3 * stream.uniform().ln());
             let op = if stream.below(10) < reads { Op::Read } else { Op::Write };
-            Request { arrived, op, blocks: 1 + stream.below(most) as u32 }
+            Request { arrived, op, blocks: 1 + stream.below(most) as u32, at: None }
         })
         .collect()
 }
@@ -246,7 +251,7 @@ fn the_engine_is_its_twin_to_the_picosecond() {
                 let requests = requests(2_000, gap, reads, 3 * disks as u64, seed);
                 let mut scene = scene(layout(kind, disks as i64), requests.len(), seed);
                 if rpo {
-                    scene.scheduling = scheduling("rpo");
+                    scene.heads.scheduling = scheduling("rpo");
                 }
                 let (records, figures) = simulate(&scene, &requests);
                 let finished: Vec<Time> = records.iter().map(|record| record.finished).collect();

@@ -1,0 +1,60 @@
+//! Laws of times as tables: one look-up and one multiplication a draw.
+
+use sojourn_kernel::Span;
+
+/// The number of pieces, as a power of two.
+const BITS: u32 = 11;
+/// What is left of a chance within a piece.
+const INSIDE: u32 = u32::BITS - BITS;
+
+/// A law of times: 2048 pieces, each as likely as any other, and within each all times alike. The
+/// law's quantiles at the ends of the pieces are exact.
+#[derive(Clone, Debug)]
+pub(super) struct Quantiles {
+    /// Where each piece begins, in picoseconds, and where the last one ends.
+    ends: Box<[u64; (1 << BITS) + 1]>,
+}
+
+impl Quantiles {
+    /// From the quantiles of the law, which are asked for in rising order from 0 to 1.
+    pub(super) fn new(mut quantile: impl FnMut(f64) -> f64) -> Quantiles {
+        let mut ends = Box::new([0; (1 << BITS) + 1]);
+        for (piece, end) in ends.iter_mut().enumerate() {
+            *end = quantile(piece as f64 / f64::from(1u32 << BITS)).round() as u64;
+        }
+        Quantiles { ends }
+    }
+
+    /// The time at `chance`, a share of 2^32: what is less has this probability.
+    #[inline(always)]
+    pub(super) fn at(&self, chance: u32) -> Span {
+        let piece = (chance >> INSIDE) as usize;
+        let (from, to) = (self.ends[piece], self.ends[piece + 1]);
+        let inside = u64::from(chance & ((1 << INSIDE) - 1));
+        Span::from_ps(from + (((to - from) * inside) >> INSIDE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_straight_law_is_kept_as_it_is() {
+        let law = Quantiles::new(|share| 1e9 + share * 4096e6);
+        assert_eq!(law.at(0), Span::from_ps(1_000_000_000));
+        assert_eq!(law.at(1 << 31), Span::from_ps(3_048_000_000));
+        assert_eq!(law.at(u32::MAX), Span::from_ps(5_095_999_999));
+        assert_eq!(law.at((1 << 31) + (1 << 19)), Span::from_ps(3_048_500_000));
+    }
+
+    #[test]
+    fn times_never_fall_as_chances_rise() {
+        let law = Quantiles::new(|share| 1e10 * share.powi(3));
+        let mut before = Span::ZERO;
+        for chance in (0..u32::MAX).step_by(99_991) {
+            assert!(law.at(chance) >= before);
+            before = law.at(chance);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Failed disks are filled again while the array serves.
+
+use crate::disk::Op;
+use crate::layout::{Access, Mend};
+use sojourn_kernel::{Span, Time};
+
+/// What is rebuilt, and how fast.
+#[derive(Clone, Debug)]
+pub struct Rebuild {
+    /// From which disks, and onto which.
+    pub mend: Mend,
+    /// How many blocks of each disk there are.
+    pub blocks: u64,
+    /// How many at a time.
+    pub chunk: u32,
+    /// The time between a chunk's end and the next one's beginning.
+    pub gap: Span,
+}
+
+/// How far a rebuild came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Blocks of each failed disk that are there again.
+    pub blocks: u64,
+    /// Accesses that this took.
+    pub accesses: u64,
+    /// When all of them were, if they were before the last request was done.
+    pub ended: Option<Time>,
+}
+
+/// The slot of accesses that belong to no request.
+pub(super) const NO_REQUEST: u32 = u32::MAX;
+
+/// A rebuild under way: chunk after chunk, first read, then written.
+#[derive(Debug)]
+pub(super) struct Mending<'a> {
+    rebuild: &'a Rebuild,
+    pub(super) done: Rebuilt,
+    /// When the next chunk begins, if none is under way.
+    pub(super) next: Time,
+    /// Accesses of the chunk that are not done.
+    left: usize,
+    writes: bool,
+}
+
+impl<'a> Mending<'a> {
+    pub(super) fn new(rebuild: &'a Rebuild) -> Mending<'a> {
+        let done = Rebuilt::default();
+        Mending { rebuild, done, next: Time::ZERO, left: 0, writes: false }
+    }
+
+    fn blocks(&self) -> u32 {
+        u64::from(self.rebuild.chunk).min(self.rebuild.blocks - self.done.blocks) as u32
+    }
+
+    /// The accesses that come now: a chunk is read, or what was read is written.
+    pub(super) fn accesses(&mut self) -> Vec<Access> {
+        let Mend { from, reads, to, .. } = &self.rebuild.mend;
+        let (at, blocks) = (self.done.blocks, self.blocks());
+        let access = |&disk: &u16, op| Access { at, ..Access::new(disk, op, blocks) };
+        // Whose turn it is not to be read goes round with the chunks.
+        let first = (at / u64::from(self.rebuild.chunk)) as usize % from.len();
+        let accesses: Vec<Access> = match self.writes {
+            true => to.iter().map(|disk| access(disk, Op::Write)).collect(),
+            false => {
+                let turn = from.iter().cycle().skip(first).take(*reads);
+                turn.map(|disk| access(disk, Op::Read)).collect()
+            }
+        };
+        self.left = accesses.len();
+        self.next = Time::NEVER;
+        accesses
+    }
+
+    /// One of them is done: whether others follow at once.
+    pub(super) fn complete(&mut self, now: Time) -> bool {
+        self.done.accesses += 1;
+        self.left -= 1;
+        if self.left > 0 {
+            return false;
+        }
+        self.writes = !self.writes;
+        if self.writes {
+            return true;
+        }
+        // What was written counts with the size it had: the end of the disk may have been near.
+        self.done.blocks += u64::from(self.blocks());
+        if self.done.blocks == self.rebuild.blocks {
+            self.done.ended = Some(now);
+        } else {
+            self.next = now + self.rebuild.gap;
+        }
+        false
+    }
+}

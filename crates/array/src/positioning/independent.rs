@@ -1,0 +1,160 @@
+//! Heads that go anywhere: the paper's.
+
+use super::{Found, Heads, Moment, Motion, Task};
+use crate::disk::Drive;
+use crate::layout::{Access, Approach};
+use crate::scheduling::Scheduling;
+use sojourn_kernel::parameters::Check;
+use sojourn_kernel::{Span, Stream, Streams, Time, parameters};
+use std::collections::VecDeque;
+
+parameters! {
+    /// Every access goes to a random place, wherever the head is: all seeks and rotations are drawn
+    /// independently (paper section 2), but for what section 3.3 says of an access that comes back
+    /// to its request's place. What a sequential or a local workload gains is not seen.
+    pub struct Independent: "independent" {}
+}
+
+impl Check for Independent {}
+
+/// Heads whose every move is to a place anywhere.
+#[derive(Clone, Debug)]
+pub struct Anywhere<D> {
+    /// How long the parts of an access take.
+    pub drive: D,
+    /// The order in which each disk serves.
+    pub scheduling: Scheduling,
+}
+
+/// How many chances are drawn at a time.
+const MANY: usize = 64;
+
+/// Chances, drawn many at a time: two from each of a stream's numbers.
+#[derive(Clone, Debug)]
+pub struct Chances {
+    drawn: [u32; MANY],
+    next: usize,
+    stream: Stream,
+}
+
+impl Chances {
+    fn new(stream: Stream) -> Chances {
+        Chances { drawn: [0; MANY], next: MANY, stream }
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> u32 {
+        if self.next >= MANY {
+            self.refill();
+        }
+        let chance = self.drawn[self.next];
+        self.next += 1;
+        chance
+    }
+
+    #[inline(never)]
+    fn refill(&mut self) {
+        // Apart from `self`, so that the generator's state stays in registers.
+        let mut stream = self.stream.clone();
+        for pair in self.drawn.chunks_exact_mut(2) {
+            let bits = stream.bits();
+            (pair[0], pair[1]) = ((bits >> u32::BITS) as u32, bits as u32);
+        }
+        self.stream = stream;
+        self.next = 0;
+    }
+}
+
+/// What a head draws.
+#[derive(Clone, Debug)]
+pub struct Head {
+    moves: Chances,
+    rotations: Chances,
+}
+
+impl<D: Drive> Anywhere<D> {
+    /// The shortest of as many positionings as the scheduling chooses from.
+    #[inline]
+    fn seek(&self, head: &mut Head, task: &Task<()>, waiting: usize) -> (Span, Motion) {
+        let choices = match &self.scheduling {
+            Scheduling::Fcfs(_) => 1,
+            scheduling => scheduling.choices(waiting),
+        };
+        // The least chance is that of the shortest.
+        let mut chance = head.moves.next();
+        for _ in 1..choices {
+            chance = chance.min(head.moves.next());
+        }
+        (self.drive.position(task.op, chance), Motion::Seek)
+    }
+
+    /// What an access that may be back at its request's place has to do (paper section 3.3).
+    fn come_back(&self, head: &mut Head, task: &Task<()>, moment: Moment) -> (Span, Motion) {
+        let span = match (task.approach, task.found, moment.own) {
+            (Approach::FollowOn, _, true) | (Approach::Reconstruct, Found::Busy, true) => {
+                return (Span::ZERO, Motion::InPlace);
+            }
+            (Approach::Rewrite, Found::JustDone, true) => {
+                self.rest_of_rotation(moment.between_phases)
+            }
+            (Approach::RewriteLess, Found::JustDone, true) => {
+                self.rest_of_rotation(moment.between_phases + task.transfer)
+            }
+            (Approach::Rewrite | Approach::RewriteLess, Found::Idle, true)
+            | (Approach::Reconstruct, _, true) => self.drive.rotate(head.rotations.next()),
+            _ => return self.seek(head, task, moment.waiting),
+        };
+        (span, Motion::Rotation)
+    }
+
+    /// The time until the head is where it was `passed` ago.
+    fn rest_of_rotation(&self, passed: Span) -> Span {
+        let rotation = self.drive.rotation().ps();
+        Span::from_ps(rotation - passed.ps().checked_rem(rotation).unwrap_or(0))
+    }
+}
+
+impl<D: Drive> Heads for Anywhere<D> {
+    type Spot = ();
+    type Places = Chances;
+    type Head = Head;
+
+    fn places(&self, streams: Streams, disk: u64) -> Chances {
+        Chances::new(streams.stream("places", disk))
+    }
+
+    fn head(&self, streams: Streams, disk: u64) -> Head {
+        let chances = |purpose| Chances::new(streams.stream(purpose, disk));
+        Head { moves: chances("moves"), rotations: chances("rotations") }
+    }
+
+    #[inline(always)]
+    fn place(&self, places: &mut Chances) -> u32 {
+        places.next()
+    }
+
+    #[inline(always)]
+    fn transfer(&self, place: u32, access: &Access) -> Span {
+        self.drive.transfer(place, access.op, access.blocks)
+    }
+
+    #[inline(always)]
+    fn spot(&self, _: &Access) {}
+
+    #[inline(always)]
+    fn choose(&self, _: &Head, _: &VecDeque<Task<()>>, _: Time) -> usize {
+        0
+    }
+
+    fn in_order(&self) -> bool {
+        matches!(self.scheduling, Scheduling::Fcfs(_))
+    }
+
+    #[inline(always)]
+    fn position(&self, head: &mut Head, task: &Task<()>, moment: Moment) -> (Span, Motion) {
+        match task.approach {
+            Approach::Seek => self.seek(head, task, moment.waiting),
+            _ => self.come_back(head, task, moment),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Heads that are somewhere.
+
+use super::{Heads, Moment, Motion, Task};
+use crate::disk::{Arm, Geometry, Spot};
+use crate::layout::Access;
+use crate::scheduling::{Disk, Scheduling};
+use sojourn_kernel::parameters::Check;
+use sojourn_kernel::{Span, Streams, Time, choices, parameters};
+use std::collections::VecDeque;
+
+parameters! {
+    /// Arms and platters are where the last access and the time have left them: the seek is as long
+    /// as the way, the rotation goes on to the wanted sector, a transfer crosses tracks and
+    /// cylinders. Requests have addresses; what has none is anywhere. Sequential and local accesses,
+    /// and stripes on disks in step, cost what they cost. Arms start over the outermost cylinder.
+    pub struct Mechanical: "mechanical" {
+        /// How the disks' platters are turned against each other.
+        pub spindles: Spindles = Spindles::Drawn,
+    }
+}
+
+choices! {
+    /// How the platters of an array's disks are turned against each other.
+    pub enum Spindles: "way to turn" {
+        /// Each by a random angle.
+        Drawn = "drawn",
+        /// Not at all: their spindles are synchronised.
+        InStep = "in-step",
+    }
+}
+
+impl Check for Mechanical {}
+
+/// Heads on arms.
+#[derive(Clone, Debug)]
+pub struct Arms {
+    /// Where the sectors are.
+    pub geometry: Geometry,
+    /// The order in which each disk serves.
+    pub scheduling: Scheduling,
+    /// How platters are turned against each other.
+    pub spindles: Spindles,
+}
+
+impl Heads for Arms {
+    type Spot = Spot;
+    type Places = ();
+    type Head = Arm;
+
+    fn places(&self, _: Streams, _: u64) {}
+
+    fn head(&self, streams: Streams, disk: u64) -> Arm {
+        let rotation = self.geometry.rotation().ps();
+        let phase = match self.spindles {
+            Spindles::Drawn => streams.stream("spindles", disk).below(rotation),
+            Spindles::InStep => 0,
+        };
+        self.geometry.arm(Span::from_ps(phase))
+    }
+
+    fn place(&self, (): &mut ()) -> u32 {
+        0
+    }
+
+    fn transfer(&self, _: u32, access: &Access) -> Span {
+        self.geometry.transfer(access.op, access.at, access.blocks)
+    }
+
+    fn spot(&self, access: &Access) -> Spot {
+        self.geometry.spot(access.at, access.blocks)
+    }
+
+    fn choose(&self, arm: &Arm, waiting: &VecDeque<Task<Spot>>, now: Time) -> usize {
+        let disk = Disk { geometry: &self.geometry, arm, now };
+        self.scheduling.choose(disk, waiting.iter().map(|task| (task.op, task.spot)))
+    }
+
+    fn in_order(&self) -> bool {
+        matches!(self.scheduling, Scheduling::Fcfs(_))
+    }
+
+    fn position(&self, arm: &mut Arm, task: &Task<Spot>, moment: Moment) -> (Span, Motion) {
+        let (moves, waits) = self.geometry.approach(arm, task.op, &task.spot, moment.now);
+        let motion = match (arm.cylinder == task.spot.cylinder, moves + waits) {
+            (true, Span::ZERO) => Motion::InPlace,
+            (true, _) => Motion::Rotation,
+            (false, _) => Motion::Seek,
+        };
+        self.geometry.leave(arm, &task.spot);
+        (moves + waits, motion)
+    }
+}

@@ -1,0 +1,118 @@
+//! How heads get to the places of accesses.
+
+mod independent;
+mod mechanical;
+
+pub use independent::{Anywhere, Independent};
+pub use mechanical::{Arms, Mechanical, Spindles};
+
+use crate::disk::Op;
+use crate::layout::{Access, Approach};
+use sojourn_kernel::{Span, Streams, Time, variants};
+use std::collections::VecDeque;
+use std::fmt::Debug;
+
+variants! {
+    /// How the heads of disks get to the places of accesses.
+    pub enum Positioning: "positioning" {
+        Independent(Independent),
+        Mechanical(Mechanical),
+    }
+}
+
+/// How a later phase's access found its disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Serving somebody, or with a later phase's access waiting.
+    Busy,
+    /// Idle.
+    Idle,
+    /// Just done with the access that the phase waited for.
+    JustDone,
+}
+
+/// An access at its disk.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<S> {
+    /// How long its transfer takes.
+    pub transfer: Span,
+    /// The slot of its request.
+    pub slot: u32,
+    /// The lower bits of its request's number.
+    pub job: u32,
+    /// Whether it reads or writes.
+    pub op: Op,
+    /// How its layout says that the head gets there.
+    pub approach: Approach,
+    /// How it found its disk.
+    pub found: Found,
+    /// Whether the next phase waits for it.
+    pub gate: bool,
+    /// Whether its request is not done before it.
+    pub counts: bool,
+    /// Where it is.
+    pub spot: S,
+}
+
+/// What an access meets when it starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// The time.
+    pub now: Time,
+    /// Whether its disk last served another access of its request.
+    pub own: bool,
+    /// How many others wait.
+    pub waiting: usize,
+    /// How long the controller takes between phases.
+    pub between_phases: Span,
+}
+
+/// What a head did to get to an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Motion {
+    /// A seek, then a rotation.
+    Seek,
+    /// A rotation at most: it was on the track, or on the cylinder.
+    Rotation,
+    /// Nothing: it was there.
+    InPlace,
+}
+
+/// The heads of an array's disks, all alike.
+pub trait Heads {
+    /// Where an access is on its disk.
+    type Spot: Copy + Debug;
+    /// What is drawn for a disk as requests arrive.
+    type Places: Debug;
+    /// A disk's head.
+    type Head: Debug;
+
+    /// What is drawn for a disk as requests arrive.
+    fn places(&self, streams: Streams, disk: u64) -> Self::Places;
+
+    /// A disk's head at the start.
+    fn head(&self, streams: Streams, disk: u64) -> Self::Head;
+
+    /// Draws what stays the same whenever a request comes back to its place on this disk.
+    fn place(&self, places: &mut Self::Places) -> u32;
+
+    /// How long the transfer of an access takes.
+    fn transfer(&self, place: u32, access: &Access) -> Span;
+
+    /// Where an access is.
+    fn spot(&self, access: &Access) -> Self::Spot;
+
+    /// Which of those that wait, in their order of arrival, is served next.
+    fn choose(&self, head: &Self::Head, waiting: &VecDeque<Task<Self::Spot>>, now: Time) -> usize;
+
+    /// Whether it is always the first, and its positioning knows nothing of those that wait.
+    fn in_order(&self) -> bool;
+
+    /// How long the head takes to an access that starts, and how; it is left where the access ends.
+    fn position(
+        &self,
+        head: &mut Self::Head,
+        task: &Task<Self::Spot>,
+        moment: Moment,
+    ) -> (Span, Motion);
+}

@@ -1,0 +1,17 @@
+//! First come, first served.
+
+use super::Order;
+use sojourn_kernel::parameters;
+use sojourn_kernel::parameters::Check;
+
+parameters! {
+    /// First come, first served, each with a positioning of its own; the second phase of a write
+    /// before all else, without interrupting (paper section 3.3).
+    pub struct Fcfs: "fcfs" {}
+}
+
+impl Check for Fcfs {}
+
+impl Order for Fcfs {
+    const NEEDS_ARMS: Option<bool> = None;
+}

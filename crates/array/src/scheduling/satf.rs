@@ -1,0 +1,26 @@
+//! Shortest access time first.
+
+use super::{Disk, Order, least};
+use crate::disk::{Op, Spot};
+use sojourn_kernel::parameters;
+use sojourn_kernel::parameters::Check;
+
+parameters! {
+    /// Shortest access time first (Jacobson and Wilkes, *Disk scheduling algorithms based on
+    /// rotational position*, HPL-CSP-91-7, 1991): the access whose first sector the head is over
+    /// soonest, seek and rotation together. Some may starve. For mechanical positioning.
+    pub struct Satf: "satf" {}
+}
+
+impl Check for Satf {}
+
+impl Order for Satf {
+    const NEEDS_ARMS: Option<bool> = Some(true);
+
+    fn choose(&self, disk: Disk<'_>, waiting: impl Iterator<Item = (Op, Spot)>) -> usize {
+        least(waiting.map(|(op, spot)| {
+            let (moves, waits) = disk.geometry.approach(disk.arm, op, &spot, disk.now);
+            moves + waits
+        }))
+    }
+}

@@ -1,0 +1,23 @@
+//! Shortest seek time first.
+
+use super::{Disk, Order, least};
+use crate::disk::{Op, Spot};
+use sojourn_kernel::parameters;
+use sojourn_kernel::parameters::Check;
+
+parameters! {
+    /// Shortest seek time first (Seltzer, Chen and Ousterhout, *Disk Scheduling Revisited*, USENIX
+    /// Winter 1990): the access on the nearest cylinder, of equally near ones the first to come. Far
+    /// ones may starve. For mechanical positioning.
+    pub struct Sstf: "sstf" {}
+}
+
+impl Check for Sstf {}
+
+impl Order for Sstf {
+    const NEEDS_ARMS: Option<bool> = Some(true);
+
+    fn choose(&self, disk: Disk<'_>, waiting: impl Iterator<Item = (Op, Spot)>) -> usize {
+        least(waiting.map(|(_, spot)| spot.cylinder.abs_diff(disk.arm.cylinder)))
+    }
+}

@@ -1,0 +1,198 @@
+//! Traces, and other requests that are not drawn one by one from a Poisson process.
+
+use crate::common::{mean, table, text, variant};
+use sojourn_array::disk::Op;
+use sojourn_array::workload::{Ready, Request, Stage, Workload};
+use sojourn_kernel::Streams;
+use sojourn_kernel::parameters::{Refusal, Value};
+
+const BLOCKS: u64 = 1000;
+
+/// A workload on an array of 1000 blocks of 4 KiB, with a trace beside the study.
+fn ready(kind: &str, trace: &str, settings: &[(&str, Value)]) -> Result<Ready, Refusal> {
+    ready_on(BLOCKS, kind, trace, settings)
+}
+
+fn ready_on(
+    blocks: u64,
+    kind: &str,
+    trace: &str,
+    settings: &[(&str, Value)],
+) -> Result<Ready, Refusal> {
+    let mut settings = settings.to_vec();
+    if kind != "synthetic" {
+        settings.push(("file", text("trace")));
+    }
+    let workload: Workload = variant(kind, &settings);
+    let read = |_: &str| Ok(trace.to_owned());
+    workload.ready(&Stage { block: 4096, blocks: Some(blocks), read: &read })
+}
+
+/// (microseconds, whether it reads, first block, blocks).
+fn list(ready: &Ready) -> Vec<(u64, bool, u64, u32)> {
+    let requests = ready.requests(Streams::new(1, 0));
+    let line = |r: Request| (r.arrived.ps() / 1_000_000, r.op == Op::Read, r.at.unwrap(), r.blocks);
+    requests.take((ready.numbers.warmup + ready.numbers.requests) as usize).map(line).collect()
+}
+
+fn note(ready: &Ready, name: &str) -> Value {
+    let found = ready.notes.iter().find(|(key, _)| key == name);
+    found.unwrap_or_else(|| panic!("{:?}", ready.notes)).1.clone()
+}
+
+#[test]
+fn fio_logs_of_both_versions() {
+    let three = "fio version 3 iolog\n0 /dev/sda add\n2 /dev/sda open\n\
+        1000 /dev/sda read 0 4096\n1500 /dev/sda write 6144 8192\n1600 /dev/sda sync 0 0\n\
+        1700 /dev/sda read 4096 0\n1400 /dev/sda read 40960 1\n9000 /dev/sda close\n";
+    let known = [(0, true, 0, 1), (400, true, 10, 1), (500, false, 1, 3)];
+    let found = ready("fio", three, &[]).unwrap();
+    assert_eq!(list(&found), known);
+    for (name, count) in [
+        ("trace_lines", 9),
+        ("trace_other_actions", 1),
+        ("trace_requests_without_length", 1),
+        ("trace_requests_out_of_order", 1),
+        ("trace_lines_of_other_devices", 0),
+        ("trace_length_ps", 500_000_000),
+    ] {
+        assert_eq!(note(&found, name), Value::Int(count), "{name}");
+    }
+    let said = "1 other actions left out, 1 requests without a length left out, \
+                1 requests out of order sorted by time";
+    assert_eq!(note(&found, "trace"), text(said));
+    let two = "fio version 2 iolog\nf add\nf open\nf read 0 4096\nf wait 400 0\nf read 40960 1\n\
+        f wait 100 0\nf write 6144 8192\nf close\n";
+    assert_eq!(list(&ready("fio", two, &[]).unwrap()), known);
+    // In milliseconds, twice as fast, the first two requests.
+    let settings =
+        [("tick", text("1ms")), ("speed", Value::Float(2.0)), ("requests", Value::Int(2))];
+    let found = ready("fio", three, &settings).unwrap();
+    assert_eq!(list(&found), [(0, true, 0, 1), (200_000, true, 10, 1)]);
+}
+
+#[test]
+fn events_of_blkparse() {
+    let trace = "  8,0    3        1     0.000000000   697  Q   R 16 + 8 [cat]\n\
+        8,0    3        2     0.000001    697  D   R 16 + 8 [cat]\n\
+        8,16   3        3     0.5         697  Q   W 0 + 8 [cat]\n\
+        8,0    0        4     1.000000250 0    Q   WS 8 + 16 [jbd2]\n\
+        8,0    0        5     2.0         0    Q   FWS [jbd2]\n\
+        8,0    0        6     3.0         0    Q   DS 8 + 16 [fstrim]\n\
+        CPU3 (8,0):\n Reads Queued:           1,        4KiB\n";
+    let found = ready("blkparse", trace, &[("device", text("8,0"))]).unwrap();
+    assert_eq!(list(&found), [(0, true, 2, 1), (1_000_000, false, 1, 2)]);
+    assert_eq!(note(&found, "trace_length_ps"), Value::Int(1_000_000_250_000));
+    assert_eq!(note(&found, "trace_lines_of_other_devices"), Value::Int(1));
+    assert_eq!(note(&found, "trace_other_actions"), Value::Int(2));
+    assert_eq!(note(&found, "trace_requests_without_length"), Value::Int(1));
+    let issued = [("device", text("8,0")), ("action", text("D"))];
+    assert_eq!(list(&ready("blkparse", trace, &issued).unwrap()), [(0, true, 2, 1)]);
+    assert!(ready("blkparse", trace, &[]).is_err(), "two devices, and none is chosen");
+}
+
+#[test]
+fn the_ticks_of_windows_and_the_end_of_the_array() {
+    let trace = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
+        128166372003061629,usr,0,Read,7014609920,24576,41286\n\
+        128166372013061629,usr,0,Write,4096,512,1000\n";
+    assert!(ready("msr", trace, &[]).is_err(), "beyond the array");
+    // 7014609920 bytes are 1712551.25 blocks: from 551 of the array's thousand on.
+    let wrapped = ready("msr", trace, &[("beyond", text("wrap"))]).unwrap();
+    assert_eq!(list(&wrapped), [(0, true, 551, 7), (1_000_000, false, 1, 1)]);
+    assert_eq!(note(&wrapped, "trace_requests_beyond_array"), Value::Int(1));
+    assert_eq!(note(&wrapped, "trace"), text("1 requests beyond the array wrapped"));
+    let dropped = ready("msr", trace, &[("beyond", text("drop"))]).unwrap();
+    assert_eq!(list(&dropped).len(), 1);
+    // One that would go over the end is moved back before it.
+    let last = "1,h,0,Read,4091904,8192,1\n";
+    let wrapped = ready("msr", last, &[("beyond", text("wrap"))]).unwrap();
+    assert_eq!(list(&wrapped), [(0, true, 998, 2)]);
+    let kept = ready("msr", trace, &[("beyond", text("wrap")), ("warmup", Value::Int(1))]).unwrap();
+    assert_eq!((kept.numbers.warmup, kept.numbers.requests), (1, 1));
+}
+
+fn synthetic(room: u64, places: Value, count: u32) -> Vec<(u64, u32)> {
+    let arrivals = table(&[("kind", text("poisson")), ("rate", text("1/s"))]);
+    let sizes = table(&[("kind", text("geometric")), ("mean", Value::Float(2.0))]);
+    let settings = [("arrivals", arrivals), ("blocks", sizes), ("places", places)];
+    let found = ready_on(room, "synthetic", "", &settings).unwrap();
+    let requests = found.requests(Streams::new(3, 0)).take(count as usize);
+    requests.map(|request| (request.at.unwrap(), request.blocks)).collect()
+}
+
+#[test]
+fn streams_go_on_where_they_were() {
+    let run = ("run", Value::Float(50.0));
+    for streams in [1, 3] {
+        let settings =
+            [("kind", text("sequential")), ("streams", Value::Int(streams)), run.clone()];
+        let requests = synthetic(1 << 40, table(&settings), 100_000);
+        // The ends of all streams: a request that goes on from one of them takes its place.
+        let mut ends = Vec::new();
+        let mut jumps = 0;
+        for (at, blocks) in requests {
+            let end = at + u64::from(blocks);
+            match ends.iter_mut().find(|end| **end == at) {
+                Some(own) => *own = end,
+                None => {
+                    jumps += 1;
+                    ends.push(end);
+                }
+            }
+        }
+        assert!((1_900..2_100).contains(&jumps), "{streams}: {jumps}");
+    }
+}
+
+#[test]
+fn a_hot_part_gets_its_share() {
+    let settings = [("kind", text("hot")), ("start", Value::Float(0.5))];
+    let requests = synthetic(BLOCKS, table(&settings), 100_000);
+    let hot = requests.iter().filter(|(at, _)| (500..700).contains(at)).count();
+    // Eight in ten, and a fifth of the others.
+    assert!((83_000..85_000).contains(&hot), "{hot}");
+}
+
+#[test]
+fn neighbours_are_near() {
+    let settings = [("kind", text("near")), ("distance", Value::Float(0.01))];
+    let requests = synthetic(BLOCKS, table(&settings), 100_000);
+    let ways: Vec<f64> =
+        requests.windows(2).map(|pair| pair[0].0.abs_diff(pair[1].0) as f64).collect();
+    // Exponential of mean 10, in whole blocks: half a block less.
+    assert!((mean(&ways) - 9.5).abs() < 0.2, "{}", mean(&ways));
+    let middle = mean(&requests.iter().map(|(at, _)| *at as f64).collect::<Vec<_>>());
+    assert!((250.0..750.0).contains(&middle), "{middle}");
+}
+
+/// Of a Markov-modulated Poisson process: the mean rate, and how much more than a Poisson process's
+/// the counts of long windows vary (Heffes and Lucantoni, 1986).
+#[test]
+fn bursts_have_their_moments() {
+    let arrivals = table(&[
+        ("kind", text("mmpp")),
+        ("quiet_rate", text("1/s")),
+        ("burst_rate", text("20/s")),
+        ("quiet_time", text("4s")),
+        ("burst_time", text("1s")),
+    ]);
+    let settings = [("arrivals", arrivals), ("blocks", Value::Int(1))];
+    let found = ready("synthetic", "", &settings).unwrap();
+    let (window, windows) = (200.0, 5000);
+    let mut counts = vec![0.0; windows];
+    for request in found.requests(Streams::new(5, 0)) {
+        match counts.get_mut((request.arrived.seconds() / window) as usize) {
+            Some(count) => *count += 1.0,
+            None => break,
+        }
+    }
+    let rate = mean(&counts) / window;
+    assert!((rate - (4.0 + 20.0) / 5.0).abs() < 0.1, "{rate}");
+    let middle = mean(&counts);
+    let variance = mean(&counts.iter().map(|count| (count - middle).powi(2)).collect::<Vec<_>>());
+    // 1 + 2 (l1 - l2)² s1 s2 / ((s1 + s2)² (l1 s2 + l2 s1)) with the rates of leaving s1, s2.
+    let (s1, s2) = (0.25, 1.0);
+    let index = 1.0 + 2.0 * 19.0_f64.powi(2) * s1 * s2 / ((s1 + s2).powi(2) * (s2 + 20.0 * s1));
+    assert!((variance / middle / index - 1.0).abs() < 0.08, "{} {index}", variance / middle);
+}

@@ -1,0 +1,36 @@
+//! Traces of requests: the first byte says in which format.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sojourn_array::workload::{Stage, Workload};
+use sojourn_kernel::Streams;
+use sojourn_kernel::parameters::{Setting, Table, Value};
+
+const BLOCKS: u64 = 5000;
+
+fuzz_target!(|text: &str| {
+    let kinds = ["fio", "blkparse", "msr"];
+    let ways = ["refuse", "wrap", "drop"];
+    let first = text.bytes().next().unwrap_or(0);
+    let Some(trace) = text.get(1..) else { return };
+    let mut table = Table::default();
+    for (key, value) in [
+        ("kind", kinds[usize::from(first) % 3]),
+        ("file", "trace"),
+        ("beyond", ways[usize::from(first) / 3 % 3]),
+    ] {
+        table.set(key, Value::Text(value.to_owned()));
+    }
+    let workload = Workload::read(&Value::Table(table)).expect("it is one");
+    let read = |_: &str| Ok(trace.to_owned());
+    if let Ok(ready) = workload.ready(&Stage { block: 4096, blocks: Some(BLOCKS), read: &read }) {
+        let requests: Vec<_> = ready.requests(Streams::new(1, 0)).collect();
+        assert_eq!(requests.len(), ready.numbers.requests as usize);
+        assert!(requests.is_sorted_by_key(|request| request.arrived));
+        for request in requests {
+            let at = request.at.expect("it has an address");
+            assert!(request.blocks > 0 && at + u64::from(request.blocks) <= BLOCKS);
+        }
+    }
+});
