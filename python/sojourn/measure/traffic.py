@@ -101,7 +101,7 @@ class Traffic:
         for number in numbers:
             self._carry(self._flows[number].start_s)
             self._start(number)
-        self._carry(self._flows[numbers[-1]].start_s + drain_s, until_done=True)
+        self._carry(self._now() + drain_s, until_done=True)
         sendings = [self._running[sender.fileno()] for sender in self._senders]
         return [Carried(s.began_s, s.acked_s, TcpInfo.of(s.sender)) for s in sendings]
 
