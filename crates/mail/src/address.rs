@@ -1,5 +1,6 @@
 //! Addresses of an SMTP envelope.
 
+use sojourn_kernel::parameters::{Refusal, Setting, Value};
 use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
@@ -167,6 +168,24 @@ fn literal(domain: &str) -> Option<IpAddr> {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+impl Setting for Address {
+    fn expected() -> String {
+        "a mail address".to_owned()
+    }
+
+    fn read(value: &Value) -> Result<Address, Refusal> {
+        match value {
+            Value::Text(text) => text.parse().ok(),
+            _ => None,
+        }
+        .ok_or_else(|| Refusal::value(value, Address::expected()))
+    }
+
+    fn write(&self) -> Option<Value> {
+        Some(Value::Text(self.to_string()))
     }
 }
 

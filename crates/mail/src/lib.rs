@@ -15,9 +15,12 @@
 
 mod address;
 pub mod engine;
+pub mod header;
+mod list;
 pub mod policy;
 pub mod report;
 pub mod smtp;
 
 pub use address::{Address, BadAddress};
 pub use engine::{Config, Effect, Engine, Event};
+pub use list::List;

@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::engine::Reason;
+use crate::header::header;
 use mail_parser::DateTime;
 
 /// A report on one message, to be written.
@@ -45,7 +46,7 @@ impl Notice<'_> {
     pub fn write(&self) -> Written {
         let utf8 = self.to.is_international()
             || self.failures.iter().any(|(address, _)| address.is_international());
-        let header = header(self.original);
+        let header = beginning(self.original);
         let status = self.status(utf8);
         let words = self.words();
         let boundary = (0..)
@@ -130,17 +131,12 @@ pub fn date(unix: i64) -> String {
     DateTime::from_timestamp(unix).to_rfc822()
 }
 
-/// The header of a message, whole lines of it.
-fn header(text: &[u8]) -> &[u8] {
-    let end = text.windows(4).position(|octets| octets == b"\r\n\r\n");
-    let whole = &text[..end.map_or(text.len(), |end| end + 2)];
-    match whole.split_at_checked(HEADER_MAX) {
-        None => whole,
-        Some((kept, _)) => {
-            let end = kept.windows(2).rposition(|octets| octets == b"\r\n");
-            &kept[..end.map_or(0, |end| end + 2)]
-        }
-    }
+/// Of a message's header what goes along, whole lines of it.
+fn beginning(text: &[u8]) -> &[u8] {
+    let whole = header(text);
+    let Some((kept, _)) = whole.split_at_checked(HEADER_MAX) else { return whole };
+    let end = kept.windows(2).rposition(|octets| octets == b"\r\n");
+    &kept[..end.map_or(0, |end| end + 2)]
 }
 
 fn has(text: &[u8], part: &str) -> bool {

@@ -234,8 +234,8 @@ fn the_line_above_the_message() {
     talk(&mut it, &[MAIL]);
     let trace = it.session.trace(true);
     assert_eq!(
-        trace.received("here.example", "1F", "Sun, 22 Nov 2026 07:00:00 +0000"),
-        "Received: from client.example ([192.0.2.7])\r\n\tby here.example with UTF8SMTP id 1F;\r\n\t\
+        trace.received("here.example", "Sun, 22 Nov 2026 07:00:00 +0000"),
+        "Received: from client.example ([192.0.2.7])\r\n\tby here.example with UTF8SMTP;\r\n\t\
             Sun, 22 Nov 2026 07:00:00 +0000\r\n"
     );
 }

@@ -7,8 +7,9 @@ use super::intake::Intake;
 use super::session::Session;
 use super::state::{Busy, Hello, Output, State};
 use super::terms::AuthUse;
-use super::transaction::{Arrival, Transaction, hops};
+use super::transaction::{Arrival, Transaction};
 use crate::address::Address;
+use crate::header::fields;
 use sojourn_kernel::Time;
 
 /// Recipients of one message of a stranger: what a server has to take (RFC 5321 section
@@ -256,7 +257,7 @@ impl Session {
         let transaction = self.transaction.take().expect("it has a text");
         let Transaction { sender, recipients, utf8, intake, .. } = transaction;
         let taken = intake.expect("it has begun").finish(self.terms.repair).and_then(|text| {
-            match hops(&text) > self.terms.bounds.hops.get() as usize {
+            match fields(&text, "Received") > self.terms.bounds.hops.get() as usize {
                 true => Err("554 5.4.6 the message goes round in circles"),
                 false => Ok(text),
             }

@@ -8,11 +8,11 @@ use super::transaction::Arrival;
 pub enum Output {
     /// Send these bytes.
     Send(Vec<u8>),
-    /// Turn to TLS, then call [`Session::secured`].
+    /// Turn to TLS, then call [`Session::secured`](super::Session::secured).
     StartTls,
-    /// Verify a password, then call [`Session::verified`].
+    /// Verify a password, then call [`Session::verified`](super::Session::verified).
     Verify(Credentials),
-    /// Put a message on stable storage, then call [`Session::taken`].
+    /// Put a message on stable storage, then call [`Session::taken`](super::Session::taken).
     Deliver(Arrival),
     /// Close the connection when all is sent.
     Close,

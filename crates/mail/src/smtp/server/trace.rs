@@ -14,17 +14,16 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The `Received:` line by the server `name`, of the message `id`, at `date` as RFC 5322 writes
-    /// it. Whom the message is for is left out: list mail has many recipients, who need not know of
+    /// The `Received:` line by the server `name`, at `date` as RFC 5322 writes it. Whom the message is for is left out: list mail has many recipients, who need not know of
     /// each other.
-    pub fn received(&self, name: &str, id: &str, date: &str) -> String {
+    pub fn received(&self, name: &str, date: &str) -> String {
         let Trace { hello, address, protocol } = self;
         let literal = match address.to_canonical() {
             IpAddr::V4(v4) => format!("[{v4}]"),
             IpAddr::V6(v6) => format!("[IPv6:{v6}]"),
         };
         format!(
-            "Received: from {hello} ({literal})\r\n\tby {name} with {protocol} id {id};\r\n\t{date}\r\n"
+            "Received: from {hello} ({literal})\r\n\tby {name} with {protocol};\r\n\t{date}\r\n"
         )
     }
 }

@@ -52,15 +52,3 @@ impl Transaction {
         self.octets + self.intake.as_ref().map_or(0, Intake::held)
     }
 }
-
-/// How many servers a message has passed: `Received:` lines of its header.
-pub(super) fn hops(text: &[u8]) -> usize {
-    let lines = text.split_inclusive(|&byte| byte == b'\n');
-    let header = lines.take_while(|line| *line != b"\r\n");
-    let received = b"received:";
-    header
-        .filter(|line| {
-            line.get(..received.len()).is_some_and(|it| it.eq_ignore_ascii_case(received))
-        })
-        .count()
-}

@@ -1,0 +1,42 @@
+//! The header of a message, as far as a server has to know it.
+
+/// The header of `text`, in canonical form: whole lines, without the empty one that ends it.
+pub fn header(text: &[u8]) -> &[u8] {
+    if text.starts_with(b"\r\n") {
+        return b"";
+    }
+    let end = text.windows(4).position(|octets| octets == b"\r\n\r\n");
+    &text[..end.map_or(text.len(), |end| end + 2)]
+}
+
+/// How many fields of `text` have this name.
+pub fn fields(text: &[u8], name: &str) -> usize {
+    let lines = header(text).split_inclusive(|&byte| byte == b'\n');
+    lines
+        .filter(|line| {
+            line.split_at_checked(name.len()).is_some_and(|(start, rest)| {
+                // RFC 5322 section 4.5.3: old messages have space before the colon.
+                start.eq_ignore_ascii_case(name.as_bytes())
+                    && rest.trim_ascii_start().starts_with(b":")
+                    && !rest.starts_with(b"\r")
+            })
+        })
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_in_the_header_only() {
+        let text =
+            b"List-Id: <a>\r\nX: list-id: 1\r\n list-id: 2\r\nlist-ID : x\r\n\r\nList-Id: b\r\n";
+        assert_eq!(fields(text, "List-Id"), 2);
+        assert_eq!(fields(text, "List"), 0);
+        assert_eq!(fields(b"\r\nList-Id: b\r\n", "List-Id"), 0);
+        assert_eq!(header(b"A: b\r\n"), b"A: b\r\n");
+        assert_eq!(header(b"A: b\r\n\r\n\r\n\r\n"), b"A: b\r\n");
+        assert_eq!(header(b""), b"");
+    }
+}

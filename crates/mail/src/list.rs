@@ -1,0 +1,156 @@
+//! A list, as its server knows it: where its mail comes back to, and what its mail says of it.
+
+use crate::address::Address;
+use crate::header::fields;
+use sojourn_kernel::parameters::{Check, Refusal, Value};
+use sojourn_kernel::{nested, parameters};
+
+parameters! {
+    /// A list. Mail is the list's whose sender is the list's return path.
+    pub struct List: "list" {
+        /// The return path of its mail, such as `announce-bounces@lists.example`. What comes back
+        /// there is read here, so the host's mail has to lead here (its MX).
+        pub bounces: Address,
+        /// Whether the return path names the recipient (VERP): each gets a transaction of its own,
+        /// and whatever comes back says whom it is about. A recipient for whom the path would have
+        /// more than 64 octets before the `@` gets the plain one.
+        pub verp: bool = true,
+        /// Who reads what comes back and is no report that a program understands; nobody, when it
+        /// is not set.
+        pub reader: Option<Address>,
+        /// The list's identity in `List-Id` (RFC 2919), such as `announce.lists.example`.
+        pub id: Option<String>,
+        /// The list's name, before its identity.
+        pub name: Option<String>,
+        /// Where to ask for help: URIs of `List-Help` (RFC 2369), and so the following.
+        pub help: Vec<String> = Vec::new(),
+        /// How to join.
+        pub subscribe: Vec<String> = Vec::new(),
+        /// How to leave. `{recipient}` stands for the recipient; such a URI goes into messages for
+        /// one recipient only, as all share one text otherwise.
+        pub unsubscribe: Vec<String> = Vec::new(),
+        /// Whether one of these is an https URI where a POST is enough to leave (RFC 8058).
+        pub one_click: bool = false,
+        /// How to write to the list; `NO` where one cannot.
+        pub post: Vec<String> = Vec::new(),
+        /// Who runs the list.
+        pub owner: Vec<String> = Vec::new(),
+        /// Where old messages are.
+        pub archive: Vec<String> = Vec::new(),
+    }
+}
+
+nested!(List);
+
+impl Check for List {
+    fn check(&self) -> Result<(), Refusal> {
+        let refuse = |key: &str, given: &str, expected: &str| {
+            Err(Refusal::value(&Value::Text(given.to_owned()), expected).under(key))
+        };
+        if let Some(id) = self.id.as_deref().filter(|id| !is_id(id)) {
+            return refuse("id", id, "labels with dots between, such as announce.lists.example");
+        }
+        if let Some(name) = self.name.as_deref().filter(|name| !is_phrase(name)) {
+            return refuse("name", name, "printable ASCII");
+        }
+        if self.name.is_some() && self.id.is_none() {
+            return Err(Refusal::missing("id", "what the name belongs to"));
+        }
+        for (_, key, uris) in self.fields() {
+            let is_no = |uri: &str| key == "post" && uri == "NO";
+            if let Some(uri) = uris.iter().find(|uri| !is_uri(uri) && !is_no(uri)) {
+                return refuse(
+                    key,
+                    uri,
+                    "a mailto, http or https URI in ASCII, without < > or space",
+                );
+            }
+        }
+        if self.one_click && !self.unsubscribe.iter().any(|uri| uri.starts_with("https:")) {
+            return refuse("one_click", "true", "an https URI in unsubscribe with it");
+        }
+        Ok(())
+    }
+}
+
+fn is_id(id: &str) -> bool {
+    id.contains('.') && format!("x@{id}").parse::<Address>().is_ok() && id.is_ascii()
+}
+
+fn is_phrase(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c == ' ' || c.is_ascii_graphic())
+}
+
+fn is_uri(uri: &str) -> bool {
+    let scheme = ["mailto:", "http://", "https://"].iter().any(|scheme| uri.starts_with(scheme));
+    scheme
+        && uri.len() <= 900
+        && uri.chars().all(|c| c.is_ascii_graphic() && !"<>\"\\,".contains(c))
+}
+
+const RECIPIENT: &str = "{recipient}";
+
+impl List {
+    /// The fields of URIs, by name and key.
+    fn fields(&self) -> [(&'static str, &'static str, &Vec<String>); 6] {
+        [
+            ("List-Help", "help", &self.help),
+            ("List-Subscribe", "subscribe", &self.subscribe),
+            ("List-Unsubscribe", "unsubscribe", &self.unsubscribe),
+            ("List-Post", "post", &self.post),
+            ("List-Owner", "owner", &self.owner),
+            ("List-Archive", "archive", &self.archive),
+        ]
+    }
+
+    /// The fields that `text` is to have above its own, for mail to `recipients`. A field that it
+    /// has already stays alone, as its author wrote it (RFC 2369 section 3 wants at most one).
+    pub fn headers(&self, text: &[u8], recipients: &[Address]) -> String {
+        let mut added = String::new();
+        let missing = |name: &str| fields(text, name) == 0;
+        if let Some(id) = self.id.as_ref().filter(|_| missing("List-Id")) {
+            added += &match &self.name {
+                Some(name) => format!("List-Id: {} <{id}>\r\n", quoted(name)),
+                None => format!("List-Id: <{id}>\r\n"),
+            };
+        }
+        for (field, _, uris) in self.fields() {
+            let uris: Vec<_> = uris.iter().filter_map(|uri| for_one(uri, recipients)).collect();
+            if uris.is_empty() || !missing(field) {
+                continue;
+            }
+            let https = uris.iter().any(|uri| uri.starts_with("https:"));
+            let listed: Vec<_> = uris.into_iter().map(bracketed).collect();
+            added += &format!("{field}: {}\r\n", listed.join(",\r\n "));
+            if field == "List-Unsubscribe" && self.one_click && https {
+                added += "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n";
+            }
+        }
+        added
+    }
+}
+
+fn bracketed(uri: String) -> String {
+    if uri == "NO" { uri } else { format!("<{uri}>") }
+}
+
+/// A phrase as a quoted string (RFC 5322 section 3.2.4).
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The URI for these recipients: one that names its recipient is for one alone.
+fn for_one(uri: &str, recipients: &[Address]) -> Option<String> {
+    if !uri.contains(RECIPIENT) {
+        return Some(uri.to_owned());
+    }
+    let [recipient] = recipients else { return None };
+    let octet = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(byte).to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    let encoded: String = recipient.as_str().bytes().map(octet).collect();
+    Some(uri.replace(RECIPIENT, &encoded))
+}

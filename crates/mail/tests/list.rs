@@ -1,0 +1,86 @@
+//! What a list's mail says of its list.
+
+use sojourn_kernel::parameters::{Parameters, Table, Value};
+use sojourn_mail::{Address, List};
+
+fn text(text: &str) -> Value {
+    Value::Text(text.into())
+}
+
+fn uris(uris: &[&str]) -> Value {
+    Value::List(uris.iter().map(|uri| text(uri)).collect())
+}
+
+fn table(settings: &[(&str, Value)]) -> Table {
+    let mut table = Table::default();
+    table.set("bounces", text("announce-bounces@lists.example"));
+    settings.iter().for_each(|(key, value)| table.set(key, value.clone()));
+    table
+}
+
+fn full() -> List {
+    List::read_table(&table(&[
+        ("id", text("announce.lists.example")),
+        ("name", text("News, \"fit to print\"")),
+        ("help", uris(&["mailto:announce-request@lists.example?subject=help"])),
+        (
+            "unsubscribe",
+            uris(&["https://lists.example/leave/{recipient}", "mailto:leave@lists.example"]),
+        ),
+        ("one_click", Value::Bool(true)),
+        ("post", uris(&["NO"])),
+        ("archive", uris(&["https://lists.example/archive"])),
+    ]))
+    .unwrap()
+}
+
+fn people(addresses: &[&str]) -> Vec<Address> {
+    addresses.iter().map(|it| it.parse().unwrap()).collect()
+}
+
+#[test]
+fn fields() {
+    let one = full().headers(b"Subject: x\r\n\r\n", &people(&["a+b@x.example"]));
+    assert_eq!(
+        one,
+        "List-Id: \"News, \\\"fit to print\\\"\" <announce.lists.example>\r\n\
+         List-Help: <mailto:announce-request@lists.example?subject=help>\r\n\
+         List-Unsubscribe: <https://lists.example/leave/a%2Bb%40x.example>,\r\n \
+         <mailto:leave@lists.example>\r\n\
+         List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n\
+         List-Post: NO\r\n\
+         List-Archive: <https://lists.example/archive>\r\n"
+    );
+    // Two share a text: it names neither, and what is left is no page to click at.
+    let two = full().headers(b"Subject: x\r\n\r\n", &people(&["a@x", "b@y"]));
+    assert!(two.contains("List-Unsubscribe: <mailto:leave@lists.example>\r\nList-Post"), "{two}");
+    // What the message has already stays as it is.
+    let own = b"LIST-ID: <x.y>\r\nList-unsubscribe: <mailto:x@y>\r\nSubject: List-Post:\r\n\r\nList-Help: x\r\n";
+    let added = full().headers(own, &people(&["a@x"]));
+    let names: Vec<_> = added.lines().map(|line| line.split(':').next().unwrap()).collect();
+    assert_eq!(names, ["List-Help", "List-Post", "List-Archive"]);
+    // Nothing set, nothing added.
+    assert_eq!(List::read_table(&table(&[])).unwrap().headers(b"", &[]), "");
+}
+
+#[test]
+fn what_cannot_stand_in_a_header_is_refused() {
+    for (key, value, path) in [
+        ("bounces", text("no address"), "bounces"),
+        ("bounces", text("a@b\r\nBcc: c@d"), "bounces"),
+        ("id", text("nodots"), "id"),
+        ("id", text("a.b>\r\nBcc: x@y"), "id"),
+        ("name", text("x"), "id"),
+        ("help", uris(&["mailto:a@b\r\nBcc: c@d"]), "help"),
+        ("help", uris(&["mailto:a@b\0"]), "help"),
+        ("help", uris(&["javascript:alert(1)"]), "help"),
+        ("help", uris(&["https://a/>,<https://b/"]), "help"),
+        ("owner", uris(&["NO"]), "owner"),
+        ("one_click", Value::Bool(true), "one_click"),
+    ] {
+        let refusal = List::read_table(&table(&[(key, value)])).expect_err(key);
+        assert_eq!(refusal.path, [path]);
+    }
+    let named = [("id", text("a.b")), ("name", text("x\r\nBcc: y@z"))];
+    assert_eq!(List::read_table(&table(&named)).unwrap_err().path, ["name"]);
+}
