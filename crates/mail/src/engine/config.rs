@@ -1,5 +1,6 @@
 //! What a list server is set to.
 
+use crate::address::Address;
 use crate::policy::{
     CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind, checkpoint, order,
     retry, split, timeouts,
@@ -26,6 +27,9 @@ parameters! {
         pub retry: RetryKind = RetryKind::Prompt(defaults::<retry::Prompt>()),
         /// How many sessions may be open.
         pub limits: Limits = defaults::<Limits>(),
+        /// Senders whose return path names the recipient (VERP): `list-bounces@host` becomes
+        /// `list-bounces+user=domain@host`. Each recipient of theirs gets a transaction of its own.
+        pub verp: Vec<Address> = Vec::new(),
         /// Whether sessions turn to TLS.
         pub tls: Tls = Tls::Opportunistic,
         /// How long a message is tried; then it goes back (RFC 5321 section 4.5.4.1: 4 to 5 days;

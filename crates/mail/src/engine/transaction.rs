@@ -1,10 +1,12 @@
 //! From a parcel to a transaction.
 
 use super::Engine;
+use super::config::Config;
 use super::event::{SessionId, Task};
 use super::message::{Parcel, State};
 use super::reason::{Reason, status};
 use crate::address::Address;
+use crate::report::verp;
 use crate::smtp::Envelope;
 
 impl Engine {
@@ -20,6 +22,7 @@ impl Engine {
             self.done(parcel.envelope);
             return None;
         };
+        let named = is_named(&self.config, message.sender.as_ref());
         let all = if can.largest.is_some_and(|largest| message.size > largest) {
             Some(Reason::new(status::TOO_LARGE, "the message is larger than the host takes"))
         } else if message.eight_bit && !can.eight_bit_mime {
@@ -48,7 +51,8 @@ impl Engine {
             return None;
         }
         let destination = &mut self.destinations.list[number];
-        let most = destination.most_recipients.min(self.config.limits.recipients.get()) as usize;
+        let most = if named { 1 } else { self.config.limits.recipients.get() };
+        let most = destination.most_recipients.min(most) as usize;
         if recipients.len() > most {
             let rest = recipients.split_off(most);
             let chain = self.chains.get_mut(&parcel.envelope).expect("it is under way");
@@ -64,9 +68,14 @@ impl Engine {
         }
         let message = &self.messages[&parcel.message];
         let address = |&recipient: &u32| message.recipients[recipient as usize].address.clone();
+        let recipients: Vec<Address> = parcel.recipients.iter().map(address).collect();
+        let named = match (&message.sender, &recipients[..]) {
+            (Some(back), [one]) if is_named(&self.config, Some(back)) => verp::encode(back, one),
+            _ => None,
+        };
         let envelope = Envelope {
-            sender: message.sender.clone(),
-            recipients: parcel.recipients.iter().map(address).collect(),
+            sender: named.or_else(|| message.sender.clone()),
+            recipients,
             size: message.size,
             eight_bit: message.eight_bit,
             utf8: message.utf8,
@@ -83,4 +92,9 @@ impl Engine {
         self.set_deadline(id);
         self.obey(id, outputs);
     }
+}
+
+/// Whether the return path of mail from `sender` names its recipient.
+fn is_named(config: &Config, sender: Option<&Address>) -> bool {
+    sender.is_some_and(|sender| config.verp.contains(sender))
 }

@@ -161,3 +161,55 @@ fn late_news_are_ignored() {
     let mail = b"MAIL FROM:<owner@lists.example>\r\n".to_vec();
     assert_eq!(effects, [Effect::Send(SessionId(0), mail)]);
 }
+
+/// Each recipient gets a transaction of its own, whose return path names it; one for whom it would
+/// be too long gets the plain one.
+#[test]
+fn return_paths_that_name_the_recipient() {
+    let back = "list-bounces@lists.example";
+    let mut config = config();
+    config.verp = vec![back.parse().unwrap()];
+    let long = "u".repeat(60);
+    let people = ["a@x.example".to_owned(), format!("{long}@x.example")];
+    let submission = Submission {
+        id: MessageId(1),
+        sender: Some(back.parse().unwrap()),
+        size: 9,
+        eight_bit: false,
+        utf8: false,
+        recipients: people.iter().map(|it| it.parse().unwrap()).collect(),
+    };
+    let mut hand = Hand::new(config);
+    hand.connect(submission);
+    let (mut said, mut effects) = (Vec::new(), hand.hear(0, "250 hi\r\n"));
+    while !effects.is_empty() {
+        let next = effects.drain(..).flat_map(|effect| match effect {
+            Effect::Send(_, bytes) => {
+                let line = String::from_utf8(bytes).unwrap();
+                let reply = if line == "DATA\r\n" { "354 go\r\n" } else { "250 ok\r\n" };
+                said.push(line);
+                hand.hear(0, reply)
+            }
+            Effect::SendBody(..) => {
+                let mut effects = hand.tell(Event::Written(SessionId(0), true));
+                effects.extend(hand.hear(0, "250 taken\r\n"));
+                effects
+            }
+            Effect::Persist(batch, _) => hand.tell(Event::Persisted(batch)),
+            _ => vec![],
+        });
+        effects = next.collect();
+        if effects.is_empty() && said.len() < 7 {
+            hand.now += Span::from_ms(100);
+            effects = hand.tell(Event::Tick);
+        }
+    }
+    let paths: Vec<_> = said.iter().filter(|line| line.starts_with("MAIL")).collect();
+    assert_eq!(
+        paths,
+        [
+            "MAIL FROM:<list-bounces+a=x.example@lists.example>\r\n",
+            "MAIL FROM:<list-bounces@lists.example>\r\n",
+        ]
+    );
+}
