@@ -2,6 +2,7 @@
 //! small internet, which counts what it takes over.
 
 mod kills;
+mod measure;
 mod sender;
 mod troubles;
 
@@ -19,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A list, an internet that its subscribers are in, and a spool.
 struct Stage {
     internet: Internet,
-    /// Everybody who can be reached, and nobody else.
+    /// Whom everything is sent to.
     recipients: Vec<String>,
     folder: tempfile::TempDir,
 }
@@ -37,8 +38,11 @@ impl Stage {
     fn new(drawn: Drawn) -> Stage {
         let world = World { drawn: Some(drawn), dns_round_trip: Span::from_ms(2), ..defaults() };
         let reachable = world.subscribers().into_iter().filter(|it| it.class < Class::Unreachable);
-        let recipients = reachable.map(|it| it.address).collect();
-        let internet = Internet::start(&world).unwrap();
+        Stage::of(&world, reachable.map(|it| it.address).collect())
+    }
+
+    fn of(world: &World, recipients: Vec<String>) -> Stage {
+        let internet = Internet::start(world).unwrap();
         Stage { internet, recipients, folder: tempfile::tempdir().unwrap() }
     }
 
@@ -47,7 +51,11 @@ impl Stage {
     }
 
     fn sender(&self) -> Sender {
-        Sender::start(&self.internet, &self.spool())
+        Sender::start(&self.internet, &self.spool(), false)
+    }
+
+    fn patient_sender(&self) -> Sender {
+        Sender::start(&self.internet, &self.spool(), true)
     }
 
     /// Waits until everybody has all of these messages; what became of them.
