@@ -56,6 +56,9 @@ impl Run<'_> {
     ) -> Result<(S, Figures), Cancelled> {
         let requests = self.workload.requests(scene.streams);
         match self.case.has_events(self.workload) {
+            _ if scene.heads.servers() > 1 => {
+                engine::parallel(scene, requests, sink, self.progress)
+            }
             true => engine::simulate(scene, requests, sink, self.progress),
             false => engine::recursion(scene, requests, sink, self.progress),
         }

@@ -121,6 +121,9 @@ impl ArrayCase {
             }
             (disk::Ready::Platters(drive), _) => run.report(Anywhere { drive, scheduling }, &known),
             (disk::Ready::Measured(drive), _) => run.report(Anywhere { drive, scheduling }, &known),
+            (disk::Ready::Memoryless(drive), _) => {
+                run.report(Anywhere { drive, scheduling }, &known)
+            }
         })
     }
 
@@ -165,18 +168,29 @@ impl ArrayCase {
         };
         self.mending()?;
         let workload = self.workload.ready(&workload::Stage { block, blocks, read });
-        Ok((drive, workload.map_err(|refusal| refusal.under("workload"))?))
+        let workload = workload.map_err(|refusal| refusal.under("workload"))?;
+        if drive.servers() > 1 && !self.is_forward(&workload) {
+            let given = Value::Int(drive.servers() as i64);
+            let expected = "1 where writes have phases, disks are rebuilt, or a disk chooses what \
+                            it serves next";
+            return Err(under_disk(Refusal::value(&given, expected).under("servers")));
+        }
+        Ok((drive, workload))
     }
 
     /// Whether it is computed event by event: where asked for, and where the end of an access has
     /// consequences beside for those behind it in order.
     pub(crate) fn has_events(&self, workload: &workload::Ready) -> bool {
+        self.engine == Engine::Events || !self.is_forward(workload)
+    }
+
+    /// Whether the end of an access has no consequences but for those behind it in order.
+    fn is_forward(&self, workload: &workload::Ready) -> bool {
         let ops = [Op::Read, Op::Write].into_iter().zip(workload.ops);
         let mut ops = ops.filter_map(|(op, there)| there.then_some(op));
-        self.engine == Engine::Events
-            || self.rebuild.is_some()
-            || !matches!(self.scheduling, Scheduling::Fcfs(_))
-            || !ops.all(|op| self.layout.one_phase(op))
+        self.rebuild.is_none()
+            && matches!(self.scheduling, Scheduling::Fcfs(_))
+            && ops.all(|op| self.layout.one_phase(op))
     }
 
     /// What is known without simulating it.
@@ -195,6 +209,7 @@ impl ArrayCase {
         match drive {
             disk::Ready::Platters(drive) => self.analysis(drive, workload),
             disk::Ready::Measured(drive) => self.analysis(drive, workload),
+            disk::Ready::Memoryless(drive) => self.analysis(drive, workload),
         }
     }
 
@@ -208,7 +223,8 @@ impl ArrayCase {
             overhead: self.controller.overhead.ps() as f64,
             service: &|op, blocks| drive.service(op, blocks),
             law: &|op, blocks| Law::of_access(drive, op, blocks),
-            exponential: false,
+            servers: drive.servers(),
+            exponential: drive.is_exponential(),
         })
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::disk::Op;
 use crate::layout::{Layout, Plan};
-use sojourn_kernel::Streams;
 
 /// Requests that come down to `accesses` accesses at once, alike in all but their disks, which are
 /// as likely these as others of `disks` disks.
@@ -25,41 +24,36 @@ pub(super) enum Unlike {
     Accesses,
 }
 
-/// How many plans are looked at.
-const PLANS: u32 = 4096;
-/// By how many standard deviations a disk's share may be off, as chance will have it.
-const CHANCE: f64 = 5.0;
+/// Of a layout where a request can lie in more ways, nothing is said.
+const MOST_WAYS: u64 = 1 << 16;
 
 impl Fork {
-    /// That of requests of `blocks` blocks. Many plans are looked at, so that a layout need not know
-    /// of this.
+    /// That of requests of `blocks` blocks, by all the ways in which they can lie.
     pub(super) fn of(layout: &Layout, op: Op, blocks: u32) -> Result<Fork, Unlike> {
-        let mut stream = Streams::new(0, 0).stream("forks", 0);
         let mut plan = Plan::new(layout.disks());
-        let mut counts = vec![0_u32; layout.disks()];
+        let mut counts = vec![0_u64; layout.disks()];
         let mut first = None;
-        for _ in 0..PLANS {
-            layout.lay(op, blocks, stream.below(layout.ways(op)), &mut plan);
+        let ways = layout.ways(op);
+        if ways > MOST_WAYS {
+            return Err(Unlike::Accesses);
+        }
+        for way in 0..ways {
+            layout.lay(op, blocks, way, &mut plan);
             if plan.phases() > 1 {
                 return Err(Unlike::Phases);
             }
             let accesses = plan.accesses();
             let shape = (accesses.len() as u32, accesses[0].blocks);
-            if *first.get_or_insert(shape) != shape
-                || accesses.iter().any(|access| access.blocks != shape.1)
-            {
+            let alike = accesses.iter().all(|access| access.blocks == shape.1);
+            if *first.get_or_insert(shape) != shape || !alike {
                 return Err(Unlike::Accesses);
             }
             accesses.iter().for_each(|access| counts[usize::from(access.disk)] += 1);
         }
         let (accesses, blocks) = first.expect("there are plans");
         counts.retain(|&count| count > 0);
-        let disks = counts.len() as u32;
-        let share = f64::from(accesses) / f64::from(disks);
-        let mean = f64::from(PLANS) * share;
-        let most = CHANCE * (mean * (1.0 - share)).sqrt();
-        match counts.iter().all(|&count| (f64::from(count) - mean).abs() <= most) {
-            true => Ok(Fork { accesses, disks, blocks }),
+        match counts.iter().all(|&count| count == counts[0]) {
+            true => Ok(Fork { accesses, disks: counts.len() as u32, blocks }),
             false => Err(Unlike::Accesses),
         }
     }

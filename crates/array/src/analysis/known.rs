@@ -16,6 +16,8 @@ pub struct Setting<'a> {
     pub in_order: bool,
     /// Whether each access draws its place anew, wherever its request has an address.
     pub independent: bool,
+    /// How many accesses each disk serves at once.
+    pub servers: usize,
     /// Whether a request starts when the one before it is done.
     pub split_merge: bool,
     /// What the controller takes before the first phase, in picoseconds.
@@ -82,6 +84,9 @@ impl Known {
         }
         if !setting.in_order {
             return Known::nothing("no formula: services depend on what waits");
+        }
+        if setting.servers > 1 {
+            return Known::nothing("no formula: each disk serves several accesses at once");
         }
         let blocks = bulks.blocks.mean;
         if bulks.blocks.square - blocks * blocks > 1e-9 {

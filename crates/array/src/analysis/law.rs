@@ -2,25 +2,34 @@
 
 use super::Moments;
 use crate::disk::{Drive, Op};
-use sojourn_kernel::Streams;
+use sojourn_kernel::Span;
 
 /// A law of times in picoseconds, by equally likely values of it, least first.
 #[derive(Clone, Debug)]
 pub struct Law(Vec<f64>);
 
-/// How many values a law of an access has.
-const VALUES: usize = 1 << 16;
+/// How many positionings, and how many transfers, the law of an access combines.
+const POSITIONS: u32 = 1 << 10;
+const TRANSFERS: u32 = 1 << 7;
 
 impl Law {
-    /// That of an access of `blocks` blocks to a place anywhere.
+    /// That of an access of `blocks` blocks to a place anywhere: each of many quantiles of the one
+    /// part with each of the other.
     pub fn of_access(drive: &impl Drive, op: Op, blocks: u32) -> Law {
-        let mut stream = Streams::new(0, 0).stream("law", 0);
-        let access = |_| {
-            let bits = stream.bits();
-            let (place, chance) = ((bits >> u32::BITS) as u32, bits as u32);
-            (drive.position(op, chance) + drive.transfer(place, op, blocks)).ps() as f64
+        let middles = |count: u32| {
+            let share = u64::from(u32::MAX) + 1;
+            (0..u64::from(count))
+                .map(move |i| ((2 * i + 1) * share / (2 * u64::from(count))) as u32)
         };
-        Law::new((0..VALUES).map(access).collect())
+        let moves = drive.rotation() > Span::ZERO;
+        let (positions, transfers) = if moves { (POSITIONS, TRANSFERS) } else { (1, 1 << 16) };
+        let transfers: Vec<Span> =
+            middles(transfers).map(|place| drive.transfer(place, op, blocks)).collect();
+        let access = |chance| {
+            let position = drive.position(op, chance);
+            transfers.iter().map(move |transfer| (position + *transfer).ps() as f64)
+        };
+        Law::new(middles(positions).flat_map(access).collect())
     }
 
     /// Of these values, at least one.

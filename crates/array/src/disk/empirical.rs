@@ -2,8 +2,9 @@
 
 use super::{Drive, Kind, Op, Ready, Stage};
 use crate::analysis::Moments;
-use sojourn_kernel::parameters::{Check, Refusal, Value};
+use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
 use sojourn_kernel::{Span, parameters};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 parameters! {
@@ -11,17 +12,33 @@ parameters! {
     /// file, all alike likely. The stand-in for an SSD, or anything else without a head.
     /// The file is a CSV whose first line is `op,service`; then one access a line, `read` or `write`
     /// and a time with its unit (`read,85us`). Where it has no writes, they take as long as reads,
-    /// and the other way round. For addresses it holds
-    /// 1 PiB. Not modelled: that a device serves several accesses at once.
+    /// and the other way round. For addresses it holds 1 PiB.
     pub struct Empirical: "empirical" {
         /// The file, seen from the study's own place.
         pub file: String,
         /// What each block after the first of an access adds.
         pub more: Span = Span::ZERO,
+        /// How many accesses it serves at once, each as long as alone; with several, only requests
+        /// of one phase, first come, first served.
+        pub servers: NonZeroU32 = NonZeroU32::MIN,
     }
 }
 
-impl Check for Empirical {}
+impl Check for Empirical {
+    fn check(&self) -> Result<(), Refusal> {
+        match self.servers.get() <= MOST_SERVERS {
+            true => Ok(()),
+            false => {
+                let given = self.servers.write().expect("a number");
+                let expected = format!("a whole number from 1 to {MOST_SERVERS}");
+                Err(Refusal::value(&given, expected).under("servers"))
+            }
+        }
+    }
+}
+
+/// No queue of a device is deeper.
+const MOST_SERVERS: u32 = 1024;
 
 impl Kind for Empirical {
     fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal> {
@@ -40,7 +57,12 @@ impl Kind for Empirical {
         }
         reads.sort_unstable();
         writes.sort_unstable();
-        Ok(Ready::Measured(Measured { times: [reads.into(), writes.into()], more: self.more }))
+        let servers = self.servers.get() as usize;
+        Ok(Ready::Measured(Measured {
+            times: [reads.into(), writes.into()],
+            more: self.more,
+            servers,
+        }))
     }
 
     fn files(&mut self) -> Vec<&mut String> {
@@ -92,6 +114,8 @@ pub struct Measured {
     /// Of reads and of writes, shortest first.
     times: [Arc<[Span]>; 2],
     more: Span,
+    /// How many accesses it serves at once.
+    servers: usize,
 }
 
 impl Drive for Measured {
@@ -114,6 +138,10 @@ impl Drive for Measured {
 
     fn rotation(&self) -> Span {
         Span::ZERO
+    }
+
+    fn servers(&self) -> usize {
+        self.servers
     }
 
     fn service(&self, op: Op, blocks: Moments) -> Moments {

@@ -3,6 +3,7 @@
 mod curve;
 mod drives;
 mod empirical;
+mod exponential;
 mod geometry;
 mod quantiles;
 mod track;
@@ -10,6 +11,7 @@ mod zoned;
 
 pub use drives::{Hp97560, St3500630Ns};
 pub use empirical::{Empirical, Measured};
+pub use exponential::{Exponential, Memoryless};
 pub use geometry::{Arm, Geometry, Spot};
 pub use track::{Rotation, Track};
 pub use zoned::{Platters, Zoned};
@@ -25,6 +27,7 @@ variants! {
         Hp97560(Hp97560),
         Zoned(Zoned),
         Empirical(Empirical),
+        Exponential(Exponential),
     }
 }
 
@@ -62,6 +65,16 @@ pub trait Drive {
     /// A full rotation.
     fn rotation(&self) -> Span;
 
+    /// How many accesses it serves at once.
+    fn servers(&self) -> usize {
+        1
+    }
+
+    /// Whether an access of any one size takes an exponential time.
+    fn is_exponential(&self) -> bool {
+        false
+    }
+
     /// Mean and mean square, in picoseconds, of an access to a place anywhere, of so many blocks.
     fn service(&self, op: Op, blocks: Moments) -> Moments;
 }
@@ -73,6 +86,18 @@ pub enum Ready {
     Platters(Platters),
     /// A disk that is known by what was measured.
     Measured(Measured),
+    /// A disk of a textbook.
+    Memoryless(Memoryless),
+}
+
+impl Ready {
+    /// How many accesses it serves at once.
+    pub(crate) fn servers(&self) -> usize {
+        match self {
+            Ready::Measured(drive) => drive.servers(),
+            Ready::Platters(_) | Ready::Memoryless(_) => 1,
+        }
+    }
 }
 
 /// A kind of disk.

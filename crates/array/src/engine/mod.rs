@@ -10,6 +10,7 @@
 //! same requests.
 
 mod events;
+mod parallel;
 mod planner;
 mod plans;
 mod rebuild;
@@ -19,6 +20,7 @@ mod station;
 mod timers;
 
 pub use events::sojourn_simulate as simulate;
+pub use parallel::sojourn_simulate_parallel as parallel;
 pub(crate) use plans::Plans;
 pub use rebuild::{Rebuild, Rebuilt};
 pub use recursion::sojourn_simulate_recursion as recursion;

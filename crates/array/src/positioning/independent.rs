@@ -146,6 +146,10 @@ impl<D: Drive> Heads for Anywhere<D> {
         0
     }
 
+    fn servers(&self) -> usize {
+        self.drive.servers()
+    }
+
     fn in_order(&self) -> bool {
         matches!(self.scheduling, Scheduling::Fcfs(_))
     }

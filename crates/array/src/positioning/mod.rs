@@ -105,6 +105,11 @@ pub trait Heads {
     /// Which of those that wait, in their order of arrival, is served next.
     fn choose(&self, head: &Self::Head, waiting: &VecDeque<Task<Self::Spot>>, now: Time) -> usize;
 
+    /// How many accesses a disk serves at once.
+    fn servers(&self) -> usize {
+        1
+    }
+
     /// Whether it is always the first, and its positioning knows nothing of those that wait.
     fn in_order(&self) -> bool;
 

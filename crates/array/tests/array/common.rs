@@ -84,14 +84,22 @@ pub(crate) fn rows(parts: &[(&str, Value)], seed: u64) -> Rows {
 
 /// A run of a case of the paper's disks, its other parts as TOML would have them.
 pub(crate) fn report(parts: &[(&str, Value)], seed: u64) -> Report {
+    report_with(parts, seed, &|_| Err("there are no files here".to_owned()))
+}
+
+/// [`report`], where `read` reads the files.
+pub(crate) fn report_with(
+    parts: &[(&str, Value)],
+    seed: u64,
+    read: &dyn Fn(&str) -> Result<String, String>,
+) -> Report {
     let mut table = Table::default();
     table.set("disk", Value::Text("ST3500630NS".to_owned()));
     for (part, value) in parts {
         table.set(part, value.clone());
     }
     let case = ArrayCase::read_table(&table).unwrap_or_else(|refusal| panic!("{refusal:?}"));
-    let no_files = |_: &str| Err("there are no files here".to_owned());
-    let run = case.run(Streams::new(seed, 0), &no_files, Keep::Rows, &Progress::default());
+    let run = case.run(Streams::new(seed, 0), read, Keep::Rows, &Progress::default());
     run.expect("it can run").expect("nobody cancels")
 }
 

@@ -1,8 +1,8 @@
 //! Simulation against what is known exactly.
 
 use crate::common::{
-    Chances, half_width, layout, mean, paper_disk, report, rows, scene, simulate, sojourns, table,
-    text, variant,
+    Chances, half_width, layout, mean, paper_disk, report, report_with, rows, scene, simulate,
+    sojourns, table, text, variant,
 };
 use sojourn_array::analysis::Moments;
 use sojourn_array::disk::{Drive, Op, Platters};
@@ -407,4 +407,52 @@ fn where_nothing_is_known_it_says_why() {
         said(&[("layout", kind("raid0")), ("workload", one()), rpo]),
         "no formula: services depend on what waits"
     );
+}
+
+/// As exponential as a list of times can be, of mean 10 ms.
+fn exponential_times() -> String {
+    let quantile = |i: u32| -(1.0 - (f64::from(i) + 0.5) / 20_000.0).ln() * 1e10;
+    let lines = (0..20_000).map(|i| format!("read,{}ps\n", quantile(i) as u64));
+    format!("op,service\n{}", lines.collect::<String>())
+}
+
+/// Several servers behind one queue, against Erlang's formula: M/M/c of mean service 10 ms.
+#[test]
+fn a_disk_that_serves_several_at_once_is_an_m_m_c_queue() {
+    let cases = [(1, "0.05/ms", 20.0), (2, "0.1/ms", 40.0 / 3.0), (3, "0.15/ms", 11.578_947)];
+    for (servers, rate, known) in cases {
+        let disk = table(&[
+            ("kind", text("empirical")),
+            ("file", text("times.csv")),
+            ("servers", Value::Int(servers)),
+        ]);
+        let workload = workload(rate, 400_000, &[("blocks", Value::Int(1))], &[]);
+        let parts = [("disk", disk), ("layout", text("single")), ("workload", workload)];
+        let report = report_with(&parts, 130 + servers as u64, &|_| Ok(exponential_times()));
+        expect(&sojourns(&report.rows), known, "M/M/c");
+    }
+}
+
+/// The fork-join queue of textbooks: exact for two servers, and for more between bounds, with an
+/// approximation that is good to 3 %.
+#[test]
+fn exponential_disks_are_the_fork_join_queue_of_textbooks() {
+    for (disks, rate) in [(2, "0.05/ms"), (2, "0.08/ms"), (4, "0.05/ms"), (8, "0.05/ms")] {
+        let disk = table(&[("kind", text("exponential")), ("mean", text("10ms"))]);
+        let workload = workload(rate, 300_000, &[("blocks", Value::Int(disks))], &[]);
+        let layout = table(&[("kind", text("raid0")), ("disks", Value::Int(disks))]);
+        let parts = [("disk", disk), ("layout", layout), ("workload", workload)];
+        let report = report(&parts, 140 + disks as u64);
+        let rows = sojourns(&report.rows);
+        if disks == 2 {
+            let exact = figure(&report, "exact_mean_sojourn_ps").expect("a formula");
+            expect(&rows, exact, "two servers");
+            continue;
+        }
+        let of = |name| figure(&report, name).expect("a formula");
+        let mean = mean(&rows);
+        let (least, most) = (of("least_mean_sojourn_ps"), of("most_mean_sojourn_ps"));
+        assert!(least < mean && mean < most, "{disks}: {least} {mean} {most}");
+        assert!((mean / of("about_mean_sojourn_ps") - 1.0).abs() < 0.03, "{disks}: {mean}");
+    }
 }

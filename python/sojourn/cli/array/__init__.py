@@ -3,12 +3,13 @@
 import click
 
 from sojourn.cli import common
-from sojourn.cli.array import plan
+from sojourn.cli.array import fit, plan
 
 
 @click.group(cls=common.Commands)
 def array() -> None:
-    """Choose an array."""
+    """Learn a disk from a measurement; choose an array."""
 
 
+array.add_command(fit.fit)
 array.add_command(plan.plan)

@@ -1,0 +1,76 @@
+//! The disk of a textbook: exponential service times.
+
+use super::{Drive, Kind, Op, Ready, Stage};
+use crate::analysis::Moments;
+use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::{Span, parameters};
+
+parameters! {
+    /// A disk whose accesses take exponential times, whatever they do and however long they are: no
+    /// disk is like that, but queues of it are solved exactly, so that a simulation can be held
+    /// against what is known.
+    pub struct Exponential: "exponential" {
+        /// What an access takes on average.
+        pub mean: Span,
+    }
+}
+
+/// No access takes longer on average.
+const LONGEST: Span = Span::from_s(60);
+
+impl Check for Exponential {
+    fn check(&self) -> Result<(), Refusal> {
+        match self.mean > Span::ZERO && self.mean <= LONGEST {
+            true => Ok(()),
+            false => {
+                let given = self.mean.write().expect("a time");
+                let expected = format!("a time above zero, at most {LONGEST}");
+                Err(Refusal::value(&given, expected).under("mean"))
+            }
+        }
+    }
+}
+
+impl Kind for Exponential {
+    fn ready(&self, _: &Stage<'_>) -> Result<Ready, Refusal> {
+        Ok(Ready::Memoryless(Memoryless { mean: self.mean.ps() as f64 }))
+    }
+}
+
+/// An exponential disk, ready to be accessed.
+#[derive(Clone, Debug)]
+pub struct Memoryless {
+    /// In picoseconds.
+    mean: f64,
+}
+
+impl Drive for Memoryless {
+    #[inline]
+    fn transfer(&self, place: u32, _: Op, _: u32) -> Span {
+        // In the middle of what the chance stands for, so that none is infinite.
+        let less = (f64::from(place) + 0.5) / 4_294_967_296.0;
+        Span::from_ps((-self.mean * libm::log1p(-less)).round() as u64)
+    }
+
+    #[inline]
+    fn position(&self, _: Op, _: u32) -> Span {
+        Span::ZERO
+    }
+
+    #[inline]
+    fn rotate(&self, _: u32) -> Span {
+        Span::ZERO
+    }
+
+    fn rotation(&self) -> Span {
+        Span::ZERO
+    }
+
+    fn is_exponential(&self) -> bool {
+        true
+    }
+
+    fn service(&self, _: Op, _: Moments) -> Moments {
+        Moments { mean: self.mean, square: 2.0 * self.mean * self.mean }
+    }
+}

@@ -1,0 +1,119 @@
+"""Devices learnt from runs: services, how many at once, predictions of other loads."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sojourn
+from sojourn.fit import MOST_SERVERS, _alone, fit, loads, mean_sojourn
+
+STUDY = """\
+title = "a device"
+room = "array"
+{disk}
+layout = "single"
+[workload]
+kind = "synthetic"
+arrivals = {{ kind = "poisson", rate = "1/s" }}
+blocks = 1
+requests = 20000
+reads = {reads}
+[sweep]
+workload.arrivals.rate = [{rates}]
+"""
+PAPER = 'disk = "ST3500630NS"'
+RATES = '"3/s", "30/s", "45/s"'
+
+
+def run_of(path: Path, disk=PAPER, rates=RATES, reads=1.0):
+    return sojourn.run(STUDY.format(disk=disk, rates=rates, reads=reads), out=path)
+
+
+def test_the_mean_of_known_queues():
+    spread = np.array([0.0, 2.0])  # as exponential services: the mean is 1, and so is the variance
+    # M/M/1, M/M/2 and M/M/3 with servers that are busy half of the time
+    assert mean_sojourn(spread, 0.5, 1) == pytest.approx(2)
+    assert mean_sojourn(spread, 1.0, 2) == pytest.approx(4 / 3)
+    assert mean_sojourn(spread, 1.5, 3) == pytest.approx(1 + 9 / 38 / 1.5)
+    # M/D/1
+    assert mean_sojourn(np.ones(3), 0.5, 1) == pytest.approx(1.5)
+    assert mean_sojourn(np.ones(3), 2.0, 2) == np.inf
+
+
+def test_who_met_nobody():
+    started = np.array([0, 10, 12, 40, 35])
+    finished = np.array([5, 20, 13, 50, 41])
+    # the third came while the second was served; the fifth before the fourth, into nothing
+    assert _alone(started, finished).tolist() == [True, True, False, False, True]
+
+
+def test_a_zoned_disk_is_learnt_and_predicted(tmp_path, command, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # so that names are short enough for a picture's legend
+    run = run_of(tmp_path / "m")
+    lightest, middle, heaviest = loads(run)
+    assert [lightest.case, middle.case, heaviest.case] == [0, 1, 2]
+    assert lightest.rate == pytest.approx(3, rel=0.05)
+    fitted = fit([lightest, middle, heaviest])
+    assert set(fitted.service_ps) == {"read"}
+    # the paper's disk takes 15.51 ms; at 3/s one in twenty waits
+    assert fitted.service_ps["read"].mean() == pytest.approx(15.51e9, rel=0.01)
+    assert (fitted.servers, fitted.told) == (1, True)
+    assert fitted.met_nobody == pytest.approx(1 - 3 * 0.01551, abs=0.01)
+    assert fitted.waited_ps == pytest.approx(3 * 0.01551 * 8.4e9, rel=0.25)
+
+    picture = tmp_path / "fit.png"
+    done = command("array", "fit", "m", "--out", "fitted", "-o", picture, "--json")
+    assert (done.code, done.err) == (0, "")
+    document = done.document
+    assert document["fit"]["servers"] == 1
+    assert picture.stat().st_size > 10_000
+    for one in document["comparisons"]:
+        if one["bin"] == "all":
+            assert one["ks"] < 0.03
+    shown = command("array", "fit", "m", "--out", "fitted")
+    assert shown.code == 0
+    assert "serves 1 at once" in shown.out
+    assert "reads take 15." in shown.out
+
+
+def test_a_device_with_several_servers_is_learnt(tmp_path, command):
+    (tmp_path / "times.csv").write_text("op,service\nread,8ms\nread,10ms\nread,12ms\nwrite,20ms\n")
+    disk = f'disk = {{ kind = "empirical", file = "{tmp_path}/times.csv", servers = 3 }}'
+    run = run_of(tmp_path / "m", disk, '"5/s", "120/s", "180/s"', reads=0.7)
+    fitted = fit(loads(run))
+    assert (fitted.servers, fitted.told) == (3, True)
+    assert set(fitted.service_ps["read"]) == {8e9, 10e9, 12e9}
+    assert set(fitted.service_ps["write"]) == {20e9}
+    done = command("array", "fit", tmp_path / "m", "--json")
+    assert done.code == 0
+    assert Path(done.document["fit"]["study"]) == tmp_path / "m-fitted" / "fitted.toml"
+    for one in done.document["comparisons"]:
+        if one["bin"] == "all":
+            assert one["ks"] < 0.03
+
+
+def test_a_light_load_tells_no_number_of_servers(tmp_path):
+    run = run_of(tmp_path / "m", rates='"0.5/s", "1/s"')
+    fitted = fit(loads(run))
+    assert (fitted.servers, fitted.told) == (1, False)
+    assert fitted.servers < MOST_SERVERS
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('layout = "single"', 'layout = { kind = "raid0", disks = 2 }'), "expected single"),
+        (("blocks = 1", 'blocks = { kind = "geometric", mean = 2 }'), "requests differ in size"),
+        (("requests = 20000", "requests = 50"), "expected 100 or more: measure a lower rate"),
+    ],
+)
+def test_what_cannot_be_learnt_is_one_message(tmp_path, command, change, message):
+    text = STUDY.format(disk=PAPER, rates=RATES, reads=1.0)
+    assert change[0] in text
+    sojourn.run(text.replace(*change), out=tmp_path / "m")
+    done = command("array", "fit", tmp_path / "m")
+    assert (done.code, done.out) == (2, "")
+    (line,) = done.err.splitlines()
+    assert message in line
+    assert not (tmp_path / "m-fitted").exists()
