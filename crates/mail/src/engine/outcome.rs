@@ -99,7 +99,7 @@ impl Engine {
             }
             return;
         }
-        if session.client.is_securing() && self.config.tls == Tls::Opportunistic {
+        if session.client.is_turning_to_tls() && self.config.tls == Tls::Opportunistic {
             this.tls_broken = true;
             return self.look_at(destination);
         }

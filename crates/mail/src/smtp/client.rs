@@ -17,6 +17,8 @@ pub struct Client {
     hello: String,
     tls: Tls,
     secured: bool,
+    /// Whether STARTTLS was sent, and the server has neither declined nor spoken under TLS.
+    turning: bool,
     extensions: Extensions,
     reader: ReplyReader,
     /// The replies that are awaited, in order.
@@ -58,6 +60,7 @@ impl Client {
             hello,
             tls,
             secured: false,
+            turning: false,
             extensions: Extensions::default(),
             reader: ReplyReader::default(),
             awaited: VecDeque::from([Awaited::Greeting]),
@@ -93,6 +96,11 @@ impl Client {
     /// Whether the handshake of TLS is under way.
     pub fn is_securing(&self) -> bool {
         self.awaited.front() == Some(&Awaited::Handshake)
+    }
+
+    /// Whether the session is turning to TLS: a session that ends now may do without.
+    pub fn is_turning_to_tls(&self) -> bool {
+        self.turning
     }
 
     /// Begins a transaction. The session has to be [`Step::Idle`] after it was ready.
@@ -187,7 +195,10 @@ impl Client {
                 out.push(Output::StartTls);
             }
             Awaited::StartTls if self.tls == Tls::Required => self.lose(Loss::NoTls, out),
-            Awaited::StartTls => out.push(Output::Ready),
+            Awaited::StartTls => {
+                self.turning = false;
+                out.push(Output::Ready);
+            }
             Awaited::Handshake => self.lose(Loss::OutOfTurn, out),
             Awaited::Mail => self.mail_answered(reply, out),
             Awaited::Rcpt(i) => self.rcpt_answered(i, reply, out),
@@ -203,9 +214,10 @@ impl Client {
     }
 
     fn greeted(&mut self, out: &mut Vec<Output>) {
+        self.turning = !self.secured && self.tls != Tls::Never && self.extensions.start_tls;
         if self.secured || self.tls == Tls::Never {
             out.push(Output::Ready);
-        } else if self.extensions.start_tls {
+        } else if self.turning {
             self.send("STARTTLS\r\n".into(), Awaited::StartTls, out);
         } else if self.tls == Tls::Required {
             self.lose(Loss::NoTls, out);

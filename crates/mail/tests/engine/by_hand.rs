@@ -213,3 +213,23 @@ fn return_paths_that_name_the_recipient() {
         ]
     );
 }
+
+/// Words in plain text after the reply to STARTTLS, and a server that leaves when it has turned to
+/// TLS: both do without, where they may.
+#[test]
+fn tls_that_breaks_before_or_after_its_handshake() {
+    for early in [true, false] {
+        let mut hand = Hand::new(config());
+        hand.connect(submission(&["a@x.example"]));
+        hand.hear(0, "250-hi\r\n250 STARTTLS\r\n");
+        let effects = if early {
+            hand.hear(0, "220 go\r\nnoise\r\n")
+        } else {
+            hand.hear(0, "220 go\r\n");
+            hand.tell(Event::Secured(SessionId(0)));
+            hand.hear(0, "421 not like this\r\n")
+        };
+        let again = Effect::Connect(SessionId(1), relay());
+        assert_eq!(effects, [Effect::Close(SessionId(0)), again]);
+    }
+}
