@@ -164,7 +164,7 @@ def _threads(client: Client) -> int:
 def _refuse_other_builds(client: Client) -> None:
     """Refuse a cluster without workers, and workers that would give other rows."""
     client.wait_for_workers(1, timeout=_CONNECT_S)
-    said = client.run(build.identity, on_error="return")
+    said = client.run(_identity, on_error="return")
     others = {
         worker: f"build {found}" if isinstance(found, str) else f"no sojourn ({_first_line(found)})"
         for worker, found in said.items()
@@ -217,6 +217,11 @@ def _one(case: Case, replication: int) -> Outcome:
 @lru_cache(maxsize=4)
 def _cases(study: str) -> list[Case]:
     return list(Study.parse(study, "study.toml", []).cases())
+
+
+def _identity() -> str:
+    """On a worker: its own build."""
+    return build.identity()
 
 
 def _worker() -> str:
