@@ -20,6 +20,7 @@ mod list;
 pub mod policy;
 pub mod report;
 pub mod smtp;
+pub mod world;
 
 pub use address::{Address, BadAddress};
 pub use engine::{Config, Effect, Engine, Event};

@@ -186,6 +186,19 @@ fn verdicts_of_a_session_that_is_lost() {
     }
 }
 
+/// An answer and a farewell that come in one packet: nothing begins on a session that is over.
+#[test]
+fn a_server_that_takes_the_message_and_leaves() {
+    let mut session = Session::ready(PIPELINING);
+    session.begin(envelope(&["a@x.example"]));
+    session.hear("250 ok\r\n250 ok\r\n354 go\r\n");
+    session.client.written();
+    assert_eq!(session.hear("250 taken\r\n421 that was all\r\n"), "");
+    assert!(matches!(&session.outputs[..], [Output::Settled(_), Output::Lost(_, left)]
+        if left.is_empty()));
+    assert_eq!(session.verdicts(), "D");
+}
+
 #[test]
 fn an_answer_in_mid_message_ends_the_session() {
     for (answer, verdict, loss_is_fault) in

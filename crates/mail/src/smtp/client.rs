@@ -329,6 +329,8 @@ impl Client {
     }
 
     fn lose(&mut self, loss: Loss, out: &mut Vec<Output>) {
+        // A server that says in one breath that it has the message and leaves: nothing more begins.
+        out.pop_if(|last| *last == Output::Ready);
         let verdicts = self.closed();
         out.push(Output::Lost(loss, verdicts));
     }

@@ -110,7 +110,7 @@ pub(crate) fn world(seed: u64) -> World {
         let personality = pick(stream, &personalities);
         let rtt = Span::from_ms(2 + 2 * stream.below(60));
         let (pipelining, chunking) = (stream.below(2) == 0, stream.below(3) == 0);
-        world.hosts.insert(address(n), Host::new(personality, rtt, pipelining, chunking));
+        world.add_host(address(n), Host::new(personality, rtt, pipelining, chunking));
     }
     for n in 0..12 {
         let one = address(stream.below(hosts.into()) as u32);
@@ -126,7 +126,7 @@ pub(crate) fn world(seed: u64) -> World {
             2 => Names::FailUntil(Time::ZERO + Span::from_s(500), list),
             _ => Names::Hosts(list),
         };
-        world.names.insert(format!("d{n}.example"), names);
+        world.say(format!("d{n}.example"), names);
     }
     for message in 0..2 + stream.below(2) {
         let mut recipients = Vec::new();
@@ -161,7 +161,7 @@ impl World {
         };
         let hosts = list.iter().flat_map(|(_, addresses)| addresses);
         let fates: Vec<_> = hosts
-            .map(|address| match self.hosts[address].personality {
+            .map(|address| match self.host(*address).personality {
                 Personality::HungGreeting
                 | Personality::HungRcpt
                 | Personality::Refused

@@ -28,7 +28,7 @@ fn destinations_do_not_wait_for_each_other() {
         let dead = [Personality::BlackHole, Personality::HungGreeting, Personality::Refused];
         add(&mut world, &domain, if n % 2 == 0 { dead[n / 2 % 3] } else { Personality::Fast });
         if n % 10 == 0 {
-            world.names.insert(domain.clone(), Names::Silent);
+            world.say(domain.clone(), Names::Silent);
         }
         list.extend(people(3, &domain));
     }
@@ -112,7 +112,7 @@ fn too_many_recipients_go_on_in_the_next_transaction() {
     let list = people(25, "strict.example");
     world.submit(Time::ZERO, 1, &list);
     world.run_to_the_end(seconds(10));
-    assert_eq!((world.hosts[&host].attempts, attempts(&world, Outcome::Deferred)), (1, 0));
+    assert_eq!((world.host(host).attempts, attempts(&world, Outcome::Deferred)), (1, 0));
     assert_eq!(attempts(&world, Outcome::Delivered), 25);
     // 80 ms for a transaction, and 2 + 3 ms until the one before is written.
     for (i, recipient) in list.iter().enumerate() {
@@ -134,7 +134,7 @@ fn the_next_mail_host_is_tried_at_once() {
         let first = add(&mut world, "x.example", personality);
         let second = add(&mut world, "y.example", Personality::Fast);
         let list = vec![(20, vec![second]), (10, vec![first])];
-        world.names.insert("x.example".into(), Names::Hosts(list));
+        world.say("x.example".into(), Names::Hosts(list));
         world.submit(Time::ZERO, 1, &people(2, "x.example"));
         world.run_to_the_end(seconds(200));
         assert_eq!(taken(&world, 1, "r1@x.example"), PROMPT + lost, "{personality:?}");

@@ -21,7 +21,7 @@ fn a_host_is_given_as_many_sessions_as_it_serves() {
     // Two sessions, 85 ms a transaction.
     let last = list.iter().map(|recipient| taken(&world, 1, recipient)).max().unwrap();
     assert!(last < Time::ZERO + Span::from_ms(85) * 160, "{last}");
-    assert!(world.hosts[&host].turned_away <= 5, "{}", world.hosts[&host].turned_away);
+    assert!(world.host(host).turned_away <= 5, "{}", world.host(host).turned_away);
     assert!(!world.log.iter().any(|(_, entry)| matches!(entry, Entry::HostDown(..))));
 }
 

@@ -36,9 +36,9 @@ fn address(n: u32) -> IpAddr {
 
 /// Adds `domain` with a host of its own, 40 ms away.
 fn add(world: &mut World, domain: &str, personality: Personality) -> IpAddr {
-    let host = address(world.hosts.len() as u32);
-    world.hosts.insert(host, Host::new(personality, Span::from_ms(40), true, false));
-    world.names.insert(domain.into(), Names::Hosts(vec![(10, vec![host])]));
+    let host = address(world.hosts() as u32);
+    world.add_host(host, Host::new(personality, Span::from_ms(40), true, false));
+    world.say(domain.into(), Names::Hosts(vec![(10, vec![host])]));
     host
 }
 

@@ -1,7 +1,7 @@
-//! Servers of the simulated world, each with its personality.
+//! Hosts of the simulated world, each with its personality.
 
 use sojourn_kernel::{Span, Time};
-use sojourn_mail::engine::MessageId;
+use sojourn_mail::world::{Act, Door, Scene, Step};
 use std::collections::BTreeMap;
 
 /// How a host behaves, whatever its extensions.
@@ -24,9 +24,9 @@ pub(crate) enum Personality {
     /// Refuses a recipient with 450 until so long after it was first tried.
     Greylist(Span),
     /// 452 after so many recipients in one transaction.
-    TooMany(usize),
+    TooMany(u32),
     /// 421 above so many connections.
-    Busy(usize),
+    Busy(u32),
     /// 550 for recipients whose name ends with an odd digit.
     UnknownUsers,
     /// Closes the connection in mid-message, so many times.
@@ -48,8 +48,6 @@ pub(crate) struct Host {
     pub(crate) rtt: Span,
     pub(crate) pipelining: bool,
     pub(crate) chunking: bool,
-    pub(crate) connections: usize,
-    pub(crate) most_connections: usize,
     /// Connections that were greeted.
     pub(crate) dialogues: usize,
     /// Connections that were tried, and those that got 421 for being too many.
@@ -57,24 +55,6 @@ pub(crate) struct Host {
     pub(crate) turned_away: usize,
     resets: u32,
     seen: BTreeMap<String, Time>,
-}
-
-/// The server's side of one connection.
-#[derive(Debug, Default)]
-pub(crate) struct Server {
-    line: Vec<u8>,
-    mail: bool,
-    recipients: Vec<String>,
-    in_data: bool,
-    ignoring: bool,
-}
-
-/// What a server does.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Reaction {
-    Reply(String),
-    Accept(MessageId, String),
-    Close,
 }
 
 impl Host {
@@ -89,8 +69,6 @@ impl Host {
             rtt,
             pipelining,
             chunking,
-            connections: 0,
-            most_connections: 0,
             dialogues: 0,
             attempts: 0,
             turned_away: 0,
@@ -99,147 +77,98 @@ impl Host {
         }
     }
 
-    /// How long it takes for an answer, beyond the round trip.
-    pub(crate) fn thinking(&self) -> Span {
-        if self.personality == Personality::Slow { Span::from_ms(1500) } else { Span::ZERO }
-    }
-
-    /// Whether a connection is accepted, refused, or left without an answer.
-    pub(crate) fn answers(&self, now: Time) -> Option<bool> {
+    fn greet(&mut self, connections: u32) -> Act {
         match self.personality {
-            Personality::BlackHole => None,
-            Personality::Refused => Some(false),
-            Personality::DownUntil(time) => Some(now >= time),
-            _ => Some(true),
-        }
-    }
-
-    /// A connection was made.
-    pub(crate) fn greet(&mut self) -> Vec<Reaction> {
-        self.connections += 1;
-        self.most_connections = self.most_connections.max(self.connections);
-        match self.personality {
-            Personality::HungGreeting => vec![],
-            Personality::Busy(most) if self.connections > most => {
+            Personality::HungGreeting => return Act::Hang,
+            Personality::Busy(most) if connections > most => {
                 self.turned_away += 1;
-                vec![Reaction::Reply("421 4.7.0 too many connections".into()), Reaction::Close]
+                return Act::SayThenClose("421 4.7.0 too many connections");
             }
-            Personality::Garbage => vec![Reaction::Reply("hello there".into())],
-            _ => {
-                self.dialogues += 1;
-                vec![Reaction::Reply("220 ready".into())]
+            Personality::Garbage => return Act::Say("hello there"),
+            _ => self.dialogues += 1,
+        }
+        Act::Usual
+    }
+
+    fn rcpt(&mut self, recipient: &str, scene: &Scene) -> Act {
+        match self.personality {
+            Personality::HungRcpt => return Act::Hang,
+            Personality::Greylist(delay) => {
+                let first = *self.seen.entry(recipient.to_owned()).or_insert(scene.now);
+                if scene.now < first + delay {
+                    return Act::Say("450 4.7.1 greylisted, come back later");
+                }
             }
+            Personality::TooMany(most) if scene.recipients >= most => {
+                return Act::Say("452 4.5.3 too many recipients");
+            }
+            Personality::UnknownUsers if odd(recipient) => {
+                return Act::Say("550 5.1.1 no such user");
+            }
+            _ => {}
+        }
+        Act::Usual
+    }
+
+    fn dot(&mut self) -> Act {
+        match self.personality {
+            Personality::ResetInData(times) if self.resets < times => {
+                self.resets += 1;
+                Act::Close
+            }
+            Personality::AcceptThenReset(times) if self.resets < times => {
+                self.resets += 1;
+                Act::TakeThenClose
+            }
+            Personality::OneMessage => Act::UsualThenClose("421 4.3.2 that was all"),
+            _ => Act::Usual,
         }
     }
 }
 
-impl Server {
-    pub(crate) fn read(&mut self, host: &mut Host, now: Time, bytes: &[u8]) -> Vec<Reaction> {
-        let mut reactions = Vec::new();
-        for &byte in bytes {
-            if self.ignoring {
-                break;
-            }
-            self.line.push(byte);
-            if self.line.ends_with(b"\r\n") {
-                let line = String::from_utf8(std::mem::take(&mut self.line)).unwrap();
-                reactions.extend(self.obey(host, now, line.trim_end()));
-            }
-        }
-        reactions
+impl sojourn_mail::world::Host for Host {
+    fn round_trip(&self) -> Span {
+        self.rtt
     }
 
-    fn obey(&mut self, host: &mut Host, now: Time, line: &str) -> Vec<Reaction> {
-        let reply = |text: &str| vec![Reaction::Reply(text.into())];
-        if self.in_data {
-            // Without recipients nothing but the dot may follow.
-            assert_eq!(line, ".");
-            (self.in_data, self.mail) = (false, false);
-            return reply("554 no valid recipients");
-        }
-        let verb = line.split([' ', ':']).next().unwrap_or_default().to_uppercase();
-        match verb.as_str() {
-            "EHLO" if host.personality == Personality::Old => reply("502 what?"),
-            "EHLO" => {
-                let mut text = String::from("250-at your service\r\n250-SIZE 0\r\n");
-                text += if host.pipelining { "250-PIPELINING\r\n" } else { "" };
-                text += if host.chunking { "250-CHUNKING\r\n" } else { "" };
-                reply(&(text + "250 8BITMIME"))
-            }
-            "HELO" => reply("250 hello"),
-            "MAIL" => {
-                assert!(!self.mail, "MAIL within a transaction");
-                self.mail = true;
-                self.recipients.clear();
-                reply("250 2.1.0 ok")
-            }
-            "RCPT" => self.rcpt(host, now, line),
-            "DATA" if self.recipients.is_empty() && host.chunking => reply("554 no recipients"),
-            "DATA" => {
-                self.in_data = true;
-                reply("354 go on")
-            }
-            "BDAT" => vec![],
-            "RSET" => {
-                self.mail = false;
-                reply("250 2.0.0 ok")
-            }
-            "QUIT" => vec![Reaction::Reply("221 2.0.0 bye".into()), Reaction::Close],
-            _ => panic!("{line} is no command"),
+    fn thinking(&mut self) -> Span {
+        if self.personality == Personality::Slow { Span::from_ms(1500) } else { Span::ZERO }
+    }
+
+    fn door(&mut self, now: Time) -> Door {
+        self.attempts += 1;
+        match self.personality {
+            Personality::BlackHole => Door::Silent,
+            Personality::Refused => Door::Closed,
+            Personality::DownUntil(time) if now < time => Door::Closed,
+            _ => Door::Open,
         }
     }
 
-    fn rcpt(&mut self, host: &mut Host, now: Time, line: &str) -> Vec<Reaction> {
-        let reply = |text: &str| vec![Reaction::Reply(text.into())];
-        assert!(self.mail, "RCPT before MAIL");
-        let recipient = line.trim_start_matches("RCPT TO:<").trim_end_matches('>').to_owned();
-        match host.personality {
-            Personality::HungRcpt => {
-                self.ignoring = true;
-                return vec![];
+    fn extensions(&self) -> &'static str {
+        match (self.pipelining, self.chunking) {
+            (false, false) => "250-at your service\r\n250-SIZE 0\r\n250 8BITMIME\r\n",
+            (true, false) => {
+                "250-at your service\r\n250-SIZE 0\r\n250-PIPELINING\r\n250 8BITMIME\r\n"
             }
-            Personality::Greylist(delay) => {
-                let first = *host.seen.entry(recipient.clone()).or_insert(now);
-                if now < first + delay {
-                    return reply("450 4.7.1 greylisted, come back later");
-                }
+            (false, true) => {
+                "250-at your service\r\n250-SIZE 0\r\n250-CHUNKING\r\n250 8BITMIME\r\n"
             }
-            Personality::TooMany(most) if self.recipients.len() >= most => {
-                return reply("452 4.5.3 too many recipients");
+            (true, true) => {
+                "250-at your service\r\n250-PIPELINING\r\n250-CHUNKING\r\n250 8BITMIME\r\n"
             }
-            Personality::UnknownUsers if odd(&recipient) => {
-                return reply("550 5.1.1 no such user");
-            }
-            _ => {}
         }
-        self.recipients.push(recipient);
-        reply("250 2.1.5 ok")
     }
 
-    /// The whole text of a message has come.
-    pub(crate) fn body(&mut self, host: &mut Host, message: MessageId) -> Vec<Reaction> {
-        assert!(!self.recipients.is_empty(), "a message for nobody");
-        self.in_data = false;
-        self.mail = false;
-        let accepted = self.recipients.drain(..).map(|it| Reaction::Accept(message, it));
-        let mut reactions: Vec<Reaction> = accepted.collect();
-        match host.personality {
-            Personality::ResetInData(times) if host.resets < times => {
-                host.resets += 1;
-                return vec![Reaction::Close];
-            }
-            Personality::AcceptThenReset(times) if host.resets < times => host.resets += 1,
-            Personality::OneMessage => {
-                reactions.push(Reaction::Reply("250 2.0.0 taken".into()));
-                reactions.push(Reaction::Reply("421 4.3.2 that was all".into()));
-            }
-            _ => {
-                reactions.push(Reaction::Reply("250 2.0.0 taken".into()));
-                return reactions;
-            }
+    fn act(&mut self, step: Step<'_>, scene: &Scene) -> Act {
+        match step {
+            Step::Greeting => self.greet(scene.connections),
+            Step::Ehlo if self.personality == Personality::Old => Act::Say("502 what?"),
+            Step::Rcpt(recipient) => self.rcpt(recipient, scene),
+            Step::Data if scene.recipients == 0 && self.chunking => Act::Say("554 no recipients"),
+            Step::Dot => self.dot(),
+            _ => Act::Usual,
         }
-        reactions.push(Reaction::Close);
-        reactions
     }
 }
 

@@ -14,7 +14,7 @@ fn what_waited_goes_together() {
     let host = add(&mut world, "x.example", Personality::DownUntil(seconds(700)));
     (0..20).for_each(|i| world.submit(seconds(30 * i), i, &people(3, "x.example")));
     world.run(seconds(700));
-    let tries = world.hosts[&host].attempts;
+    let tries = world.host(host).attempts;
     assert!((3..=10).contains(&tries), "{tries} connections to a dead host in 700 s");
     world.run_to_the_end(seconds(4000));
     let times = (0..20).map(|i| taken(&world, i, "r2@x.example"));
@@ -22,7 +22,7 @@ fn what_waited_goes_together() {
     // Left alone for 60, 120, 240 and 480 s, and a twentieth more at most.
     assert!(first < seconds(955), "{first}");
     assert!(last - first < Span::from_s(1), "{first} to {last}");
-    let sessions = world.hosts[&host].dialogues;
+    let sessions = world.host(host).dialogues;
     assert!(sessions <= 5, "{sessions} sessions for 20 messages");
 }
 
@@ -33,15 +33,15 @@ fn a_dead_host_is_found_out_once() {
     let host = add(&mut world, "d0.example", Personality::BlackHole);
     let mut list = people(1, "d0.example");
     for n in 1..10 {
-        world.names.insert(format!("d{n}.example"), Names::Hosts(vec![(1, vec![host])]));
+        world.say(format!("d{n}.example"), Names::Hosts(vec![(1, vec![host])]));
         list.extend(people(1, &format!("d{n}.example")));
     }
     world.submit(Time::ZERO, 1, &list);
     world.run(seconds(60));
-    assert_eq!(world.hosts[&host].attempts, 5, "as many as a host is given at first");
+    assert_eq!(world.host(host).attempts, 5, "as many as a host is given at first");
     // A probe after a minute and another after two more, by one domain for all.
     world.run(seconds(360));
-    assert_eq!(world.hosts[&host].attempts, 7);
+    assert_eq!(world.host(host).attempts, 7);
 }
 
 fn failures(world: &World, recipient: &str) -> Vec<Reason> {
@@ -54,7 +54,7 @@ fn failures_are_reported_once() {
     let mut config = config();
     config.lifetime = Span::from_s(3600);
     let mut world = World::new(config, 3);
-    world.names.insert("no.example".into(), Names::NoSuchDomain);
+    world.say("no.example".into(), Names::NoSuchDomain);
     add(&mut world, "dead.example", Personality::Refused);
     add(&mut world, "odd.example", Personality::UnknownUsers);
     let mut list = people(2, "no.example");

@@ -1,0 +1,140 @@
+//! Connections: what goes over them, and how long it is under way.
+
+use super::host::{Door, Host, Scene};
+use super::server::{Answer, Server};
+use super::witness::{Line, Rebirth, Witness};
+use super::{Happening, World};
+use crate::engine::{Event, MessageId, SessionId};
+use sojourn_kernel::{Span, Time};
+use std::net::IpAddr;
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) site: u32,
+    server: Server,
+    /// Whether the host counts it.
+    open: bool,
+    /// Whether its server has closed it, and it is on its way out.
+    over: bool,
+}
+
+impl<H: Host, W: Witness> World<H, W> {
+    pub(super) fn half(&self, connection: &Connection) -> Span {
+        self.sites[connection.site as usize].host.round_trip() / 2
+    }
+
+    pub(super) fn connect(&mut self, line: Line, address: IpAddr) {
+        self.witness.opens(self.now, line, address);
+        let site = self.by_address[&address];
+        let connection = Connection { site, server: Server::default(), open: false, over: false };
+        self.connections.insert(line, connection);
+        let leaves = self.stations.connects(self.now);
+        let host = &mut self.sites[site as usize].host;
+        let at = leaves + host.round_trip();
+        match host.door(leaves) {
+            Door::Open => self.calendar.schedule(at, Happening::Arrives(line)),
+            Door::Closed => {
+                self.calendar.schedule(at, Happening::Closed(line, "connection refused"));
+                self.calendar.schedule(at, Happening::HungUp(line));
+            }
+            Door::Silent => {}
+        }
+    }
+
+    pub(super) fn arrives(&mut self, line: Line) {
+        let Some(connection) = self.connections.get_mut(&line) else { return };
+        connection.open = true;
+        let site = &mut self.sites[connection.site as usize];
+        site.connections += 1;
+        let scene = Scene { now: self.now, connections: site.connections, recipients: 0 };
+        let answer = connection.server.greet(&mut site.host, scene);
+        let (half, thinking) = (site.host.round_trip() / 2, site.host.thinking());
+        // The handshake's end reaches the client a little before the greeting.
+        if line.0 == self.life {
+            self.tell(Event::Connected(line.1));
+        }
+        self.answer(line, answer, self.now, half, thinking);
+    }
+
+    /// Commands go out. What the server makes of them is known now: on one connection, and among
+    /// those of one host, they come in the order in which they leave.
+    pub(super) fn send(&mut self, line: Line, bytes: &[u8]) {
+        let Some(connection) = self.connections.get_mut(&line) else { return };
+        if connection.over || !connection.open {
+            return;
+        }
+        let site = &mut self.sites[connection.site as usize];
+        let half = site.host.round_trip() / 2;
+        let reached = self.now + half;
+        let scene = Scene { now: reached, connections: site.connections, recipients: 0 };
+        let witness = &mut self.witness;
+        let rcpt = |recipient: &str, taken| witness.named(line, recipient, taken);
+        let answer = connection.server.read(&mut site.host, scene, bytes, rcpt);
+        if answer != Answer::default() {
+            let thinking = site.host.thinking();
+            self.answer(line, answer, reached, half, thinking);
+        }
+    }
+
+    /// A text is out: the engine is told so, and the host has it half a round trip later.
+    pub(super) fn out(&mut self, line: Line, message: MessageId) {
+        self.tell(Event::Written(line.1, true));
+        let Some(connection) = self.connections.get_mut(&line) else { return };
+        if connection.over {
+            return;
+        }
+        let site = &mut self.sites[connection.site as usize];
+        let half = site.host.round_trip() / 2;
+        let reached = self.now + half;
+        let scene = Scene { now: reached, connections: site.connections, recipients: 0 };
+        let answer = connection.server.text(&mut site.host, scene);
+        let thinking = site.host.thinking();
+        if answer.took {
+            self.witness.took(reached, line, message);
+        }
+        self.answer(line, answer, reached, half, thinking);
+    }
+
+    /// What a server says, at the time `reached` and after some thought, goes to the client.
+    fn answer(&mut self, line: Line, answer: Answer, reached: Time, half: Span, thinking: Span) {
+        let at = reached + thinking + half;
+        if !answer.bytes.is_empty() {
+            self.calendar.schedule(at, Happening::Heard(line, answer.bytes));
+        }
+        if answer.closes {
+            if let Some(connection) = self.connections.get_mut(&line) {
+                connection.over = true;
+            }
+            self.calendar.schedule(reached, Happening::HungUp(line));
+            self.calendar.schedule(at, Happening::Closed(line, "reset by peer"));
+        }
+    }
+
+    /// The connection is gone for its host.
+    pub(super) fn hung_up(&mut self, line: Line) {
+        if let Some(connection) = self.connections.remove(&line)
+            && connection.open
+        {
+            self.sites[connection.site as usize].connections -= 1;
+        }
+    }
+
+    /// The power goes and comes back: nothing is left but what is stored, and what is on the wire.
+    pub(super) fn restart(&mut self) {
+        let lines = self.connections.range((self.life, SessionId(0))..);
+        let ends: Vec<_> = lines.map(|(&line, it)| (line, self.now + self.half(it))).collect();
+        for (line, at) in ends {
+            self.calendar.schedule(at, Happening::HungUp(line));
+        }
+        self.life += 1;
+        self.wake = Time::NEVER;
+        let Rebirth { engine, stored, due } = self.witness.reborn(self.now);
+        self.engine = engine;
+        for stored in stored {
+            self.tell(Event::Restored(stored));
+        }
+        for (at, due) in due {
+            self.remind(at, due);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! A host's side of one session. It takes for granted what an honest client does, and panics where
+//! ours is not one.
+
+use super::host::{Act, Host, Scene, Step};
+
+/// A host's side of one session.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Server {
+    mail: bool,
+    recipients: u32,
+    in_data: bool,
+    ignoring: bool,
+}
+
+/// What a server says and does when something came.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) bytes: Vec<u8>,
+    /// Whether the connection is closed after that.
+    pub(super) closes: bool,
+    /// Whether it took over the message.
+    pub(super) took: bool,
+}
+
+impl Answer {
+    fn say(&mut self, line: &str) {
+        self.bytes.extend_from_slice(line.as_bytes());
+        self.bytes.extend_from_slice(b"\r\n");
+    }
+}
+
+impl Server {
+    /// A connection was made.
+    pub(super) fn greet(&mut self, host: &mut impl Host, scene: Scene) -> Answer {
+        let mut answer = Answer::default();
+        self.act(host, Step::Greeting, scene, &mut answer, |answer| answer.say("220 ready"));
+        answer
+    }
+
+    /// Commands have come, whole lines; `rcpt` is told whom they name, and whether they are taken.
+    pub(super) fn read(
+        &mut self,
+        host: &mut impl Host,
+        scene: Scene,
+        bytes: &[u8],
+        mut rcpt: impl FnMut(&str, bool),
+    ) -> Answer {
+        assert!(bytes.ends_with(b"\r\n"), "a command without an end");
+        let mut answer = Answer::default();
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+            if self.ignoring || answer.closes {
+                break;
+            }
+            self.obey(host, scene, line, &mut answer, &mut rcpt);
+        }
+        answer
+    }
+
+    fn obey(
+        &mut self,
+        host: &mut impl Host,
+        scene: Scene,
+        line: &[u8],
+        answer: &mut Answer,
+        rcpt: &mut impl FnMut(&str, bool),
+    ) {
+        if self.in_data {
+            // Without recipients nothing but the dot may follow.
+            assert_eq!(line, b".\r\n");
+            (self.in_data, self.mail) = (false, false);
+            return answer.say("554 no valid recipients");
+        }
+        match &line[..4] {
+            b"EHLO" => {
+                let usual = host.extensions();
+                self.act(host, Step::Ehlo, scene, answer, |answer| {
+                    answer.bytes.extend_from_slice(usual.as_bytes());
+                });
+            }
+            b"HELO" => {
+                self.act(host, Step::Helo, scene, answer, |answer| answer.say("250 hello"));
+            }
+            b"MAIL" => {
+                assert!(!self.mail, "MAIL within a transaction");
+                self.recipients = 0;
+                let usual = self.act(host, Step::Mail, scene, answer, |it| it.say("250 2.1.0 ok"));
+                self.mail = usual;
+            }
+            b"RCPT" => {
+                let named = std::str::from_utf8(&line[9..line.len() - 3]).expect("it is UTF-8");
+                assert!(self.mail, "RCPT before MAIL");
+                let usual =
+                    self.act(host, Step::Rcpt(named), scene, answer, |it| it.say("250 2.1.5 ok"));
+                self.recipients += u32::from(usual);
+                rcpt(named, usual);
+            }
+            b"DATA" => {
+                let usual = self.act(host, Step::Data, scene, answer, |it| it.say("354 go on"));
+                self.in_data = usual;
+            }
+            b"BDAT" => {}
+            b"RSET" => {
+                self.mail = false;
+                answer.say("250 2.0.0 ok");
+            }
+            b"QUIT" => {
+                answer.say("221 2.0.0 bye");
+                answer.closes = true;
+            }
+            _ => panic!("{} is no command", line.escape_ascii()),
+        }
+    }
+
+    /// The whole text of a message has come.
+    pub(super) fn text(&mut self, host: &mut impl Host, scene: Scene) -> Answer {
+        let mut answer = Answer::default();
+        if self.ignoring {
+            return answer;
+        }
+        assert!(self.recipients > 0, "a message for nobody");
+        (self.in_data, self.mail) = (false, false);
+        self.act(host, Step::Dot, scene, &mut answer, |answer| {
+            answer.say("250 2.0.0 taken");
+            answer.took = true;
+        });
+        answer
+    }
+
+    /// Does what the host wants done at a step; whether that was the usual.
+    fn act(
+        &mut self,
+        host: &mut impl Host,
+        step: Step<'_>,
+        scene: Scene,
+        answer: &mut Answer,
+        usual: impl FnOnce(&mut Answer),
+    ) -> bool {
+        match host.act(step, &Scene { recipients: self.recipients, ..scene }) {
+            Act::Usual => {
+                usual(answer);
+                return true;
+            }
+            Act::Say(line) => answer.say(line),
+            Act::SayThenClose(line) => {
+                answer.say(line);
+                answer.closes = true;
+            }
+            Act::UsualThenClose(line) => {
+                usual(answer);
+                answer.say(line);
+                answer.closes = true;
+                return true;
+            }
+            Act::Hang => self.ignoring = true,
+            Act::Close => answer.closes = true,
+            Act::TakeThenClose => {
+                answer.took = true;
+                answer.closes = true;
+            }
+        }
+        false
+    }
+}
