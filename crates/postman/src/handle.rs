@@ -1,6 +1,7 @@
 //! The handle of a running list server.
 
 use crate::driver::{self, Request, Start};
+use crate::home::Home;
 use crate::line::{Security, TlsError};
 use crate::mail::Mail;
 use crate::names::{self, Names};
@@ -10,6 +11,7 @@ use crate::spool::SpoolError;
 use sojourn_mail::engine::MessageId;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::LocalSet;
@@ -75,9 +77,23 @@ impl Postman {
     ///
     /// The spool is in use, damaged, or cannot be read; certificates or name servers are missing.
     pub fn start(
+        settings: Settings,
+        path: &Path,
+        observer: impl Observer,
+    ) -> Result<(Postman, Running), StartError> {
+        Postman::start_with_home(settings, path, observer, Arc::new(()))
+    }
+
+    /// The same for a server where somebody is at home.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn start_with_home(
         mut settings: Settings,
         path: &Path,
         observer: impl Observer,
+        home: Arc<dyn Home>,
     ) -> Result<(Postman, Running), StartError> {
         let mut notices = Vec::new();
         notices.extend(fit_sessions(&mut settings));
@@ -93,7 +109,7 @@ impl Postman {
             Names::new(&settings.network).map_err(|why| StartError::Names(why.to_string()))?
         };
         let (requests, inbox) = mpsc::channel(WAITING);
-        let start = Start::open(settings, path, names, security, Box::new(observer))
+        let start = Start::open(settings, path, names, security, Box::new(observer), home)
             .map_err(StartError::Spool)?;
         let work = move || LocalSet::new().block_on(&runtime, driver::run(start, inbox));
         let thread = std::thread::Builder::new().name("postman".into()).spawn(work);

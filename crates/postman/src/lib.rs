@@ -4,29 +4,39 @@
 //! - [`Settings`]: how it decides, and how it reaches the world;
 //! - [`Observer`], [`News`]: what it does, as it happens; [`Log`] writes it down, [`Tally`]
 //!   counts;
+//! - [`MailServer`]: one that takes mail from other programs, by SMTP and LMTP;
+//! - [`Book`]: who of a list's subscribers is suspended, and why;
 //! - [`Spool`]: what it has promised, in an SQLite database, found there after a crash.
 
 mod archive;
+mod book;
 mod clock;
 mod driver;
 mod epoch;
 mod handle;
+mod home;
 mod line;
+mod lines;
 mod log;
 mod mail;
 mod names;
 mod news;
+pub mod reception;
 mod settings;
 mod spool;
 mod tally;
 mod texts;
 
+pub use book::{Book, BookError, Member};
 pub use epoch::Epoch;
 pub use handle::{Left, Postman, Refused, Running, StartError};
+pub use home::Home;
 pub use line::TlsError;
+pub use lines::Lines;
 pub use log::Log;
 pub use mail::Mail;
 pub use news::{News, Observer};
+pub use reception::{MailServer, Serving};
 pub use settings::{Families, Network, Settings, complete};
 pub use spool::{Doing, Spool, SpoolError};
 pub use tally::{Count, Tally, Trouble};

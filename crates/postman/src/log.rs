@@ -1,11 +1,14 @@
 //! The log, line by line as Postfix writes it.
 
 use crate::news::{News, Observer};
+use crate::reception::{Attendant, Happening};
 use sojourn_kernel::Span;
 use sojourn_mail::Address;
 use sojourn_mail::engine::{MessageId, Outcome, Relay};
 use std::fmt;
 use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -114,8 +117,22 @@ impl<W: Write + Send + 'static> Observer for Log<W> {
     }
 }
 
+/// What a reception tells is said by `smtpd`.
+impl<W: Write + Send + 'static> Attendant for Mutex<Log<W>> {
+    fn notice(&self, happening: &Happening<'_>) {
+        let mut log = self.lock().unwrap_or_else(PoisonError::into_inner);
+        log.write(unix_ms(), "smtpd", format_args!("{happening}"));
+        log.pause();
+    }
+}
+
+fn unix_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as i64)
+}
+
 /// A message's number as queue identifiers look.
-struct QueueId(MessageId);
+pub(crate) struct QueueId(pub(crate) MessageId);
 
 impl fmt::Display for QueueId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

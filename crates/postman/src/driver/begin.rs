@@ -4,6 +4,7 @@ use super::{Driver, Input};
 use crate::archive::Archive;
 use crate::clock::Clock;
 use crate::epoch::Epoch;
+use crate::home::Home;
 use crate::line::{Security, Wire};
 use crate::names::Names;
 use crate::news::{News, Observer};
@@ -16,6 +17,7 @@ use sojourn_mail::engine::{Event, Progress, Stored};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// All that a list server begins with.
@@ -28,6 +30,7 @@ pub(crate) struct Start {
     names: Names,
     security: Security,
     observer: Box<dyn Observer>,
+    home: Arc<dyn Home>,
 }
 
 /// A spool may have messages that are older than their lifetime, by this much.
@@ -41,17 +44,19 @@ impl Start {
         names: Names,
         security: Security,
         observer: Box<dyn Observer>,
+        home: Arc<dyn Home>,
     ) -> Result<Start, SpoolError> {
         let (clock, epoch) = Clock::start(Time::ZERO + settings.mail.lifetime + SLACK);
         let spool = Spool::open(path, epoch)?;
         let stored = spool.load()?;
-        Ok(Start { settings, spool, stored, clock, epoch, names, security, observer })
+        Ok(Start { settings, spool, stored, clock, epoch, names, security, observer, home })
     }
 }
 
 impl Driver {
     pub(super) fn begin(start: Start, inputs: mpsc::Sender<Input>) -> Driver {
-        let Start { settings, mut spool, stored, clock, epoch, names, security, observer } = start;
+        let Start { settings, mut spool, stored, clock, epoch, names, security, observer, home } =
+            start;
         let next_id = spool.next_id();
         let mut driver = Driver {
             hello: settings.mail.hello.clone(),
@@ -71,6 +76,7 @@ impl Driver {
             inputs,
             soon: VecDeque::new(),
             observer,
+            home,
         };
         for message in stored {
             let submission = &message.submission;

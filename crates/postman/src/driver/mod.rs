@@ -11,6 +11,7 @@ use crate::archive::{Archive, Job};
 use crate::clock::Clock;
 use crate::epoch::Epoch;
 use crate::handle::{Left, Refused};
+use crate::home::Home;
 use crate::line::{Order, Wire};
 use crate::mail::Mail;
 use crate::names::Names;
@@ -67,6 +68,7 @@ struct Driver {
     /// What is to be told to the engine next.
     soon: VecDeque<Event>,
     observer: Box<dyn Observer>,
+    home: Arc<dyn Home>,
 }
 
 /// A message on the way to stable storage, and who waits for it to be there.

@@ -2,9 +2,10 @@
 
 use super::{Driver, Input, Reported, Submitter};
 use crate::mail::Mail;
-use sojourn_mail::engine::{MessageId, Reason, Task};
+use sojourn_mail::engine::{Event, MessageId, Reason, Task};
 use sojourn_mail::report::{Notice, Written};
-use tokio::task::spawn_local;
+use std::sync::Arc;
+use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::{Duration, sleep};
 
 /// How long a report waits that storage did not take. One that waits when the server stops is made
@@ -39,10 +40,33 @@ impl Driver {
             original,
         };
         let Written { text, eight_bit, utf8 } = notice.write();
-        let (recipients, text) = (vec![to.clone()], text.into());
+        let to = to.clone();
+        let home = self.home.has(&to);
+        let (recipients, text) = (vec![to], text.into());
         let mail = Mail { sender: None, recipients, text, eight_bit, utf8 };
         let recipients = failures.into_iter().map(|(recipient, _)| recipient).collect();
-        self.submit(mail, Submitter::Engine(Reported { message, recipients }));
+        let reported = Reported { message, recipients };
+        if home {
+            return self.bring_home(mail, reported);
+        }
+        self.submit(mail, Submitter::Engine(reported));
+    }
+
+    /// A report whose addressee is at home here need not be sent.
+    fn bring_home(&mut self, mail: Mail, reported: Reported) {
+        let (home, inputs) = (Arc::clone(&self.home), self.inputs.clone());
+        spawn_local(async move {
+            let Reported { message, recipients } = reported;
+            loop {
+                let (home, mail) = (Arc::clone(&home), mail.clone());
+                let read = spawn_blocking(move || home.receive(&mail.recipients[0], &mail.text));
+                if let Ok(true) = read.await {
+                    break;
+                }
+                sleep(AGAIN).await;
+            }
+            let _ = inputs.send(Input::Event(Event::Reported(message, recipients))).await;
+        });
     }
 
     pub(super) fn report_later(&mut self, mail: Mail, reported: Reported) {

@@ -1,0 +1,272 @@
+//! A mail server: its ports, its threads, its end.
+
+use super::error::SetupError;
+use super::hall::Hall;
+use super::happening::{Attendant, Happening};
+use super::lists::Lists;
+use super::rights::become_user;
+use super::settings::{Listener, Serving};
+use super::signing::Signer;
+use super::tls::acceptor;
+use super::visit::{Phase, receive};
+use crate::book::Book;
+use crate::handle::{Left, Postman, Running, StartError};
+use crate::news::Observer;
+use crate::settings::Settings;
+use sojourn_mail::smtp::server::{AuthUse, Terms};
+use std::fmt;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{sleep, timeout};
+
+/// A list server that takes mail from other programs. It runs on threads of its own.
+#[derive(Debug)]
+pub struct MailServer {
+    phase: watch::Sender<Phase>,
+    thread: JoinHandle<()>,
+    running: Running,
+    /// Where it listens, in the order of the settings.
+    pub addresses: Vec<SocketAddr>,
+    /// What was found at the start that whoever runs the server has to know.
+    pub notices: Vec<String>,
+}
+
+/// Why a mail server cannot start.
+#[derive(Debug)]
+pub enum ServeError {
+    /// Its reception.
+    Setup(SetupError),
+    /// Its delivery.
+    Start(StartError),
+}
+
+/// What is left of a server that has stopped.
+pub type Stopped = Left;
+
+/// One port, and what is held against whoever comes there.
+struct Port {
+    listener: tokio::net::TcpListener,
+    terms: Arc<Terms>,
+    implicit: bool,
+}
+
+/// Places for sessions.
+struct Places {
+    all: Arc<Semaphore>,
+    strangers: Arc<Semaphore>,
+}
+
+/// After sessions were told that it is over, how long until nobody waits for them.
+const LAST: Duration = Duration::from_secs(2);
+/// Threads for passwords, signatures and the book.
+const HELPERS: usize = 4;
+const VERIFYING: usize = 2;
+
+impl MailServer {
+    /// Opens the ports, reads the keys, takes on the rights that are set, and starts to deliver and
+    /// to take mail. To be called before the process has threads, if it is to change its rights.
+    ///
+    /// # Errors
+    ///
+    /// A port, a key, the user, the spool or the book of bounces cannot be had.
+    pub fn start(
+        settings: Serving,
+        observer: impl Observer,
+        attendant: impl Attendant,
+    ) -> Result<MailServer, ServeError> {
+        let listeners = bind(&settings.listener)?;
+        let addresses: Result<Vec<_>, _> = listeners.iter().map(TcpListener::local_addr).collect();
+        let addresses = addresses.map_err(SetupError::System)?;
+        let tls = settings.certificate.as_ref().map(acceptor).transpose()?;
+        let signers = settings.dkim.iter().map(Signer::load).collect::<Result<Vec<_>, _>>()?;
+        if let Some(user) = &settings.reception.run_as {
+            become_user(user)?;
+        }
+        let spool = Path::new(&settings.spool);
+        let book = Book::open(&Book::beside(spool)).map_err(SetupError::Book)?;
+        let rules = &settings.reception;
+        let attendant: Arc<dyn Attendant> = Arc::new(attendant);
+        let lists = Arc::new(Lists {
+            lists: settings.list.clone(),
+            signers,
+            postmaster: rules.postmaster.clone(),
+            rule: settings.bounces.clone(),
+            book: Mutex::new(book),
+            attendant: Arc::clone(&attendant),
+        });
+        let named = settings.list.iter().filter(|list| list.verp);
+        let mut mail = settings.mail.clone();
+        mail.verp.extend(named.map(|list| list.bounces.clone()));
+        let delivery = Settings { mail, network: settings.network.clone() };
+        let home = Arc::<Lists>::clone(&lists);
+        let (postman, running) =
+            Postman::start_with_home(delivery, spool, observer, home).map_err(ServeError::Start)?;
+        let hall = Arc::new(Hall {
+            name: settings.mail.hello.clone(),
+            postman,
+            lists,
+            users: settings.user.clone().into(),
+            tls,
+            attendant,
+            held: AtomicUsize::new(0),
+            memory: usize::try_from(rules.memory.0).unwrap_or(usize::MAX),
+            verifying: Semaphore::new(VERIFYING),
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(HELPERS)
+            .build()
+            .map_err(SetupError::System)?;
+        let (phase, watching) = watch::channel(Phase::Open);
+        let notices = running.notices.clone();
+        let work = move || open(&runtime, listeners, &settings, &hall, watching);
+        let thread = std::thread::Builder::new().name("reception".into()).spawn(work);
+        let thread = thread.map_err(SetupError::System)?;
+        Ok(MailServer { phase, thread, running, addresses, notices })
+    }
+
+    /// Stops the server: its ports are closed, messages that are coming may come for
+    /// `reception.grace`, transactions under way may end for `network.grace`. What is not delivered
+    /// stays in the spool.
+    pub fn stop(self) -> Stopped {
+        self.phase.send_replace(Phase::Closing);
+        if let Err(panic) = self.thread.join() {
+            std::panic::resume_unwind(panic);
+        }
+        self.running.stop()
+    }
+}
+
+fn bind(listeners: &[Listener]) -> Result<Vec<TcpListener>, SetupError> {
+    let bind = |listener: &Listener| {
+        let address = listener.address;
+        let bound = TcpListener::bind(address).and_then(|bound| {
+            bound.set_nonblocking(true)?;
+            Ok(bound)
+        });
+        bound.map_err(|error| SetupError::Bind { address, error })
+    };
+    listeners.iter().map(bind).collect()
+}
+
+/// Serves until the phase is another.
+fn open(
+    runtime: &Runtime,
+    listeners: Vec<TcpListener>,
+    settings: &Serving,
+    hall: &Arc<Hall>,
+    phase: watch::Receiver<Phase>,
+) {
+    let rules = &settings.reception;
+    let sessions = rules.sessions.get();
+    let places = Arc::new(Places {
+        all: Arc::new(Semaphore::new(sessions as usize)),
+        strangers: Arc::new(Semaphore::new(rules.strangers.get() as usize)),
+    });
+    let grace = Duration::from_secs_f64(rules.grace.seconds());
+    runtime.block_on(async {
+        // Sessions hear of the end from here, at its two stages.
+        let (told, hears) = watch::channel(Phase::Open);
+        let ports = listeners.into_iter().zip(&settings.listener).map(|(listener, it)| {
+            let listener = tokio::net::TcpListener::from_std(listener).expect("it is a socket");
+            let terms = Arc::new(terms(settings, it, hall));
+            Port { listener, terms, implicit: it.implicit_tls }
+        });
+        for port in ports {
+            let (hall, places, hears) = (Arc::clone(hall), Arc::clone(&places), hears.clone());
+            tokio::spawn(attend(port, hall, places, settings.reception.trusted.clone(), hears));
+        }
+        let mut phase = phase;
+        // A server whose handle is gone stops too.
+        let _ = phase.wait_for(|phase| *phase != Phase::Open).await;
+        told.send_replace(Phase::Closing);
+        if timeout(grace, places.all.acquire_many(sessions)).await.is_err() {
+            told.send_replace(Phase::Closed);
+            let _ = timeout(LAST, places.all.acquire_many(sessions)).await;
+        }
+    });
+}
+
+fn terms(settings: &Serving, listener: &Listener, hall: &Hall) -> Terms {
+    Terms {
+        name: hall.name.clone(),
+        protocol: listener.protocol,
+        auth: if settings.user.is_empty() { AuthUse::Never } else { listener.auth },
+        start_tls: hall.tls.is_some() && !listener.implicit_tls,
+        repair: settings.reception.repair,
+        bounds: settings.reception.bounds.clone(),
+        house: Arc::<Lists>::clone(&hall.lists),
+    }
+}
+
+/// Lets clients in at one port, until it is to be closed.
+async fn attend(
+    port: Port,
+    hall: Arc<Hall>,
+    places: Arc<Places>,
+    trusted: Vec<super::Subnet>,
+    mut phase: watch::Receiver<Phase>,
+) {
+    /// After the system had no file for a connection.
+    const PAUSE: Duration = Duration::from_millis(100);
+    loop {
+        let (stream, peer) = tokio::select! {
+            accepted = port.listener.accept() => match accepted {
+                Ok(accepted) => accepted,
+                Err(_) => {
+                    sleep(PAUSE).await;
+                    continue;
+                }
+            },
+            _ = phase.changed() => return,
+        };
+        let known = trusted.iter().any(|net| net.contains(peer.ip()));
+        let place = Arc::clone(&places.all).try_acquire_owned();
+        let stranger = match known {
+            true => None,
+            false => Some(Arc::clone(&places.strangers).try_acquire_owned()),
+        };
+        let (Ok(place), Ok(stranger)) = (place, stranger.transpose()) else {
+            hall.tell(&Happening::TooMany { peer });
+            tokio::spawn(turn_away(stream));
+            continue;
+        };
+        let (hall, terms, phase) = (Arc::clone(&hall), Arc::clone(&port.terms), phase.clone());
+        let implicit = port.implicit;
+        tokio::spawn(async move {
+            receive(hall, terms, stream, peer, known, implicit, phase).await;
+            drop((place, stranger));
+        });
+    }
+}
+
+async fn turn_away(mut stream: TcpStream) {
+    let reply = b"421 4.7.0 too many sessions, try again later\r\n";
+    let _ = timeout(LAST, stream.write_all(reply)).await;
+}
+
+impl From<SetupError> for ServeError {
+    fn from(error: SetupError) -> ServeError {
+        ServeError::Setup(error)
+    }
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ServeError::Setup(error) => error.fmt(f),
+            ServeError::Start(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {}

@@ -1,0 +1,52 @@
+//! Why a reception cannot open.
+
+use crate::book::BookError;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Why a reception cannot open.
+#[derive(Debug)]
+pub enum SetupError {
+    /// A port cannot be listened at.
+    Bind {
+        /// The address and port.
+        address: SocketAddr,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// A file of keys or certificates cannot be used.
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The user whose rights it is to have.
+    User {
+        /// The name.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+    /// The book of bounces.
+    Book(BookError),
+    /// The system gives no threads.
+    System(std::io::Error),
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetupError::Bind { address, error } => {
+                write!(f, "nobody can listen at {address}: {error}")
+            }
+            SetupError::Key { path, why } => write!(f, "{}: {why}", path.display()),
+            SetupError::User { name, why } => write!(f, "this cannot run as {name:?}: {why}"),
+            SetupError::Book(error) => error.fmt(f),
+            SetupError::System(error) => write!(f, "the system refuses: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for SetupError {}

@@ -1,0 +1,144 @@
+//! What all sessions share: who may enter, what is at home here, and the way of a message from its
+//! session to the spool.
+
+use super::happening::{Attendant, Happening};
+use super::lists::{Lists, now};
+use super::users::{User, is_right};
+use crate::handle::{Postman, Refused};
+use crate::log::QueueId;
+use crate::mail::Mail;
+use sojourn_mail::Address;
+use sojourn_mail::header::header;
+use sojourn_mail::report::date;
+use sojourn_mail::smtp::server::{Arrival, Credentials, Trace};
+use sojourn_mail::smtp::{Enhanced, Reply};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+use tokio_rustls::TlsAcceptor;
+
+/// What all sessions share.
+pub(super) struct Hall {
+    pub(super) name: String,
+    pub(super) postman: Postman,
+    pub(super) lists: Arc<Lists>,
+    pub(super) users: Arc<[User]>,
+    pub(super) tls: Option<TlsAcceptor>,
+    pub(super) attendant: Arc<dyn Attendant>,
+    /// Octets held by all sessions, and how many there may be.
+    pub(super) held: AtomicUsize,
+    pub(super) memory: usize,
+    /// Passwords that are verified at once: each takes 19 MB and much of a processor.
+    pub(super) verifying: Semaphore,
+}
+
+impl Hall {
+    pub(super) fn tell(&self, happening: &Happening<'_>) {
+        self.attendant.notice(happening);
+    }
+
+    /// A session that held `before` octets holds `now`; whether there is memory for all of them.
+    pub(super) fn count(&self, before: &mut usize, now: usize) -> bool {
+        self.held.fetch_add(now, Ordering::Relaxed);
+        let all = self.held.fetch_sub(*before, Ordering::Relaxed) - *before;
+        let more = now > *before;
+        *before = now;
+        !more || all <= self.memory
+    }
+
+    pub(super) async fn verify(&self, given: Credentials) -> bool {
+        let _turn = self.verifying.acquire().await;
+        let users = Arc::clone(&self.users);
+        spawn_blocking(move || is_right(&users, &given)).await.unwrap_or(false)
+    }
+
+    /// Takes a message over: when the reply is positive, all of it is on stable storage.
+    pub(super) async fn take(
+        &self,
+        arrival: Arrival,
+        trace: &Trace,
+        peer: SocketAddr,
+        user: Option<String>,
+    ) -> Reply {
+        let now = now();
+        let received = trace.received(&self.name, &date(now)).into_bytes();
+        let Arrival { sender, recipients, text, utf8 } = arrival;
+        let size = text.len();
+        let (back, on): (Vec<_>, Vec<_>) =
+            recipients.into_iter().partition(|it| self.lists.of_return(it).is_some());
+        let later = |why: &str| {
+            self.tell(&Happening::NotTaken { peer, why });
+            reply(451, Enhanced(4, 3, 0), "it cannot be stored now, try again later")
+        };
+        let mut text = text;
+        if !back.is_empty() {
+            let readers;
+            (text, readers) = match self.came_back(back, text, now).await {
+                Ok(told) => told,
+                Err(why) => return later(&why),
+            };
+            if !readers.is_empty() {
+                let all = [&received[..], &text[..]].concat();
+                let mail = mail(None, readers, all, utf8);
+                if let Err(refused) = self.postman.submit(mail).await {
+                    return later(&refused.to_string());
+                }
+            }
+        }
+        if on.is_empty() {
+            return reply(250, Enhanced(2, 0, 0), "taken");
+        }
+        let count = on.len();
+        let (lists, from) = (Arc::clone(&self.lists), sender.clone());
+        // A signature takes a millisecond of a processor.
+        let dressed = spawn_blocking(move || {
+            let text = match lists.of_sender(from.as_ref()) {
+                Some(list) => lists.dressed(list, &on, text),
+                None => text,
+            };
+            (on, [received, text].concat())
+        });
+        let Ok((on, text)) = dressed.await else { return later("signing it failed") };
+        match self.postman.submit(mail(sender.clone(), on, text, utf8)).await {
+            Ok(message) => {
+                let (user, sender) = (user.as_deref(), sender.as_ref());
+                let taken =
+                    Happening::Taken { message, peer, user, sender, size, recipients: count };
+                self.tell(&taken);
+                reply(250, Enhanced(2, 0, 0), &format!("taken as {}", QueueId(message)))
+            }
+            Err(Refused::Stopped) => reply(451, Enhanced(4, 3, 2), "the server stops"),
+            Err(refused) => later(&refused.to_string()),
+        }
+    }
+
+    /// Enters what came back; its text again, and who is to read it.
+    async fn came_back(
+        &self,
+        back: Vec<Address>,
+        text: Vec<u8>,
+        now: i64,
+    ) -> Result<(Vec<u8>, Vec<Address>), String> {
+        let lists = Arc::clone(&self.lists);
+        let work = spawn_blocking(move || {
+            let entered = lists.enter(&back, &text, now);
+            (entered, text)
+        });
+        let (entered, text) = work.await.map_err(|_| "reading a bounce failed".to_owned())?;
+        let readers = entered.map_err(|error| error.to_string())?;
+        Ok((text, readers))
+    }
+}
+
+/// A message in canonical form. Who says that it needs SMTPUTF8 may do so for its addresses only.
+fn mail(sender: Option<Address>, recipients: Vec<Address>, text: Vec<u8>, utf8: bool) -> Mail {
+    let utf8 = utf8 && !header(&text).is_ascii();
+    let eight_bit = !text.is_ascii();
+    Mail { sender, recipients, text: text.into(), eight_bit, utf8 }
+}
+
+fn reply(code: u16, status: Enhanced, text: &str) -> Reply {
+    Reply { code, enhanced: Some(status), lines: vec![text.to_owned()] }
+}

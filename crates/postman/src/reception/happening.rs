@@ -1,0 +1,110 @@
+//! What a reception tells of its work.
+
+use crate::log::QueueId;
+use sojourn_mail::Address;
+use sojourn_mail::engine::MessageId;
+use std::fmt;
+use std::net::SocketAddr;
+
+/// Somebody who follows a reception's work. It is told on the reception's threads, and must not
+/// wait.
+pub trait Attendant: Send + Sync + 'static {
+    /// Something happened.
+    fn notice(&self, happening: &Happening<'_>);
+}
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Happening<'a> {
+    /// A message was taken over.
+    Taken {
+        /// Its number.
+        message: MessageId,
+        /// The client.
+        peer: SocketAddr,
+        /// Who it is, when a password said so.
+        user: Option<&'a str>,
+        /// Where failures are reported; nobody for a report itself.
+        sender: Option<&'a Address>,
+        /// The octets of its text as it came.
+        size: usize,
+        /// How many it is for.
+        recipients: usize,
+    },
+    /// A message could not be taken over now.
+    NotTaken {
+        /// The client.
+        peer: SocketAddr,
+        /// Why.
+        why: &'a str,
+    },
+    /// Mail came back.
+    Bounced {
+        /// The list, by its return path.
+        list: &'a Address,
+        /// The subscriber.
+        subscriber: &'a Address,
+        /// Why it came back.
+        reason: &'a str,
+    },
+    /// A subscriber is suspended.
+    Suspended {
+        /// The list, by its return path.
+        list: &'a Address,
+        /// The subscriber.
+        subscriber: &'a Address,
+    },
+    /// A password was wrong.
+    WrongPassword {
+        /// The client.
+        peer: SocketAddr,
+        /// Who it was to be.
+        user: &'a str,
+    },
+    /// A client found no place.
+    TooMany {
+        /// The client.
+        peer: SocketAddr,
+    },
+}
+
+/// A line of the log, without a date.
+impl fmt::Display for Happening<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Happening::Taken { message, peer, user, sender, size, recipients } => {
+                write!(f, "{}: client=[{}]", QueueId(message), peer.ip())?;
+                if let Some(user) = user {
+                    write!(f, ", user={}", Plain(user))?;
+                }
+                let sender = sender.map_or("", Address::as_str);
+                write!(f, ", from=<{sender}>, size={size}, nrcpt={recipients}")
+            }
+            Happening::NotTaken { peer, why } => {
+                write!(f, "not taken: client=[{}]: {}", peer.ip(), Plain(why))
+            }
+            Happening::Bounced { list, subscriber, reason } => {
+                write!(f, "bounced: list=<{list}>, to=<{subscriber}>: {}", Plain(reason))
+            }
+            Happening::Suspended { list, subscriber } => {
+                write!(f, "suspended: list=<{list}>, to=<{subscriber}>")
+            }
+            Happening::WrongPassword { peer, user } => {
+                write!(f, "wrong password: client=[{}], user={}", peer.ip(), Plain(user))
+            }
+            Happening::TooMany { peer } => write!(f, "too many sessions: client=[{}]", peer.ip()),
+        }
+    }
+}
+
+/// Words of others: they cannot begin a line.
+struct Plain<'a>(&'a str);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .chars()
+            .take(500)
+            .try_for_each(|c| write!(f, "{}", if c.is_control() { '\u{fffd}' } else { c }))
+    }
+}

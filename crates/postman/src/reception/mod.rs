@@ -1,0 +1,23 @@
+//! Taking mail in: the sessions of [`sojourn_mail::smtp::server`] on sockets, and what they need of
+//! the world: certificates, passwords, the lists' book of bounces, signatures.
+
+mod door;
+mod error;
+mod hall;
+mod happening;
+mod lists;
+mod rights;
+mod settings;
+mod signing;
+mod subnet;
+mod tls;
+mod users;
+mod visit;
+
+pub use door::{MailServer, ServeError, Stopped};
+pub use error::SetupError;
+pub use happening::{Attendant, Happening};
+pub use settings::{Certificate, Listener, Rules, Serving};
+pub use signing::Dkim;
+pub use subnet::{NotASubnet, Subnet};
+pub use users::{User, hash_password};

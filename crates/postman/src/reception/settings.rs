@@ -1,0 +1,140 @@
+//! What a mail server is set to.
+
+use super::signing::Dkim;
+use super::subnet::Subnet;
+use super::users::User;
+use crate::settings::Network;
+use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
+use sojourn_kernel::units::Bytes;
+use sojourn_kernel::{Span, nested, parameters};
+use sojourn_mail::report::{Rule, verp};
+use sojourn_mail::smtp::server::{AuthUse, Bounds, Protocol};
+use sojourn_mail::{Address, Config, List};
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+
+parameters! {
+    /// A list server that takes mail from other programs and delivers it.
+    pub struct Serving: "mail server" {
+        /// The file that keeps what was taken over until it is delivered.
+        pub spool: String,
+        /// How mail is delivered.
+        pub mail: Config,
+        /// How the world is reached.
+        pub network: Network = defaults(),
+        /// Who may send, and how much.
+        pub reception: Rules = defaults(),
+        /// Where it listens.
+        pub listener: Vec<Listener>,
+        /// What it shows under TLS; there is no TLS without.
+        pub certificate: Option<Certificate>,
+        /// Who may send by a password.
+        pub user: Vec<User> = Vec::new(),
+        /// The lists whose mail comes back here.
+        pub list: Vec<List> = Vec::new(),
+        /// What signs the lists' mail.
+        pub dkim: Vec<Dkim> = Vec::new(),
+        /// When a subscriber is suspended.
+        pub bounces: Rule = defaults(),
+    }
+}
+
+parameters! {
+    /// Who may send, and how much.
+    pub struct Rules: "reception" {
+        /// Networks that may send without a password. Mail of all others is taken for the lists'
+        /// return paths alone.
+        pub trusted: Vec<Subnet> = Vec::new(),
+        /// The user whose rights the server takes on when its ports are open and its keys read.
+        pub run_as: Option<String>,
+        /// Who reads mail for `postmaster` (RFC 5321 section 4.5.1).
+        pub postmaster: Option<Address>,
+        /// Sessions at once.
+        pub sessions: NonZeroU32 = NonZeroU32::new(200).expect("above 0"),
+        /// Of these, those of peers that are not in trusted networks.
+        pub strangers: NonZeroU32 = NonZeroU32::new(50).expect("above 0"),
+        /// Memory for messages that are coming in, all sessions together. Who needs more is asked
+        /// to come again.
+        pub memory: Bytes = Bytes(200_000_000),
+        /// Whether a CR or LF that stands alone is made a line's end; else the message is refused.
+        pub repair: bool = false,
+        /// What one session may take.
+        pub bounds: Bounds = defaults(),
+        /// How long messages under way may still come in when the server is stopped.
+        pub grace: Span = Span::from_s(10),
+    }
+}
+
+parameters! {
+    /// A port at which mail is taken.
+    pub struct Listener: "listener" {
+        /// The address and port.
+        pub address: SocketAddr,
+        /// What is spoken there.
+        pub protocol: Protocol = Protocol::Smtp,
+        /// Whether TLS begins at once (RFC 8314); else STARTTLS is offered, given a certificate.
+        pub implicit_tls: bool = false,
+        /// Where a password is asked for.
+        pub auth: AuthUse = AuthUse::Tls,
+    }
+}
+
+parameters! {
+    /// A certificate and its key, as files in PEM.
+    pub struct Certificate: "certificate" {
+        /// The certificate, and those that lead to a root.
+        pub chain: String,
+        /// The private key.
+        pub key: String,
+    }
+}
+
+nested!(Rules, Listener, Certificate);
+
+impl Check for Rules {}
+
+impl Check for Listener {}
+
+impl Check for Certificate {}
+
+impl Check for Serving {
+    fn check(&self) -> Result<(), Refusal> {
+        if self.listener.is_empty() {
+            return Err(Refusal::missing("listener", "at least one"));
+        }
+        if self.certificate.is_none()
+            && let Some(bare) = self.listener.iter().find(|it| it.implicit_tls)
+        {
+            let expected = format!("what {} is to show under TLS", bare.address);
+            return Err(Refusal::missing("certificate", expected));
+        }
+        if self.reception.trusted.is_empty() && self.user.is_empty() {
+            return Err(Refusal::missing(
+                "reception.trusted",
+                "a network, or a user: who may send?",
+            ));
+        }
+        let mut names: Vec<_> = self.user.iter().map(|user| user.name.as_str()).collect();
+        names.sort_unstable();
+        if let Some(twice) = names.windows(2).find(|two| two[0] == two[1]) {
+            let given = Value::Text(twice[0].to_owned());
+            return Err(Refusal::value(&given, "each name once").under("name").under("user"));
+        }
+        for (i, list) in self.list.iter().enumerate() {
+            let same = |other: &List| reads(&other.bounces, &list.bounces);
+            if self.list.iter().enumerate().any(|(j, other)| i != j && same(other)) {
+                let given = list.bounces.write().expect("an address is a text");
+                let expected = "a return path that is not another list's, with or without a +";
+                return Err(Refusal::value(&given, expected).under("bounces").under("list"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether mail to `address` could be taken for mail to `back`, or for somebody's bounce.
+fn reads(back: &Address, address: &Address) -> bool {
+    let named = format!("{}+x=y", address.name());
+    let named = Address::of(&named, address.domain()).unwrap_or_else(|_| address.clone());
+    verp::decode(back, address).is_some() || verp::decode(back, &named).is_some()
+}

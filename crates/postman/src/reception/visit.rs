@@ -1,0 +1,179 @@
+//! One session on its socket: bytes in, replies out, and what it wants done.
+
+use super::hall::Hall;
+use super::happening::Happening;
+use sojourn_kernel::{Span, Time};
+use sojourn_mail::smtp::server::{Output, Peer, Session, Terms};
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::{sleep_until, timeout};
+
+/// How far the server is on its way to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    Open,
+    /// What is coming may still come.
+    Closing,
+    Closed,
+}
+
+/// A socket, in plain text or under TLS.
+trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<W: AsyncRead + AsyncWrite + Unpin + Send> Wire for W {}
+
+/// Octets that are read at once.
+const PIECE: usize = 32 * 1024;
+/// How long a handshake may take, and a client may not read what it is told.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Visit {
+    hall: Arc<Hall>,
+    session: Session,
+    wire: Option<Box<dyn Wire>>,
+    began: Instant,
+    /// Octets that the hall counts for this session.
+    held: usize,
+    peer: SocketAddr,
+}
+
+/// Serves one client, to the end.
+pub(super) async fn receive(
+    hall: Arc<Hall>,
+    terms: Arc<Terms>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    trusted: bool,
+    implicit: bool,
+    phase: watch::Receiver<Phase>,
+) {
+    // A reply is not held back for another.
+    let _ = stream.set_nodelay(true);
+    let wire: Box<dyn Wire> = if implicit {
+        let Some(tls) = &hall.tls else { return };
+        match timeout(PATIENCE, tls.accept(stream)).await {
+            Ok(Ok(stream)) => Box::new(stream),
+            _ => return,
+        }
+    } else {
+        Box::new(stream)
+    };
+    let mut out = Vec::new();
+    let who = Peer { address: peer.ip(), trusted, secured: implicit };
+    let session = Session::new(terms, who, Time::ZERO, &mut out);
+    let began = Instant::now();
+    let mut visit = Visit { hall, session, wire: Some(wire), began, held: 0, peer };
+    // A client that is gone is no news.
+    let _ = visit.run(out, phase).await;
+    visit.hall.count(&mut visit.held, 0);
+}
+
+impl Visit {
+    async fn run(&mut self, out: Vec<Output>, mut phase: watch::Receiver<Phase>) -> io::Result<()> {
+        let mut piece = vec![0; PIECE];
+        let mut out = VecDeque::from(out);
+        loop {
+            if !self.obey(&mut out).await? {
+                return Ok(());
+            }
+            let deadline = self.began + duration(self.session.deadline().since(Time::ZERO));
+            let wire = self.wire.as_mut().expect("it is open");
+            let mut wanted = Vec::new();
+            tokio::select! {
+                read = wire.read(&mut piece) => match read? {
+                    0 => return Ok(()),
+                    octets => {
+                        let now = self.now();
+                        self.session.received(now, &piece[..octets], &mut wanted);
+                        if !self.hall.count(&mut self.held, self.session.held()) {
+                            self.session.shed();
+                            self.hall.count(&mut self.held, self.session.held());
+                        }
+                    }
+                },
+                () = sleep_until(deadline.into()) => {
+                    let now = self.now().max(self.session.deadline());
+                    self.session.late(now, &mut wanted);
+                }
+                changed = phase.changed() => match *phase.borrow_and_update() {
+                    Phase::Closing if changed.is_ok() => self.session.stop(&mut wanted),
+                    _ => self.session.abandon(&mut wanted),
+                }
+            }
+            out.extend(wanted);
+        }
+    }
+
+    /// Does what the session wants; false when it is over.
+    async fn obey(&mut self, out: &mut VecDeque<Output>) -> io::Result<bool> {
+        while let Some(output) = out.pop_front() {
+            let mut wanted = Vec::new();
+            match output {
+                Output::Send(bytes) => self.send(&bytes).await?,
+                Output::StartTls => {
+                    self.secure().await?;
+                    let now = self.now();
+                    self.session.secured(now, &mut wanted);
+                }
+                Output::Verify(credentials) => {
+                    let user = credentials.user.clone();
+                    let right = self.hall.verify(credentials).await;
+                    if !right {
+                        self.hall.tell(&Happening::WrongPassword { peer: self.peer, user: &user });
+                    }
+                    let now = self.now();
+                    self.session.verified(now, right, &mut wanted);
+                }
+                Output::Deliver(arrival) => {
+                    let trace = self.session.trace(arrival.utf8);
+                    let user = self.session.user().map(str::to_owned);
+                    let reply = self.hall.take(arrival, &trace, self.peer, user).await;
+                    self.hall.count(&mut self.held, 0);
+                    let now = self.now();
+                    self.session.taken(now, &reply, &mut wanted);
+                }
+                Output::Close => {
+                    let wire = self.wire.as_mut().expect("it is open");
+                    let _ = timeout(PATIENCE, wire.shutdown()).await;
+                    return Ok(false);
+                }
+            }
+            // What an answer leads to goes before what was wanted after the question.
+            wanted.into_iter().rev().for_each(|it| out.push_front(it));
+        }
+        Ok(true)
+    }
+
+    async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let wire = self.wire.as_mut().expect("it is open");
+        let sent = async {
+            wire.write_all(bytes).await?;
+            wire.flush().await
+        };
+        timeout(PATIENCE, sent).await?
+    }
+
+    async fn secure(&mut self) -> io::Result<()> {
+        let hall = Arc::clone(&self.hall);
+        let tls = hall.tls.as_ref().expect("it was offered");
+        let wire = self.wire.take().expect("it is open");
+        let secured = timeout(PATIENCE, tls.accept(wire)).await??;
+        self.wire = Some(Box::new(secured));
+        Ok(())
+    }
+
+    fn now(&self) -> Time {
+        Time::ZERO + Span::from_us(self.began.elapsed().as_micros() as u64)
+    }
+}
+
+/// At most so long that the system's clock can add it.
+fn duration(span: Span) -> Duration {
+    Duration::from_micros(span.ps() / Span::from_us(1).ps())
+}

@@ -1,0 +1,146 @@
+//! A mail server on its ports: what clients are told, what is in the spool and in the book.
+
+mod clients;
+mod returns;
+
+use sojourn_kernel::parameters::{Parameters, Table, Value};
+use sojourn_mail::engine::Stored;
+use sojourn_postman::reception::{Attendant, Happening};
+use sojourn_postman::{Book, Epoch, MailServer, Serving, Spool};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+pub(crate) fn text(text: &str) -> Value {
+    Value::Text(text.into())
+}
+
+pub(crate) fn table(settings: &[(&str, Value)]) -> Value {
+    let mut table = Table::default();
+    settings.iter().for_each(|(key, value)| table.set(key, value.clone()));
+    Value::Table(table)
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Ear(pub(crate) Arc<Mutex<Vec<String>>>);
+
+impl Attendant for Ear {
+    fn notice(&self, happening: &Happening<'_>) {
+        self.0.lock().unwrap().push(happening.to_string());
+    }
+}
+
+/// A server, and the folder of its spool.
+pub(crate) struct Place {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) settings: Table,
+    pub(crate) ear: Ear,
+}
+
+impl Place {
+    /// A server that trusts nobody: `settings` say whom it does.
+    pub(crate) fn new(settings: &[(&str, Value)]) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        let mut all = Table::default();
+        all.set("spool", text(folder.path().join("spool").to_str().unwrap()));
+        all.set("mail", table(&[("hello", text("lists.example"))]));
+        // Nobody is asked where literals are, and nobody is there.
+        let nobody = Value::List(vec![text("127.0.0.1:9")]);
+        all.set("network", table(&[("port", Value::Int(9)), ("resolvers", nobody)]));
+        let listener = table(&[("address", text("127.0.0.1:0"))]);
+        all.set("listener", Value::List(vec![listener]));
+        settings.iter().for_each(|(key, value)| all.set(key, value.clone()));
+        Place { folder, settings: all, ear: Ear::default() }
+    }
+
+    /// One that trusts its own machine, whose list is `news`.
+    pub(crate) fn trusting(list: &[(&str, Value)]) -> Place {
+        let mut news = vec![("bounces", text("news-bounces@lists.example"))];
+        news.extend(list.iter().cloned());
+        Place::new(&[
+            ("reception", table(&[("trusted", Value::List(vec![text("127.0.0.0/8")]))])),
+            ("list", Value::List(vec![table(&news)])),
+        ])
+    }
+
+    pub(crate) fn start(&self) -> MailServer {
+        let settings = Serving::read_table(&self.settings).unwrap_or_else(|it| panic!("{it:?}"));
+        MailServer::start(settings, (), self.ear.clone()).unwrap_or_else(|it| panic!("{it}"))
+    }
+
+    fn spool(&self) -> PathBuf {
+        self.folder.path().join("spool")
+    }
+
+    pub(crate) fn book(&self) -> Book {
+        Book::open(&Book::beside(&self.spool())).unwrap()
+    }
+
+    /// What a server that has stopped left in its spool.
+    pub(crate) fn stored(&self) -> Vec<(Stored, String)> {
+        let spool = Spool::open(&self.spool(), Epoch { unix_ms: 0 }).unwrap();
+        let with_text = |stored: Stored| {
+            let text = spool.text(stored.submission.id).unwrap().unwrap();
+            (stored, String::from_utf8(text).unwrap())
+        };
+        spool.load().unwrap().into_iter().map(with_text).collect()
+    }
+}
+
+/// A client, in plain text or under TLS.
+pub(crate) struct Client<W: Read + Write>(BufReader<W>);
+
+pub(crate) fn connect(server: &MailServer) -> Client<TcpStream> {
+    let stream = TcpStream::connect(server.addresses[0]).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    Client(BufReader::new(stream))
+}
+
+impl<W: Read + Write> Client<W> {
+    pub(crate) fn over(wire: W) -> Client<W> {
+        Client(BufReader::new(wire))
+    }
+
+    pub(crate) fn into_wire(self) -> W {
+        assert!(self.0.buffer().is_empty());
+        self.0.into_inner()
+    }
+
+    /// The next reply, its lines with `|` between.
+    pub(crate) fn hear(&mut self) -> String {
+        let mut reply = Vec::new();
+        loop {
+            let mut line = String::new();
+            if self.0.read_line(&mut line).unwrap() == 0 {
+                return reply.join("|");
+            }
+            let last = line.as_bytes()[3] == b' ';
+            reply.push(line.trim_end().to_owned());
+            if last {
+                return reply.join("|");
+            }
+        }
+    }
+
+    pub(crate) fn say(&mut self, line: &str) -> String {
+        self.send(&format!("{line}\r\n"));
+        self.hear()
+    }
+
+    pub(crate) fn send(&mut self, text: &str) {
+        self.0.get_mut().write_all(text.as_bytes()).unwrap();
+        self.0.get_mut().flush().unwrap();
+    }
+
+    /// A whole message; the last reply.
+    pub(crate) fn mail(&mut self, from: &str, to: &[&str], message: &str) -> String {
+        assert_eq!(self.say(&format!("MAIL FROM:<{from}>")), "250 2.1.0 ok");
+        for to in to {
+            assert_eq!(self.say(&format!("RCPT TO:<{to}>")), "250 2.1.5 ok", "{to}");
+        }
+        assert!(self.say("DATA").starts_with("354"));
+        self.say(&format!("{message}\r\n."))
+    }
+}
