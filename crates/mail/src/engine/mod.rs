@@ -34,6 +34,7 @@ pub use reason::Reason;
 
 use crate::address::Address;
 use crate::policy::split::{Place, Split};
+use crate::smtp::Step;
 use destination::Destinations;
 use host::Hosts;
 use journal::Journal;
@@ -158,6 +159,11 @@ impl Engine {
     /// Sessions that are not closed.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// What each session that is not closed waits for.
+    pub fn steps(&self) -> impl Iterator<Item = Step> {
+        self.sessions.values().map(Session::step)
     }
 
     /// Whether it is at rest after [`Event::Stop`]: no session is open, and all that is done is on

@@ -33,6 +33,10 @@ pub enum Action {
 /// Octets of a diagnosis that are kept.
 const DIAGNOSIS_MAX: usize = 500;
 
+/// Recipients of one report that are looked at: ten times what one transaction has to be able to
+/// carry (RFC 5321 section 4.5.3.1.8).
+const RECIPIENTS_MAX: usize = 1000;
+
 /// What a report says, recipient by recipient; nothing when `text` is no report.
 pub fn outcomes(text: &[u8]) -> Option<Vec<Outcome>> {
     read(&MessageParser::default().parse(text)?)
@@ -51,7 +55,7 @@ pub(super) fn read(message: &Message<'_>) -> Option<Vec<Outcome>> {
         .iter()
         .find(|part| part.content_type().is_some_and(|content| is(content, "message", &kinds)))?;
     let text = String::from_utf8_lossy(part.contents());
-    Some(groups(&text).iter().filter_map(outcome).collect())
+    Some(groups(&text).iter().filter_map(outcome).take(RECIPIENTS_MAX).collect())
 }
 
 fn is(content: &mail_parser::ContentType<'_>, kind: &str, subkinds: &[&str]) -> bool {

@@ -76,7 +76,8 @@ impl Stuffer {
 ///
 /// Only CRLF ends a line, and only CRLF `.` CRLF the message (RFC 5321 section 2.3.8). A CR or LF
 /// alone is text: who takes it for a line's end finds the end of the message in another place than
-/// its sender, and commands in what the sender took for text.
+/// its sender, and commands in what the sender took for text. A dot behind an LF alone is taken out
+/// like others: who ends lines so has doubled it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unstuffer {
     at: At,
@@ -93,6 +94,8 @@ enum At {
     DotCr,
     Within,
     Cr,
+    /// After an LF alone.
+    Lf,
 }
 
 impl Unstuffer {
@@ -126,17 +129,20 @@ impl Unstuffer {
             }
             (At::Start, b'.') => At::Dot,
             (At::Dot, b'\r') => At::DotCr,
+            (At::Lf, b'.') => At::Within,
             (at, byte) => {
                 let bare_cr = matches!(at, At::Cr | At::DotCr);
                 if bare_cr {
                     out(b"\r");
                 }
                 self.bare |= bare_cr || byte == b'\n';
-                if byte == b'\r' {
-                    At::Cr
-                } else {
+                if byte != b'\r' {
                     out(&[byte]);
-                    At::Within
+                }
+                match byte {
+                    b'\r' => At::Cr,
+                    b'\n' => At::Lf,
+                    _ => At::Within,
                 }
             }
         };

@@ -100,6 +100,37 @@ fn a_message_is_given_up_for_memory() {
 }
 
 #[test]
+fn recipients_are_given_up_for_memory() {
+    let mut it = begun(terms());
+    assert_eq!(it.say("RCPT TO:<e@f>"), "250 2.1.5 ok");
+    it.session.shed();
+    let full = "452 4.3.1 too many messages at once, try again later";
+    assert_eq!(it.say("RCPT TO:<g@h>"), full);
+    // Those who have a place keep it.
+    assert_eq!(it.send("DATA\r\nx\r\n.\r\n"), "354 up to a line with a dot|250 2.1.1 taken");
+    assert_eq!(it.arrivals[0].recipients.len(), 2);
+    it.say("MAIL FROM:<a@b>");
+    assert_eq!(it.say("RCPT TO:<g@h>"), "250 2.1.5 ok");
+}
+
+#[test]
+fn commands_that_lead_nowhere() {
+    let mut it = begun(terms());
+    let nowhere = ["NOOP", "EHLO x", "RSET", "VRFY x", "HELP"];
+    for round in 0..2 {
+        // One EHLO was said before.
+        for i in usize::from(round == 0)..100 {
+            it.say(nowhere[i % nowhere.len()]);
+            assert!(!it.closed);
+        }
+        if round == 0 {
+            it.send("MAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\nDATA\r\nx\r\n.\r\n");
+        }
+    }
+    assert_eq!((it.say("NOOP").as_str(), it.closed), ("421 4.7.0 this leads nowhere", true));
+}
+
+#[test]
 fn slow_clients() {
     const LATE: &str = "421 4.4.2 this takes too long";
     let s = Span::from_s;
@@ -126,11 +157,12 @@ fn slow_clients() {
     assert_eq!(it.wait(s(1)), LATE);
     // A session that is busy with nothing.
     let mut it = Talk::greeted(terms(), true);
-    for _ in 0..6 * 60 - 1 {
-        assert_eq!(it.wait(s(60)), "");
+    for _ in 0..72 {
+        assert_eq!(it.wait(s(299)), "");
         it.say("NOOP");
     }
-    assert_eq!(it.wait(s(60)), LATE);
+    assert_eq!(it.wait(s(6 * 3600 - 72 * 299 - 1)), "");
+    assert_eq!(it.wait(s(1)), LATE);
     // While its driver writes, a session waits without limit: the driver has limits of its own.
     let mut it = begun(terms());
     it.prompt = false;

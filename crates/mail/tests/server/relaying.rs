@@ -86,16 +86,17 @@ fn browsers_are_no_mailers() {
 }
 
 /// Ends of lines that servers differ on hide a second message in the first. The text is over at
-/// CRLF . CRLF only, and one with a CR or LF alone is refused, or repaired where that is set.
+/// CRLF . CRLF only, and one with a CR or LF alone is refused, or repaired where that is set, for
+/// those who are trusted.
 #[test]
 fn nothing_is_smuggled() {
     const EVIL: &str = "MAIL FROM:<evil@x>\r\nRCPT TO:<victim@y>\r\nDATA\r\nevil\r\n";
     for end in ["\n.\n", "\n.\r\n", "\r\n.\n", "\r.\r", "\r\n.\r", "\r.\r\n", "\r\n\0.\r\n"] {
-        for repair in [false, true] {
-            let mut it = Talk::greeted(Terms { repair, ..terms() }, true);
-            it.send("MAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\nDATA\r\n");
+        for (repair, trusted) in [(false, true), (true, true), (true, false)] {
+            let mut it = Talk::greeted(Terms { repair, ..terms() }, trusted);
+            it.send("MAIL FROM:<a@b>\r\nRCPT TO:<bounces@here.example>\r\nDATA\r\n");
             let said = it.send(&format!("one{end}{EVIL}.\r\n"));
-            let good = repair || end.contains('\0');
+            let good = repair && trusted || end.contains('\0');
             let taken = "250 2.1.1 taken";
             let refused = "554 5.6.0 a CR or LF stands alone (RFC 5321 section 2.3.8)";
             assert_eq!(said, if good { taken } else { refused }, "{end:?}");
@@ -108,6 +109,11 @@ fn nothing_is_smuggled() {
             }
         }
     }
+    // Who ends lines with LF doubles the dots behind it.
+    let mut it = Talk::greeted(Terms { repair: true, ..terms() }, true);
+    it.send("MAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\nDATA\r\n");
+    it.send("one\n..\n...two\n.\n..\r\n.\r\n");
+    assert_eq!(it.arrivals[0].text, b"one\r\n.\r\n..two\r\n\r\n.\r\n");
     // A command that ends with LF alone is none.
     let mut it = Talk::greeted(terms(), true);
     assert_eq!(

@@ -70,6 +70,12 @@ impl<'a> Command<'a> {
             _ => Command::Unknown,
         }
     }
+
+    /// Whether it leads to no message.
+    pub(super) fn is_detour(&self) -> bool {
+        use Command::{Ehlo, Helo, Help, Lhlo, Noop, Rset, Vrfy};
+        matches!(self, Helo(_) | Ehlo(_) | Lhlo(_) | Rset | Noop | Vrfy | Help)
+    }
 }
 
 /// Whether `text` may stand for the client's name: RFC 5321 wants a domain or an address literal,

@@ -18,6 +18,12 @@ const STRANGERS: usize = 100;
 
 impl Session {
     pub(super) fn command(&mut self, now: Time, command: Command<'_>, out: &mut Vec<Output>) {
+        if command.is_detour() {
+            self.detours += 1;
+            if self.detours > self.terms.bounds.detours.get() {
+                return self.end("421 4.7.0 this leads nowhere", out);
+            }
+        }
         match command {
             Command::Helo(name) if !self.is_lmtp() => self.hello(name, false, out),
             Command::Ehlo(name) if !self.is_lmtp() => self.hello(name, true, out),
@@ -152,6 +158,9 @@ impl Session {
         };
         let trusted = self.is_trusted();
         let most = if trusted { self.terms.bounds.recipients.get() as usize } else { STRANGERS };
+        if transaction.full {
+            return self.say("452 4.3.1 too many messages at once, try again later");
+        }
         if transaction.recipients.len() >= most {
             return self.say("452 4.5.3 too many recipients in one message");
         }
@@ -256,7 +265,9 @@ impl Session {
         self.state = State::Command;
         let transaction = self.transaction.take().expect("it has a text");
         let Transaction { sender, recipients, utf8, intake, .. } = transaction;
-        let taken = intake.expect("it has begun").finish(self.terms.repair).and_then(|text| {
+        self.detours = 0;
+        let repair = self.terms.repair && self.is_trusted();
+        let taken = intake.expect("it has begun").finish(repair).and_then(|text| {
             match fields(&text, "Received") > self.terms.bounds.hops.get() as usize {
                 true => Err("554 5.4.6 the message goes round in circles"),
                 false => Ok(text),

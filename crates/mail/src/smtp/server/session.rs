@@ -27,6 +27,8 @@ pub struct Session {
     replies: Vec<u8>,
     errors: u32,
     logins: u32,
+    /// Commands since the last message that lead to none.
+    pub(super) detours: u32,
     began: Time,
     /// The last reply, or the last octet of a text.
     since: Time,
@@ -49,6 +51,7 @@ impl Session {
             replies: Vec::new(),
             errors: 0,
             logins: 0,
+            detours: 0,
             began: now,
             since: now,
             stopping: false,
@@ -76,10 +79,11 @@ impl Session {
         self.held.len() + self.transaction.as_ref().map_or(0, Transaction::held)
     }
 
-    /// The server needs its memory: the message under way is refused for now.
+    /// The server needs its memory: the message under way is refused for now, or takes no more
+    /// recipients.
     pub fn shed(&mut self) {
-        if let Some(intake) = self.transaction.as_mut().and_then(|it| it.intake.as_mut()) {
-            intake.shed();
+        if let Some(transaction) = &mut self.transaction {
+            transaction.shed();
         }
     }
 

@@ -49,6 +49,9 @@ parameters! {
         pub session: Span = Span::from_s(6 * 3600),
         /// Commands of one session that are wrong or refused to strangers; then it is ended.
         pub errors: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
+        /// Commands of one session that lead to no message (EHLO, RSET, NOOP and such), from one
+        /// message to the next; then it is ended (Postfix: smtpd_junk_command_limit).
+        pub detours: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
         /// Passwords of one session that are wrong; then it is ended.
         pub logins: NonZeroU32 = NonZeroU32::new(3).expect("above 0"),
         /// `Received:` lines of a message; one with more goes round in circles (RFC 5321 section
@@ -80,7 +83,8 @@ pub struct Terms {
     pub auth: AuthUse,
     /// Whether STARTTLS is offered.
     pub start_tls: bool,
-    /// Whether a message with a CR or LF that stands alone is repaired; else it is refused.
+    /// Whether a message of a trusted peer with a CR or LF that stands alone is repaired; else, and
+    /// of all others, it is refused.
     pub repair: bool,
     /// How much a session may take.
     pub bounds: Bounds,

@@ -24,6 +24,8 @@ pub(super) struct Transaction {
     /// The octets of the recipients' addresses.
     pub(super) octets: usize,
     pub(super) utf8: bool,
+    /// Whether the server has no memory for more recipients.
+    pub(super) full: bool,
     /// There from DATA or the first BDAT on.
     pub(super) intake: Option<Intake>,
     /// When the text began.
@@ -37,6 +39,7 @@ impl Transaction {
             recipients: Vec::new(),
             octets: 0,
             utf8,
+            full: false,
             intake: None,
             began: Time::ZERO,
         }
@@ -45,6 +48,15 @@ impl Transaction {
     pub(super) fn add(&mut self, recipient: Address) {
         self.octets += recipient.as_str().len() + size_of::<Address>();
         self.recipients.push(recipient);
+    }
+
+    /// The server needs its memory: a text that is coming is passed over, and else no recipient is
+    /// added.
+    pub(super) fn shed(&mut self) {
+        match &mut self.intake {
+            Some(intake) => intake.shed(),
+            None => self.full = true,
+        }
     }
 
     /// Octets held.
