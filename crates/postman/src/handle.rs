@@ -9,6 +9,7 @@ use crate::news::Observer;
 use crate::settings::Settings;
 use crate::spool::SpoolError;
 use sojourn_mail::engine::MessageId;
+use sojourn_mail::smtp::Step;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -41,6 +42,19 @@ pub struct Left {
     pub messages: usize,
     /// Sessions that had to be closed because their transaction took too long.
     pub cut: usize,
+}
+
+/// How many sessions with hosts there are, by what they wait for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sessions {
+    /// A connection.
+    pub connecting: usize,
+    /// The host's first words, the answer to EHLO, TLS.
+    pub greeting: usize,
+    /// The transaction's next step.
+    pub sending: usize,
+    /// Work, or the end.
+    pub idle: usize,
 }
 
 /// Why a server could not be started.
@@ -140,9 +154,42 @@ impl Postman {
         self.requests.blocking_send(request).map_err(|_| Refused::Stopped)?;
         answered.blocking_recv().unwrap_or(Err(Refused::Stopped))
     }
+
+    /// How many sessions with hosts there are.
+    ///
+    /// # Errors
+    ///
+    /// The server has stopped.
+    pub async fn sessions(&self) -> Result<Sessions, Refused> {
+        let (answer, answered) = oneshot::channel();
+        self.requests.send(Request::Count(answer)).await.map_err(|_| Refused::Stopped)?;
+        answered.await.map_err(|_| Refused::Stopped)
+    }
+}
+
+impl FromIterator<Step> for Sessions {
+    fn from_iter<I: IntoIterator<Item = Step>>(steps: I) -> Sessions {
+        let mut sessions = Sessions::default();
+        for step in steps {
+            *match step {
+                Step::Connect => &mut sessions.connecting,
+                Step::Greeting | Step::Hello => &mut sessions.greeting,
+                Step::Mail | Step::Rcpt | Step::Data | Step::Block | Step::Dot | Step::Rset => {
+                    &mut sessions.sending
+                }
+                Step::Quit | Step::Idle => &mut sessions.idle,
+            } += 1;
+        }
+        sessions
+    }
 }
 
 impl Running {
+    /// Whether it has not come to an end by itself, which it does when it panics.
+    pub fn is_running(&self) -> bool {
+        !self.thread.is_finished()
+    }
+
     /// Stops the server: no transaction begins any more, and those under way end within
     /// `network.grace`, or are cut. What is not delivered stays in the spool, which is closed when
     /// this returns. Panics where the server did.

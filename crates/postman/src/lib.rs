@@ -5,6 +5,7 @@
 //! - [`Observer`], [`News`]: what it does, as it happens; [`Log`] writes it down, [`Tally`]
 //!   counts;
 //! - [`MailServer`]: one that takes mail from other programs, by SMTP and LMTP;
+//! - [`Live`]: where it is watched;
 //! - [`Book`]: who of a list's subscribers is suspended, and why;
 //! - [`Spool`]: what it has promised, in an SQLite database, found there after a crash.
 
@@ -17,10 +18,12 @@ mod handle;
 mod home;
 mod line;
 mod lines;
+mod live;
 mod log;
 mod mail;
 mod names;
 mod news;
+mod ports;
 pub mod reception;
 mod settings;
 mod spool;
@@ -29,10 +32,11 @@ mod texts;
 
 pub use book::{Book, BookError, Member};
 pub use epoch::Epoch;
-pub use handle::{Left, Postman, Refused, Running, StartError};
+pub use handle::{Left, Postman, Refused, Running, Sessions, StartError};
 pub use home::Home;
 pub use line::TlsError;
 pub use lines::Lines;
+pub use live::{Live, Shown};
 pub use log::Log;
 pub use mail::Mail;
 pub use news::{News, Observer};

@@ -16,6 +16,11 @@ impl<W: Write> Lines<W> {
     pub fn new(out: W) -> Lines<W> {
         Lines { out: Arc::new(Mutex::new(out)), rest: Vec::new() }
     }
+
+    /// All of them go on there, with the next whole line.
+    pub fn redirect(&self, out: W) {
+        *self.out.lock().unwrap_or_else(PoisonError::into_inner) = out;
+    }
 }
 
 /// One more of them.
@@ -54,5 +59,9 @@ mod tests {
         one.write_all(b" line\n").unwrap();
         two.write_all(b"ee\n").unwrap();
         assert_eq!(*one.out.lock().unwrap(), b"two\none line\nthree\n");
+        two.write_all(b"fo").unwrap();
+        one.redirect(Vec::new());
+        two.write_all(b"ur\n").unwrap();
+        assert_eq!(*one.out.lock().unwrap(), b"four\n");
     }
 }

@@ -55,7 +55,7 @@ impl<W: Write + Send + 'static> Log<W> {
 impl<W: Write + Send + 'static> Observer for Log<W> {
     fn notice(&mut self, unix_ms: i64, news: &News<'_>) {
         match news {
-            News::Accepted { message, sender, size, recipients } => {
+            News::Accepted { message, sender, size, recipients, .. } => {
                 let (id, from) = (QueueId(*message), sender.map_or("", Address::as_str));
                 self.write(
                     unix_ms,
@@ -126,7 +126,7 @@ impl<W: Write + Send + 'static> Attendant for Mutex<Log<W>> {
     }
 }
 
-fn unix_ms() -> i64 {
+pub(crate) fn unix_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_millis() as i64)
 }
@@ -233,7 +233,13 @@ mod tests {
             reason: &down,
         };
         for news in [
-            News::Accepted { message, sender: Some(&sender), size: 42, recipients: 1 },
+            News::Accepted {
+                message,
+                sender: Some(&sender),
+                size: 42,
+                recipients: 1,
+                accepted_ms: 0,
+            },
             attempt,
             none,
             News::HostDown([192, 0, 2, 1].into(), at + 60_000, &down),

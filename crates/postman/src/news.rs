@@ -47,6 +47,8 @@ pub enum News<'a> {
         size: u64,
         /// How many recipients are not at their end.
         recipients: usize,
+        /// When it was taken over, in milliseconds since 1970.
+        accepted_ms: i64,
     },
     /// One attempt for one recipient, or its failure without one.
     Attempt {

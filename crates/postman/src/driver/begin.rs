@@ -86,6 +86,7 @@ impl Driver {
                 sender: submission.sender.as_ref(),
                 size: submission.size,
                 recipients: open,
+                accepted_ms: epoch.unix_ms(message.accepted),
             });
             driver.soon.push_back(Event::Restored(message));
             driver.go_on();

@@ -10,7 +10,7 @@ pub(crate) use begin::Start;
 use crate::archive::{Archive, Job};
 use crate::clock::Clock;
 use crate::epoch::Epoch;
-use crate::handle::{Left, Refused};
+use crate::handle::{Left, Refused, Sessions};
 use crate::home::Home;
 use crate::line::{Order, Wire};
 use crate::mail::Mail;
@@ -32,6 +32,7 @@ use tokio::time::{Duration, Instant, sleep_until};
 #[derive(Debug)]
 pub(crate) enum Request {
     Submit(Mail, oneshot::Sender<Result<MessageId, Refused>>),
+    Count(oneshot::Sender<Sessions>),
     Stop,
 }
 
@@ -132,6 +133,8 @@ pub(crate) async fn run(start: Start, mut requests: mpsc::Receiver<Request>) -> 
                 Request::Submit(mail, answer) => {
                     driver.submit(mail, Submitter::Outside(answer));
                 }
+                // Who has gone away does not want to know.
+                Request::Count(answer) => drop(answer.send(driver.engine.steps().collect())),
                 Request::Stop => {
                     let until = Instant::now() + grace;
                     end = Some((until, until + LAST_WRITE));

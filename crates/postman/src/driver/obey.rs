@@ -64,11 +64,13 @@ impl Driver {
 
     fn accepted(&mut self, id: MessageId) {
         let Some(Offered { mail, by }) = self.offered.remove(&id) else { return };
+        let accepted = self.engine.accepted(id).unwrap_or(self.clock.now());
         self.news(&News::Accepted {
             message: id,
             sender: mail.sender.as_ref(),
             size: mail.text.len() as u64,
             recipients: mail.recipients.len(),
+            accepted_ms: self.epoch.unix_ms(accepted),
         });
         match by {
             // Who has gone away finds it delivered none the less.

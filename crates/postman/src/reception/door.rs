@@ -4,6 +4,7 @@ use super::error::SetupError;
 use super::hall::Hall;
 use super::happening::{Attendant, Happening};
 use super::lists::Lists;
+use super::places::Places;
 use super::rights::become_user;
 use super::settings::{Listener, Serving};
 use super::signing::Signer;
@@ -11,7 +12,9 @@ use super::tls::acceptor;
 use super::visit::{Phase, receive};
 use crate::book::Book;
 use crate::handle::{Left, Postman, Running, StartError};
+use crate::live::{Board, Frame, Shown, Site, Watched};
 use crate::news::Observer;
+use crate::ports::bind;
 use crate::settings::Settings;
 use sojourn_mail::smtp::server::{AuthUse, Terms};
 use std::fmt;
@@ -37,6 +40,9 @@ pub struct MailServer {
     pub addresses: Vec<SocketAddr>,
     /// What was found at the start that whoever runs the server has to know.
     pub notices: Vec<String>,
+    watched: Option<Watched>,
+    /// Where it is watched.
+    pub live: Option<Shown>,
 }
 
 /// Why a mail server cannot start.
@@ -58,12 +64,6 @@ struct Port {
     implicit: bool,
 }
 
-/// Places for sessions.
-struct Places {
-    all: Arc<Semaphore>,
-    strangers: Arc<Semaphore>,
-}
-
 /// After sessions were told that it is over, how long until nobody waits for them.
 const LAST: Duration = Duration::from_secs(2);
 /// Threads for passwords, signatures and the book.
@@ -72,17 +72,21 @@ const VERIFYING: usize = 2;
 
 impl MailServer {
     /// Opens the ports, reads the keys, takes on the rights that are set, and starts to deliver and
-    /// to take mail. To be called before the process has threads, if it is to change its rights.
+    /// to take mail. `page` is the document that is shown where `live` is set; its script follows
+    /// `/events`.
     ///
     /// # Errors
     ///
     /// A port, a key, the user, the spool or the book of bounces cannot be had.
     pub fn start(
         settings: Serving,
+        page: String,
         observer: impl Observer,
         attendant: impl Attendant,
     ) -> Result<MailServer, ServeError> {
-        let listeners = bind(&settings.listener)?;
+        let listeners = settings.listener.iter().map(|it| bind(it.address));
+        let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
+        let frame = settings.live.as_ref().map(Frame::open).transpose()?;
         let addresses: Result<Vec<_>, _> = listeners.iter().map(TcpListener::local_addr).collect();
         let addresses = addresses.map_err(SetupError::System)?;
         let tls = settings.certificate.as_ref().map(acceptor).transpose()?;
@@ -91,9 +95,11 @@ impl MailServer {
             become_user(user)?;
         }
         let spool = Path::new(&settings.spool);
+        let window = frame.map(|frame| frame.glaze(spool)).transpose()?;
         let book = Book::open(&Book::beside(spool)).map_err(SetupError::Book)?;
         let rules = &settings.reception;
-        let attendant: Arc<dyn Attendant> = Arc::new(attendant);
+        let board = Board::default();
+        let attendant: Arc<dyn Attendant> = Arc::new((board.clone(), attendant));
         let lists = Arc::new(Lists {
             lists: settings.list.clone(),
             signers,
@@ -108,7 +114,8 @@ impl MailServer {
         let delivery = Settings { mail, network: settings.network.clone() };
         let home = Arc::<Lists>::clone(&lists);
         let (postman, running) =
-            Postman::start_with_home(delivery, spool, observer, home).map_err(ServeError::Start)?;
+            Postman::start_with_home(delivery, spool, (board.clone(), observer), home)
+                .map_err(ServeError::Start)?;
         let hall = Arc::new(Hall {
             name: settings.mail.hello.clone(),
             postman,
@@ -128,10 +135,23 @@ impl MailServer {
             .map_err(SetupError::System)?;
         let (phase, watching) = watch::channel(Phase::Open);
         let notices = running.notices.clone();
-        let work = move || open(&runtime, listeners, &settings, &hall, watching);
+        let places = Places::new(&settings.reception);
+        let live = window.as_ref().map(|window| window.shown.clone());
+        let watched = window.map(|window| {
+            let (postman, taken) = (hall.postman.clone(), Arc::clone(&places));
+            let site = Site { page, board, postman, reception: Box::new(move || taken.taken()) };
+            Watched::start(window, site)
+        });
+        let watched = watched.transpose().map_err(SetupError::System)?;
+        let work = move || open(&runtime, listeners, &settings, &hall, places, watching);
         let thread = std::thread::Builder::new().name("reception".into()).spawn(work);
         let thread = thread.map_err(SetupError::System)?;
-        Ok(MailServer { phase, thread, running, addresses, notices })
+        Ok(MailServer { phase, thread, running, addresses, notices, watched, live })
+    }
+
+    /// Whether no part of it has come to an end by itself, which it does when it panics.
+    pub fn is_running(&self) -> bool {
+        !self.thread.is_finished() && self.running.is_running()
     }
 
     /// Stops the server: its ports are closed, messages that are coming may come for
@@ -142,20 +162,12 @@ impl MailServer {
         if let Err(panic) = self.thread.join() {
             std::panic::resume_unwind(panic);
         }
-        self.running.stop()
+        let left = self.running.stop();
+        if let Some(watched) = self.watched {
+            watched.stop();
+        }
+        left
     }
-}
-
-fn bind(listeners: &[Listener]) -> Result<Vec<TcpListener>, SetupError> {
-    let bind = |listener: &Listener| {
-        let address = listener.address;
-        let bound = TcpListener::bind(address).and_then(|bound| {
-            bound.set_nonblocking(true)?;
-            Ok(bound)
-        });
-        bound.map_err(|error| SetupError::Bind { address, error })
-    };
-    listeners.iter().map(bind).collect()
 }
 
 /// Serves until the phase is another.
@@ -164,15 +176,10 @@ fn open(
     listeners: Vec<TcpListener>,
     settings: &Serving,
     hall: &Arc<Hall>,
+    places: Arc<Places>,
     phase: watch::Receiver<Phase>,
 ) {
-    let rules = &settings.reception;
-    let sessions = rules.sessions.get();
-    let places = Arc::new(Places {
-        all: Arc::new(Semaphore::new(sessions as usize)),
-        strangers: Arc::new(Semaphore::new(rules.strangers.get() as usize)),
-    });
-    let grace = Duration::from_secs_f64(rules.grace.seconds());
+    let grace = Duration::from_secs_f64(settings.reception.grace.seconds());
     runtime.block_on(async {
         // Sessions hear of the end from here, at its two stages.
         let (told, hears) = watch::channel(Phase::Open);
@@ -185,13 +192,15 @@ fn open(
             let (hall, places, hears) = (Arc::clone(hall), Arc::clone(&places), hears.clone());
             tokio::spawn(attend(port, hall, places, settings.reception.trusted.clone(), hears));
         }
+        drop(hears);
         let mut phase = phase;
         // A server whose handle is gone stops too.
         let _ = phase.wait_for(|phase| *phase != Phase::Open).await;
         told.send_replace(Phase::Closing);
-        if timeout(grace, places.all.acquire_many(sessions)).await.is_err() {
+        // Nobody hears any more when all sessions are over.
+        if timeout(grace, told.closed()).await.is_err() {
             told.send_replace(Phase::Closed);
-            let _ = timeout(LAST, places.all.acquire_many(sessions)).await;
+            let _ = timeout(LAST, told.closed()).await;
         }
     });
 }
@@ -230,12 +239,7 @@ async fn attend(
             _ = phase.changed() => return,
         };
         let known = trusted.iter().any(|net| net.contains(peer.ip()));
-        let place = Arc::clone(&places.all).try_acquire_owned();
-        let stranger = match known {
-            true => None,
-            false => Some(Arc::clone(&places.strangers).try_acquire_owned()),
-        };
-        let (Ok(place), Ok(stranger)) = (place, stranger.transpose()) else {
+        let Some(place) = places.take(peer.ip(), known) else {
             hall.tell(&Happening::TooMany { peer });
             tokio::spawn(turn_away(stream));
             continue;
@@ -244,7 +248,7 @@ async fn attend(
         let implicit = port.implicit;
         tokio::spawn(async move {
             receive(hall, terms, stream, peer, known, implicit, phase).await;
-            drop((place, stranger));
+            drop(place);
         });
     }
 }

@@ -13,6 +13,14 @@ pub trait Attendant: Send + Sync + 'static {
     fn notice(&self, happening: &Happening<'_>);
 }
 
+/// Two who follow.
+impl<A: Attendant, B: Attendant> Attendant for (A, B) {
+    fn notice(&self, happening: &Happening<'_>) {
+        self.0.notice(happening);
+        self.1.notice(happening);
+    }
+}
+
 /// Something that happened.
 #[derive(Clone, Copy, Debug)]
 pub enum Happening<'a> {

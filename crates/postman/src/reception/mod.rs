@@ -6,6 +6,7 @@ mod error;
 mod hall;
 mod happening;
 mod lists;
+mod places;
 mod rights;
 mod settings;
 mod signing;

@@ -3,6 +3,7 @@
 use super::signing::Dkim;
 use super::subnet::Subnet;
 use super::users::User;
+use crate::live::Live;
 use crate::settings::Network;
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_kernel::units::Bytes;
@@ -36,6 +37,8 @@ parameters! {
         pub dkim: Vec<Dkim> = Vec::new(),
         /// When a subscriber is suspended.
         pub bounces: Rule = defaults(),
+        /// Where it is watched; nowhere without, and `[live]` alone is enough.
+        pub live: Option<Live>,
     }
 }
 
@@ -53,11 +56,15 @@ parameters! {
         pub sessions: NonZeroU32 = NonZeroU32::new(200).expect("above 0"),
         /// Of these, those of peers that are not in trusted networks.
         pub strangers: NonZeroU32 = NonZeroU32::new(50).expect("above 0"),
+        /// Of these, those of one peer: an address, or a network of 64 bits of IPv6.
+        pub stranger: NonZeroU32 = NonZeroU32::new(10).expect("above 0"),
         /// Memory for messages that are coming in, all sessions together. Who needs more is asked
         /// to come again.
         pub memory: Bytes = Bytes(200_000_000),
-        /// Whether a CR or LF that stands alone is made a line's end; else the message is refused.
-        pub repair: bool = false,
+        /// Whether a CR or LF that stands alone in a message of somebody trusted is made a line's end
+        /// (programs that hand lines to Python's smtplib as they have them end them so); else, and
+        /// in messages of all others, it is refused.
+        pub repair: bool = true,
         /// What one session may take.
         pub bounds: Bounds = defaults(),
         /// How long messages under way may still come in when the server is stopped.

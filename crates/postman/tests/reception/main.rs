@@ -2,6 +2,7 @@
 
 mod clients;
 mod returns;
+mod watched;
 
 use sojourn_kernel::parameters::{Parameters, Table, Value};
 use sojourn_mail::engine::Stored;
@@ -12,6 +13,9 @@ use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+/// What stands for the live page.
+pub(crate) const PAGE: &str = "<!doctype html>the page";
 
 pub(crate) fn text(text: &str) -> Value {
     Value::Text(text.into())
@@ -67,7 +71,8 @@ impl Place {
 
     pub(crate) fn start(&self) -> MailServer {
         let settings = Serving::read_table(&self.settings).unwrap_or_else(|it| panic!("{it:?}"));
-        MailServer::start(settings, (), self.ear.clone()).unwrap_or_else(|it| panic!("{it}"))
+        MailServer::start(settings, PAGE.into(), (), self.ear.clone())
+            .unwrap_or_else(|it| panic!("{it}"))
     }
 
     fn spool(&self) -> PathBuf {

@@ -1,0 +1,108 @@
+//! What is known, as Prometheus reads it (its text format, version 0.0.4).
+
+use super::board::{BOUNDS_S, Board, Delays};
+use super::site::Crowd;
+use std::fmt::{Display, Write};
+
+impl Board {
+    /// The metrics. None of them has a label whose values come from outside.
+    pub(super) fn metrics(&self, crowd: &Crowd) -> String {
+        let known = self.known();
+        let totals = &known.totals;
+        let mut page = Page(String::new());
+        page.one("start_time_seconds", "gauge", "When it started.", known.started_ms as f64 / 1e3);
+        page.one("messages_total", "counter", "Messages taken over.", totals.messages);
+        page.one("recipients_total", "counter", "Recipients of these.", totals.recipients);
+        page.many(
+            "attempts_total",
+            "counter",
+            "Attempts, each for one recipient.",
+            "outcome",
+            &[
+                ("delivered", totals.delivered),
+                ("deferred", totals.deferred),
+                ("failed", totals.failed),
+            ],
+        );
+        page.one("bounces_total", "counter", "Reports and other mail back.", totals.bounced);
+        page.one("suspensions_total", "counter", "Suspended subscribers.", totals.suspended);
+        page.many(
+            "refusals_total",
+            "counter",
+            "What clients were refused.",
+            "why",
+            &[
+                ("not_stored", totals.not_taken),
+                ("wrong_password", totals.wrong_passwords),
+                ("too_many_sessions", totals.turned_away),
+            ],
+        );
+        let queue = &known.queue;
+        page.one("queue_messages", "gauge", "Messages that are not finished.", queue.messages());
+        page.one("queue_recipients", "gauge", "Recipients not at their end.", queue.left());
+        let waiting = known.stragglers.waiting();
+        page.one("queue_deferred", "gauge", "Of these, whom an attempt did not reach.", waiting);
+        let delivering = &crowd.delivering;
+        page.many(
+            "sessions",
+            "gauge",
+            "Open sessions with hosts.",
+            "state",
+            &[
+                ("connecting", delivering.connecting),
+                ("greeting", delivering.greeting),
+                ("sending", delivering.sending),
+                ("idle", delivering.idle),
+            ],
+        );
+        page.one("reception_sessions", "gauge", "Open sessions of clients.", crowd.reception);
+        page.delays(&known.delays, totals.delivered);
+        page.0
+    }
+}
+
+struct Page(String);
+
+impl Page {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let text =
+            format!("# HELP sojourn_mail_{name} {help}\n# TYPE sojourn_mail_{name} {kind}\n");
+        self.0.push_str(&text);
+    }
+
+    fn sample(&mut self, name: &str, label: Option<(&str, &str)>, value: impl Display) {
+        let label = label.map(|(key, it)| format!("{{{key}=\"{it}\"}}")).unwrap_or_default();
+        writeln!(self.0, "sojourn_mail_{name}{label} {value}").expect("a text takes it");
+    }
+
+    fn one(&mut self, name: &str, kind: &str, help: &str, value: impl Display) {
+        self.head(name, kind, help);
+        self.sample(name, None, value);
+    }
+
+    fn many(
+        &mut self,
+        name: &str,
+        kind: &str,
+        help: &str,
+        key: &str,
+        all: &[(&str, impl Display)],
+    ) {
+        self.head(name, kind, help);
+        for (label, value) in all {
+            self.sample(name, Some((key, label)), value);
+        }
+    }
+
+    fn delays(&mut self, delays: &Delays, count: u64) {
+        self.head("delay_seconds", "histogram", "From a message's acceptance to its delivery.");
+        let mut within = 0;
+        for (bound, here) in BOUNDS_S.iter().zip(delays.within) {
+            within += here;
+            self.sample("delay_seconds_bucket", Some(("le", &bound.to_string())), within);
+        }
+        self.sample("delay_seconds_bucket", Some(("le", "+Inf")), count);
+        self.sample("delay_seconds_sum", None, delays.sum_s);
+        self.sample("delay_seconds_count", None, count);
+    }
+}

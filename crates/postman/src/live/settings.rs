@@ -1,0 +1,21 @@
+//! Where a server is watched.
+
+use sojourn_kernel::parameters::Check;
+use sojourn_kernel::{nested, parameters};
+use std::net::{Ipv4Addr, SocketAddr};
+
+parameters! {
+    /// The live page, `/metrics` for Prometheus, and `/healthz`. It has no TLS of its own: from
+    /// elsewhere it is reached through a tunnel, or a proxy that has.
+    pub struct Live: "live" {
+        /// The address and port.
+        pub address: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8026)),
+        /// A file with the token that whoever watches has to show, as `?token=` or as a bearer's.
+        /// Without it the server makes one, and keeps it beside its spool: `SPOOL.token`.
+        pub token: Option<String>,
+    }
+}
+
+nested!(Live);
+
+impl Check for Live {}

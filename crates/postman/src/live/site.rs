@@ -1,0 +1,247 @@
+//! The board by HTTP: the page, its events, `/state`, `/metrics`, `/healthz`.
+
+use super::board::Board;
+use super::token::Token;
+use super::window::Window;
+use crate::handle::{Postman, Sessions};
+use futures_util::{Stream, StreamExt, stream};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Bytes, Frame, Incoming};
+use hyper::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use hyper::header::{HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, broadcast, watch};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+/// What is shown, and to whom.
+pub(crate) struct Site {
+    /// The page itself.
+    pub(crate) page: String,
+    pub(crate) board: Board,
+    pub(crate) postman: Postman,
+    /// How many sessions clients have with the reception.
+    pub(crate) reception: Box<dyn Fn() -> usize + Send + Sync>,
+}
+
+/// A site that is being shown.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    stop: watch::Sender<bool>,
+    thread: JoinHandle<()>,
+}
+
+/// Who is connected.
+pub(super) struct Crowd {
+    pub(super) delivering: Sessions,
+    pub(super) reception: usize,
+}
+
+/// Connections at once.
+const PLACES: usize = 32;
+/// How long the head of a request may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the engine may take to say how it is.
+const ANSWER: Duration = Duration::from_secs(2);
+/// What a head may have; nothing is read of a request's body.
+const HEAD: usize = 16 * 1024;
+/// What is new comes so often, and begins so many bins back.
+const TICK: Duration = Duration::from_secs(1);
+const NEW_BINS: usize = 3;
+/// Ticks that somebody who reads slowly may be behind; then some are left out.
+const BEHIND: usize = 4;
+
+type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// What all connections share.
+struct Shared {
+    site: Site,
+    token: Token,
+    ticks: broadcast::Sender<Bytes>,
+}
+
+impl Watched {
+    /// Shows `site` in `window`, on a thread of its own.
+    pub(crate) fn start(window: Window, site: Site) -> std::io::Result<Watched> {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let (stop, stopped) = watch::channel(false);
+        let work = move || runtime.block_on(show(window, site, stopped));
+        let thread = std::thread::Builder::new().name("live".into()).spawn(work)?;
+        Ok(Watched { stop, thread })
+    }
+
+    /// Ends all connections.
+    pub(crate) fn stop(self) {
+        self.stop.send_replace(true);
+        if let Err(panic) = self.thread.join() {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+async fn show(window: Window, site: Site, mut stopped: watch::Receiver<bool>) {
+    let listener = tokio::net::TcpListener::from_std(window.listener);
+    let listener = listener.expect("it is a socket");
+    let (ticks, _) = broadcast::channel(BEHIND);
+    let shared = Arc::new(Shared { site, token: window.token, ticks });
+    let places = Arc::new(Semaphore::new(PLACES));
+    tokio::select! {
+        () = attend(listener, &shared, places) => {}
+        () = tick(&shared) => {}
+        // A server whose handle is gone stops too.
+        _ = stopped.wait_for(|stopped| *stopped) => {}
+    }
+}
+
+async fn attend(listener: tokio::net::TcpListener, shared: &Arc<Shared>, places: Arc<Semaphore>) {
+    /// After the system had no file for a connection.
+    const PAUSE: Duration = Duration::from_millis(100);
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            sleep(PAUSE).await;
+            continue;
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+        let shared = Arc::clone(shared);
+        tokio::spawn(async move {
+            converse(shared, stream).await;
+            drop(place);
+        });
+    }
+}
+
+async fn converse(shared: Arc<Shared>, stream: TcpStream) {
+    let answer = service_fn(|request| answer(Arc::clone(&shared), request));
+    let mut http = hyper::server::conn::http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD);
+    // A client that breaks off or says nothing that can be read is no news.
+    let _ = http.serve_connection(TokioIo::new(stream), answer).await;
+}
+
+/// Tells whoever follows what is new.
+async fn tick(shared: &Shared) {
+    let mut ticks = interval(TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if shared.ticks.receiver_count() > 0 {
+            // Nobody may be left by now.
+            let _ = shared.ticks.send(shared.event(NEW_BINS).await);
+        }
+    }
+}
+
+impl Shared {
+    /// Who is connected; nothing when the engine does not answer.
+    async fn crowd(&self) -> Option<Crowd> {
+        let delivering = timeout(ANSWER, self.site.postman.sessions()).await.ok()?.ok()?;
+        Some(Crowd { delivering, reception: (self.site.reception)() })
+    }
+
+    async fn state(&self, bins: usize) -> String {
+        let nobody = Crowd { delivering: Sessions::default(), reception: 0 };
+        let crowd = self.crowd().await.unwrap_or(nobody);
+        self.site.board.state(&crowd, bins).to_string()
+    }
+
+    /// The same as an event of a stream of such (HTML, "Server-sent events").
+    async fn event(&self, bins: usize) -> Bytes {
+        format!("data: {}\n\n", self.state(bins).await).into()
+    }
+
+    /// Whether the request shows the token.
+    fn knows(&self, request: &Request<Incoming>) -> bool {
+        let bearer = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
+        let bearer = bearer.and_then(|it| it.strip_prefix("Bearer "));
+        let query = request.uri().query().unwrap_or("");
+        let query = query.split('&').find_map(|part| part.strip_prefix("token="));
+        bearer.or(query).is_some_and(|given| self.token.is(given))
+    }
+}
+
+async fn answer(
+    shared: Arc<Shared>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    const TEXT: &str = "text/plain; charset=utf-8";
+    let path = request.uri().path();
+    if request.method() != Method::GET && request.method() != Method::HEAD {
+        return Ok(respond(StatusCode::METHOD_NOT_ALLOWED, TEXT, "GET is all there is\n"));
+    }
+    if path == "/healthz" {
+        return Ok(match shared.crowd().await {
+            Some(_) => respond(StatusCode::OK, TEXT, "well\n"),
+            None => respond(StatusCode::SERVICE_UNAVAILABLE, TEXT, "the engine does not answer\n"),
+        });
+    }
+    if !shared.knows(&request) {
+        let said = "the token is missing or wrong: ?token=..., or Authorization: Bearer ...\n";
+        return Ok(respond(StatusCode::UNAUTHORIZED, TEXT, said));
+    }
+    Ok(match path {
+        "/" => respond(StatusCode::OK, "text/html; charset=utf-8", shared.site.page.clone()),
+        "/state" => {
+            respond(StatusCode::OK, "application/json", shared.state(usize::MAX).await + "\n")
+        }
+        "/events" => {
+            let body = StreamBody::new(events(Arc::clone(&shared)));
+            response(StatusCode::OK, "text/event-stream", BodyExt::boxed_unsync(body))
+        }
+        "/metrics" => {
+            let nobody = Crowd { delivering: Sessions::default(), reception: 0 };
+            let crowd = shared.crowd().await.unwrap_or(nobody);
+            let kind = "text/plain; version=0.0.4; charset=utf-8";
+            respond(StatusCode::OK, kind, shared.site.board.metrics(&crowd))
+        }
+        _ => respond(StatusCode::NOT_FOUND, TEXT, "there is /, /state, /metrics, /healthz\n"),
+    })
+}
+
+/// All that is known, then what is new.
+fn events(shared: Arc<Shared>) -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> {
+    let news = shared.ticks.subscribe();
+    let first = async move { shared.event(usize::MAX).await };
+    let rest = stream::unfold(news, |mut news| async {
+        loop {
+            match news.recv().await {
+                Ok(event) => return Some((event, news)),
+                Err(broadcast::error::RecvError::Lagged(_)) => {}
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    });
+    stream::once(first).chain(rest).map(|event| Ok(Frame::data(event)))
+}
+
+fn respond(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Response<Body> {
+    response(status, kind, Full::new(text.into()).boxed_unsync())
+}
+
+fn response(status: StatusCode, kind: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, kind),
+        (CACHE_CONTROL, "no-store"),
+        // The token is in the page's address.
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// The page has its style and script in itself, and asks nobody but this server.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+    img-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
