@@ -9,6 +9,7 @@ __all__ = [
     "Cancelled",
     "Case",
     "Internet",
+    "MailLog",
     "Outcome",
     "Plan",
     "Progress",
@@ -16,6 +17,7 @@ __all__ = [
     "Study",
     "World",
     "build_info",
+    "mail_log_formats",
     "quantity",
     "registry",
 ]
@@ -264,6 +266,93 @@ class Internet:
 
     def stop(self) -> None:
         """Close everything."""
+
+@final
+class MailLog:
+    """A delivery log being read: bytes go in, tables come out. Times are as the log has them.
+
+    Microseconds from 1970 by the clock that wrote the log; only what happened from `since_us` to
+    before `until_us` is told. `format` names the mailer whose lines they are, where programs are
+    called otherwise than it calls them.
+    """
+
+    @staticmethod
+    def tally(
+        width_us: int,
+        *,
+        format: str | None = None,  # noqa: A002
+        since_us: int | None = None,
+        until_us: int | None = None,
+    ) -> MailLog:
+        """Count attempts by intervals of this width, by domain, and by the message's age.
+
+        Raises:
+            ValueError: there is no such mailer.
+        """
+
+    @staticmethod
+    def rows(
+        recipient: str | None = None,
+        *,
+        format: str | None = None,  # noqa: A002
+        since_us: int | None = None,
+        until_us: int | None = None,
+    ) -> MailLog:
+        """Keep attempts: all, those for an address, or with `@` in front those for a domain.
+
+        Raises:
+            ValueError: there is no such mailer.
+        """
+
+    @staticmethod
+    def waiting(
+        *,
+        format: str | None = None,  # noqa: A002
+        since_us: int | None = None,
+        until_us: int | None = None,
+    ) -> MailLog:
+        """Keep who was deferred and has come to no end since.
+
+        Raises:
+            ValueError: there is no such mailer.
+        """
+
+    def begin(self, source: str, newest_us: int) -> None:
+        """Begin a file, whose last line was written about that time: stamps may have no year."""
+
+    def feed(self, piece: bytes) -> None:
+        """Take the file's next bytes, wherever they end."""
+
+    def finish(self) -> None:
+        """The file is at its end."""
+
+    def counts(self) -> dict[str, int | None]:
+        """How many `lines`, of them `used`, `passed` and `malformed`; `first_us` and `last_us`.
+
+        `open`: messages not at their end; `given_up`: those of which there were too many.
+        """
+
+    def problems(self) -> list[tuple[str, int, str, str]]:
+        """The first few that could not be read: source, line, why, how it begins."""
+
+    def table(
+        self, name: str
+    ) -> dict[str, npt.NDArray[np.int64] | tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]]:
+        """A table's columns: whole numbers, or texts as offsets and octets; -1 where there is none.
+
+        Of a tally `bins`, `ages`, `domains`, `times_of_ages`, `times_of_domains`; else `rows`,
+        which are those since the last call, or `waiting`.
+
+        Raises:
+            ValueError: it is not kept.
+        """
+
+    @property
+    def left_out(self) -> int:
+        """Waiting recipients that there was no room for."""
+
+def mail_log_formats() -> list[str]:
+    """The mailers whose logs can be read."""
 
 def registry() -> str:
     """Everything a study can name, as JSON.

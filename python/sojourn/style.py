@@ -38,6 +38,7 @@ _RC: Any = {
 _DECADES_WITH_ALL_LABELS = {"x": 2.25, "y": 4}
 
 FORMATS = ("png", "svg")
+DPI = 150
 
 
 def applied() -> AbstractContextManager[None]:
@@ -60,17 +61,23 @@ class Picture(Figure):
         dated = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
         buffer = BytesIO()
         with applied():
-            self.savefig(buffer, format=kind, dpi=150, metadata=dated[kind])
+            self.savefig(buffer, format=kind, dpi=DPI, metadata=dated[kind])
         return buffer.getvalue()
 
 
-def panels(rows: int, columns: int, title: str, note: str) -> tuple[Picture, list[list[Axes]]]:
-    """An empty picture with a grid of panels; the note stands small below them."""
-    picture = Picture(figsize=(1 + 3 * columns, 1.6 + 2.5 * rows), layout="constrained")
+def panels(
+    rows: int, columns: int, title: str, note: str, *, size: tuple[float, float] | None = None
+) -> tuple[Picture, list[list[Axes]]]:
+    """An empty picture with a grid of panels; the note stands small below them.
+
+    Its size, in inches, is what panels of the usual size need.
+    """
+    width, height = size or (1 + 3 * columns, 1.6 + 2.5 * rows)
+    picture = Picture(figsize=(width, height), layout="constrained")
     axes = picture.subplots(rows, columns, squeeze=False)
     # matplotlib's own wrapping takes dollars for mathematics
-    picture.suptitle(fill(title, 10 + 30 * columns), fontweight="bold")
-    picture.supxlabel(fill(note, 15 + 55 * columns), fontsize=7, color="0.35")
+    picture.suptitle(fill(title, int(10 * width)), fontweight="bold")
+    picture.supxlabel(fill(note, int(15 + 55 / 3 * (width - 1))), fontsize=7, color="0.35")
     return picture, [list(row) for row in axes]
 
 

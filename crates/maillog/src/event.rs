@@ -36,19 +36,19 @@ pub enum Outcome {
     /// It is to be tried again.
     Deferred,
     /// It never will be delivered.
-    Failed,
+    Bounced,
 }
 
 impl Outcome {
     /// All of them, in the order of their codes.
-    pub const ALL: [Outcome; 3] = [Outcome::Delivered, Outcome::Deferred, Outcome::Failed];
+    pub const ALL: [Outcome; 3] = [Outcome::Delivered, Outcome::Deferred, Outcome::Bounced];
 
     /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Delivered => "delivered",
             Outcome::Deferred => "deferred",
-            Outcome::Failed => "failed",
+            Outcome::Bounced => "bounced",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The compiled half of the Python package: bindings, and nothing else.
 
 mod internet;
+mod maillog;
 mod plan;
 
 use numpy::{IntoPyArray, PyArray1};
@@ -227,6 +228,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Outcome>()?;
     module.add_class::<internet::World>()?;
     module.add_class::<internet::Internet>()?;
+    module.add_class::<maillog::MailLog>()?;
+    module.add_function(wrap_pyfunction!(maillog::mail_log_formats, module)?)?;
     module.add("SpecError", module.py().get_type::<SpecError>())?;
     module.add("Cancelled", module.py().get_type::<Cancelled>())?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;

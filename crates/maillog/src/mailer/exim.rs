@@ -164,7 +164,7 @@ fn delivered(text: &[u8], part: Part) -> Result<Attempt<'_>, Why> {
 fn failed(text: &[u8]) -> Result<Attempt<'_>, Why> {
     let (head, reason) = cut(text, b": ").ok_or("a failure without its reason")?;
     let mut head = Words(head);
-    let mut attempt = whom(&mut head, Outcome::Failed, Part::Unsaid)?;
+    let mut attempt = whom(&mut head, Outcome::Bounced, Part::Unsaid)?;
     details(head, &mut attempt)?;
     attempt.text = without_times(reason, &mut attempt)?;
     attempt.dsn = dsn_within(attempt.text);
@@ -256,7 +256,7 @@ mod tests {
         let no = format!("{ID} ** a@x: Unrouteable address");
         assert_eq!(
             (attempted(&no).outcome, attempted(&no).text),
-            (Outcome::Failed, &b"Unrouteable address"[..])
+            (Outcome::Bounced, &b"Unrouteable address"[..])
         );
         let refused = format!(
             "{ID} ** a@x R=dnslookup T=remote_smtp H=mx.x [2001:db8::1]:25: SMTP error from remote \

@@ -91,7 +91,7 @@ fn status<'a>(value: &'a [u8], mut attempt: Attempt<'a>) -> Result<Option<Attemp
     attempt.outcome = match word {
         b"sent" => Outcome::Delivered,
         b"deferred" | b"SOFTBOUNCE" => Outcome::Deferred,
-        b"bounced" | b"expired" => Outcome::Failed,
+        b"bounced" | b"expired" => Outcome::Bounced,
         // probes of addresses are no deliveries
         b"deliverable" | b"undeliverable" => return Ok(None),
         _ => return Err("a status that is none of sent, deferred, bounced, expired"),
@@ -168,7 +168,7 @@ mod tests {
             "4F2A13C0D1: to=<a@x>, relay=x[2001:db8::1]:25, delay=30, dsn=5.1.1, status=bounced (no)",
         );
         assert_eq!((six.address, six.took), (&b"2001:db8::1"[..], None));
-        assert_eq!(six.outcome, Outcome::Failed);
+        assert_eq!(six.outcome, Outcome::Bounced);
         let local = attempted(
             "4F2A13C0D1: to=<\"a>b, c\"@x>, relay=local, delay=0.1, xdelay=0.05, dsn=2.0.0, \
              status=sent (delivered to mailbox)",

@@ -81,7 +81,7 @@ fn stat<'a>(value: &'a [u8], mut attempt: Attempt<'a>) -> Option<Attempt<'a>> {
     } else if value.starts_with(b"Deferred") || attempt.dsn.is_some_and(|dsn| dsn.0 == 4) {
         Outcome::Deferred
     } else {
-        Outcome::Failed
+        Outcome::Bounced
     };
     Some(attempt)
 }
@@ -147,7 +147,7 @@ mod tests {
             "59QA0x1234: to=<a@x>, delay=00:00:01, relay=mx.x. [192.0.2.1], dsn=5.1.1, \
              stat=User unknown",
         );
-        assert_eq!((unknown.outcome, unknown.dsn), (Outcome::Failed, Some(Dsn(5, 1, 1))));
+        assert_eq!((unknown.outcome, unknown.dsn), (Outcome::Bounced, Some(Dsn(5, 1, 1))));
         let local = attempted("KAA24336: to=kolstad, delay=00:00:00, mailer=local, stat=Sent");
         assert_eq!((local.relay, local.took), (None, None));
         let soft = attempted("KAA24336: to=<a@x>, delay=00:00:00, dsn=4.5.0, stat=I/O error");

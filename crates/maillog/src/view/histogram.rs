@@ -1,12 +1,12 @@
 //! How often times of each length were.
 
-/// Bits of a value that are kept: classes are 1/32 of their values wide.
-const BITS: u32 = 5;
+/// Bits of a value that are kept: classes are at most 1/128 of their values wide.
+const BITS: u32 = 7;
 
-/// Times in microseconds, counted in classes whose width is at most 1/32 of the times in them; below
-/// 64 us each has a class of its own.
+/// Times in microseconds, counted in classes whose width is at most 1/128 of the times in them; below
+/// 256 us each has a class of its own.
 ///
-/// Memory grows with the classes that hold any, of which there are less than 2000.
+/// Memory grows with the classes that hold any, of which there are less than 8000.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     /// Class and count, in rising order.
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn classes_follow_each_other() {
-        for value in 0..64 {
+        for value in 0..256 {
             assert_eq!((class(value), least(class(value))), (value as u16, value));
         }
         for one in 0..class(i64::MAX as u64) {
@@ -69,7 +69,7 @@ mod tests {
             prop_assert!(classes.is_sorted());
             prop_assert!(classes.iter().any(|(low, high, _)| (*low..*high).contains(&micros)
                 || (micros == i64::MAX && *high == i64::MAX)));
-            prop_assert!(classes.iter().all(|(low, high, _)| high - low <= (low / 32).max(1)));
+            prop_assert!(classes.iter().all(|(low, high, _)| high - low <= (low / 128).max(1)));
         }
     }
 }

@@ -56,7 +56,7 @@ impl Rows {
     /// Times in microseconds: `at_us` when the attempt ended, `accepted_us` when the message was
     /// accepted, `delay_us` how old it was; Postfix's parts of that, `before_us`, `queued_us`,
     /// `connecting_us`, `sending_us`; `took_us`. `size_bytes`; `leads` 1 for the first recipient of
-    /// its transaction, else 0; `outcome` 0 delivered, 1 deferred, 2 failed. Of texts, what is not
+    /// its transaction, else 0; `outcome` 0 delivered, 1 deferred, 2 bounced. Of texts, what is not
     /// known is empty.
     pub fn take(&mut self) -> Columns {
         self.rows = 0;

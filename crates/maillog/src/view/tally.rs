@@ -80,7 +80,7 @@ impl Tally {
     }
 
     /// The intervals: `start_us`, `arrived`, then of attempts `delivered_hosts`, `delivered`,
-    /// `deferred_hosts`, `deferred`, `failed_hosts`, `failed`.
+    /// `deferred_hosts`, `deferred`, `bounced_hosts`, `bounced`.
     pub fn bins(&self) -> Columns {
         let mut columns = vec![
             ("start_us", Column::int(self.bins.keys().copied())),
@@ -138,7 +138,7 @@ fn ended<'a>(rows: impl Iterator<Item = &'a Ended> + Clone) -> Columns {
     const NAMES: [[&str; 2]; 3] = [
         ["delivered_hosts", "delivered"],
         ["deferred_hosts", "deferred"],
-        ["failed_hosts", "failed"],
+        ["bounced_hosts", "bounced"],
     ];
     let column = |place: usize, of: fn(&Ended) -> &[u64; 3]| {
         Column::int(rows.clone().map(move |row| of(row)[place] as i64))

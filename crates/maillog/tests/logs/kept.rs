@@ -24,7 +24,7 @@ impl View for Kept {
         let outcome = match it.attempt.outcome {
             Outcome::Delivered => "ok",
             Outcome::Deferred => "late",
-            Outcome::Failed => "no",
+            Outcome::Bounced => "no",
         };
         self.0.push(format!(
             "{leads}{outcome} {} by {relay} age {} took {} {dsn}",

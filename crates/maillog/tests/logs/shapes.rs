@@ -251,8 +251,8 @@ fn tallies_add_up() {
         ("delivered_hosts", 3),
         ("deferred", 3),
         ("deferred_hosts", 3),
-        ("failed", 3),
-        ("failed_hosts", 3),
+        ("bounced", 3),
+        ("bounced_hosts", 3),
     ] {
         for columns in [tally.bins(), tally.domains()] {
             assert_eq!(ints(&columns, name).iter().sum::<i64>(), all, "{name}");

@@ -1,0 +1,15 @@
+"""`sojourn mail`: the list server. Each verb is a file of this package."""
+
+import click
+
+from sojourn.cli import common
+from sojourn.cli.mail import batch, late, stats, test, trace, watch
+
+
+@click.group(cls=common.Commands)
+def mail() -> None:
+    """Deliver list mail for real: fast, durable, polite."""
+
+
+for verb in (stats.stats, batch.batch, watch.watch, late.late, trace.trace, test.test):
+    mail.add_command(verb)

@@ -1,0 +1,63 @@
+"""`sojourn mail batch`: the paper's batchstat."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sojourn.cli import common
+from sojourn.cli.mail import logs
+
+
+@click.command()
+@logs.reads
+@click.option("--day", metavar="2026-11-22", help="Which day.  [default: the last of the log]")
+@click.option(
+    "--interval",
+    type=click.IntRange(1, 86_400),
+    default=60,
+    show_default=True,
+    help="Seconds over which rates are averaged.",
+)
+@click.option(
+    "-o",
+    "picture",
+    type=click.Path(path_type=Path),
+    default=Path("out", "batch.png"),
+    show_default=True,
+    help="The picture: a .png or .svg.",
+)
+@common.as_json
+def batch(*, day: str | None, interval: int, picture: Path, as_json: bool, **asked: Any) -> None:
+    """Draw a day of mail: how fast it was delivered, and when new messages came.
+
+    The LOG... is a file, packed or not, or - for standard input. --since and --until draw another
+    time than a day.
+    """
+    from sojourn import document
+    from sojourn.errors import InputError
+    from sojourn.mail.logs import batch as of
+    from sojourn.mail.logs.times import day_us
+    from sojourn.plots import targets
+    from sojourn.terminal import print_lines
+
+    (path,) = targets(picture, ["batch"], [])
+    reading = logs.reading(**asked)
+    if day is not None:
+        if reading.since_us is not None or reading.until_us is not None:
+            raise InputError(f"--day {day}: it says from when to when, as --since and --until do")
+        reading = of.of_day(reading, *day_us("--day", day))
+    found = of.batch(reading, interval * 10**6)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    of.draw(found).write(path)
+    if as_json:
+        click.echo(document.dumps({**found.to_dict(), "picture": str(path)}))
+        return
+    print_lines(
+        [
+            f"{path}: {found.delivered.sum():,} deliveries of {found.arrived.sum():,} messages, "
+            f"{found.failed.sum():,} attempts failed, at most "
+            f"{found.per_hour.max(initial=0):,.0f} an hour",
+            *(f"  {line}" for line in found.log.notes()),
+        ]
+    )

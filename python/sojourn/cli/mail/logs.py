@@ -1,0 +1,57 @@
+"""What the tools that read delivery logs share."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from sojourn.mail.logs import Reading
+
+_OPTIONS = (
+    click.argument("logs", nargs=-1, required=True),
+    click.option(
+        "--format",
+        "mailer",
+        metavar="MAILER",
+        help="Whose lines they are: sendmail, postfix, exim, sojourn.  [default: each line says]",
+    ),
+    click.option(
+        "--year",
+        type=click.IntRange(1970, 9998),
+        help="That of a log's first line, where stamps have none.  [default: by the file's time]",
+    ),
+    click.option("--since", metavar="TIME", help="2026-11-22, '2026-11-22 10:00', or 6h ago."),
+    click.option("--until", metavar="TIME", help="Likewise; what happened then is left out."),
+)
+
+
+def reads(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The argument LOG... and the options of a command that reads logs."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def reading(
+    logs: tuple[str, ...],
+    mailer: str | None,
+    year: int | None,
+    since: str | None,
+    until: str | None,
+) -> "Reading":
+    """What was asked for.
+
+    Raises:
+        InputError: a time is none.
+    """
+    from sojourn.mail.logs import Reading
+    from sojourn.mail.logs.times import moment_us
+
+    return Reading(
+        names=logs,
+        format=mailer,
+        year=year,
+        since_us=moment_us("--since", since),
+        until_us=moment_us("--until", until),
+    )

@@ -1,0 +1,39 @@
+"""`sojourn mail stats`: the paper's mailstat."""
+
+from typing import Any
+
+import click
+
+from sojourn.cli import common
+from sojourn.cli.mail import logs
+
+_TOP = 20
+_PERCENTILES = (50.0, 90.0, 99.0)
+
+
+@click.command()
+@logs.reads
+@click.option("--by", multiple=True, type=common.OneOf(["hour", "age", "domain"]), help="Tables.")
+@click.option("--top", type=click.IntRange(0), default=_TOP, show_default=True, help="Domains.")
+@click.option("--percentiles", metavar="50,90,99", help="In per cent.  [default: 50,90,99]")
+@common.as_json
+def stats(
+    *, by: tuple[str, ...], top: int, percentiles: str | None, as_json: bool, **asked: Any
+) -> None:
+    """Count what was delivered and what was not, in the LOG... of a mail server.
+
+    By hour, by the age of the message, by the recipient's domain. A log is a file, packed or not,
+    or - for standard input.
+    """
+    from sojourn import document
+    from sojourn.mail.logs import show
+    from sojourn.mail.logs.stats import stats as count
+    from sojourn.summary import check_percentiles
+
+    wanted = common.percentiles(percentiles) or _PERCENTILES
+    check_percentiles(wanted)
+    found = count(logs.reading(**asked))
+    if as_json:
+        click.echo(document.dumps(found.to_dict(wanted, top)))
+    else:
+        show.show(found, by or ("hour",), wanted, top)

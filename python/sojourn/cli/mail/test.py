@@ -1,0 +1,68 @@
+"""`sojourn mail test`: the paper's mailtest."""
+
+import click
+
+from sojourn.cli import common
+
+
+@click.command()
+@click.argument("host")
+@click.option("--to", "recipient", required=True, help="Who gets the messages.")
+@click.option("--from", "sender", default="", help="The envelope's sender.  [default: nobody, <>]")
+@click.option("--messages", type=click.IntRange(1, 10_000), default=20, show_default=True)
+@click.option("--size", default="500B", show_default=True, help="Of a message's text.")
+@click.option("--tls", is_flag=True, help="Turn to TLS first (STARTTLS), whatever certificate.")
+@click.option("--timeout", type=click.FloatRange(0.001), default=30, show_default=True, help="s")
+@common.as_json
+def test(
+    *,
+    host: str,
+    recipient: str,
+    sender: str,
+    messages: int,
+    size: str,
+    tls: bool,
+    timeout: float,
+    as_json: bool,
+) -> None:
+    """Measure how long a message takes to a HOST[:PORT], and how many an hour that makes.
+
+    With a new connection for each message and over one that is kept, with and without pipelining.
+    The messages are real: they go to the address given with --to, and nowhere else.
+    """
+    from sojourn import document
+    from sojourn.mail import probe
+    from sojourn.terminal import doing, print_lines, print_table
+    from sojourn.units import number
+
+    name, port = probe.address(host)
+    probing = probe.Probe(
+        host=name,
+        port=port,
+        recipient=probe.mailbox("--to", recipient),
+        sender=probe.mailbox("--from", sender) if sender else "",
+        size=common.size("--size", size),
+        tls=tls,
+        timeout_s=timeout,
+    )
+    with doing() as say:
+        measured = list(probe.measure(probing, messages, say))
+    if as_json:
+        ways = [one.to_dict() for one in measured]
+        click.echo(document.dumps({"host": name, "port": port, "tls": tls, "ways": ways}))
+        return
+    lines = []
+    for one in measured:
+        row = one.to_dict()
+        lines.append(
+            [
+                one.connection,
+                "yes" if one.pipelining else "no",
+                *(number(float(str(row[key]))) for key in ("mean_ms", "p50_ms", "p90_ms")),
+                number(one.per_hour),
+            ]
+        )
+    heads = ["connection", "pipelining", "mean [ms]", "p50 [ms]", "p90 [ms]", "messages an hour"]
+    print_table([lines], heads, title=f"{name}:{port}, {messages} messages each way", numbers=4)
+    if not any(one.pipelining for one in measured):
+        print_lines([f"  {name} offers no pipelining"])

@@ -1,0 +1,62 @@
+"""`sojourn mail watch`: the paper's realstat."""
+
+from itertools import islice
+from typing import Any
+
+import click
+
+from sojourn.cli import common
+from sojourn.cli.mail import logs
+
+_INTERVAL_S = 15
+_PER_MARK = 10
+
+
+@click.command()
+@logs.reads
+@click.option(
+    "--interval", type=click.IntRange(1, 86_400), default=_INTERVAL_S, show_default=True, help="s"
+)
+@click.option("--count", type=click.IntRange(1), help="Stop after so many lines.")
+@click.option("--replay", is_flag=True, help="Read what is there, by its own clock, and stop.")
+@click.option(
+    "--per-mark",
+    type=click.IntRange(1),
+    default=_PER_MARK,
+    show_default=True,
+    help="How many a star or a dash stands for.",
+)
+@common.as_json
+def watch(
+    *,
+    interval: int,
+    count: int | None,
+    replay: bool,
+    per_mark: int,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Watch a LOG that grows: how many are delivered (*) and how many are not (-).
+
+    A line every 15 seconds: the time, deliveries an hour, deliveries. Files may be rotated. - is
+    standard input, as in `journalctl -fo export | sojourn mail watch -`.
+    """
+    from sojourn import document
+    from sojourn.errors import InputError
+    from sojourn.mail.logs import watch as of
+    from sojourn.terminal import print_lines
+
+    if as_json and not (replay or count):
+        raise InputError("--json: one document has an end; give --count or --replay")
+    reading = logs.reading(**asked)
+    notes: list[str] = []
+    if replay:
+        log, replayed = of.replay(reading, interval)
+        notes = log.notes()
+    ticks = islice(replayed if replay else of.live(reading, interval), count)
+    if as_json:
+        click.echo(document.dumps([tick.to_dict() for tick in ticks]))
+        return
+    for tick in ticks:
+        click.echo(tick.line(per_mark))
+    print_lines(f"  {line}" for line in notes)

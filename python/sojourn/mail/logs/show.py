@@ -1,0 +1,74 @@
+"""mailstat's numbers as tables for people."""
+
+from collections.abc import Iterator, Sequence
+
+from sojourn.mail.logs.source import wall
+from sojourn.mail.logs.stats import Ended, Group, Stats
+from sojourn.mail.logs.times import span
+from sojourn.terminal import print_lines, print_table
+
+
+def show(stats: Stats, by: Sequence[str], wanted: Sequence[float], top: int | None) -> None:
+    """Print what was asked for: by `hour`, as in figures 3 and 4, by `age`, by `domain`."""
+    if "hour" in by:
+        print_lines(hours(stats))
+    heads = [
+        "attempts",
+        "delivered",
+        "deferred",
+        "bounced",
+        *(f"delay p{p:g}" for p in wanted),
+        *(f"attempt p{p:g}" for p in wanted),
+        *(f"in vain p{p:g}" for p in wanted),
+    ]
+    if "age" in by:
+        lines = [_line(group, wanted) for group in stats.ages]
+        print_table(
+            [lines, [_line(stats.all, wanted)]], ["age of the message", *heads], numbers=len(heads)
+        )
+    if "domain" in by:
+        lines = [_line(group, wanted) for group in stats.domains[:top]]
+        print_table([lines], ["domain", *heads], numbers=len(heads))
+        left = len(stats.domains) - len(lines)
+        if left:
+            print_lines([f"  {left:,} more domains (--top)"])
+    print_lines(f"  {line}" for line in [_delays(stats.all, wanted), *stats.log.notes()] if line)
+
+
+def hours(stats: Stats) -> Iterator[str]:
+    """The paper's table: a line an hour, messages at hosts and recipients."""
+    yield f"{'':10}{'failed':>20}   {'deliveries':>20}"
+    yield f"MMM DD HH {'mhosts/recipient':>20}   {'mhosts/recipient':>20}"
+    yield f"=== == == {'========= =========':>20}   {'========= =========':>20}"
+    for start, _, ended in stats.hours:
+        if ended.recipients:
+            yield _hour(f"{wall(start):%b %d %H}", ended)
+    yield _hour("Totals", stats.all.ended)
+
+
+def _hour(name: str, ended: Ended) -> str:
+    failed = f"{ended.failed_hosts:>10}/{ended.failed_recipients:>9}"
+    delivered = f"{ended.delivered_hosts:>10}/{ended.delivered_recipients:>9}"
+    return f"{name:<10}{failed}   {delivered}"
+
+
+def _line(group: Group, wanted: Sequence[float]) -> list[str]:
+    ended = group.ended
+    counts = (
+        ended.recipients,
+        ended.delivered_recipients,
+        ended.deferred_recipients,
+        ended.bounced_recipients,
+    )
+    times = [
+        "-" if value is None else span(value)
+        for histogram in (group.delay, group.took, group.in_vain)
+        for value in histogram.percentiles(wanted)
+    ]
+    return [group.name, *(f"{count:,}" for count in counts), *times]
+
+
+def _delays(group: Group, wanted: Sequence[float]) -> str:
+    values = group.delay.percentiles(wanted)
+    shown = [f"p{p:g} {span(v)}" for p, v in zip(wanted, values, strict=True) if v is not None]
+    return f"delay of what was delivered: {', '.join(shown)}" if shown else ""
