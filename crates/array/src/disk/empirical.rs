@@ -126,20 +126,6 @@ impl Drive for Measured {
         times[rank as usize] + self.more * u64::from(blocks - 1)
     }
 
-    #[inline]
-    fn position(&self, _: Op, _: u32) -> Span {
-        Span::ZERO
-    }
-
-    #[inline]
-    fn rotate(&self, _: u32) -> Span {
-        Span::ZERO
-    }
-
-    fn rotation(&self) -> Span {
-        Span::ZERO
-    }
-
     fn servers(&self) -> usize {
         self.servers
     }

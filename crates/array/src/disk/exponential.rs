@@ -52,20 +52,6 @@ impl Drive for Memoryless {
         Span::from_ps((-self.mean * libm::log1p(-less)).round() as u64)
     }
 
-    #[inline]
-    fn position(&self, _: Op, _: u32) -> Span {
-        Span::ZERO
-    }
-
-    #[inline]
-    fn rotate(&self, _: u32) -> Span {
-        Span::ZERO
-    }
-
-    fn rotation(&self) -> Span {
-        Span::ZERO
-    }
-
     fn is_exponential(&self) -> bool {
         true
     }

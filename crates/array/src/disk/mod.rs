@@ -56,14 +56,22 @@ pub trait Drive {
     fn transfer(&self, place: u32, op: Op, blocks: u32) -> Span;
 
     /// How long the head takes to a place anywhere: seek, then rotation. It does not fall as
-    /// `chance` rises.
-    fn position(&self, op: Op, chance: u32) -> Span;
+    /// `chance` rises. No time where there is no head.
+    #[inline]
+    fn position(&self, _op: Op, _chance: u32) -> Span {
+        Span::ZERO
+    }
 
     /// How long the head takes to a place on the track that it is on.
-    fn rotate(&self, chance: u32) -> Span;
+    #[inline]
+    fn rotate(&self, _chance: u32) -> Span {
+        Span::ZERO
+    }
 
     /// A full rotation.
-    fn rotation(&self) -> Span;
+    fn rotation(&self) -> Span {
+        Span::ZERO
+    }
 
     /// How many accesses it serves at once.
     fn servers(&self) -> usize {

@@ -10,20 +10,22 @@
 //! same requests.
 
 mod events;
-mod parallel;
+mod lindley;
 mod planner;
 mod plans;
 mod rebuild;
 mod recursion;
+mod servers;
 mod sink;
 mod station;
 mod timers;
 
 pub use events::sojourn_simulate as simulate;
-pub use parallel::sojourn_simulate_parallel as parallel;
 pub(crate) use plans::Plans;
 pub use rebuild::{Rebuild, Rebuilt};
-pub use recursion::sojourn_simulate_recursion as recursion;
+pub use recursion::{
+    sojourn_simulate_parallel as parallel, sojourn_simulate_recursion as recursion,
+};
 pub use sink::{Nothing, Record, Records, Sink};
 
 use crate::layout::Layout;

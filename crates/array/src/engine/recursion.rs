@@ -1,21 +1,34 @@
-//! The recursion of Lindley (1952), disk by disk: where each serves first come, first served, and no
-//! end of an access leads to another, a service starts at its arrival or at the end of the one
-//! before it, whichever is later.
+//! Requests without events: where each disk serves first come, first served, and no end of an access
+//! leads to another, the end of an access is known when it comes.
 
+use super::lindley::Single;
 use super::plans::Plans;
+use super::servers::Servers;
 use super::{Figures, Join, Scene, Sink};
-use crate::positioning::{Heads, Moment, Task};
+use crate::layout::Access;
+use crate::positioning::{Heads, Motion};
 use crate::workload::Request;
-use sojourn_kernel::{Span, Time};
+use sojourn_kernel::{Span, Streams, Time};
 use sojourn_queueing::{Cancelled, Progress};
 use std::sync::atomic::Ordering;
 
-/// A disk.
-struct Station<H: Heads> {
-    places: H::Places,
-    head: H::Head,
-    idle_from: Time,
-    busy: Span,
+/// A disk that says at the arrival of an access when it ends.
+pub(super) trait Station<H: Heads> {
+    /// Disk number `disk`, idle.
+    fn new(heads: &H, streams: Streams, disk: u64) -> Self;
+
+    /// Serves an access of request number `job` that comes at `arrives`.
+    fn serve(&mut self, heads: &H, job: u64, access: &Access, arrives: Time) -> Served;
+
+    /// For how long it was busy.
+    fn busy(&self) -> Span;
+}
+
+/// How an access was served.
+pub(super) struct Served {
+    pub(super) transfer: Span,
+    pub(super) motion: Motion,
+    pub(super) ended: Time,
 }
 
 /// How many requests arrive between looks at the progress.
@@ -27,20 +40,36 @@ const LOOK_EVERY: u64 = 4096;
 pub fn sojourn_simulate_recursion<H: Heads, S: Sink>(
     scene: &Scene<H>,
     requests: impl Iterator<Item = Request>,
+    sink: S,
+    progress: &Progress,
+) -> Result<(S, Figures), Cancelled> {
+    assert!(scene.rebuild.is_none(), "only requests");
+    recur::<H, S, Single<H>>(scene, requests, sink, progress)
+}
+
+/// What [`recursion`](super::recursion) gives, of disks that serve several accesses at once and
+/// have no heads. Only for requests whose plans have one phase.
+#[inline(never)]
+pub fn sojourn_simulate_parallel<H: Heads, S: Sink>(
+    scene: &Scene<H>,
+    requests: impl Iterator<Item = Request>,
+    sink: S,
+    progress: &Progress,
+) -> Result<(S, Figures), Cancelled> {
+    recur::<H, S, Servers<H::Places>>(scene, requests, sink, progress)
+}
+
+#[inline(always)]
+fn recur<H: Heads, S: Sink, D: Station<H>>(
+    scene: &Scene<H>,
+    requests: impl Iterator<Item = Request>,
     mut sink: S,
     progress: &Progress,
 ) -> Result<(S, Figures), Cancelled> {
     let heads = &scene.heads;
     assert!(heads.in_order(), "only first come, first served");
-    assert!(scene.rebuild.is_none(), "only requests");
-    let disks = scene.layout.disks();
-    let station = |disk| Station {
-        places: heads.places(scene.streams, disk),
-        head: heads.head(scene.streams, disk),
-        idle_from: Time::ZERO,
-        busy: Span::ZERO,
-    };
-    let mut stations: Vec<Station<H>> = (0..disks as u64).map(station).collect();
+    let disks = 0..scene.layout.disks() as u64;
+    let mut disks: Vec<D> = disks.map(|disk| D::new(heads, scene.streams, disk)).collect();
     let mut plans = Plans::new(&scene.layout, &scene.layout, scene.unit, scene.streams);
     let mut figures = Figures::default();
     let mut before = Time::ZERO;
@@ -55,18 +84,11 @@ pub fn sojourn_simulate_recursion<H: Heads, S: Sink>(
         let mut finished = Time::ZERO;
         let mut ideal = Span::from_ps(1);
         for access in plan.accesses() {
-            let station = &mut stations[usize::from(access.disk)];
-            let transfer = heads.transfer(heads.place(&mut station.places), access);
-            ideal = ideal.max(transfer);
-            let now = arrives.max(station.idle_from);
-            let moment = Moment { now, own: false, waiting: 0, between_phases: Span::ZERO };
-            let task = Task::new(heads, 0, job, access, transfer);
-            let (positioning, motion) = heads.position(&mut station.head, &task, moment);
-            figures.count(motion);
-            let service = positioning + transfer;
-            station.idle_from = now + service;
-            station.busy += service;
-            finished = finished.max(station.idle_from);
+            let disk = &mut disks[usize::from(access.disk)];
+            let served = disk.serve(heads, job, access, arrives);
+            ideal = ideal.max(served.transfer);
+            finished = finished.max(served.ended);
+            figures.count(served.motion);
         }
         sink.arrived(job, &request, ideal);
         sink.finished(job, finished);
@@ -81,6 +103,6 @@ pub fn sojourn_simulate_recursion<H: Heads, S: Sink>(
         }
     }
     progress.finished.store(scene.requests, Ordering::Relaxed);
-    figures.busy = stations.iter().map(|station| station.busy).collect();
+    figures.busy = disks.iter().map(Station::busy).collect();
     Ok((sink, figures))
 }

@@ -1,8 +1,9 @@
 //! Stripes with rotating parity: what RAID 5 and RAID 6 have in common (paper section 3.3).
 
-use super::{Access, Approach, Failed, Layout, Mend, Plan};
+use super::run::Run;
+use super::{Access, Approach, Failed, Lay, Layout, Mend, Plan};
 use crate::disk::Op;
-use sojourn_kernel::choices;
+use sojourn_kernel::{Stream, choices};
 
 choices! {
     /// Which disk has the first block of a write.
@@ -54,6 +55,45 @@ pub(super) struct Stripes {
     pub(super) pre_read: FollowOn,
     pub(super) rewrite: Rewrite,
     pub(super) done: Done,
+}
+
+/// A layout whose stripes have parity.
+pub(super) trait Parity {
+    /// Its stripes.
+    fn stripes(&self) -> Stripes;
+
+    /// The array as it is when no disk has failed.
+    fn mended(&self) -> Layout;
+}
+
+impl<P: Parity> Lay for P {
+    fn disks(&self) -> usize {
+        self.stripes().disks.into()
+    }
+
+    fn data_disks(&self) -> u64 {
+        self.stripes().data().into()
+    }
+
+    fn ways(&self, op: Op) -> u64 {
+        self.stripes().ways(op)
+    }
+
+    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+        self.stripes().lay(op, blocks, way, plan);
+    }
+
+    fn lay_at(&self, run: Run, _: &mut Stream, plan: &mut Plan) {
+        self.stripes().lay_at(run, plan);
+    }
+
+    fn one_phase(&self, op: Op) -> bool {
+        op == Op::Read
+    }
+
+    fn mend(&self) -> Option<Mend> {
+        self.stripes().mend(self.mended())
+    }
 }
 
 /// How the parity of a partial stripe is kept.

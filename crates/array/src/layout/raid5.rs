@@ -1,11 +1,9 @@
 //! RAID 5: striping with rotating parity.
 
-use super::parity::{Done, FollowOn, Rewrite, Stripes, WriteStart};
-use super::run::Run;
-use super::{Lay, Layout, Mend, Plan, check_disks, check_failed};
-use crate::disk::Op;
+use super::parity::{Done, FollowOn, Parity, Rewrite, Stripes, WriteStart};
+use super::{Layout, check_disks, check_failed};
+use sojourn_kernel::parameters;
 use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Stream, parameters};
 
 parameters! {
     /// Striping with one parity block a stripe, which rotates (paper section 3.3). A write of whole
@@ -36,40 +34,13 @@ impl Check for Raid5 {
     }
 }
 
-impl Raid5 {
+impl Parity for Raid5 {
     fn stripes(&self) -> Stripes {
         let Raid5 { disks, failed, write_start, pre_read, rewrite, done } = *self;
         Stripes { disks, parities: 1, failed: failed.into(), write_start, pre_read, rewrite, done }
     }
-}
 
-impl Lay for Raid5 {
-    fn disks(&self) -> usize {
-        self.disks.into()
-    }
-
-    fn ways(&self, op: Op) -> u64 {
-        self.stripes().ways(op)
-    }
-
-    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
-        self.stripes().lay(op, blocks, way, plan);
-    }
-
-    fn lay_at(&self, run: Run, _: &mut Stream, plan: &mut Plan) {
-        self.stripes().lay_at(run, plan);
-    }
-
-    fn data_disks(&self) -> u64 {
-        u64::from(self.disks) - 1
-    }
-
-    fn mend(&self) -> Option<Mend> {
-        let mended = Layout::Raid5(Raid5 { failed: None, ..self.clone() });
-        self.stripes().mend(mended)
-    }
-
-    fn one_phase(&self, op: Op) -> bool {
-        op == Op::Read
+    fn mended(&self) -> Layout {
+        Layout::Raid5(Raid5 { failed: None, ..self.clone() })
     }
 }

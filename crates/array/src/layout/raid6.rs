@@ -1,11 +1,9 @@
 //! RAID 6: striping with two rotating parities.
 
-use super::parity::{Done, FollowOn, Rewrite, Stripes, WriteStart};
-use super::run::Run;
-use super::{Failed, Lay, Layout, Mend, Plan, check_disks};
-use crate::disk::Op;
+use super::parity::{Done, FollowOn, Parity, Rewrite, Stripes, WriteStart};
+use super::{Failed, Layout, check_disks};
+use sojourn_kernel::parameters;
 use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Stream, parameters};
 
 parameters! {
     /// Striping with two parity blocks a stripe on neighbouring disks, which rotate together. As
@@ -34,40 +32,13 @@ impl Check for Raid6 {
     }
 }
 
-impl Raid6 {
+impl Parity for Raid6 {
     fn stripes(&self) -> Stripes {
         let Raid6 { disks, failed, write_start, pre_read, rewrite, done } = *self;
         Stripes { disks, parities: 2, failed, write_start, pre_read, rewrite, done }
     }
-}
 
-impl Lay for Raid6 {
-    fn disks(&self) -> usize {
-        self.disks.into()
-    }
-
-    fn ways(&self, op: Op) -> u64 {
-        self.stripes().ways(op)
-    }
-
-    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
-        self.stripes().lay(op, blocks, way, plan);
-    }
-
-    fn lay_at(&self, run: Run, _: &mut Stream, plan: &mut Plan) {
-        self.stripes().lay_at(run, plan);
-    }
-
-    fn data_disks(&self) -> u64 {
-        u64::from(self.disks) - 2
-    }
-
-    fn mend(&self) -> Option<Mend> {
-        let mended = Layout::Raid6(Raid6 { failed: Failed::default(), ..self.clone() });
-        self.stripes().mend(mended)
-    }
-
-    fn one_phase(&self, op: Op) -> bool {
-        op == Op::Read
+    fn mended(&self) -> Layout {
+        Layout::Raid6(Raid6 { failed: Failed::default(), ..self.clone() })
     }
 }

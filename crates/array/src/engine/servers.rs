@@ -1,0 +1,39 @@
+//! The recursion of Kiefer and Wolfowitz (*On the theory of queues with many servers*, Trans. AMS 78,
+//! 1955): a service starts at its arrival or when the first of the servers is idle, whichever is later.
+
+use super::recursion::{Served, Station};
+use crate::layout::Access;
+use crate::positioning::{Heads, Motion};
+use sojourn_kernel::{Span, Streams, Time};
+
+/// A disk without a head that serves several accesses at once.
+pub(super) struct Servers<P> {
+    places: P,
+    /// When each server is idle again.
+    idle_from: Vec<Time>,
+    /// For how long they were busy in all.
+    busy: Span,
+}
+
+impl<H: Heads> Station<H> for Servers<H::Places> {
+    fn new(heads: &H, streams: Streams, disk: u64) -> Self {
+        Servers {
+            places: heads.places(streams, disk),
+            idle_from: vec![Time::ZERO; heads.servers()],
+            busy: Span::ZERO,
+        }
+    }
+
+    #[inline(always)]
+    fn serve(&mut self, heads: &H, _: u64, access: &Access, arrives: Time) -> Served {
+        let transfer = heads.transfer(heads.place(&mut self.places), access);
+        let first = self.idle_from.iter_mut().min().expect("there are servers");
+        *first = arrives.max(*first) + transfer;
+        self.busy += transfer;
+        Served { transfer, motion: Motion::InPlace, ended: *first }
+    }
+
+    fn busy(&self) -> Span {
+        self.busy / self.idle_from.len() as u64
+    }
+}
