@@ -9,7 +9,7 @@ mod quantiles;
 mod track;
 mod zoned;
 
-pub use drives::{Hp97560, St3500630Ns};
+pub use drives::{Atlas10K, Hp97560, St39102Lw, St3500630Ns};
 pub use empirical::{Empirical, Measured};
 pub use exponential::{Exponential, Memoryless};
 pub use geometry::{Arm, Geometry, Spot};
@@ -25,6 +25,8 @@ variants! {
     pub enum Disk: "disk" => with_disk {
         St3500630Ns(St3500630Ns),
         Hp97560(Hp97560),
+        Atlas10K(Atlas10K),
+        St39102Lw(St39102Lw),
         Zoned(Zoned),
         Empirical(Empirical),
         Exponential(Exponential),
