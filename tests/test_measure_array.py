@@ -79,6 +79,43 @@ def test_what_is_offered_is_what_is_simulated():
     assert not offered.phase.any()
 
 
+@pytest.fixture
+def traced(tmp_path):
+    """A study of three requests with addresses on two disks that take a block in turn."""
+    (tmp_path / "trace.csv").write_text("0,h,0,Read,12288,8192,1\n10000,h,0,Read,0,4096,1\n")
+    path = tmp_path / "traced.toml"
+    path.write_text(
+        'room = "array"\ndisk = "ST3500630NS"\nlayout = { kind = "raid0", disks = 2 }\n'
+        'block = "4KiB"\nworkload = { kind = "msr", file = "trace.csv" }\n'
+    )
+    return path
+
+
+def test_requests_with_addresses_go_to_them(traced):
+    (one,) = Study.parse(traced.read_text(), str(traced), []).cases()
+    offered = Offered.of(one, 0)
+    # blocks 3 and 4 of the array are block 1 of the second disk and 2 of the first
+    assert offered.at is not None
+    places = zip(offered.request, offered.disk, offered.at, strict=True)
+    assert sorted(tuple(map(int, place)) for place in places) == [(0, 0, 2), (0, 1, 1), (1, 0, 0)]
+
+
+@needs_fio
+def test_a_trace_is_measured_where_its_targets_reach_as_far(command, traced, tmp_path):
+    disks = [tmp_path / "a.img", tmp_path / "b.img"]
+    target.create(disks[0], 3 * 4096)
+    target.create(disks[1], 4096)
+    result = command("measure", "array", *disks, traced, "--out", tmp_path / "m")
+    assert result.code == 2
+    assert "b.img: 4,096 bytes, too few for" in result.err
+    assert "which goes on to byte 8,192" in result.err
+    disks[1].unlink()
+    target.create(disks[1], 2 * 4096)
+    result = command("measure", "array", *disks, traced, "--out", tmp_path / "m", "--json")
+    assert (result.code, result.err) == (0, "")
+    assert result.document["cases"][0]["figures"]["accesses"] == 3
+
+
 def test_raid_5_writes_have_two_phases():
     one = case("layout={ kind = 'raid5', disks = 4 }", "workload.reads=0.0", "workload.blocks=1")
     offered = Offered.of(one, 0)

@@ -122,8 +122,8 @@ class Case:
         """What a replication asks of the disks of an array, as the simulator plans it.
 
         One element an access, in columns as an outcome's: `request` (from 0, those without rows
-        too), `arrived_ps` and `request_blocks` of the request, `disk`, `op`, `blocks`, `phase`;
-        none of another room.
+        too), `arrived_ps` and `request_blocks` of the request, `disk`, `op`, `blocks`, `phase`, and
+        `at`, the first block on the disk, where requests have addresses; none of another room.
 
         Raises:
             SpecError: the case turned out to be impossible.

@@ -10,7 +10,8 @@ impl ArrayCase {
     /// The accesses of one replication, one a row, in the order in which the simulator plans them:
     /// the same requests at the same times on the same disks. Columns: `request` (its number, from
     /// 0, those without rows too), `arrived_ps` and `request_blocks` (of the request), `disk`, `op`,
-    /// `blocks`, `phase` (from 0; a later one begins when the one before it is done).
+    /// `blocks`, `phase` (from 0; a later one begins when the one before it is done); and, where
+    /// requests have addresses, `at`, the first block on the disk.
     pub fn offered(
         &self,
         streams: Streams,
@@ -21,7 +22,7 @@ impl ArrayCase {
         let mut plans = Plans::new(&self.layout, &self.layout, self.stripe.get(), streams);
         let (mut numbers, mut arrivals, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
         let (mut disks, mut ops) = (Vec::new(), Vec::new());
-        let (mut blocks, mut phases) = (Vec::new(), Vec::new());
+        let (mut blocks, mut phases, mut at) = (Vec::new(), Vec::new(), Vec::new());
         for (number, request) in (0..all as i64).zip(workload.requests(streams)) {
             let plan = plans.of(&request, false);
             let plan = plans.plan(plan);
@@ -34,10 +35,11 @@ impl ArrayCase {
                     ops.push(access.op as u8);
                     blocks.push(access.blocks.into());
                     phases.push(phase as i64);
+                    at.extend(request.at.map(|_| access.at as i64));
                 }
             }
         }
-        let columns = vec![
+        let mut columns = vec![
             ("request", Column::Int(numbers)),
             ("arrived_ps", Column::Ps(arrivals)),
             ("request_blocks", Column::Int(sizes)),
@@ -46,6 +48,9 @@ impl ArrayCase {
             ("blocks", Column::Int(blocks)),
             ("phase", Column::Int(phases)),
         ];
+        if !at.is_empty() {
+            columns.push(("at", Column::Int(at)));
+        }
         Ok(Rows { columns })
     }
 }

@@ -36,7 +36,10 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Offered:
-    """The accesses of one replication, an element each; `Case.offered` says what they are."""
+    """The accesses of one replication, an element each; `Case.offered` says what they are.
+
+    Without addresses there is no `at`.
+    """
 
     request: Ints
     arrived_ps: Ints
@@ -45,6 +48,7 @@ class Offered:
     op: npt.NDArray[np.uint8]
     blocks: Ints
     phase: Ints
+    at: Ints | None = None
 
     @staticmethod
     def of(case: Case, replication: int) -> "Offered":
@@ -90,7 +94,8 @@ def measure(
     """
     installed = fio.version()
     for case in study.cases():
-        _check_room(case, source, targets)
+        for replication in range(study.replications):
+            _check_room(case, replication, source, targets)
     return measure_cases(
         study,
         directory,
@@ -135,13 +140,17 @@ def check(study: Study, source: str, targets: int) -> None:
             )
 
 
-def _check_room(case: Case, source: str, targets: Sequence[Target]) -> None:
-    longest = int(Offered.of(case, 0).blocks.max()) * quantity(str(case.parameters["block"]))
-    for target in targets:
-        if target.size_bytes < longest:
+def _check_room(case: Case, replication: int, source: str, targets: Sequence[Target]) -> None:
+    block = quantity(str(case.parameters["block"]))
+    offered = Offered.of(case, replication)
+    ends = offered.blocks if offered.at is None else offered.at + offered.blocks
+    what = "has accesses of" if offered.at is None else "goes on to byte"
+    for disk, target in enumerate(targets):
+        needed = int(ends.max(where=offered.disk == disk, initial=0)) * block
+        if target.size_bytes < needed:
             raise InputError(
-                f"{target.path}: {target.size_bytes:,} bytes, too few for {source}, which has"
-                f" accesses of {longest:,}; --create SIZE makes a larger one"
+                f"{target.path}: {target.size_bytes:,} bytes, too few for {source}, which {what}"
+                f" {needed:,}; --create SIZE makes a larger one"
             )
 
 
@@ -216,11 +225,13 @@ def _one(
 def _accesses(
     case: Case, seed: Sequence[int], offered: Offered, targets: Sequence[Target]
 ) -> fio.Accesses:
-    """Where on its target each access goes: anywhere, at the border of a block."""
+    """Where on its target each access goes: to its address, or anywhere at the border of a block."""
     block = quantity(str(case.parameters["block"]))
-    places = np.array([target.size_bytes // block for target in targets])[offered.disk]
-    chance = np.random.default_rng(seed)
-    first = chance.integers(0, places - offered.blocks + 1)
+    first = offered.at
+    if first is None:
+        places = np.array([target.size_bytes // block for target in targets])[offered.disk]
+        chance = np.random.default_rng(seed)
+        first = chance.integers(0, places - offered.blocks + 1)
     return fio.Accesses(
         due_us=offered.arrived_ps // _PS_PER_US,
         target=offered.disk,
