@@ -158,3 +158,11 @@ def make_run(path: Path, cases: Sequence[Made]) -> Run:
         )
     ledger.write(directory.cases)
     return Run.open(path)
+
+
+def mm1(generator: np.random.Generator, load: float, customers: int) -> np.ndarray:
+    """Sojourn times of an M/M/1 queue with services of mean 1, by Lindley's recursion."""
+    services = generator.exponential(1, customers)
+    gaps = generator.exponential(1 / load, customers)
+    waits = np.cumsum(np.concatenate([[0], services[:-1] - gaps[1:]]))
+    return waits - np.minimum.accumulate(waits) + services

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sojourn
-from conftest import Made, make_run
+from conftest import Made, make_run, mm1
 from sojourn import cautions
 from sojourn.trend import rises
 
@@ -25,22 +25,14 @@ workload.arrivals.rate = ["0.02/ms", "0.2/ms"]
 """
 
 
-def sojourns(generator, load, customers):
-    """An M/M/1 queue's sojourn times with services of mean 1, by Lindley's recursion."""
-    services = generator.exponential(1, customers)
-    gaps = generator.exponential(1 / load, customers)
-    waits = np.cumsum(np.concatenate([[0], services[:-1] - gaps[1:]]))
-    return waits - np.minimum.accumulate(waits) + services
-
-
 def test_a_queue_over_its_capacity_rises():
     generator = np.random.default_rng(3)
-    assert all(rises([sojourns(generator, 1.1, 5000)]) for _ in range(100))
+    assert all(rises([mm1(generator, 1.1, 5000)]) for _ in range(100))
 
 
 def test_a_steady_queue_does_not_rise():
     generator = np.random.default_rng(4)
-    alarms = sum(rises([sojourns(generator, 0.7, 20_000)[2000:]]) for _ in range(500))
+    alarms = sum(rises([mm1(generator, 0.7, 20_000)[2000:]]) for _ in range(500))
     # one in ten thousand if batches were independent; they are nearly
     assert alarms <= 2
 

@@ -27,11 +27,19 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::Depr
 
 
 @pytest.fixture(scope="module")
-def dask():
+def started():
     """Two workers, each a process of one thread."""
     options = {"dashboard_address": None, "silence_logs": 50}
     with distributed.LocalCluster(2, threads_per_worker=1, processes=True, **options) as running:
         yield running
+
+
+@pytest.fixture
+def dask(started):
+    """The same, both there: whom a test has killed comes back only after a while."""
+    with distributed.Client(started) as client:
+        client.wait_for_workers(2, timeout=60)
+    return started
 
 
 @pytest.fixture

@@ -386,8 +386,9 @@ def test_nothing_stays_behind(study, tmp_path, how, code):
         child.send_signal(how)
         _, said = child.communicate(timeout=60)
         assert child.returncode == code
-    assert not made & held_by_anyone()
-    assert devices() == before
+    # whom SIGKILL leaves behind is killed in turn, but not at the same moment
+    until(lambda: not made & held_by_anyone())
+    until(lambda: devices() == before)
     if code == 130:
         kept = re.escape(f"0 of 1 case measured and kept in {tmp_path / 'r'}")
         assert re.fullmatch(rf"sojourn: interrupted: {kept}; the same command resumes\n", said)

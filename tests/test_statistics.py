@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from conftest import mm1
 from sojourn.statistics import (
     BATCHES,
     batches,
@@ -128,21 +129,14 @@ def test_jobs_that_arrive_at_once_have_no_warmup():
     assert warmup(np.zeros(1000, dtype=np.int64), slowdown) == (0, 0)
 
 
-def mm1(generator, customers):
-    """Sojourn times of an M/M/1 queue at load 0.5 with services of mean 1: exponential, mean 2."""
-    services = generator.exponential(1, customers)
-    gaps = generator.exponential(2, customers)
-    waits = np.cumsum(np.concatenate([[0.0], (services - gaps)[:-1]]))
-    return waits - np.minimum.accumulate(waits) + services
-
-
 @pytest.mark.parametrize("replications", [1, 5])
 def test_intervals_on_a_queue_cover_as_often_as_they_say(replications):
     generator = np.random.default_rng(2026)
     covered = {"mean": 0, "p95": 0}
+    # Exponential, with twice the mean of a service.
     truth = {"mean": 2.0, "p95": -2 * np.log(0.05)}
     for _ in range(100):
-        runs = [mm1(generator, 20_000) for _ in range(replications)]
+        runs = [mm1(generator, 0.5, 20_000) for _ in range(replications)]
         runs = [run[mser5(run) :] for run in runs]
         sections = batches(runs[0]) if replications == 1 else runs
         everything = np.concatenate(runs)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sojourn
-from conftest import IDEAL_PS, STUDY, Made, make_run
+from conftest import IDEAL_PS, STUDY, Made, make_run, mm1
 from sojourn import document
 from sojourn.errors import InputError
 
@@ -293,14 +293,6 @@ def test_queries_have_their_times_in_a_table(tmp_path):
     assert "QCT" in summary._repr_html_()
     plain = make_run(tmp_path / "s", [Made({}, [1, 2])]).summary()
     assert "QCT" not in repr(plain)
-
-
-def mm1(generator, load, customers):
-    """Sojourn times of an M/M/1 queue with services of mean 1, by Lindley's recursion."""
-    services = generator.exponential(1, customers)
-    gaps = generator.exponential(1 / load, customers)
-    waits = np.cumsum(np.concatenate([[0], services[:-1] - gaps[1:]]))
-    return waits - np.minimum.accumulate(waits) + services
 
 
 def test_a_busy_queue_is_not_made_to_look_idle_by_its_warmup(tmp_path):
