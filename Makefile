@@ -7,7 +7,7 @@ BIN := .venv/bin
 # PyO3 asks this interpreter, whoever calls cargo; a second one would mean a second build.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help run test lint fmt build bench docs papers fuzz pins clean
+.PHONY: help run test lint fmt build bench docs papers fuzz audit pins clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -44,6 +44,7 @@ bench: build ## packet-hops per CPU second of the fabric engine, of ns-3 and Sim
 
 docs: build ## the handbook in target/site, Rust's own pages in target/doc
 	$(BIN)/python docs/reference.py
+	$(BIN)/python docs/licences.py
 	$(BIN)/zensical build --clean --strict
 	$(CARGO) doc --workspace --no-deps --quiet
 
@@ -54,6 +55,10 @@ papers: build ## every paper in full, its figures and claims, into out/papers: h
 fuzz: .tools/bin/cargo-fuzz ## a minute of random bytes for each parser
 	$(foreach target,$(patsubst fuzz/fuzz_targets/%.rs,%,$(wildcard fuzz/fuzz_targets/*.rs)),\
 		$(call fuzz,$(target)))
+
+audit: .tools/bin/cargo-audit $(BIN)/installed ## known holes in what is used; asks databases on the network
+	.tools/bin/cargo-audit audit
+	$(BIN)/uv tool run pip-audit --strict --disable-pip --no-deps --requirement requirements-dev.txt
 
 pins: $(BIN)/installed ## requirements-dev.txt anew, from pyproject.toml and today's releases
 	$(BIN)/uv pip compile --quiet --upgrade --universal --all-extras --group dev --no-header \
@@ -95,5 +100,5 @@ $(BIN)/installed: requirements-dev.txt
 	@$(BIN)/uv pip install --quiet --python .venv --requirement $< || $(PIP) --requirement $<
 	@touch $@
 
-.tools/bin/cargo-fuzz:
-	$(CARGO) install --quiet --locked --root .tools cargo-fuzz
+.tools/bin/%:
+	$(CARGO) install --quiet --locked --root .tools $*
