@@ -9,9 +9,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from conftest import Made, make_run
+import sojourn
+from conftest import STUDY, Made, make_run
+from sojourn import rows
 from sojourn.report import LARGEST, report
 from sojourn.report.charts import charts
+from sojourn.report.series import series
 
 ATTACK = '</script><script>alert("x")</script><b>& title'
 
@@ -113,6 +116,32 @@ def test_the_charts_of_a_sweep(loads):
     for line in cdf.lines:
         assert np.all(np.diff(line.y) >= 0)
     assert max(line.y[-1] for line in cdf.lines) == 1
+
+
+def test_time_series_are_drawn_where_a_study_looks_at_its_ports(command, tmp_path):
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY)
+    looked, plain = tmp_path / "looked", tmp_path / "plain"
+    assert command("run", study, "--out", looked, "--set", "sample=5us").code == 0
+    assert command("run", study, "--out", plain).code == 0
+    assert sojourn.load(looked).rows.equals(sojourn.load(plain).rows)
+    assert not (plain / "series").exists()
+    assert not list(series(sojourn.load(plain)))
+    run = sojourn.load(looked)
+    waiting, sending = series(run)
+    table = rows.read(run.directory.series(0, 0))
+    assert set(table["towards"].to_pylist()) == {"host"}
+    assert table["port"].to_numpy().max() < 4
+    fullest, together = waiting.lines
+    assert max(fullest.y) * 1000 == pytest.approx(table["waiting_bytes"].to_numpy().max(), rel=1e-4)
+    assert all(one <= all_ for one, all_ in zip(fullest.y, together.y, strict=True))
+    assert waiting.x == sorted(waiting.x)
+    busiest, shares = sending.lines
+    assert 0 < max(busiest.y) <= 1.0001
+    assert all(share <= most for share, most in zip(shares.y, busiest.y, strict=True))
+    out = tmp_path / "report.html"
+    assert command("report", looked, "-o", out).code == 0
+    assert "share of time sending" in out.read_text()
 
 
 def test_jobs_that_did_not_finish_keep_a_line_below_one(tmp_path):

@@ -197,6 +197,10 @@ class Outcome:
         """
 
     @property
+    def series(self) -> dict[str, _Column]:
+        """What stations were doing at certain times; empty where the case asks for none."""
+
+    @property
     def figures(self) -> dict[str, int | float | str]:
         """Totals of the case: events, hops, drops, utilisation, the definition of the ideal."""
 

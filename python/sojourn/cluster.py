@@ -41,6 +41,7 @@ class Outcome:
     case: int
     replication: int
     columns: Mapping[str, Column]
+    series: Mapping[str, Column]
     figures: Mapping[str, Value]
     wall_s: float
     cpu_s: float
@@ -186,6 +187,7 @@ def _kept(directory: RunDirectory, case: Case, outcome: Outcome) -> Any:
         outcome.replication,
         outcome.columns,
         outcome.figures,
+        series=outcome.series,
         wall_s=outcome.wall_s,
         cpu_s=outcome.cpu_s,
     )
@@ -211,7 +213,7 @@ def _one(case: Case, replication: int) -> Outcome:
     wall, cpu = time.perf_counter(), time.thread_time()
     found = case.run(replication, Progress())
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
-    return Outcome(case.index, replication, found.columns, found.figures, wall, cpu)
+    return Outcome(case.index, replication, found.columns, found.series, found.figures, wall, cpu)
 
 
 @lru_cache(maxsize=4)

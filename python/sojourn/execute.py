@@ -217,7 +217,14 @@ def _one(task: Task, directory: RunDirectory) -> Record:
     outcome = case.run(replication, task.progress)
     wall, cpu = time.perf_counter() - task.started, time.thread_time() - cpu
     record = keep(
-        directory, case, replication, outcome.columns, outcome.figures, wall_s=wall, cpu_s=cpu
+        directory,
+        case,
+        replication,
+        outcome.columns,
+        outcome.figures,
+        series=outcome.series,
+        wall_s=wall,
+        cpu_s=cpu,
     )
     task.ended = time.perf_counter()
     return record
@@ -230,10 +237,15 @@ def keep(
     columns: Mapping[str, Column],
     figures: Mapping[str, Value],
     *,
+    series: Mapping[str, Column] | None = None,
     wall_s: float,
     cpu_s: float,
 ) -> Record:
-    """Write the rows of a case, and give its line for the ledger."""
+    """Write the rows of a case, before them its time series, and give its line for the ledger."""
+    if series:
+        path = directory.series(case.index, replication)
+        path.parent.mkdir(exist_ok=True)
+        rows.write(rows.table_of(case.index, replication, series), path)
     table = rows.table_of(case.index, replication, columns)
     rows.write(table, directory.rows(case.index, replication))
     warmup_jobs, warmup_ps = warmup(table["arrived_ps"].to_numpy(), table["slowdown"].to_numpy())

@@ -1,8 +1,9 @@
 """The run directory: what lies where, and who may write it.
 
 `study.toml` (as resolved), `meta.json`, `cases.parquet` (the ledger), `rows/*.parquet` (one file
-a case and replication). Every file is written under a temporary name and renamed, so what is
-there is whole; a case is finished when its rows and its record are both there.
+a case and replication), and `series/*.parquet` likewise where stations were looked at. Every file
+is written under a temporary name and renamed, so what is there is whole; a case is finished when
+its rows and its record are both there.
 """
 
 import fcntl
@@ -47,7 +48,11 @@ class RunDirectory:
 
     def rows(self, case: int, replication: int) -> Path:
         """The rows of one case and replication."""
-        return self.path / "rows" / f"case{case:04}-replication{replication:03}.parquet"
+        return self.path / "rows" / _file(case, replication)
+
+    def series(self, case: int, replication: int) -> Path:
+        """The time series of one case and replication; only there where the case asks for them."""
+        return self.path / "series" / _file(case, replication)
 
     def ledger(self) -> Ledger:
         """The records of the cases whose rows are there.
@@ -150,7 +155,8 @@ class RunDirectory:
         if not self.path.is_dir():
             raise InputError(f"{self.path}: not a directory; choose another --out")
         names = [entry.name for entry in self.path.iterdir()]
-        strangers = [n for n in names if n != "rows" and not n.endswith(".partial")]
+        own = ("rows", "series")
+        strangers = [n for n in names if n not in own and not n.endswith(".partial")]
         if strangers:
             raise InputError(
                 f"{self.path}: holds other files ({min(strangers)!r}) and no run;"
@@ -188,6 +194,10 @@ def first_difference(
         elif old != new:
             return f"{path}{key}", old, new
     return None
+
+
+def _file(case: int, replication: int) -> str:
+    return f"case{case:04}-replication{replication:03}.parquet"
 
 
 def _write(path: Path, text: str) -> None:

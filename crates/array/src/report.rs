@@ -45,7 +45,11 @@ impl Run<'_> {
             }
             Keep::Totals => (Rows::default(), self.simulate(&scene, Nothing)?.1),
         };
-        Ok(Report { rows, figures: case.figures(workload, &figures, known) })
+        Ok(Report {
+            rows,
+            series: Rows::default(),
+            figures: case.figures(workload, &figures, known),
+        })
     }
 
     /// By the recursion where it gives the rows of the event loop.

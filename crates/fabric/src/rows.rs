@@ -1,6 +1,6 @@
 //! What a run gives back: rows, one a job, and totals.
 
-use crate::engine::{Figures, Outcome, Watch};
+use crate::engine::{Figures, Outcome, Sample, Watch};
 use crate::flow::{Flow, Packets};
 use crate::packet::CLASSES;
 use crate::script::{Asked, Cast, Role, Script};
@@ -74,7 +74,45 @@ pub(crate) fn report(
     let also = if script.queries.is_empty() { "" } else { IDEAL_OF_QUERIES };
     let ideal = [IDEAL, also].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>();
     figures.push(("ideal".to_owned(), Value::Text(ideal.join("; "))));
-    Report { rows: rows(&table, script.several), figures }
+    Report {
+        rows: rows(&table, script.several),
+        series: series(network, &outcome.samples),
+        figures,
+    }
+}
+
+/// The time series of switches' ports: which port it is, what waits there, and which share of the
+/// time since the look before it was sending.
+fn series(network: &Network, samples: &[Sample]) -> Rows {
+    if samples.is_empty() {
+        return Rows::default();
+    }
+    let hosts = network.hosts as u32;
+    let link = |sample: &Sample| &network.links[sample.port as usize];
+    let to = |sample: &Sample| link(sample).to;
+    let ints = |of: &dyn Fn(&Sample) -> u32| samples.iter().map(|s| of(s).into()).collect();
+    let columns = vec![
+        ("at_ps", Column::Ps(samples.iter().map(|sample| sample.at.ps() as i64).collect())),
+        ("switch", Column::Int(ints(&|sample| link(sample).from - hosts))),
+        (
+            "towards",
+            Column::Name(
+                samples.iter().map(|sample| u8::from(to(sample) >= hosts)).collect(),
+                vec!["host", "switch"],
+            ),
+        ),
+        ("next", Column::Int(ints(&|s| if to(s) < hosts { to(s) } else { to(s) - hosts }))),
+        ("port", Column::Int(ints(&|sample| sample.port - hosts))),
+        (
+            "waiting_bytes",
+            Column::Int(samples.iter().map(|sample| sample.waiting as i64).collect()),
+        ),
+        (
+            "busy",
+            Column::Float(samples.iter().map(|s| s.busy.seconds() / s.since.seconds()).collect()),
+        ),
+    ];
+    Rows { columns }
 }
 
 /// What rows are made from.

@@ -38,8 +38,14 @@ parameters! {
         pub packets: Packets = defaults(),
         /// How long after the last arrival a run may go on.
         pub drain: Span = Span::from_s(1),
+        /// How often the ports of switches are looked at for time series of what waits there and how
+        /// busy they are; by default never.
+        pub sample: Option<Span> = None,
     }
 }
+
+/// Ports are not looked at more often.
+const SHORTEST_SAMPLE: Span = Span::from_us(1);
 
 impl Check for FabricCase {
     fn check(&self) -> Result<(), Refusal> {
@@ -47,6 +53,11 @@ impl Check for FabricCase {
             let given = self.drain.write().expect("a time");
             let expected = format!("at most {LONGEST_DRAIN}");
             return Err(Refusal::value(&given, expected).under("drain"));
+        }
+        if let Some(short) = self.sample.filter(|sample| *sample < SHORTEST_SAMPLE) {
+            let given = short.write().expect("a time");
+            let expected = format!("at least {SHORTEST_SAMPLE}");
+            return Err(Refusal::value(&given, expected).under("sample"));
         }
         let full = self.packets.full().into();
         let graph = self.topology.graph();
@@ -78,12 +89,18 @@ pub struct Ready {
     nic: Arc<[Rate]>,
     script: Script,
     horizon: Time,
+    sample: Option<Span>,
     streams: Streams,
 }
 
 impl FabricCase {
     /// The ideal scheduler knows flows that come at a time and end.
     fn check_ideal(&self) -> Result<(), Refusal> {
+        if let Some(sample) = self.sample {
+            let given = sample.write().expect("a time");
+            let expected = "none, for the scheme Ideal, which has no ports";
+            return Err(Refusal::value(&given, expected).under("sample"));
+        }
         match self.sources().find(|(_, source)| !source.is_of_flows()) {
             None => Ok(()),
             Some((key, source)) => {
@@ -160,6 +177,7 @@ impl FabricCase {
             memories: self.tiers().plans(&graph)?,
             horizon: drained.max(script.last_look()).unwrap_or(Time::ZERO),
             script,
+            sample: self.sample,
             streams,
         })
     }
@@ -190,6 +208,7 @@ impl Ready {
             smallest: self.packets.smallest(),
             largest: self.packets.full().max(self.packets.ack.0 as u16),
             horizon: self.horizon,
+            sample: self.sample,
             streams: self.streams,
         };
         let setup = Setup {
@@ -229,6 +248,7 @@ impl Ready {
             watched: Vec::new(),
             figures: Figures::default(),
             memory_peaks: Vec::new(),
+            samples: Vec::new(),
             busy: vec![Span::ZERO; self.network.links.len()],
             ended: last.copied().unwrap_or(self.horizon),
             finished,

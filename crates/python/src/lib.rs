@@ -164,14 +164,21 @@ struct Outcome {
     #[pyo3(get)]
     columns: Py<PyDict>,
     #[pyo3(get)]
+    series: Py<PyDict>,
+    #[pyo3(get)]
     figures: Py<PyDict>,
 }
 
 impl Outcome {
     fn new(py: Python<'_>, report: study::Report) -> PyResult<Outcome> {
-        let columns = columns(py, report.rows)?;
+        let columns = self::columns(py, report.rows)?;
+        let series = self::columns(py, report.series)?;
         let figures = settings(py, &report.figures)?;
-        Ok(Outcome { columns: columns.unbind(), figures: figures.unbind() })
+        Ok(Outcome {
+            columns: columns.unbind(),
+            series: series.unbind(),
+            figures: figures.unbind(),
+        })
     }
 }
 

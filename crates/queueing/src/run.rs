@@ -33,6 +33,8 @@ pub enum Keep {
 pub struct Report {
     /// One row a job, or none if only totals are kept.
     pub rows: Rows,
+    /// What stations were doing at certain times, where a case asks for it.
+    pub series: Rows,
     /// Totals by name, with units, and what the ideal is.
     pub figures: Vec<(String, Value)>,
 }

@@ -120,7 +120,7 @@ impl Model for FabricCase {
         let report = self.ready(streams, read)?.run(progress);
         Ok(report.map(|report| match keep {
             Keep::Rows => report,
-            Keep::Totals => Report { rows: Rows::default(), ..report },
+            Keep::Totals => Report { rows: Rows::default(), series: Rows::default(), ..report },
         }))
     }
 

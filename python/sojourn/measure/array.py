@@ -225,7 +225,7 @@ def _one(
 def _accesses(
     case: Case, seed: Sequence[int], offered: Offered, targets: Sequence[Target]
 ) -> fio.Accesses:
-    """Where on its target each access goes: to its address, or anywhere at the border of a block."""
+    """Where on its target each access goes: its address, or anywhere at the border of a block."""
     block = quantity(str(case.parameters["block"]))
     first = offered.at
     if first is None:

@@ -163,9 +163,9 @@ def _cdf(metric: str, title: str, samples: dict[str, Values]) -> Chart:
         title=title,
         x_label=f"{_called(metric)}{unit}",
         y_label="share of jobs",
-        x=_short(grid),
+        x=short(grid),
         lines=[
-            Line(name, _short(np.searchsorted(v / scale, grid, side="right") / v.size))
+            Line(name, short(np.searchsorted(v / scale, grid, side="right") / v.size))
             for name, v in samples.items()
         ],
         names=None,
@@ -174,7 +174,7 @@ def _cdf(metric: str, title: str, samples: dict[str, Values]) -> Chart:
     )
 
 
-def _short(values: Values) -> list[float]:
+def short(values: Values) -> list[float]:
     """With the digits that a screen can show."""
     return [float(f"{value:.5g}") for value in values.tolist()]
 

@@ -5,6 +5,7 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const printing = matchMedia("print");
   const height = 300;
+  const MARKED = 50; // values of a line at most, beyond which they are not marked
   let drawn = [];
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -57,7 +58,7 @@
         width: 2,
         dash: chart.steps && place % 2 ? [6, 3] : undefined,
         paths: chart.names ? () => null : chart.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
-        points: { show: !chart.steps, size: 6, stroke, fill: stroke },
+        points: { show: !chart.steps && chart.x.length <= MARKED, size: 6, stroke, fill: stroke },
         value: (u, v) => short(v),
       });
       data.push(line.y);

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sojourn.errors import InputError
 from sojourn.report.charts import Chart, charts
+from sojourn.report.series import series
 from sojourn.runs import Run
 from sojourn.show import Table, notes, tables
 from sojourn.units import number
@@ -72,7 +73,7 @@ def _of_run(path: Path) -> Section:
         title=run.title,
         facts=_facts(run),
         cautions=summary.cautions,
-        charts=tuple(charts(run)),
+        charts=(*charts(run), *series(run)),
         tables=tuple(tables(summary)),
         notes=tuple(line for line in notes(summary) if not line.startswith("caution: ")),
         study=run.directory.read_study(),

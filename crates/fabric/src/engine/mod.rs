@@ -15,11 +15,13 @@ mod mailbox;
 mod note;
 #[cfg(test)]
 mod oracle;
+mod samples;
 mod scene;
 mod switches;
 mod together;
 mod wire;
 
+pub use samples::Sample;
 pub use scene::{After, Figures, Outcome, Scene, Watch};
 pub use sojourn_queueing::{Cancelled, Progress};
 
@@ -32,6 +34,7 @@ use crate::transport::{Tally, Transport, Turn};
 use apart::Apart;
 use follow::Followers;
 use mailbox::Mailbox;
+use samples::Samples;
 use sojourn_kernel::{Span, Time};
 use std::sync::atomic::Ordering;
 use switches::Switches;
@@ -86,6 +89,7 @@ struct Engine<'a, D, T, S: Switches> {
     finished: Vec<Time>,
     followers: Followers,
     watched: Vec<Tally>,
+    samples: Samples,
     /// Flows that can finish, and watches; and how many of them are not done.
     all: usize,
     unfinished: usize,
@@ -128,6 +132,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
             finished: vec![Time::NEVER; scene.flows.len()],
             followers: Followers::new(scene.flows.len(), &scene.after),
             watched: vec![Tally::default(); scene.watches.len()],
+            samples: Samples::new(scene.sample, scene.network.links.len()),
             all,
             unfinished: all,
             next_flow: 0,
@@ -142,6 +147,10 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
         let mut windows = 0u64;
         self.leave_looks();
         while self.unfinished > 0 && self.fabric.mailbox.begins() <= horizon {
+            let begins = self.fabric.mailbox.begins();
+            if self.samples.are_due(begins) {
+                self.samples.look(begins, hosts as usize, &self.ports, &self.fabric.slab);
+            }
             let ends = self.fabric.mailbox.ends();
             self.fabric.slab.lists_end(ends);
             self.start_flows(ends);
@@ -221,6 +230,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
             arrived: self.followers.arrived,
             watched: self.watched,
             memory_peaks: self.switches.peaks(),
+            samples: self.samples.taken(),
             finished: self.finished,
         }
     }

@@ -398,6 +398,7 @@ pub(super) fn scene(
         smallest: packets.smallest(),
         largest: packets.full(),
         horizon: now + Span::from_s(1000),
+        sample: None,
         streams: Streams::new(seed, 0),
     };
     let setup = Setup {

@@ -1,5 +1,6 @@
 //! What is simulated, and what comes of it.
 
+use super::samples::Sample;
 use super::wire::Wire;
 use crate::balance::Balance;
 use crate::buffer::{Inflow, Plan};
@@ -30,6 +31,8 @@ pub struct Scene {
     pub largest: u16,
     /// What is not finished then is reported as unfinished.
     pub horizon: Time,
+    /// How often the ports of switches are looked at, if they are.
+    pub sample: Option<Span>,
     /// Where random choices come from.
     pub streams: Streams,
 }
@@ -107,6 +110,8 @@ pub struct Outcome {
     pub memory_peaks: Vec<u64>,
     /// For each port, how long it was sending.
     pub busy: Vec<Span>,
+    /// What the ports of switches were doing when they were looked at.
+    pub samples: Vec<Sample>,
     /// When the run ended.
     pub ended: Time,
 }

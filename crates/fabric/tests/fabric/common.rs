@@ -26,6 +26,7 @@ pub(crate) struct Lab {
     pub(crate) core_buffer: Option<Buffer>,
     pub(crate) packets: Packets,
     pub(crate) drain: Span,
+    pub(crate) sample: Option<Span>,
     pub(crate) streams: Streams,
 }
 
@@ -38,6 +39,7 @@ impl Lab {
             core_buffer: None,
             packets: defaults(),
             drain: Span::from_s(1000),
+            sample: None,
             streams: Streams::new(1, 0),
         }
     }
@@ -52,6 +54,7 @@ impl Lab {
             core_buffer: self.core_buffer.clone(),
             packets: self.packets.clone(),
             drain: self.drain,
+            sample: self.sample,
         }
     }
 
@@ -70,13 +73,15 @@ impl Lab {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Run {
     pub(crate) rows: Rows,
+    pub(crate) series: Rows,
     figures: Vec<(String, Value)>,
 }
 
 impl Run {
     pub(crate) fn of(ready: &Ready) -> Run {
-        let Report { rows, figures } = ready.run(&Progress::default()).expect("nobody cancels");
-        Run { rows, figures }
+        let report = ready.run(&Progress::default()).expect("nobody cancels");
+        let Report { rows, series, figures } = report;
+        Run { rows, series, figures }
     }
 
     /// Sojourn times in picoseconds; every flow has to be done.

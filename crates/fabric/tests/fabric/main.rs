@@ -15,6 +15,7 @@ mod paths;
 mod pfabric;
 mod queries;
 mod regressions;
+mod samples;
 mod swift;
 mod tcp;
 mod terms;

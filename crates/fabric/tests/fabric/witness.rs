@@ -81,6 +81,7 @@ pub(crate) fn watch<B: Builder>(
         smallest: lab.packets.smallest(),
         largest: lab.packets.full(),
         horizon: flows.last().expect("a flow").arrived + lab.drain,
+        sample: None,
         streams: lab.streams,
     };
     let setup = Setup {

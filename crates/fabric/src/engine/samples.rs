@@ -1,0 +1,89 @@
+//! The ports of switches, looked at in equal intervals.
+
+use super::Port;
+use crate::packet::Slab;
+use crate::qdisc::Discipline;
+use sojourn_kernel::{Span, Time};
+
+/// What a switch's port was doing when it was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// When.
+    pub at: Time,
+    /// Its number.
+    pub port: u32,
+    /// Bytes that waited, without what was on the wire.
+    pub waiting: u64,
+    /// For how long it has been sending since the look before.
+    pub busy: Span,
+    /// How long ago that was.
+    pub since: Span,
+}
+
+/// The looks at one run's ports.
+#[derive(Debug)]
+pub(super) struct Samples {
+    every: Span,
+    next: Time,
+    before: Time,
+    /// For how long each port had been sending at the look before.
+    busy: Vec<Span>,
+    taken: Vec<Sample>,
+}
+
+/// No run keeps more: they would take half a gigabyte.
+const MOST: usize = 10_000_000;
+
+impl Samples {
+    /// Looks every so often; never without an interval.
+    pub(super) fn new(every: Option<Span>, ports: usize) -> Samples {
+        let next = every.map_or(Time::NEVER, |every| Time::ZERO + every);
+        let every = every.unwrap_or(Span::ZERO);
+        Samples {
+            every,
+            next,
+            before: Time::ZERO,
+            busy: vec![Span::ZERO; ports],
+            taken: Vec::new(),
+        }
+    }
+
+    /// Whether a look is due at `now`.
+    #[inline]
+    pub(super) fn are_due(&self, now: Time) -> bool {
+        now >= self.next
+    }
+
+    /// Looks at the ports from `first` on, as they are at `now`. One where nothing waits, and which
+    /// has sent nothing since the look before, leaves none.
+    #[cold]
+    pub(super) fn look<D: Discipline, S>(
+        &mut self,
+        now: Time,
+        first: usize,
+        ports: &[Port<D, S>],
+        slab: &Slab,
+    ) {
+        let since = now - self.before;
+        for (number, port) in ports.iter().enumerate().skip(first) {
+            // What is on the wire is counted to its end.
+            let sent = port.busy - port.free.max(now).since(now).min(port.busy);
+            let busy = sent - self.busy[number].min(sent);
+            self.busy[number] = sent;
+            let size = |id| u64::from(slab.known(id).size);
+            let waiting = port.queue.waiting(slab).into_iter().map(size).sum();
+            if (waiting > 0 || busy > Span::ZERO) && self.taken.len() < MOST {
+                self.taken.push(Sample { at: now, port: number as u32, waiting, busy, since });
+            }
+        }
+        self.before = now;
+        while self.next <= now {
+            self.next += self.every;
+        }
+    }
+
+    /// All that was seen, look by look.
+    pub(super) fn taken(self) -> Vec<Sample> {
+        self.taken
+    }
+}
