@@ -57,10 +57,8 @@ impl Document {
 
     /// Reads `text`; `source` names it in messages.
     pub(crate) fn parse(text: &str, source: &str) -> Result<Document, SpecError> {
-        let line = |offset: usize| {
-            let before = &text.as_bytes()[..offset.min(text.len())];
-            before.iter().filter(|byte| **byte == b'\n').count()
-        };
+        let ends: Vec<usize> = text.match_indices('\n').map(|(end, _)| end).collect();
+        let line = |offset| ends.partition_point(|&end| end < offset);
         let place = |offset| format!("{source}:{}", line(offset) + 1);
         let toml = Toml::parse(text.to_owned()).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
