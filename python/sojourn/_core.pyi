@@ -1,5 +1,6 @@
 """The compiled half of sojourn: studies parsed, cases simulated. No statistics, no files."""
 
+from os import PathLike
 from typing import TypeAlias, final
 
 import numpy as np
@@ -9,7 +10,10 @@ __all__ = [
     "Cancelled",
     "Case",
     "Internet",
+    "MailError",
     "MailLog",
+    "MailServer",
+    "MailSettings",
     "Outcome",
     "Plan",
     "Progress",
@@ -17,7 +21,10 @@ __all__ = [
     "Study",
     "World",
     "build_info",
+    "mail_address",
     "mail_log_formats",
+    "mail_queue",
+    "mail_spool_check",
     "quantity",
     "registry",
 ]
@@ -259,6 +266,9 @@ class Internet:
         Each: Unix time in seconds, Message-ID, recipient, host, session, transaction.
         """
 
+    def texts(self, known: int) -> list[bytes | None]:
+        """The text of each of these, as it was given; None unless the world keeps texts."""
+
     def wait_for(self, accepted: int, patience_s: float) -> int:
         """Wait until so many are taken over, at most so long; how many there are then."""
 
@@ -375,3 +385,103 @@ def quantity(text: str) -> int:
 
 def build_info() -> dict[str, str]:
     """How the extension was built: `version` and `profile`."""
+
+class MailError(Exception):
+    """A list server that cannot do what it is asked."""
+
+@final
+class MailSettings:
+    """How a list server is set: a file, read and checked."""
+
+    @staticmethod
+    def parse(text: str, source: str, overrides: list[tuple[str, str]]) -> MailSettings:
+        """Read settings; arguments as of `Study.parse`.
+
+        Raises:
+            SpecError: the text or an override is nothing that a list server can be set to.
+        """
+
+@final
+class MailServer:
+    """A running list server. It has threads of its own, and runs until it is stopped."""
+
+    @staticmethod
+    def start(
+        settings: MailSettings, spool: PathLike[str], log: PathLike[str] | None = None
+    ) -> MailServer:
+        """Start it on the spool at this path, and with it the delivery of what is there.
+
+        Args:
+            settings: how it is set.
+            spool: an SQLite database; made where there is none.
+            log: a file that lines are appended to as Postfix writes them.
+
+        Raises:
+            MailError: the spool is in use, damaged or cannot be written; certificates or name
+                servers are missing.
+        """
+
+    @property
+    def notices(self) -> list[str]:
+        """What was found at the start that whoever runs the server has to know."""
+
+    def submit(self, sender: str | None, recipients: list[str], text: bytes) -> int:
+        """Hand over a message; its number, when all of it is on stable storage.
+
+        Raises:
+            MailError: it was not taken over; nothing of it is kept.
+            ValueError: something is no address.
+        """
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until nothing is left to deliver; False when something is after so many seconds."""
+
+    def progress(self) -> dict[str, int | str | None]:
+        """How far it is.
+
+        `messages` that are not finished, recipients `delivered`, `deferred` and `failed`,
+        `attempts`, the last `trouble` that there was.
+        """
+
+    def delivered_s(self, message: int | None = None) -> npt.NDArray[np.float64]:
+        """How long after a message was accepted its recipients had it, in seconds.
+
+        Those of all messages where none is named; in no order. Reports of failures are no message.
+        """
+
+    def troubled(self) -> list[tuple[int, str, bool, str, str]]:
+        """Whom mail did not reach so far: message, recipient, whether for good, status, reason."""
+
+    def stop(self) -> tuple[int, int]:
+        """Stop it; how many messages are left in the spool, and how many sessions were cut."""
+
+def mail_address(text: str) -> str:
+    """An address as it stands in an envelope: its domain in lower case.
+
+    Raises:
+        ValueError: it is none; why.
+    """
+
+def mail_queue(
+    spool: PathLike[str],
+) -> list[tuple[int, str | None, int, int, int, int, int, int, int | None]]:
+    """The messages of a spool, the oldest first, whoever owns it.
+
+    Each with its number, sender, octets, when it was accepted, its recipients that are open,
+    deferred, failed and ended, and when the next is tried; times in milliseconds since 1970.
+
+    Raises:
+        MailError: there is no spool; it cannot be read.
+    """
+
+def mail_spool_check(
+    spool: PathLike[str], repair: bool
+) -> tuple[list[tuple[str, str]], PathLike[str] | None]:
+    """What is wrong with a spool, each with what a repair does about it; with `repair` it is done.
+
+    Returns:
+        What was found, and where the spool is kept as it was when it was repaired.
+
+    Raises:
+        MailError: there is no spool; it cannot be read; somebody has it that is to be repaired.
+    """

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn import build
+from sojourn import build, textfile
 from sojourn._core import Study
-from sojourn.errors import InputError, reason
+from sojourn.errors import InputError
 from sojourn.execute import Place, Task, Threads, execute, processors, unfinished
 from sojourn.ledger import Ledger
 from sojourn.progress import reporter
@@ -16,7 +16,6 @@ from sojourn.rundir import RunDirectory
 if TYPE_CHECKING:
     from sojourn.precision import Precision
 
-_LARGEST_STUDY = 10**7
 _MOST_JOBS = 1024
 
 
@@ -26,16 +25,7 @@ def read(path: Path) -> str:
     Raises:
         InputError: it cannot be read, or is not text.
     """
-    try:
-        with path.open("rb") as file:
-            read = file.read(_LARGEST_STUDY + 1)
-        if len(read) > _LARGEST_STUDY:
-            raise InputError(f"{path}: over {_LARGEST_STUDY:,} bytes, that is no study")
-        return read.decode("utf-8")
-    except OSError as error:
-        raise InputError(f"cannot read the study: {reason(error)}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    return textfile.read(path, "study")
 
 
 def parse(

@@ -26,7 +26,7 @@ def picoseconds(text: str, what: str) -> int:
         InputError: it is none.
     """
     time = text.strip()
-    if time.endswith("s") and not time.endswith("bps"):
+    if time.endswith(("s", "min", "h")) and not time.endswith("bps"):
         try:
             return quantity(time)
         except ValueError:

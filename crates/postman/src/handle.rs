@@ -85,7 +85,8 @@ const WAITING: usize = 16;
 const OTHER_FILES: u64 = 64;
 
 impl Postman {
-    /// Starts a server on the spool at `path`, and with it the delivery of what is there.
+    /// Starts a server on the spool at `path`, and with it the delivery of what is there, of which
+    /// `observer` has been told when this returns.
     ///
     /// # Errors
     ///
@@ -125,9 +126,14 @@ impl Postman {
         let (requests, inbox) = mpsc::channel(WAITING);
         let start = Start::open(settings, path, names, security, Box::new(observer), home)
             .map_err(StartError::Spool)?;
-        let work = move || LocalSet::new().block_on(&runtime, driver::run(start, inbox));
+        let (begins, begun) = std::sync::mpsc::channel::<()>();
+        let begun_is_told = move || drop(begins);
+        let work =
+            move || LocalSet::new().block_on(&runtime, driver::run(start, inbox, begun_is_told));
         let thread = std::thread::Builder::new().name("postman".into()).spawn(work);
         let thread = thread.map_err(StartError::System)?;
+        // Nobody says anything: this ends when the other end is gone.
+        let _ = begun.recv();
         Ok((Postman { requests: requests.clone() }, Running { requests, thread, notices }))
     }
 

@@ -26,7 +26,7 @@ mod news;
 mod ports;
 pub mod reception;
 mod settings;
-mod spool;
+pub mod spool;
 mod tally;
 mod texts;
 

@@ -6,13 +6,18 @@
 //! One process at a time owns it, by a lock on a file beside it, which ends with the process; others
 //! may look at it meanwhile.
 
+mod check;
 mod error;
+mod look;
 mod open;
 mod rows;
+mod salvage;
 #[cfg(test)]
 mod tests;
 
+pub use check::{Finding, Repaired, check, repair};
 pub use error::{Doing, SpoolError};
+pub use look::{Queued, look};
 
 use crate::epoch::Epoch;
 use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, named_params};

@@ -13,10 +13,12 @@ pub struct Tally(Arc<(Mutex<Count>, Condvar)>);
 /// What was counted so far.
 #[derive(Clone, Debug, Default)]
 pub struct Count {
-    /// Messages that were taken over, or found in the spool, and are not finished; reports too.
+    /// Messages that were taken over, or found in the spool, and are not finished.
     pub unfinished: BTreeSet<MessageId>,
-    /// How long after its message was accepted each recipient had it, in seconds.
-    pub delivered_s: Vec<f64>,
+    /// Those of them that nobody sent: reports of failures. Nothing else here is about them.
+    pub reports: BTreeSet<MessageId>,
+    /// How long after a message was accepted each recipient had it, in seconds.
+    pub delivered_s: BTreeMap<MessageId, Vec<f64>>,
     /// Whom the last attempt did not reach, or who failed, and why; whether for good.
     pub troubled: BTreeMap<Task, Trouble>,
     /// Attempts for one recipient each.
@@ -64,11 +66,18 @@ impl Observer for Tally {
     fn notice(&mut self, _: i64, news: &News<'_>) {
         let mut count = self.count();
         match news {
-            News::Accepted { message, .. } => drop(count.unfinished.insert(*message)),
+            News::Accepted { message, sender, .. } => {
+                count.unfinished.insert(*message);
+                if sender.is_none() {
+                    count.reports.insert(*message);
+                }
+            }
+            News::Attempt { task, .. } if count.reports.contains(&task.message) => {}
             News::Attempt { task, recipient, delays, outcome, reason, .. } => {
                 count.attempts += 1;
                 if *outcome == Outcome::Delivered {
-                    count.delivered_s.push(delays.total().seconds());
+                    let times = count.delivered_s.entry(task.message).or_default();
+                    times.push(delays.total().seconds());
                     count.troubled.remove(task);
                     return;
                 }
@@ -82,6 +91,7 @@ impl Observer for Tally {
             }
             News::Finished { message } => {
                 count.unfinished.remove(message);
+                count.reports.remove(message);
                 if count.unfinished.is_empty() {
                     self.0.1.notify_all();
                 }

@@ -16,7 +16,7 @@ pub(crate) struct World(internet::World);
 impl World {
     #[staticmethod]
     fn parse(text: &str, source: &str, overrides: Vec<(String, String)>) -> PyResult<World> {
-        read_settings(text, source, &overrides).map(World).map_err(refused)
+        read_settings(text, source, &overrides, |_| {}).map(World).map_err(refused)
     }
 
     fn subscribers(&self) -> Vec<(String, &'static str)> {
@@ -72,6 +72,14 @@ impl Internet {
                 (at, message, recipient, one.host.to_string(), one.session, one.transaction)
             };
             accepted.map(tuple).collect()
+        })
+    }
+
+    /// The texts of what was taken over, but for the first `known`, where the world keeps them.
+    fn texts(&self, known: usize) -> PyResult<Vec<Option<Vec<u8>>>> {
+        self.with(|it| {
+            let accepted = it.accepted_since(known).into_iter();
+            accepted.map(|one| one.text.map(|text| text.to_vec())).collect()
         })
     }
 

@@ -1,6 +1,7 @@
 //! The compiled half of the Python package: bindings, and nothing else.
 
 mod internet;
+mod mail;
 mod maillog;
 mod plan;
 
@@ -238,6 +239,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<maillog::MailLog>()?;
     module.add_function(wrap_pyfunction!(maillog::mail_log_formats, module)?)?;
     module.add("SpecError", module.py().get_type::<SpecError>())?;
+    module.add_class::<mail::MailSettings>()?;
+    module.add_class::<mail::MailServer>()?;
+    module.add("MailError", module.py().get_type::<mail::MailError>())?;
+    module.add_function(wrap_pyfunction!(mail::mail_address, module)?)?;
+    module.add_function(wrap_pyfunction!(mail::mail_queue, module)?)?;
+    module.add_function(wrap_pyfunction!(mail::mail_spool_check, module)?)?;
     module.add("Cancelled", module.py().get_type::<Cancelled>())?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;

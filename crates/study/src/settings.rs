@@ -2,9 +2,10 @@
 
 use crate::document::Document;
 use crate::error::SpecError;
-use sojourn_kernel::parameters::Parameters;
+use sojourn_kernel::parameters::{Parameters, Table};
 
-/// Reads `text`, which `source` names in messages, with `overrides` (path and value) laid over it.
+/// Reads `text`, which `source` names in messages, with `overrides` (path and value) laid over it;
+/// `complete` sets what both may leave to the machine.
 ///
 /// # Errors
 ///
@@ -13,11 +14,13 @@ pub fn read_settings<P: Parameters>(
     text: &str,
     source: &str,
     overrides: &[(String, String)],
+    complete: impl FnOnce(&mut Table),
 ) -> Result<P, SpecError> {
     let mut document = Document::parse(text, source)?;
     for (path, value) in overrides {
         document.set(path, value)?;
     }
+    complete(&mut document.root);
     P::read_table(&document.root)
         .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))
 }
@@ -53,7 +56,7 @@ mod tests {
     fn read(text: &str, overrides: &[(&str, &str)]) -> Result<Kettle, String> {
         let overrides: Vec<(String, String)> =
             overrides.iter().map(|&(path, value)| (path.into(), value.into())).collect();
-        read_settings(text, "kettle.toml", &overrides).map_err(|error| error.to_string())
+        read_settings(text, "kettle.toml", &overrides, |_| {}).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -5,6 +5,7 @@ Each command is a file of this package and imports what it needs when it is call
 """
 
 import shlex
+from pathlib import Path
 
 import click
 
@@ -13,6 +14,13 @@ from sojourn.errors import InputError, did_you_mean
 DONE, FAILED, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+spool = click.option(
+    "--spool",
+    type=click.Path(path_type=Path),
+    default=Path("out", "mail", "spool"),
+    show_default=True,
+    help="What is to be delivered, kept safe.",
+)
 
 
 def _left_out(_context: click.Context, _option: click.Parameter, given: str | None) -> bool | str:

@@ -105,11 +105,17 @@ const AT_ONCE: usize = 64;
 /// How long the spool has to write what was done last.
 const LAST_WRITE: Duration = Duration::from_secs(5);
 
-/// Runs a list server until it is stopped.
-pub(crate) async fn run(start: Start, mut requests: mpsc::Receiver<Request>) -> Left {
+/// Runs a list server until it is stopped;
+/// `begun` is called when all that is in the spool is known.
+pub(crate) async fn run(
+    start: Start,
+    mut requests: mpsc::Receiver<Request>,
+    begun: impl FnOnce(),
+) -> Left {
     let (inputs, mut inbox) = mpsc::channel(WAITING);
     let grace = duration(start.settings.network.grace);
     let mut driver = Driver::begin(start, inputs);
+    begun();
     let mut wake = std::pin::pin!(sleep_until(driver.wake));
     // When what is under way is cut, and when nothing is waited for any more.
     let mut end: Option<(Instant, Instant)> = None;

@@ -19,6 +19,13 @@ pub enum SpoolError {
         /// What the system says.
         error: std::io::Error,
     },
+    /// No copy of it can be made before it is repaired.
+    Copy {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
     /// It is a file of another kind, or of another version.
     NotASpool {
         /// The file.
@@ -79,6 +86,9 @@ impl fmt::Display for SpoolError {
             }
             SpoolError::Lock { path, error } => {
                 write!(f, "the spool cannot be locked with {}: {error}", path.display())
+            }
+            SpoolError::Copy { path, error } => {
+                write!(f, "the spool {} cannot be copied: {error}", path.display())
             }
             SpoolError::NotASpool { path } => {
                 write!(f, "{} is no spool of this version", path.display())

@@ -1,7 +1,7 @@
 //! A spool's file: whose it is, and what is in it at first.
 
 use super::error::{Doing, SpoolError};
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -83,12 +83,30 @@ fn prepare(database: &Connection) -> rusqlite::Result<Option<u64>> {
     database.pragma_update(None, "synchronous", "FULL")?;
     database.pragma_update(None, "foreign_keys", true)?;
     if new {
-        database.execute_batch("BEGIN IMMEDIATE")?;
-        database.execute_batch(TABLES)?;
-        database.pragma_update(None, "application_id", APPLICATION)?;
-        database.pragma_update(None, "user_version", VERSION)?;
-        database.execute_batch("COMMIT")?;
+        make(database)?;
     }
     let last = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'message'";
     database.query_row(last, [], |row| row.get::<_, i64>(0)).map(|last| Some(last as u64 + 1))
+}
+
+/// Makes the tables.
+pub(super) fn make(database: &Connection) -> rusqlite::Result<()> {
+    database.execute_batch("BEGIN IMMEDIATE")?;
+    database.execute_batch(TABLES)?;
+    database.pragma_update(None, "application_id", APPLICATION)?;
+    database.pragma_update(None, "user_version", VERSION)?;
+    database.execute_batch("COMMIT")
+}
+
+/// Opens the spool at `path` to look at it only.
+pub(super) fn look(path: &Path) -> Result<Connection, SpoolError> {
+    let failed = |error| SpoolError::sqlite(path, Doing::Open, error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let database = Connection::open_with_flags(path, flags).map_err(failed)?;
+    database.busy_timeout(LOOKERS).map_err(failed)?;
+    database.pragma_update(None, "query_only", true).map_err(failed)?;
+    match is_spool(&database).map_err(failed)? {
+        Some(true) => Ok(database),
+        _ => Err(SpoolError::NotASpool { path: path.to_owned() }),
+    }
 }

@@ -100,7 +100,7 @@ fn progress(row: &Row<'_>, epoch: Epoch, place: impl Fn() -> String) -> Result<P
     })
 }
 
-fn status(text: &str) -> Option<Enhanced> {
+pub(super) fn status(text: &str) -> Option<Enhanced> {
     let mut parts = text.split('.').map(str::parse::<u16>);
     let (class, subject, detail) = (parts.next()?.ok()?, parts.next()?.ok()?, parts.next()?.ok()?);
     let class = u8::try_from(class).ok()?;

@@ -52,7 +52,7 @@ fn ten_at_a_time() {
     }
     for extensions in EXTENSIONS {
         let mut world = World::new();
-        world.host("127.0.0.2", Manners { extensions, rcpt: Some(ten) });
+        world.host("127.0.0.2", Manners { extensions, rcpt: Some(ten), ..Manners::default() });
         let server = world.start();
         let list: Vec<String> = (0..25).map(|i| format!("r{i}@[127.0.0.2]")).collect();
         let list: Vec<&str> = list.iter().map(String::as_str).collect();

@@ -1,5 +1,8 @@
-//! A list server on real sockets, with hosts of 127/8 that behave in one way or another.
+//! A list server on real sockets, beside hosts of 127/8 that behave in one way or another.
 
 mod delivery;
+mod internet;
 mod sink;
+mod stops;
+mod troubles;
 mod world;

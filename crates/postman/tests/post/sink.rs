@@ -1,7 +1,8 @@
 //! Hosts that take mail, each in its own way.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -10,8 +11,10 @@ use tokio::net::{TcpListener, TcpStream};
 pub(crate) struct Manners {
     /// What EHLO lists.
     pub(crate) extensions: &'static [&'static str],
-    /// What it answers to the n-th RCPT of a transaction, and to the n-th of all for one address.
+    /// What it answers to RCPT.
     pub(crate) rcpt: Option<fn(Rcpt<'_>) -> &'static str>,
+    /// Whether it says nothing any more when it has a text.
+    pub(crate) silent: bool,
 }
 
 /// One RCPT.
@@ -34,12 +37,32 @@ pub(crate) struct Taken {
 }
 
 /// What all hosts together have taken.
-pub(crate) type Log = Arc<Mutex<Vec<Taken>>>;
+#[derive(Clone, Default)]
+pub(crate) struct Log(Arc<(Mutex<Vec<Taken>>, Condvar)>);
+
+impl Log {
+    fn push(&self, taken: Taken) {
+        self.0.0.lock().unwrap().push(taken);
+        self.0.1.notify_all();
+    }
+
+    pub(crate) fn all(&self) -> Vec<Taken> {
+        self.0.0.lock().unwrap().clone()
+    }
+
+    /// Waits until there are so many, at most so long.
+    pub(crate) fn wait_for(&self, many: usize, longest: Duration) {
+        let fewer = |taken: &mut Vec<Taken>| taken.len() < many;
+        let taken = self.0.0.lock().unwrap();
+        let (taken, _) = self.0.1.wait_timeout_while(taken, longest, fewer).unwrap();
+        assert!(taken.len() >= many, "{taken:?}");
+    }
+}
 
 /// Serves all who connect.
 pub(crate) async fn serve(listener: TcpListener, manners: Manners, log: Log) {
     while let Ok((stream, _)) = listener.accept().await {
-        let (manners, log) = (manners.clone(), Arc::clone(&log));
+        let (manners, log) = (manners.clone(), log.clone());
         tokio::spawn(async move { session(stream, &manners, &log).await });
     }
 }
@@ -78,15 +101,18 @@ async fn session(stream: TcpStream, manners: &Manners, log: &Log) -> Option<()> 
             "DATA" => {
                 say(&mut stream, "354 go").await?;
                 let text = read_dots(&mut stream).await?;
-                take(log, Taken { host, peer, sender, recipients, text, before });
+                log.push(Taken { host, peer, sender, recipients, text, before });
                 (sender, recipients, before) = (String::new(), Vec::new(), before + 1);
+                if manners.silent {
+                    return std::future::pending().await;
+                }
                 say(&mut stream, "250 2.0.0 taken").await?;
             }
             "BDAT" => {
                 let size = line.split_whitespace().nth(1)?.parse().ok()?;
                 let mut text = vec![0; size];
                 stream.read_exact(&mut text).await.ok()?;
-                take(log, Taken { host, peer, sender, recipients, text, before });
+                log.push(Taken { host, peer, sender, recipients, text, before });
                 (sender, recipients, before) = (String::new(), Vec::new(), before + 1);
                 say(&mut stream, "250 2.0.0 taken").await?;
             }
@@ -97,10 +123,6 @@ async fn session(stream: TcpStream, manners: &Manners, log: &Log) -> Option<()> 
             _ => say(&mut stream, "250 ok").await?,
         }
     }
-}
-
-fn take(log: &Log, taken: Taken) {
-    log.lock().unwrap().push(taken);
 }
 
 async fn say(stream: &mut BufReader<TcpStream>, line: &str) -> Option<()> {

@@ -7,7 +7,7 @@ use sojourn_mail::engine::{MessageId, Outcome};
 use sojourn_postman::{Left, Mail, News, Observer, Postman, Running, Settings};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
@@ -77,11 +77,7 @@ impl World {
     }
 
     pub(crate) fn set(&mut self, table: &str, key: &str, value: Value) {
-        if self.settings.get(table).is_none() {
-            self.settings.set(table, Value::Table(Table::default()));
-        }
-        let Some(Value::Table(inner)) = self.settings.get_mut(table) else { unreachable!() };
-        inner.set(key, value);
+        set(&mut self.settings, table, key, value);
     }
 
     /// A host at `address`.
@@ -97,7 +93,7 @@ impl World {
         listener.set_nonblocking(true).unwrap();
         let _inside = self.runtime.enter();
         let listener = TcpListener::from_std(listener).unwrap();
-        self.runtime.spawn(sink::serve(listener, manners, Arc::clone(&self.log)));
+        self.runtime.spawn(sink::serve(listener, manners, self.log.clone()));
     }
 
     pub(crate) fn spool(&self) -> PathBuf {
@@ -105,18 +101,51 @@ impl World {
     }
 
     pub(crate) fn start(&self) -> Server {
-        self.start_on(&self.spool())
-    }
-
-    pub(crate) fn start_on(&self, spool: &Path) -> Server {
-        let settings = Settings::read_table(&self.settings).unwrap();
-        let (ear, told) = mpsc::channel();
-        let (postman, running) = Postman::start(settings, spool, Ear(ear)).unwrap();
-        Server { postman, running, told }
+        start_on(&self.settings, &self.spool()).unwrap()
     }
 
     pub(crate) fn taken(&self) -> Vec<Taken> {
-        self.log.lock().unwrap().clone()
+        self.log.all()
+    }
+
+    /// Waits until so many messages have come.
+    pub(crate) fn wait_for(&self, many: usize) {
+        self.log.wait_for(many, LONG);
+    }
+}
+
+/// Sets one setting of a table.
+pub(crate) fn set(settings: &mut Table, table: &str, key: &str, value: Value) {
+    if settings.get(table).is_none() {
+        settings.set(table, Value::Table(Table::default()));
+    }
+    let Some(Value::Table(inner)) = settings.get_mut(table) else { unreachable!() };
+    inner.set(key, value);
+}
+
+/// A server on a spool; or why there is none.
+pub(crate) fn start_on(settings: &Table, spool: &Path) -> Result<Server, String> {
+    let settings = Settings::read_table(settings).unwrap();
+    let (ear, told) = mpsc::channel();
+    let started = Postman::start(settings, spool, Ear(ear));
+    let (postman, running) = started.map_err(|error| error.to_string())?;
+    Ok(Server { postman, running, told })
+}
+
+/// What came of whom, attempt by attempt.
+pub(crate) fn outcomes(told: &[Told]) -> Vec<(&str, Outcome)> {
+    told.iter()
+        .filter_map(|told| match told {
+            Told::Attempt { recipient, outcome, .. } => Some((recipient.as_str(), *outcome)),
+            _ => None,
+        })
+        .collect()
+}
+
+impl Told {
+    pub(crate) fn is_attempt(&self, whom: &str, what: Outcome) -> bool {
+        matches!(self, Told::Attempt { recipient, outcome, .. }
+            if recipient == whom && *outcome == what)
     }
 }
 
@@ -142,6 +171,11 @@ impl Server {
         self.until(|told| *told == Told::Finished(message))
     }
 
+    pub(crate) fn next(&self) -> Told {
+        self.told.recv_timeout(LONG).expect("something happens")
+    }
+
+    /// All that is told until `end`, which is not included.
     pub(crate) fn until(&self, end: impl Fn(&Told) -> bool) -> Vec<Told> {
         let mut all = Vec::new();
         loop {

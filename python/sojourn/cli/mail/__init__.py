@@ -3,7 +3,7 @@
 import click
 
 from sojourn.cli import common
-from sojourn.cli.mail import batch, late, stats, test, trace, watch
+from sojourn.cli.mail import batch, deliver, late, queue, spool, stats, test, trace, watch
 
 
 @click.group(cls=common.Commands)
@@ -11,5 +11,15 @@ def mail() -> None:
     """Deliver list mail for real: fast, durable, polite."""
 
 
-for verb in (stats.stats, batch.batch, watch.watch, late.late, trace.trace, test.test):
+for verb in (
+    deliver.deliver,
+    queue.queue,
+    spool.spool,
+    stats.stats,
+    batch.batch,
+    watch.watch,
+    late.late,
+    trace.trace,
+    test.test,
+):
     mail.add_command(verb)

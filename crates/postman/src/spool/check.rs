@@ -1,0 +1,231 @@
+//! What is wrong with a spool, and what can be done about it.
+
+use super::error::{Doing, SpoolError};
+use super::{open, rows, salvage};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ErrorCode};
+use sojourn_mail::Address;
+use std::path::{Path, PathBuf};
+
+/// Something that no spool should have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Where and what.
+    pub what: String,
+    /// What a repair does about it.
+    pub remedy: &'static str,
+}
+
+/// What a repair did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repaired {
+    /// What was found, and remedied.
+    pub findings: Vec<Finding>,
+    /// The spool as it was before.
+    pub copy: PathBuf,
+}
+
+/// A kind of fault in the rows: how it is found, what it is called, how it is remedied.
+struct Fault {
+    /// Gives a message, a recipient's number and what stands there.
+    find: &'static str,
+    what: &'static str,
+    remedy: &'static str,
+    mend: &'static str,
+}
+
+/// In the order in which they are mended: what one leaves, the next may find.
+const FAULTS: [Fault; 5] = [
+    Fault {
+        find: "SELECT message, number, address FROM recipient
+            WHERE message NOT IN (SELECT id FROM message)",
+        what: "belongs to no message",
+        remedy: "removed",
+        mend: "DELETE FROM recipient WHERE message NOT IN (SELECT id FROM message)",
+    },
+    Fault {
+        find: "SELECT message, number, state FROM recipient
+            WHERE state NOT IN ('open', 'deferred', 'failed', 'ended')",
+        what: "is in no state there is",
+        remedy: "tried again",
+        mend: "UPDATE recipient SET state = 'open'
+            WHERE state NOT IN ('open', 'deferred', 'failed', 'ended')",
+    },
+    Fault {
+        find: "SELECT message, number, state FROM recipient WHERE state = 'deferred'
+            AND (times IS NULL OR first_ms IS NULL OR due_ms IS NULL OR times < 1)",
+        what: "is deferred, and it is not known until when",
+        remedy: "tried at once",
+        mend: "UPDATE recipient SET state = 'open' WHERE state = 'deferred'
+            AND (times IS NULL OR first_ms IS NULL OR due_ms IS NULL OR times < 1)",
+    },
+    Fault {
+        find: "SELECT message, number, state FROM recipient
+            WHERE state = 'failed' AND (reason IS NULL OR NOT is_status(status))",
+        what: "failed, and it is not known why",
+        remedy: "reported without a reason",
+        mend: "UPDATE recipient SET status = '5.0.0', reason = 'the reason was lost'
+            WHERE state = 'failed' AND (reason IS NULL OR NOT is_status(status))",
+    },
+    Fault {
+        find: "SELECT message, number, address FROM recipient WHERE NOT is_address(address)",
+        what: "is no address",
+        remedy: "removed: nothing can be sent there",
+        mend: "DELETE FROM recipient WHERE NOT is_address(address)",
+    },
+];
+
+/// What is wrong with the spool at `path`; nothing when it is sound.
+///
+/// # Errors
+///
+/// There is no spool; it cannot be read at all.
+pub fn check(path: &Path) -> Result<Vec<Finding>, SpoolError> {
+    let database = open::look(path)?;
+    find(&database).map_err(|error| SpoolError::sqlite(path, Doing::Read, error))
+}
+
+/// Remedies what is wrong with the spool at `path`, which nobody may own meanwhile; a copy of it as
+/// it was is kept beside it. Nothing is done, and nothing returned, when it is sound.
+///
+/// # Errors
+///
+/// Somebody has it; it cannot be read or written. It is left as it was.
+pub fn repair(path: &Path) -> Result<Option<Repaired>, SpoolError> {
+    let _lock = open::own(path)?;
+    let findings = check(path)?;
+    if findings.is_empty() {
+        return Ok(None);
+    }
+    let copy = keep(path).map_err(|error| SpoolError::Copy { path: path.to_owned(), error })?;
+    let failed = |error| SpoolError::sqlite(path, Doing::Write, error);
+    if !is_sound(&open::look(path)?).map_err(failed)? {
+        salvage::rebuild(path).map_err(failed)?;
+    }
+    let (database, _) = open::open(path)?;
+    mend(&database).map_err(failed)?;
+    Ok(Some(Repaired { findings, copy }))
+}
+
+fn is_sound(database: &Connection) -> rusqlite::Result<bool> {
+    database.query_row("PRAGMA quick_check(1)", [], |row| Ok(row.get::<_, String>(0)? == "ok"))
+}
+
+fn find(database: &Connection) -> rusqlite::Result<Vec<Finding>> {
+    /// Of each kind; a file that is damaged throughout has no end of them.
+    const MOST: usize = 100;
+    functions(database)?;
+    let mut findings = damage(database)?;
+    if !findings.is_empty() {
+        return Ok(findings);
+    }
+    for Fault { find, what, remedy, .. } in &FAULTS {
+        let mut found = database.prepare(find)?;
+        let mut rows = found.query([])?;
+        while let Some(row) = rows.next()? {
+            let (message, number): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let given = shown(row.get_ref(2)?);
+            let what = format!("message {message}, recipient {number}: {given} {what}");
+            findings.push(Finding { what, remedy });
+            if findings.len() >= MOST {
+                return Ok(findings);
+            }
+        }
+    }
+    let mut messages = |sql: &str, what: &str, remedy| -> rusqlite::Result<()> {
+        let mut found = database.prepare(sql)?;
+        let mut rows = found.query([])?;
+        while let Some(row) = rows.next()? {
+            let what = format!("message {}: {what}", row.get::<_, i64>(0)?);
+            findings.push(Finding { what, remedy });
+        }
+        Ok(())
+    };
+    messages(BARE, "it has no recipients", "removed")?;
+    messages(GAPS, "a recipient before others is missing", "numbered anew")?;
+    messages(SENDERS, "its sender is no address", "failures are reported to nobody")?;
+    Ok(findings)
+}
+
+/// What SQLite itself finds wrong with its pages.
+fn damage(database: &Connection) -> rusqlite::Result<Vec<Finding>> {
+    let finding = |what| Finding { what, remedy: "all that can be read is put in a new file" };
+    let mut pages = database.prepare("PRAGMA integrity_check(100)")?;
+    let mut findings = Vec::new();
+    for line in pages.query_map([], |row| row.get::<_, String>(0))? {
+        match line {
+            Ok(what) if what == "ok" => {}
+            Ok(what) => findings.push(finding(what)),
+            // It stumbles itself over some of what it looks for.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+                findings.push(finding(error.to_string()));
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(findings)
+}
+
+fn shown(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => "nothing".into(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => number.to_string(),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            format!("{:?}", String::from_utf8_lossy(bytes))
+        }
+    }
+}
+
+const BARE: &str =
+    "SELECT id FROM message WHERE id NOT IN (SELECT message FROM recipient) LIMIT 100";
+const GAPS: &str = "SELECT message FROM recipient GROUP BY message
+    HAVING min(number) <> 0 OR max(number) <> count(*) - 1 LIMIT 100";
+const SENDERS: &str =
+    "SELECT id FROM message WHERE sender IS NOT NULL AND NOT is_address(sender) LIMIT 100";
+
+fn mend(database: &Connection) -> rusqlite::Result<()> {
+    functions(database)?;
+    database.execute_batch("BEGIN IMMEDIATE")?;
+    for fault in &FAULTS {
+        database.execute(fault.mend, [])?;
+    }
+    database.execute_batch(
+        "DELETE FROM message WHERE id NOT IN (SELECT message FROM recipient);
+         UPDATE message SET sender = NULL WHERE sender IS NOT NULL AND NOT is_address(sender);
+         CREATE TEMP TABLE dense AS SELECT message, number,
+            row_number() OVER (PARTITION BY message ORDER BY number) - 1 AS place FROM recipient;
+         UPDATE recipient SET number = -1 - number;
+         UPDATE recipient SET number = (SELECT place FROM dense
+            WHERE dense.message = recipient.message AND dense.number = -1 - recipient.number);
+         DROP TABLE dense;
+         COMMIT;",
+    )
+}
+
+/// The project's own parsers decide what is an address and a status.
+fn functions(database: &Connection) -> rusqlite::Result<()> {
+    use rusqlite::functions::FunctionFlags;
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    database.create_scalar_function("is_address", 1, flags, |context| {
+        Ok(context.get_raw(0).as_str().is_ok_and(|text| text.parse::<Address>().is_ok()))
+    })?;
+    database.create_scalar_function("is_status", 1, flags, |context| {
+        Ok(context.get_raw(0).as_str().is_ok_and(|text| rows::status(text).is_some()))
+    })
+}
+
+/// Copies the spool's files as they are; where the copy is.
+fn keep(path: &Path) -> std::io::Result<PathBuf> {
+    let beside = |suffix: &str| PathBuf::from(format!("{}{suffix}", path.display()));
+    let copy = (1..)
+        .map(|turn| beside(&format!("-before-repair-{turn}")))
+        .find(|copy| !copy.exists())
+        .expect("a number is free");
+    std::fs::copy(path, &copy)?;
+    if beside("-wal").exists() {
+        std::fs::copy(beside("-wal"), format!("{}-wal", copy.display()))?;
+    }
+    Ok(copy)
+}

@@ -1,0 +1,62 @@
+//! A spool looked at from outside, whoever owns it meanwhile.
+
+use super::error::{Doing, SpoolError};
+use super::open;
+use std::path::Path;
+
+/// A message in a spool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// Its number.
+    pub message: u64,
+    /// Where failures are reported; nobody for a report itself.
+    pub sender: Option<String>,
+    /// The octets of its text.
+    pub size: u64,
+    /// When it was accepted, in milliseconds since 1970.
+    pub accepted_ms: i64,
+    /// Recipients who are to be tried, and were not refused so far.
+    pub open: u64,
+    /// Those who were refused for now.
+    pub deferred: u64,
+    /// Those who failed, and whose failure is not reported yet.
+    pub failed: u64,
+    /// Those at their end.
+    pub ended: u64,
+    /// When the first of those who were refused is tried again, in milliseconds since 1970.
+    pub next_ms: Option<i64>,
+}
+
+/// What is in the spool at `path`, the oldest first.
+///
+/// # Errors
+///
+/// There is no spool; it cannot be read.
+pub fn look(path: &Path) -> Result<Vec<Queued>, SpoolError> {
+    let database = open::look(path)?;
+    let list = || -> rusqlite::Result<Vec<Queued>> {
+        let mut messages = database.prepare(
+            "SELECT message.id, sender, length(text), accepted_ms, total(state = 'open'),
+                total(state = 'deferred'), total(state = 'failed'), total(state = 'ended'),
+                min(due_ms) FILTER (WHERE state = 'deferred')
+                FROM message LEFT JOIN recipient ON recipient.message = message.id
+                GROUP BY message.id ORDER BY message.id",
+        )?;
+        let rows = messages.query_map([], |row| {
+            let count = |column| row.get::<_, f64>(column).map(|count| count as u64);
+            Ok(Queued {
+                message: row.get::<_, i64>(0)? as u64,
+                sender: row.get(1)?,
+                size: row.get::<_, i64>(2)? as u64,
+                accepted_ms: row.get(3)?,
+                open: count(4)?,
+                deferred: count(5)?,
+                failed: count(6)?,
+                ended: count(7)?,
+                next_ms: row.get(8)?,
+            })
+        })?;
+        rows.collect()
+    };
+    list().map_err(|error| SpoolError::sqlite(path, Doing::Read, error))
+}

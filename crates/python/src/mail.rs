@@ -1,0 +1,193 @@
+//! The list server: started, told, watched, stopped.
+
+use super::refused;
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sojourn_mail::Address;
+use sojourn_postman::{Log, Mail, Postman, Running, Settings, Tally, spool};
+use std::fs::OpenOptions;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+create_exception!(
+    sojourn._core,
+    MailError,
+    PyException,
+    "A list server that cannot do what it is asked."
+);
+
+fn failed(error: impl std::fmt::Display) -> PyErr {
+    MailError::new_err(error.to_string())
+}
+
+/// How a list server is set: a file, read and checked.
+#[pyclass(frozen, module = "sojourn._core")]
+pub(super) struct MailSettings(Settings);
+
+#[pymethods]
+impl MailSettings {
+    #[staticmethod]
+    fn parse(text: &str, source: &str, overrides: Vec<(String, String)>) -> PyResult<MailSettings> {
+        let complete = sojourn_postman::complete;
+        let read = sojourn_study::read_settings(text, source, &overrides, complete);
+        read.map(MailSettings).map_err(refused)
+    }
+}
+
+/// A running list server.
+#[pyclass(frozen, module = "sojourn._core")]
+pub(super) struct MailServer {
+    postman: Postman,
+    running: Mutex<Option<Running>>,
+    tally: Tally,
+    notices: Vec<String>,
+}
+
+#[pymethods]
+impl MailServer {
+    #[staticmethod]
+    #[pyo3(signature = (settings, spool, log=None))]
+    fn start(
+        py: Python<'_>,
+        settings: &MailSettings,
+        spool: PathBuf,
+        log: Option<PathBuf>,
+    ) -> PyResult<MailServer> {
+        let settings = settings.0.clone();
+        let tally = Tally::default();
+        let started = match log {
+            None => py.detach(|| Postman::start(settings, &spool, tally.clone())),
+            Some(path) => {
+                let file = OpenOptions::new().create(true).append(true).open(&path);
+                let file = file.map_err(|why| failed(format!("{}: {why}", path.display())))?;
+                let log = Log::new(file, settings.network.port);
+                py.detach(|| Postman::start(settings, &spool, (tally.clone(), log)))
+            }
+        };
+        let (postman, mut running) = started.map_err(failed)?;
+        let notices = std::mem::take(&mut running.notices);
+        Ok(MailServer { postman, running: Mutex::new(Some(running)), tally, notices })
+    }
+
+    /// What was found at the start that whoever runs the server has to know.
+    #[getter]
+    fn notices(&self) -> Vec<String> {
+        self.notices.clone()
+    }
+
+    fn submit(
+        &self,
+        py: Python<'_>,
+        sender: Option<&str>,
+        recipients: Vec<String>,
+        text: &[u8],
+    ) -> PyResult<u64> {
+        let sender = sender.map(address).transpose()?;
+        let recipients = recipients.iter().map(|it| address(it)).collect::<PyResult<_>>()?;
+        let mail = Mail::new(sender, recipients, text);
+        let id = py.detach(|| self.postman.submit_blocking(mail)).map_err(failed)?;
+        Ok(id.0)
+    }
+
+    /// Waits until nothing is left to deliver; false when something is after so many seconds.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> bool {
+        py.detach(|| self.tally.wait(Duration::from_secs_f64(seconds)))
+    }
+
+    /// How far it is.
+    fn progress<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let count = self.tally.count();
+        let failed = count.troubled.values().filter(|it| it.failed).count();
+        let progress = PyDict::new(py);
+        progress.set_item("messages", count.unfinished.len())?;
+        let delivered: usize = count.delivered_s.values().map(Vec::len).sum();
+        progress.set_item("delivered", delivered)?;
+        progress.set_item("failed", failed)?;
+        progress.set_item("deferred", count.troubled.len() - failed)?;
+        progress.set_item("attempts", count.attempts)?;
+        progress.set_item("trouble", &count.trouble)?;
+        Ok(progress)
+    }
+
+    /// How long after a message, or each message, was accepted its recipients had it, in seconds.
+    #[pyo3(signature = (message=None))]
+    fn delivered_s<'py>(&self, py: Python<'py>, message: Option<u64>) -> Bound<'py, PyArray1<f64>> {
+        let count = self.tally.count();
+        let wanted = count.delivered_s.iter().filter(|(id, _)| message.is_none_or(|it| it == id.0));
+        let times: Vec<f64> = wanted.flat_map(|(_, times)| times).copied().collect();
+        times.into_pyarray(py)
+    }
+
+    /// Whom mail did not reach so far: message, recipient, whether for good, status, reason.
+    fn troubled(&self) -> Vec<(u64, String, bool, String, String)> {
+        let count = self.tally.count();
+        let list = count.troubled.iter().map(|(task, it)| {
+            let (status, reason) = (it.status.clone(), it.reason.clone());
+            (task.message.0, it.recipient.clone(), it.failed, status, reason)
+        });
+        list.collect()
+    }
+
+    /// Stops it; how many messages are left in the spool, and how many sessions had to be cut.
+    fn stop(&self, py: Python<'_>) -> PyResult<(usize, usize)> {
+        let running = self.running.lock().expect("nobody panics with it").take();
+        let running = running.ok_or_else(|| PyRuntimeError::new_err("it is stopped already"))?;
+        let left = py.detach(|| running.stop());
+        Ok((left.messages, left.cut))
+    }
+}
+
+fn address(text: &str) -> PyResult<Address> {
+    text.parse().map_err(|why| PyValueError::new_err(format!("{text:?}: {why}")))
+}
+
+/// An address as it stands in an envelope: its domain in lower case. Raises ValueError, which says
+/// why it is none.
+#[pyfunction]
+pub(super) fn mail_address(text: &str) -> PyResult<String> {
+    text.parse::<Address>()
+        .map(|it| it.to_string())
+        .map_err(|why| PyValueError::new_err(why.to_string()))
+}
+
+/// See `mail_queue`.
+type Queued = (u64, Option<String>, u64, i64, u64, u64, u64, u64, Option<i64>);
+
+/// The messages of a spool: number, sender, octets, when accepted, recipients open, deferred, failed
+/// and ended, when the next is tried; times in milliseconds since 1970.
+#[pyfunction]
+pub(super) fn mail_queue(py: Python<'_>, spool: PathBuf) -> PyResult<Vec<Queued>> {
+    let list = py.detach(|| spool::look(&spool)).map_err(failed)?;
+    let row = |it: spool::Queued| {
+        let counts = (it.open, it.deferred, it.failed, it.ended);
+        let (open, deferred, failed, ended) = counts;
+        let (id, sender, size, at) = (it.message, it.sender, it.size, it.accepted_ms);
+        (id, sender, size, at, open, deferred, failed, ended, it.next_ms)
+    };
+    Ok(list.into_iter().map(row).collect())
+}
+
+/// What was found, and what a repair does about it.
+type Finding = (String, &'static str);
+
+/// What is wrong with a spool, each with what a repair does about it; and where the spool is kept as
+/// it was, when it was repaired.
+#[pyfunction]
+pub(super) fn mail_spool_check(
+    py: Python<'_>,
+    spool: PathBuf,
+    repair: bool,
+) -> PyResult<(Vec<Finding>, Option<PathBuf>)> {
+    let (findings, copy) = match repair {
+        false => (py.detach(|| spool::check(&spool)).map_err(failed)?, None),
+        true => match py.detach(|| spool::repair(&spool)).map_err(failed)? {
+            None => (Vec::new(), None),
+            Some(repaired) => (repaired.findings, Some(repaired.copy)),
+        },
+    };
+    Ok((findings.into_iter().map(|it| (it.what, it.remedy)).collect(), copy))
+}

@@ -1,0 +1,143 @@
+"""`sojourn mail deliver`: one message to a list of subscribers."""
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sojourn.cli import common
+from sojourn.errors import InputError, Interrupted
+
+if TYPE_CHECKING:
+    from sojourn.mail.delivery import Delivered, Order, Trouble
+
+_REASONS = 10
+
+
+@click.command()
+@click.argument("message", required=False, type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "--list",
+    "subscribers",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Whom to send to: one address a line, or CSV.",
+)
+@click.option("--column", help="The CSV's column of addresses.  [default: found by its head]")
+@click.option(
+    "--sender", help="Where failures are reported.  [default: the message's Sender or From]"
+)
+@click.option("--config", type=click.Path(path_type=Path), help="A file of settings (TOML).")
+@click.option(
+    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the file's."
+)
+@common.spool
+@click.option("--log", type=click.Path(path_type=Path), help="Write a log as Postfix has it.")
+@click.option("--patience", metavar="TIME", help="Stop after so long; the rest stays in the spool.")
+@common.as_json
+def deliver(
+    *,
+    message: Path | None,
+    subscribers: Path | None,
+    column: str | None,
+    sender: str | None,
+    config: Path | None,
+    settings: tuple[str, ...],
+    spool: Path,
+    log: Path | None,
+    patience: str | None,
+    as_json: bool,
+) -> None:
+    """Send MESSAGE, a file or `-`, to a list of subscribers; without it, go on with the spool.
+
+    Returns when everybody has it or never will. Ctrl-C leaves the rest in the spool: the same
+    command with only --spool goes on.
+
+    The exit code is 0 when everybody has it, 1 when somebody has not.
+    """
+    from sojourn import document
+    from sojourn.mail import delivery
+    from sojourn.units import picoseconds
+
+    chosen = delivery.settings(config, [common.pair(setting) for setting in settings])
+    patience_s = None if patience is None else picoseconds(patience, "--patience") / 1e12
+    order = None
+    if message is not None:
+        order = _order(message, subscribers, column, sender)
+    elif subscribers or column or sender:
+        raise click.UsageError("--list, --column and --sender belong to a MESSAGE")
+    elif not spool.exists():
+        raise InputError(f"{spool}: no spool there to go on with")
+    done = delivery.deliver(
+        chosen,
+        spool,
+        order,
+        log=log,
+        patience_s=patience_s,
+        say=lambda notice: click.echo(f"sojourn: {notice}", err=True),
+    )
+    if as_json:
+        click.echo(document.dumps({**asdict(done), "spool": str(spool)}))
+    else:
+        _say(done)
+    if done.interrupted:
+        raise Interrupted(_left(done))
+    if not done.complete:
+        raise click.exceptions.Exit(common.FAILED)
+
+
+def _order(
+    message: Path, subscribers: Path | None, column: str | None, sender: str | None
+) -> "Order":
+    from sojourn.mail import delivery
+    from sojourn.mail import subscribers as lists
+
+    if subscribers is None:
+        raise click.UsageError("a MESSAGE needs --list: whom to send it to")
+    if message == subscribers == Path("-"):
+        raise click.UsageError("MESSAGE and --list cannot both be standard input")
+    text = delivery.message(message)
+    from_ = delivery.sender(sender, text, message)
+    return delivery.Order(from_, lists.read(subscribers, column), text)
+
+
+def _left(done: "Delivered") -> str:
+    if not done.left:
+        return "interrupted, and nothing is left"
+    from sojourn.units import count
+
+    return f"{count(done.left, 'message')} left in the spool; to go on: {done.resume()}"
+
+
+def _say(done: "Delivered") -> None:
+    from sojourn.terminal import print_lines
+    from sojourn.units import count
+
+    lines = [f"delivered  {done.delivered:,}"]
+    if done.duplicates:
+        lines[0] += f" ({count(done.duplicates, 'duplicate')} in the list dropped)"
+    if done.seconds:
+        shown = ", ".join(
+            f"{name[1:]} % {done.seconds[name]:.3g} s" for name in ("p50", "p95", "p99")
+        )
+        lines.append(f"after      {shown}, all {done.seconds['max']:.3g} s")
+    for name, list_ in (("deferred", done.deferred), ("failed", done.failed)):
+        if list_:
+            lines.append(f"{name:10} {len(list_):,}")
+            lines.extend(_reasons(list_))
+    if done.left and not done.interrupted:
+        lines.append(_left(done))
+    print_lines(lines)
+
+
+def _reasons(list_: "list[Trouble]") -> list[str]:
+    """The most frequent reasons, one a line with how many and one of them."""
+    reasons = Counter((it.status, it.reason) for it in list_)
+    example = {(it.status, it.reason): it.recipient for it in list_}
+    lines = [
+        f"  {many:6,}  {status} {reason} (such as {example[status, reason]})"
+        for (status, reason), many in reasons.most_common(_REASONS)
+    ]
+    rest = len(reasons) - _REASONS
+    return [*lines, f"          and {rest:,} other reasons"] if rest > 0 else lines

@@ -1,0 +1,41 @@
+"""`sojourn mail spool`: a spool verified and repaired."""
+
+from pathlib import Path
+
+import click
+
+from sojourn.cli import common
+
+
+@click.group(cls=common.Commands)
+def spool() -> None:
+    """Look after a spool."""
+
+
+@spool.command()
+@common.spool
+@click.option("--repair", is_flag=True, help="Remedy what is found; a copy is kept.")
+@common.as_json
+def check(*, spool: Path, repair: bool, as_json: bool) -> None:
+    """Look for damage: pages, states that do not fit, recipients without a message.
+
+    The exit code is 0 when the spool is sound, or sound again, and 1 when it is not.
+    """
+    from sojourn import document
+    from sojourn.mail import spools
+    from sojourn.terminal import print_lines
+
+    checked = spools.check(spool, repair=repair)
+    if as_json:
+        click.echo(document.dumps(checked.to_dict()))
+    else:
+        lines = [f"{finding.what}: {finding.remedy}" for finding in checked.findings]
+        if not checked.findings:
+            lines.append(f"{spool}: sound")
+        elif checked.copy:
+            lines.append(f"repaired; as it was before: {checked.copy}")
+        else:
+            lines.append("nothing was changed: --repair does what stands behind each")
+        print_lines(lines)
+    if checked.findings and not checked.copy:
+        raise click.exceptions.Exit(common.FAILED)

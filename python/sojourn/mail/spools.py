@@ -1,0 +1,102 @@
+"""What a spool holds, and whether it is sound."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sojourn._core import MailError, mail_queue, mail_spool_check
+from sojourn.errors import InputError
+from sojourn.units import duration
+
+HEADS = ("message", "sender", "left", "open", "deferred", "done", "bytes", "age", "next try")
+NUMBERS = 7
+_MS_PS = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A message in a spool; times in milliseconds since 1970."""
+
+    message: int
+    sender: str | None
+    size_bytes: int
+    accepted_ms: int
+    open: int
+    deferred: int
+    failed: int
+    ended: int
+    next_ms: int | None
+
+    @property
+    def left(self) -> int:
+        """Recipients who are not at their end."""
+        return self.open + self.deferred + self.failed
+
+    def to_dict(self) -> dict[str, object]:
+        """For `--json`."""
+        return {**asdict(self), "left": self.left}
+
+    def cells(self, now: float) -> list[str]:
+        """For a table; `now` in seconds since 1970."""
+        now_ms = now * 1000
+        due = "now" if self.open or self.failed else "-"
+        if due == "-" and self.next_ms is not None:
+            due = f"in {duration(max(self.next_ms - now_ms, 0) * _MS_PS)}"
+        counts = (self.left, self.open, self.deferred, self.ended, self.size_bytes)
+        return [
+            f"{self.message:010X}",
+            self.sender or "<>",
+            *(f"{count:,}" for count in counts),
+            duration((now_ms - self.accepted_ms) * _MS_PS),
+            due,
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that no spool should have, and what a repair does about it."""
+
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found in a spool, and where it is kept as it was, when it was repaired."""
+
+    findings: list[Finding]
+    copy: Path | None
+
+    def to_dict(self) -> dict[str, object]:
+        """For `--json`."""
+        return {**asdict(self), "copy": str(self.copy) if self.copy else None}
+
+
+def queue(spool: Path) -> list[Queued]:
+    """The messages of a spool, the oldest first.
+
+    Raises:
+        InputError: there is no spool, or it cannot be read.
+    """
+    try:
+        return [Queued(*row) for row in mail_queue(_there(spool))]
+    except MailError as error:
+        raise InputError(str(error)) from None
+
+
+def check(spool: Path, *, repair: bool) -> Checked:
+    """What is wrong with a spool; remedied with `repair`.
+
+    Raises:
+        InputError: there is no spool, it cannot be read, or somebody has it.
+    """
+    try:
+        findings, copy = mail_spool_check(_there(spool), repair)
+    except MailError as error:
+        raise InputError(str(error)) from None
+    return Checked([Finding(*it) for it in findings], Path(copy) if copy else None)
+
+
+def _there(spool: Path) -> Path:
+    if not spool.exists():
+        raise InputError(f"{spool}: no spool there")
+    return spool

@@ -1,0 +1,133 @@
+"""Whom to send to: a file of addresses, one a line or a column of a CSV table."""
+
+import csv
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn._core import mail_address
+from sojourn.errors import InputError, did_you_mean, reason
+
+_LARGEST_LIST = 1 << 30
+_SEPARATORS = ",;\t"
+_HEADS = ("email", "e-mail", "address", "mail", "email address", "e-mail address", "recipient")
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribers:
+    """Addresses in the order of their file, none twice."""
+
+    addresses: list[str]
+    duplicates: int
+
+
+def read(path: Path, column: str | None = None) -> Subscribers:
+    """The addresses of a file, or of standard input where it is called `-`.
+
+    One address a line; or a CSV table (comma, semicolon or tab), whose column is named, or is the
+    one with a head like `email`, or the one whose first cell is an address. Blank lines, and lines
+    that begin with `#`, are nothing. Of addresses that differ in the case of their domain only, the
+    first counts.
+
+    Raises:
+        InputError: the file cannot be read; a line has no address, and why.
+    """
+    lines = _lines(path)
+    rows = _rows(path, lines, column)
+    addresses: dict[str, None] = {}
+    count = 0
+    for number, given in rows:
+        count += 1
+        try:
+            addresses.setdefault(mail_address(given))
+        except ValueError as error:
+            raise InputError(f"{path}:{number}: {given!r} is no address: {error}") from None
+    if not addresses:
+        raise InputError(f"{path}: no addresses in it")
+    return Subscribers(list(addresses), count - len(addresses))
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        if path == Path("-"):
+            data = sys.stdin.buffer.read(_LARGEST_LIST + 1)
+        else:
+            with path.open("rb") as file:
+                data = file.read(_LARGEST_LIST + 1)
+    except OSError as error:
+        raise InputError(f"cannot read the list: {reason(error)}") from None
+    if len(data) > _LARGEST_LIST:
+        raise InputError(f"{path}: over {_LARGEST_LIST:,} bytes, that is no list")
+    try:
+        return data.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}:{line}: not UTF-8 text") from None
+
+
+def _rows(path: Path, lines: Sequence[str], column: str | None) -> Iterator[tuple[int, str]]:
+    """Line numbers and what stands for an address there."""
+    told = [(n, line.strip("\r\n \t")) for n, line in enumerate(lines, start=1)]
+    told = [(n, line) for n, line in told if line and not line.startswith("#")]
+    if not told:
+        return
+    separator = _separator(told[0][1])
+    if separator is None:
+        if column is not None:
+            raise InputError(f"{path}: no table with columns, so none is called {column!r}")
+        yield from told
+        return
+    numbers = [number for number, _ in told]
+    table = csv.reader((line for _, line in told), delimiter=separator, strict=True)
+    try:
+        head = [cell.strip() for cell in next(table)]
+        place, is_head = _place(path, head, column)
+        if not is_head:
+            yield numbers[0], head[place]
+        for row in table:
+            number = numbers[table.line_num - 1]
+            if len(row) <= place:
+                raise InputError(
+                    f"{path}:{number}: {len(row)} columns, the address is in number {place + 1}"
+                )
+            yield number, row[place].strip()
+    except csv.Error as error:
+        raise InputError(f"{path}:{numbers[table.line_num - 1]}: not CSV: {error}") from None
+
+
+def _separator(line: str) -> str | None:
+    """What parts the columns of a table; None where a line is one address."""
+    if _is_address(line):
+        return None
+    found = {separator: line.count(separator) for separator in _SEPARATORS}
+    separator = max(found, key=lambda it: found[it])
+    if found[separator]:
+        return separator
+    return "," if line.strip('"').lower() in _HEADS or line.startswith('"') else None
+
+
+def _place(path: Path, head: Sequence[str], column: str | None) -> tuple[int, bool]:
+    """Which column has the addresses, and whether the first line is the table's head."""
+    if column is not None:
+        if column not in head:
+            raise InputError(f"{path}: no column {column!r}{did_you_mean(column, head)}")
+        return head.index(column), True
+    for place, cell in enumerate(head):
+        if cell.lower() in _HEADS:
+            return place, True
+    for place, cell in enumerate(head):
+        if _is_address(cell):
+            return place, False
+    raise InputError(
+        f"{path}:1: no column is called email or begins with an address; there is "
+        f"{', '.join(map(repr, head))}: name one with --column"
+    )
+
+
+def _is_address(text: str) -> bool:
+    try:
+        mail_address(text)
+    except ValueError:
+        return False
+    return True
