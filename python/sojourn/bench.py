@@ -63,7 +63,7 @@ def studies(room: str, case: str | None = None) -> dict[str, str]:
         InputError: no such room or benchmark.
     """
     if room not in UNITS:
-        raise InputError(f"no benchmarks of {room!r}{did_you_mean(room, UNITS)}")
+        raise InputError(f"no benchmarks of {room!r}{did_you_mean(room, [*UNITS, 'mail'])}")
     found = {
         entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8")
         for entry in sorted(files("sojourn").joinpath("benchmarks", room).iterdir(), key=_size)

@@ -24,15 +24,25 @@ def bench(
 ) -> None:
     """Measure what a unit of work in a ROOM costs the processor.
 
-    A unit is a packet-hop in the fabric, a request in the array.
+    A unit is a packet-hop in the fabric, a request in the array, a delivery of mail. Mail is sent
+    once for each benchmark, in real time, into a small internet on this machine: minutes.
     """
     from dataclasses import asdict
 
     from sojourn import bench as benchmarks
     from sojourn import beside as others
     from sojourn import document
+    from sojourn.rehearsal import benchmarks as rehearsals
     from sojourn.terminal import doing
 
+    if room == "mail":
+        with doing() as say:
+            sent = rehearsals.measure(case, say=say)
+        if as_json:
+            click.echo(document.dumps([asdict(cost) for cost in sent]))
+        else:
+            rehearsals.show(sent)
+        return
     chosen = benchmarks.studies(room, case)
     with doing() as say:
         costs = [

@@ -3,7 +3,19 @@
 import click
 
 from sojourn.cli import common
-from sojourn.cli.mail import batch, deliver, late, queue, spool, stats, test, trace, watch
+from sojourn.cli.mail import (
+    batch,
+    deliver,
+    demo,
+    internet,
+    late,
+    queue,
+    spool,
+    stats,
+    test,
+    trace,
+    watch,
+)
 
 
 @click.group(cls=common.Commands)
@@ -13,6 +25,8 @@ def mail() -> None:
 
 for verb in (
     deliver.deliver,
+    demo.demo,
+    internet.internet,
     queue.queue,
     spool.spool,
     stats.stats,

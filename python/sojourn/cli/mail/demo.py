@@ -1,0 +1,160 @@
+"""`sojourn mail demo`: the list server at work in a small internet."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sojourn.cli import common
+
+if TYPE_CHECKING:
+    from sojourn.rehearsal.outcome import Outcome
+    from sojourn.rehearsal.stage import Moment
+
+
+@click.command()
+@click.argument("world", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Set something in the world, such as drawn.unreachable=0.1.",
+)
+@click.option(
+    "--messages", type=click.IntRange(min=1), default=1, show_default=True, help="Sent at once."
+)
+@click.option(
+    "--patience",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120.0,
+    show_default=True,
+    help="Seconds that those who can be reached are waited for.",
+)
+@click.option("--log", type=click.Path(path_type=Path), help="Write a log as Postfix has it.")
+@common.as_json
+def demo(
+    *,
+    world: Path | None,
+    settings: tuple[str, ...],
+    messages: int,
+    patience: float,
+    log: Path | None,
+    as_json: bool,
+) -> None:
+    """Send to 2,000 subscribers in a small internet on loopback, and count what became of it.
+
+    WORLD is a file that says what there is; without it, subscribers on 400 domains of Zipf's sizes,
+    some of them unreachable, greylisting or slow. Exit code 1 says that something was lost.
+    """
+    from dataclasses import replace
+
+    from sojourn import document, textfile
+    from sojourn.rehearsal import benchmarks, stage
+
+    script = replace(
+        benchmarks.script(benchmarks.Load("list", messages)),
+        overrides=tuple(common.pair(setting) for setting in settings),
+        log=log,
+        patience_s=patience,
+    )
+    if world is not None:
+        script = replace(script, world=textfile.read(world, "world"), source=str(world))
+    with _live() as watch:
+        outcome = stage.play(script, watch)
+    summary = _summary(outcome)
+    if as_json:
+        click.echo(document.dumps(summary))
+    else:
+        _show(summary)
+    if summary["lost"]:
+        raise click.exceptions.Exit(common.FAILED)
+
+
+def _summary(outcome: "Outcome") -> dict[str, object]:
+    groups = {
+        group: {f"p{share:g}_s": outcome.until_s(group, share / 100) for share in (50, 95, 99)}
+        for group in outcome.groups()
+    }
+    return {
+        "subscribers": len(outcome.subscribers),
+        "messages": len(outcome.messages),
+        "sent": outcome.sent,
+        "delivered": outcome.delivered,
+        "deferred": outcome.deferred,
+        "failed": len(outcome.failed),
+        "lost": len(outcome.lost),
+        "twice": outcome.twice,
+        "times": groups,
+        "stored_s": outcome.stored - outcome.submitted,
+        "cpu_ms_per_delivery": outcome.cpu_s / max(outcome.delivered, 1) * 1e3,
+        "peak_mb": outcome.peak_bytes / 1e6,
+        "internet_cpu_s": outcome.internet_cpu_s,
+    }
+
+
+def _show(summary: dict[str, object]) -> None:
+    from sojourn.terminal import print_table
+    from sojourn.units import number
+
+    times = summary["times"]
+    if not isinstance(times, dict):
+        raise TypeError("times are by group")
+    heads = ["until so many of them have it", "50 % [s]", "95 % [s]", "99 % [s]"]
+    lines = [
+        [group, *(number(value) for value in found.values())] for group, found in times.items()
+    ]
+    print_table([lines], heads, numbers=3)
+    names = {
+        "sent": "sent",
+        "delivered": "delivered",
+        "deferred": "deferred",
+        "failed": "failed",
+        "lost": "lost",
+        "twice": "twice",
+        "cpu_ms_per_delivery": "CPU [ms/delivery]",
+        "peak_mb": "peak memory [MB]",
+    }
+    values = [number(value) for key in names if isinstance(value := summary[key], int | float)]
+    print_table([[values]], list(names.values()), numbers=len(names))
+
+
+@contextmanager
+def _live() -> Iterator[Callable[["Moment"], None]]:
+    """A bar on standard error, if that is a terminal: who has it, who is waited for."""
+    import sys
+
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    columns = (
+        TextColumn("{task.fields[since]:5.1f} s"),
+        BarColumn(),
+        TextColumn(
+            "{task.completed:.0f} taken over, {task.fields[rate]:.0f}/s, {task.fields[rest]}"
+        ),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, since=0.0, rate=0.0, rest="")
+        before = (0.0, 0)
+
+        def watch(moment: "Moment") -> None:
+            nonlocal before
+            elapsed = max(moment.since_s - before[0], 1e-3)
+            rate = (moment.taken - before[1]) / elapsed
+            before = (moment.since_s, moment.taken)
+            bar.update(
+                task,
+                total=moment.reachable,
+                completed=moment.taken,
+                since=moment.since_s,
+                rate=rate,
+                rest=f"{moment.progress['deferred']} deferred, {moment.progress['failed']} failed",
+            )
+
+        yield watch

@@ -1,0 +1,57 @@
+"""`sojourn mail internet`: a small internet to send to."""
+
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from sojourn.cli import common
+
+
+@click.command()
+@click.argument("world", type=click.Path(path_type=Path))
+@click.option(
+    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Set something in the world."
+)
+@click.option(
+    "--subscribers",
+    type=click.Path(path_type=Path),
+    help="Write everybody's address to this file, one a line.",
+)
+@common.as_json
+def internet(
+    *, world: Path, settings: tuple[str, ...], subscribers: Path | None, as_json: bool
+) -> None:
+    """Serve the small internet that the file WORLD describes, on loopback, until Ctrl-C.
+
+    Says where the name server is and at which port mail is taken: what a list server is set to that
+    is to be tried out in it. At the end it says how much was taken over.
+    """
+    from sojourn import document, textfile
+    from sojourn._core import World
+    from sojourn.units import count
+
+    overrides = [common.pair(setting) for setting in settings]
+    there = World.parse(textfile.read(world, "world"), str(world), overrides)
+    if subscribers is not None:
+        lines = (f"{address}\n" for address, _ in there.subscribers())
+        subscribers.write_text("".join(lines), encoding="utf-8")
+    running = there.start()
+    where = {"resolver": running.resolver, "smtp_port": running.smtp_port}
+    if as_json:
+        click.echo(document.dumps(where))
+    else:
+        resolvers = f"'network.resolvers=[\"{running.resolver}\"]'"
+        click.echo(f"reached by --set network.port={running.smtp_port} --set {resolvers}")
+    sys.stdout.flush()
+    try:
+        while True:
+            signal.pause()
+    except KeyboardInterrupt:
+        accepted = running.accepted(0)
+        messages = len({one[1] for one in accepted})
+        said = f"{count(messages, 'message')} taken over, for {count(len(accepted), 'recipient')}"
+        click.echo(said, err=True)
+    finally:
+        running.stop()

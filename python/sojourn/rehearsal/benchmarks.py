@@ -1,0 +1,190 @@
+"""`sojourn bench mail`: how soon everybody has it, and what a delivery costs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+
+from sojourn.bench import Cost
+from sojourn.errors import InputError, did_you_mean
+from sojourn.rehearsal.outcome import Outcome
+from sojourn.rehearsal.stage import Moment, Script, play
+from sojourn.terminal import print_table
+from sojourn.units import number
+
+
+@dataclass(frozen=True)
+class Load:
+    """What is sent into which of the package's worlds, and what its figures may be at most.
+
+    Attributes:
+        world: which.
+        messages: how many at once, each to everybody.
+        overrides: what is laid over the world.
+        bars: figures of a `MailCost`, and their bars.
+        like: another load, of whose figures these may be a tenth more.
+    """
+
+    world: str
+    messages: int
+    overrides: tuple[tuple[str, str], ...] = ()
+    bars: tuple[tuple[str, float], ...] = ()
+    like: tuple[str, tuple[str, ...]] | None = None
+
+
+# What the list server is to reach on two cores. A Postfix tuned for lists, with a relay to fall
+# back on, needed 1.9, 30, 89; 33, 120; 17 s, 0.8 ms and 1.4 GB in such worlds.
+_EVERYWHERE = (("ns_per_unit", 250_000.0), ("peak_mb", 150.0), ("lost", 0.0), ("twice", 0.0))
+LOADS = {
+    "one-message": Load(
+        "list",
+        1,
+        bars=(("reachable_50_s", 1.2), ("prompt_95_s", 15.0), ("reachable_95_s", 70.0)),
+    ),
+    "twenty-messages": Load("list", 20, bars=(("fast_95_s", 12.0), ("reachable_95_s", 80.0))),
+    "twenty-messages-10-down": Load(
+        "list",
+        20,
+        (("drawn.unreachable", "0.1"),),
+        like=("twenty-messages", ("fast_95_s", "reachable_95_s")),
+    ),
+    "clean": Load("clean", 20, bars=(("reachable_all_s", 8.0),)),
+}
+_A_TENTH_MORE = 1.1
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A figure, the most that it may be, and whether it holds."""
+
+    figure: str
+    most: float
+    measured: float
+    holds: bool
+
+    def cells(self) -> list[str]:
+        """For a table."""
+        holds = "yes" if self.holds else "no"
+        return [self.figure, holds, number(self.measured), number(self.most)]
+
+
+@dataclass(frozen=True)
+class MailCost(Cost):
+    """The cost of deliveries, and when they were made; the contract's JSON object and more.
+
+    Times are seconds from the first message's submission until so many per cent of a group have it,
+    the groups of `outcome.GROUPS`; None where fewer have. `internet_cpu_s` is the small internet's
+    own processor time, which `cpu_s` does not hold.
+    """
+
+    reachable_50_s: float
+    fast_95_s: float
+    prompt_95_s: float
+    reachable_95_s: float
+    reachable_99_s: float
+    reachable_all_s: float
+    delivered: int
+    deferred: int
+    failed: int
+    lost: int
+    twice: int
+    internet_cpu_s: float
+    bars: tuple[Bar, ...] = ()
+
+
+def loads(case: str | None) -> dict[str, Load]:
+    """All loads, or the one of that name.
+
+    Raises:
+        InputError: there is none.
+    """
+    if case is None:
+        return LOADS
+    if case not in LOADS:
+        raise InputError(f"no benchmark {case!r}{did_you_mean(case, LOADS)}")
+    return {case: LOADS[case]}
+
+
+def measure(case: str | None, *, say: Callable[[str], None]) -> list[MailCost]:
+    """Play all loads, or the one of that name, and hold them against their bars.
+
+    Args:
+        case: which.
+        say: is told what is being done.
+
+    Raises:
+        InputError: there is no such load, or a process ended.
+    """
+    costs: dict[str, MailCost] = {}
+    for name, load in loads(case).items():
+
+        def watch(moment: Moment, name: str = name) -> None:
+            say(f"{name}: {moment.taken:,} taken over after {moment.since_s:.0f} s")
+
+        found = cost(name, play(script(load), watch))
+        costs[name] = replace(found, bars=judged(found, load, costs))
+    return list(costs.values())
+
+
+def judged(found: MailCost, load: Load, others: Mapping[str, MailCost]) -> tuple[Bar, ...]:
+    """The bars of a load, and whether they hold; without those that follow from a load unplayed."""
+    bars = [*load.bars, *_EVERYWHERE]
+    if load.like and load.like[0] in others:
+        other = others[load.like[0]]
+        bars += [(figure, getattr(other, figure) * _A_TENTH_MORE) for figure in load.like[1]]
+    measured = ((figure, most, getattr(found, figure)) for figure, most in bars)
+    return tuple(Bar(figure, most, value, holds=value <= most) for figure, most, value in measured)
+
+
+def script(load: Load) -> Script:
+    """What is played for a load."""
+    world = files("sojourn").joinpath("benchmarks", "mail", f"{load.world}.toml")
+    text = world.read_text(encoding="utf-8")
+    return Script(world=text, source=load.world, overrides=load.overrides, messages=load.messages)
+
+
+def cost(name: str, outcome: Outcome) -> MailCost:
+    """What an outcome cost."""
+    units = outcome.delivered
+    return MailCost(
+        case=name,
+        unit="delivery",
+        units=units,
+        cpu_s=outcome.cpu_s,
+        per_cpu_s=units / outcome.cpu_s,
+        ns_per_unit=outcome.cpu_s / max(units, 1) * 1e9,
+        instructions_per_unit=None,
+        peak_mb=outcome.peak_bytes / 1e6,
+        reachable_50_s=outcome.until_s("reachable", 0.5),
+        fast_95_s=outcome.until_s("fast", 0.95),
+        prompt_95_s=outcome.until_s("prompt", 0.95),
+        reachable_95_s=outcome.until_s("reachable", 0.95),
+        reachable_99_s=outcome.until_s("reachable", 0.99),
+        reachable_all_s=outcome.until_s("reachable", 1),
+        delivered=units,
+        deferred=outcome.deferred,
+        failed=len(outcome.failed),
+        lost=len(outcome.lost),
+        twice=outcome.twice,
+        internet_cpu_s=outcome.internet_cpu_s,
+    )
+
+
+def show(costs: Sequence[MailCost]) -> None:
+    """Print a line a load, and a line a bar."""
+    columns: dict[str, Callable[[MailCost], float]] = {
+        "deliveries": lambda it: it.delivered,
+        "50 % [s]": lambda it: it.reachable_50_s,
+        "fast 95 % [s]": lambda it: it.fast_95_s,
+        "prompt 95 % [s]": lambda it: it.prompt_95_s,
+        "reachable 95 % [s]": lambda it: it.reachable_95_s,
+        "all [s]": lambda it: it.reachable_all_s,
+        "deferred": lambda it: it.deferred,
+        "failed": lambda it: it.failed,
+        "CPU [ms/delivery]": lambda it: it.ns_per_unit / 1e6,
+        "peak [MB]": lambda it: it.peak_mb,
+        "internet's CPU [s]": lambda it: it.internet_cpu_s,
+    }
+    lines = [[cost.case, *(number(of(cost)) for of in columns.values())] for cost in costs]
+    print_table([lines], ["case", *columns], numbers=len(columns))
+    bars = [[[cost.case, *bar.cells()] for bar in cost.bars] for cost in costs]
+    print_table(bars, ["case", "figure", "holds", "measured", "at most"], numbers=2)

@@ -1,0 +1,147 @@
+"""A list server and a small internet in two processes: started, watched, ended."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sojourn.errors import InputError
+from sojourn.rehearsal.outcome import Accepted, Outcome, waiting
+from sojourn.rehearsal.sender_child import message_id
+
+# How often somebody who watches is told.
+_EVERY_S = 0.2
+
+
+@dataclass(frozen=True)
+class Script:
+    """What is to be sent, and into what world.
+
+    Attributes:
+        world: the world's text (TOML).
+        source: its name, for messages.
+        overrides: what is laid over it, as `--set` would.
+        messages: how many messages are sent at once, each to every subscriber.
+        size_bytes: about how long each is.
+        server: settings of the list server (TOML), laid over by where the internet is.
+        log: where the server's log goes; nowhere where None.
+        patience_s: how long everybody who can be reached is waited for.
+    """
+
+    world: str
+    source: str
+    overrides: tuple[tuple[str, str], ...] = ()
+    messages: int = 1
+    size_bytes: int = 4000
+    server: str = '[mail]\nhello = "lists.example"\n'
+    log: Path | None = None
+    patience_s: float = 120.0
+
+
+@dataclass(frozen=True)
+class Moment:
+    """How far a rehearsal is."""
+
+    since_s: float
+    taken: int
+    reachable: int
+    progress: dict[str, Any]
+
+
+def play(script: Script, watch: Callable[[Moment], None] = lambda _: None) -> Outcome:
+    """Send until everybody who can be reached was, or patience is over.
+
+    Raises:
+        InputError: the world or the settings are refused, or one of the processes died.
+    """
+    with TemporaryDirectory(prefix="sojourn-") as folder, _child("internet") as internet:
+        there = internet(world=script.world, source=script.source, overrides=list(script.overrides))
+        subscribers: list[tuple[str, str]] = [(who, kind) for who, kind in there["subscribers"]]
+        spool = Path(folder) / "spool"
+        with _child("sender") as sender:
+            begun = sender(
+                settings=_settings(script.server, there),
+                source="server",
+                spool=str(spool),
+                log=None if script.log is None else str(script.log),
+                recipients=[who for who, _ in subscribers],
+                messages=script.messages,
+                size_bytes=script.size_bytes,
+            )
+            reachable = sum(kind != "unreachable" for _, kind in subscribers) * script.messages
+            taken, since_s = 0, 0.0
+            while taken < reachable and since_s < script.patience_s:
+                taken = internet(wait=reachable, patience_s=_EVERY_S)["accepted"]
+                progress = sender(progress=True)
+                since_s = progress.pop("now") - begun["submitted"]
+                watch(Moment(since_s, taken, reachable, progress))
+            ended = sender(end=True)
+            at_end = internet(end=True)
+        return Outcome(
+            subscribers=subscribers,
+            messages=[message_id(number) for number in range(script.messages)],
+            submitted=begun["submitted"],
+            stored=begun["accepted"],
+            accepted=[Accepted(*one) for one in at_end["accepted"]],
+            failed={(message_id(number), who) for number, who in ended["failed"]},
+            waiting=waiting(spool),
+            cpu_s=ended["cpu_s"],
+            peak_bytes=ended["peak_bytes"],
+            internet_cpu_s=at_end["cpu_s"],
+        )
+
+
+def _settings(server: str, there: dict[str, Any]) -> str:
+    network = f"port = {there['smtp_port']}\nresolvers = [{json.dumps(there['resolver'])}]\n"
+    if "[network]\n" in server:
+        return server.replace("[network]\n", "[network]\n" + network)
+    return server + "[network]\n" + network
+
+
+@contextmanager
+def _child(name: str) -> Iterator[Callable[..., dict[str, Any]]]:
+    """A process that answers questions, one line of JSON each; it ends with its input."""
+    process = subprocess.Popen(  # noqa: S603 - our own interpreter
+        [sys.executable, "-m", f"sojourn.rehearsal.{name}_child"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Ctrl-C is the parent's to handle
+        start_new_session=True,
+    )
+    asked, answers, errors = process.stdin, process.stdout, process.stderr
+    if asked is None or answers is None or errors is None:
+        raise AssertionError("they are pipes")
+
+    def ask(**question: Any) -> dict[str, Any]:
+        try:
+            json.dump(question, asked)
+            asked.write("\n")
+            asked.flush()
+            line = answers.readline()
+        except BrokenPipeError:
+            line = ""
+        if line:
+            answer: dict[str, Any] = json.loads(line)
+            if "refused" in answer:
+                raise InputError(answer["refused"])
+            return answer
+        last = (errors.read().splitlines() or ["it said nothing"])[-1]
+        raise InputError(f"the {name} ended: {last}")
+
+    try:
+        yield ask
+        asked.close()
+        process.wait()
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (asked, answers, errors):
+            with suppress(BrokenPipeError):
+                pipe.close()
