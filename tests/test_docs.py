@@ -52,7 +52,7 @@ def test_a_command_on_a_page_is_a_command(words):
 
 
 # What stands on such a page is what comes, to the letter: UPDATE_DOCS=1 writes it anew.
-@pytest.mark.parametrize("page", ["tutorial.md"])
+@pytest.mark.parametrize("page", ["tutorial.md", "how-to/read-mail-logs.md"])
 def test_the_answers_on_a_page_are_those_that_come(command, tmp_path, monkeypatch, page):
     def run(words):
         assert words[0] == "sojourn"

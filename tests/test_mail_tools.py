@@ -138,7 +138,7 @@ def test_latedudes(command, postfix):
     out = command("mail", "late", postfix).out
     assert "c@y.example" in out
     assert "70 min" in out
-    assert "1 waiting, for 1 recipients" in out
+    assert "1 waiting, for 1 recipient" in out
 
 
 def test_stragglers_with_the_most_messages_come_last(command, tmp_path):
@@ -162,7 +162,7 @@ def test_a_trace(command, postfix):
     ]
     out = command("mail", "trace", "b@old.example", postfix).out
     assert "b@old.example is b@x.example" in out
-    assert "1 messages to b@old.example: 1 delivered" in out
+    assert "1 message to b@old.example: 1 delivered" in out
     everybody = command("mail", "trace", "@x.example", postfix, "--json").document
     assert len(everybody["copies"]) == 2
     assert "nothing about z@x.example" in command("mail", "trace", "z@x.example", postfix).out

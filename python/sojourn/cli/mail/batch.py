@@ -40,6 +40,7 @@ def batch(*, day: str | None, interval: int, picture: Path, as_json: bool, **ask
     from sojourn.mail.logs.times import day_us
     from sojourn.plots import targets
     from sojourn.terminal import print_lines
+    from sojourn.units import count
 
     (path,) = targets(picture, ["batch"], [])
     reading = logs.reading(**asked)
@@ -55,9 +56,9 @@ def batch(*, day: str | None, interval: int, picture: Path, as_json: bool, **ask
         return
     print_lines(
         [
-            f"{path}: {found.delivered.sum():,} deliveries of {found.arrived.sum():,} messages, "
-            f"{found.failed.sum():,} attempts failed, at most "
-            f"{found.per_hour.max(initial=0):,.0f} an hour",
+            f"{path}: {count(found.arrived.sum(), 'new message')}, {found.delivered.sum():,} "
+            f"delivered, {found.failed.sum():,} failed, at most "
+            f"{found.per_hour.max(initial=0):,.0f} delivered an hour",
             *(f"  {line}" for line in found.log.notes()),
         ]
     )

@@ -12,6 +12,7 @@ from sojourn.mail.logs.reading import Log, Reading
 from sojourn.mail.logs.source import wall
 from sojourn.mail.logs.times import span
 from sojourn.terminal import print_lines, print_table
+from sojourn.units import count
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def show(found: Stragglers) -> None:
     heads = ["waiting", "recipient", "host", "for", "last tried", "attempts", "said"]
     if lines:
         print_table([lines], heads)
-    said = [f"{found.waiting:,} waiting, for {len(found.late):,} recipients"]
+    said = [f"{found.waiting:,} waiting, for {count(len(found.late), 'recipient')}"]
     if found.left_out:
         said.append(f"{found.left_out:,} more could not be kept")
     print_lines(f"  {line}" for line in [*said, *found.log.notes()])

@@ -6,6 +6,7 @@ from sojourn.mail.logs.source import wall
 from sojourn.mail.logs.stats import Ended, Group, Stats
 from sojourn.mail.logs.times import span
 from sojourn.terminal import print_lines, print_table
+from sojourn.units import count
 
 
 def show(stats: Stats, by: Sequence[str], wanted: Sequence[float], top: int | None) -> None:
@@ -31,12 +32,15 @@ def show(stats: Stats, by: Sequence[str], wanted: Sequence[float], top: int | No
         print_table([lines], ["domain", *heads], numbers=len(heads))
         left = len(stats.domains) - len(lines)
         if left:
-            print_lines([f"  {left:,} more domains (--top)"])
+            print_lines([f"  {count(left, 'domain')} more (--top)"])
     print_lines(f"  {line}" for line in [_delays(stats.all, wanted), *stats.log.notes()] if line)
 
 
 def hours(stats: Stats) -> Iterator[str]:
     """The paper's table: a line an hour, messages at hosts and recipients."""
+    ends = [stats.log.counts["first_us"], stats.log.counts["last_us"]]
+    said = [f"{wall(end):%a %b %d %H:%M:%S %Y}" for end in ends if end is not None]
+    yield f"mailstat: {' to '.join(said)}"
     yield f"{'':10}{'failed':>20}   {'deliveries':>20}"
     yield f"MMM DD HH {'mhosts/recipient':>20}   {'mhosts/recipient':>20}"
     yield f"=== == == {'========= =========':>20}   {'========= =========':>20}"

@@ -11,6 +11,7 @@ from sojourn.mail.logs.reading import Log, Reading
 from sojourn.mail.logs.source import wall
 from sojourn.mail.logs.times import span
 from sojourn.terminal import print_lines
+from sojourn.units import count
 
 OUTCOMES = ("delivered", "deferred", "bounced")
 
@@ -79,7 +80,7 @@ class Trace:
         if not self.copies:
             return f"nothing about {self.recipient}"
         states = ", ".join(f"{n:,} {state}" for state, n in self._states().items() if n)
-        return f"{len(self.copies):,} messages to {self.recipient}: {states}"
+        return f"{count(len(self.copies), 'message')} to {self.recipient}: {states}"
 
 
 def trace(of: Reading, recipient: str) -> Trace:
