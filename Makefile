@@ -7,7 +7,7 @@ BIN := .venv/bin
 # PyO3 asks this interpreter, whoever calls cargo; a second one would mean a second build.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help run test lint fmt build bench docs papers fuzz audit pins clean
+.PHONY: help run test lint fmt build wheel bench docs papers fuzz audit pins clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -39,6 +39,9 @@ build: $(BIN)/installed ## the optimised command, .venv/bin/sojourn
 	@echo "--editable ." | $(BIN)/uv pip install --python .venv --no-build-isolation --no-deps \
 		--requirement -
 
+wheel: $(BIN)/installed ## a package for pip, of the last commit, in dist/
+	SOJOURN_COMMIT=$$(git rev-parse HEAD) $(BIN)/maturin build --release --out dist
+
 bench: build ## packet-hops per CPU second of the fabric engine, of ns-3 and SimPy beside it
 	$(BIN)/sojourn bench fabric --beside
 
@@ -65,7 +68,7 @@ pins: $(BIN)/installed ## requirements-dev.txt anew, from pyproject.toml and tod
 		--no-emit-index-url pyproject.toml --output-file requirements-dev.txt
 
 clean: ## all that was built or installed; results in out/ stay
-	rm -rf .venv .tools target fuzz/target python/sojourn/_core*.so
+	rm -rf .venv .tools target dist fuzz/target python/sojourn/_core*.so
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache
 
 define study

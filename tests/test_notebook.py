@@ -156,6 +156,11 @@ def test_the_commit_is_that_of_the_checkout(tmp_path):
     assert build.commit(tmp_path) == f"{head}-dirty"
 
 
+def test_a_wheel_knows_the_commit_that_it_was_made_from(tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "build_info", lambda: {"version": "1", "commit": "abc"})
+    assert build.commit(tmp_path) == "abc"
+
+
 def test_without_git_there_is_no_commit(tmp_path, monkeypatch):
     (tmp_path / ".git").mkdir()
     monkeypatch.setenv("PATH", "")

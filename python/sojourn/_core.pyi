@@ -384,7 +384,7 @@ def quantity(text: str) -> int:
     """
 
 def build_info() -> dict[str, str]:
-    """How the extension was built: `version` and `profile`."""
+    """How the extension was built: `version` and `profile`; `commit`, if `make wheel` built it."""
 
 class MailError(Exception):
     """A list server that cannot do what it is asked."""

@@ -19,10 +19,11 @@ def version() -> str:
 def commit(root: Path = _HERE.parents[1]) -> str | None:
     """The commit of the checkout this package runs from, `-dirty` where it was edited since.
 
-    None where it is installed elsewhere, or where git has nothing to say.
+    Installed elsewhere, the commit that `make wheel` built it from. None where git has nothing to
+    say, or another made the wheel.
     """
     if not (root / ".git").exists():
-        return None
+        return build_info().get("commit")
     describe = ["git", "--no-optional-locks", "-C", str(root), "describe", "--always", "--dirty"]
     try:
         said = subprocess.run(  # noqa: S603 - git, by its name

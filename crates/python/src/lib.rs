@@ -223,6 +223,9 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let info = PyDict::new(py);
     info.set_item("version", env!("CARGO_PKG_VERSION"))?;
     info.set_item("profile", if cfg!(debug_assertions) { "debug" } else { "release" })?;
+    if let Some(commit) = option_env!("SOJOURN_COMMIT") {
+        info.set_item("commit", commit)?;
+    }
     Ok(info)
 }
 
