@@ -1,7 +1,7 @@
 //! A TOML text as a tree of values, what is laid over it, and where each of them stands.
 
 use crate::error::{SpecError, cut, path as key};
-use sojourn_kernel::parameters::{Refusal, Table, Value};
+use sojourn_kernel::parameters::{Refusal, Table, Value, element};
 use std::collections::BTreeMap;
 use toml_edit::{Document as Toml, Item, TableLike};
 
@@ -189,7 +189,19 @@ fn value(item: &Item, path: &mut Path, note: &mut Note<'_>) -> Result<Value, Bad
         return table(inner, path, note).map(Value::Table);
     }
     let mut list = |items: &mut dyn Iterator<Item = Item>| {
-        items.map(|item| value(&item, path, &mut |_, _| {})).collect::<Result<_, _>>()
+        let read = |(place, item): (usize, Item)| {
+            if !item.is_table_like() {
+                return value(&item, path, note);
+            }
+            path.push(element(place));
+            if let Some(span) = item.span() {
+                note(path, span.start);
+            }
+            let value = value(&item, path, note);
+            path.pop();
+            value
+        };
+        items.enumerate().map(read).collect::<Result<_, _>>()
     };
     match item {
         Item::Value(toml_edit::Value::String(text)) => Ok(Value::Text(text.value().clone())),

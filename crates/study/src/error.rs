@@ -56,14 +56,21 @@ impl Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
-/// Keys with dots between, as a study writes them.
+/// Keys with dots between, as a study writes them. Which element of a list it is goes without
+/// saying: the line does say it.
 pub(crate) fn path(keys: &[String]) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let key = |key: &String| match !key.is_empty() && key.chars().all(bare) {
         true => key.clone(),
         false => cut(format!("{key:?}")),
     };
-    keys.iter().map(key).collect::<Vec<_>>().join(".")
+    let is_place = |key: &str| {
+        let place = key.strip_prefix('[').and_then(|key| key.strip_suffix(']'));
+        place.is_some_and(|place| place.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let last = keys.len().saturating_sub(1);
+    let shown = keys.iter().enumerate().filter(|(i, key)| *i == last || !is_place(key));
+    shown.map(|(_, it)| key(it)).collect::<Vec<_>>().join(".")
 }
 
 /// As much of a text as helps to find it.

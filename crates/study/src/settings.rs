@@ -38,6 +38,8 @@ mod tests {
             pub boils_in: Span = Span::from_s(90),
             /// Its lid.
             pub lid: Option<Lid>,
+            /// Other lids.
+            pub spare: Vec<Lid> = Vec::new(),
         }
     }
 
@@ -62,7 +64,10 @@ mod tests {
     #[test]
     fn a_file_is_read_with_what_is_laid_over_it() {
         let kettle = read("boils_in = \"2s\"\n[lid]\n", &[("lid.grams", "7")]).unwrap();
-        assert_eq!(kettle, Kettle { boils_in: Span::from_s(2), lid: Some(Lid { grams: 7 }) });
+        assert_eq!(
+            kettle,
+            Kettle { boils_in: Span::from_s(2), lid: Some(Lid { grams: 7 }), spare: vec![] }
+        );
     }
 
     #[test]
@@ -72,6 +77,13 @@ mod tests {
             error,
             "kettle.toml:3: unknown key lid.gram, expected grams (did you mean grams?)"
         );
+        let spare = "[[spare]]\ngrams = 1\n[[spare]]\ngrams = 'two'\n[[spare]]\ngram = 3\n";
+        let error = read(spare, &[]).unwrap_err();
+        assert!(error.starts_with("kettle.toml:4: spare.grams = \"two\", expected"), "{error}");
+        let error = read(&spare.replace("'two'", "2"), &[]).unwrap_err();
+        assert!(error.starts_with("kettle.toml:6: unknown key spare.gram, "), "{error}");
+        let error = read("spare = [\n  {},\n  { grams = -1 },\n]", &[]).unwrap_err();
+        assert!(error.starts_with("kettle.toml:3: spare.grams = -1, expected"), "{error}");
         let error = read("", &[("boils_in", "soon")]).unwrap_err();
         assert!(error.starts_with("--set boils_in=soon: boils_in = \"soon\", expected"), "{error}");
     }

@@ -14,7 +14,7 @@ mod value;
 
 pub use declare::{default_text, kind_of, known_keys, read_field, unknown_kind};
 pub use setting::Setting;
-pub use value::{Refusal, Table, Value};
+pub use value::{Refusal, Table, Value, element};
 
 /// What is known about one parameter.
 #[derive(Clone, Debug)]

@@ -142,7 +142,16 @@ impl<T: Setting> Setting for Vec<T> {
     }
     fn read(value: &Value) -> Result<Self, Refusal> {
         match value {
-            Value::List(values) => values.iter().map(T::read).collect(),
+            Value::List(values) => {
+                let read = |(place, value)| {
+                    let read = T::read(value);
+                    match value {
+                        Value::Table(_) => read.map_err(|refusal| refusal.among(place)),
+                        _ => read,
+                    }
+                };
+                values.iter().enumerate().map(read).collect()
+            }
             _ => Err(Refusal::value(value, Self::expected())),
         }
     }

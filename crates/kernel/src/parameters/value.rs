@@ -145,4 +145,14 @@ impl Refusal {
         self.path.insert(0, key.to_owned());
         self
     }
+
+    /// The same, seen from the list in which its table is at `place`, from 0 on.
+    pub fn among(self, place: usize) -> Refusal {
+        self.under(&element(place))
+    }
+}
+
+/// What stands for the element at `place` of a list among the keys of a path.
+pub fn element(place: usize) -> String {
+    format!("[{place}]")
 }

@@ -116,23 +116,23 @@ impl Check for Serving {
             return Err(Refusal::missing("certificate", expected));
         }
         if self.reception.trusted.is_empty() && self.user.is_empty() {
-            return Err(Refusal::missing(
-                "reception.trusted",
-                "a network, or a user: who may send?",
-            ));
+            let missing = Refusal::missing("trusted", "a network, or a user: who may send?");
+            return Err(missing.under("reception"));
         }
-        let mut names: Vec<_> = self.user.iter().map(|user| user.name.as_str()).collect();
-        names.sort_unstable();
-        if let Some(twice) = names.windows(2).find(|two| two[0] == two[1]) {
-            let given = Value::Text(twice[0].to_owned());
-            return Err(Refusal::value(&given, "each name once").under("name").under("user"));
+        for (i, user) in self.user.iter().enumerate() {
+            if self.user[..i].iter().any(|other| other.name == user.name) {
+                let given = Value::Text(user.name.clone());
+                let refusal = Refusal::value(&given, "each name once").under("name");
+                return Err(refusal.among(i).under("user"));
+            }
         }
         for (i, list) in self.list.iter().enumerate() {
             let same = |other: &List| reads(&other.bounces, &list.bounces);
             if self.list.iter().enumerate().any(|(j, other)| i != j && same(other)) {
                 let given = list.bounces.write().expect("an address is a text");
                 let expected = "a return path that is not another list's, with or without a +";
-                return Err(Refusal::value(&given, expected).under("bounces").under("list"));
+                let refusal = Refusal::value(&given, expected).under("bounces");
+                return Err(refusal.among(i).under("list"));
             }
         }
         Ok(())
