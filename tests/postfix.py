@@ -56,6 +56,13 @@ class Postfix:
             time.sleep(0.02)
 
 
+def let_through(folder: Path) -> None:
+    """Let other users pass through `folder`; pytest's folders are for their owner alone."""
+    for path in (folder, *folder.parents):
+        if path.owner() == "root" and not path.stat().st_mode & 0o001:
+            path.chmod(path.stat().st_mode | 0o011)
+
+
 def free_port() -> int:
     """A port that nobody has."""
     with socket.socket() as one:
@@ -64,8 +71,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def postfix(folder: Path, settings: str) -> Iterator[Postfix]:
-    """Start one with `settings` (main.cf) beside what makes it private; skip where none can be."""
+def postfix(folder: Path, settings: str, services: str = "") -> Iterator[Postfix]:
+    """Start one with `settings` (main.cf) beside what makes it private; skip where that cannot be.
+
+    `services` are further lines of its master.cf.
+    """
     if shutil.which("postfix") is None:
         pytest.skip("Postfix is not installed")
     if os.geteuid() != 0:
@@ -75,12 +85,9 @@ def postfix(folder: Path, settings: str) -> Iterator[Postfix]:
     for path in (config, queue, data):
         path.mkdir(parents=True)
     os.chown(data, owner.pw_uid, owner.pw_gid)
-    # What Postfix's own users must pass through; pytest's folders are for their owner alone.
-    for path in (folder, *folder.parents):
-        if path.owner() == "root" and not path.stat().st_mode & 0o001:
-            path.chmod(path.stat().st_mode | 0o011)
+    let_through(folder)
     port = free_port()
-    (config / "master.cf").write_text(_MASTER.format(port=port), encoding="utf-8")
+    (config / "master.cf").write_text(_MASTER.format(port=port) + services, encoding="utf-8")
     (config / "main.cf").write_text(
         f"compatibility_level = 3.6\nqueue_directory = {queue}\ndata_directory = {data}\n"
         f"maillog_file = {folder}/log\nmaillog_file_prefixes = {folder}\n"

@@ -10,6 +10,7 @@ __all__ = [
     "Cancelled",
     "Case",
     "Internet",
+    "ListServer",
     "MailError",
     "MailLog",
     "MailServer",
@@ -17,12 +18,16 @@ __all__ = [
     "Outcome",
     "Plan",
     "Progress",
+    "ServeSettings",
     "SpecError",
     "Study",
     "World",
+    "bounce_book",
     "build_info",
+    "forget_bounces",
     "mail_address",
     "mail_log_formats",
+    "mail_password",
     "mail_queue",
     "mail_spool_check",
     "quantity",
@@ -367,6 +372,92 @@ class MailLog:
 
 def mail_log_formats() -> list[str]:
     """The mailers whose logs can be read."""
+
+@final
+class ServeSettings:
+    """How a list server is set that takes mail from other programs: a file, read and checked."""
+
+    @staticmethod
+    def parse(text: str, source: str, overrides: list[tuple[str, str]]) -> ServeSettings:
+        """Read settings; arguments as of `Study.parse`.
+
+        Raises:
+            SpecError: the text or an override is nothing that such a server can be set to.
+        """
+
+    @property
+    def book(self) -> PathLike[str]:
+        """The file that keeps the lists' bounces."""
+
+@final
+class ListServer:
+    """A running list server that takes mail from other programs, on threads of its own."""
+
+    @staticmethod
+    def start(settings: ServeSettings, page: str, log: PathLike[str] | None = None) -> ListServer:
+        """Open its ports, take on the rights that are set, and start.
+
+        Args:
+            settings: how it is set.
+            page: the document that is shown where `live` is set.
+            log: a file that lines are appended to as Postfix writes them; standard output
+                without.
+
+        Raises:
+            MailError: a port, a key, the user, the spool, the book of bounces or the log cannot be
+                had.
+        """
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where it listens, in the order of the settings."""
+
+    @property
+    def live(self) -> tuple[str, PathLike[str]] | None:
+        """Where it is watched, and the file with the token to be shown there."""
+
+    @property
+    def notices(self) -> list[str]:
+        """What was found at the start that whoever runs the server has to know."""
+
+    def is_running(self) -> bool:
+        """Whether no part of it has come to an end by itself."""
+
+    def reopen_log(self) -> None:
+        """Go on with the log in a new file of the same name.
+
+        Raises:
+            MailError: it cannot be opened; the log goes on in the old one.
+        """
+
+    def stop(self) -> tuple[int, int]:
+        """Stop it; how many messages are left in the spool, and how many sessions were cut."""
+
+def bounce_book(
+    path: PathLike[str],
+) -> list[tuple[str, str, float, int, int | None, str | None, str]]:
+    """All whose mail came back, by list, those who are suspended first.
+
+    Each with the list's return path, the subscriber, the score, when the last bounce came that
+    counted and since when delivery is suspended (seconds since 1970), the status and the reason.
+
+    Raises:
+        MailError: the book cannot be read.
+    """
+
+def forget_bounces(path: PathLike[str], bounces: str, subscriber: str) -> bool:
+    """Forget the bounces of a subscriber of the list whose return path is `bounces`.
+
+    Returns:
+        Whether there were any.
+
+    Raises:
+        MailError: the book cannot be written.
+        ValueError: something is no address.
+    """
+
+def mail_password(password: str) -> str:
+    """The Argon2 hash of a password, as it stands in a configuration."""
 
 def registry() -> str:
     """Everything a study can name, as JSON.

@@ -4,6 +4,7 @@ mod internet;
 mod mail;
 mod maillog;
 mod plan;
+mod reception;
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
@@ -204,7 +205,7 @@ fn columns(py: Python<'_>, rows: study::Rows) -> PyResult<Bound<'_, PyDict>> {
 /// Everything a study can name, as JSON.
 #[pyfunction]
 fn registry() -> String {
-    study::registry()
+    study::registry(sojourn_postman::registry())
 }
 
 /// A quantity as a study writes it, in whole base units: picoseconds, bytes or bits a second.
@@ -241,6 +242,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<internet::Internet>()?;
     module.add_class::<maillog::MailLog>()?;
     module.add_function(wrap_pyfunction!(maillog::mail_log_formats, module)?)?;
+    module.add_class::<reception::ServeSettings>()?;
+    module.add_class::<reception::ListServer>()?;
+    module.add_function(wrap_pyfunction!(reception::bounce_book, module)?)?;
+    module.add_function(wrap_pyfunction!(reception::forget_bounces, module)?)?;
+    module.add_function(wrap_pyfunction!(reception::mail_password, module)?)?;
     module.add("SpecError", module.py().get_type::<SpecError>())?;
     module.add_class::<mail::MailSettings>()?;
     module.add_class::<mail::MailServer>()?;

@@ -20,7 +20,7 @@ create_exception!(
     "A list server that cannot do what it is asked."
 );
 
-fn failed(error: impl std::fmt::Display) -> PyErr {
+pub(super) fn failed(error: impl std::fmt::Display) -> PyErr {
     MailError::new_err(error.to_string())
 }
 

@@ -22,7 +22,9 @@ use sojourn_queueing::WORKLOADS;
 /// All parts and their variants as JSON: lists of `{"name", "summary", "source", "parameters"}`.
 ///
 /// `workloads` has the kinds of workload first, and then the size tables that they can draw from.
-pub fn registry() -> String {
+///
+/// `further` topics are of rooms that no study reaches.
+pub fn registry(further: Vec<(&str, Vec<Entry>)>) -> String {
     let tables = WORKLOADS.iter().map(|table| {
         json!({
             "name": table.name,
@@ -63,8 +65,12 @@ pub fn registry() -> String {
         ("request-places", entries(requests::Places::entries())),
         ("batches", entries(requests::BatchLaw::entries())),
     ];
-    let parts: Map<String, Json> =
-        parts.into_iter().map(|(name, list)| (name.to_owned(), Json::Array(list))).collect();
+    let further = further.into_iter().map(|(name, list)| (name, entries(list)));
+    let parts: Map<String, Json> = parts
+        .into_iter()
+        .chain(further)
+        .map(|(name, list)| (name.to_owned(), Json::Array(list)))
+        .collect();
     Json::Object(parts).to_string()
 }
 

@@ -1,0 +1,39 @@
+//! What a list server can be set to, documented: what `sojourn list` and the reference pages show.
+
+use crate::live::Live;
+use crate::reception::{Certificate, Dkim, Listener, Rules, Serving, User};
+use crate::settings::Network;
+use sojourn_kernel::parameters::{Entry, Parameters};
+use sojourn_mail::policy::{CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind};
+use sojourn_mail::report::Rule;
+use sojourn_mail::smtp::server::Bounds;
+use sojourn_mail::{Config, List};
+
+/// The topics, each with its entries.
+pub fn registry() -> Vec<(&'static str, Vec<Entry>)> {
+    vec![
+        (
+            "mail-servers",
+            vec![
+                Serving::entry(),
+                Config::entry(),
+                Limits::entry(),
+                Network::entry(),
+                Rules::entry(),
+                Bounds::entry(),
+                Listener::entry(),
+                Certificate::entry(),
+                User::entry(),
+                List::entry(),
+                Dkim::entry(),
+                Rule::entry(),
+                Live::entry(),
+            ],
+        ),
+        ("mail-splits", SplitKind::entries()),
+        ("mail-orders", OrderKind::entries()),
+        ("mail-timeouts", TimeoutsKind::entries()),
+        ("mail-checkpoints", CheckpointKind::entries()),
+        ("mail-retries", RetryKind::entries()),
+    ]
+}

@@ -1,0 +1,142 @@
+//! The list server that takes mail in, its book of bounces, and its passwords.
+
+use super::mail::failed;
+use super::refused;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use sojourn_mail::Address;
+use sojourn_postman::reception::hash_password;
+use sojourn_postman::{Book, Lines, Log, MailServer, Serving};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How such a server is set: a file, read and checked.
+#[pyclass(frozen, module = "sojourn._core")]
+pub(super) struct ServeSettings(Serving);
+
+#[pymethods]
+impl ServeSettings {
+    #[staticmethod]
+    fn parse(
+        text: &str,
+        source: &str,
+        overrides: Vec<(String, String)>,
+    ) -> PyResult<ServeSettings> {
+        let complete = sojourn_postman::complete;
+        let read = sojourn_study::read_settings(text, source, &overrides, complete);
+        read.map(ServeSettings).map_err(refused)
+    }
+
+    /// The file that keeps the lists' bounces.
+    #[getter]
+    fn book(&self) -> PathBuf {
+        Book::beside(self.0.spool.as_ref())
+    }
+}
+
+/// A running server.
+#[pyclass(frozen, module = "sojourn._core")]
+pub(super) struct ListServer {
+    server: Mutex<Option<MailServer>>,
+    /// The log's file, and what writes there.
+    log: Option<(PathBuf, Lines<Box<dyn Write + Send>>)>,
+    #[pyo3(get)]
+    addresses: Vec<String>,
+    #[pyo3(get)]
+    live: Option<(String, PathBuf)>,
+    #[pyo3(get)]
+    notices: Vec<String>,
+}
+
+impl ListServer {
+    fn server(&self) -> MutexGuard<'_, Option<MailServer>> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl ListServer {
+    #[staticmethod]
+    #[pyo3(signature = (settings, page, log=None))]
+    fn start(
+        py: Python<'_>,
+        settings: &ServeSettings,
+        page: String,
+        log: Option<PathBuf>,
+    ) -> PyResult<ListServer> {
+        let settings = settings.0.clone();
+        let out: Box<dyn Write + Send> = match &log {
+            None => Box::new(std::io::stdout()),
+            Some(path) => Box::new(open(path)?),
+        };
+        let (lines, port) = (Lines::new(out), settings.network.port);
+        let logs = (Log::new(lines.clone(), port), Mutex::new(Log::new(lines.clone(), port)));
+        let mut server =
+            py.detach(|| MailServer::start(settings, page, logs.0, logs.1)).map_err(failed)?;
+        let addresses = server.addresses.iter().map(ToString::to_string).collect();
+        let live = server.live.clone().map(|it| (it.address.to_string(), it.token));
+        let notices = std::mem::take(&mut server.notices);
+        let log = log.map(|path| (path, lines));
+        Ok(ListServer { server: Mutex::new(Some(server)), log, addresses, live, notices })
+    }
+
+    /// Whether it still serves.
+    fn is_running(&self) -> bool {
+        self.server().as_ref().is_some_and(MailServer::is_running)
+    }
+
+    /// Goes on with its log in a new file of the same name.
+    fn reopen_log(&self) -> PyResult<()> {
+        if let Some((path, lines)) = &self.log {
+            lines.redirect(Box::new(open(path)?));
+        }
+        Ok(())
+    }
+
+    /// Stops it; how many messages are left in the spool, and how many sessions had to be cut.
+    fn stop(&self, py: Python<'_>) -> PyResult<(usize, usize)> {
+        let server = self.server().take();
+        let server = server.ok_or_else(|| PyRuntimeError::new_err("it is stopped already"))?;
+        let left = py.detach(|| server.stop());
+        Ok((left.messages, left.cut))
+    }
+}
+
+fn open(path: &Path) -> PyResult<File> {
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.map_err(|why| failed(format!("{}: {why}", path.display())))
+}
+
+/// A list's return path, a subscriber, its score, its last bounce and since when it is suspended
+/// (seconds since 1970), the status, the reason.
+type Member = (String, String, f64, i64, Option<i64>, Option<String>, String);
+
+/// All whose mail came back, those who are suspended first.
+#[pyfunction]
+pub(super) fn bounce_book(path: PathBuf) -> PyResult<Vec<Member>> {
+    let members = Book::open(&path).and_then(|book| book.members()).map_err(failed)?;
+    let tuple = |it: sojourn_postman::Member| {
+        let standing = it.standing;
+        let since = standing.suspended;
+        (it.list, it.subscriber, standing.score, standing.last, since, it.status, it.reason)
+    };
+    Ok(members.into_iter().map(tuple).collect())
+}
+
+/// Forgets a subscriber's bounces; whether there were any.
+#[pyfunction]
+pub(super) fn forget_bounces(path: PathBuf, bounces: &str, subscriber: &str) -> PyResult<bool> {
+    let address = |text: &str| {
+        text.parse::<Address>().map_err(|why| PyValueError::new_err(format!("{text:?}: {why}")))
+    };
+    let (list, subscriber) = (address(bounces)?, address(subscriber)?);
+    Book::open(&path).and_then(|mut book| book.forget(&list, &subscriber)).map_err(failed)
+}
+
+/// The hash of a password, as it stands in a configuration.
+#[pyfunction]
+pub(super) fn mail_password(py: Python<'_>, password: &str) -> String {
+    py.detach(|| hash_password(password))
+}

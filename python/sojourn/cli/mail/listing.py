@@ -1,0 +1,52 @@
+"""`sojourn mail list`: whose mail comes back, who is suspended, and why."""
+
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from sojourn.cli import common
+
+_DAY = len("2026-11-22")
+
+
+@click.command("list")
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option(
+    "--resume",
+    nargs=2,
+    metavar="BOUNCES SUBSCRIBER",
+    help="Serve a subscriber again, of the list whose return path is BOUNCES.",
+)
+@common.as_json
+def list_(config: Path, resume: tuple[str, str] | None, *, as_json: bool) -> None:
+    """Show the subscribers whose mail came back to a server's lists, those suspended first.
+
+    CONFIG is the server's own; it may be running. With --resume the bounces of one subscriber are
+    forgotten. The exit code is 1 when there are none to forget.
+    """
+    from sojourn import document
+    from sojourn.mail import serving
+    from sojourn.terminal import print_lines, print_table
+
+    if resume is not None:
+        if as_json:
+            raise click.UsageError("--resume prints nothing that --json could")
+        if not serving.resume(config, *resume):
+            click.echo(f"sojourn: no mail for {resume[1]} came back to {resume[0]}", err=True)
+            raise click.exceptions.Exit(common.FAILED)
+        return
+    found = serving.members(config)
+    if as_json:
+        click.echo(document.dumps([asdict(member) for member in found]))
+        return
+    if not found:
+        print_lines(["no mail came back"])
+        return
+    for name, group in groupby(found, key=lambda it: it.list):
+        rows = [
+            [it.subscriber, f"{it.score:g}", (it.suspended or "-")[:_DAY], it.reason]
+            for it in group
+        ]
+        print_table([rows], ["subscriber", "score", "suspended", "why"], title=name)

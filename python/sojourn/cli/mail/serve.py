@@ -1,0 +1,70 @@
+"""`sojourn mail serve`: a list server that takes mail from other programs."""
+
+from pathlib import Path
+
+import click
+
+from sojourn.cli import common
+from sojourn.errors import InputError
+
+_LOOK_S = 1.0
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option(
+    "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the file's."
+)
+@click.option(
+    "--log", type=click.Path(path_type=Path), help="Where the log goes.  [default: standard output]"
+)
+def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
+    """Take list mail by SMTP and LMTP as CONFIG says, and deliver it.
+
+    Runs until SIGTERM or Ctrl-C; what is not delivered then stays in the spool, for the next
+    start. The log is written as Postfix writes it; SIGHUP has it go on in a new file of the same
+    name, after the old one was moved away.
+    """
+    import signal
+    import threading
+
+    from sojourn.mail import serving
+    from sojourn.units import count
+
+    server = serving.start(config, [common.pair(setting) for setting in settings], log)
+
+    def reopen(*_: object) -> None:
+        try:
+            serving.reopen_log(server)
+        except InputError as error:
+            _say(f"the log goes on in the old file: {error}")
+
+    signal.signal(signal.SIGHUP, reopen)
+    for address in server.addresses:
+        _say(f"listening at {address}")
+    if server.live is not None:
+        address, token = server.live
+        # a token is for whoever sits there, not for a log
+        secret = f"?token={Path(token).read_text('utf-8').strip()}" if _is_seen() else ""
+        _say(f"live page at http://{address}/{secret}" + ("" if secret else f", token in {token}"))
+    for notice in server.notices:
+        _say(notice)
+    wait = threading.Event().wait
+    try:
+        while server.is_running():
+            wait(_LOOK_S)
+    except KeyboardInterrupt:
+        pass
+    left, cut = server.stop()
+    said = f"stopped, {count(left, 'message')} left in the spool"
+    _say(said + (f", {count(cut, 'session')} cut" if cut else ""))
+
+
+def _is_seen() -> bool:
+    import sys
+
+    return sys.stderr.isatty()
+
+
+def _say(what: str) -> None:
+    click.echo(f"sojourn: {what}", err=True)

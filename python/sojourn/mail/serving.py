@@ -1,0 +1,126 @@
+"""The list server that takes mail in, and its book of bounces."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sojourn._core import (
+    ListServer,
+    MailError,
+    ServeSettings,
+    bounce_book,
+    forget_bounces,
+)
+from sojourn.errors import InputError, reason
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A subscriber whose mail came back.
+
+    Attributes:
+        list: the list, by its return path.
+        subscriber: the address, in lower case.
+        score: what bounces have cost so far.
+        suspended: since when delivery is suspended (ISO 8601, UTC); None where it is not.
+        last_bounce: when mail came back last that counted (ISO 8601, UTC).
+        status: why, as a status (RFC 3463); None where nobody said.
+        reason: why, in the words of the host that refused.
+    """
+
+    list: str
+    subscriber: str
+    score: float
+    suspended: str | None
+    last_bounce: str
+    status: str | None
+    reason: str
+
+
+def settings(path: Path, pairs: list[tuple[str, str]]) -> ServeSettings:
+    """The settings of a server.
+
+    Raises:
+        InputError: the file cannot be read.
+        SpecError: it has what no server can be set to.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read the settings: {reason(error)}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    return ServeSettings.parse(text, str(path), pairs)
+
+
+def start(path: Path, pairs: list[tuple[str, str]], log: Path | None) -> ListServer:
+    """A server as the file at `path` says, with `pairs` laid over it.
+
+    Raises:
+        InputError: a port, a key, the spool or the settings cannot be used.
+        SpecError: the file has what no server can be set to.
+    """
+    from sojourn.mail import live
+
+    chosen = settings(path, pairs)
+    try:
+        return ListServer.start(chosen, live.page(), log)
+    except MailError as error:
+        raise InputError(str(error)) from None
+
+
+def reopen_log(server: ListServer) -> None:
+    """Have its log go on in a new file of the same name.
+
+    Raises:
+        InputError: the file cannot be opened; the log goes on in the old one.
+    """
+    try:
+        server.reopen_log()
+    except MailError as error:
+        raise InputError(str(error)) from None
+
+
+def members(path: Path) -> list[Member]:
+    """All whose mail came back to the lists of a server, those who are suspended first.
+
+    Raises:
+        InputError: there is no such book, or it cannot be read.
+        SpecError: the file has what no server can be set to.
+    """
+    try:
+        found = bounce_book(_book(path))
+    except MailError as error:
+        raise InputError(str(error)) from None
+    return [
+        Member(list_, who, score, _day(suspended), _utc(last), status, why)
+        for list_, who, score, last, suspended, status, why in found
+    ]
+
+
+def resume(path: Path, list_: str, subscriber: str) -> bool:
+    """Forget the bounces of a subscriber, who is served again; whether there were any.
+
+    Raises:
+        InputError: there is no such book, it cannot be written, or something is no address.
+        SpecError: the file has what no server can be set to.
+    """
+    try:
+        return forget_bounces(_book(path), list_, subscriber)
+    except (MailError, ValueError) as error:
+        raise InputError(str(error)) from None
+
+
+def _book(path: Path) -> Path:
+    book = Path(settings(path, []).book)
+    if not book.exists():
+        raise InputError(f"{book}: no such book of bounces; its server has not run yet")
+    return book
+
+
+def _day(seconds: int | None) -> str | None:
+    return None if seconds is None else _utc(seconds)
+
+
+def _utc(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

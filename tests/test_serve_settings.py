@@ -1,0 +1,121 @@
+"""What `sojourn mail serve`, `mail list` and `mail password` refuse: one line, exit code 2."""
+
+import socket
+
+import pytest
+
+from listserver import CONFIG, Server, config, sojourn
+
+HASH = "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA"
+
+REFUSED = [
+    # What is replaced, by what, and what is said of it.
+    (HASH, "secret", '27: user.password = "...", expected a hash that begins with $argon2id$'),
+    ("[mail]\n", "[mail]\nhallo = 1\n", "4: unknown key mail.hallo"),
+    ('hello = "lists.example"', 'hello = "x y"', '4: mail.hello = "x y", expected'),
+    ('"127.0.0.2:0"', '"127.0.0.2"', '22: listener.address = "127.0.0.2", expected'),
+    ('"lmtp"', '"lmpt"', '19: listener.protocol = "lmpt", expected the name of a'),
+    ('["127.0.0.1"]', '["127.0.0.1/8"]', 'reception.trusted = "127.0.0.1/8", expected a network'),
+    ('["127.0.0.1"]', "127", "11: reception.trusted = 127, expected"),
+    ("[reception]", "[receptoin]", "unknown key receptoin"),
+    ('grace = "1s"', 'grace = "soon"', '12: reception.grace = "soon", expected'),
+    ('grace = "1s"', 'bounds.recipients = 3', "recipients = 3, expected at least 100"),
+    ("threshold = 1.0", "threshold = -1.0", "bounces.threshold = -1"),
+    ('"news-bounces@lists.example"', '"news-bounces"', 'list.bounces = "news-bounces", expected'),
+    ("[bounces]", '[[list]]\nbounces = "NEWS-bounces+a=b@lists.example"\n[bounces]', "list."),
+    ("[bounces]", "[[dkim]]\ndomain = 'x y'\nselector = 's'\nkey = 'k'\n[bounces]", "dkim.domain"),
+    ("[bounces]", "[live]\naddress = 'here'\n[bounces]", 'live.address = "here", expected'),
+    ("[[user]]", "[[user]]\nname = 'ann'\npassword = '" + HASH + "'\n[[user]]", "user.name"),
+    ('protocol = "lmtp"', "implicit_tls = true", "certificate is missing"),
+    ("[[user]]", "[[user", "25: not TOML"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "wanted"), REFUSED)
+def test_a_mistake_is_refused_in_one_line(tmp_path, old, new, wanted):
+    path = tmp_path / "lists.toml"
+    text = CONFIG.format(folder=tmp_path, port=9, resolver="127.0.0.1:9", password=HASH)
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+    shown = sojourn("mail", "serve", path)
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert shown.stderr.startswith(f"sojourn: {path}:")
+    assert wanted in shown.stderr
+    assert shown.stderr.count("\n") == 1
+    assert "secret" not in shown.stderr
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("", "spool is missing"),
+        ("spool = 'x'\n[mail]\nhello = 'x'\n", "listener is missing"),
+        (
+            "spool = 'x'\n[mail]\nhello = 'x'\n[[listener]]\naddress = '127.0.0.1:0'\n",
+            "reception.trusted is missing, expected a network, or a user: who may send?",
+        ),
+        ("spool = '\xff'", "not UTF-8 text (byte 9)"),
+    ],
+)
+def test_what_a_configuration_has_to_have(tmp_path, text, wanted):
+    path = tmp_path / "lists.toml"
+    path.write_bytes(text.encode("latin-1"))
+    shown = sojourn("mail", "serve", path)
+    assert shown.returncode == 2
+    assert wanted in shown.stderr
+    assert shown.stderr.count("\n") == 1
+
+
+def test_a_value_laid_over_the_file_is_refused_by_its_name(tmp_path):
+    shown = sojourn("mail", "serve", config(tmp_path), "--set", "reception.sessions=0")
+    assert shown.returncode == 2
+    assert "--set reception.sessions=0: reception.sessions = 0, expected" in shown.stderr
+
+
+def test_what_the_machine_refuses(tmp_path):
+    path = config(tmp_path)
+    text = path.read_text("utf-8")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        for change, wanted in [
+            (text.replace("127.0.0.1:0", f"127.0.0.1:{port}", 1), f"listen at 127.0.0.1:{port}"),
+            (text + "[certificate]\nchain = 'no.pem'\nkey = 'no.pem'\n", "no.pem: "),
+            (text.replace("[reception]", "[reception]\nrun_as = 'no-one'"), 'run as "no-one"'),
+            (text + "[live]\ntoken = 'no.token'\naddress = '127.0.0.1:0'\n", "no.token: No such"),
+            (text.replace(f"{tmp_path}/spool", f"{tmp_path}/none/spool"), "none/spool"),
+        ]:
+            path.write_text(change, "utf-8")
+            shown = sojourn("mail", "serve", path)
+            assert shown.returncode == 2
+            assert wanted in shown.stderr
+            assert shown.stderr.count("\n") == 1
+    assert sojourn("mail", "serve", tmp_path / "none.toml").returncode == 2
+
+
+def test_no_second_server_on_a_spool(tmp_path):
+    with Server(config(tmp_path)) as server:
+        shown = sojourn("mail", "serve", server.config)
+        assert shown.returncode == 2
+        assert "in use by another process" in shown.stderr
+        server.stop()
+
+
+def test_a_book_that_is_not_there(tmp_path):
+    shown = sojourn("mail", "list", config(tmp_path))
+    assert shown.returncode == 2
+    assert "spool.bounces: no such book of bounces" in shown.stderr
+    with Server(config(tmp_path)) as server:
+        server.stop()
+    assert sojourn("mail", "list", config(tmp_path)).stdout == "no mail came back\n"
+    shown = sojourn("mail", "list", config(tmp_path), "--resume", "no address", "a@b")
+    assert shown.returncode == 2
+    assert '"no address"' in shown.stderr
+
+
+def test_a_password_is_hashed():
+    first, second = (sojourn("mail", "password", "--password", "x").stdout for _ in range(2))
+    assert first.startswith("$argon2id$")
+    assert first != second
