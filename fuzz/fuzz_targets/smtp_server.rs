@@ -70,7 +70,10 @@ fn run(first: u8, bytes: &[u8], size: usize) -> (Vec<u8>, Vec<Arrival>) {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    let [first, size, bytes @ ..] = bytes else { return };
+    let Some(([first, size], bytes)) = bytes.split_first_chunk() else { return };
+    if bytes.is_empty() {
+        return;
+    }
     let whole = run(*first, bytes, usize::MAX);
     assert_eq!(whole, run(*first, bytes, usize::from(*size) + 1));
     assert!(whole.0.ends_with(b"\r\n"));

@@ -299,6 +299,14 @@ fn five_days_suspend() {
     assert_eq!(bounce(noon + 23 * DAY, Severity::Hard), last);
 }
 
+/// Parts that hold each other under one name, as random bytes had them: the parser below asserts
+/// that there are none, and panics where assertions are on.
+#[test]
+fn parts_of_one_name() {
+    let text = include_bytes!("../../../fuzz/seeds/mail_report/parts_of_one_name");
+    assert_eq!(bounces(&Reading::Plain, text).unwrap_or_default(), []);
+}
+
 proptest! {
     #![proptest_config(cases())]
 

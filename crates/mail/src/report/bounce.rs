@@ -1,10 +1,9 @@
 //! From a message that came back to whom it says something about.
 
-use super::status::{Action, is_reply, read};
+use super::status::{Action, is_reply, message, read};
 use super::verp::Reading;
 use crate::address::Address;
 use crate::smtp::Enhanced;
-use mail_parser::MessageParser;
 
 /// Mail for a subscriber came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +34,7 @@ pub enum Severity {
 /// A return path that names the subscriber counts more than what the report names: mail may have
 /// been forwarded.
 pub fn bounces(to: &Reading, text: &[u8]) -> Option<Vec<Bounce>> {
-    let message = MessageParser::default().parse(text)?;
+    let message = message(text)?;
     let named = match to {
         Reading::Of(subscriber) => Some(subscriber),
         Reading::Plain => None,

@@ -39,7 +39,13 @@ const RECIPIENTS_MAX: usize = 1000;
 
 /// What a report says, recipient by recipient; nothing when `text` is no report.
 pub fn outcomes(text: &[u8]) -> Option<Vec<Outcome>> {
-    read(&MessageParser::default().parse(text)?)
+    read(&message(text)?)
+}
+
+/// The message in its parts; nothing when it cannot be taken apart. What strangers send must not
+/// end a server, whatever its parser makes of it: a parser that panics has not understood it.
+pub(super) fn message(text: &[u8]) -> Option<Message<'_>> {
+    std::panic::catch_unwind(|| MessageParser::default().parse(text)).ok().flatten()
 }
 
 pub(super) fn read(message: &Message<'_>) -> Option<Vec<Outcome>> {
