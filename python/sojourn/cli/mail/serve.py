@@ -1,11 +1,16 @@
 """`sojourn mail serve`: a list server that takes mail from other programs."""
 
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sojourn.cli import common
 from sojourn.errors import InputError
+
+if TYPE_CHECKING:
+    from sojourn._core import ListServer
 
 _LOOK_S = 1.0
 
@@ -39,18 +44,10 @@ def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
         except InputError as error:
             _say(f"the log goes on in the old file: {error}")
 
-    signal.signal(signal.SIGHUP, reopen)
-    for address in server.addresses:
-        _say(f"listening at {address}")
-    if server.live is not None:
-        address, token = server.live
-        # a token is for whoever sits there, not for a log
-        secret = f"?token={Path(token).read_text('utf-8').strip()}" if _is_seen() else ""
-        _say(f"live page at http://{address}/{secret}" + ("" if secret else f", token in {token}"))
-    for notice in server.notices:
-        _say(notice)
-    wait = threading.Event().wait
     try:
+        signal.signal(signal.SIGHUP, reopen)
+        _say_where(server)
+        wait = threading.Event().wait
         while server.is_running():
             wait(_LOOK_S)
     except KeyboardInterrupt:
@@ -60,10 +57,16 @@ def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
     _say(said + (f", {count(cut, 'session')} cut" if cut else ""))
 
 
-def _is_seen() -> bool:
-    import sys
-
-    return sys.stderr.isatty()
+def _say_where(server: "ListServer") -> None:
+    for address in server.addresses:
+        _say(f"listening at {address}")
+    if server.live is not None:
+        address, token = server.live
+        # a token is for whoever sits there, not for a log
+        secret = f"?token={Path(token).read_text('utf-8').strip()}" if sys.stderr.isatty() else ""
+        _say(f"live page at http://{address}/{secret}" + ("" if secret else f", token in {token}"))
+    for notice in server.notices:
+        _say(notice)
 
 
 def _say(what: str) -> None:
