@@ -7,7 +7,7 @@ BIN := .venv/bin
 # PyO3 asks this interpreter, whoever calls cargo; a second one would mean a second build.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help run test lint fmt build wheel bench docs papers fuzz audit pins clean
+.PHONY: help run test lint fmt build wheel bench docs papers kills fuzz audit pins clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -54,6 +54,9 @@ docs: build ## the handbook in target/site, Rust's own pages in target/doc
 # Exit code 1 says that a claim does not hold: a result like others.
 papers: build ## every paper in full, its figures and claims, into out/papers: hours
 	$(BIN)/sojourn reproduce all --full --out out/papers || [ $$? -eq 1 ]
+
+kills: ## a list server killed fifty times in the midst of its work, and what that cost: minutes
+	$(CARGO) test -p sojourn-postman --test kill -- --ignored --nocapture fifty
 
 fuzz: .tools/bin/cargo-fuzz ## a minute of random bytes for each parser
 	$(foreach target,$(patsubst fuzz/fuzz_targets/%.rs,%,$(wildcard fuzz/fuzz_targets/*.rs)),\

@@ -9,6 +9,8 @@ use std::time::Duration;
 pub struct Acceptance {
     /// When the whole text was there, after the start: half a round trip after it was read.
     pub at: Duration,
+    /// When the answer to it reaches the client, after the start; never where there is none.
+    pub answered: Option<Duration>,
     /// Its Message-ID; empty where it has none.
     pub message: Arc<str>,
     /// The recipient.

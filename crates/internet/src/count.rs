@@ -63,6 +63,7 @@ mod tests {
     fn everything_is_counted_once() {
         let accepted = |message: &str, recipient: &str, session, transaction| Acceptance {
             at: Duration::ZERO,
+            answered: None,
             message: message.into(),
             recipient: recipient.into(),
             sender: "".into(),

@@ -171,12 +171,18 @@ impl Connection<'_> {
         }
         let now = Instant::now();
         let mut at = due.back().map_or(now, |(at, _)| *at).max(now + self.round_trip);
-        for output in self.outputs.drain(..) {
+        let mut outputs = self.outputs.drain(..).peekable();
+        while let Some(output) = outputs.next() {
             match output {
                 Output::Taken(taken) => {
+                    let answered = match outputs.peek() {
+                        Some(Output::Reply { thinking, .. }) => Some(at + *thinking),
+                        _ => None,
+                    };
                     let transaction = self.transaction;
                     self.transaction += 1;
-                    note(self.shared, self.site, self.number, transaction, &self.session, taken);
+                    let place = (self.number, transaction, self.session.secured);
+                    note(self.shared, self.site, place, taken, answered);
                 }
                 output => {
                     if let Output::Reply { thinking, .. } = output {
@@ -232,26 +238,28 @@ async fn send_due(
     Ok(None)
 }
 
+/// Notes what was taken over in this session and transaction, secured or not.
 fn note(
     shared: &Shared,
     site: &Site,
-    number: u64,
-    transaction: u32,
-    session: &Session,
+    (session, transaction, secured): (u64, u32, bool),
     taken: Taken,
+    answered: Option<Instant>,
 ) {
     let at = shared.started.elapsed() + duration(site.host.round_trip) / 2;
+    let answered = answered.map(|at| at.duration_since(shared.started));
     let text = taken.text.map(Arc::<[u8]>::from);
     for recipient in taken.recipients {
         let acceptance = Acceptance {
             at,
+            answered,
             message: taken.message.clone(),
             recipient: recipient.into(),
             sender: taken.sender.clone(),
             host: site.address.into(),
-            session: number,
+            session,
             transaction,
-            secured: session.secured,
+            secured,
             text: text.clone(),
         };
         shared.log.push(acceptance);

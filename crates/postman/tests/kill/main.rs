@@ -74,27 +74,27 @@ impl Stage {
     /// have been in flight: one that another followed in the same session.
     fn tell(&self, messages: &[String], accepted: &[Acceptance]) -> Tale {
         let last: BTreeMap<_, _> = accepted.iter().map(|it| (it.session, it.transaction)).collect();
-        let mut taken: BTreeMap<(&str, &str), Vec<&Acceptance>> = BTreeMap::new();
-        for it in accepted {
-            taken.entry((&it.message, &it.recipient)).or_default().push(it);
+        let copies = self.copies(messages, accepted);
+        for it in &copies {
+            assert_eq!(it.transaction, last[&it.session], "not in flight: {it:?}");
         }
-        let mut tale = Tale { lost: 0, copies: 0, repeated: 0 };
-        let mut repeated = BTreeSet::new();
+        let repeated: BTreeSet<_> = copies.iter().map(|it| (it.session, it.transaction)).collect();
+        let taken: BTreeSet<(&str, &str)> =
+            accepted.iter().map(|it| (&*it.message, &*it.recipient)).collect();
+        let mut lost = 0;
         for message in messages {
-            for recipient in &self.recipients {
-                let Some(all) = taken.get(&(message.as_str(), recipient.as_str())) else {
-                    tale.lost += 1;
-                    continue;
-                };
-                tale.copies += all.len() - 1;
-                for it in &all[..all.len() - 1] {
-                    assert_eq!(it.transaction, last[&it.session], "not in flight: {it:?}");
-                    repeated.insert((it.session, it.transaction));
-                }
-            }
+            let has_it = |who: &&String| taken.contains(&(message.as_str(), who.as_str()));
+            lost += self.recipients.len() - self.recipients.iter().filter(has_it).count();
         }
-        tale.repeated = repeated.len();
-        tale
+        Tale { lost, copies: copies.len(), repeated: repeated.len() }
+    }
+
+    /// What was taken over, and once more later.
+    fn copies<'a>(&self, messages: &[String], accepted: &'a [Acceptance]) -> Vec<&'a Acceptance> {
+        let wanted: BTreeSet<&str> = messages.iter().map(String::as_str).collect();
+        let mut later = BTreeSet::new();
+        let taken = accepted.iter().rev().filter(|it| wanted.contains(&*it.message));
+        taken.filter(|it| !later.insert((&*it.message, &*it.recipient))).collect()
     }
 }
 
