@@ -46,16 +46,16 @@ PLACES = {
     " table with `kind`.",
     "batches": "How many requests come at once: `workload.arrivals.batch` in a study, a number or"
     " a table with `kind`.",
-    "mail-servers": "What `sojourn mail serve` is set to. The first table has the parts of the file;"
-    " each of the others is one of them, and `[[...]]` may stand there several times.",
-    "mail-splits": "How a message's recipients become envelopes: `mail.split`, by name or as a table"
-    " with `kind`.",
+    "mail-servers": "What `sojourn mail serve` is set to. The first table has the parts of the"
+    " file; each of the others is one of them, and `[[...]]` may stand there several times.",
+    "mail-splits": "How a message's recipients become envelopes: `mail.split`, by name or as a"
+    " table with `kind`.",
     "mail-orders": "In what order recipients are served: `mail.order`, by name or as a table with"
     " `kind`.",
     "mail-timeouts": "How long to wait at each step of a session: `mail.timeouts`, by name or as a"
     " table with `kind`.",
-    "mail-checkpoints": "When what is done is written: `mail.checkpoint`, by name or as a table with"
-    " `kind`.",
+    "mail-checkpoints": "When what is done is written: `mail.checkpoint`, by name or as a table"
+    " with `kind`.",
     "mail-retries": "When to try again: `mail.retry`, by name or as a table with `kind`.",
     "priorities": "What data packets carry as priority: `scheme.priority` in a study, by name or as"
     " a table with `kind`.",
