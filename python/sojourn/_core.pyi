@@ -9,6 +9,8 @@ import numpy.typing as npt
 __all__ = [
     "Cancelled",
     "Case",
+    "Decomposition",
+    "Estimate",
     "Internet",
     "ListServer",
     "MailError",
@@ -139,6 +141,66 @@ class Case:
 
         Raises:
             SpecError: the case turned out to be impossible.
+        """
+
+@final
+class Estimate:
+    """A study of fabrics that are estimated from their links."""
+
+    @staticmethod
+    def parse(text: str, source: str, overrides: list[tuple[str, str]]) -> Estimate:
+        """Read a study, with a table `estimate` in it or without; arguments as of `Study.parse`.
+
+        Raises:
+            SpecError: it is no study that can be run, or a case of it cannot be estimated.
+        """
+
+    @property
+    def study(self) -> Study:
+        """What is estimated."""
+
+    @property
+    def parameters(self) -> dict[str, _Value]:
+        """How it is estimated: `{"estimate.access": "once", ...}`."""
+
+    def resolved(self) -> str:
+        """The study as TOML, and how it is estimated, with every default written out."""
+
+    def decompose(self, case: Case, replication: int) -> Decomposition:
+        """Draw the flows of one replication, and find the links that each crosses.
+
+        Args:
+            case: a case of this study.
+            replication: from 0; the same number gives the same flows.
+
+        Raises:
+            SpecError: the case turned out to be impossible.
+        """
+
+@final
+class Decomposition:
+    """One replication of a case, its flows on the links that they cross."""
+
+    def links(self) -> list[int]:
+        """The links to be simulated, by number, those with most packets first."""
+
+    def simulate(self, link: int, progress: Progress) -> tuple[npt.NDArray[np.int64], int]:
+        """Simulate one link alone, without holding the interpreter's lock.
+
+        Returns:
+            For each of its flows, by time of arrival, by how many picoseconds it takes longer on
+            account of the link, the largest number where it does not finish; and the number of
+            events.
+
+        Raises:
+            Cancelled: `progress.cancel()` was called.
+        """
+
+    def combine(self, times: list[tuple[int, npt.NDArray[np.int64], int]]) -> Outcome:
+        """The rows of all flows, from what every one of `links` gave: link, delays, events.
+
+        Raises:
+            ValueError: a link is missing, or was not simulated with these flows.
         """
 
 @final

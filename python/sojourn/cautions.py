@@ -20,6 +20,11 @@ def grows(sample: Sample) -> bool:
     return rises([part.metrics["slowdown"][part.kept("slowdown")] for part in sample.parts])
 
 
+def estimated(meta: Mapping[str, object]) -> list[str]:
+    """What is said of a run that was not simulated but estimated."""
+    return [str(meta["estimated"])] if "estimated" in meta else []
+
+
 def unsteady(cases: Sequence[Case]) -> list[str]:
     """What is said of groups whose jobs take longer and longer (`grows`)."""
     if not cases:

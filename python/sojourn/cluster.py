@@ -8,23 +8,24 @@ its cases with it, and Dask has others run them again.
 import math
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from sojourn import build
 from sojourn._core import Case, Progress, Study
 from sojourn.errors import InputError
-from sojourn.execute import Observer, Paced, Status, Task, keep
+from sojourn.execute import Observer, Paced, R, Status, Task, keep
 from sojourn.ledger import Ledger, Value
 from sojourn.rows import Column
 from sojourn.rundir import RunDirectory
 from sojourn.units import count
 
 Client: TypeAlias = Any
+T = TypeVar("T")
 
 _BATCH_S = 0.5  # at least, so that a case costs more than sending it
 _LARGEST_BATCH = 1000
@@ -86,21 +87,44 @@ class Cluster:
                 if len(ledger):
                     ledger.write(directory.cases)
 
+    def spread(self, work: Callable[[Sequence[T]], list[R]], items: Sequence[T]) -> Iterator[R]:
+        """Do work on items in about their order, some at a time; what it gives, as it comes back.
+
+        Raises:
+            InputError: as `run` does.
+        """
+        with _connected(self.address) as client, client.as_current():
+            _refuse_other_builds(client)
+
+            def submit(batch: list[T]) -> Any:
+                return client.submit(_do, work, build.identity(), batch, pure=False)
+
+            yield from self._batches(client, items, submit)
+
     def _outcomes(self, client: Client, tasks: Sequence[Task]) -> Iterator[Outcome]:
+        """What comes back, as it does."""
+        study = client.scatter(self.study, broadcast=True, hash=True)
+
+        def submit(batch: list[Task]) -> Any:
+            keys = [(task.case.index, task.replication) for task in batch]
+            return client.submit(_run, study, build.identity(), keys, pure=False)
+
+        yield from self._batches(client, tasks, submit)
+
+    def _batches(
+        self, client: Client, items: Sequence[T], send: Callable[[list[T]], Any]
+    ) -> Iterator[Any]:
         """What comes back, as it does; a few batches a thread are out at any time."""
         from distributed.scheduler import KilledWorker
 
-        waiting = deque(tasks)
+        waiting = deque(items)
         times: deque[float] = deque(maxlen=_REMEMBERED)
         completed = _distributed().as_completed()
-        study = client.scatter(self.study, broadcast=True, hash=True)
         running: set[Any] = set()
 
         def submit() -> None:
             size = _batch(times, len(waiting), len(running))
-            batch = [waiting.popleft() for _ in range(size)]
-            keys = [(task.case.index, task.replication) for task in batch]
-            future = client.submit(_run, study, build.identity(), keys, pure=False)
+            future = send([waiting.popleft() for _ in range(size)])
             running.add(future)
             completed.add(future)
 
@@ -200,13 +224,27 @@ def _run(study: str, expected: str, keys: Sequence[tuple[int, int]]) -> list[Out
         InputError: this worker has another build than whoever asked; it came after the others had
             been looked at.
     """
+    _refuse_this_build(expected)
+    cases = _cases(study)
+    return [_one(cases[index], replication) for index, replication in keys]
+
+
+def _do(work: Callable[[Sequence[T]], list[R]], expected: str, batch: Sequence[T]) -> list[R]:
+    """On a worker: some of the work.
+
+    Raises:
+        InputError: as `_run` does.
+    """
+    _refuse_this_build(expected)
+    return work(batch)
+
+
+def _refuse_this_build(expected: str) -> None:
     if build.identity() != expected:
         raise InputError(
             f"worker {_worker()} has build {build.identity()}, expected {expected};"
             " install the same sojourn there"
         )
-    cases = _cases(study)
-    return [_one(cases[index], replication) for index, replication in keys]
 
 
 def _one(case: Case, replication: int) -> Outcome:

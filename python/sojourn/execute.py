@@ -2,11 +2,17 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Future,
+    ThreadPoolExecutor,
+    as_completed,
+    wait,
+)
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from sojourn import rows
 from sojourn._core import Case, Progress, Study
@@ -80,6 +86,18 @@ def unfinished(
     ]
 
 
+class Timed(Protocol):
+    """What knows how long it took."""
+
+    @property
+    def wall_s(self) -> float:
+        """In seconds."""
+
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Timed)
+
+
 class Place(Protocol):
     """Where cases are simulated."""
 
@@ -91,6 +109,16 @@ class Place(Protocol):
         observer: Observer | None,
     ) -> None:
         """Run tasks, and enter each into the ledger as soon as it is finished."""
+
+
+class Spread(Protocol):
+    """Where pieces of work are done that need each other's results only at the end."""
+
+    def spread(self, work: Callable[[Sequence[T]], list[R]], items: Sequence[T]) -> Iterator[R]:
+        """Do work on items in about their order; what it gives, as it is done.
+
+        `work` must be a function that another process can import, or a partial of one.
+        """
 
 
 def execute(
@@ -150,6 +178,17 @@ class Threads:
     ) -> None:
         """Run tasks in their order."""
         _run(tasks, ledger, directory, self.number, observer)
+
+    def spread(self, work: Callable[[Sequence[T]], list[R]], items: Sequence[T]) -> Iterator[R]:
+        """Do work on items in their order, one at a time on each thread."""
+        with ThreadPoolExecutor(max_workers=self.number, thread_name_prefix="piece") as pool:
+            running = [pool.submit(work, [item]) for item in items]
+            try:
+                for future in as_completed(running):
+                    yield from future.result()
+            finally:
+                for future in running:
+                    future.cancel()
 
 
 def _run(

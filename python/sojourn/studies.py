@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from sojourn import build, textfile
 from sojourn._core import Study
 from sojourn.errors import InputError
-from sojourn.execute import Place, Task, Threads, execute, processors, unfinished
+from sojourn.execute import Task, Threads, execute, processors, unfinished
 from sojourn.ledger import Ledger
 from sojourn.progress import reporter
 from sojourn.rundir import RunDirectory
 
 if TYPE_CHECKING:
+    from sojourn.cluster import Cluster
     from sojourn.precision import Precision
 
 _MOST_JOBS = 1024
@@ -58,6 +59,20 @@ def threads(jobs: int | None) -> int:
     return at_a_time
 
 
+def place(jobs: int | None, scheduler: str | None, study: str) -> "Threads | Cluster":
+    """Threads here, or the workers that the scheduler at an address has, for a resolved study.
+
+    Raises:
+        InputError: a number of jobs out of range.
+    """
+    here = Threads(threads(jobs))
+    if scheduler is None:
+        return here
+    from sojourn.cluster import Cluster
+
+    return Cluster(scheduler, study)
+
+
 def simulate(
     study: Study,
     directory: RunDirectory,
@@ -81,11 +96,7 @@ def simulate(
         SpecError: a case turned out to be impossible.
         Interrupted: Ctrl-C; finished cases are kept.
     """
-    place: Place = Threads(threads(jobs))
-    if scheduler is not None:
-        from sojourn.cluster import Cluster
-
-        place = Cluster(scheduler, study.resolved())
+    where = place(jobs, scheduler, study.resolved())
     meta = meta_of(study, command)
     ran = 0
     with directory.writing(study.resolved()):
@@ -94,7 +105,7 @@ def simulate(
             directory.sign(meta, finished=not tasks)
             if tasks:
                 with reporter() as observer:
-                    execute(tasks, ledger, directory, place=place, observer=observer)
+                    execute(tasks, ledger, directory, place=where, observer=observer)
             ran += len(tasks)
     return ran
 

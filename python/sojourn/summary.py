@@ -173,6 +173,7 @@ def summarise(
         ideals=ideals(run.ledger),
         analysis=analysis.lines(run.ledger, estimates),
         cautions=(
+            *cautions.estimated(run.meta),
             *cautions.saturated(run.ledger),
             *cautions.unsteady(growing),
             *cautions.thin(timed, percentiles),

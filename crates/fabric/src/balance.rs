@@ -1,8 +1,8 @@
 //! Which of several shortest paths a packet takes.
 
 use crate::packet::{Kind, Packet};
-use sojourn_kernel::choices;
 use sojourn_kernel::stream::mix;
+use sojourn_kernel::{Streams, choices};
 use std::hint::select_unpredictable;
 
 choices! {
@@ -37,14 +37,21 @@ impl Balance {
                 *turn = select_unpredictable(ways > 1, way as u8 + 1, *turn);
                 way
             }
-            Balance::Ecmp => {
-                let back = u64::from(packet.kind != Kind::Data);
-                let flow = u64::from(packet.flow) << 1 | back;
-                let hash = mix(flow ^ mix(salt ^ u64::from(switch)));
-                ((u128::from(hash) * u128::from(ways)) >> 64) as u32
-            }
+            Balance::Ecmp => hashed(packet.flow, packet.kind != Kind::Data, switch, salt, ways),
         }
     }
+}
+
+/// Which of `ways` next hops the data of `flow` take from `switch`, or what comes `back`.
+#[inline]
+pub(crate) fn hashed(flow: u32, back: bool, switch: u32, salt: u64, ways: u32) -> u32 {
+    let hash = mix((u64::from(flow) << 1 | u64::from(back)) ^ mix(salt ^ u64::from(switch)));
+    ((u128::from(hash) * u128::from(ways)) >> 64) as u32
+}
+
+/// What hashes of flows begin with: another number in each replication.
+pub(crate) fn salt(streams: Streams) -> u64 {
+    streams.stream("ecmp", 0).bits()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The best possible times of the jobs of a run.
 
-use crate::flow::{Flow, Packets, ideal_fct};
+use crate::flow::{Flow, Packets, alone_fct, ideal_fct};
 use crate::script::{Asked, Script};
 use crate::topology::{Hop, Network};
 use sojourn_kernel::Span;
@@ -59,6 +59,13 @@ impl<'a> Ideals<'a> {
         let (out, _) = self.trip(answer);
         let cross = |hop: &Hop| hop.link.rate.span(short.into()) + hop.link.delay;
         begun + out[..out.len() - 1].iter().map(cross).sum::<Span>()
+    }
+
+    /// What one flow takes alone, its packets on one path and in order.
+    pub(crate) fn alone(&mut self, flow: &Flow) -> Span {
+        let packets = self.packets;
+        let (out, back) = self.trip(flow);
+        alone_fct(packets, flow.bytes, out, back)
     }
 
     fn of(&mut self, flow: &Flow) -> Span {

@@ -131,3 +131,22 @@ pub fn ideal_fct(packets: &Packets, bytes: u64, out: &[Hop], back: &[Hop]) -> Sp
     let ack = back.iter().map(cross(packets.ack.0 as u16)).sum::<Span>();
     pipeline.max(overtaking) + travel + ack
 }
+
+/// The completion time of a flow of `bytes` that has the fabric for itself, all its packets on one
+/// path and in order, and never has to wait for an acknowledgement: [`ideal_fct`], and where the
+/// last packet is shorter than the others, what it waits behind them.
+pub fn alone_fct(packets: &Packets, bytes: u64, out: &[Hop], back: &[Hop]) -> Span {
+    let before = u64::from(packets.count(bytes)) - 1;
+    let last = packets.wire(packets.last_payload(bytes));
+    let (mut first, mut slowest, mut end) = (Span::ZERO, Span::ZERO, Span::ZERO);
+    for hop in out {
+        let cross = |size: u16| hop.link.rate.span(size.into());
+        let full = cross(packets.full());
+        (first, slowest) = (first + full, slowest.max(full));
+        let others = if before > 0 { first + slowest * (before - 1) } else { Span::ZERO };
+        end = end.max(others) + cross(last);
+    }
+    let travel = out.iter().chain(back).map(|hop| hop.link.delay).sum::<Span>();
+    let ack = back.iter().map(|hop| hop.link.rate.span(packets.ack.0)).sum::<Span>();
+    end + travel + ack
+}

@@ -3,12 +3,14 @@
 //! - [`topology`]: hosts, switches, links and shortest paths; [`balance`]: which path;
 //! - [`buffer`]: switch memory; [`qdisc`]: queue disciplines; [`transport`]: what the ends of a flow do;
 //! - [`engine`]: the event loop; [`ideal`]: the ideal scheduler; [`flow`]: flows, packets and the best possible completion time;
-//! - [`workload`]: which flows arrive when.
+//! - [`workload`]: which flows arrive when;
+//! - [`estimate`]: a fabric too large to be simulated whole, from its links.
 
 pub mod balance;
 mod best;
 pub mod buffer;
 pub mod engine;
+pub mod estimate;
 pub mod flow;
 pub mod ideal;
 pub mod packet;
@@ -23,6 +25,7 @@ pub mod workload;
 
 pub use balance::Balance;
 pub use buffer::Buffer;
+pub use estimate::{Decomposition, LinkTimes};
 pub use flow::{Flow, Packets, ideal_fct};
 pub use scheme::{PacketScheme, Scheme};
 pub use sojourn_queueing::Report;

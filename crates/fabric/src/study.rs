@@ -82,15 +82,15 @@ impl Check for FabricCase {
 /// A case with its flows drawn, ready to run.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    scheme: Scheme,
-    packets: Packets,
-    network: Arc<Network>,
-    memories: Arc<[Plan]>,
-    nic: Arc<[Rate]>,
-    script: Script,
-    horizon: Time,
-    sample: Option<Span>,
-    streams: Streams,
+    pub(crate) scheme: Scheme,
+    pub(crate) packets: Packets,
+    pub(crate) network: Arc<Network>,
+    pub(crate) memories: Arc<[Plan]>,
+    pub(crate) nic: Arc<[Rate]>,
+    pub(crate) script: Script,
+    pub(crate) horizon: Time,
+    pub(crate) sample: Option<Span>,
+    pub(crate) streams: Streams,
 }
 
 impl FabricCase {
@@ -112,7 +112,7 @@ impl FabricCase {
     }
 
     /// The parts that draw jobs, and their keys.
-    fn sources(&self) -> impl Iterator<Item = (&'static str, &Workload)> {
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (&'static str, &Workload)> {
         PART_NAMES
             .into_iter()
             .zip([Some(&self.workload), self.background.as_ref()].into_iter().flatten())
@@ -197,7 +197,11 @@ impl Ready {
         Ok(report(script, packets, network, &of_flows, &of_queries, &outcome))
     }
 
-    fn simulate(&self, scheme: &PacketScheme, progress: &Progress) -> Result<Outcome, Cancelled> {
+    pub(crate) fn simulate(
+        &self,
+        scheme: &PacketScheme,
+        progress: &Progress,
+    ) -> Result<Outcome, Cancelled> {
         let scene = Scene {
             network: self.network.clone(),
             memories: self.memories.clone(),

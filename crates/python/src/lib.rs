@@ -1,5 +1,6 @@
 //! The compiled half of the Python package: bindings, and nothing else.
 
+mod estimate;
 mod internet;
 mod mail;
 mod maillog;
@@ -236,6 +237,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Study>()?;
     module.add_class::<Case>()?;
     module.add_class::<plan::Plan>()?;
+    module.add_class::<estimate::Estimate>()?;
+    module.add_class::<estimate::Decomposition>()?;
     module.add_class::<Progress>()?;
     module.add_class::<Outcome>()?;
     module.add_class::<internet::World>()?;

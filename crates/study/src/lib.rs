@@ -2,12 +2,14 @@
 //!
 //! - [`Study`]: a study file, read, checked and crossed into [`Case`]s;
 //! - [`Plan`]: a study of an array with a target, and what its disks cost;
+//! - [`Estimate`]: a study of fabrics that are estimated from their links;
 //! - [`SpecError`]: the one message that says what is wrong with it, and where;
 //! - [`read_settings`]: files of settings that are no study;
 //! - [`registry`]: everything a study can name, documented.
 
 mod document;
 mod error;
+mod estimate;
 mod plan;
 mod registry;
 mod room;
@@ -16,9 +18,11 @@ mod study;
 mod sweep;
 
 pub use error::SpecError;
+pub use estimate::Estimate;
 pub use plan::{Offer, Plan, Target, Wanted};
 pub use registry::registry;
 pub use settings::read_settings;
 pub use study::{Case, Study};
 
+pub use sojourn_fabric::{Decomposition, LinkTimes};
 pub use sojourn_queueing::{Cancelled, Column, Keep, Progress, Report, Rows};

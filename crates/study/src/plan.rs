@@ -130,8 +130,7 @@ impl Plan {
             }
         }
         .map_err(|refusal| refuse(&document, refusal))?;
-        let places = document.clone();
-        let study = Study::of(document, source)?;
+        let study = Study::of(&mut document, source)?;
         if let Some(other) = study.swept().map(|(path, _)| path).find(|path| !is_choice(path)) {
             let path = [&["sweep".to_owned()], other].concat();
             let what = format!(
@@ -139,13 +138,13 @@ impl Plan {
                  scheduling",
                 other.join(".")
             );
-            return Err(SpecError::at(places.place(&path), what));
+            return Err(SpecError::at(document.place(&path), what));
         }
         let offered = study.swept().find(|(path, _)| path[0] == "disk").map_or(1, |disks| disks.1);
         if wanted.disks.len() != offered {
             let given = Value::Text(format!("{} of them", wanted.disks.len()));
             let expected = format!("{offered}, one for each disk of the study");
-            return Err(refuse(&places, Refusal::value(&given, expected).under("disks")));
+            return Err(refuse(&document, Refusal::value(&given, expected).under("disks")));
         }
         Ok(Plan { wanted, study })
     }

@@ -11,6 +11,7 @@ use sojourn_array::scheduling::Scheduling;
 use sojourn_array::workload as requests;
 use sojourn_array::{Disk, Workload as Requests};
 use sojourn_fabric::balance::Balance;
+use sojourn_fabric::estimate::Settings as Estimation;
 use sojourn_fabric::qdisc::{Between, Queue};
 use sojourn_fabric::topology::Topology;
 use sojourn_fabric::transport::{Priority, TransportKind};
@@ -41,7 +42,7 @@ pub fn registry(further: Vec<(&str, Vec<Entry>)>) -> String {
             entries(
                 studies
                     .chain([Packets::entry(), Controller::entry(), Rebuild::entry()])
-                    .chain([Wanted::entry(), Offer::entry()])
+                    .chain([Wanted::entry(), Offer::entry(), Estimation::entry()])
                     .collect(),
             ),
         ),

@@ -46,6 +46,11 @@ pub(crate) trait Model: fmt::Debug + Send + Sync {
         Ok(Figures::default())
     }
 
+    /// The case as one of a fabric, which can be taken apart.
+    fn as_fabric(&self) -> Option<&FabricCase> {
+        None
+    }
+
     /// Its parts with every parameter, defaults too.
     fn table(&self) -> Table;
 }
@@ -122,6 +127,10 @@ impl Model for FabricCase {
             Keep::Rows => report,
             Keep::Totals => Report { rows: Rows::default(), series: Rows::default(), ..report },
         }))
+    }
+
+    fn as_fabric(&self) -> Option<&FabricCase> {
+        Some(self)
     }
 
     fn table(&self) -> Table {

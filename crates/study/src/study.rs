@@ -4,6 +4,7 @@ use crate::document::{self, Document};
 use crate::error::SpecError;
 use crate::room::{Model, ROOMS, Room};
 use crate::sweep::{self, Axis, MAX_CASES};
+use sojourn_fabric::{Decomposition, FabricCase, estimate};
 use sojourn_kernel::parameters::{Check, Entry, Parameters, Refusal, Table, Value, defaults};
 use sojourn_kernel::{Streams, nested, parameters};
 use sojourn_queueing::{Cancelled, Keep, Progress, Report, Rows};
@@ -74,15 +75,15 @@ impl Study {
         source: &str,
         overrides: &[(String, String)],
     ) -> Result<Study, SpecError> {
-        Study::of(Document::read(text, source, overrides)?, source)
+        Study::of(&mut Document::read(text, source, overrides)?, source)
     }
 
-    /// The study that a document holds.
-    pub(crate) fn of(mut document: Document, source: &str) -> Result<Study, SpecError> {
+    /// The study that a document holds, which then knows where the sweep sets what.
+    pub(crate) fn of(document: &mut Document, source: &str) -> Result<Study, SpecError> {
         let (head, _) = split(&document.root);
         let Head { title, room, run } = Head::read_table(&head)
             .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
-        let mut axes = sweep::take(&mut document, &names((room.entry)()))?;
+        let mut axes = sweep::take(document, &names((room.entry)()))?;
         let refuse = |refusal: Refusal| SpecError::refused(document.place(&refusal.path), &refusal);
         let (_, given) = split(&document.root);
         let base = PathBuf::from(source).parent().map(PathBuf::from).unwrap_or_default();
@@ -126,6 +127,11 @@ impl Study {
     /// same cases. Only in a part of which several axes together decide what it is, nothing is
     /// written out that was not given.
     pub fn resolved(&self) -> String {
+        document::write(&self.tree())
+    }
+
+    /// The resolved study as a tree.
+    pub(crate) fn tree(&self) -> Table {
         let mut root = Table::default();
         root.set("title", Value::Text(self.title.clone()));
         root.set("room", Value::Text(self.room.name.to_owned()));
@@ -145,7 +151,7 @@ impl Study {
         if !swept.is_empty() {
             root.set("sweep", Value::Table(swept));
         }
-        document::write(&root)
+        root
     }
 }
 
@@ -247,6 +253,23 @@ impl Case {
     /// each of `percentiles`, in per cent, is not below, whatever the load.
     pub fn known(&self, percentiles: &[f64]) -> Result<Vec<(String, Value)>, SpecError> {
         self.model.known(&read, percentiles).map_err(|refusal| self.refused(&refusal))
+    }
+
+    /// The case as one of a fabric, where it is one.
+    pub(crate) fn as_fabric(&self) -> Option<&FabricCase> {
+        self.model.as_fabric()
+    }
+
+    /// One replication, its flows drawn and put onto the links of its fabric; `fabric` is the case.
+    pub(crate) fn decompose(
+        &self,
+        fabric: &FabricCase,
+        settings: &estimate::Settings,
+        replication: u32,
+    ) -> Result<Decomposition, SpecError> {
+        let streams = Streams::new(self.seed, replication.into());
+        let decomposed = Decomposition::new(fabric, settings, streams, &read);
+        decomposed.map_err(|refusal| self.refused(&refusal))
     }
 
     fn refused(&self, refusal: &Refusal) -> SpecError {

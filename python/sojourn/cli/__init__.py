@@ -15,6 +15,7 @@ from sojourn.cli import (
     compare,
     completion,
     doctor,
+    estimate,
     listing,
     mail,
     measure,
@@ -126,6 +127,7 @@ def commands() -> None:
 
 for command in (
     run.run,
+    estimate.estimate,
     show.show,
     plot.plot,
     report.report,

@@ -106,7 +106,8 @@ def _again(run: Run) -> tuple[str, ...]:
     """The commands that do it again, from the study below."""
     if "measured" in run.meta:
         return (str(run.meta.get("command", "")),)
-    return "sojourn run study.toml --out out/again", "sojourn show out/again"
+    verb = "estimate" if "estimated" in run.meta else "run"
+    return f"sojourn {verb} study.toml --out out/again", "sojourn show out/again"
 
 
 def _claims(path: Path) -> tuple[Claim, ...]:

@@ -2,7 +2,7 @@
 
 use super::samples::Sample;
 use super::wire::Wire;
-use crate::balance::Balance;
+use crate::balance::{self, Balance};
 use crate::buffer::{Inflow, Plan};
 use crate::flow::Flow;
 use crate::topology::Network;
@@ -66,7 +66,7 @@ impl Scene {
 
     /// What hashes of flows begin with, in this replication.
     pub(super) fn salt(&self) -> u64 {
-        self.streams.stream("ecmp", 0).bits()
+        balance::salt(self.streams)
     }
 }
 

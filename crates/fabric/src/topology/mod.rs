@@ -3,11 +3,13 @@
 //! A topology is one file here that names its parameters and lays its links; numbering, routing
 //! and checks are common to all ([`Graph`]).
 
+mod clos;
 mod fat_tree;
 mod graph;
 mod leaf_spine;
 mod single_switch;
 
+pub use clos::Clos;
 pub use fat_tree::FatTree;
 pub use graph::{Graph, Hop, Link, LinkSpec, Network, Ppm};
 pub use leaf_spine::LeafSpine;
@@ -23,6 +25,7 @@ variants! {
         SingleSwitch(SingleSwitch),
         LeafSpine(LeafSpine),
         FatTree(FatTree),
+        Clos(Clos),
     }
 }
 

@@ -51,6 +51,10 @@ impl Draw for Csv {
         self.flows(stage).map(Drawn::from)
     }
 
+    fn is_steady(&self) -> bool {
+        true
+    }
+
     fn file(&mut self) -> Option<&mut String> {
         Some(&mut self.file)
     }

@@ -126,6 +126,12 @@ trait Draw {
         true
     }
 
+    /// Whether its flows come on their own, one after the other, with an end: what one link does to
+    /// a flow then says little of what another does to it.
+    fn is_steady(&self) -> bool {
+        false
+    }
+
     /// Whether its flows come with traffic classes of their own.
     fn has_classes(&self, _: &Stage<'_>) -> Result<bool, Refusal> {
         Ok(false)
@@ -158,6 +164,11 @@ impl Workload {
     /// Whether its jobs are flows that arrive at times known beforehand and end.
     pub fn is_of_flows(&self) -> bool {
         with_arrivals!(&self.arrivals, |params| params.is_of_flows())
+    }
+
+    /// Whether its flows come on their own, one after the other, with an end.
+    pub fn is_steady(&self) -> bool {
+        with_arrivals!(&self.arrivals, |params| params.is_steady())
     }
 
     /// The jobs of one replication.

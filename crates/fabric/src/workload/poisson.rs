@@ -81,6 +81,10 @@ impl Draw for Poisson {
         }
     }
 
+    fn is_steady(&self) -> bool {
+        true
+    }
+
     fn file(&mut self) -> Option<&mut String> {
         is_file(&self.sizes).then_some(&mut self.sizes)
     }

@@ -6,6 +6,7 @@ mod buffers;
 mod bulk;
 mod classes;
 mod common;
+mod estimate;
 mod exact;
 mod invariants;
 mod long_flows;

@@ -1,0 +1,156 @@
+//! The flows of the whole fabric, from what its links did alone.
+
+use super::delays::{Delays, Sample};
+use super::lone::{LOST, LinkTimes};
+use super::{Acks, Decomposition, Draws};
+use crate::best::Ideals;
+use crate::engine::{Figures, Outcome};
+use crate::flow::Flow;
+use crate::rows::report;
+use crate::transport::Tally;
+use sojourn_kernel::parameters::Value;
+use sojourn_kernel::{Span, Stream, Time};
+use sojourn_queueing::{Column, Report};
+
+/// What the simulation of a whole fabric counts and this does not know.
+const UNKNOWN: [&str; 2] = ["retransmits", "timeouts"];
+
+/// What the simulation of a link says of delays.
+struct Known<'a> {
+    /// Those of its own flows.
+    own: &'a [i64],
+    like: Delays,
+}
+
+impl Decomposition {
+    /// The rows of all flows: of each, its time in an empty fabric, and a delay for each link of its
+    /// path, that of a flow which crossed the link, or the one simulated for it. A column `method`
+    /// marks them.
+    ///
+    /// What was not simulated, or not with the flows of this decomposition, is refused.
+    pub fn combine(&self, times: &[LinkTimes]) -> Result<Report, String> {
+        self.check(times)?;
+        let delays = self.delays(times);
+        let (network, flows) = (&self.ready.network, &self.ready.script.flows);
+        let mut best = Ideals::new(network, &self.ready.packets);
+        let ideals = best.flows(&self.ready.script);
+        let finished = (0..).zip(&**flows).map(|(number, flow)| {
+            let found = self.delay(number, flow, &delays);
+            let at = found.map(|delay| flow.arrived + best.alone(flow) + Span::from_ps(delay));
+            at.filter(|at| *at <= self.ready.horizon).unwrap_or(Time::NEVER)
+        });
+        let finished: Vec<Time> = finished.collect();
+        let last = finished.iter().copied().filter(|at| *at != Time::NEVER).max();
+        let outcome = Outcome {
+            tallies: vec![Tally::default(); finished.len()],
+            started: Vec::new(),
+            arrived: Vec::new(),
+            watched: Vec::new(),
+            samples: Vec::new(),
+            figures: Figures::default(),
+            memory_peaks: Vec::new(),
+            busy: vec![Span::ZERO; network.links.len()],
+            ended: last.unwrap_or(self.ready.horizon),
+            finished,
+        };
+        let (script, packets) = (&self.ready.script, &self.ready.packets);
+        let Report { mut rows, series, figures } =
+            report(script, packets, network, &ideals, &[], &outcome);
+        rows.columns.retain(|(name, _)| !UNKNOWN.contains(name));
+        rows.push("method", Column::Name(vec![0; flows.len()], vec!["estimate"]));
+        let known = |(name, _): &(String, Value)| {
+            ["unfinished", "simulated_ps", "ideal"].contains(&name.as_str())
+        };
+        let figures = figures.into_iter().filter(known).chain(self.figures(times)).collect();
+        Ok(Report { rows, series, figures })
+    }
+
+    fn check(&self, times: &[LinkTimes]) -> Result<(), String> {
+        let mut given: Vec<u32> = times.iter().map(|times| times.link).collect();
+        let mut wanted = self.links();
+        given.sort_unstable();
+        wanted.sort_unstable();
+        let whole = |times: &LinkTimes| times.delays.len() == self.crossings.of(times.link).len();
+        match given == wanted && times.iter().all(whole) {
+            true => Ok(()),
+            false => Err("the links are not those that were to be simulated".to_owned()),
+        }
+    }
+
+    /// What is known of each link.
+    fn delays<'a>(&self, times: &'a [LinkTimes]) -> Vec<Option<Known<'a>>> {
+        let mut known = Vec::new();
+        known.resize_with(self.simulated.len(), || None);
+        for LinkTimes { link, delays: own, .. } in times {
+            let sample = |(flow, &delay): (Flow, &i64)| {
+                let packets = self.ready.packets.count(flow.bytes);
+                Sample { bytes: flow.bytes, packets, delay }
+            };
+            let like =
+                Delays::new(self.flows(*link).zip(own).map(sample).collect(), &self.settings);
+            known[*link as usize] = Some(Known { own, like });
+        }
+        known
+    }
+
+    /// What the links of its path add to a flow, in picoseconds; none where one of them never lets
+    /// it through.
+    fn delay(&self, number: u32, flow: &Flow, known: &[Option<Known<'_>>]) -> Option<u64> {
+        let packets = self.ready.packets.count(flow.bytes);
+        let mut stream = self.ready.streams.stream("estimate", number.into());
+        let mut of_link = |link: u32| {
+            let simulated = self.simulated[link as usize];
+            let known = known[simulated as usize].as_ref().expect("it was simulated");
+            if self.settings.draws == Draws::Own && simulated == link {
+                let place = self.crossings.of(link).binary_search(&number);
+                let own = known.own[place.expect("it crosses the link")];
+                return (own != LOST).then_some(own);
+            }
+            known.like.draw(flow.bytes, packets, &mut stream)
+        };
+        let network = &self.ready.network;
+        let out: Option<i64> = self.crossings.path(network, number, flow).map(&mut of_link).sum();
+        let back = match self.settings.acks {
+            Acks::Wait => self.back(number, flow, known, &mut stream),
+            Acks::Free => 0,
+        };
+        // What a link saves a flow that waited before it counts too, but none is quicker than alone.
+        out.map(|out| (out + back).max(0) as u64)
+    }
+
+    /// How long the last acknowledgement of a flow waits; where nobody else is, or who is did not
+    /// finish, it does not.
+    fn back(
+        &self,
+        number: u32,
+        flow: &Flow,
+        known: &[Option<Known<'_>>],
+        stream: &mut Stream,
+    ) -> i64 {
+        let of_link = |link: u32| {
+            let known = known[self.simulated[link as usize] as usize].as_ref();
+            known.and_then(|known| known.like.draw(1, 1, stream)).unwrap_or(0)
+        };
+        self.crossings.path_back(&self.ready.network, number, flow).map(of_link).sum()
+    }
+
+    fn figures(&self, times: &[LinkTimes]) -> Vec<(String, Value)> {
+        let used = self.crossings.used().count();
+        let arrivals = self.ready.script.last_arrival().unwrap_or(Time::ZERO).seconds();
+        let load = |link: u32| {
+            let bytes: u64 =
+                self.flows(link).map(|flow| self.ready.packets.on_the_wire(flow.bytes)).sum();
+            let rate = self.ready.network.links[link as usize].spec.rate.bits_per_second();
+            bytes as f64 * 8.0 / (rate as f64 * arrivals)
+        };
+        let loads = self.crossings.used().map(load).filter(|load| load.is_finite());
+        let counts = [
+            ("events", times.iter().map(|times| times.events).sum()),
+            ("links", used as u64),
+            ("links_simulated", times.len() as u64),
+        ];
+        let busiest = ("busiest_link_load".to_owned(), Value::Float(loads.fold(0.0, f64::max)));
+        let counts = counts.map(|(name, count)| (name.to_owned(), Value::Int(count as i64)));
+        counts.into_iter().chain([busiest]).collect()
+    }
+}

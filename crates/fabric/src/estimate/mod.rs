@@ -1,0 +1,154 @@
+//! A fabric too large to be simulated whole, estimated from its links (Zhao, Goyal, Alizadeh and
+//! Anderson, *Scalable tail latency estimation for data center networks*, NSDI 2023).
+//!
+//! - [`Decomposition`] draws the flows of a case and finds the links that each crosses;
+//! - [`simulate`](Decomposition::simulate) runs one of the links alone, in the packet engine, with
+//!   the flows that cross it;
+//! - [`combine`](Decomposition::combine) adds up, for each flow, a delay of a flow like it from each
+//!   link of its path.
+//!
+//! Not modelled: that the links of a path are busy at the same time for the same reason, that what
+//! one link held back comes to the next one later, that acknowledgements take room from data, and
+//! that those which wait slow their flow down.
+
+mod check;
+mod cluster;
+mod combine;
+mod crossings;
+mod delays;
+mod lone;
+#[cfg(test)]
+mod tests;
+
+pub use lone::LinkTimes;
+
+use crate::engine::{Cancelled, Progress};
+use crate::flow::Flow;
+use crate::study::{FabricCase, Ready};
+use crossings::Crossings;
+use lone::Lone;
+use sojourn_kernel::parameters::{Check, Refusal, Value};
+use sojourn_kernel::{Streams, choices, nested, parameters};
+use std::num::NonZeroU32;
+
+parameters! {
+    /// How a fabric is estimated from its links.
+    pub struct Settings: "estimate" {
+        /// Links whose load, sizes and gaps between arrivals are off by at most this share are
+        /// simulated once for all of them. None: every link is simulated.
+        pub cluster: Option<f64> = None,
+        /// Where the delay is counted that a flow suffers at its own host's link, which stands
+        /// before every link that is simulated.
+        pub access: Access = Access::Once,
+        /// Whose delay at a link a flow is given.
+        pub draws: Draws = Draws::Like,
+        /// Whether the last acknowledgement waits on its way back.
+        pub acks: Acks = Acks::Wait,
+        /// Delays are kept by flow size, in buckets of at least so many flows, ...
+        pub bucket_flows: NonZeroU32 = NonZeroU32::new(100).expect("some"),
+        /// ... the largest of which is at least so many times as large as the smallest.
+        pub bucket_span: f64 = 2.0,
+    }
+}
+nested!(Settings);
+
+choices! {
+    /// Where the delay at a flow's own host is counted.
+    pub enum Access: "way of counting" {
+        /// Once, at the host's link: at every other link, what the flows suffer with it is less
+        /// what they suffer were it infinitely fast.
+        Once = "once",
+        /// At every link, as in the authors' published code: twice as quick, and too slow.
+        EveryLink = "every-link",
+    }
+}
+
+choices! {
+    /// Whose delay at a link a flow is given.
+    pub enum Draws: "choice of a delay" {
+        /// That of a flow of about its size, chosen at random, at each link anew: as in the paper.
+        Like = "like",
+        /// Its own, where the link was simulated itself. What the links of its path do at the same
+        /// time then stays together.
+        Own = "own",
+    }
+}
+
+choices! {
+    /// Whether the last acknowledgement waits on its way back.
+    pub enum Acks: "treatment of acknowledgements" {
+        /// At each link of that way as long as a packet of a flow that is among the smallest there.
+        Wait = "wait",
+        /// Nowhere: links are idle but for those that the flow itself crosses.
+        Free = "free",
+    }
+}
+
+impl Check for Settings {
+    fn check(&self) -> Result<(), Refusal> {
+        if let Some(share) = self.cluster.filter(|share| !(0.0..=1.0).contains(share)) {
+            let given = Value::Float(share);
+            return Err(Refusal::value(&given, "a share from 0 to 1").under("cluster"));
+        }
+        if !(1.0..=1e6).contains(&self.bucket_span) {
+            let given = Value::Float(self.bucket_span);
+            return Err(Refusal::value(&given, "a number from 1 to 1000000").under("bucket_span"));
+        }
+        Ok(())
+    }
+}
+
+/// One replication of a case, its flows drawn and put onto the links that they cross.
+#[derive(Debug)]
+pub struct Decomposition {
+    ready: Ready,
+    settings: Settings,
+    crossings: Crossings,
+    /// For each link the one that is simulated for it.
+    simulated: Vec<u32>,
+}
+
+impl Decomposition {
+    /// Draws the flows. `case` has to be [estimable](FabricCase::check_estimable).
+    pub fn new(
+        case: &FabricCase,
+        settings: &Settings,
+        streams: Streams,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Decomposition, Refusal> {
+        let ready = case.ready(streams, read)?;
+        let crossings = Crossings::new(&ready.network, &ready.script.flows, streams);
+        let simulated = cluster::choose(&ready, &crossings, settings.cluster);
+        Ok(Decomposition { ready, settings: settings.clone(), crossings, simulated })
+    }
+
+    /// The links to be simulated, by the number of the port that sends on them; those with most
+    /// packets first.
+    pub fn links(&self) -> Vec<u32> {
+        let packets = |&link: &u32| -> u64 {
+            let count = |flow: Flow| u64::from(self.ready.packets.count(flow.bytes));
+            self.flows(link).map(count).sum()
+        };
+        let own = self.crossings.used().filter(|&link| self.simulated[link as usize] == link);
+        let mut links: Vec<u32> = own.collect();
+        links.sort_by_cached_key(|link| (std::cmp::Reverse(packets(link)), *link));
+        links
+    }
+
+    /// The flows that cross `link`, by time of arrival.
+    pub fn flows(&self, link: u32) -> impl Iterator<Item = Flow> + '_ {
+        self.crossings.of(link).iter().map(|&flow| self.ready.script.flows[flow as usize])
+    }
+
+    /// The links that flow number `flow` crosses, in order: those of its packets in the whole
+    /// fabric.
+    pub fn path(&self, flow: u32) -> Vec<u32> {
+        let to = self.ready.script.flows[flow as usize];
+        self.crossings.path(&self.ready.network, flow, &to).collect()
+    }
+
+    /// Simulates `link` alone.
+    pub fn simulate(&self, link: u32, progress: &Progress) -> Result<LinkTimes, Cancelled> {
+        Lone::new(&self.ready, &self.crossings, link).times(self.settings.access, progress)
+    }
+}

@@ -1,0 +1,43 @@
+//! What the tests of the parts share.
+
+use crate::balance::Balance;
+use crate::buffer::Buffer;
+use crate::flow::Flow;
+use crate::scheme::{PacketScheme, Scheme};
+use crate::study::{FabricCase, Ready};
+use crate::topology::Topology;
+use crate::workload::{Arrivals, Csv};
+use sojourn_kernel::parameters::defaults;
+use sojourn_kernel::{Span, Streams, Time};
+
+/// A fabric with these flows, hashed, under plain TCP.
+pub(super) fn ready(topology: Topology, flows: &[Flow]) -> Ready {
+    let scheme = PacketScheme { balance: Balance::Ecmp, ..PacketScheme::known("DCTCP").unwrap() };
+    let case = FabricCase {
+        topology,
+        workload: Arrivals::Csv(Csv { file: "flows.csv".to_owned() }).into(),
+        background: None,
+        scheme: Scheme::Packets(scheme),
+        buffer: Buffer::default(),
+        core_buffer: None,
+        packets: defaults(),
+        drain: Span::from_s(1),
+        sample: None,
+    };
+    let line = |flow: &Flow| format!("{},{},{},{}\n", flow.from, flow.to, flow.bytes, flow.arrived);
+    let lines: String = flows.iter().map(line).collect();
+    let text = format!("src,dst,size_bytes,arrival\n{lines}");
+    case.ready(Streams::new(3, 1), &|_| Ok(text.clone())).expect("the case can run")
+}
+
+/// So many flows between `hosts` hosts, so rare that none meets another.
+pub(super) fn sparse(hosts: u16, number: u64) -> Vec<Flow> {
+    let mut stream = Streams::new(7, 0).stream("flows", 0);
+    let flow = |place: u64| {
+        let from = stream.below(hosts.into()) as u16;
+        let to = (from + 1 + stream.below(u64::from(hosts) - 1) as u16) % hosts;
+        let at = Time::ZERO + Span::from_us(100 * place);
+        Flow::new(from, to, 1 + stream.below(20_000), at)
+    };
+    (0..number).map(flow).collect()
+}

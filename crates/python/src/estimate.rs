@@ -1,0 +1,75 @@
+//! Estimates of fabrics from their links.
+
+use crate::{Cancelled, Case, Outcome, Progress, Study, refused, settings};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sojourn_study as study;
+
+/// A study every case of which can be estimated.
+#[pyclass(frozen, module = "sojourn._core")]
+pub(crate) struct Estimate(study::Estimate);
+
+#[pymethods]
+impl Estimate {
+    #[staticmethod]
+    fn parse(text: &str, source: &str, overrides: Vec<(String, String)>) -> PyResult<Estimate> {
+        study::Estimate::parse(text, source, &overrides).map(Estimate).map_err(refused)
+    }
+
+    #[getter]
+    fn study(&self) -> Study {
+        Study(self.0.study.clone())
+    }
+
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        settings(py, &self.0.parameters())
+    }
+
+    fn resolved(&self) -> String {
+        self.0.resolved()
+    }
+
+    fn decompose(&self, py: Python<'_>, case: &Case, replication: u32) -> PyResult<Decomposition> {
+        let decomposed = py.detach(|| self.0.decompose(&case.0, replication));
+        decomposed.map(Decomposition).map_err(refused)
+    }
+}
+
+/// One replication of a case, its flows on the links that they cross.
+#[pyclass(frozen, module = "sojourn._core")]
+pub(crate) struct Decomposition(study::Decomposition);
+
+#[pymethods]
+impl Decomposition {
+    fn links(&self, py: Python<'_>) -> Vec<u32> {
+        py.detach(|| self.0.links())
+    }
+
+    fn simulate<'py>(
+        &self,
+        py: Python<'py>,
+        link: u32,
+        progress: &Progress,
+    ) -> PyResult<(Bound<'py, PyArray1<i64>>, u64)> {
+        let times = py.detach(|| self.0.simulate(link, &progress.0));
+        let times = times.map_err(|_| Cancelled::new_err("the link was stopped"))?;
+        Ok((times.delays.into_pyarray(py), times.events))
+    }
+
+    fn combine(
+        &self,
+        py: Python<'_>,
+        times: Vec<(u32, PyReadonlyArray1<'_, i64>, u64)>,
+    ) -> PyResult<Outcome> {
+        let link = |(link, delays, events): (u32, PyReadonlyArray1<'_, i64>, u64)| {
+            let delays = delays.as_slice()?.to_vec();
+            Ok(study::LinkTimes { link, delays, events })
+        };
+        let times: Vec<_> = times.into_iter().map(link).collect::<PyResult<_>>()?;
+        let report = py.detach(|| self.0.combine(&times)).map_err(PyValueError::new_err)?;
+        Outcome::new(py, report)
+    }
+}

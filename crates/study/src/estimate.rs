@@ -1,0 +1,70 @@
+//! Estimates: a study of fabrics whose links are simulated one by one.
+//!
+//! The study is one of the fabric room, with a table `estimate` beside its own parts or without.
+
+use crate::document::{self, Document};
+use crate::error::SpecError;
+use crate::study::{Case, Study};
+use sojourn_fabric::estimate::Settings;
+use sojourn_fabric::{Decomposition, FabricCase};
+use sojourn_kernel::parameters::{Parameters, Refusal, Setting, Table, Value};
+
+/// Its table.
+const KEY: &str = Settings::NAME;
+
+/// A study every case of which can be estimated.
+#[derive(Clone, Debug)]
+pub struct Estimate {
+    /// What is estimated.
+    pub study: Study,
+    settings: Settings,
+}
+
+impl Estimate {
+    /// Reads a study; arguments as those of [`Study::parse`]. Beside what no study can be, refused
+    /// is what cannot be estimated.
+    pub fn parse(
+        text: &str,
+        source: &str,
+        overrides: &[(String, String)],
+    ) -> Result<Estimate, SpecError> {
+        let mut document = Document::read(text, source, overrides)?;
+        let given = document.root.remove(KEY).unwrap_or(Value::Table(Table::default()));
+        let settings = Settings::read(&given).map_err(|refusal| {
+            let refusal = refusal.under(KEY);
+            SpecError::refused(document.place(&refusal.path), &refusal)
+        })?;
+        let study = Study::of(&mut document, source)?;
+        for case in study.cases() {
+            let fabric = case.as_fabric().ok_or_else(|| {
+                let given = Value::Text(study.room().to_owned());
+                let expected = "\"fabric\" to estimate: only a fabric has links";
+                Refusal::value(&given, expected).under("room")
+            });
+            fabric
+                .and_then(FabricCase::check_estimable)
+                .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
+        }
+        Ok(Estimate { study, settings })
+    }
+
+    /// The study as TOML, as [`Study::resolved`] has it, with how it is estimated.
+    pub fn resolved(&self) -> String {
+        let mut tree = self.study.tree();
+        tree.set(KEY, Value::Table(self.settings.write_table()));
+        document::write(&tree)
+    }
+
+    /// Every parameter of the estimate under its dotted path.
+    pub fn parameters(&self) -> Vec<(String, Value)> {
+        let settings = document::flat(&self.settings.write_table()).into_iter();
+        settings.map(|(path, value)| (format!("{KEY}.{path}"), value)).collect()
+    }
+
+    /// One replication of a case of the study, counted from 0, its flows drawn and put onto the
+    /// links of the fabric.
+    pub fn decompose(&self, case: &Case, replication: u32) -> Result<Decomposition, SpecError> {
+        let fabric = case.as_fabric().expect("it was checked");
+        case.decompose(fabric, &self.settings, replication)
+    }
+}
