@@ -13,9 +13,10 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// Writes what a postman tells as Postfix's log has it, so that whatever reads that reads this:
-/// `qmgr` for messages, `smtp` for attempts, one line a recipient. `delays` are Postfix's four;
-/// `xdelay` beside them is sendmail's, what the attempt itself took. Times are UTC, as RFC 3339
-/// writes them.
+/// `qmgr` for messages, `smtp` for attempts, one line a recipient. `delays` are Postfix's four; what
+/// the attempt itself took, sendmail's `xdelay`, is the sum of the last two, and has no field of its
+/// own, because readers of Postfix's logs (pflogsumm) know no lines with one. Times are UTC, as RFC
+/// 3339 writes them.
 ///
 /// When it cannot be written, that is said once on standard error, and delivery goes on.
 pub struct Log<W: Write> {
@@ -65,12 +66,12 @@ impl<W: Write + Send + 'static> Observer for Log<W> {
                     ),
                 );
             }
-            News::Attempt { task, recipient, relay, delays, took, outcome, reason } => {
+            News::Attempt { task, recipient, relay, delays, outcome, reason, .. } => {
                 let (id, port) = (QueueId(task.message), self.port);
                 let relay = At(*relay, port);
                 let [a, b, c, d] =
                     [delays.before, delays.queued, delays.setup, delays.sending].map(Seconds);
-                let (delay, took) = (Seconds(delays.total()), Seconds(*took));
+                let delay = Seconds(delays.total());
                 let status = match outcome {
                     Outcome::Delivered => "sent",
                     Outcome::Deferred => "deferred",
@@ -82,7 +83,7 @@ impl<W: Write + Send + 'static> Observer for Log<W> {
                     "smtp",
                     format_args!(
                         "{id}: to=<{recipient}>, relay={relay}, delay={delay}, \
-                         delays={a}/{b}/{c}/{d}, xdelay={took}, dsn={dsn}, status={status} ({text})"
+                         delays={a}/{b}/{c}/{d}, dsn={dsn}, status={status} ({text})"
                     ),
                 );
             }
@@ -254,9 +255,9 @@ mod tests {
         let expected = "\
 qmgr[7]: 000000BEEF: from=<owner@lists.example>, size=42, nrcpt=1 (queue active)
 smtp[7]: 000000BEEF: to=<a@x.example>, relay=mx.x.example[192.0.2.1]:25, delay=61, \
-delays=61/0.04/0.12/0.08, xdelay=0.2, dsn=2.0.0, status=sent (250 2.0.0 Ok)
-smtp[7]: 000000BEEF: to=<a@x.example>, relay=none, delay=0.01, delays=0.01/0/0/0, xdelay=0, \
-dsn=4.4.1, status=deferred (connection refused)
+delays=61/0.04/0.12/0.08, dsn=2.0.0, status=sent (250 2.0.0 Ok)
+smtp[7]: 000000BEEF: to=<a@x.example>, relay=none, delay=0.01, delays=0.01/0/0/0, dsn=4.4.1, \
+status=deferred (connection refused)
 qmgr[7]: host 192.0.2.1 left alone until 2023-11-14T22:14:20.123Z (4.4.1: connection refused)
 qmgr[7]: domain x.example left alone until 2023-11-14T22:14:20.123Z (4.4.1: connection refused)
 qmgr[7]: warning: disk full

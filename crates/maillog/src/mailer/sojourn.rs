@@ -1,4 +1,4 @@
-//! Ours: Postfix's lines, with sendmail's `xdelay` in them.
+//! Ours: Postfix's lines.
 //!
 //! There is no cleanup: the queue manager's line of a message stands once, when it is accepted or
 //! found in the spool at the start.
