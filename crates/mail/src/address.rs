@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// A mailbox as an SMTP envelope names it (RFC 5321 section 4.1.2; UTF-8 as RFC 6531 allows it).
 ///
@@ -12,7 +13,8 @@ use std::str::FromStr;
 /// space, no angle bracket outside quotes. The domain is in lower case, the local part as given.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
-    text: Box<str>,
+    /// Shared: an address goes through many hands.
+    text: Arc<str>,
     at: u16,
 }
 

@@ -38,8 +38,8 @@ fn every_policy_is_selected_by_its_name() {
     }
     assert_eq!(names(SplitKind::entries(), SplitKind::name), 4);
     assert_eq!(names(OrderKind::entries(), OrderKind::name), 3);
-    assert_eq!(names(TimeoutsKind::entries(), TimeoutsKind::name), 4);
-    assert_eq!(names(CheckpointKind::entries(), CheckpointKind::name), 2);
+    assert_eq!(names(TimeoutsKind::entries(), TimeoutsKind::name), 5);
+    assert_eq!(names(CheckpointKind::entries(), CheckpointKind::name), 3);
     assert_eq!(names(RetryKind::entries(), RetryKind::name), 3);
 }
 

@@ -85,7 +85,7 @@ impl Observer for Tally {
                     recipient: recipient.to_string(),
                     failed: *outcome == Outcome::Failed,
                     status: reason.status.to_string(),
-                    reason: reason.text.clone(),
+                    reason: reason.text.to_string(),
                 };
                 count.troubled.insert(*task, trouble);
             }

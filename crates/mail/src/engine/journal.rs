@@ -2,6 +2,7 @@
 
 use super::event::{BatchId, Record, SessionId};
 use sojourn_kernel::Time;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Records wait to be written together; one batch is being written at a time.
@@ -10,6 +11,8 @@ pub(super) struct Journal {
     records: Vec<Record>,
     /// Sessions that wait for `records`.
     held: Vec<SessionId>,
+    /// What is to be written by itself, and the envelope that waits for it.
+    files: VecDeque<(Vec<Record>, Option<u64>)>,
     /// Since when the first of `records` waits.
     pub(super) since: Time,
     /// When its timer rings.
@@ -27,6 +30,8 @@ pub(super) struct Batch {
     id: BatchId,
     pub(super) records: Arc<[Record]>,
     pub(super) held: Vec<SessionId>,
+    /// Where it was written by itself: the envelope that waits for it, if one does.
+    pub(super) file: Option<Option<u64>>,
 }
 
 impl Journal {
@@ -38,6 +43,21 @@ impl Journal {
         self.records.push(record);
     }
 
+    /// All that was pushed since there were `mark` records, in order.
+    pub(super) fn since(&mut self, mark: usize) -> Vec<Record> {
+        self.records.split_off(mark)
+    }
+
+    /// How many records wait to be written together.
+    pub(super) fn mark(&self) -> usize {
+        self.records.len()
+    }
+
+    /// What is to be written by itself, for `envelope` to go on.
+    pub(super) fn push_file(&mut self, records: Vec<Record>, envelope: Option<u64>) {
+        self.files.push_back((records, envelope));
+    }
+
     /// `session` waits until all that was pushed is written.
     pub(super) fn hold(&mut self, session: SessionId) {
         self.held.push(session);
@@ -45,7 +65,11 @@ impl Journal {
 
     /// How many records wait, when none are being written.
     pub(super) fn pending(&self) -> Option<usize> {
-        (self.writing.is_none() && !self.records.is_empty()).then_some(self.records.len())
+        let next = match self.records.len() {
+            0 => self.files.front().map_or(0, |(records, _)| records.len()),
+            together => together,
+        };
+        (self.writing.is_none() && next > 0).then_some(next)
     }
 
     /// Whether anything waits to be written.
@@ -55,20 +79,29 @@ impl Journal {
 
     /// Whether anything is not on stable storage yet.
     pub(super) fn is_waiting_or_writing(&self) -> bool {
-        self.is_waiting() || self.writing.is_some()
+        self.is_waiting() || !self.files.is_empty() || self.writing.is_some()
     }
 
     pub(super) fn is_urgent(&self) -> bool {
         self.urgent
     }
 
-    /// All that waits is being written from now on.
+    /// All that waits to be written together is being written from now on; where nothing does, what
+    /// is next of that which is written by itself. A recipient's records stay in order: those that
+    /// come before it is written by itself are written together.
     pub(super) fn write(&mut self) -> (BatchId, Arc<[Record]>) {
-        let (id, records) = (BatchId(self.next), Arc::from(std::mem::take(&mut self.records)));
+        let id = BatchId(self.next);
         self.next += 1;
-        self.urgent = false;
-        let held = std::mem::take(&mut self.held);
-        self.writing = Some(Batch { id, records: Arc::clone(&records), held });
+        let file = if self.records.is_empty() { self.files.pop_front() } else { None };
+        let (records, held, file) = match file {
+            Some((records, envelope)) => (records, Vec::new(), Some(envelope)),
+            None => {
+                self.urgent = false;
+                (std::mem::take(&mut self.records), std::mem::take(&mut self.held), None)
+            }
+        };
+        let records: Arc<[Record]> = records.into();
+        self.writing = Some(Batch { id, records: Arc::clone(&records), held, file });
         (id, records)
     }
 
@@ -78,9 +111,14 @@ impl Journal {
     }
 
     /// What could not be written goes before all that has come since.
-    pub(super) fn put_back(&mut self, now: Time, records: Vec<Record>, held: Vec<SessionId>) {
+    pub(super) fn put_back(&mut self, now: Time, records: Vec<Record>, batch: Batch) {
         self.since = now;
-        self.records.splice(0..0, records);
-        self.held.splice(0..0, held);
+        match batch.file {
+            Some(envelope) => self.files.push_front((records, envelope)),
+            None => {
+                self.records.splice(0..0, records);
+                self.held.splice(0..0, batch.held);
+            }
+        }
     }
 }

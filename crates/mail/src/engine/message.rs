@@ -1,6 +1,6 @@
 //! Messages, and the work that is made of them.
 
-use super::event::{MessageId, Submission};
+use super::event::{MessageId, Record, Submission};
 use crate::address::Address;
 use crate::policy::split::Place;
 use sojourn_kernel::Time;
@@ -59,6 +59,8 @@ pub(super) struct Chain {
     pub(super) groups: VecDeque<(u32, Vec<u32>)>,
     /// Parcels of the present group that are not done.
     pub(super) outstanding: u32,
+    /// What is done and not written, where the envelope is written by itself.
+    pub(super) unsaved: Vec<Record>,
 }
 
 impl Message {
@@ -111,6 +113,6 @@ impl Chain {
             });
             groups[group].1.push(recipient);
         }
-        Chain { message, groups, outstanding: 0 }
+        Chain { message, groups, outstanding: 0, unsaved: Vec::new() }
     }
 }

@@ -220,6 +220,9 @@ impl Engine {
     fn advance(&mut self, number: u64) {
         let chain = self.chains.get_mut(&number).expect("it is under way");
         let Some((destination, recipients)) = chain.groups.pop_front() else {
+            if !chain.unsaved.is_empty() {
+                self.journal.push_file(std::mem::take(&mut chain.unsaved), None);
+            }
             self.chains.remove(&number);
             return;
         };

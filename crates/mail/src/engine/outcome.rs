@@ -10,6 +10,7 @@ use crate::policy::checkpoint::Checkpoint;
 use crate::policy::retry::{Retry, Setback};
 use crate::smtp::{Loss, Reply, Tls, Verdict, wait_named};
 use sojourn_kernel::{Span, Time};
+use std::sync::Arc;
 
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,7 @@ impl Engine {
         this.coming += 1;
         this.took(took);
         let attempt = self.attempt(&self.sessions[&id], &parcel, took);
+        let mark = self.journal.mark();
         let again = self.judge(&parcel, verdicts, &attempt);
         if !again.is_empty() {
             // The server said where its limit is: so many in one transaction.
@@ -49,7 +51,7 @@ impl Engine {
             self.journal.hold(id);
             self.sessions.get_mut(&id).expect("it is open").held = true;
         }
-        self.done(parcel.envelope);
+        self.saved(parcel.envelope, mark);
         let was_down = self.hosts.list[host as usize].failures > 0;
         if self.hosts.list[host as usize].answered(self.now, &self.config.limits) {
             self.wake_host_line(host);
@@ -59,6 +61,29 @@ impl Engine {
         }
         if probe {
             self.probe_ended();
+        }
+    }
+
+    /// A parcel of an envelope is done, and the journal has had `mark` records before that: they are
+    /// left there, or kept with the envelope until there are enough, and it waits for their write.
+    /// Whoever is tried again has left the envelope: that is not kept.
+    fn saved(&mut self, envelope: u64, mark: usize) {
+        let Some(enough) = self.config.checkpoint.file() else { return self.done(envelope) };
+        let records = self.journal.since(mark);
+        let chain = self.chains.get_mut(&envelope).expect("it is under way");
+        for record in records {
+            match record {
+                Record::Deferred(..) => self.journal.push(self.now, record),
+                _ => chain.unsaved.push(record),
+            }
+        }
+        if chain.unsaved.len() < enough as usize && !self.stopping {
+            return self.done(envelope);
+        }
+        let records = std::mem::take(&mut chain.unsaved);
+        match records.is_empty() {
+            true => self.done(envelope),
+            false => self.journal.push_file(records, Some(envelope)),
         }
     }
 
@@ -93,9 +118,10 @@ impl Engine {
         let others = this.sessions > 0;
         if self.stopping {
             if let Some(parcel) = &session.parcel {
+                let mark = self.journal.mark();
                 let left = self.judge(parcel, verdicts, &self.attempt(&session, parcel, took));
                 self.hand_back(destination, parcel, left);
-                self.done(parcel.envelope);
+                self.saved(parcel.envelope, mark);
             }
             return;
         }
@@ -117,17 +143,18 @@ impl Engine {
         if let Some(parcel) = &session.parcel {
             self.destinations.list[destination as usize].took(took);
             let attempt = self.attempt(&session, parcel, took);
+            let mark = self.journal.mark();
             let left = self.judge(parcel, verdicts, &attempt);
             if served || (others && end == End::Refused) {
                 self.hand_back(destination, parcel, left);
             } else {
                 for recipient in left {
                     let task = Task { message: parcel.message, recipient };
-                    self.defer(task, reason.clone(), None);
+                    self.defer(task, &reason, None);
                     self.log_attempt(task, &attempt, Outcome::Deferred, &reason);
                 }
             }
-            self.done(parcel.envelope);
+            self.saved(parcel.envelope, mark);
         }
         self.look_at(destination);
     }
@@ -169,7 +196,7 @@ impl Engine {
 
     /// Draws the conclusion for each recipient; returns those of whom nothing was said that holds.
     fn judge(&mut self, parcel: &Parcel, verdicts: Vec<Verdict>, attempt: &Attempt) -> Vec<u32> {
-        let mut left = Vec::new();
+        let (mut left, mut last) = (Vec::new(), None);
         for (&recipient, verdict) in parcel.recipients.iter().zip(verdicts) {
             let task = Task { message: parcel.message, recipient };
             let (outcome, reason) = match verdict {
@@ -177,14 +204,19 @@ impl Engine {
                     left.push(recipient);
                     continue;
                 }
-                Verdict::Delivered(reply) => (self.delivered(task), Reason::reply(&reply)),
-                Verdict::Refused(reply) => (self.refused(task, &reply), Reason::reply(&reply)),
+                Verdict::Delivered(reply) => (self.delivered(task), said(reply, &mut last)),
+                Verdict::Refused(reply) => {
+                    let reason = said(reply, &mut last);
+                    self.fail(task, reason.clone());
+                    (Outcome::Failed, reason)
+                }
                 Verdict::Deferred(reply) => {
                     let named = reply.lines.iter().find_map(|line| wait_named(line));
-                    (self.defer(task, Reason::reply(&reply), named), Reason::reply(&reply))
+                    let reason = said(reply, &mut last);
+                    (self.defer(task, reason, named), reason)
                 }
             };
-            self.log_attempt(task, attempt, outcome, &reason);
+            self.log_attempt(task, attempt, outcome, reason);
         }
         left
     }
@@ -218,11 +250,6 @@ impl Engine {
         Outcome::Delivered
     }
 
-    fn refused(&mut self, task: Task, reply: &Reply) -> Outcome {
-        self.fail(task, Reason::reply(reply));
-        Outcome::Failed
-    }
-
     /// The recipient will never have it.
     pub(super) fn fail(&mut self, task: Task, reason: Reason) {
         self.set_state(task, State::Failed);
@@ -236,11 +263,11 @@ impl Engine {
     }
 
     /// The recipient is tried again, if its message may live so long.
-    fn defer(&mut self, task: Task, reason: Reason, named: Option<Span>) -> Outcome {
+    fn defer(&mut self, task: Task, reason: &Reason, named: Option<Span>) -> Outcome {
         let now = self.now;
         let message = self.messages.get_mut(&task.message).expect("it has open recipients");
         if now >= message.accepted + self.config.lifetime {
-            self.fail(task, expired(&reason));
+            self.fail(task, expired(reason));
             return Outcome::Failed;
         }
         let recipient = &mut message.recipients[task.recipient as usize];
@@ -286,6 +313,15 @@ impl Engine {
 fn gathered(due: Time) -> Time {
     let second = Span::from_s(1).ps();
     Time::from_ps(due.ps().div_ceil(second) * second)
+}
+
+/// What a reply says. Recipients of one transaction share theirs: `last` is the one before.
+fn said(reply: Arc<Reply>, last: &mut Option<(Arc<Reply>, Reason)>) -> &Reason {
+    let reason = match last.take() {
+        Some((before, reason)) if Arc::ptr_eq(&before, &reply) => reason,
+        _ => Reason::reply(&reply),
+    };
+    &last.insert((reply, reason)).1
 }
 
 fn expired(last: &Reason) -> Reason {

@@ -1,7 +1,8 @@
 //! Why something did not go through, as logs and reports say it.
 
 use crate::smtp::{Enhanced, Reply};
-use std::fmt;
+use std::fmt::{self, Write};
+use std::sync::Arc;
 
 /// Characters of a reply that are kept: a server cannot fill logs, storage and reports with it.
 const TEXT_MAX: usize = 500;
@@ -12,20 +13,24 @@ pub struct Reason {
     /// The status.
     pub status: Enhanced,
     /// The server's reply, or words of our own.
-    pub text: String,
+    pub text: Arc<str>,
 }
 
 impl Reason {
     /// In words of our own.
-    pub fn new(status: Enhanced, text: impl Into<String>) -> Reason {
+    pub fn new(status: Enhanced, text: impl Into<Arc<str>>) -> Reason {
         Reason { status, text: text.into() }
     }
 
     /// As a server replied.
     pub fn reply(reply: &Reply) -> Reason {
         let class = (reply.code / 100) as u8;
-        let text = reply.to_string().chars().take(TEXT_MAX).collect();
-        Reason { status: reply.enhanced.unwrap_or(Enhanced(class, 0, 0)), text }
+        let mut text = String::with_capacity(64);
+        write!(text, "{reply}").expect("a text takes all");
+        if let Some((end, _)) = text.char_indices().nth(TEXT_MAX) {
+            text.truncate(end);
+        }
+        Reason { status: reply.enhanced.unwrap_or(Enhanced(class, 0, 0)), text: text.into() }
     }
 }
 
@@ -59,6 +64,6 @@ mod tests {
         let reply = Reply { code: 451, enhanced: None, lines: vec!["é".repeat(9000)] };
         let reason = Reason::reply(&reply);
         assert_eq!(reason.status, Enhanced(4, 0, 0));
-        assert_eq!(reason.text, format!("451 {}", "é".repeat(496)));
+        assert_eq!(*reason.text, format!("451 {}", "é".repeat(496)));
     }
 }

@@ -231,6 +231,9 @@ impl Engine {
     /// Nothing new begins: sessions without a transaction end.
     pub(super) fn stop(&mut self) {
         self.stopping = true;
+        for chain in self.chains.values_mut().filter(|chain| !chain.unsaved.is_empty()) {
+            self.journal.push_file(std::mem::take(&mut chain.unsaved), None);
+        }
         let ids: Vec<SessionId> = self.sessions.keys().copied().collect();
         for id in ids {
             let session = &self.sessions[&id];

@@ -131,6 +131,9 @@ impl Engine {
         for (message, failures) in reports {
             self.effects.push(Effect::Report(message, failures));
         }
+        if let Some(Some(envelope)) = batch.file {
+            self.done(envelope);
+        }
         for id in batch.held {
             if let Some(session) = self.sessions.get_mut(&id) {
                 session.held = false;
@@ -169,7 +172,7 @@ impl Engine {
             // Nothing is left to write that would show when it works again: the next offer does.
             self.journal.failing = false;
         }
-        self.journal.put_back(self.now, kept, batch.held);
+        self.journal.put_back(self.now, kept, batch);
         self.effects.push(Effect::Log(Entry::NotPersisted(why)));
     }
 

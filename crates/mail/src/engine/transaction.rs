@@ -17,12 +17,24 @@ impl Engine {
         let number = session.destination as usize;
         let task = |recipient| Task { message: parcel.message, recipient };
         let mut recipients = std::mem::take(&mut parcel.recipients);
+        // What is too many is cut off first: a large parcel is looked through once, not each time.
+        let most = match self.messages.get(&parcel.message) {
+            Some(message) if is_named(&self.config, message.sender.as_ref()) => 1,
+            _ => self.config.limits.recipients.get(),
+        };
+        let destination = &mut self.destinations.list[number];
+        let most = destination.most_recipients.min(most) as usize;
+        if recipients.len() > most {
+            let rest = recipients.split_off(most);
+            let chain = self.chains.get_mut(&parcel.envelope).expect("it is under way");
+            chain.outstanding += 1;
+            destination.queue.push_front(Parcel { recipients: rest, ..parcel });
+        }
         recipients.retain(|&recipient| self.is_waiting(task(recipient)));
         let Some(message) = self.messages.get(&parcel.message) else {
             self.done(parcel.envelope);
             return None;
         };
-        let named = is_named(&self.config, message.sender.as_ref());
         let all = if can.largest.is_some_and(|largest| message.size > largest) {
             Some(Reason::new(status::TOO_LARGE, "the message is larger than the host takes"))
         } else if message.eight_bit && !can.eight_bit_mime {
@@ -49,15 +61,6 @@ impl Engine {
         if recipients.is_empty() {
             self.done(parcel.envelope);
             return None;
-        }
-        let destination = &mut self.destinations.list[number];
-        let most = if named { 1 } else { self.config.limits.recipients.get() };
-        let most = destination.most_recipients.min(most) as usize;
-        if recipients.len() > most {
-            let rest = recipients.split_off(most);
-            let chain = self.chains.get_mut(&parcel.envelope).expect("it is under way");
-            chain.outstanding += 1;
-            destination.queue.push_front(Parcel { recipients: rest, ..parcel });
         }
         Some(Parcel { recipients, ..parcel })
     }

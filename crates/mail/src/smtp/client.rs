@@ -10,6 +10,7 @@ use super::envelope::{Envelope, Verdict};
 use super::extensions::Extensions;
 use super::reply::{Reply, ReplyReader};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The client's side of one session.
 #[derive(Debug)]
@@ -110,7 +111,7 @@ impl Client {
         self.awaited.push_back(Awaited::Mail);
         if self.extensions.pipelining {
             for (i, recipient) in envelope.recipients.iter().enumerate() {
-                bytes += &command::rcpt(recipient);
+                command::rcpt(recipient, &mut bytes);
                 self.awaited.push_back(Awaited::Rcpt(i));
             }
             if !self.extensions.chunking {
@@ -230,12 +231,13 @@ impl Client {
         let transaction = self.transaction.as_mut().expect("MAIL was sent in one");
         transaction.mail_accepted = reply.is_positive();
         if !transaction.mail_accepted {
-            transaction.verdicts.fill(Some(Verdict::negative(reply)));
+            transaction.verdicts.fill(Some(Verdict::negative(Arc::new(reply))));
             if self.awaited.is_empty() {
                 self.settle(false, out);
             }
         } else if self.awaited.is_empty() {
-            let command = command::rcpt(&transaction.envelope.recipients[0]);
+            let mut command = String::new();
+            command::rcpt(&transaction.envelope.recipients[0], &mut command);
             self.send(command, Awaited::Rcpt(0), out);
         }
     }
@@ -247,14 +249,16 @@ impl Client {
         } else if transaction.mail_accepted {
             // Too many for one transaction: 452, or 552 of old (RFC 5321 section 4.5.3.1.10).
             let full = matches!(reply.code, 452 | 552) && transaction.accepted > 0;
-            let verdict = if full { Verdict::Again } else { Verdict::negative(reply) };
+            let refused = || Verdict::negative(Arc::new(reply));
+            let verdict = if full { Verdict::Again } else { refused() };
             transaction.verdicts[i] = Some(verdict);
         }
         if !self.awaited.is_empty() {
             return;
         }
         if let Some(next) = transaction.envelope.recipients.get(i + 1) {
-            let command = command::rcpt(next);
+            let mut command = String::new();
+            command::rcpt(next, &mut command);
             self.send(command, Awaited::Rcpt(i + 1), out);
         } else if transaction.accepted == 0 {
             let reset = transaction.mail_accepted;
@@ -277,7 +281,7 @@ impl Client {
             (354, _) => self.write(Framing::Dots, out),
             _ if reply.is_positive() => self.lose(Loss::OutOfTurn, out),
             _ => {
-                transaction.decide_accepted(|| Verdict::negative(reply.clone()));
+                transaction.decide_accepted(&Verdict::negative(Arc::new(reply)));
                 self.settle(reset, out);
             }
         }
@@ -290,12 +294,9 @@ impl Client {
             return self.lose(Loss::OutOfTurn, out);
         }
         let transaction = self.transaction.as_mut().expect("the message was sent in one");
-        let verdict = if positive {
-            Verdict::Delivered(reply.clone())
-        } else {
-            Verdict::negative(reply.clone())
-        };
-        transaction.decide_accepted(|| verdict.clone());
+        let said = Arc::new(reply.clone());
+        let verdict = if positive { Verdict::Delivered(said) } else { Verdict::negative(said) };
+        transaction.decide_accepted(&verdict);
         if early {
             // It answers in mid-message: what follows would be taken for commands.
             self.lose(Loss::Unavailable(reply), out);
@@ -338,9 +339,9 @@ impl Client {
 
 impl Transaction {
     /// What holds from now on for every recipient that RCPT did not refuse.
-    fn decide_accepted(&mut self, verdict: impl Fn() -> Verdict) {
+    fn decide_accepted(&mut self, verdict: &Verdict) {
         for undecided in self.verdicts.iter_mut().filter(|verdict| verdict.is_none()) {
-            *undecided = Some(verdict());
+            *undecided = Some(verdict.clone());
         }
     }
 }

@@ -6,7 +6,9 @@ use crate::address::Address;
 
 /// `MAIL FROM` with what the server's extensions allow and the message needs.
 pub(super) fn mail(envelope: &Envelope, extensions: &Extensions) -> String {
-    let mut line = format!("MAIL FROM:<{}>", envelope.sender.as_ref().map_or("", Address::as_str));
+    let mut line = String::from("MAIL FROM:<");
+    line.push_str(envelope.sender.as_ref().map_or("", Address::as_str));
+    line.push('>');
     if extensions.size {
         line += &format!(" SIZE={}", envelope.size);
     }
@@ -19,7 +21,9 @@ pub(super) fn mail(envelope: &Envelope, extensions: &Extensions) -> String {
     line + "\r\n"
 }
 
-/// `RCPT TO`.
-pub(super) fn rcpt(recipient: &Address) -> String {
-    format!("RCPT TO:<{recipient}>\r\n")
+/// Appends `RCPT TO`.
+pub(super) fn rcpt(recipient: &Address, line: &mut String) {
+    line.push_str("RCPT TO:<");
+    line.push_str(recipient.as_str());
+    line.push_str(">\r\n");
 }

@@ -2,6 +2,7 @@
 
 use super::reply::Reply;
 use crate::address::Address;
+use std::sync::Arc;
 
 /// One transaction: a message for some recipients.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,15 +19,15 @@ pub struct Envelope {
     pub utf8: bool,
 }
 
-/// What became of one recipient in one transaction.
+/// What became of one recipient in one transaction; recipients with one fate share its reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The server has taken over the responsibility.
-    Delivered(Reply),
+    Delivered(Arc<Reply>),
     /// It never will.
-    Refused(Reply),
+    Refused(Arc<Reply>),
     /// Not now.
-    Deferred(Reply),
+    Deferred(Arc<Reply>),
     /// One too many for this transaction; the next one can carry it on the same connection
     /// (RFC 5321 section 4.5.3.1.10).
     Again,
@@ -43,7 +44,7 @@ impl Envelope {
 
 impl Verdict {
     /// What a reply that is not positive means for a recipient.
-    pub(super) fn negative(reply: Reply) -> Verdict {
+    pub(super) fn negative(reply: Arc<Reply>) -> Verdict {
         if reply.is_permanent() { Verdict::Refused(reply) } else { Verdict::Deferred(reply) }
     }
 }

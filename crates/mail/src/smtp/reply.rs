@@ -79,9 +79,17 @@ impl ReplyReader {
             if self.line.len() + piece.len() > LINE_MAX {
                 return Some(Err(BadReply::Endless));
             }
-            self.line.extend_from_slice(piece);
-            end?;
-            match self.end_line() {
+            let ended = match end {
+                // Most lines come whole, and need not be put together.
+                Some(_) if self.line.is_empty() => self.end_line(piece),
+                _ => {
+                    self.line.extend_from_slice(piece);
+                    end?;
+                    let line = std::mem::take(&mut self.line);
+                    self.end_line(&line)
+                }
+            };
+            match ended {
                 Ok(Some(reply)) => return Some(Ok(reply)),
                 Ok(None) => {}
                 Err(bad) => return Some(Err(bad)),
@@ -95,9 +103,8 @@ impl ReplyReader {
     }
 
     /// A line is complete: the reply, if it was its last.
-    fn end_line(&mut self) -> Result<Option<Reply>, BadReply> {
-        let line = std::mem::take(&mut self.line);
-        let line = line.strip_suffix(b"\n").unwrap_or(&line);
+    fn end_line(&mut self, line: &[u8]) -> Result<Option<Reply>, BadReply> {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let (code, rest) = split_code(line).ok_or(BadReply::NoCode)?;
         if *self.code.get_or_insert(code) != code {
@@ -112,6 +119,9 @@ impl ReplyReader {
         self.held += line.len();
         if self.held > REPLY_MAX || self.lines.len() == LINES_MAX {
             return Err(BadReply::Endless);
+        }
+        if self.lines.is_empty() {
+            self.lines.reserve_exact(1);
         }
         self.lines.push(printable(text));
         Ok(last.then(|| {
@@ -131,32 +141,53 @@ fn split_code(line: &[u8]) -> Option<(u16, &[u8])> {
 }
 
 fn printable(text: &[u8]) -> String {
+    if text.iter().all(|byte| (b' '..=b'~').contains(byte)) {
+        return std::str::from_utf8(text).expect("it is ASCII").to_owned();
+    }
     let text = String::from_utf8_lossy(text);
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// Takes the status off each line; the first line's counts (RFC 2034 section 4 repeats it).
-fn finish(code: u16, lines: Vec<String>) -> Reply {
+fn finish(code: u16, mut lines: Vec<String>) -> Reply {
     let enhanced = lines.first().and_then(|line| Enhanced::begin(line, code)).map(|(it, _)| it);
-    let bare = |line: String| match Enhanced::begin(&line, code) {
-        Some((status, rest)) if Some(status) == enhanced => rest.to_owned(),
-        _ => line,
-    };
-    Reply { code, enhanced, lines: lines.into_iter().map(bare).collect() }
+    for line in lines.iter_mut().filter(|_| enhanced.is_some()) {
+        if let Some((status, rest)) = Enhanced::begin(line, code)
+            && Some(status) == enhanced
+        {
+            line.drain(..line.len() - rest.len());
+        }
+    }
+    Reply { code, enhanced, lines }
 }
 
 impl Enhanced {
     /// The status at the beginning of `text`, of the class of `code`, and what follows it.
     fn begin(text: &str, code: u16) -> Option<(Enhanced, &str)> {
-        let (status, rest) = text.split_once(' ').unwrap_or((text, ""));
-        let mut parts = status.split('.').map(|part| {
-            let short = (1..=3).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
-            if short { part.parse::<u16>().ok() } else { None }
-        });
-        let (class, subject, detail) = (parts.next()??, parts.next()??, parts.next()??);
-        let fits = parts.next().is_none() && matches!(class, 2 | 4 | 5) && class == code / 100;
-        fits.then_some((Enhanced(class as u8, subject, detail), rest))
+        let bytes = text.as_bytes();
+        let class = match bytes {
+            [class @ (b'2' | b'4' | b'5'), b'.', ..] => class - b'0',
+            _ => return None,
+        };
+        let (subject, dot) = number(bytes, 2)?;
+        let (detail, end) = number(bytes, dot + 1).filter(|_| bytes.get(dot) == Some(&b'.'))?;
+        let rest = match bytes.get(end) {
+            None => "",
+            Some(b' ') => &text[end + 1..],
+            Some(_) => return None,
+        };
+        (u16::from(class) == code / 100).then_some((Enhanced(class, subject, detail), rest))
     }
+}
+
+/// The number of one to three digits that begins at `from`, and where it ends.
+fn number(bytes: &[u8], from: usize) -> Option<(u16, usize)> {
+    let digits = bytes.get(from..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let value = || {
+        let digits = &bytes[from..from + digits];
+        digits.iter().fold(0, |value, digit| value * 10 + u16::from(digit - b'0'))
+    };
+    (1..=3).contains(&digits).then(|| (value(), from + digits))
 }
 
 /// `class.subject.detail`, with a class of 2, 4 or 5 (RFC 3463 section 2).

@@ -63,6 +63,9 @@ pub(crate) fn config(seed: u64) -> Config {
                 recipients: 5.try_into().unwrap(),
                 linger: Span::from_ms(100),
             }),
+            CheckpointKind::QueueFiles(checkpoint::QueueFiles {
+                recipients: 3.try_into().unwrap(),
+            }),
         ],
     );
     config.retry = pick(

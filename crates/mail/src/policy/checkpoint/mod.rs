@@ -5,9 +5,11 @@
 
 mod every;
 mod group;
+mod queue_files;
 
 pub use every::Every;
 pub use group::Group;
+pub use queue_files::QueueFiles;
 
 use sojourn_kernel::{Span, variants};
 
@@ -16,6 +18,7 @@ variants! {
     pub enum CheckpointKind: "checkpoint" => checkpoint {
         Group(Group),
         Every(Every),
+        QueueFiles(QueueFiles),
     }
 }
 
@@ -28,6 +31,12 @@ pub trait Checkpoint {
     /// Whether a session waits for its last transaction to be written before it begins another.
     /// Then a crash repeats at most one transaction of each session.
     fn holds(&self) -> bool;
+
+    /// After how many of its recipients an envelope is written by itself and waits for that;
+    /// nothing where what is done is written together.
+    fn file(&self) -> Option<u32> {
+        None
+    }
 }
 
 impl Checkpoint for CheckpointKind {
@@ -37,5 +46,9 @@ impl Checkpoint for CheckpointKind {
 
     fn holds(&self) -> bool {
         checkpoint!(self, |way| way.holds())
+    }
+
+    fn file(&self) -> Option<u32> {
+        checkpoint!(self, |way| way.file())
     }
 }

@@ -1,10 +1,12 @@
 //! How long to wait at each step of a session.
 
+mod even;
 mod passes;
 mod postfix;
 mod rfc5321;
 mod sendmail;
 
+pub use even::Even;
 pub use passes::Passes;
 pub use postfix::PostfixTimes;
 pub use rfc5321::Rfc5321;
@@ -20,6 +22,7 @@ variants! {
         Rfc5321(Rfc5321),
         Sendmail(SendmailTimes),
         Postfix(PostfixTimes),
+        Even(Even),
     }
 }
 

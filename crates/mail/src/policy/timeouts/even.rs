@@ -1,0 +1,47 @@
+//! The same at every step.
+
+use super::{Steps, Timeouts};
+use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::{Span, parameters};
+
+parameters! {
+    /// The same time at every step, as the paper speaks of it: "like as much as 300 seconds" from
+    /// the connection on ("Next Analysis Step").
+    pub struct Even: "even" {
+        /// How long a step may take.
+        pub step: Span = Span::from_s(300),
+        /// How long in the first pass, before a host has failed; by default as long.
+        pub first: Option<Span>,
+    }
+}
+
+impl Check for Even {
+    fn check(&self) -> Result<(), Refusal> {
+        for (key, span) in [("step", Some(self.step)), ("first", self.first)] {
+            if let Some(span) = span.filter(|&span| span < Span::from_ms(1)) {
+                let given = span.write().expect("a time");
+                return Err(Refusal::value(&given, "at least 1ms").under(key));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Timeouts for Even {
+    fn steps(&self, failures: u32) -> Steps {
+        let step = self.first.filter(|_| failures == 0).unwrap_or(self.step);
+        Steps {
+            resolve: step,
+            connect: step,
+            greeting: step,
+            hello: step,
+            mail: step,
+            rcpt: step,
+            data: step,
+            block: step,
+            dot: step,
+            rset: step,
+            quit: step,
+        }
+    }
+}
