@@ -57,6 +57,13 @@ PLACES = {
     "mail-checkpoints": "When what is done is written: `mail.checkpoint`, by name or as a table"
     " with `kind`.",
     "mail-retries": "When to try again: `mail.retry`, by name or as a table with `kind`.",
+    "internets": "What a list sends to: `internet` in a study of mail, by name or as a table with"
+    " `kind` that says what is different.",
+    "message-arrivals": "When messages come to a list: `list.arrivals` in a study of mail, a table"
+    " with `kind`.",
+    "policies": "What a list server may decide in one way or another. `split.chunks` is"
+    " `policy.split` in a study of mail, by the name `chunks` or as a table with `kind`; the others"
+    " alike.",
     "priorities": "What data packets carry as priority: `scheme.priority` in a study, by name or as"
     " a table with `kind`.",
 }

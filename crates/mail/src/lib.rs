@@ -20,8 +20,10 @@ mod list;
 pub mod policy;
 pub mod report;
 pub mod smtp;
+pub mod study;
 pub mod world;
 
 pub use address::{Address, BadAddress};
 pub use engine::{Config, Effect, Engine, Event};
 pub use list::List;
+pub use study::MailCase;

@@ -53,6 +53,15 @@ pub struct Hyperexponential {
     pub means: [f64; 2],
 }
 
+/// The exponential of a normal: half of all values lie below the median, and a few far above.
+#[derive(Clone, Copy, Debug)]
+pub struct LogNormal {
+    /// The median, not below zero.
+    pub median: f64,
+    /// The standard deviation of the logarithm; with 0 it is constant.
+    pub spread: f64,
+}
+
 /// The number of tries up to and with the first success: 1, 2, 3, ...
 #[derive(Clone, Copy, Debug)]
 pub struct Geometric {
@@ -131,6 +140,23 @@ impl Distribution for Hyperexponential {
     fn second_moment(&self) -> f64 {
         let [a, b] = self.means;
         2.0 * (self.first * a * a + (1.0 - self.first) * b * b)
+    }
+}
+
+impl Distribution for LogNormal {
+    /// Box and Muller, 1958: one of the two normals that two uniforms give.
+    fn sample(&self, stream: &mut Stream) -> f64 {
+        let (one, two) = (stream.uniform(), stream.uniform());
+        let normal = libm::sqrt(-2.0 * libm::log(one)) * libm::cos(std::f64::consts::TAU * two);
+        self.median * libm::exp(self.spread * normal)
+    }
+
+    fn mean(&self) -> f64 {
+        self.median * libm::exp(self.spread * self.spread / 2.0)
+    }
+
+    fn second_moment(&self) -> f64 {
+        self.median * self.median * libm::exp(2.0 * self.spread * self.spread)
     }
 }
 

@@ -22,7 +22,7 @@ mod workload;
 pub use arrivals::{Arrival, Arrivals, Batches, Gaps};
 pub use discipline::{Discipline, Line, Order, Task};
 pub use distribution::{
-    Constant, Distribution, Erlang, Exponential, Geometric, Hyperexponential, Uniform,
+    Constant, Distribution, Erlang, Exponential, Geometric, Hyperexponential, LogNormal, Uniform,
 };
 pub use empirical::{BadRow, Empirical, Reading};
 pub use join::{Fork, Joins};

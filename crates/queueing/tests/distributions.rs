@@ -3,7 +3,7 @@
 use sojourn_kernel::{Frequency, Span, Streams};
 use sojourn_queueing::{
     Arrivals, Batches, Constant, Distribution, Empirical, Erlang, Exponential, Gaps, Geometric,
-    Hyperexponential, Reading, Uniform,
+    Hyperexponential, LogNormal, Reading, Uniform,
 };
 
 const DRAWS: usize = 500_000;
@@ -36,6 +36,8 @@ fn moments_are_exact() {
     assert_moments("exponential", &Exponential { mean: 3.0 });
     assert_moments("erlang", &Erlang { phases: 4, mean: 3.0 });
     assert_moments("hyperexponential", &Hyperexponential { first: 0.8, means: [1.0, 4.0] });
+    assert_moments("log-normal", &LogNormal { median: 2.0, spread: 0.5 });
+    assert_moments("log-normal, constant", &LogNormal { median: 2.0, spread: 0.0 });
     assert_moments("geometric", &Geometric { mean: 3.0 });
     assert_moments("geometric, near 1", &Geometric { mean: 1.01 });
     assert_moments("geometric, always 1", &Geometric { mean: 1.0 });

@@ -18,6 +18,9 @@ use sojourn_fabric::transport::{Priority, TransportKind};
 use sojourn_fabric::workload::{Workload, deadline};
 use sojourn_fabric::{Buffer, Packets, Scheme};
 use sojourn_kernel::parameters::{Entry, Field, Parameters};
+use sojourn_mail::policy::{CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind};
+use sojourn_mail::study as mail;
+use sojourn_mail::world::{Machine, internet};
 use sojourn_queueing::WORKLOADS;
 
 /// All parts and their variants as JSON: lists of `{"name", "summary", "source", "parameters"}`.
@@ -43,6 +46,8 @@ pub fn registry(further: Vec<(&str, Vec<Entry>)>) -> String {
                 studies
                     .chain([Packets::entry(), Controller::entry(), Rebuild::entry()])
                     .chain([Wanted::entry(), Offer::entry(), Estimation::entry()])
+                    .chain([mail::List::entry(), mail::Policy::entry(), Limits::entry()])
+                    .chain([Machine::entry(), internet::Peer::entry()])
                     .collect(),
             ),
         ),
@@ -65,6 +70,9 @@ pub fn registry(further: Vec<(&str, Vec<Entry>)>) -> String {
         ("request-sizes", entries(requests::SizeLaw::entries())),
         ("request-places", entries(requests::Places::entries())),
         ("batches", entries(requests::BatchLaw::entries())),
+        ("internets", entries(internet::Internet::entries())),
+        ("message-arrivals", entries(mail::Arrivals::entries())),
+        ("policies", policies()),
     ];
     let further = further.into_iter().map(|(name, list)| (name, entries(list)));
     let parts: Map<String, Json> = parts
@@ -73,6 +81,25 @@ pub fn registry(further: Vec<(&str, Vec<Entry>)>) -> String {
         .map(|(name, list)| (name.to_owned(), Json::Array(list)))
         .collect();
     Json::Object(parts).to_string()
+}
+
+/// What a list server may decide, each under the name of the decision.
+fn policies() -> Vec<Json> {
+    let decisions = [
+        ("split", SplitKind::entries()),
+        ("order", OrderKind::entries()),
+        ("timeouts", TimeoutsKind::entries()),
+        ("checkpoint", CheckpointKind::entries()),
+        ("retry", RetryKind::entries()),
+    ];
+    let ways = decisions.iter().flat_map(|(decision, ways)| {
+        ways.iter().map(move |way| {
+            let mut way = entry(way);
+            way["name"] = json!(format!("{decision}.{}", way["name"].as_str().expect("a name")));
+            way
+        })
+    });
+    ways.collect()
 }
 
 fn entries(list: Vec<Entry>) -> Vec<Json> {

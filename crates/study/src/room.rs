@@ -4,11 +4,13 @@ use sojourn_array::ArrayCase;
 use sojourn_fabric::FabricCase;
 use sojourn_kernel::Streams;
 use sojourn_kernel::parameters::{Entry, Parameters, Refusal, Setting, Table, Value};
+use sojourn_mail::MailCase;
 use sojourn_queueing::{Cancelled, Keep, Progress, Report, Rows};
 use std::fmt;
 
 /// All rooms. The first is that of a study that names none.
-pub(crate) const ROOMS: &[Room] = &[Room::of::<FabricCase>(), Room::of::<ArrayCase>()];
+pub(crate) const ROOMS: &[Room] =
+    &[Room::of::<FabricCase>(), Room::of::<ArrayCase>(), Room::of::<MailCase>()];
 
 /// Reads a file that a study names: its text, or why not.
 pub(crate) type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
@@ -174,6 +176,30 @@ impl Model for ArrayCase {
         let counts = counts.map(|(name, count)| (name.to_owned(), Value::Int(count)));
         let least = percentiles.iter().filter_map(least);
         Ok(counts.into_iter().chain(known.figures()).chain(least).collect())
+    }
+
+    fn table(&self) -> Table {
+        self.write_table()
+    }
+}
+
+impl Model for MailCase {
+    fn files(&mut self) -> Vec<&mut String> {
+        self.files()
+    }
+
+    fn count(&self, read: Read<'_>) -> Result<usize, Refusal> {
+        self.count(read)
+    }
+
+    fn run(
+        &self,
+        streams: Streams,
+        read: Read<'_>,
+        keep: Keep,
+        progress: &Progress,
+    ) -> Result<Result<Report, Cancelled>, Refusal> {
+        self.run(streams, read, keep, progress)
     }
 
     fn table(&self) -> Table {

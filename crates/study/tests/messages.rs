@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// Mistakes, as lines that are not indented, each with its message below it. A mistake is made of
 ///
-/// - lines of a study, in place of those of [`BASE`] or [`ARRAY_BASE`] that set the same part, which follow after;
+/// - lines of a study, in place of those of [`BASE`], [`ARRAY_BASE`] or [`MAIL_BASE`] that set the
+///   same part, which follow after;
 /// - `- topology`, which takes that part away;
 /// - `--set PATH=VALUE`;
 /// - `> flows.csv TEXT`, a file beside the study; `\n` in it begins a new line.
@@ -29,6 +30,14 @@ const BASE: [&str; 3] = [
 ];
 
 const ARRAY: &str = r#"room = "array""#;
+
+/// The same for a list: one that says `room = "mail"`.
+const MAIL_BASE: [&str; 2] = [
+    r#"internet = { kind = "office" }"#,
+    r#"list = { messages = 10, arrivals = { kind = "regular", every = "60s" } }"#,
+];
+
+const MAIL: &str = r#"room = "mail""#;
 
 /// The part of a study that a line is about.
 fn part(line: &str) -> &str {
@@ -54,7 +63,11 @@ fn answer(mistake: &[&str], folder: &Path) -> String {
         let dropped = |other: &&str| part(other) == part(line) && !other.starts_with("--");
         !mistake.iter().any(dropped)
     };
-    let base = if mistake.contains(&ARRAY) { &ARRAY_BASE } else { &BASE };
+    let base: &[&str] = match mistake {
+        _ if mistake.contains(&ARRAY) => &ARRAY_BASE,
+        _ if mistake.contains(&MAIL) => &MAIL_BASE,
+        _ => &BASE,
+    };
     lines.extend(base.iter().copied().filter(|line| kept(line)));
     let text = lines.join("\n").replace("100000 times 4", &["4"; 100_000].join(", "));
     let source = folder.join("study.toml");

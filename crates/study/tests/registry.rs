@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 /// Where each topic of the registry goes in a study, the key that selects an entry, and what else
 /// the study needs.
-const TOPICS: [(&str, &str, &str, &[&str]); 19] = [
+const TOPICS: [(&str, &str, &str, &[&str]); 22] = [
     ("topologies", "topology", "kind", &[WORKLOAD, NAME, TRANSPORT, QUEUE]),
     ("workloads", "workload", "kind", &[TOPOLOGY, NAME, TRANSPORT, QUEUE]),
     ("schemes", "scheme", "name", &[TOPOLOGY, WORKLOAD]),
@@ -38,7 +38,13 @@ const TOPICS: [(&str, &str, &str, &[&str]); 19] = [
         &[ARRAY, DISK, LAYOUT, SYNTHETIC, ARRIVALS, BLOCKS],
     ),
     ("batches", "workload.arrivals.batch", "kind", &[ARRAY, DISK, LAYOUT, SYNTHETIC, RATE, BLOCKS]),
+    ("internets", "internet", "kind", &[MAIL, LIST]),
+    ("message-arrivals", "list.arrivals", "kind", &[MAIL, INTERNET]),
+    ("policies", "policy", "kind", &[MAIL, INTERNET, LIST]),
 ];
+const MAIL: &str = "room = 'mail'";
+const INTERNET: &str = "internet = 'office'";
+const LIST: &str = "list.arrivals = 'regular'";
 const ARRAY: &str = "room = 'array'";
 const DISK: &str = "disk = 'ST3500630NS'";
 const LAYOUT: &str = "layout = 'raid5'";
@@ -78,6 +84,7 @@ fn case(study: &str) -> Result<Case, String> {
             ("services.csv", "op,service\nread,85us"),
             ("fio.trace", "fio version 3 iolog\n7 /dev/sda read 4096 512"),
             ("blkparse.trace", "8,0 1 1 0.5 99 Q R 8 + 8 [sh]"),
+            ("domains.csv", "domain,subscribers\nx.example,3"),
             ("msr.trace", "128166372003061629,usr,0,Read,4096,512,41286"),
         ] {
             std::fs::write(folder.join(file), text).unwrap();
@@ -94,7 +101,8 @@ fn parameter(case: &Case, path: &str) -> Option<String> {
 }
 
 /// Values that their type alone does not tell: topic, parameter, value.
-const SAMPLES: [(&str, &str, &str); 6] = [
+const SAMPLES: [(&str, &str, &str); 7] = [
+    ("internets", "file", "'domains.csv'"),
     ("batches", "mean", "2.5"),
     ("request-sizes", "mean", "2.5"),
     ("disks", "file", "'services.csv'"),
@@ -163,13 +171,22 @@ fn every_topic_is_tried_here() {
     assert_eq!(tried, there);
 }
 
+/// Where an entry stands, and what selects it there: a policy says in its name what it decides.
+fn placed(part: &str, name: &str) -> (String, String) {
+    match name.split_once('.').filter(|_| part == "policy") {
+        Some((decision, name)) => (format!("{part}.{decision}"), name.to_owned()),
+        None => (part.to_owned(), name.to_owned()),
+    }
+}
+
 /// The name alone selects a variant, as far as it has defaults; with everything else written as the
 /// registry shows it, the case is the same.
 #[test]
 fn every_name_selects_its_variant_with_its_defaults() {
     for (topic, part, selector, rest) in TOPICS {
         for entry in variants(topic) {
-            let name = text(&entry, "name");
+            let (part, name) = placed(part, text(&entry, "name"));
+            let (part, name) = (part.as_str(), name.as_str());
             let rest = beside(topic, name).to_owned() + &rest.join("\n");
             if selector.is_empty() {
                 let case = case(&format!("{part} = '{name}'\n{rest}")).unwrap();
@@ -207,13 +224,14 @@ fn the_defaults_of_a_study_hold() {
     for (rest, parts, known) in [
         (fabric, ["fabric", "packets"], "\npackets.header = "),
         (array, ["array", "controller"], "\ncontroller.parity = "),
+        ([MAIL, INTERNET, LIST].join("\n"), ["mail", "machine"], "\nmachine.write = "),
     ] {
         let study = Study::parse(&rest, "study.toml", &[]).unwrap();
         let mut written = rest.clone();
         for entry in topic("studies") {
             let name = text(&entry, "name");
             let part = match name {
-                "study" | "fabric" | "array" => String::new(),
+                "study" | "fabric" | "array" | "mail" => String::new(),
                 table => format!("{table}."),
             };
             if !["study", "run"].contains(&name) && !parts.contains(&name) {
@@ -255,7 +273,8 @@ fn every_choice_is_taken() {
     let mut choices = 0;
     for (topic, part, selector, rest) in TOPICS {
         for entry in variants(topic) {
-            let name = text(&entry, "name");
+            let (part, name) = placed(part, text(&entry, "name"));
+            let (part, name) = (part.as_str(), name.as_str());
             let rest = beside(topic, name).to_owned() + &rest.join("\n");
             let parameters = entry["parameters"].as_array().unwrap();
             for parameter in parameters.iter().filter(|p| text(p, "type").starts_with('"')) {

@@ -4,12 +4,13 @@
 //! [`World`] moves what happens between the [`Engine`] and the hosts; a [`Host`] decides what is
 //! done at each step of a session, and a [`Witness`] is told of everything. The engine's own tests
 //! bring hosts that misbehave and a witness that turns the power off; studies bring hosts drawn at
-//! random and a witness that keeps rows.
+//! random or listed ([`internet`]) and a witness that keeps rows.
 //!
 //! What is not modelled: loss of packets, TLS, the size of anything but messages on the line, and
 //! a name server's own queue.
 
 mod host;
+pub mod internet;
 mod machine;
 mod names;
 mod network;

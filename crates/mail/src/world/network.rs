@@ -70,7 +70,7 @@ impl<H: Host, W: Witness> World<H, W> {
         let witness = &mut self.witness;
         let rcpt = |recipient: &str, taken| witness.named(line, recipient, taken);
         let answer = connection.server.read(&mut site.host, scene, bytes, rcpt);
-        if answer != Answer::default() {
+        if !answer.bytes.is_empty() || answer.closes {
             let thinking = site.host.thinking();
             self.answer(line, answer, reached, half, thinking);
         }

@@ -46,7 +46,8 @@ impl Server {
         mut rcpt: impl FnMut(&str, bool),
     ) -> Answer {
         assert!(bytes.ends_with(b"\r\n"), "a command without an end");
-        let mut answer = Answer::default();
+        // About as long as what it answers.
+        let mut answer = Answer { bytes: Vec::with_capacity(bytes.len()), ..Answer::default() };
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             if self.ignoring || answer.closes {
                 break;

@@ -1,0 +1,63 @@
+//! Days and nights.
+
+use super::{Process, after};
+use sojourn_kernel::parameters::{Check, Refusal, Value};
+use sojourn_kernel::{Frequency, Span, Stream, Time, parameters};
+use sojourn_queueing::Gaps;
+
+parameters! {
+    /// A Poisson process whose rate is that of the day from `morning` to `evening`, and a share of
+    /// it at night. Time begins at midnight.
+    pub struct Daily: "daily" {
+        /// How often messages come by day, on average.
+        pub rate: Frequency,
+        /// Share of that at night.
+        pub night: f64 = 0.15,
+        /// When the day begins, after midnight.
+        pub morning: Span = Span::from_s(8 * 3600),
+        /// When it ends.
+        pub evening: Span = Span::from_s(22 * 3600),
+        /// Until when on the first day nothing comes through, because the machine before this one is
+        /// down; what was to come before comes then.
+        pub held: Span = Span::ZERO,
+    }
+}
+
+const DAY: Span = Span::from_s(86_400);
+
+impl Check for Daily {
+    fn check(&self) -> Result<(), Refusal> {
+        if !(0.0..=1.0).contains(&self.night) {
+            let refusal = Refusal::value(&Value::Float(self.night), "a share from 0 to 1");
+            return Err(refusal.under("night"));
+        }
+        if self.held > DAY {
+            let given = Value::Text(self.held.to_string());
+            return Err(Refusal::value(&given, "a time within a day").under("held"));
+        }
+        if self.morning >= self.evening || self.evening > DAY {
+            let given = Value::Text(self.evening.to_string());
+            let expected = "a time after the morning, within a day";
+            return Err(Refusal::value(&given, expected).under("evening"));
+        }
+        Ok(())
+    }
+}
+
+impl Process for Daily {
+    /// Of a Poisson process with the day's rate, those at night stay with the night's share.
+    fn next(&self, mut last: Time, stream: &mut Stream) -> Time {
+        loop {
+            last = after(last, Gaps::Poisson(self.rate).draw(stream));
+            let of_day = Span::from_ps(last.ps() % DAY.ps());
+            let by_day = self.morning <= of_day && of_day < self.evening;
+            if stream.uniform() < self.night || by_day {
+                return last;
+            }
+        }
+    }
+
+    fn comes(&self, time: Time) -> Time {
+        time.max(Time::ZERO + self.held)
+    }
+}

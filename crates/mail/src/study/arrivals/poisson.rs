@@ -1,0 +1,22 @@
+//! A Poisson process.
+
+use super::{Process, after};
+use sojourn_kernel::parameters::Check;
+use sojourn_kernel::{Frequency, Stream, Time, parameters};
+use sojourn_queueing::Gaps;
+
+parameters! {
+    /// A Poisson process: messages come independently of each other.
+    pub struct Poisson: "poisson" {
+        /// How often, on average.
+        pub rate: Frequency,
+    }
+}
+
+impl Check for Poisson {}
+
+impl Process for Poisson {
+    fn next(&self, last: Time, stream: &mut Stream) -> Time {
+        after(last, Gaps::Poisson(self.rate).draw(stream))
+    }
+}

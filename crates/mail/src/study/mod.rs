@@ -1,0 +1,209 @@
+//! One case of a mail study: its parts, how it runs, and the rows it gives.
+
+mod arrivals;
+mod book;
+mod rows;
+
+pub use arrivals::{Arrivals, Daily, Poisson, Regular};
+
+use crate::address::Address;
+use crate::engine::{Config, Engine};
+use crate::world::internet::{Domain, Internet, Read};
+use crate::world::{Machine, World};
+use book::Book;
+use sojourn_kernel::parameters::{
+    Check, Entry, Parameters, Refusal, Setting, Table, Value, defaults,
+};
+use sojourn_kernel::{Bytes, Span, Streams, Time, nested, parameters};
+use sojourn_queueing::{Cancelled, Keep, Progress, Report};
+use std::num::NonZeroU32;
+use std::sync::atomic::Ordering;
+
+parameters! {
+    /// A list server: messages to the subscribers of a list, delivery by delivery. The engine is the
+    /// one that `sojourn mail` runs on real sockets; the internet around it is simulated.
+    pub struct MailCase: "mail" {
+        /// The internet that it sends to.
+        pub internet: Internet,
+        /// The list.
+        pub list: List,
+        /// What the server decides.
+        pub policy: Policy = Policy::default(),
+        /// Its machine.
+        pub machine: Machine = defaults(),
+    }
+}
+
+parameters! {
+    /// A list, and what is sent to it: each message goes to all subscribers, in an order drawn once.
+    pub struct List: "list" {
+        /// How many messages have rows.
+        pub messages: NonZeroU32 = NonZeroU32::new(100).expect("some"),
+        /// How many come before them.
+        pub warmup: u32 = 0,
+        /// When they come.
+        pub arrivals: Arrivals,
+        /// How large a message is.
+        pub size: Bytes = Bytes(3000),
+        /// How long deliveries are waited for after the last message; what is not delivered then has
+        /// no end.
+        pub drain: Span = Span::from_s(86_400),
+    }
+}
+nested!(List);
+
+impl Check for MailCase {}
+
+impl Check for List {
+    fn check(&self) -> Result<(), Refusal> {
+        if self.drain > LONGEST {
+            let given = self.drain.write().expect("a time");
+            return Err(Refusal::value(&given, format!("at most {LONGEST}")).under("drain"));
+        }
+        Ok(())
+    }
+}
+
+/// Messages come within this time, and no longer is waited after the last.
+const LONGEST: Span = Span::from_s(60 * 86_400);
+
+/// What a list server is set to, where its name does not matter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy(pub Config);
+
+const HELLO: &str = "hello";
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy::read(&Value::Table(Table::default())).expect("the rest has defaults")
+    }
+}
+
+impl Policy {
+    /// What is known about it.
+    pub fn entry() -> Entry {
+        let mut entry = Config::entry();
+        entry.name = "policy";
+        entry.summary = "What the list server decides.";
+        entry.parameters.retain(|parameter| parameter.name != HELLO);
+        entry
+    }
+}
+
+/// The settings of a list server without its name.
+impl Setting for Policy {
+    fn expected() -> String {
+        "a table".to_owned()
+    }
+
+    fn read(value: &Value) -> Result<Policy, Refusal> {
+        let Value::Table(given) = value else { return Err(Refusal::value(value, "a table")) };
+        let mut table = given.clone();
+        if table.get(HELLO).is_some() {
+            let names = Policy::entry().parameters.iter().map(|parameter| parameter.name).collect();
+            return Err(Refusal::key(HELLO, names));
+        }
+        table.set(HELLO, Value::Text("lists.example".to_owned()));
+        Config::read_table(&table).map(Policy)
+    }
+
+    fn write(&self) -> Option<Value> {
+        let mut table = self.0.write_table();
+        table.remove(HELLO);
+        Some(Value::Table(table))
+    }
+}
+
+/// How many steps are done between looks at whether to go on.
+const STEPS: u32 = 4096;
+
+impl MailCase {
+    /// The name of the file that it reads.
+    pub fn files(&mut self) -> Vec<&mut String> {
+        self.internet.file().into_iter().collect()
+    }
+
+    /// How many deliveries each replication has. Reads and checks every file that the case names,
+    /// through `read`, and simulates nothing: what this takes, [`run`](MailCase::run) takes.
+    pub fn count(&self, read: Read<'_>) -> Result<usize, Refusal> {
+        let domains = self.domains(Streams::new(0, 0), read)?;
+        self.times(Streams::new(0, 0))?;
+        let subscribers: u64 = domains.iter().map(|domain| u64::from(domain.subscribers)).sum();
+        Ok(subscribers as usize * self.list.messages.get() as usize)
+    }
+
+    fn domains(&self, streams: Streams, read: Read<'_>) -> Result<Vec<Domain>, Refusal> {
+        self.internet.domains(streams, read).map_err(|refusal| refusal.under("internet"))
+    }
+
+    fn times(&self, streams: Streams) -> Result<Vec<Time>, Refusal> {
+        let all = self.list.warmup.saturating_add(self.list.messages.get());
+        let times = self.list.arrivals.times(all, LONGEST, streams.stream("messages", 0));
+        times.ok_or_else(|| {
+            let given = self.list.messages.write().expect("a number");
+            let expected = format!("messages that come within {LONGEST}");
+            Refusal::value(&given, expected).under("messages").under("list")
+        })
+    }
+
+    /// Simulates one replication.
+    pub fn run(
+        &self,
+        streams: Streams,
+        read: Read<'_>,
+        keep: Keep,
+        progress: &Progress,
+    ) -> Result<Result<Report, Cancelled>, Refusal> {
+        let domains = self.domains(streams, read)?;
+        let times = self.times(streams)?;
+        let engine = Engine::new(self.policy.0.clone(), streams.stream("engine", 0).bits());
+        let book = Book::new(&domains, &self.list, times, keep, streams);
+        let mut world = World::of(&domains, streams, engine, self.machine.clone(), book);
+        for (number, at) in (0..).zip(world.witness.times.clone()) {
+            world.remind(at, number);
+        }
+        let end = world.witness.last() + self.list.drain;
+        Ok(match sojourn_simulate(&mut world, end, progress) {
+            Ok(()) => Ok(rows::report(&world, self.list.warmup)),
+            Err(cancelled) => Err(cancelled),
+        })
+    }
+}
+
+/// The event loop: until every message has come to its end, or `end`.
+#[inline(never)]
+fn sojourn_simulate(
+    world: &mut World<crate::world::internet::Met, Book>,
+    end: Time,
+    progress: &Progress,
+) -> Result<(), Cancelled> {
+    loop {
+        for _ in 0..STEPS {
+            let done = world.now() >= world.witness.last() && world.engine().messages() == 0;
+            if done && world.witness.all_came() || world.next() > end || world.next() == Time::NEVER
+            {
+                return Ok(());
+            }
+            world.step();
+        }
+        progress.finished.store(world.witness.delivered(), Ordering::Relaxed);
+        progress.simulated_ps.store(world.now().ps(), Ordering::Relaxed);
+        if progress.cancelled.load(Ordering::Relaxed) {
+            return Err(Cancelled);
+        }
+    }
+}
+
+/// The subscribers of a list, each with its domain's number, in an order drawn at random.
+fn subscribers(domains: &[Domain], streams: Streams) -> Vec<(Address, u32)> {
+    let mut list: Vec<(Address, u32)> = Vec::new();
+    for (number, domain) in (0..).zip(domains) {
+        let address = |i| Address::of(&format!("u{i}"), &domain.name).expect("it is a domain");
+        list.extend((0..domain.subscribers).map(|i| (address(i), number)));
+    }
+    let mut stream = streams.stream("list", 0);
+    for place in (1..list.len()).rev() {
+        list.swap(place, stream.below(place as u64 + 1) as usize);
+    }
+    list
+}

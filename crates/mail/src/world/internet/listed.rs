@@ -1,0 +1,138 @@
+//! An internet as a file lists it: what `sojourn mail fit` writes.
+
+use super::{Domain, Kind, Peer, Read};
+use sojourn_kernel::parameters::{Check, Parameters, Refusal, Setting, Table, Value};
+use sojourn_kernel::{Streams, parameters};
+use std::num::NonZeroU32;
+
+parameters! {
+    /// Domains from a CSV file whose first line names its columns: `domain`, `subscribers`, and any
+    /// parameters of a `peer`, each value as a study would write it without quotes; an empty cell
+    /// leaves the default. Empty lines and lines that start with # are passed over.
+    pub struct Listed: "listed" {
+        /// The file, seen from the study's own place.
+        pub file: String,
+    }
+}
+
+impl Check for Listed {}
+
+impl Kind for Listed {
+    fn domains(&self, _: Streams, read: Read<'_>) -> Result<Vec<Domain>, Refusal> {
+        let refuse = |expected: String| {
+            Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
+        };
+        let text = read(&self.file).map_err(|why| refuse(format!("a file to read: {why}")))?;
+        parse(&text).map_err(|why| refuse(format!("a list of domains, but in its {why}")))
+    }
+
+    fn file(&mut self) -> Option<&mut String> {
+        Some(&mut self.file)
+    }
+}
+
+/// The domains of a text, or the line that is none and why.
+fn parse(text: &str) -> Result<Vec<Domain>, String> {
+    let lines = (1..).zip(text.lines().map(str::trim));
+    let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let (_, header) = lines.next().ok_or("first line: no names of columns")?;
+    let names: Vec<&str> = header.split(',').map(str::trim).collect();
+    let mut domains: Vec<Domain> = Vec::new();
+    for (number, line) in lines {
+        let domain = domain(&names, line).map_err(|why| format!("line {number}: {why}"))?;
+        domains.push(domain);
+    }
+    let mut sorted: Vec<&str> = domains.iter().map(|domain| domain.name.as_str()).collect();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(format!("lines: {:?} is there twice", pair[0])),
+        None if domains.is_empty() => Err("lines: no domain".to_owned()),
+        None => Ok(domains),
+    }
+}
+
+fn domain(names: &[&str], line: &str) -> Result<Domain, String> {
+    let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+    if cells.len() != names.len() {
+        return Err(format!("{} cells, expected {}", cells.len(), names.len()));
+    }
+    let mut table = Table::default();
+    for (name, cell) in names.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
+        table.set(name, value(cell));
+    }
+    let mut own = |key: &str| table.remove(key).ok_or_else(|| format!("no {key}"));
+    let (name, subscribers) = (own("domain")?, own("subscribers")?);
+    let name = match name {
+        Value::Text(name) if format!("a@{name}").parse::<crate::Address>().is_ok() => name,
+        other => return Err(format!("domain = {other}, expected the name of a domain")),
+    };
+    let count = NonZeroU32::read(&subscribers).map_err(|refusal| said(refusal, "subscribers"))?;
+    let peer = Peer::read_table(&table).map_err(|refusal| said(refusal, ""))?;
+    Ok(Domain { name, subscribers: count.get(), peer })
+}
+
+/// As a study's file would have it.
+fn value(cell: &str) -> Value {
+    match cell {
+        "true" | "false" => Value::Bool(cell == "true"),
+        _ => match (cell.parse(), cell.parse()) {
+            (Ok(whole), _) => Value::Int(whole),
+            (_, Ok(number)) => Value::Float(number),
+            _ => Value::Text(cell.to_owned()),
+        },
+    }
+}
+
+fn said(refusal: Refusal, key: &str) -> String {
+    let path = refusal.path.join(".");
+    let key = if path.is_empty() { key } else { &path };
+    match refusal.given {
+        _ if refusal.unknown_key => {
+            format!(
+                "unknown column {key}, expected domain, subscribers, {}",
+                refusal.names.join(", ")
+            )
+        }
+        Some(given) => format!("{key} = {given}, expected {}", refusal.expected),
+        None => format!("no {key}, expected {}", refusal.expected),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_kernel::Span;
+    use sojourn_kernel::parameters::defaults;
+
+    #[test]
+    fn by_hand() {
+        let text = "# of a log\ndomain, subscribers,reply,down, greylisting,pipelining\n\n\
+                    a.example,3,250ms,0.5,,false\nb.example,1,,,5s,\n";
+        let b = Peer { greylisting: Some(Span::from_s(5)), ..defaults() };
+        let a = Peer { reply: Span::from_ms(250), down: 0.5, pipelining: false, ..defaults() };
+        let domain =
+            |name: &str, subscribers, peer| Domain { name: name.into(), subscribers, peer };
+        assert_eq!(parse(text), Ok(vec![domain("a.example", 3, a), domain("b.example", 1, b)]));
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused_by_line() {
+        for (text, why) in [
+            ("", "first line: no names of columns"),
+            ("domain,subscribers", "lines: no domain"),
+            ("domain,subscribers\na,1\na,2", "lines: \"a\" is there twice"),
+            ("domain,subscribers\na", "line 2: 1 cells, expected 2"),
+            (
+                "domain,subscribers\na b,1",
+                "line 2: domain = \"a b\", expected the name of a domain",
+            ),
+            ("subscribers\n1", "line 2: no domain"),
+            ("domain,subscribers,down\na,1,7", "line 2: down = 7.0, expected a share from 0 to 1"),
+        ] {
+            let found = parse(text).unwrap_err();
+            assert!(found.starts_with(why), "{text:?}: {found}");
+        }
+        let unknown = parse("domain,subscribers,downs\na,1,7").unwrap_err();
+        assert!(unknown.starts_with("line 2: unknown column downs, expected domain,"), "{unknown}");
+    }
+}

@@ -1,0 +1,95 @@
+//! Internets that a list sends to: domains, how many subscribers each has, and how their hosts are.
+
+mod drawn;
+mod listed;
+mod outages;
+mod peer;
+
+pub use drawn::{In1997, Office, Today};
+pub use listed::Listed;
+pub use peer::{Met, Peer, Way};
+
+use super::names::{Names, Say};
+use super::{Machine, Witness, World};
+use crate::engine::Engine;
+use sojourn_kernel::parameters::Refusal;
+use sojourn_kernel::{Span, Streams, variants};
+use std::net::{IpAddr, Ipv4Addr};
+
+variants! {
+    /// An internet.
+    pub enum Internet: "kind of internet" => internet {
+        Today(Today),
+        In1997(In1997),
+        Office(Office),
+        Listed(Listed),
+    }
+}
+
+/// A recipient domain, and its one host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Domain {
+    /// Its name.
+    pub name: String,
+    /// How many subscribers are there.
+    pub subscribers: u32,
+    /// Its host.
+    pub peer: Peer,
+}
+
+/// Reads a file that a study names: its text, or why not.
+pub type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+/// A kind of internet.
+trait Kind {
+    /// Its domains in one replication.
+    fn domains(&self, streams: Streams, read: Read<'_>) -> Result<Vec<Domain>, Refusal>;
+
+    /// The name of the file that it reads.
+    fn file(&mut self) -> Option<&mut String> {
+        None
+    }
+}
+
+impl Internet {
+    /// Its domains in one replication.
+    pub fn domains(&self, streams: Streams, read: Read<'_>) -> Result<Vec<Domain>, Refusal> {
+        internet!(self, |params| params.domains(streams, read))
+    }
+
+    /// The name of the file that it reads.
+    pub fn file(&mut self) -> Option<&mut String> {
+        internet!(self, |params| params.file())
+    }
+}
+
+/// How long what name servers say holds.
+const LIFETIME: Span = Span::from_s(3600);
+
+impl<W: Witness> World<Met, W> {
+    /// A world of these domains around an engine without mail. Every host has a network of its own.
+    pub fn of(
+        domains: &[Domain],
+        streams: Streams,
+        engine: Engine,
+        machine: Machine,
+        witness: W,
+    ) -> World<Met, W> {
+        let mut world = World::new(engine, machine, witness);
+        for (number, domain) in (0..).zip(domains) {
+            let address = address(number);
+            world.add_host(address, Met::new(domain.peer.clone(), streams, number.into()));
+            let say = Say::Hosts(vec![(10, vec![address])]);
+            world.add_names(
+                &domain.name,
+                Names { takes: domain.peer.names, lifetime: LIFETIME, say },
+            );
+        }
+        world
+    }
+}
+
+/// The address of the `number`-th host: the first of a network of 256.
+fn address(number: u32) -> IpAddr {
+    Ipv4Addr::from(0x0100_0001 + (number << 8)).into()
+}
