@@ -11,6 +11,7 @@ from sojourn.distributions import steps
 from sojourn.layout import LOG_FROM, Layout
 from sojourn.ledger import Value
 from sojourn.plots import draw_points, logarithmic_where_wide, zero_based
+from sojourn.reproduce.days import draw_day
 from sojourn.reproduce.papers import Figure, Panel
 from sojourn.reproduce.results import SPREADS, Point, Result
 from sojourn.style import Picture
@@ -38,9 +39,9 @@ def draw(figure: Figure, results: Mapping[str, Result], *, notes: Sequence[str])
     columns = min(len(figure.panels), _MOST_IN_A_ROW)
     rows = -(-len(figure.panels) // columns)
     drawn = [results[panel.run] for panel in figure.panels]
-    against_ideal = any(panel.what.metric == "slowdown" for panel in figure.panels)
+    against_ideal = any(p.what.metric == "slowdown" and not p.day for p in figure.panels)
     said = [text for result in drawn for text in ideals(result.run.ledger) if against_ideal]
-    bars = any(not panel.distribution for panel in figure.panels)
+    bars = any(not panel.distribution and not panel.day for panel in figure.panels)
     bar_note = ["bars: 95 % intervals, none where jobs are too few"] if bars else []
     note = "; ".join([*bar_note, *notes, *dict.fromkeys(said)])
     curves = dict.fromkeys(
@@ -54,7 +55,11 @@ def draw(figure: Figure, results: Mapping[str, Result], *, notes: Sequence[str])
         panels = [panel for row in grid for panel in row]
         for panel, content, result in zip(panels, figure.panels, drawn, strict=False):
             panel.set_title(content.title)
-            (_draw_distribution if content.distribution else _draw)(panel, content, result, places)
+            if content.day:
+                draw_day(panel, result)
+            else:
+                drawn_by = _draw_distribution if content.distribution else _draw
+                drawn_by(panel, content, result, places)
         for panel in panels[len(drawn) :]:
             panel.set_axis_off()
         style.legend(picture, panels[: len(drawn)])
@@ -63,6 +68,8 @@ def draw(figure: Figure, results: Mapping[str, Result], *, notes: Sequence[str])
 
 def _curves(content: Panel, result: Result) -> Iterator[tuple[str, str, Value | None]]:
     """What a panel shows: the name of each curve, its line, and for a distribution where it is."""
+    if content.day:
+        return
     lines = content.lines or tuple(result.lines)
     if not content.distribution:
         yield from ((name, line, None) for name, line in zip(_apart(lines), lines, strict=True))

@@ -274,6 +274,27 @@ class Waste:
 
 
 @dataclass(frozen=True)
+class Total:
+    """A total of each case and replication, such as the share of time that a line is busy."""
+
+    run: str
+    figure: str
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The runs it looks at."""
+        return (self.run,)
+
+    def __call__(self, results: Results) -> Measured:
+        """Measure."""
+        run = results[self.run].run
+        totals = np.array([float(record.figures[self.figure]) for record in run.ledger])
+        ci95 = sum_ratio_interval(totals, np.ones_like(totals)) if totals.size > 1 else None
+        where = f"{self.run}: {count(totals.size, 'replication')}"
+        return Measured((Point(float(totals.mean()), ci95, where),), lacking=run.missing)
+
+
+@dataclass(frozen=True)
 class FanOut:
     """When a `share` of so many leaves has answered, at a percentile of requests; no run.
 
@@ -312,6 +333,7 @@ KINDS: dict[str, type[Measure]] = {
     "share": Share,
     "attained": Attained,
     "waste": Waste,
+    "total": Total,
     "fan-out": FanOut,
 }
 

@@ -43,13 +43,14 @@ class Panel:
     """One panel of a figure: a quantity along the run's axis, or how it is distributed.
 
     It has a curve for each of `lines`, by default all of the run; of a distribution one for each
-    line at each value of `at`, by default at all.
+    line at each value of `at`, by default at all. `day` draws a list's first day instead.
     """
 
     run: str
     title: str
     what: Quantity
     distribution: bool = False
+    day: bool = False
     at: tuple[Value, ...] = ()
     lines: tuple[str, ...] = ()
 
