@@ -7,6 +7,7 @@ from sojourn.cli.mail import (
     batch,
     deliver,
     demo,
+    fit,
     internet,
     late,
     listing,
@@ -41,5 +42,6 @@ for verb in (
     late.late,
     trace.trace,
     test.test,
+    fit.fit,
 ):
     mail.add_command(verb)

@@ -1,0 +1,54 @@
+"""`sojourn mail fit`: an internet learnt from delivery logs."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sojourn.cli import common
+from sojourn.cli.mail import logs
+
+_SHOWN = 20
+
+
+@click.command()
+@logs.reads
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("internet.csv"),
+    show_default=True,
+    help="Where to write it.",
+)
+@common.as_json
+def fit(*, out: Path, as_json: bool, **asked: Any) -> None:
+    """Learn from the LOG... of a mail server how the domains it sends to are.
+
+    How far each is, how long it takes for an answer, how often and how long it is out, whether it
+    greylists. The file is an internet for studies: internet = { kind = "listed", file = ... }. A
+    log is a file, packed or not, or - for standard input.
+    """
+    from sojourn import document
+    from sojourn.mail.fit import fit as learn
+    from sojourn.terminal import print_table
+
+    found = learn(logs.reading(**asked))
+    found.write(out)
+    if as_json:
+        click.echo(document.dumps({**found.to_dict(), "file": str(out)}))
+        return
+    largest = sorted(found.peers, key=lambda peer: (-peer.subscribers, peer.domain))[:_SHOWN]
+    lines = [
+        [
+            peer.domain,
+            str(peer.subscribers),
+            f"{peer.round_trip_us / 1e3:.1f}",
+            f"{peer.reply_us / 1e3:.1f}",
+            "" if peer.greylisting_us is None else f"{peer.greylisting_us / 1e6:.0f}",
+            f"{peer.down:.1%}",
+        ]
+        for peer in largest
+    ]
+    heads = ["domain", "subscribers", "round trip ms", "answer ms", "greylists s", "out"]
+    print_table([lines], heads)
+    click.echo(f'{len(found.peers):,} domains: internet = {{ kind = "listed", file = "{out}" }}')

@@ -1,0 +1,229 @@
+"""An internet learnt from delivery logs: how each domain answers, and how often it is out.
+
+A log does not tell a distance from a slow host. Of the times of connections and of transactions the
+model makes a distance and a time of answers that give the same sums, for a server with PIPELINING.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sojourn.errors import InputError
+from sojourn.files import write_text
+from sojourn.mail.logs.reading import Reading, attempts
+from sojourn.statistics import Values
+
+_S = 10**6  # microseconds
+# Round trips and answers in the set-up of a session, and in a transaction with PIPELINING.
+_SETUP, _SENDING = (2.5, 2), (2, 2)
+_REFUSED = re.compile("refused", re.IGNORECASE)
+_CONNECT = re.compile("connect|no route|unreachable|no answer in time \\(conn", re.IGNORECASE)
+_GREYLIST = re.compile("greylist|try again later|come back", re.IGNORECASE)
+_UNKNOWN = ("5.1.1", "5.1.6", "5.1.10")
+_UNREACHED = ("4.4.1", "4.4.2", "4.4.3")
+_COLUMNS = (
+    "domain", "subscribers", "round_trip", "reply", "spread", "names", "greylisting", "unknown",
+    "down", "outage", "way",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Peer:
+    """What was learnt of a domain; times in microseconds, None where the log says nothing.
+
+    Attributes:
+        domain: its name.
+        subscribers: how many recipients it has in the log.
+        delivered: how many deliveries there were; with none, its times are those of all domains.
+        round_trip_us: the distance, there and back.
+        reply_us: the median time of an answer.
+        spread: the standard deviation of that time's logarithm.
+        names_us: the median time until the first session began.
+        greylisting_us: how long after a first try somebody was taken.
+        unknown: the share of recipients that it does not know.
+        down: the share of the time in which it did not answer.
+        outage_us: how long that lasted on average.
+        way: what it did then: `silent`, `hung` or `refused`.
+    """
+
+    domain: str
+    subscribers: int
+    delivered: int
+    round_trip_us: float
+    reply_us: float
+    spread: float
+    names_us: float
+    greylisting_us: float | None
+    unknown: float
+    down: float
+    outage_us: float | None
+    way: str
+
+    def cells(self) -> list[str]:
+        """The domain as a line of an internet's file."""
+        return [
+            self.domain, str(self.subscribers), _span(self.round_trip_us), _span(self.reply_us),
+            f"{self.spread:.3f}", _span(self.names_us),
+            "" if self.greylisting_us is None else _span(max(self.greylisting_us, _S)),
+            f"{self.unknown:.6f}", f"{self.down:.6f}",
+            "" if self.outage_us is None else _span(max(self.outage_us, _S)), self.way,
+        ]  # fmt: skip
+
+
+@dataclass
+class _Seen:
+    """What the log says of a domain."""
+
+    recipients: set[str] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)
+    setups: list[float] = field(default_factory=list)
+    sendings: list[float] = field(default_factory=list)
+    queued: list[float] = field(default_factory=list)
+    # When it was tried, and whether it answered.
+    tries: list[tuple[int, bool]] = field(default_factory=list)
+    ways: list[str] = field(default_factory=list)
+    refused_us: dict[tuple[str, str], int] = field(default_factory=dict)
+    waits: list[int] = field(default_factory=list)
+
+    def take(self, row: Mapping[str, Any]) -> None:
+        recipient, text, dsn = row["recipient"], row["text"], row["dsn"]
+        self.recipients.add(recipient)
+        copy = (row["queue_id"], recipient)
+        delivered, unreached = row["outcome"] == 0, row["outcome"] == 1 and dsn in _UNREACHED
+        if delivered or unreached:
+            self.tries.append((row["at_us"], delivered))
+        if unreached:
+            hung = "silent" if _CONNECT.search(text) else "hung"
+            self.ways.append("refused" if _REFUSED.search(text) else hung)
+        elif row["outcome"] == 1 and (dsn.startswith("4.7") or _GREYLIST.search(text)):
+            self.refused_us.setdefault(copy, row["at_us"])
+        elif row["outcome"] == 2 and dsn in _UNKNOWN:
+            self.unknown.add(recipient)
+        if delivered and copy in self.refused_us:
+            self.waits.append(row["at_us"] - self.refused_us.pop(copy))
+        elif delivered and row["leads"] and row["sending_us"] is not None:
+            self.sendings.append(row["sending_us"])
+            if row["connecting_us"]:
+                self.setups.append(row["connecting_us"])
+                self.queued.append(row["queued_us"])
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """An internet learnt from logs."""
+
+    peers: Sequence[Peer]
+
+    def write(self, path: Path) -> None:
+        """Write it as a study with `internet = { kind = "listed" }` reads it."""
+        lines = [",".join(_COLUMNS), *(",".join(peer.cells()) for peer in self.peers)]
+        write_text(path, "# sojourn mail fit\n" + "\n".join(lines) + "\n")
+
+    def to_dict(self) -> dict[str, object]:
+        """For `--json`."""
+        return {"domains": [vars(peer) for peer in self.peers]}
+
+
+def fit(reading: Reading) -> Fitted:
+    """Learn an internet from logs.
+
+    Raises:
+        InputError: a log cannot be read, or nothing was delivered in it.
+    """
+    seen: dict[str, _Seen] = {}
+    for part in attempts(reading):
+        for row in part.to_pylist():
+            domain = row["recipient"].rpartition("@")[2].lower()
+            if domain:
+                seen.setdefault(domain, _Seen()).take(row)
+    everybody = _Seen()
+    for one in seen.values():
+        everybody.sendings += one.sendings
+        everybody.setups += one.setups
+        everybody.queued += one.queued
+    if not everybody.sendings:
+        raise InputError(f"{', '.join(reading.names)}: nothing delivered whose time is known")
+    until_us = max(at for one in seen.values() for at, _ in one.tries)
+    return Fitted([_peer(name, one, everybody, until_us) for name, one in sorted(seen.items())])
+
+
+def _peer(name: str, seen: _Seen, everybody: _Seen, until_us: int) -> Peer:
+    round_trip, reply, spread = _times(
+        np.array(seen.setups or everybody.setups, dtype=np.float64),
+        np.array(seen.sendings or everybody.sendings, dtype=np.float64),
+    )
+    down, outage = _outages(seen.tries, until_us)
+    return Peer(
+        domain=name,
+        subscribers=len(seen.recipients),
+        delivered=len(seen.sendings),
+        round_trip_us=round_trip,
+        reply_us=reply,
+        spread=spread,
+        names_us=_median(seen.queued or everybody.queued),
+        greylisting_us=min(seen.waits, default=None),
+        unknown=len(seen.unknown) / len(seen.recipients),
+        down=down,
+        outage_us=outage,
+        way=max(sorted(set(seen.ways)), key=seen.ways.count, default="silent"),
+    )
+
+
+def _times(setups: Values, sendings: Values) -> tuple[float, float, float]:
+    """The round trip, the median answer and the spread of answers, of log-normal ones.
+
+    Two means are two equations with two unknowns. No session is set up and nothing sent in less
+    than the round trips that it takes. Answers of a transaction are independent, so that their
+    variances add up.
+    """
+    trips, answers = _SENDING
+    sending = float(sendings.mean())
+    setup = float(setups.mean()) if setups.size else sending
+    round_trip, _ = np.linalg.solve([_SETUP, _SENDING], [setup, sending])
+    least = min(sendings.min() / trips, setups.min(initial=np.inf) / _SETUP[0])
+    round_trip = float(np.clip(round_trip, 0, least))
+    mean = (setup + sending - (_SETUP[0] + trips) * round_trip) / (_SETUP[1] + answers)
+    deviation = float(sendings.std()) / np.sqrt(answers)
+    if mean <= 0:
+        return round_trip, 0.0, 0.0
+    spread = float(np.sqrt(np.log1p((deviation / mean) ** 2)))
+    return round_trip, mean / float(np.exp(spread**2 / 2)), spread
+
+
+def _outages(tries: Iterable[tuple[int, bool]], until_us: int) -> tuple[float, float | None]:
+    """The share of the time out, and the mean length of that; nothing where it always answered.
+
+    An outage lasts from the first try without an answer to the first with one. What has not ended
+    counts as the rest does, which is what an exponential law makes likeliest.
+    """
+    began_us: int | None = None
+    first_us: int | None = None
+    out_us, ended, begun = 0, 0, 0
+    for at_us, answered in sorted(tries):
+        first_us = at_us if first_us is None else first_us
+        if answered and began_us is not None:
+            out_us += at_us - began_us
+            ended += 1
+            began_us = None
+        elif not answered and began_us is None:
+            began_us = at_us
+            begun += 1
+    if first_us is None or not begun:
+        return 0.0, None
+    out_us += until_us - began_us if began_us is not None else 0
+    if began_us is not None and ended == 0 and began_us == first_us:
+        return 1.0, None
+    observed = max(until_us - first_us, 1)
+    return min(out_us / observed, 0.99), out_us / max(ended, 1)
+
+
+def _median(values: Sequence[float]) -> float:
+    return float(np.median(values)) if values else 0.0
+
+
+def _span(time_us: float) -> str:
+    return f"{round(time_us)}us"
