@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from conftest import STUDY, SWEEP, Made, make_run
-from sojourn import studies
+from sojourn import studies, textfile
 from sojourn.cli import commands, main
 
 
@@ -111,7 +111,7 @@ def test_names_that_are_not_text(command, study, tmp_path):
 
 
 def test_a_study_without_an_end(command, tmp_path, monkeypatch):
-    monkeypatch.setattr(studies, "_LARGEST_STUDY", 1000)
+    monkeypatch.setattr(textfile, "_LARGEST", 1000)
     study = tmp_path / "s.toml"
     study.write_text("#" * 1001)
     assert refused(command("run", study, "--out", tmp_path / "r"), "over 1,000 bytes")
