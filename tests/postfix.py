@@ -36,6 +36,10 @@ postlog unix-dgram n - n - 1 postlogd
 """
 
 
+# A port that was free may be somebody's when Postfix comes to it.
+_ATTEMPTS = 3
+
+
 class Postfix:
     """One that runs."""
 
@@ -86,8 +90,6 @@ def postfix(folder: Path, settings: str, services: str = "") -> Iterator[Postfix
         path.mkdir(parents=True)
     os.chown(data, owner.pw_uid, owner.pw_gid)
     let_through(folder)
-    port = free_port()
-    (config / "master.cf").write_text(_MASTER.format(port=port) + services, encoding="utf-8")
     (config / "main.cf").write_text(
         f"compatibility_level = 3.6\nqueue_directory = {queue}\ndata_directory = {data}\n"
         f"maillog_file = {folder}/log\nmaillog_file_prefixes = {folder}\n"
@@ -95,7 +97,14 @@ def postfix(folder: Path, settings: str, services: str = "") -> Iterator[Postfix
         "alias_maps =\nalias_database =\nmynetworks = 127.0.0.0/8\n" + settings,
         encoding="utf-8",
     )
-    subprocess.run(["postfix", "-c", config, "start"], check=True, capture_output=True)
+    for attempt in range(1, _ATTEMPTS + 1):
+        port = free_port()
+        (config / "master.cf").write_text(_MASTER.format(port=port) + services, encoding="utf-8")
+        start = ["postfix", "-c", config, "start"]
+        started = subprocess.run(start, check=False, capture_output=True, text=True)
+        if started.returncode == 0:
+            break
+        assert attempt < _ATTEMPTS, f"Postfix does not start: {started.stderr}"
     running = Postfix(folder, port)
     try:
         running.wait_for("daemon started")
