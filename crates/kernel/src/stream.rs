@@ -72,16 +72,67 @@ impl Stream {
         open_unit(self.bits())
     }
 
-    /// A whole number below `n`, each equally likely (Lemire's method). Panics when `n` is zero.
+    /// A whole number below `n`, each equally likely. Panics when `n` is zero.
     #[inline]
-    pub const fn below(&mut self, n: u64) -> u64 {
-        assert!(n > 0, "there is no number below zero");
-        loop {
-            let product = self.bits() as u128 * n as u128;
-            let low = product as u64;
-            if low >= n || low >= n.wrapping_neg() % n {
-                return (product >> 64) as u64;
-            }
+    pub fn below(&mut self, n: u64) -> u64 {
+        below(n, || self.bits())
+    }
+}
+
+/// How many numbers an [`Ahead`] draws at a time.
+const AHEAD: usize = 64;
+
+/// A stream whose numbers are drawn many at a time. They are the same; one by one they cost less,
+/// as the generator's state stays in registers.
+#[derive(Clone, Debug)]
+pub struct Ahead {
+    drawn: [u64; AHEAD],
+    next: usize,
+    stream: Stream,
+}
+
+impl Ahead {
+    /// The numbers of `stream` from here on.
+    pub const fn new(stream: Stream) -> Ahead {
+        Ahead { drawn: [0; AHEAD], next: AHEAD, stream }
+    }
+
+    /// 64 random bits.
+    #[inline(always)]
+    pub fn bits(&mut self) -> u64 {
+        if self.next >= AHEAD {
+            self.refill();
+        }
+        let bits = self.drawn[self.next];
+        self.next += 1;
+        bits
+    }
+
+    /// A whole number below `n`, each equally likely. Panics when `n` is zero.
+    #[inline(always)]
+    pub fn below(&mut self, n: u64) -> u64 {
+        below(n, || self.bits())
+    }
+
+    #[inline(never)]
+    fn refill(&mut self) {
+        // Apart from `self`, so that the generator's state stays in registers.
+        let mut stream = self.stream.clone();
+        self.drawn.fill_with(|| stream.bits());
+        self.stream = stream;
+        self.next = 0;
+    }
+}
+
+/// A whole number below `n`, each equally likely (Lemire's method).
+#[inline(always)]
+fn below(n: u64, mut bits: impl FnMut() -> u64) -> u64 {
+    assert!(n > 0, "there is no number below zero");
+    loop {
+        let product = u128::from(bits()) * u128::from(n);
+        let low = product as u64;
+        if low >= n || low >= n.wrapping_neg() % n {
+            return (product >> 64) as u64;
         }
     }
 }
@@ -150,6 +201,16 @@ mod tests {
         ];
         let states = [0u64, 1, 2, 3, 4].map(|i| 1234567u64.wrapping_add(i.wrapping_mul(GOLDEN)));
         assert_eq!(states.map(mix), known);
+    }
+
+    #[test]
+    fn numbers_drawn_ahead_are_those_of_the_stream() {
+        let mut stream = Streams::new(1, 0).stream("ahead", 0);
+        let mut ahead = Ahead::new(stream.clone());
+        for n in 1..1000 {
+            assert_eq!(ahead.below(n << 50), stream.below(n << 50));
+            assert_eq!(ahead.bits(), stream.bits());
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The samplers are our own so that results outlive a library upgrade. Logarithms come from
 //! `libm`, which is plain Rust: the platform's own may differ in the last bit, and with it rows.
 
+use crate::logarithm::ln;
 use sojourn_kernel::Stream;
 
 /// A distribution of a non-negative number: a span in the caller's unit, a size, a count.
@@ -94,6 +95,18 @@ impl Distribution for Uniform {
 
     fn second_moment(&self) -> f64 {
         (self.low * self.low + self.low * self.high + self.high * self.high) / 3.0
+    }
+}
+
+impl Exponential {
+    /// Draws as many values as there is room for: those that as many [`sample`](Exponential::sample)
+    /// would give, at half the cost.
+    #[inline]
+    pub fn sample_many(&self, stream: &mut Stream, values: &mut [f64]) {
+        values.fill_with(|| stream.uniform());
+        for value in values {
+            *value = -self.mean * ln(*value);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod discipline;
 mod distribution;
 mod empirical;
 mod join;
+mod logarithm;
 mod rows;
 mod run;
 mod size;

@@ -117,3 +117,14 @@ fn arrivals_come_at_their_rate() {
     let deviation = 6.0f64.sqrt();
     assert!((jobs / n - 3.0).abs() <= NORMAL * deviation / n.sqrt(), "{}", jobs / n);
 }
+
+#[test]
+fn many_exponential_draws_at_once_are_those_of_as_many_draws() {
+    let law = Exponential { mean: 3e9 };
+    let mut stream = Streams::new(8, 0).stream("many", 0);
+    let mut many = stream.clone();
+    let mut values = [0.0; 1000];
+    law.sample_many(&mut many, &mut values);
+    assert_eq!(values, std::array::from_fn(|_| law.sample(&mut stream)));
+    assert_eq!(many.bits(), stream.bits());
+}

@@ -1,11 +1,10 @@
 //! The event loop.
 
+use super::disks::Disks;
 use super::planner::Planner;
 use super::rebuild::{Mending, NO_REQUEST};
-use super::station::Station;
-use super::timers::Timers;
 use super::{Figures, Join, Rebuilt, Scene, Sink};
-use crate::positioning::{Found, Heads, Moment, Task};
+use crate::positioning::{Heads, Task};
 use crate::workload::Request;
 use sojourn_kernel::{Span, Time};
 use sojourn_queueing::{Cancelled, Progress};
@@ -38,8 +37,7 @@ struct Later<S> {
 struct Engine<'a, H: Heads, S> {
     scene: &'a Scene<H>,
     planner: Planner<'a, H>,
-    stations: Vec<Station<H>>,
-    timers: Timers,
+    disks: Disks<'a, H>,
     open: Vec<Open>,
     /// By slot, the accesses that come after the arrival.
     later: Vec<Later<H::Spot>>,
@@ -51,10 +49,12 @@ struct Engine<'a, H: Heads, S> {
     /// Requests that wait for the one before them to be done, in split-merge.
     queued: VecDeque<u32>,
     mending: Option<Mending<'a>>,
+    /// When the first of what is `delayed` or `mending` begins.
+    others: Time,
     /// How many requests have been issued and are not done with all accesses.
     active: u64,
     finished: u64,
-    figures: Figures,
+    ended: Time,
     sink: S,
 }
 
@@ -70,23 +70,20 @@ pub fn sojourn_simulate<H: Heads, S: Sink>(
     sink: S,
     progress: &Progress,
 ) -> Result<(S, Figures), Cancelled> {
-    let disks = scene.layout.disks();
     let engine = Engine {
         scene,
         planner: Planner::new(scene),
-        stations: (0..disks as u64)
-            .map(|disk| Station::new(scene.heads.head(scene.streams, disk)))
-            .collect(),
-        timers: Timers::new(disks),
+        disks: Disks::new(scene),
         open: Vec::new(),
         later: Vec::new(),
         free: Vec::new(),
         delayed: VecDeque::new(),
         queued: VecDeque::new(),
         mending: scene.rebuild.as_ref().map(Mending::new),
+        others: if scene.rebuild.is_some() { Time::ZERO } else { Time::NEVER },
         active: 0,
         finished: 0,
-        figures: Figures::default(),
+        ended: Time::ZERO,
         sink,
     };
     engine.run(requests, progress)
@@ -99,32 +96,15 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
         progress: &Progress,
     ) -> Result<(S, Figures), Cancelled> {
         let mut job = 0;
-        let mut next = self.upcoming(job, &mut requests);
         loop {
-            let arrives = next.map_or(Time::NEVER, |request| request.arrived + self.scene.overhead);
-            // What happens before the next request comes.
-            loop {
-                let begins = self.delayed.front().map_or(Time::NEVER, |delayed| delayed.0);
-                let (disk, ends) = self.timers.first();
-                let mends = self.mending.as_ref().map_or(Time::NEVER, |mending| mending.next);
-                let first = ends.min(begins).min(mends);
-                let all_done = next.is_none() && self.active == 0;
-                if first > arrives || first == Time::NEVER || all_done {
-                    break;
-                }
-                if ends == first {
-                    self.complete(disk, ends);
-                } else if mends == first {
-                    self.mend(mends);
-                } else {
-                    let (_, slot, last) = self.delayed.pop_front().expect("it is first");
-                    self.begin_phase(slot, last, begins);
-                }
-            }
+            let next = if job < self.scene.requests { requests.next() } else { None };
+            let arrives =
+                next.as_ref().map_or(Time::NEVER, |request| request.arrived + self.scene.overhead);
+            // What happens before it comes; a rebuild has no end that is waited for.
+            while (next.is_some() || self.active > 0) && self.step(arrives) {}
             let Some(request) = next else { break };
             self.arrive(job, &request, arrives);
             job += 1;
-            next = self.upcoming(job, &mut requests);
             if job.is_multiple_of(LOOK_EVERY) {
                 progress.finished.store(self.finished, Ordering::Relaxed);
                 progress.simulated_ps.store(arrives.ps(), Ordering::Relaxed);
@@ -134,44 +114,92 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
             }
         }
         progress.finished.store(self.finished, Ordering::Relaxed);
-        self.figures.rebuilt = self.mending.map_or(Rebuilt::default(), |mending| mending.done);
-        self.figures.busy = self.stations.iter().map(|station| station.busy).collect();
-        Ok((self.sink, self.figures))
+        let figures = Figures {
+            rebuilt: self.mending.map_or(Rebuilt::default(), |mending| mending.done),
+            busy: self.disks.busy(),
+            ended: self.ended,
+            ..self.disks.figures
+        };
+        Ok((self.sink, figures))
     }
 
-    fn upcoming(&self, job: u64, requests: &mut impl Iterator<Item = Request>) -> Option<Request> {
-        if job < self.scene.requests { requests.next() } else { None }
+    /// Does what happens next, if that is not later than `until`: whether there was anything.
+    #[inline(always)]
+    fn step(&mut self, until: Time) -> bool {
+        let (disk, ends) = self.disks.first();
+        if ends <= self.others {
+            if ends > until || ends == Time::NEVER {
+                return false;
+            }
+            self.complete(disk, ends);
+            return true;
+        }
+        self.others <= until && self.begin_others()
     }
 
+    /// A chunk of the rebuild, or else a phase, that waited begins.
+    #[cold]
+    fn begin_others(&mut self) -> bool {
+        let now = self.others;
+        if self.mending.as_ref().is_some_and(|mending| mending.next == now) {
+            self.mend(now);
+        } else {
+            let (_, slot, last) = self.delayed.pop_front().expect("it is first");
+            self.begin_phase(slot, last, now);
+        }
+        self.look_ahead();
+        true
+    }
+
+    /// Finds when the next of what waits begins.
+    fn look_ahead(&mut self) {
+        let begins = self.delayed.front().map_or(Time::NEVER, |delayed| delayed.0);
+        let mends = self.mending.as_ref().map_or(Time::NEVER, |mending| mending.next);
+        self.others = begins.min(mends);
+    }
+
+    #[inline(always)]
     fn arrive(&mut self, job: u64, request: &Request, now: Time) {
         let ideal = self.planner.next(request);
         self.sink.arrived(job, request, ideal);
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.open.push(Open::default());
-            self.later.push(Later { tasks: Vec::new(), ends: Vec::new() });
-            self.open.len() as u32 - 1
-        });
+        let slot = self.free.pop().unwrap_or_else(|| self.new_slot());
         let plan = self.planner.plan();
+        let left = plan.accesses().len() as u32;
+        let open = Open { job, left, counted: left, gates: 0, phase: 0 };
         let waits = self.scene.join == Join::SplitMerge && self.active > 0;
-        let accesses = plan.accesses().len();
-        let left = accesses as u32;
-        let mut open = Open { job, left, counted: left, gates: 0, phase: 0 };
-        let at_once = plan.phases() == 1 && !waits;
-        if !at_once {
-            open.counted = plan.accesses().iter().filter(|access| access.counts).count() as u32;
-        }
-        self.open[slot as usize] = open;
-        if at_once {
-            self.active += 1;
-            for index in 0..accesses {
-                let (access, transfer) = self.planner.access(index);
-                let task = Task::new(&self.scene.heads, slot, job, &access, transfer);
-                self.issue(access.disk.into(), task, now);
-            }
+        if plan.phases() > 1 || waits {
+            self.arrive_in_parts(slot, open, now);
             return;
         }
-        self.keep(job, slot);
-        if waits {
+        self.open[slot as usize] = open;
+        self.active += 1;
+        for (access, transfer) in self.planner.accesses() {
+            let task = Task::new(&self.scene.heads, slot, job, access, transfer);
+            self.disks.issue(access.disk.into(), task, now);
+        }
+    }
+
+    #[cold]
+    fn new_slot(&mut self) -> u32 {
+        self.open.push(Open::default());
+        self.later.push(Later { tasks: Vec::new(), ends: Vec::new() });
+        self.open.len() as u32 - 1
+    }
+
+    /// The request that has just come is not issued whole, or not now.
+    fn arrive_in_parts(&mut self, slot: u32, mut open: Open, now: Time) {
+        let plan = self.planner.plan();
+        open.counted = plan.accesses().iter().filter(|access| access.counts).count() as u32;
+        self.open[slot as usize] = open;
+        let later = &mut self.later[slot as usize];
+        later.tasks.clear();
+        later.tasks.extend(self.planner.accesses().map(|(access, transfer)| {
+            let task = Task::new(&self.scene.heads, slot, open.job, access, transfer);
+            (access.disk, task)
+        }));
+        later.ends.clear();
+        later.ends.extend((0..plan.phases()).map(|phase| plan.range(phase).end));
+        if self.scene.join == Join::SplitMerge && self.active > 0 {
             self.queued.push_back(slot);
         } else {
             self.active += 1;
@@ -179,92 +207,33 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
         }
     }
 
-    /// Keeps the accesses of the request that has just come.
-    fn keep(&mut self, job: u64, slot: u32) {
-        let plan = self.planner.plan();
-        let later = &mut self.later[slot as usize];
-        later.tasks.clear();
-        later.tasks.extend((0..plan.accesses().len()).map(|index| {
-            let (access, transfer) = self.planner.access(index);
-            (access.disk, Task::new(&self.scene.heads, slot, job, &access, transfer))
-        }));
-        later.ends.clear();
-        later.ends.extend((0..plan.phases()).map(|phase| plan.range(phase).end));
-    }
-
-    /// An access of a first phase comes to a disk.
-    #[inline(always)]
-    fn issue(&mut self, disk: usize, task: Task<H::Spot>, now: Time) {
-        let station = &mut self.stations[disk];
-        if station.is_idle() {
-            self.serve(disk, task, now);
-        } else {
-            station.normal.push_back(task);
-        }
-    }
-
     /// The accesses of the present phase of the request in `slot` come to their disks; `last` is the
     /// disk that the phase waited for.
     fn begin_phase(&mut self, slot: u32, last: usize, now: Time) {
-        let phase = self.open[slot as usize].phase as usize;
+        let open = &mut self.open[slot as usize];
+        let phase = open.phase as usize;
         let later = &self.later[slot as usize];
         let start = if phase == 0 { 0 } else { later.ends[phase - 1] };
-        let range = start..later.ends[phase];
-        let gates = later.tasks[range.clone()].iter().filter(|(_, task)| task.gate).count();
-        self.open[slot as usize].gates = gates as u32;
-        for index in range {
-            let (disk, task) = self.later[slot as usize].tasks[index];
-            let disk = usize::from(disk);
-            if phase == 0 {
-                self.issue(disk, task, now);
-                continue;
-            }
-            let station = &mut self.stations[disk];
-            // The disk that the phase waited for counts as idle even if first phases wait there.
-            if station.serving.is_none() && station.urgent.is_empty() {
-                let found = if disk == last { Found::JustDone } else { Found::Idle };
-                self.serve(disk, Task { found, ..task }, now);
-            } else {
-                station.urgent.push_back(task);
+        let tasks = &later.tasks[start..later.ends[phase]];
+        open.gates = tasks.iter().filter(|(_, task)| task.gate).count() as u32;
+        for &(disk, task) in tasks {
+            match phase {
+                0 => self.disks.issue(disk.into(), task, now),
+                _ => self.disks.issue_later(disk.into(), task, last, now),
             }
         }
     }
 
-    #[inline(always)]
-    fn serve(&mut self, disk: usize, task: Task<H::Spot>, now: Time) {
-        let station = &mut self.stations[disk];
-        let moment = Moment {
-            now,
-            own: station.last == Some(task.job),
-            waiting: station.waiting(),
-            between_phases: self.scene.overhead + self.scene.parity,
-        };
-        let (positioning, motion) = self.scene.heads.position(&mut station.head, &task, moment);
-        self.figures.count(motion);
-        let service = positioning + task.transfer;
-        station.busy += service;
-        station.serving = Some(task);
-        self.timers.set(disk, now + service);
-    }
-
     /// A disk is done with what it serves.
-    #[inline]
+    #[inline(always)]
     fn complete(&mut self, disk: usize, now: Time) {
-        let station = &mut self.stations[disk];
-        let task = station.serving.take().expect("its timer is set");
-        station.last = Some(task.job);
+        let task = self.disks.complete(disk);
         if task.slot == NO_REQUEST {
             self.complete_mending(now);
         } else {
             self.complete_access(&task, disk, now);
         }
-        let station = &mut self.stations[disk];
-        if station.serving.is_none() {
-            match station.take(&self.scene.heads, now) {
-                Some(task) => self.serve(disk, task, now),
-                None => self.timers.set(disk, Time::NEVER),
-            }
-        }
+        self.disks.go_on(disk, now);
     }
 
     /// A disk is done with an access of a request.
@@ -276,7 +245,7 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
         let left = open.left;
         if task.counts && open.counted == 0 {
             self.finished += 1;
-            self.figures.ended = now;
+            self.ended = now;
             self.sink.finished(open.job, now);
         }
         if task.gate {
@@ -297,22 +266,15 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
             let blocks = mending.done.blocks;
             self.planner.mended(blocks);
         }
+        self.look_ahead();
     }
 
     /// The next accesses of the rebuild come to their disks.
-    #[cold]
     fn mend(&mut self, now: Time) {
-        let accesses = self.mending.as_mut().expect("it is due").accesses();
-        for access in accesses {
-            let disk = usize::from(access.disk);
+        for access in self.mending.as_mut().expect("it is due").accesses() {
             let transfer = self.planner.transfer(&access);
             let task = Task::new(&self.scene.heads, NO_REQUEST, u64::MAX, &access, transfer);
-            let station = &mut self.stations[disk];
-            if station.is_idle() && station.background.is_empty() {
-                self.serve(disk, task, now);
-            } else {
-                station.background.push_back(task);
-            }
+            self.disks.issue_behind(access.disk.into(), task, now);
         }
     }
 
@@ -326,12 +288,15 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
         open.phase += 1;
         match self.scene.overhead + self.scene.parity {
             Span::ZERO => self.begin_phase(slot, disk, now),
-            delay => self.delayed.push_back((now + delay, slot, disk)),
+            delay => {
+                self.delayed.push_back((now + delay, slot, disk));
+                self.look_ahead();
+            }
         }
     }
 
     /// All accesses of a request are done.
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, slot: u32, disk: usize, now: Time) {
         self.free.push(slot);
         self.active -= 1;

@@ -3,34 +3,25 @@
 
 use super::recursion::{Served, Station};
 use crate::layout::Access;
-use crate::positioning::{Heads, Moment, Task};
+use crate::positioning::Heads;
 use sojourn_kernel::{Span, Streams, Time};
 
 /// A disk that serves one access at a time.
 pub(super) struct Single<H: Heads> {
-    places: H::Places,
-    head: H::Head,
+    line: H::Line,
     idle_from: Time,
     busy: Span,
 }
 
 impl<H: Heads> Station<H> for Single<H> {
     fn new(heads: &H, streams: Streams, disk: u64) -> Self {
-        Single {
-            places: heads.places(streams, disk),
-            head: heads.head(streams, disk),
-            idle_from: Time::ZERO,
-            busy: Span::ZERO,
-        }
+        Single { line: heads.line(streams, disk), idle_from: Time::ZERO, busy: Span::ZERO }
     }
 
     #[inline(always)]
-    fn serve(&mut self, heads: &H, job: u64, access: &Access, arrives: Time) -> Served {
-        let transfer = heads.transfer(heads.place(&mut self.places), access);
+    fn serve(&mut self, heads: &H, access: &Access, arrives: Time) -> Served {
         let now = arrives.max(self.idle_from);
-        let moment = Moment { now, own: false, waiting: 0, between_phases: Span::ZERO };
-        let task = Task::new(heads, 0, job, access, transfer);
-        let (positioning, motion) = heads.position(&mut self.head, &task, moment);
+        let (positioning, transfer, motion) = heads.serve(&mut self.line, access, now);
         let service = positioning + transfer;
         self.idle_from = now + service;
         self.busy += service;

@@ -9,6 +9,7 @@
 //! in that order), `moves` and `rotations` (taken when an access starts). So two schemes face the
 //! same requests.
 
+mod disks;
 mod events;
 mod lindley;
 mod planner;

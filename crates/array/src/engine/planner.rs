@@ -57,10 +57,10 @@ impl<'a, H: Heads> Planner<'a, H> {
         self.plans.plan(self.plan)
     }
 
-    /// One of its accesses, and how long the transfer takes.
-    #[inline]
-    pub(super) fn access(&self, index: usize) -> (Access, Span) {
-        (self.plan().accesses()[index], self.transfers[index])
+    /// Its accesses, and how long the transfer of each takes.
+    #[inline(always)]
+    pub(super) fn accesses(&self) -> impl Iterator<Item = (&Access, Span)> {
+        self.plan().accesses().iter().zip(self.transfers.iter().copied())
     }
 
     /// Plans a request and draws its transfers; how long it takes at least, never zero: nobody else
@@ -78,12 +78,12 @@ impl<'a, H: Heads> Planner<'a, H> {
         }
         // No disk is there twice.
         let mut longest = Span::from_ps(1);
-        for access in plan.accesses() {
+        self.transfers.extend(plan.accesses().iter().map(|access| {
             let place = self.heads.place(&mut self.places[usize::from(access.disk)]);
             let transfer = self.heads.transfer(place, access);
-            self.transfers.push(transfer);
             longest = longest.max(transfer);
-        }
+            transfer
+        }));
         longest
     }
 

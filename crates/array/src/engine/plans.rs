@@ -3,7 +3,7 @@
 use crate::disk::Op;
 use crate::layout::{Layout, Plan};
 use crate::workload::Request;
-use sojourn_kernel::{Stream, Streams};
+use sojourn_kernel::{Ahead, Streams};
 
 /// Plans are kept for requests of at most so many blocks,
 const BLOCKS: u32 = 64;
@@ -17,7 +17,7 @@ pub(crate) struct Plans<'a> {
     /// Blocks in a stripe unit.
     unit: u32,
     /// Where requests without addresses start.
-    starts: Stream,
+    starts: Ahead,
     /// In how many ways a read lies, and a write.
     ways: [u64; 2],
     /// Plans that come again, behind one that does not.
@@ -34,7 +34,7 @@ impl<'a> Plans<'a> {
         unit: u32,
         streams: Streams,
     ) -> Plans<'a> {
-        let starts = streams.stream("starts", 0);
+        let starts = Ahead::new(streams.stream("starts", 0));
         let laid = vec![Plan::new(layout.disks())];
         let index = vec![0; 4 * BLOCKS as usize * WAYS as usize];
         let ways = [Op::Read, Op::Write].map(|op| layout.ways(op));
@@ -43,24 +43,19 @@ impl<'a> Plans<'a> {
 
     /// The number of a request's plan: from its address on where it has one, else from a random
     /// place on; on the mended array, or on that which is. It is that plan until another comes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of(&mut self, request: &Request, mended: bool) -> usize {
         let Request { op, blocks, at, .. } = *request;
-        let layout = self.layouts[usize::from(mended)];
-        if let Some(first) = at {
-            layout.lay_at(op, first, blocks, self.unit, &mut self.starts, &mut self.laid[0]);
-            return 0;
-        }
         let ways = self.ways[op as usize];
-        let way = self.starts.below(ways);
-        if ways > WAYS || blocks > BLOCKS {
-            layout.lay(op, blocks, way, &mut self.laid[0]);
+        if at.is_some() || ways > WAYS || blocks > BLOCKS {
+            self.lay_once(request, mended);
             return 0;
         }
+        let way = self.starts.below(ways);
         let kind = 2 * u64::from(mended) + op as u64;
         let entry = (4 * u64::from(blocks - 1) + kind) * WAYS + way;
         match self.index[entry as usize] {
-            0 => self.lay_for_good(layout, request, way, entry as usize),
+            0 => self.lay_for_good(request, mended, way, entry as usize),
             plan => plan as usize,
         }
     }
@@ -71,14 +66,21 @@ impl<'a> Plans<'a> {
         &self.laid[number]
     }
 
+    fn lay_once(&mut self, request: &Request, mended: bool) {
+        let Request { op, blocks, at, .. } = *request;
+        let layout = self.layouts[usize::from(mended)];
+        let plan = &mut self.laid[0];
+        match at {
+            Some(first) => {
+                layout.lay_at(op, first, blocks, self.unit, &mut self.starts, plan);
+            }
+            None => layout.lay(op, blocks, self.starts.below(self.ways[op as usize]), plan),
+        }
+    }
+
     #[cold]
-    fn lay_for_good(
-        &mut self,
-        layout: &Layout,
-        request: &Request,
-        way: u64,
-        entry: usize,
-    ) -> usize {
+    fn lay_for_good(&mut self, request: &Request, mended: bool, way: u64, entry: usize) -> usize {
+        let layout = self.layouts[usize::from(mended)];
         let mut plan = Plan::new(layout.disks());
         layout.lay(request.op, request.blocks, way, &mut plan);
         self.index[entry] = self.laid.len() as u32;

@@ -17,8 +17,8 @@ pub(super) trait Station<H: Heads> {
     /// Disk number `disk`, idle.
     fn new(heads: &H, streams: Streams, disk: u64) -> Self;
 
-    /// Serves an access of request number `job` that comes at `arrives`.
-    fn serve(&mut self, heads: &H, job: u64, access: &Access, arrives: Time) -> Served;
+    /// Serves an access that comes at `arrives`.
+    fn serve(&mut self, heads: &H, access: &Access, arrives: Time) -> Served;
 
     /// For how long it was busy.
     fn busy(&self) -> Span;
@@ -62,7 +62,7 @@ pub fn sojourn_simulate_parallel<H: Heads, S: Sink>(
 #[inline(always)]
 fn recur<H: Heads, S: Sink, D: Station<H>>(
     scene: &Scene<H>,
-    requests: impl Iterator<Item = Request>,
+    mut requests: impl Iterator<Item = Request>,
     mut sink: S,
     progress: &Progress,
 ) -> Result<(S, Figures), Cancelled> {
@@ -72,27 +72,28 @@ fn recur<H: Heads, S: Sink, D: Station<H>>(
     let mut disks: Vec<D> = disks.map(|disk| D::new(heads, scene.streams, disk)).collect();
     let mut plans = Plans::new(&scene.layout, &scene.layout, scene.unit, scene.streams);
     let mut figures = Figures::default();
+    // When the request before is done, if that is waited for.
     let mut before = Time::ZERO;
-    for (job, request) in (0..scene.requests).zip(requests) {
-        let number = plans.of(&request, false);
-        let plan = plans.plan(number);
+    for job in 0..scene.requests {
+        let Some(request) = requests.next() else { break };
+        let plan = plans.of(&request, false);
+        let plan = plans.plan(plan);
         assert!(plan.phases() == 1, "only plans of one phase");
-        let mut arrives = request.arrived + scene.overhead;
-        if scene.join == Join::SplitMerge {
-            arrives = arrives.max(before);
-        }
+        let arrives = before.max(request.arrived + scene.overhead);
         let mut finished = Time::ZERO;
         let mut ideal = Span::from_ps(1);
         for access in plan.accesses() {
             let disk = &mut disks[usize::from(access.disk)];
-            let served = disk.serve(heads, job, access, arrives);
+            let served = disk.serve(heads, access, arrives);
             ideal = ideal.max(served.transfer);
             finished = finished.max(served.ended);
             figures.count(served.motion);
         }
         sink.arrived(job, &request, ideal);
         sink.finished(job, finished);
-        before = finished;
+        if scene.join == Join::SplitMerge {
+            before = finished;
+        }
         figures.ended = figures.ended.max(finished);
         if job.is_multiple_of(LOOK_EVERY) {
             progress.finished.store(job, Ordering::Relaxed);

@@ -25,7 +25,7 @@ impl<H: Heads> Station<H> for Servers<H::Places> {
     }
 
     #[inline(always)]
-    fn serve(&mut self, heads: &H, _: u64, access: &Access, arrives: Time) -> Served {
+    fn serve(&mut self, heads: &H, access: &Access, arrives: Time) -> Served {
         let transfer = heads.transfer(heads.place(&mut self.places), access);
         let first = self.idle_from.iter_mut().min().expect("there are servers");
         *first = arrives.max(*first) + transfer;

@@ -1,7 +1,7 @@
 //! One disk of the array: what waits, what is served, and what was served last.
 
 use crate::layout::Access;
-use crate::positioning::{Found, Heads, Task};
+use crate::positioning::{Found, Heads, Moment, Motion, Task};
 use sojourn_kernel::{Span, Time};
 use std::collections::VecDeque;
 
@@ -61,6 +61,24 @@ impl<H: Heads> Station<H> {
     #[inline]
     pub(super) fn waiting(&self) -> usize {
         self.normal.len() + self.urgent.len()
+    }
+
+    /// Starts to serve an access: when it ends, and how the head gets there.
+    #[inline(always)]
+    pub(super) fn serve(
+        &mut self,
+        heads: &H,
+        task: Task<H::Spot>,
+        now: Time,
+        between_phases: Span,
+    ) -> (Time, Motion) {
+        let own = self.last == Some(task.job);
+        let moment = Moment { now, own, waiting: self.waiting(), between_phases };
+        let (positioning, motion) = heads.position(&mut self.head, &task, moment);
+        let service = positioning + task.transfer;
+        self.busy += service;
+        self.serving = Some(task);
+        (now + service, motion)
     }
 
     /// Takes the next access to serve.

@@ -1,48 +1,76 @@
-//! When each disk is done next: a tournament among as many timers as there are disks.
+//! When each disk is done next: as many timers as there are disks.
 
 use sojourn_kernel::Time;
 
 /// One timer a disk. Unlike a calendar it holds at most one event for each, and keeps them where
-/// they are; among equal times the lower disk is first.
+/// they are; among equal times the lower disk is first. What is looked through is looked through
+/// whole, without a question on the way: which timer is first cannot be predicted, and a wrong guess
+/// costs more than the others of a few.
 #[derive(Clone, Debug)]
 pub(super) struct Timers {
-    /// The keys `time | timer`: those of the timers in the second half, and before them the winners;
-    /// entry i is the less of the entries 2i and 2i + 1.
-    keys: Vec<u128>,
+    /// The time of each, up to a whole number of groups.
+    times: Vec<Time>,
+    /// For each group of neighbours the least of their times, and whose it is.
+    least: Vec<Time>,
+    whose: Vec<u32>,
+    /// How many timers a group has, as a power of two.
+    group: u32,
 }
 
-const fn key(timer: usize, at: Time) -> u128 {
-    (at.ps() as u128) << 64 | timer as u128
-}
+/// Up to so many timers are groups of their own.
+const FEW: usize = 8;
 
 impl Timers {
     /// `count` timers, none of them set.
     pub(super) fn new(count: usize) -> Timers {
-        let leaves = count.next_power_of_two();
-        let mut timers = Timers { keys: vec![key(0, Time::NEVER); 2 * leaves] };
-        (0..leaves).for_each(|timer| timers.set(timer, Time::NEVER));
-        timers
+        let group = if count <= FEW { 0 } else { (count.ilog2() / 2).max(2) };
+        let groups = count.div_ceil(1 << group).next_multiple_of(4);
+        Timers {
+            times: vec![Time::NEVER; groups << group],
+            least: vec![Time::NEVER; groups],
+            whose: (0..groups as u32).map(|of| of << group).collect(),
+            group,
+        }
     }
 
     /// The first timer and its time; [`Time::NEVER`] when none is set.
-    #[inline]
+    #[inline(always)]
     pub(super) fn first(&self) -> (usize, Time) {
-        let first = self.keys[1];
-        (first as u64 as usize, Time::from_ps((first >> 64) as u64))
+        let (place, time) = least(&self.least);
+        (self.whose[place] as usize, time)
     }
 
     /// Sets a timer, or stops it with [`Time::NEVER`].
-    #[inline]
+    #[inline(always)]
     pub(super) fn set(&mut self, timer: usize, at: Time) {
-        let mut place = self.keys.len() / 2 + timer;
-        let mut winner = key(timer, at);
-        self.keys[place] = winner;
-        while place > 1 {
-            winner = winner.min(self.keys[place ^ 1]);
-            place /= 2;
-            self.keys[place] = winner;
+        if self.group == 0 {
+            self.least[timer] = at;
+        } else {
+            self.set_in_group(timer, at);
         }
     }
+
+    fn set_in_group(&mut self, timer: usize, at: Time) {
+        self.times[timer] = at;
+        let of = timer >> self.group;
+        let start = of << self.group;
+        let (place, time) = least(&self.times[start..start + (1 << self.group)]);
+        self.least[of] = time;
+        self.whose[of] = (start + place) as u32;
+    }
+}
+
+/// The first of the least of some times, a whole number of fours.
+#[inline(always)]
+fn least(times: &[Time]) -> (usize, Time) {
+    let earlier = |a: (usize, Time), b: (usize, Time)| if b.1 < a.1 { b } else { a };
+    let mut first = (0, Time::NEVER);
+    for (place, four) in (0..).step_by(4).zip(times.as_chunks::<4>().0) {
+        let early = earlier((place, four[0]), (place + 1, four[1]));
+        let late = earlier((place + 2, four[2]), (place + 3, four[3]));
+        first = earlier(first, earlier(early, late));
+    }
+    first
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub use single::Single;
 use crate::disk::Op;
 use run::Run;
 use sojourn_kernel::parameters::{Refusal, Setting};
-use sojourn_kernel::{Stream, variants};
+use sojourn_kernel::{Ahead, variants};
 
 variants! {
     /// How an array spreads requests over its disks.
@@ -64,7 +64,7 @@ trait Lay {
     fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan);
 
     /// Adds the accesses of a request with an address to an empty plan.
-    fn lay_at(&self, run: Run, stream: &mut Stream, plan: &mut Plan);
+    fn lay_at(&self, run: Run, stream: &mut Ahead, plan: &mut Plan);
 
     /// Whether a plan for `op` never has a second phase.
     fn one_phase(&self, _: Op) -> bool {
@@ -135,7 +135,7 @@ impl Layout {
         first: u64,
         blocks: u32,
         unit: u32,
-        stream: &mut Stream,
+        stream: &mut Ahead,
         plan: &mut Plan,
     ) {
         plan.clear();

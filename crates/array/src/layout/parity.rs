@@ -3,7 +3,7 @@
 use super::run::Run;
 use super::{Access, Approach, Failed, Lay, Layout, Mend, Plan};
 use crate::disk::Op;
-use sojourn_kernel::{Stream, choices};
+use sojourn_kernel::{Ahead, choices};
 
 choices! {
     /// Which disk has the first block of a write.
@@ -83,7 +83,7 @@ impl<P: Parity> Lay for P {
         self.stripes().lay(op, blocks, way, plan);
     }
 
-    fn lay_at(&self, run: Run, _: &mut Stream, plan: &mut Plan) {
+    fn lay_at(&self, run: Run, _: &mut Ahead, plan: &mut Plan) {
         self.stripes().lay_at(run, plan);
     }
 

@@ -4,7 +4,7 @@ use super::run::Run;
 use super::{Access, Lay, Plan, check_disks, shares};
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Stream, parameters};
+use sojourn_kernel::{Ahead, parameters};
 
 parameters! {
     /// Blocks striped over all disks, no redundancy. A request starts on a random disk.
@@ -33,7 +33,7 @@ impl Lay for Raid0 {
         stripe(op, blocks, 0, self.disks.into(), way as u32, plan);
     }
 
-    fn lay_at(&self, run: Run, _: &mut Stream, plan: &mut Plan) {
+    fn lay_at(&self, run: Run, _: &mut Ahead, plan: &mut Plan) {
         stripe_at(run, 0, self.disks.into(), plan);
     }
 

@@ -6,7 +6,7 @@ use super::run::Run;
 use super::{Lay, Layout, Mend, Plan, check_disks, check_failed};
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Stream, parameters};
+use sojourn_kernel::{Ahead, parameters};
 
 parameters! {
     /// A mirror of stripes (paper section 3.2): blocks are striped over the first half of the disks,
@@ -45,7 +45,7 @@ impl Lay for Raid01 {
         }
     }
 
-    fn lay_at(&self, run: Run, stream: &mut Stream, plan: &mut Plan) {
+    fn lay_at(&self, run: Run, stream: &mut Ahead, plan: &mut Plan) {
         let columns = self.columns();
         let first = stream.below(2) as u32;
         for (side, before, blocks) in split(run.op, run.blocks, self.side_left(), first) {

@@ -5,7 +5,7 @@ use super::run::Run;
 use super::{Access, Lay, Layout, Mend, Plan, check_disks, check_failed};
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Stream, parameters};
+use sojourn_kernel::{Ahead, parameters};
 
 parameters! {
     /// Two copies of everything. A read takes the first half of its blocks from one copy, chosen at
@@ -35,7 +35,7 @@ impl Lay for Raid1 {
         self.lay_from(Run { op, first: 0, blocks, unit: 1 }, way as u32, plan);
     }
 
-    fn lay_at(&self, run: Run, stream: &mut Stream, plan: &mut Plan) {
+    fn lay_at(&self, run: Run, stream: &mut Ahead, plan: &mut Plan) {
         self.lay_from(run, stream.below(2) as u32, plan);
     }
 

@@ -5,7 +5,7 @@ use super::run::{Extent, Run};
 use super::{Access, Lay, Layout, Mend, Plan, check_disks, check_failed, shares};
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Stream, parameters};
+use sojourn_kernel::{Ahead, parameters};
 
 parameters! {
     /// A stripe of mirrors: blocks are striped over pairs of disks, 0 and 1 the first. A request
@@ -47,7 +47,7 @@ impl Lay for Raid10 {
         }
     }
 
-    fn lay_at(&self, run: Run, stream: &mut Stream, plan: &mut Plan) {
+    fn lay_at(&self, run: Run, stream: &mut Ahead, plan: &mut Plan) {
         let sides = stream.bits();
         for extent in run.dealt(self.pairs()) {
             self.lay_on_pair(run.op, extent, sides, plan);

@@ -4,7 +4,7 @@ use super::run::Run;
 use super::{Access, Lay, Plan};
 use crate::disk::Op;
 use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Stream, parameters};
+use sojourn_kernel::{Ahead, parameters};
 
 parameters! {
     /// One disk: an M/G/1 queue when requests arrive as a Poisson process (paper section 2).
@@ -26,7 +26,7 @@ impl Lay for Single {
         plan.push(Access::new(0, op, blocks));
     }
 
-    fn lay_at(&self, run: Run, _: &mut Stream, plan: &mut Plan) {
+    fn lay_at(&self, run: Run, _: &mut Ahead, plan: &mut Plan) {
         plan.push(Access { at: run.first, ..Access::new(0, run.op, run.blocks) });
     }
 

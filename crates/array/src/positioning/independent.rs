@@ -1,11 +1,12 @@
 //! Heads that go anywhere: the paper's.
 
+use super::chances::{Chances, Pairs};
 use super::{Found, Heads, Moment, Motion, Task};
 use crate::disk::Drive;
 use crate::layout::{Access, Approach};
 use crate::scheduling::Scheduling;
 use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, Stream, Streams, Time, parameters};
+use sojourn_kernel::{Span, Streams, Time, parameters};
 use std::collections::VecDeque;
 
 parameters! {
@@ -24,45 +25,6 @@ pub struct Anywhere<D> {
     pub drive: D,
     /// The order in which each disk serves.
     pub scheduling: Scheduling,
-}
-
-/// How many chances are drawn at a time.
-const MANY: usize = 64;
-
-/// Chances, drawn many at a time: two from each of a stream's numbers.
-#[derive(Clone, Debug)]
-pub struct Chances {
-    drawn: [u32; MANY],
-    next: usize,
-    stream: Stream,
-}
-
-impl Chances {
-    fn new(stream: Stream) -> Chances {
-        Chances { drawn: [0; MANY], next: MANY, stream }
-    }
-
-    #[inline(always)]
-    fn next(&mut self) -> u32 {
-        if self.next >= MANY {
-            self.refill();
-        }
-        let chance = self.drawn[self.next];
-        self.next += 1;
-        chance
-    }
-
-    #[inline(never)]
-    fn refill(&mut self) {
-        // Apart from `self`, so that the generator's state stays in registers.
-        let mut stream = self.stream.clone();
-        for pair in self.drawn.chunks_exact_mut(2) {
-            let bits = stream.bits();
-            (pair[0], pair[1]) = ((bits >> u32::BITS) as u32, bits as u32);
-        }
-        self.stream = stream;
-        self.next = 0;
-    }
 }
 
 /// What a head draws.
@@ -118,6 +80,7 @@ impl<D: Drive> Heads for Anywhere<D> {
     type Spot = ();
     type Places = Chances;
     type Head = Head;
+    type Line = Pairs;
 
     fn places(&self, streams: Streams, disk: u64) -> Chances {
         Chances::new(streams.stream("places", disk))
@@ -160,5 +123,16 @@ impl<D: Drive> Heads for Anywhere<D> {
             Approach::Seek => self.seek(head, task, moment.waiting),
             _ => self.come_back(head, task, moment),
         }
+    }
+
+    fn line(&self, streams: Streams, disk: u64) -> Pairs {
+        Pairs::new([streams.stream("places", disk), streams.stream("moves", disk)])
+    }
+
+    #[inline(always)]
+    fn serve(&self, line: &mut Pairs, access: &Access, _: Time) -> (Span, Span, Motion) {
+        let [place, chance] = line.next();
+        let positioning = self.drive.position(access.op, chance);
+        (positioning, self.transfer(place, access), Motion::Seek)
     }
 }

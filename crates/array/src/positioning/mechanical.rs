@@ -1,7 +1,7 @@
 //! Heads that are somewhere.
 
 use super::{Heads, Moment, Motion, Task};
-use crate::disk::{Arm, Geometry, Spot};
+use crate::disk::{Arm, Geometry, Op, Spot};
 use crate::layout::Access;
 use crate::scheduling::{Disk, Scheduling};
 use sojourn_kernel::parameters::Check;
@@ -46,6 +46,7 @@ impl Heads for Arms {
     type Spot = Spot;
     type Places = ();
     type Head = Arm;
+    type Line = Arm;
 
     fn places(&self, _: Streams, _: u64) {}
 
@@ -80,13 +81,29 @@ impl Heads for Arms {
     }
 
     fn position(&self, arm: &mut Arm, task: &Task<Spot>, moment: Moment) -> (Span, Motion) {
-        let (moves, waits) = self.geometry.approach(arm, task.op, &task.spot, moment.now);
-        let motion = match (arm.cylinder == task.spot.cylinder, moves + waits) {
+        self.go(arm, task.op, &task.spot, moment.now)
+    }
+
+    fn line(&self, streams: Streams, disk: u64) -> Arm {
+        self.head(streams, disk)
+    }
+
+    fn serve(&self, arm: &mut Arm, access: &Access, now: Time) -> (Span, Span, Motion) {
+        let (positioning, motion) = self.go(arm, access.op, &self.spot(access), now);
+        (positioning, self.transfer(0, access), motion)
+    }
+}
+
+impl Arms {
+    /// How long an arm takes to a spot, and how; it is left where the access ends.
+    fn go(&self, arm: &mut Arm, op: Op, spot: &Spot, now: Time) -> (Span, Motion) {
+        let (moves, waits) = self.geometry.approach(arm, op, spot, now);
+        let motion = match (arm.cylinder == spot.cylinder, moves + waits) {
             (true, Span::ZERO) => Motion::InPlace,
             (true, _) => Motion::Rotation,
             (false, _) => Motion::Seek,
         };
-        self.geometry.leave(arm, &task.spot);
+        self.geometry.leave(arm, spot);
         (moves + waits, motion)
     }
 }

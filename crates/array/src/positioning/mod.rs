@@ -1,5 +1,6 @@
 //! How heads get to the places of accesses.
 
+mod chances;
 mod independent;
 mod mechanical;
 
@@ -86,6 +87,8 @@ pub trait Heads {
     type Places: Debug;
     /// A disk's head.
     type Head: Debug;
+    /// Both, of a disk that serves first come, first served.
+    type Line: Debug;
 
     /// What is drawn for a disk as requests arrive.
     fn places(&self, streams: Streams, disk: u64) -> Self::Places;
@@ -120,4 +123,12 @@ pub trait Heads {
         task: &Task<Self::Spot>,
         moment: Moment,
     ) -> (Span, Motion);
+
+    /// A disk that serves first come, first served, at the start.
+    fn line(&self, streams: Streams, disk: u64) -> Self::Line;
+
+    /// How long the positioning and the transfer of an access take that starts on such a disk, and
+    /// how its head got there: what [`place`](Heads::place), [`transfer`](Heads::transfer) and
+    /// [`position`](Heads::position) say of one that no later phase follows.
+    fn serve(&self, line: &mut Self::Line, access: &Access, now: Time) -> (Span, Span, Motion);
 }

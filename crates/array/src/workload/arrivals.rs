@@ -88,15 +88,27 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    #[inline]
-    fn next(&mut self) -> Span {
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Span {
         if self.next >= MANY {
-            self.drawn.fill_with(|| whole(self.law.sample(&mut self.stream)));
-            self.next = 0;
+            self.refill();
         }
         let gap = self.drawn[self.next];
         self.next += 1;
         gap
+    }
+
+    #[inline(never)]
+    fn refill(&mut self) {
+        // Apart from `self`, so that the generator's state stays in registers.
+        let mut stream = self.stream.clone();
+        let mut gaps = [0.0; MANY];
+        self.law.sample_many(&mut stream, &mut gaps);
+        for (drawn, gap) in self.drawn.iter_mut().zip(gaps) {
+            *drawn = whole(gap);
+        }
+        self.stream = stream;
+        self.next = 0;
     }
 }
 
@@ -165,6 +177,14 @@ impl Mmpp {
 }
 
 impl Process {
+    /// The gaps between requests, where nothing else is drawn.
+    pub(super) fn gaps(&mut self) -> Option<&mut Gaps> {
+        match self {
+            Process::Poisson { gaps, batch: Law::Constant(1), .. } => Some(gaps),
+            _ => None,
+        }
+    }
+
     /// Draws the time until the next arrival, and how many requests it brings.
     #[inline]
     pub(super) fn next(&mut self) -> (Span, u32) {

@@ -107,29 +107,57 @@ impl Ready {
 
     /// The requests of one replication, by time of arrival; at least as many as will be asked for.
     pub fn requests(&self, streams: Streams) -> Requests {
-        match &self.source {
-            Source::Drawn(laws) => Requests(Some(laws.requests(streams)), Arc::new([]), 0),
-            Source::Listed(list) => Requests(None, list.clone(), 0),
+        let from = match &self.source {
+            Source::Drawn(laws) => From::Drawn(Box::new(laws.requests(streams))),
+            Source::Listed(list) => From::Listed(list.clone(), 0),
+        };
+        Requests { from, ahead: Vec::with_capacity(MANY), next: 0 }
+    }
+}
+
+/// How many requests are made at a time.
+const MANY: usize = 64;
+
+/// Requests, by time of arrival.
+pub struct Requests {
+    from: From,
+    /// Those that are made, and which of them comes next.
+    ahead: Vec<Request>,
+    next: usize,
+}
+
+enum From {
+    Drawn(Box<synthetic::Requests>),
+    Listed(Arc<[Request]>, usize),
+}
+
+impl Requests {
+    #[inline(never)]
+    fn refill(&mut self) {
+        self.ahead.clear();
+        self.next = 0;
+        match &mut self.from {
+            From::Drawn(drawn) => drawn.draw_many(&mut self.ahead),
+            From::Listed(list, next) => {
+                let end = list.len().min(*next + MANY);
+                self.ahead.extend_from_slice(&list[*next..end]);
+                *next = end;
+            }
         }
     }
 }
 
-/// Requests, by time of arrival.
-pub struct Requests(Option<synthetic::Requests>, Arc<[Request]>, usize);
-
 impl Iterator for Requests {
     type Item = Request;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Request> {
-        match &mut self.0 {
-            Some(drawn) => drawn.next(),
-            None => {
-                let request = self.1.get(self.2).copied();
-                self.2 += 1;
-                request
-            }
+        if self.next == self.ahead.len() {
+            self.refill();
         }
+        let request = self.ahead.get(self.next).copied();
+        self.next += 1;
+        request
     }
 }
 

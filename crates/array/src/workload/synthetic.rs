@@ -128,11 +128,28 @@ impl Laws {
     }
 }
 
-impl Iterator for Requests {
-    type Item = Request;
+impl Requests {
+    /// Draws as many as there is room for.
+    pub(super) fn draw_many(&mut self, into: &mut Vec<Request>) {
+        let count = into.capacity() - into.len();
+        // Single requests that are all alike are told apart by their gaps.
+        if let (Some(gaps), Law::Constant(blocks), None) =
+            (self.process.gaps(), &self.blocks, &self.addresses)
+            && (self.reads == 0.0 || self.reads == 1.0)
+        {
+            let op = if self.reads == 1.0 { Op::Read } else { Op::Write };
+            let mut now = self.now;
+            into.extend((0..count).map(|_| {
+                now += gaps.next();
+                Request { arrived: now, op, blocks: *blocks, at: None }
+            }));
+            self.now = now;
+        } else {
+            into.extend((0..count).map(|_| self.draw()));
+        }
+    }
 
-    #[inline]
-    fn next(&mut self) -> Option<Request> {
+    fn draw(&mut self) -> Request {
         loop {
             while self.left == 0 {
                 let (gap, batch) = self.process.next();
@@ -149,7 +166,7 @@ impl Iterator for Requests {
             let blocks = self.blocks.draw(&mut self.requests);
             if blocks > 0 {
                 let at = self.addresses.as_mut().map(|addresses| addresses.next(blocks));
-                return Some(Request { arrived: self.now, op, blocks, at });
+                return Request { arrived: self.now, op, blocks, at };
             }
         }
     }
