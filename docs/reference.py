@@ -64,6 +64,8 @@ PLACES = {
     "policies": "What a list server may decide in one way or another. `split.chunks` is"
     " `policy.split` in a study of mail, by the name `chunks` or as a table with `kind`; the others"
     " alike.",
+    "causes": "What can be taken away to see by how much it holds delivery back: `without` in a"
+    " study of mail. `sojourn mail plan` takes away one after the other.",
     "priorities": "What data packets carry as priority: `scheme.priority` in a study, by name or as"
     " a table with `kind`.",
 }

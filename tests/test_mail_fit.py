@@ -116,3 +116,42 @@ def test_another_policy_is_predicted_from_the_log_of_one(tmp_path, command):
         for name in ("fitted.csv", "true.csv")
     )
     assert predicted == pytest.approx(true, rel=0.15), (predicted, true)
+
+
+def test_a_greylist_ends_at_a_round_time_that_the_log_allows(tmp_path):
+    """Refused after 0 and 55 s, taken after 64: one minute; not before 61 s: not that."""
+    grey = ("deferred", (0, 0.05, 0.3, 0.1), "4.7.1", "450 4.7.1 greylisted")
+    taken = ("sent", (0, 0.05, 0.3, 0.28), "2.0.0", "250 ok")
+
+    def tried(who, *times_s):
+        *refused, last = times_s
+        replies = [*((at, grey) for at in refused), (last, taken)]
+        return [
+            line(at, f"a@{who}.example", reply, queue_id=f"C0000{len(who)}")
+            for at, reply in replies
+        ]
+
+    lines = [*tried("minute", 0, 55, 64), *tried("other", 0, 61, 64), *tried("short", 0, 7)]
+    lines += tried("near", 0)
+    peers = learnt(tmp_path, lines)
+    assert peers["minute.example"].greylisting_us == 60e6
+    assert peers["other.example"].greylisting_us == 64e6
+    assert peers["short.example"].greylisting_us == 7e6
+
+
+def test_name_servers_that_fail_keep_no_session_waiting(tmp_path):
+    taken = ("sent", (0, 0.05, 0.3, 0.28), "2.0.0", "250 ok")
+    lost = ("deferred", (0.3, 0, 0, 0), "4.4.3", "the name servers answer: Server Failure")
+    peers = learnt(tmp_path, [line(0, "a@x.example", taken), line(0, "a@lost.example", lost)])
+    assert (peers["lost.example"].down, peers["lost.example"].way) == (1, "refused")
+
+
+def test_a_wait_for_a_slot_is_no_time_of_names(tmp_path):
+    """Two slots, six domains whose sessions take 2 s each: whoever comes later waited longer."""
+    lines = [
+        line(2 * turn + 2, f"a@d{slot}{turn}.example", ("sent", (0, wait, 1, 1), "2.0.0", "ok"))
+        for turn, wait in enumerate((0.05, 2.05, 4.05))
+        for slot in "ab"
+    ]
+    peers = learnt(tmp_path, lines)
+    assert all(peer.names_us == pytest.approx(50_000) for peer in peers.values())

@@ -554,6 +554,9 @@ class MailSettings:
             SpecError: the text or an override is nothing that a list server can be set to.
         """
 
+    def timeouts_s(self, failures: int) -> list[tuple[str, float]]:
+        """How long each step of a session may take after so many failures of a host in a row."""
+
 @final
 class MailServer:
     """A running list server. It has threads of its own, and runs until it is stopped."""

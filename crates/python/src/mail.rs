@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_mail::Address;
+use sojourn_mail::policy::timeouts::Timeouts;
 use sojourn_postman::{Log, Mail, Postman, Running, Settings, Tally, spool};
 use std::fs::OpenOptions;
 use std::path::PathBuf;
@@ -35,6 +36,24 @@ impl MailSettings {
         let complete = sojourn_postman::complete;
         let read = sojourn_study::read_settings(text, source, &overrides, complete);
         read.map(MailSettings).map_err(refused)
+    }
+
+    fn timeouts_s(&self, failures: u32) -> [(&'static str, f64); 11] {
+        let steps = self.0.mail.timeouts.steps(failures);
+        [
+            ("resolve", steps.resolve),
+            ("connect", steps.connect),
+            ("greeting", steps.greeting),
+            ("hello", steps.hello),
+            ("mail", steps.mail),
+            ("rcpt", steps.rcpt),
+            ("data", steps.data),
+            ("block", steps.block),
+            ("dot", steps.dot),
+            ("rset", steps.rset),
+            ("quit", steps.quit),
+        ]
+        .map(|(step, span)| (step, span.seconds()))
     }
 }
 

@@ -73,6 +73,7 @@ pub fn registry(further: Vec<(&str, Vec<Entry>)>) -> String {
         ("internets", entries(internet::Internet::entries())),
         ("message-arrivals", entries(mail::Arrivals::entries())),
         ("policies", policies()),
+        ("causes", entries(mail::Cause::entries())),
     ];
     let further = further.into_iter().map(|(name, list)| (name, entries(list)));
     let parts: Map<String, Json> = parts

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 /// Where each topic of the registry goes in a study, the key that selects an entry, and what else
 /// the study needs.
-const TOPICS: [(&str, &str, &str, &[&str]); 22] = [
+const TOPICS: [(&str, &str, &str, &[&str]); 23] = [
     ("topologies", "topology", "kind", &[WORKLOAD, NAME, TRANSPORT, QUEUE]),
     ("workloads", "workload", "kind", &[TOPOLOGY, NAME, TRANSPORT, QUEUE]),
     ("schemes", "scheme", "name", &[TOPOLOGY, WORKLOAD]),
@@ -41,6 +41,7 @@ const TOPICS: [(&str, &str, &str, &[&str]); 22] = [
     ("internets", "internet", "kind", &[MAIL, LIST]),
     ("message-arrivals", "list.arrivals", "kind", &[MAIL, INTERNET]),
     ("policies", "policy", "kind", &[MAIL, INTERNET, LIST]),
+    ("causes", "without", "", &[MAIL, INTERNET, LIST]),
 ];
 const MAIL: &str = "room = 'mail'";
 const INTERNET: &str = "internet = 'office'";

@@ -3,11 +3,12 @@
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sojourn.cli import common
+from sojourn.cli.mail import logs
 
 if TYPE_CHECKING:
     from sojourn._core import Study
@@ -159,3 +160,31 @@ def array(
     for line in room.warnings(found, done):
         click.echo(line)
     click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
+
+
+@measure.command()
+@logs.reads
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Run directory.  [default: out/STUDY's name-measured]",
+)
+@common.as_json
+@click.pass_context
+def mail(
+    context: click.Context, /, *, study: Path, out: Path | None, as_json: bool, **asked: Any
+) -> None:
+    """Take what a mail server did out of its LOG..., as STUDY simulates it.
+
+    A STUDY of mail with one case, such as sojourn mail plan writes. The server may be any whose
+    logs sojourn mail stats reads.
+    """
+    from sojourn.measure.mail import measure as measure_study
+
+    parsed = _parsed(study, (), None, 1)
+    directory = _directory(study, out)
+    reading = logs.reading(**asked)
+    ran = measure_study(parsed, str(study), reading, directory, command=common.command(context))
+    if done := _said(directory, ran, as_json=as_json):
+        click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")

@@ -20,11 +20,16 @@ from sojourn.statistics import Values
 _S = 10**6  # microseconds
 # Round trips and answers in the set-up of a session, and in a transaction with PIPELINING.
 _SETUP, _SENDING = (2.5, 2), (2, 2)
+# Of the most sessions that were busy at a time: with fewer, whoever came had a slot at once.
+_SLOTS_LEFT = 0.5
+# Of the waits before sessions, in per cent, those that are longer than what names alone take.
+_NEARLY_ALL = 5
 _REFUSED = re.compile("refused", re.IGNORECASE)
 _CONNECT = re.compile("connect|no route|unreachable|no answer in time \\(conn", re.IGNORECASE)
 _GREYLIST = re.compile("greylist|try again later|come back", re.IGNORECASE)
 _UNKNOWN = ("5.1.1", "5.1.6", "5.1.10")
-_UNREACHED = ("4.4.1", "4.4.2", "4.4.3")
+_NO_NAMES = "4.4.3"
+_UNREACHED = ("4.4.1", "4.4.2", _NO_NAMES)
 _COLUMNS = (
     "domain", "subscribers", "round_trip", "reply", "spread", "names", "greylisting", "unknown",
     "down", "outage", "way",
@@ -42,7 +47,7 @@ class Peer:
         round_trip_us: the distance, there and back.
         reply_us: the median time of an answer.
         spread: the standard deviation of that time's logarithm.
-        names_us: the median time until the first session began.
+        names_us: the least time until a session began, where no wait for a slot is in it.
         greylisting_us: how long after a first try somebody was taken.
         unknown: the share of recipients that it does not know.
         down: the share of the time in which it did not answer.
@@ -66,7 +71,8 @@ class Peer:
     def cells(self) -> list[str]:
         """The domain as a line of an internet's file."""
         return [
-            self.domain, str(self.subscribers), _span(self.round_trip_us), _span(self.reply_us),
+            self.domain, str(self.subscribers),
+            _span(max(self.round_trip_us, 1)), _span(self.reply_us),
             f"{self.spread:.3f}", _span(self.names_us),
             "" if self.greylisting_us is None else _span(max(self.greylisting_us, _S)),
             f"{self.unknown:.6f}", f"{self.down:.6f}",
@@ -82,25 +88,35 @@ class _Seen:
     unknown: set[str] = field(default_factory=set)
     setups: list[float] = field(default_factory=list)
     sendings: list[float] = field(default_factory=list)
-    queued: list[float] = field(default_factory=list)
+    # When sessions began, and how long before their messages were ready.
+    queued: list[tuple[int, float]] = field(default_factory=list)
+    # From when to when sessions were busy.
+    busy: list[tuple[int, int]] = field(default_factory=list)
     # When it was tried, and whether it answered.
     tries: list[tuple[int, bool]] = field(default_factory=list)
     ways: list[str] = field(default_factory=list)
     refused_us: dict[tuple[str, str], int] = field(default_factory=dict)
     waits: list[int] = field(default_factory=list)
+    # The longest after a first try that somebody was still refused.
+    still_us: int = 0
 
     def take(self, row: Mapping[str, Any]) -> None:
         recipient, text, dsn = row["recipient"], row["text"], row["dsn"]
         self.recipients.add(recipient)
         copy = (row["queue_id"], recipient)
+        if row["leads"] and row["took_us"]:
+            self.busy.append((row["at_us"] - row["took_us"], row["at_us"]))
         delivered, unreached = row["outcome"] == 0, row["outcome"] == 1 and dsn in _UNREACHED
         if delivered or unreached:
             self.tries.append((row["at_us"], delivered))
         if unreached:
+            # Name servers that fail are like hosts that refuse: neither keeps a session waiting.
+            at_once = dsn == _NO_NAMES or _REFUSED.search(text)
             hung = "silent" if _CONNECT.search(text) else "hung"
-            self.ways.append("refused" if _REFUSED.search(text) else hung)
+            self.ways.append("refused" if at_once else hung)
         elif row["outcome"] == 1 and (dsn.startswith("4.7") or _GREYLIST.search(text)):
-            self.refused_us.setdefault(copy, row["at_us"])
+            first = self.refused_us.setdefault(copy, row["at_us"])
+            self.still_us = max(self.still_us, row["at_us"] - first)
         elif row["outcome"] == 2 and dsn in _UNKNOWN:
             self.unknown.add(recipient)
         if delivered and copy in self.refused_us:
@@ -109,7 +125,7 @@ class _Seen:
             self.sendings.append(row["sending_us"])
             if row["connecting_us"]:
                 self.setups.append(row["connecting_us"])
-                self.queued.append(row["queued_us"])
+                self.queued.append((row["at_us"] - row["took_us"], row["queued_us"]))
 
 
 @dataclass(frozen=True)
@@ -145,13 +161,16 @@ def fit(reading: Reading) -> Fitted:
         everybody.sendings += one.sendings
         everybody.setups += one.setups
         everybody.queued += one.queued
+        everybody.busy += one.busy
     if not everybody.sendings:
         raise InputError(f"{', '.join(reading.names)}: nothing delivered whose time is known")
     until_us = max(at for one in seen.values() for at, _ in one.tries)
-    return Fitted([_peer(name, one, everybody, until_us) for name, one in sorted(seen.items())])
+    asked = _names(seen, everybody)
+    peers = (_peer(name, one, everybody, until_us, asked[name]) for name, one in seen.items())
+    return Fitted(sorted(peers, key=lambda peer: peer.domain))
 
 
-def _peer(name: str, seen: _Seen, everybody: _Seen, until_us: int) -> Peer:
+def _peer(name: str, seen: _Seen, everybody: _Seen, until_us: int, names_us: float) -> Peer:
     round_trip, reply, spread = _times(
         np.array(seen.setups or everybody.setups, dtype=np.float64),
         np.array(seen.sendings or everybody.sendings, dtype=np.float64),
@@ -164,8 +183,8 @@ def _peer(name: str, seen: _Seen, everybody: _Seen, until_us: int) -> Peer:
         round_trip_us=round_trip,
         reply_us=reply,
         spread=spread,
-        names_us=_median(seen.queued or everybody.queued),
-        greylisting_us=min(seen.waits, default=None),
+        names_us=names_us,
+        greylisting_us=_greylisting(seen),
         unknown=len(seen.unknown) / len(seen.recipients),
         down=down,
         outage_us=outage,
@@ -221,8 +240,42 @@ def _outages(tries: Iterable[tuple[int, bool]], until_us: int) -> tuple[float, f
     return min(out_us / observed, 0.99), out_us / max(ended, 1)
 
 
-def _median(values: Sequence[float]) -> float:
-    return float(np.median(values)) if values else 0.0
+def _greylisting(seen: _Seen) -> float | None:
+    """How long a greylist lasts that had ended when somebody was taken, and not before.
+
+    A log tells when was asked, not when it would have been granted: of the times in between, whole
+    minutes are what greylists are set to, or else whole seconds.
+    """
+    if not seen.waits:
+        return None
+    within = min(seen.waits)
+    units = (unit for unit in (60 * _S, _S) if within - within % unit > seen.still_us)
+    return float(within - within % next(units, 1))
+
+
+def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
+    """How long each domain's name servers take.
+
+    What a log has before a session begins is that and the wait for a slot. Sessions that began
+    while far fewer were busy than at the busiest time had a slot at once. Of a domain without one
+    it is not known, and taken to be as short as nearly everybody's: the wait for a slot is then the
+    simulation's to make.
+    """
+    starts, ends = (np.sort(np.array(side)) for side in zip(*everybody.busy, strict=True))
+
+    def beside(at_us: int) -> int:
+        began, ended = np.searchsorted(starts, at_us), np.searchsorted(ends, at_us)
+        return int(began - ended)
+
+    most = max((beside(at_us) for at_us, _ in everybody.queued), default=0)
+    waits = [wait for _, wait in everybody.queued]
+    short = float(np.percentile(waits, _NEARLY_ALL)) if waits else 0.0
+
+    def least(one: _Seen) -> float:
+        at_once = [wait for at_us, wait in one.queued if beside(at_us) < _SLOTS_LEFT * most]
+        return min(at_once, default=short)
+
+    return {name: least(one) for name, one in seen.items()}
 
 
 def _span(time_us: float) -> str:

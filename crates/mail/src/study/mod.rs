@@ -2,15 +2,18 @@
 
 mod arrivals;
 mod book;
+mod cause;
 mod rows;
 
 pub use arrivals::{Arrivals, Daily, Poisson, Regular};
+pub use cause::Cause;
 
 use crate::address::Address;
 use crate::engine::{Config, Engine};
 use crate::world::internet::{Domain, Internet, Read};
 use crate::world::{Machine, World};
 use book::Book;
+use cause::Parts;
 use sojourn_kernel::parameters::{
     Check, Entry, Parameters, Refusal, Setting, Table, Value, defaults,
 };
@@ -31,6 +34,8 @@ parameters! {
         pub policy: Policy = Policy::default(),
         /// Its machine.
         pub machine: Machine = defaults(),
+        /// What is taken away, to see by how much it holds delivery back.
+        pub without: Cause = Cause::Nothing,
     }
 }
 
@@ -156,9 +161,13 @@ impl MailCase {
     ) -> Result<Result<Report, Cancelled>, Refusal> {
         let domains = self.domains(streams, read)?;
         let times = self.times(streams)?;
-        let engine = Engine::new(self.policy.0.clone(), streams.stream("engine", 0).bits());
+        let mut parts =
+            Parts { domains, policy: self.policy.0.clone(), machine: self.machine.clone() };
+        self.without.remove(&mut parts);
+        let Parts { domains, policy, machine } = parts;
+        let engine = Engine::new(policy, streams.stream("engine", 0).bits());
         let book = Book::new(&domains, &self.list, times, keep, streams);
-        let mut world = World::of(&domains, streams, engine, self.machine.clone(), book);
+        let mut world = World::of(&domains, streams, engine, machine, book);
         for (number, at) in (0..).zip(world.witness.times.clone()) {
             world.remind(at, number);
         }

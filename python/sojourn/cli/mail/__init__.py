@@ -12,6 +12,7 @@ from sojourn.cli.mail import (
     late,
     listing,
     password,
+    plan,
     queue,
     serve,
     spool,
@@ -43,5 +44,6 @@ for verb in (
     trace.trace,
     test.test,
     fit.fit,
+    plan.plan,
 ):
     mail.add_command(verb)

@@ -1,0 +1,150 @@
+"""`sojourn mail plan`: how a list server should be set for a list."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sojourn.cli import common
+from sojourn.cli.mail import logs
+from sojourn.errors import InputError
+
+if TYPE_CHECKING:
+    from sojourn.mail.plan.world import World
+
+
+@click.command()
+@logs.reads
+@click.option(
+    "--list",
+    "subscribers",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Whom to send to: one address a line, or CSV.  [default: whom the LOG knows]",
+)
+@click.option("--column", help="The CSV's column of addresses.  [default: found by its head]")
+@click.option(
+    "--config", type=click.Path(path_type=Path), help="The settings there are now (TOML)."
+)
+@click.option("--messages", type=click.IntRange(1, 10_000), default=1, show_default=True)
+@click.option("--every", metavar="TIME", help="One so often.  [default: all at once]")
+@click.option("--size", metavar="SIZE", default="4KB", show_default=True, help="Of a message.")
+@click.option("--sessions", type=click.IntRange(min=1), default=1000, show_default=True)
+@click.option("--memory", metavar="SIZE", help="Of the server: what bounds sessions beside.")
+@click.option(
+    "--destination",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Sessions of one recipient domain, at most.",
+)
+@click.option("--network", type=click.IntRange(min=1), help="Sessions of one network, at most.")
+@click.option("--recipients", type=click.IntRange(min=1), help="Of a transaction, at most.")
+@click.option("--write", metavar="TIME", help="What a write to the disk takes.  [default: 3ms]")
+@click.option("--line", metavar="RATE", help="Of the line to the internet.  [default: no limit]")
+@click.option(
+    "--percentile",
+    type=click.Choice(["50", "95", "99"]),
+    default="95",
+    show_default=True,
+    help="Whose time is to be short.",
+)
+@click.option("--replications", type=click.IntRange(2, 1000), default=10, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("out/mail/plan"),
+    show_default=True,
+    help="Where the settings, the internet and the study that predicts go.",
+)
+@common.as_json
+def plan(
+    *,
+    logs: tuple[str, ...],
+    subscribers: Path | None,
+    column: str | None,
+    config: Path | None,
+    messages: int,
+    every: str | None,
+    size: str,
+    sessions: int,
+    memory: str | None,
+    destination: int,
+    network: int | None,
+    recipients: int | None,
+    write: str | None,
+    line: str | None,
+    percentile: str,
+    replications: int,
+    seed: int,
+    out: Path,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Find how a list server should be set for a list, and predict what that brings.
+
+    Says when everybody then has a message, and what holds delivery back, now and then.
+
+    LOG... are delivery logs of any mail server; or the internet itself: a file that sojourn mail
+    fit wrote, or a name of `sojourn list internets` with a --list.
+    """
+    from sojourn import document
+    from sojourn.mail import plan as planning
+    from sojourn.mail.plan.predict import Scene
+    from sojourn.mail.plan.search import Limits
+    from sojourn.mail.plan.show import show
+    from sojourn.terminal import doing
+    from sojourn.units import picoseconds
+
+    for option, time in (("--every", every), ("--write", write)):
+        if time is not None:
+            picoseconds(time, option)
+    common.size("--size", size)
+    burst = {
+        "messages": messages,
+        "arrivals": {"kind": "regular", "every": every or "0s"},
+        "size": size,
+    }
+    machine = {name: value for name, value in (("write", write), ("line", line)) if value}
+    out.mkdir(parents=True, exist_ok=True)
+    with doing() as say:
+        say("the internet")
+        world = _world(logs, subscribers, column, out, asked)
+        if memory is not None:
+            bytes_ = common.size("--memory", memory)
+            room = planning.sessions_within(bytes_, world.subscribers, messages)
+            sessions = min(sessions, room)
+        scene = Scene(world, out, burst, machine, seed)
+        planned = planning.plan(
+            scene,
+            Limits(sessions, destination, network, recipients),
+            config=config,
+            percentile=int(percentile),
+            replications=replications,
+            say=say,
+        )
+    files = planned.write()
+    if as_json:
+        click.echo(document.dumps({**planned.to_dict(), "files": files}))
+    else:
+        show(planned, files)
+
+
+def _world(
+    names: tuple[str, ...],
+    subscribers: Path | None,
+    column: str | None,
+    out: Path,
+    asked: dict[str, Any],
+) -> "World":
+    from sojourn.mail import subscribers as lists
+    from sojourn.mail.plan import world
+
+    addresses = None if subscribers is None else lists.read(subscribers, column).addresses
+    if len(names) == 1 and names[0] in world.presets():
+        return world.preset(names[0], addresses)
+    if world.listed(Path(names[0])):
+        if len(names) > 1:
+            raise InputError(f"{names[0]}: an internet, expected no LOG beside it")
+        return world.from_file(Path(names[0]), addresses, out)
+    return world.learnt(logs.reading(names, **asked), addresses, out)

@@ -1,0 +1,153 @@
+"""How a list server should be set for a list, when everybody then has a message, and what remains.
+
+A plan is made in the simulator: the engine that delivers for real, in an internet learnt from logs.
+What it says of times is as good as that internet: `sojourn.mail.fit` says what is not learnt.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn.errors import InputError
+from sojourn.files import write_text
+from sojourn.mail.plan.causes import Cause, explain
+from sojourn.mail.plan.elsewhere import MAILERS, Wanted
+from sojourn.mail.plan.policy import Policy, given, resolved, settings
+from sojourn.mail.plan.predict import Predicted, Scene
+from sojourn.mail.plan.search import Limits, Search, Step
+
+# Of the server with Python around it: its peak, measured at 2,000 subscribers on 400 domains, 4,000
+# on as many, with 50 to 2,000 sessions, 1 and 20 messages of 4 KB, without TLS, rounded up.
+_BASE_BYTES = 50 * 10**6
+_SUBSCRIBER_BYTES = 6000
+_DELIVERY_BYTES = 150
+_SESSION_BYTES = 5000
+
+
+@dataclass(frozen=True)
+class Side:
+    """A policy, what it does, and what then holds delivery back."""
+
+    policy: Policy
+    predicted: Predicted
+    causes: list[Cause]
+
+    def to_dict(self) -> dict[str, object]:
+        """For `--json`."""
+        return {
+            "policy": self.policy,
+            "predicted": self.predicted.to_dict(),
+            "causes": [cause.to_dict() for cause in self.causes],
+        }
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan.
+
+    Attributes:
+        scene: what it was made for.
+        percentile: the share whose time was to be short, in per cent.
+        now: the present policy, as it is; without its limits kept.
+        plan: the policy that was found.
+        steps: how it was.
+        tried: how many policies were.
+        settings: a file of settings with it.
+        elsewhere: settings of other mailers that come nearest to it, by mailer.
+    """
+
+    scene: Scene
+    percentile: int
+    now: Side
+    plan: Side
+    steps: list[Step]
+    tried: int
+    settings: str
+    elsewhere: dict[str, list[str]]
+
+    def write(self) -> dict[str, str]:
+        """Write the settings, and the study that predicts their times; the files by what they are.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        folder = self.scene.folder
+        found = {"settings": folder / "settings.toml", "study": folder / "study.toml"}
+        replications = len(self.plan.predicted.delays_s)
+        write_text(found["settings"], self.settings)
+        study = self.scene.study(self.plan.policy, replications=replications)
+        write_text(found["study"], study)
+        return {what: str(path) for what, path in found.items()}
+
+    def to_dict(self) -> dict[str, object]:
+        """For `--json`."""
+        return {
+            "subscribers": self.scene.world.subscribers,
+            "unknown_domains": self.scene.world.strangers,
+            "percentile": self.percentile,
+            "tried": self.tried,
+            "now": self.now.to_dict(),
+            "plan": self.plan.to_dict(),
+            "steps": [vars(step) for step in self.steps],
+            "elsewhere": self.elsewhere,
+        }
+
+
+def sessions_within(memory_bytes: int, subscribers: int, messages: int) -> int:
+    """How many sessions a list server may have in so much memory, as it was measured.
+
+    Raises:
+        InputError: it needs more without any.
+    """
+    held = _BASE_BYTES + subscribers * (_SUBSCRIBER_BYTES + messages * _DELIVERY_BYTES)
+    sessions = (memory_bytes - held) // _SESSION_BYTES
+    if sessions < 1:
+        raise InputError(
+            f"--memory: {memory_bytes:,} bytes, expected at least the {held + _SESSION_BYTES:,}"
+            " that a server with one session takes"
+        )
+    return sessions
+
+
+def plan(
+    scene: Scene,
+    limits: Limits,
+    *,
+    config: Path | None,
+    percentile: int,
+    replications: int,
+    say: Callable[[str], None],
+) -> Planned:
+    """Search a policy for a list, predict what it does, and say what remains.
+
+    Args:
+        scene: the internet, the messages and the machine.
+        limits: what the policy may ask for.
+        config: the settings there are now; the defaults where None.
+        percentile: the share whose time is to be short, in per cent.
+        replications: of what is then predicted and explained.
+        say: is told what is being done.
+
+    Raises:
+        InputError: the settings cannot be read.
+        SpecError: they are none, or the internet's file is none.
+    """
+    present = resolved(scene.parsed(given(config)).resolved())
+    search = Search(scene, limits, percentile, say)
+    best, steps = search.best(limits.within(present))
+    sides = []
+    for name, policy in (("now", present), ("plan", best)):
+        say(f"what holds back: {name}")
+        causes = explain(scene, policy, replications)
+        sides.append(Side(policy, scene.predict(policy, replications), causes))
+    wanted = Wanted.of(best)
+    return Planned(
+        scene=scene,
+        percentile=percentile,
+        now=sides[0],
+        plan=sides[1],
+        steps=steps,
+        tried=search.tried,
+        settings=settings(best, config),
+        elsewhere={name: lines(wanted) for name, lines in MAILERS.items()},
+    )

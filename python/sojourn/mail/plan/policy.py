@@ -1,0 +1,88 @@
+"""A list server's policy as a table: what its settings and a study's `[policy]` have in common."""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from sojourn import textfile
+from sojourn._core import MailSettings, ServeSettings
+
+Policy: TypeAlias = dict[str, Any]
+
+# Of settings, not of what is simulated: names, and what a world has no hosts for.
+_NOT_SIMULATED = ("hello", "verp", "tls")
+_LIMITS = "limits"
+# What only `sojourn mail serve` is set to, and always.
+_SERVES = "[[listener]]"
+
+
+def given(config: Path | None) -> Policy:
+    """The policy of a file of settings, as it stands there; nothing without one.
+
+    Senders with VERP are not simulated: each recipient of theirs has a transaction of its own,
+    which `split = "each"` is.
+
+    Raises:
+        InputError: the file cannot be read.
+        SpecError: it has what no list server can be set to.
+    """
+    if config is None:
+        return {}
+    text = textfile.read(config, "settings file")
+    kind = ServeSettings if _SERVES in text else MailSettings
+    kind.parse(text, str(config), [])
+    mail = tomllib.loads(text).get("mail", {})
+    return {key: value for key, value in mail.items() if key not in _NOT_SIMULATED}
+
+
+def resolved(study: str) -> Policy:
+    """The policy of a study as resolved, with every default written out."""
+    policy = tomllib.loads(study)["policy"]
+    return {key: value for key, value in policy.items() if key not in _NOT_SIMULATED}
+
+
+def changed(policy: Policy, changes: Mapping[str, Any]) -> Policy:
+    """A policy with other parts, and with other limits where a part is called `limits.NAME`."""
+    new = {**policy, _LIMITS: {**policy.get(_LIMITS, {})}}
+    for name, value in changes.items():
+        part, _, limit = name.partition(".")
+        if limit:
+            new[part][limit] = value
+        else:
+            new[part] = value
+    return new
+
+
+def toml(value: object) -> str:
+    """A value on one line of TOML."""
+    match value:
+        case dict():
+            return f"{{ {', '.join(f'{key} = {toml(item)}' for key, item in value.items())} }}"
+        case list():
+            return f"[{', '.join(toml(item) for item in value)}]"
+        case _:
+            return json.dumps(value, ensure_ascii=False)
+
+
+def lines(policy: Policy) -> str:
+    """A policy as lines of a TOML table."""
+    return "".join(f"{key} = {toml(value)}\n" for key, value in policy.items())
+
+
+def settings(policy: Policy, config: Path | None) -> str:
+    """A file of settings with this policy, and the rest as the file has it.
+
+    It is what `sojourn mail deliver` and `sojourn mail serve` take as their `--config`; the latter
+    wants tables of its own beside it.
+    """
+    there: dict[str, Any] = {}
+    if config is not None:
+        there = tomllib.loads(textfile.read(config, "settings file"))
+    own = {key: value for key, value in there.get("mail", {}).items() if key in _NOT_SIMULATED}
+    tables = {"mail": {**own, **policy}}
+    tables |= {name: it for name, it in there.items() if isinstance(it, dict) and name != "mail"}
+    rest = {name: it for name, it in there.items() if not isinstance(it, dict)}
+    written = [lines(rest), *(f"[{name}]\n{lines(table)}" for name, table in tables.items())]
+    return "# sojourn mail plan\n" + "\n".join(text for text in written if text)

@@ -1,0 +1,148 @@
+"""What a policy would do: the list server simulated, replication by replication.
+
+All policies face the same hosts, the same answers and the same outages, so that two of them are
+compared replication by replication.
+"""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from sojourn._core import Case, Progress, Study
+from sojourn.execute import processors
+from sojourn.mail.plan.policy import Policy, lines
+from sojourn.mail.plan.world import World
+from sojourn.statistics import Interval, Values, quantile_intervals, sectioned_interval
+
+PERCENTILES = (50, 95, 99)
+NOTHING = "nothing"
+_PS = 1e12
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a policy is tried on.
+
+    Attributes:
+        world: the internet.
+        folder: where its file lies.
+        burst: the study's `[list]`, a value a key.
+        machine: the study's `[machine]`, likewise.
+        seed: of all chance.
+    """
+
+    world: World
+    folder: Path
+    burst: Mapping[str, object]
+    machine: Mapping[str, object]
+    seed: int
+
+    def study(self, policy: Policy, *, replications: int = 1, without: str = NOTHING) -> str:
+        """The study that simulates a policy; its file belongs into the folder."""
+        return (
+            f'title = "A plan for a list"\nroom = "mail"\nwithout = "{without}"\n'
+            f"internet = {self.world.table}\n\n[list]\n{lines(dict(self.burst))}"
+            f"\n[policy]\n{lines(policy)}\n[machine]\n{lines(dict(self.machine))}"
+            f"\n[run]\nreplications = {replications}\nseed = {self.seed}\n"
+        )
+
+    def parsed(self, policy: Policy, *, without: str = NOTHING) -> Study:
+        """The same, checked.
+
+        Raises:
+            SpecError: it cannot be run.
+        """
+        text = self.study(policy, without=without)
+        return Study.parse(text, str(self.folder / "study.toml"), [])
+
+    def predict(self, policy: Policy, replications: int, *, without: str = NOTHING) -> "Predicted":
+        """Simulate a policy.
+
+        Raises:
+            SpecError: it cannot be run.
+        """
+        case = self.parsed(policy, without=without).cases()[0]
+        progress = Progress()
+        with ThreadPoolExecutor(max_workers=processors(), thread_name_prefix="policy") as pool:
+            try:
+                ran = pool.map(lambda number: _run(case, number, progress), range(replications))
+                return Predicted(tuple(ran), case.jobs)
+            except BaseException:
+                progress.cancel()
+                raise
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a policy did.
+
+    Attributes:
+        delays_s: for each replication how long what was delivered took.
+        deliveries: how many there are to be made in a replication.
+    """
+
+    delays_s: tuple[Values, ...]
+    deliveries: int
+
+    @property
+    def delivered(self) -> float:
+        """The share that was delivered."""
+        made = sum(delays.size for delays in self.delays_s)
+        return made / (self.deliveries * len(self.delays_s))
+
+    @cached_property
+    def own(self) -> Values:
+        """The percentiles of each replication: a row a replication."""
+        never = np.full(len(PERCENTILES), np.inf)
+        found = [np.percentile(d, PERCENTILES) if d.size else never for d in self.delays_s]
+        return np.array(found)
+
+    def within_s(self, percentile: int) -> float:
+        """When so many per cent of all that was delivered was."""
+        everything = np.concatenate(self.delays_s)
+        return float(np.percentile(everything, percentile)) if everything.size else float("inf")
+
+    def ci95_s(self, percentile: int) -> Interval | None:
+        """The 95 % interval of that."""
+        return quantile_intervals(self.delays_s, [percentile], [self.within_s(percentile)])[0]
+
+    def to_dict(self) -> dict[str, object]:
+        """For `--json`."""
+        return {
+            "replications": len(self.delays_s),
+            "delivered": self.delivered,
+            **{
+                f"p{percentile}_s": {
+                    "value": self.within_s(percentile),
+                    "ci95": self.ci95_s(percentile),
+                }
+                for percentile in PERCENTILES
+            },
+        }
+
+
+def sooner(by: Predicted, than: Predicted, percentile: int) -> tuple[float, Interval | None]:
+    """By what share of its time one policy or world is sooner than another, with a 95 % interval.
+
+    Both have the same replications; the interval is that of their differences.
+    """
+    place = PERCENTILES.index(percentile)
+    old, new = than.own[:, place], by.own[:, place]
+    if not np.isfinite(old).all() or not np.isfinite(new).all():
+        return float("nan"), None
+    share = 1 - float(new.mean() / old.mean())
+    # Linear in the deviations of both means (delta method).
+    own = share + ((1 - share) * old - new) / old.mean()
+    return share, sectioned_interval(share, own)
+
+
+def _run(case: Case, replication: int, progress: Progress) -> Values:
+    columns = case.run(replication, progress).columns
+    codes, names = columns["kind"]
+    sojourn = np.asarray(columns["sojourn_ps"])[codes == names.index("delivery")]
+    delays: Values = sojourn[sojourn >= 0].astype(np.float64) / _PS
+    return delays

@@ -1,0 +1,74 @@
+"""A plan for a list as tables for people."""
+
+import math
+from collections.abc import Mapping
+
+from sojourn.mail.plan import Planned, Side
+from sojourn.mail.plan.causes import Cause
+from sojourn.mail.plan.predict import PERCENTILES
+from sojourn.statistics import Interval
+from sojourn.terminal import print_lines, print_table
+from sojourn.units import number
+
+
+def show(planned: Planned, files: Mapping[str, str]) -> None:
+    """Print a plan and where its files are."""
+    sides = {"now": planned.now, "plan": planned.plan}
+    heads = ["", *(f"{p} % [s]" for p in PERCENTILES), "delivered [%]"]
+    lines = [[name, *_times(side)] for name, side in sides.items()]
+    title = f"Until so many of the deliveries were made, {_whom(planned)}"
+    print_table([lines], heads, title=title, numbers=len(heads) - 1)
+    for name, side in sides.items():
+        heads = [f"without, {name}", *(f"{p} % sooner by [%]" for p in PERCENTILES)]
+        lines = [_cause(cause) for cause in side.causes]
+        print_table([lines], heads, numbers=len(heads) - 1)
+    print_lines(_notes(planned, files))
+
+
+def _whom(planned: Planned) -> str:
+    world = planned.scene.world
+    unknown = f", {world.strangers:,} domains unknown" if world.strangers else ""
+    return f"{world.subscribers:,} subscribers{unknown}"
+
+
+def _times(side: Side) -> list[str]:
+    predicted = side.predicted
+    times = [
+        number(predicted.within_s(p)) + _half(predicted.ci95_s(p), predicted.within_s(p))
+        for p in PERCENTILES
+    ]
+    return [*times, number(predicted.delivered * 100)]
+
+
+def _half(interval: Interval | None, middle: float) -> str:
+    return f" ± {number(interval[1] - middle, 2)}" if interval else ""
+
+
+def _cause(cause: Cause) -> list[str]:
+    return [cause.name, *(_share(*cause.shares[p]) for p in PERCENTILES)]
+
+
+def _share(share: float, interval: Interval | None) -> str:
+    if math.isnan(share):
+        return "-"
+    per_cent = share * 100
+    half = "" if interval is None else f" ± {(interval[1] - share) * 100:.0f}"
+    return f"{per_cent:.0f}{half}"
+
+
+def _notes(planned: Planned, files: Mapping[str, str]) -> list[str]:
+    said = [
+        "  ±: 95 % interval over replications; all policies face the same hosts and outages,",
+        "  which are as the internet's file has them: how well that is known is not in it",
+        "  shares need not sum to 100: causes hide each other, or make each other worse",
+        f"  {planned.tried:,} policies tried; changed:",
+    ]
+    said += [
+        f"    {step.setting} = {step.value}: {planned.percentile} % after {number(step.within_s)} s"
+        for step in planned.steps
+    ]
+    if not planned.steps:
+        said[-1] = f"  {planned.tried:,} policies tried; none is better for sure"
+    for mailer, lines in planned.elsewhere.items():
+        said += ["", f"{mailer}:", *(f"  {line}" for line in lines)]
+    return [*said, "", *(f"{what}: {path}" for what, path in files.items())]

@@ -1,0 +1,109 @@
+"""The internet that a plan is made for: learnt from logs, listed in a file, or a preset."""
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sojourn import listing, textfile
+from sojourn.errors import InputError
+from sojourn.files import write_text
+from sojourn.mail.fit import fit
+from sojourn.mail.logs import Reading
+from sojourn.mail.plan.policy import toml
+
+_FILE = "internet.csv"
+_SEED = 1
+_LISTED = "listed"
+
+
+@dataclass(frozen=True)
+class World:
+    """An internet.
+
+    Attributes:
+        table: as a study has it under `internet`.
+        subscribers: of the list.
+        strangers: how many of the list's domains nothing was known of.
+    """
+
+    table: str
+    subscribers: int
+    strangers: int = 0
+
+
+def presets() -> list[str]:
+    """The internets that have a name."""
+    return [
+        name for name in (entry["name"] for entry in listing.topic("internets")) if name != _LISTED
+    ]
+
+
+def preset(name: str, addresses: Sequence[str] | None) -> World:
+    """An internet by its name, with as many subscribers and domains as a list has."""
+    if addresses is None:
+        raise InputError(f"{name}: a preset knows no subscribers; name them with --list")
+    domains = len({_domain(address) for address in addresses})
+    table = {"kind": name, "subscribers": len(addresses), "domains": domains}
+    return World(toml(table), len(addresses))
+
+
+def listed(path: Path) -> bool:
+    """Whether a file is an internet as `sojourn mail fit` writes it."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            heads = (line for line in file if line.strip() and not line.startswith("#"))
+            return "subscribers" in next(heads, "").split(",")
+    except OSError:
+        return False
+
+
+def learnt(reading: Reading, addresses: Sequence[str] | None, folder: Path) -> World:
+    """An internet learnt from logs, written to a folder.
+
+    Raises:
+        InputError: a log cannot be read, or nothing was delivered in it.
+    """
+    fit(reading).write(folder / _FILE)
+    return from_file(folder / _FILE, addresses, folder)
+
+
+def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> World:
+    """An internet that a file lists, with a list's subscribers, written to a folder.
+
+    A domain that the file does not have is like one of those it has, drawn at random: each as
+    likely as another.
+
+    Raises:
+        InputError: the file cannot be read, or has no domains.
+    """
+    text = textfile.read(path, "internet")
+    told = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    rows = [*csv.DictReader(told, skipinitialspace=True)]
+    if not rows or "domain" not in rows[0]:
+        raise InputError(f"{path}: no domains in it, expected what sojourn mail fit writes")
+    if addresses is None:
+        number = sum(int(row["subscribers"]) for row in rows)
+        strangers = 0
+    else:
+        counts = Counter(_domain(address) for address in addresses)
+        known = {row["domain"]: row for row in rows}
+        stream = np.random.default_rng(_SEED)
+        strangers = len(counts.keys() - known.keys())
+        rows = [
+            {**known.get(name, rows[stream.integers(len(rows))]), "domain": name}
+            | {"subscribers": str(count)}
+            for name, count in sorted(counts.items())
+        ]
+        number = len(addresses)
+    names = list(rows[0])
+    lines = [",".join(names), *(",".join(row[name] or "" for name in names) for row in rows)]
+    write_text(folder / _FILE, "# sojourn mail plan\n" + "\n".join(lines) + "\n")
+    return World(toml({"kind": _LISTED, "file": _FILE}), number, strangers)
+
+
+def _domain(address: str) -> str:
+    return address.rpartition("@")[2].lower()

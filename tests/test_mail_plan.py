@@ -1,0 +1,234 @@
+"""`sojourn mail plan`: what it finds, says of causes, writes, and refuses."""
+
+import itertools
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from listserver import CONFIG
+from sojourn._core import MailSettings, ServeSettings, mail_password
+from sojourn.errors import InputError
+from sojourn.mail import plan as planning
+from sojourn.mail.plan import world as worlds
+from sojourn.mail.plan.causes import explain
+from sojourn.mail.plan.elsewhere import Wanted, postfix, sendmail
+from sojourn.mail.plan.policy import changed, given, resolved, settings
+from sojourn.mail.plan.predict import Scene, sooner
+from sojourn.mail.plan.search import _PARTS, Limits, Search
+
+WORLD = """domain,subscribers,round_trip,reply,spread,down,way
+near.example,30,40ms,50ms,0.3,0,silent
+far.example,10,200ms,100ms,0.3,0,silent
+slow.example,3,40ms,2s,0.3,0,silent
+dead.example,1,40ms,50ms,0.3,1,silent
+"""
+ONE_BY_ONE = """[mail]
+hello = "lists.example"
+split = "whole"
+order = "list"
+timeouts = { kind = "even", step = "30s" }
+[network]
+port = 2525
+"""
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    (tmp_path / "world.csv").write_text(WORLD)
+    world = worlds.from_file(tmp_path / "world.csv", None, tmp_path)
+    return Scene(world, tmp_path, {"messages": 2, "arrivals": "regular"}, {}, 1)
+
+
+def planned(command, folder, *more):
+    (folder / "world.csv").write_text(WORLD)
+    (folder / "now.toml").write_text(ONE_BY_ONE)
+    files = (folder / "world.csv", "--config", folder / "now.toml", "--out", folder / "plan")
+    return command("mail", "plan", *files, "--replications", 3, *more)
+
+
+def test_one_after_the_other_is_found_out_and_undone(command, tmp_path):
+    result = planned(command, tmp_path, "--json", "--messages", 2)
+    found = result.document
+    now, plan = found["now"], found["plan"]
+    assert now["policy"]["split"] == {"kind": "whole"}
+    assert plan["policy"]["split"]["kind"] in ("by-destination", "each")
+    # A dead host is waited for 30 s by all that come behind it; then nobody waits for it.
+    assert now["predicted"]["p50_s"]["value"] > 3 * plan["predicted"]["p50_s"]["value"]
+    share = {one["cause"]: one["p50"]["share"] for one in now["causes"]}
+    assert share["slots"] > 0.5
+    assert share["everything"] >= share["slots"]
+    assert share["greylists"] == share["machine"] == 0
+    assert found["steps"][0]["setting"] == "split"
+    # What it wrote is what a list server is set to: with the rest as it was, and simulated as said.
+    text = (tmp_path / "plan" / "settings.toml").read_text()
+    MailSettings.parse(text, "settings.toml", [])
+    there = tomllib.loads(text)
+    assert there["network"] == {"port": 2525}
+    assert there["mail"]["hello"] == "lists.example"
+    assert there["mail"]["split"] == plan["policy"]["split"]
+    study = tmp_path / "plan" / "study.toml"
+    ran = command("run", study, "--out", tmp_path / "run", "--json")
+    assert ran.code == 0
+
+
+def test_shares_are_of_what_is_taken_away(scene):
+    """Of a world with one slow domain: without slow hosts it is as quick as the median host."""
+    policy = resolved(scene.parsed({}).resolved())
+    found = {cause.name: cause for cause in explain(scene, policy, 4)}
+    assert found["slow-hosts"].shares[95][0] > 0.3
+    assert found["disk"].shares[50][0] == pytest.approx(0, abs=0.05)
+    assert found["dead-hosts"].delivered == 1
+    assert found["slow-hosts"].delivered == pytest.approx(43 / 44)
+
+
+def test_the_search_is_as_good_as_all_combinations(scene):
+    limits = Limits(sessions=8, destination=4)
+    start = limits.within(resolved(scene.parsed({}).resolved()))
+    search = Search(scene, limits, 95, lambda _: None)
+    best, _ = search.best(start)
+    found = scene.predict(best, 5).own[:, 1].mean()
+    names, values = list(_PARTS), list(_PARTS.values())
+    all_of_them = (
+        changed(start, dict(zip(names, combination, strict=True)))
+        for combination in itertools.product(*values)
+    )
+    least = min(scene.predict(policy, 5).own[:, 1].mean() for policy in all_of_them)
+    assert found <= 1.06 * least
+
+
+def test_limits_are_kept_and_sessions_spared(scene):
+    limits = Limits(sessions=64, destination=4, network=16, recipients=10)
+    start = limits.within(resolved(scene.parsed({}).resolved()))
+    best, _ = Search(scene, limits, 95, lambda _: None).best(start)
+    there = best["limits"]
+    assert there["sessions"] <= 32, "44 recipients of four domains need no more"
+    assert there["destination"] <= 4
+    assert there["network"] <= 16
+    assert there["recipients"] <= 10
+    assert there["initial"] <= there["destination"]
+
+
+def test_the_same_policy_is_no_sooner(scene):
+    policy = resolved(scene.parsed({}).resolved())
+    one = scene.predict(policy, 3)
+    assert sooner(one, one, 95) == (0, (0, 0))
+
+
+def test_a_list_takes_its_domains_from_the_world_and_the_others_by_chance(tmp_path):
+    (tmp_path / "world.csv").write_text(WORLD)
+    addresses = ["a@near.example", "b@near.example", "c@new.example"]
+    world = worlds.from_file(tmp_path / "world.csv", addresses, tmp_path)
+    assert (world.subscribers, world.strangers) == (3, 1)
+    lines = (tmp_path / "internet.csv").read_text().splitlines()[2:]
+    assert lines[0] == "near.example,2,40ms,50ms,0.3,0,silent"
+    _, of_stranger = lines[1].split(",", 2)[1:], lines[1].split(",", 2)[2]
+    assert lines[1].startswith("new.example,1,")
+    assert any(line.endswith(of_stranger) for line in WORLD.splitlines()[1:])
+
+
+def test_memory_bounds_sessions():
+    # 50 MB, 2,000 subscribers of 6 kB and 10 messages of 150 bytes: 65 MB; 5 kB for each session.
+    assert planning.sessions_within(66 * 10**6, 2000, 10) == 200
+    with pytest.raises(InputError, match="expected at least the 65,005,000"):
+        planning.sessions_within(65 * 10**6, 2000, 10)
+
+
+POLICY = """[mail]
+hello = "x.example"
+split = "each"
+timeouts = { kind = "passes", cut = 10 }
+retry = { kind = "backoff", first = "90s", most = "2h" }
+limits = { sessions = 200, destination = 8, initial = 4, idle = "3s" }
+lifetime = "48h"
+"""
+
+
+def wanted(scene: Scene) -> Wanted:
+    mail = tomllib.loads(POLICY)["mail"]
+    policy = {key: value for key, value in mail.items() if key != "hello"}
+    return Wanted.of(resolved(scene.parsed(policy).resolved()))
+
+
+def test_postfix_is_set_alike(scene):
+    lines = postfix(wanted(scene))
+    for line in (
+        "default_process_limit = 200",
+        "smtp_destination_concurrency_limit = 8",
+        "initial_destination_concurrency = 4",
+        "smtp_destination_recipient_limit = 1",
+        "smtp_connection_cache_time_limit = 3s",
+        "minimal_backoff_time = 90s",
+        "maximal_backoff_time = 7200s",
+        "maximal_queue_lifetime = 172800s",
+        "smtp_connect_timeout = 3s",
+        "smtp_helo_timeout = 30s",
+        "smtp_data_done_timeout = 600s",
+    ):
+        assert line in lines
+    if shutil.which("postconf") is None:
+        pytest.skip("no postconf on this machine: the names are not checked")
+    names = [line.partition(" = ")[0] for line in lines if not line.startswith("#")]
+    known = subprocess.run(["postconf", "-d"], capture_output=True, text=True, check=True).stdout
+    assert {*names} <= {line.partition(" = ")[0] for line in known.splitlines()}
+
+
+def test_sendmail_is_set_alike(scene):
+    lines = sendmail(wanted(scene))
+    for line in (
+        "define(`confMAX_QUEUE_CHILDREN', `200')dnl",
+        "QUEUE_GROUP(`list', `P=/var/spool/mqueue/list*, F=f, r=1, R=200, I=90s')dnl",
+        "define(`confMAX_QUEUE_AGE', `7200s')dnl",
+        "define(`confTO_INITIAL', `30s')dnl",
+        "define(`confTO_DATAFINAL', `600s')dnl",
+    ):
+        assert line in lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["internet"], "internet: a preset knows no subscribers; name them with --list"),
+        (["world.csv", "--memory", "20MB"], "--memory: 20,000,000 bytes, expected at least"),
+        (["world.csv", "--every", "soon"], "--every 'soon': expected a time like 10ms"),
+        (["world.csv", "other.csv"], "world.csv: an internet, expected no LOG beside it"),
+        (["world.csv", "--config", "bad.toml"], "bad.toml:2: unknown key mail.spit"),
+        (["bad.csv"], "expected a list of domains"),
+        (["nowhere.log"], "nowhere.log"),
+    ],
+)
+def test_bad_input_is_one_message(command, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    Path("world.csv").write_text(WORLD)
+    Path("bad.csv").write_text("domain,subscribers,round_trip\nx.example,3,soon\n")
+    Path("bad.toml").write_text("[mail]\nspit = 'each'\n")
+    result = command("mail", "plan", *arguments)
+    assert result.code == 2
+    assert said in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_a_list_server_that_takes_mail_in_takes_them_too(tmp_path, scene):
+    config = tmp_path / "lists.toml"
+    hash_ = mail_password("x")
+    text = CONFIG.format(folder=tmp_path, port=9, resolver="127.0.0.1:9", password=hash_)
+    config.write_text(text.replace('"lists.example"', '"lists.example"\nsplit = "whole"', 1))
+    assert given(config) == {"split": "whole"}
+    policy = changed(resolved(scene.parsed({}).resolved()), {"split": {"kind": "each"}})
+    text = settings(policy, config)
+    before, after = tomllib.loads(config.read_text()), tomllib.loads(text)
+    ServeSettings.parse(text, "settings.toml", [])
+    assert after["mail"]["split"] == {"kind": "each"}
+    assert {k: v for k, v in after.items() if k != "mail"} == {
+        k: v for k, v in before.items() if k != "mail"
+    }
+
+
+def test_settings_keep_what_is_not_simulated(tmp_path, scene):
+    config = tmp_path / "now.toml"
+    config.write_text('[mail]\nhello = "x.example"\nverp = ["b@x.example"]\ntls = "never"\n')
+    text = settings(resolved(scene.parsed({}).resolved()), config)
+    there = tomllib.loads(text)["mail"]
+    assert (there["hello"], there["verp"], there["tls"]) == ("x.example", ["b@x.example"], "never")
