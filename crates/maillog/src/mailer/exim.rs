@@ -206,15 +206,6 @@ mod tests {
 
     const ID: &str = "1tEabc-0000AB-CD";
 
-    fn event(text: &str) -> Result<Option<Event<'_>>, Why> {
-        Ok(read(text.as_bytes())?.map(|(_, event)| event))
-    }
-
-    fn attempted(text: &str) -> Attempt<'_> {
-        let Ok(Some(Event::Attempt(attempt))) = event(text) else { panic!("{text}") };
-        attempt
-    }
-
     #[test]
     fn a_delivery() {
         let line = format!(
@@ -223,7 +214,7 @@ mod tests {
              QT=1m1.5s DT=0.250s"
         );
         assert_eq!(
-            attempted(&line),
+            EXIM.attempted(&line),
             Attempt {
                 recipients: b"a@x.example",
                 original: Some(b"b@y.example"),
@@ -244,34 +235,34 @@ mod tests {
     fn attempts_of_other_kinds() {
         let more = format!("{ID} -> c@x R=r T=t H=[192.0.2.1] C=\"250 Ok\"");
         assert_eq!(
-            (attempted(&more).part, attempted(&more).relay),
+            (EXIM.attempted(&more).part, EXIM.attempted(&more).relay),
             (Part::More, Some(&b"192.0.2.1"[..]))
         );
         let local = format!("{ID} => kolstad <Kolstad@x.example> R=local_user T=mail_spool");
-        assert_eq!(attempted(&local).recipients, b"Kolstad@x.example");
+        assert_eq!(EXIM.attempted(&local).recipients, b"Kolstad@x.example");
         let spaced = format!("{ID} => \"a b\"@x.example R=r T=t H=x [192.0.2.1]");
-        assert_eq!(attempted(&spaced).recipients, b"\"a b\"@x.example");
+        assert_eq!(EXIM.attempted(&spaced).recipients, b"\"a b\"@x.example");
         let hole = format!("{ID} => :blackhole: <a@x> R=r");
-        assert_eq!(attempted(&hole).recipients, b"a@x");
+        assert_eq!(EXIM.attempted(&hole).recipients, b"a@x");
         let no = format!("{ID} ** a@x: Unrouteable address");
         assert_eq!(
-            (attempted(&no).outcome, attempted(&no).text),
+            (EXIM.attempted(&no).outcome, EXIM.attempted(&no).text),
             (Outcome::Bounced, &b"Unrouteable address"[..])
         );
         let refused = format!(
             "{ID} ** a@x R=dnslookup T=remote_smtp H=mx.x [2001:db8::1]:25: SMTP error from remote \
              mail server after RCPT TO:<a@x>: 550 5.1.1 no"
         );
-        let refused = attempted(&refused);
+        let refused = EXIM.attempted(&refused);
         assert_eq!((refused.address, refused.dsn), (&b"2001:db8::1"[..], Some(Dsn(5, 1, 1))));
         let late = format!("{ID} == a@x R=r T=t defer (110): Connection timed out DT=30s");
-        let late = attempted(&late);
+        let late = EXIM.attempted(&late);
         assert_eq!((late.text, late.took), (&b"Connection timed out"[..], Some(30_000_000)));
         let host = format!(
             "{ID} == a@x R=r T=t defer (-44) H=mx.x [192.0.2.1] DT=1s: SMTP error after RCPT: \
              450 4.7.1 later"
         );
-        let host = attempted(&host);
+        let host = EXIM.attempted(&host);
         assert_eq!((host.relay, host.dsn), (Some(&b"mx.x"[..]), Some(Dsn(4, 7, 1))));
         assert_eq!(
             (host.took, host.text),
@@ -292,15 +283,15 @@ mod tests {
             size: Some(1234),
             recipients: Some(2),
         };
-        assert_eq!(event(&line), Ok(Some(Event::About(about))));
+        assert_eq!(EXIM.event(&line), Ok(Some(Event::About(about))));
         let report = format!("{ID} <= <> R=1tEabc-0000AB-CE U=exim P=local S=99");
-        let Ok(Some(Event::About(report))) = event(&report) else { panic!() };
+        let Ok(Some(Event::About(report))) = EXIM.event(&report) else { panic!() };
         assert_eq!((report.sender, report.recipients), (Some(&b""[..]), None));
-        assert_eq!(event(&format!("{ID} Completed")), Ok(Some(Event::Removed)));
+        assert_eq!(EXIM.event(&format!("{ID} Completed")), Ok(Some(Event::Removed)));
         let long = "1tEabc-00000000ABC-0000 Completed";
-        assert_eq!(event(long), Ok(Some(Event::Removed)));
+        assert_eq!(EXIM.event(long), Ok(Some(Event::Removed)));
         let twice = format!("2026-11-22 10:00:00 {ID} Completed");
-        assert_eq!(event(&twice), Ok(Some(Event::Removed)));
+        assert_eq!(EXIM.event(&twice), Ok(Some(Event::Removed)));
     }
 
     #[test]
@@ -309,14 +300,14 @@ mod tests {
         for line in
             ["Start queue run: pid=1", &frozen, ID, "", "no host name found for IP address 1.2.3.4"]
         {
-            assert_eq!(event(line), Ok(None), "{line}");
+            assert_eq!(EXIM.event(line), Ok(None), "{line}");
         }
     }
 
     #[test]
     fn what_is_damaged() {
         for rest in ["=> ", "** a@x", "== a@x R=r", "=> a@x QT=x"] {
-            assert!(event(&format!("{ID} {rest}")).is_err(), "{rest}");
+            assert!(EXIM.event(&format!("{ID} {rest}")).is_err(), "{rest}");
         }
     }
 }

@@ -44,6 +44,30 @@ pub(crate) const NO_STATUS: Why = "an attempt without a status";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Attempt;
+
+    impl Mailer {
+        pub(super) fn event<'a>(&self, text: &'a str) -> Result<Option<Event<'a>>, Why> {
+            Ok((self.read)(text.as_bytes())?.map(|(_, event)| event))
+        }
+
+        pub(super) fn attempted<'a>(&self, text: &'a str) -> Attempt<'a> {
+            let Ok(Some(Event::Attempt(attempt))) = self.event(text) else { panic!("{text}") };
+            attempt
+        }
+
+        pub(super) fn ignores(&self, lines: &[&str]) {
+            for line in lines {
+                assert_eq!(self.event(line), Ok(None), "{line}");
+            }
+        }
+
+        pub(super) fn refuses(&self, lines: &[&str]) {
+            for line in lines {
+                assert!(self.event(line).is_err(), "{line}");
+            }
+        }
+    }
 
     #[test]
     fn a_program_has_one_mailer() {

@@ -125,22 +125,13 @@ mod tests {
     use super::*;
     use crate::event::Dsn;
 
-    fn event(text: &str) -> Result<Option<Event<'_>>, Why> {
-        Ok(read(text.as_bytes())?.map(|(_, event)| event))
-    }
-
-    fn attempted(text: &str) -> Attempt<'_> {
-        let Ok(Some(Event::Attempt(attempt))) = event(text) else { panic!("{text}") };
-        attempt
-    }
-
     #[test]
     fn an_attempt() {
         let line = "4F2A13C0D1: to=<a@x.example>, orig_to=<b@y.example>, \
             relay=mx.x.example[192.0.2.1]:25, conn_use=3, delay=61, delays=60/0.04/0.12/0.84, \
             dsn=2.0.0, status=sent (250 2.0.0 Ok: queued as ABC, really)";
         assert_eq!(
-            attempted(line),
+            POSTFIX.attempted(line),
             Attempt {
                 recipients: b"a@x.example",
                 original: Some(b"b@y.example"),
@@ -159,17 +150,17 @@ mod tests {
 
     #[test]
     fn attempts_of_other_kinds() {
-        let none = attempted(
+        let none = POSTFIX.attempted(
             "4F2A13C0D1: to=<a@x>, relay=none, delay=30, delays=0.01/0/30/0, dsn=4.4.1, \
              status=deferred (connect to x[2001:db8::1]:25: Connection timed out)",
         );
         assert_eq!((none.relay, none.outcome), (None, Outcome::Deferred));
-        let six = attempted(
+        let six = POSTFIX.attempted(
             "4F2A13C0D1: to=<a@x>, relay=x[2001:db8::1]:25, delay=30, dsn=5.1.1, status=bounced (no)",
         );
         assert_eq!((six.address, six.took), (&b"2001:db8::1"[..], None));
         assert_eq!(six.outcome, Outcome::Bounced);
-        let local = attempted(
+        let local = POSTFIX.attempted(
             "4F2A13C0D1: to=<\"a>b, c\"@x>, relay=local, delay=0.1, xdelay=0.05, dsn=2.0.0, \
              status=sent (delivered to mailbox)",
         );
@@ -186,16 +177,16 @@ mod tests {
             recipients: Some(2),
             ..About::default()
         };
-        assert_eq!(event(from), Ok(Some(Event::About(about))));
+        assert_eq!(POSTFIX.event(from), Ok(Some(Event::About(about))));
         let id = "4F2A13C0D1: message-id=<1@x>";
         let about = About { accepted: true, message_id: Some(b"1@x"), ..About::default() };
-        assert_eq!(event(id), Ok(Some(Event::About(about))));
-        assert_eq!(event("4F2A13C0D1: removed"), Ok(Some(Event::Removed)));
+        assert_eq!(POSTFIX.event(id), Ok(Some(Event::About(about))));
+        assert_eq!(POSTFIX.event("4F2A13C0D1: removed"), Ok(Some(Event::Removed)));
     }
 
     #[test]
     fn what_is_of_no_interest() {
-        for line in [
+        POSTFIX.ignores(&[
             "4F2A13C0D1: client=unknown[192.0.2.1]",
             "4F2A13C0D1: sender non-delivery notification: 5A2A13C0D1",
             "4F2A13C0D1: from=<a@x>, status=expired, returned to sender",
@@ -204,14 +195,12 @@ mod tests {
             "NOQUEUE: reject: RCPT from x: 554 5.7.1",
             "warning: x",
             "",
-        ] {
-            assert_eq!(event(line), Ok(None), "{line}");
-        }
+        ]);
     }
 
     #[test]
     fn what_is_damaged() {
-        for line in [
+        POSTFIX.refuses(&[
             "4F2A13C0D1: to=<a@x",
             "4F2A13C0D1: to=<a@x>",
             "4F2A13C0D1: to=<a@x>, orig_to=<b",
@@ -219,8 +208,6 @@ mod tests {
             "4F2A13C0D1: to=<a@x>, delay=1x, status=sent",
             "4F2A13C0D1: to=<a@x>, delays=1/2/3, status=sent",
             "4F2A13C0D1: to=<a@x>, status=seny",
-        ] {
-            assert!(event(line).is_err(), "{line}");
-        }
+        ]);
     }
 }
