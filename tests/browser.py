@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,9 @@ from typing import Any
 
 import pytest
 
-_PATIENCE_S = 90
+from waiting import until
+
+_COMPLAINTS = ("Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled")
 
 
 class Page:
@@ -34,7 +35,7 @@ class Page:
         os.write(self._into, json.dumps(message).encode() + b"\0")
         while True:
             heard = self._hear()
-            if heard.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown"):
+            if heard.get("method") in _COMPLAINTS:
                 self.complaints.append(json.dumps(heard["params"]))
             if heard.get("id") == self._number:
                 assert "error" not in heard, heard
@@ -49,7 +50,8 @@ class Page:
         return json.loads(text)
 
     def open(self, address: str, width: int = 1280, height: int = 1500) -> None:
-        """Go there."""
+        """Go there, in a page of its own."""
+        self._session, self.complaints = None, []
         target = self._call("Target.createTarget", url="about:blank")["targetId"]
         attached = self._call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
@@ -67,11 +69,7 @@ class Page:
 
     def await_(self, script: str) -> Any:
         """The value of an expression, when it has one that is true."""
-        end = time.monotonic() + _PATIENCE_S
-        while not (value := self.value(script)):
-            assert time.monotonic() < end, (script, self.complaints)
-            time.sleep(0.05)
-        return value
+        return until(lambda: self.value(script), told=lambda: (script, self.complaints))
 
     def dark(self, dark: bool) -> None:
         """Prefer dark colours, or light ones."""

@@ -7,7 +7,6 @@ import signal
 import smtplib
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
@@ -15,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from sojourn._core import mail_password
-
-PATIENCE_S = 60
+from waiting import PATIENCE_S, until
 
 # Trusted is who comes from 127.0.0.1 alone. Nobody is asked for names, and nobody is at port 9.
 CONFIG = """\
@@ -102,12 +100,15 @@ class Server:
 
     def await_log(self, wanted: str, times: int = 1) -> str:
         """Wait until the log has `wanted`; all of it."""
-        end = time.monotonic() + PATIENCE_S
-        while (text := self.log.read_text("utf-8")).count(wanted) < times:
-            assert time.monotonic() < end, text
+
+        def there() -> str:
+            text = self.log.read_text("utf-8")
+            if text.count(wanted) >= times:
+                return text
             assert self.process.poll() is None, text
-            time.sleep(0.05)
-        return text
+            return ""
+
+        return until(there, told=lambda: self.log.read_text("utf-8"))
 
     def trusted(self) -> smtplib.SMTP:
         """A client whom it trusts."""

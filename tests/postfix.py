@@ -5,12 +5,13 @@ import pwd
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from waiting import until
 
 # What an instance that takes mail over SMTP and hands it on needs; nothing runs in a chroot.
 _MASTER = """\
@@ -51,13 +52,12 @@ class Postfix:
         """What it has logged so far."""
         return (self.folder / "log").read_text(encoding="utf-8", errors="replace")
 
-    def wait_for(self, text: str, times: int = 1, patience_s: float = 30) -> None:
+    def wait_for(self, text: str, times: int = 1) -> None:
         """Wait until its log has `text` so often."""
-        end = time.monotonic() + patience_s
-        while self.log.count(text) < times:
-            if time.monotonic() > end:
-                raise AssertionError(f"{text!r} is not there {times} times:\n{self.log[-3000:]}")
-            time.sleep(0.02)
+        until(
+            lambda: self.log.count(text) >= times,
+            told=lambda: f"{text!r} is not there {times} times:\n{self.log[-3000:]}",
+        )
 
 
 def let_through(folder: Path) -> None:

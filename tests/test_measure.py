@@ -3,13 +3,12 @@
 import json
 import os
 import re
-import select
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from sojourn.measure.plan import Room, plan
 from sojourn.measure.star import Star, built
 from sojourn.measure.tcpinfo import TcpInfo
 from sojourn.measure.traffic import Flow, connected
+from waiting import until
 
 STUDY = """\
 title = "two servers"
@@ -75,14 +75,6 @@ def study(tmp_path):
 def planned(*settings):
     (case,) = Study.parse(STUDY, "two.toml", [tuple(s.split("=", 1)) for s in settings]).cases()
     return plan(case, "two.toml")
-
-
-def until(holds: Callable[[], object], seconds: float = 60) -> None:
-    """Wait for a condition."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        select.select([], [], [], 0.01)
 
 
 # What is asked, and what the kernel is told
@@ -247,11 +239,12 @@ def test_queues_of_their_own_share_the_link_evenly():
     flows = [Flow(host, 4, 0.5 * (host > 0)) for host in range(4)]
     with built(fair, [(f.source, f.destination) for f in flows]) as star:
         with connected(star, fair, flows) as carried:
-            first, last = carried.run([1.0, 1.5])
+            first, last = carried.run([1.0, 3.0])
         port = star.port(4)
     pairs = zip(first.infos, last.infos, strict=True)
     acked = np.array([b.acked_bytes - a.acked_bytes for a, b in pairs])
-    assert acked / acked.mean() == pytest.approx(np.ones(4), abs=0.1)
+    # a time-out of 200 ms costs a tenth; in one queue for all the first has 3, the others 0.3
+    assert acked / acked.mean() == pytest.approx(np.ones(4), abs=0.25)
     assert acked.sum() * 8 / (last.at_s - first.at_s) == pytest.approx(20e6 * 1460 / 1500, rel=0.1)
     assert port["bytes"] <= port["packets"] * 1500
 

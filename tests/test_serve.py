@@ -8,14 +8,14 @@ import signal
 import smtplib
 import socket
 import ssl
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from listserver import PATIENCE_S, Server, config, message, sojourn, tool
+from listserver import Server, config, message, sojourn, tool
 from postfix import let_through
+from waiting import PATIENCE_S, until
 
 NOBODY = "x@[127.0.0.77]"
 
@@ -148,9 +148,7 @@ def test_sigterm_in_mid_message(server):
     assert client.docmd("DATA")[0] == 354
     server.process.send_signal(signal.SIGTERM)
     # Its ports are closed, the message may still come.
-    end = time.monotonic() + PATIENCE_S
-    while _is_open(server.ports[0]):
-        assert time.monotonic() < end
+    until(lambda: not _is_open(server.ports[0]))
     client.send(b"x\r\n.\r\n")
     assert client.getreply()[0] == 250
     assert client.getreply()[0] == 421
@@ -169,10 +167,7 @@ def test_sighup_has_the_log_go_on_in_a_new_file(server):
         server.await_log("from=<one@b>")
         old = server.log.rename(server.log.with_name("log.1"))
         server.process.send_signal(signal.SIGHUP)
-        end = time.monotonic() + PATIENCE_S
-        while not server.log.exists():
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        until(server.log.exists)
         client.sendmail("two@b", [NOBODY], b"x")
         server.await_log("from=<two@b>")
     assert "two@b" not in old.read_text("utf-8")

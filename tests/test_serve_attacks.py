@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from listserver import PATIENCE_S, Server, config, tool
+from listserver import Server, config, tool
+from waiting import PATIENCE_S
 
 NOBODY = "x@[127.0.0.77]"
 
