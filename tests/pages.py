@@ -1,10 +1,17 @@
 """The handbook's pages as scripts: files that they tell the reader to write, commands with answers.
 
-A comment before a block of TOML says where it goes: `<!-- write: buffers.toml -->` or, behind what
-is there, `<!-- append: buffers.toml -->`. A block of `console` holds commands after `$` and, below
-each, what it prints; an answer that is not shown is not compared.
+A comment before a block says what it does here: `<!-- write: buffers.toml -->` that it is that
+file, `<!-- append: buffers.toml -->` that it goes behind what is there, `<!-- with: --set
+workload.flows=200 -->` what its simulations are given beside what stands there, so that they take a
+second, `<!-- not run: WHY -->` that nothing of it is done.
+
+A block of `console` holds commands after `$` and, below each, what it prints; an answer that is not
+shown is not compared. One of `sh` holds commands alone. What a block of `python` prints is the
+block of `text` that follows it, if one does.
 """
 
+import contextlib
+import io
 import re
 import shlex
 from collections.abc import Callable, Iterator
@@ -12,10 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _BLOCK = re.compile(
-    r"(?:<!-- (?P<verb>write|append): (?P<file>\S+) -->\n)?"
+    r"(?:<!-- (?P<verb>write|append|with|not run): (?P<about>[^\n]+) -->\n)?"
     r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+
+_AFTER = re.compile(r"^<!-- after: (\S+) -->$", re.MULTILINE)
+_SIMULATE = {"run", "measure", "estimate"}
 
 
 @dataclass(frozen=True)
@@ -39,25 +49,75 @@ def shell_lines(page: str) -> Iterator[list[str]]:
     """The words of every line of a page's `sh` blocks, continued lines together."""
     for block in _BLOCK.finditer(page):
         if block["kind"] == "sh":
-            for line in block["text"].replace("\\\n", " ").splitlines():
-                yield shlex.split(line, comments=True)
+            yield from _lines(block["text"])
 
 
-def follow(page: str, place: Path, run: Callable[[list[str]], str]) -> str:
-    """Do what a page says in a directory; returns the page with the answers that came."""
+def _lines(text: str) -> Iterator[list[str]]:
+    for line in text.replace("\\\n", " ").splitlines():
+        yield shlex.split(line, comments=True)
+
+
+def before(page: str) -> str | None:
+    """The page whose results this one takes up: `<!-- after: PAGE -->`."""
+    found = _AFTER.search(page)
+    return found and found[1]
+
+
+def has_what_runs(page: str) -> bool:
+    """Whether `follow` would do anything of a page."""
+    return any(
+        block["verb"] != "not run"
+        and (block["kind"] in ("console", "python") or "sojourn " in block["text"])
+        for block in _BLOCK.finditer(page)
+        if block["kind"] in ("console", "python", "sh")
+    )
+
+
+def follow(page: str, place: Path, run: Callable[[list[str]], tuple[int, str]]) -> str:
+    """Do what a page says in the directory where this process is; the page with what then came.
+
+    `run` is called with the words of each `sojourn` command; it returns the exit code, which in a
+    block of `sh` may be 1, the verdict no, and what was printed.
+    """
+    names: dict[str, object] = {}
+    printed: str | None = None
 
     def done(block: re.Match[str]) -> str:
-        if block["verb"]:
-            mode = "w" if block["verb"] == "write" else "a"
-            with place.joinpath(block["file"]).open(mode, encoding="utf-8") as file:
-                file.write(block["text"])
-        if block["kind"] != "console":
+        nonlocal printed
+        kind, text, verb = block["kind"], block["text"], block["verb"]
+        answer, printed = printed, None
+        head = block[0].partition("```")[0]
+        if verb == "not run":
             return block[0]
-        answered = ""
-        for command in commands(block["text"]):
-            said = run(command.words)
-            shown = "".join(f"{line.rstrip()}\n" for line in said.strip().splitlines())
-            answered += f"{command.line}\n{shown if command.answer else ''}"
-        return f"```console\n{answered}```"
+        if verb in ("write", "append"):
+            with place.joinpath(block["about"]).open("w" if verb == "write" else "a") as file:
+                file.write(text)
+        more = shlex.split(block["about"]) if verb == "with" else []
+
+        def do(words: list[str]) -> tuple[int, str]:
+            return run([*words, *(more if words[1] in _SIMULATE else [])])
+
+        if kind == "sh":
+            for words in _lines(text):
+                if words[:1] == ["sojourn"]:
+                    code, said = do(words)
+                    assert code in (0, 1), f"{shlex.join(words)}: {said}"
+        elif kind == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(text, names)  # noqa: S102 - the handbook's own
+            printed = out.getvalue() or None
+        elif kind == "text" and answer is not None:
+            return f"{head}```text\n{_trimmed(answer)}```"
+        elif kind == "console":
+            answered = ""
+            for command in commands(text):
+                said = _trimmed(do(command.words)[1].strip())
+                answered += f"{command.line}\n{said if command.answer else ''}"
+            return f"{head}```console\n{answered}```"
+        return block[0]
 
     return _BLOCK.sub(done, page)
+
+
+def _trimmed(said: str) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in said.strip("\n").splitlines())

@@ -15,6 +15,7 @@ from sojourn.cli import commands
 
 ROOT = Path(__file__).parents[1]
 HOW_TO = ROOT / "docs" / "how-to"
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("papers/*/*.md")])
 _BLOCK = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -33,9 +34,7 @@ def test_a_study_on_a_page_is_a_study(study):
 
 def sojourn_lines() -> Iterator[object]:
     """Every `sojourn` command in a block of shell, on any page."""
-    for page in sorted(
-        [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("papers/*/*.md")]
-    ):
+    for page in PAGES:
         for line in pages.shell_lines(page.read_text(encoding="utf-8")):
             words = [*dropwhile(lambda word: "=" in word, line)]  # what is set for the command
             if words and Path(words[0]).name == "sojourn":
@@ -51,18 +50,30 @@ def test_a_command_on_a_page_is_a_command(words):
             group.make_context(name, list(words), parent=context)
 
 
-# What stands on such a page is what comes, to the letter: UPDATE_DOCS=1 writes it anew.
-@pytest.mark.parametrize("page", ["tutorial.md", "how-to/read-mail-logs.md"])
-def test_the_answers_on_a_page_are_those_that_come(command, tmp_path, monkeypatch, page):
-    def run(words):
-        assert words[0] == "sojourn"
-        result = command(*words[1:])
-        return result.out + result.err
+def threads() -> Iterator[object]:
+    """Pages that do something, each with those behind it that take up what it leaves."""
+    texts = {page: page.read_text(encoding="utf-8") for page in PAGES}
+    run = [page for page in PAGES if pages.has_what_runs(texts[page])]
+    for first in run:
+        if not pages.before(texts[first]):
+            after = [(page, ROOT / "docs" / (pages.before(texts[page]) or "")) for page in run]
+            then = [page for page, before in after if before == first]
+            yield pytest.param([first, *then], id=first.stem)
 
-    path = ROOT / "docs" / page
-    text = path.read_text(encoding="utf-8")
+
+# What stands on a page as an answer is what comes, to the letter: UPDATE_DOCS=1 writes it anew.
+@pytest.mark.parametrize("thread", [*threads()])
+def test_pages_can_be_followed(command, tmp_path, monkeypatch, thread):
+    def run(words):
+        result = command(*words[1:])
+        return result.code, result.out + result.err
+
+    for folder in ("docs", "papers"):
+        tmp_path.joinpath(folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
-    came = pages.follow(text, tmp_path, run)
-    if os.environ.get("UPDATE_DOCS"):
-        path.write_text(came, encoding="utf-8")
-    assert came == text
+    for page in thread:
+        text = page.read_text(encoding="utf-8")
+        came = pages.follow(text, tmp_path, run)
+        if os.environ.get("UPDATE_DOCS"):
+            page.write_text(came, encoding="utf-8")
+        assert came == text
