@@ -132,11 +132,16 @@ def test_a_greylist_ends_at_a_round_time_that_the_log_allows(tmp_path):
         ]
 
     lines = [*tried("minute", 0, 55, 64), *tried("other", 0, 61, 64), *tried("short", 0, 7)]
-    lines += tried("near", 0)
+    lines += [
+        *tried("near", 0),
+        line(0, "a@still.example", grey),
+        line(70, "a@still.example", grey),
+    ]
     peers = learnt(tmp_path, lines)
     assert peers["minute.example"].greylisting_us == 60e6
     assert peers["other.example"].greylisting_us == 64e6
     assert peers["short.example"].greylisting_us == 7e6
+    assert peers["still.example"].greylisting_us == 120e6, "not seen to end"
 
 
 def test_name_servers_that_fail_keep_no_session_waiting(tmp_path):

@@ -244,10 +244,11 @@ def _greylisting(seen: _Seen) -> float | None:
     """How long a greylist lasts that had ended when somebody was taken, and not before.
 
     A log tells when was asked, not when it would have been granted: of the times in between, whole
-    minutes are what greylists are set to, or else whole seconds.
+    minutes are what greylists are set to, or else whole seconds. Of one that was not seen to end,
+    the next whole minute is taken.
     """
     if not seen.waits:
-        return None
+        return 60.0 * _S * (seen.still_us // (60 * _S) + 1) if seen.refused_us else None
     within = min(seen.waits)
     units = (unit for unit in (60 * _S, _S) if within - within % unit > seen.still_us)
     return float(within - within % next(units, 1))
