@@ -1,15 +1,20 @@
 //! What was taken over.
 
 use std::net::IpAddr;
+use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 /// One message taken over for one recipient.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acceptance {
+    /// When its last octet was read, after the start: it left the client then, and nothing can take
+    /// it back.
+    pub read: Duration,
     /// When the whole text was there, after the start: half a round trip after it was read.
     pub at: Duration,
-    /// When the answer to it reaches the client, after the start; never where there is none.
+    /// When the client's system was given the answer to it, after the start; nothing before that,
+    /// and where there is none.
     pub answered: Option<Duration>,
     /// Its Message-ID; empty where it has none.
     pub message: Arc<str>,
@@ -37,9 +42,19 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(crate) fn push(&self, acceptance: Acceptance) {
-        self.accepted.lock().expect("nobody panicked").push(acceptance);
+    /// Notes what was taken over in one transaction; where in the log that stands.
+    pub(crate) fn push(&self, transaction: impl Iterator<Item = Acceptance>) -> Range<usize> {
+        let mut accepted = self.accepted.lock().expect("nobody panicked");
+        let first = accepted.len();
+        accepted.extend(transaction);
         self.more.notify_all();
+        first..accepted.len()
+    }
+
+    /// What stands there has been answered.
+    pub(crate) fn answered(&self, taken: Range<usize>, at: Duration) {
+        let mut accepted = self.accepted.lock().expect("nobody panicked");
+        accepted[taken].iter_mut().for_each(|it| it.answered = Some(at));
     }
 
     /// What has come after the first `known`.

@@ -62,6 +62,7 @@ mod tests {
     #[test]
     fn everything_is_counted_once() {
         let accepted = |message: &str, recipient: &str, session, transaction| Acceptance {
+            read: Duration::ZERO,
             at: Duration::ZERO,
             answered: None,
             message: message.into(),

@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -52,6 +53,13 @@ impl Line for TlsStream<TcpStream> {
 enum End {
     Over,
     StartTls,
+}
+
+/// An output that waits for its time, and what of the log it answers.
+struct Due {
+    at: Instant,
+    output: Output,
+    taken: Range<usize>,
 }
 
 struct Connection<'a> {
@@ -138,15 +146,15 @@ impl Connection<'_> {
     async fn converse(&mut self, stream: &mut impl Line) -> io::Result<End> {
         let mut buffer = vec![0; 16 * 1024];
         // What is to be sent, each at its time; and what comes after that.
-        let mut due: VecDeque<(Instant, Output)> = VecDeque::new();
+        let mut due: VecDeque<Due> = VecDeque::new();
         loop {
             self.note_times(&mut due);
             tokio::select! {
                 biased;
-                () = sleep_until(due.front().map_or_else(Instant::now, |(at, _)| *at)),
+                () = sleep_until(due.front().map_or_else(Instant::now, |it| it.at)),
                     if !due.is_empty() =>
                 {
-                    if let Some(end) = send_due(stream, &mut due).await? {
+                    if let Some(end) = send_due(self.shared, stream, &mut due).await? {
                         return Ok(end);
                     }
                 }
@@ -165,30 +173,25 @@ impl Connection<'_> {
 
     /// Outputs get their times: a round trip after what they answer, and not before those that go
     /// before them.
-    fn note_times(&mut self, due: &mut VecDeque<(Instant, Output)>) {
+    fn note_times(&mut self, due: &mut VecDeque<Due>) {
         if self.outputs.is_empty() {
             return;
         }
         let now = Instant::now();
-        let mut at = due.back().map_or(now, |(at, _)| *at).max(now + self.round_trip);
-        let mut outputs = self.outputs.drain(..).peekable();
-        while let Some(output) = outputs.next() {
+        let mut at = due.back().map_or(now, |it| it.at).max(now + self.round_trip);
+        let mut taken = 0..0;
+        while let Some(output) = self.outputs.pop_front() {
             match output {
-                Output::Taken(taken) => {
-                    let answered = match outputs.peek() {
-                        Some(Output::Reply { thinking, .. }) => Some(at + *thinking),
-                        _ => None,
-                    };
-                    let transaction = self.transaction;
+                Output::Taken(message) => {
+                    let place = (self.number, self.transaction, self.session.secured);
                     self.transaction += 1;
-                    let place = (self.number, transaction, self.session.secured);
-                    note(self.shared, self.site, place, taken, answered);
+                    taken = note(self.shared, self.site, place, message);
                 }
                 output => {
                     if let Output::Reply { thinking, .. } = output {
                         at += thinking;
                     }
-                    due.push_back((at, output));
+                    due.push_back(Due { at, output, taken: std::mem::take(&mut taken) });
                 }
             }
         }
@@ -197,27 +200,27 @@ impl Connection<'_> {
 
 /// Sends all whose time has come.
 async fn send_due(
+    shared: &Shared,
     stream: &mut impl Line,
-    due: &mut VecDeque<(Instant, Output)>,
+    due: &mut VecDeque<Due>,
 ) -> io::Result<Option<End>> {
     let now = Instant::now();
-    let mut together = Vec::new();
-    while let Some((at, _)) = due.front()
-        && *at <= now
-    {
-        let (_, output) = due.pop_front().expect("there is one");
-        if let Output::Reply { bytes, drip: None, .. } = output {
+    let (mut together, mut answered) = (Vec::new(), Vec::new());
+    while due.front().is_some_and(|it| it.at <= now) {
+        let next = due.pop_front().expect("there is one");
+        if let Output::Reply { bytes, drip: None, .. } = next.output {
             together.extend(bytes);
+            answered.push(next.taken);
             continue;
         }
-        stream.write_all(&together).await?;
-        together.clear();
-        match output {
+        send(shared, stream, &mut together, &mut answered).await?;
+        match next.output {
             Output::Reply { bytes, drip, .. } => {
                 for byte in bytes {
                     sleep(drip.unwrap_or_default()).await;
                     stream.write_all(&[byte]).await?;
                 }
+                shared.log.answered(next.taken, shared.started.elapsed());
             }
             Output::StartTls => return Ok(Some(End::StartTls)),
             Output::Close => {
@@ -234,34 +237,47 @@ async fn send_due(
             Output::Taken(_) => unreachable!("it was noted"),
         }
     }
-    stream.write_all(&together).await?;
+    send(shared, stream, &mut together, &mut answered).await?;
     Ok(None)
 }
 
-/// Notes what was taken over in this session and transaction, secured or not.
+/// Sends replies, and notes which messages they answer.
+async fn send(
+    shared: &Shared,
+    stream: &mut impl Line,
+    replies: &mut Vec<u8>,
+    taken: &mut Vec<Range<usize>>,
+) -> io::Result<()> {
+    stream.write_all(replies).await?;
+    replies.clear();
+    for taken in taken.drain(..).filter(|it| !it.is_empty()) {
+        shared.log.answered(taken, shared.started.elapsed());
+    }
+    Ok(())
+}
+
+/// Notes what was taken over in this session and transaction, secured or not; where in the log.
 fn note(
     shared: &Shared,
     site: &Site,
     (session, transaction, secured): (u64, u32, bool),
     taken: Taken,
-    answered: Option<Instant>,
-) {
-    let at = shared.started.elapsed() + duration(site.host.round_trip) / 2;
-    let answered = answered.map(|at| at.duration_since(shared.started));
+) -> Range<usize> {
+    let read = shared.started.elapsed();
+    let at = read + duration(site.host.round_trip) / 2;
     let text = taken.text.map(Arc::<[u8]>::from);
-    for recipient in taken.recipients {
-        let acceptance = Acceptance {
-            at,
-            answered,
-            message: taken.message.clone(),
-            recipient: recipient.into(),
-            sender: taken.sender.clone(),
-            host: site.address.into(),
-            session,
-            transaction,
-            secured,
-            text: text.clone(),
-        };
-        shared.log.push(acceptance);
-    }
+    let acceptances = taken.recipients.into_iter().map(|recipient| Acceptance {
+        read,
+        at,
+        answered: None,
+        message: taken.message.clone(),
+        recipient: recipient.into(),
+        sender: taken.sender.clone(),
+        host: site.address.into(),
+        session,
+        transaction,
+        secured,
+        text: text.clone(),
+    });
+    shared.log.push(acceptances)
 }

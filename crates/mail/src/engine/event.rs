@@ -166,6 +166,20 @@ pub enum Event {
     Stop,
 }
 
+impl Event {
+    /// The session that it happened to.
+    pub fn session(&self) -> Option<SessionId> {
+        match *self {
+            Event::Connected(session)
+            | Event::Received(session, _)
+            | Event::Written(session, _)
+            | Event::Secured(session)
+            | Event::Closed(session, _) => Some(session),
+            _ => None,
+        }
+    }
+}
+
 /// Something to be done. Effects on one session are done in order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {

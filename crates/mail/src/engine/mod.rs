@@ -166,6 +166,13 @@ impl Engine {
         self.sessions.values().map(Session::step)
     }
 
+    /// Whether a text is on its way over this session, or was sent and is not answered: until its
+    /// answer is on stable storage, a crash sends it again.
+    pub fn is_sending(&self, session: SessionId) -> bool {
+        let session = self.sessions.get(&session);
+        session.is_some_and(|it| matches!(it.step(), Step::Block | Step::Dot))
+    }
+
     /// Whether it is at rest after [`Event::Stop`]: no session is open, and all that is done is on
     /// stable storage.
     pub fn is_at_rest(&self) -> bool {

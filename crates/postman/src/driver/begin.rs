@@ -1,5 +1,6 @@
 //! How a list server begins: with what its spool has.
 
+use super::later::Later;
 use super::{Driver, Input};
 use crate::archive::Archive;
 use crate::clock::Clock;
@@ -54,7 +55,12 @@ impl Start {
 }
 
 impl Driver {
-    pub(super) fn begin(start: Start, inputs: mpsc::Sender<Input>) -> Driver {
+    /// `written` is where storage answers.
+    pub(super) fn begin(
+        start: Start,
+        inputs: mpsc::Sender<Input>,
+        written: mpsc::Sender<Input>,
+    ) -> Driver {
         let Start { settings, mut spool, stored, clock, epoch, names, security, observer, home } =
             start;
         let next_id = spool.next_id();
@@ -65,7 +71,7 @@ impl Driver {
             clock,
             epoch,
             wake: clock.instant(Time::NEVER),
-            archive: Archive::start(spool, inputs.clone()),
+            archive: Archive::start(spool, written),
             texts: Texts::default(),
             unread: BTreeMap::new(),
             lines: BTreeMap::new(),
@@ -75,6 +81,7 @@ impl Driver {
             next_id,
             inputs,
             soon: VecDeque::new(),
+            later: Later::default(),
             observer,
             home,
         };

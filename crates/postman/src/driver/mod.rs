@@ -2,6 +2,7 @@
 //! and the spool.
 
 mod begin;
+mod later;
 mod obey;
 mod report;
 
@@ -18,6 +19,7 @@ use crate::names::Names;
 use crate::news::{News, Observer};
 use crate::spool::SpoolError;
 use crate::texts::Texts;
+use later::Later;
 use sojourn_kernel::Span;
 use sojourn_mail::Engine;
 use sojourn_mail::engine::{Event, MessageId, Reason, SessionId, Submission};
@@ -26,6 +28,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::yield_now;
 use tokio::time::{Duration, Instant, sleep_until};
 
 /// What comes from outside.
@@ -44,6 +47,16 @@ pub(crate) enum Input {
     Text(MessageId, Result<Arc<[u8]>, SpoolError>),
     /// A report that was not taken over is to be tried again.
     Report(Mail, Reported),
+}
+
+impl Input {
+    /// The session that it happened to.
+    fn session(&self) -> Option<SessionId> {
+        match self {
+            Input::Event(event) => event.session(),
+            _ => None,
+        }
+    }
 }
 
 /// The engine and all that it gives orders to.
@@ -66,8 +79,9 @@ struct Driver {
     offered: BTreeMap<MessageId, Offered>,
     next_id: MessageId,
     inputs: mpsc::Sender<Input>,
-    /// What is to be told to the engine next.
+    /// What is to be told to the engine next, and what after that.
     soon: VecDeque<Event>,
+    later: Later,
     observer: Box<dyn Observer>,
     home: Arc<dyn Home>,
 }
@@ -98,10 +112,13 @@ enum Reader {
     Report(Vec<(u32, Reason)>),
 }
 
-/// What may wait to be told to the engine. Lines read no further while it is full.
+/// What may wait to be told to the engine, once here and once on the way here. Lines read no further
+/// while it is full.
 const WAITING: usize = 1024;
-/// How many of them are told before requests and the clock are looked at again.
-const AT_ONCE: usize = 64;
+/// How many of them are told before lines, storage, requests and the clock are looked at again.
+const AT_ONCE: usize = 16;
+/// Answers of storage that may wait.
+const WRITTEN: usize = 16;
 /// How long the spool has to write what was done last.
 const LAST_WRITE: Duration = Duration::from_secs(5);
 
@@ -113,8 +130,9 @@ pub(crate) async fn run(
     begun: impl FnOnce(),
 ) -> Left {
     let (inputs, mut inbox) = mpsc::channel(WAITING);
+    let (written, mut storage) = mpsc::channel(WRITTEN);
     let grace = duration(start.settings.network.grace);
-    let mut driver = Driver::begin(start, inputs);
+    let mut driver = Driver::begin(start, inputs, written);
     begun();
     let mut wake = std::pin::pin!(sleep_until(driver.wake));
     // When what is under way is cut, and when nothing is waited for any more.
@@ -128,13 +146,16 @@ pub(crate) async fn run(
         tokio::select! {
             biased;
             () = &mut wake => driver.soon.push_back(Event::Tick),
-            Some(input) = inbox.recv() => {
-                driver.take(input);
-                for _ in 1..AT_ONCE {
-                    let Ok(input) = inbox.try_recv() else { break };
-                    driver.take(input);
+            () = until(end), if end.is_some() => {
+                let (_, last) = end.expect("it has come");
+                if Instant::now() >= last {
+                    break;
                 }
+                end = Some((last, last));
+                cut += driver.cut();
             }
+            // The next write waits for this.
+            Some(input) = storage.recv() => driver.take(input),
             Some(request) = requests.recv(), if end.is_none() => match request {
                 Request::Submit(mail, answer) => {
                     driver.submit(mail, Submitter::Outside(answer));
@@ -147,21 +168,25 @@ pub(crate) async fn run(
                     driver.soon.push_back(Event::Stop);
                 }
             },
-            () = until(end), if end.is_some() => {
-                let (_, last) = end.expect("it has come");
-                if Instant::now() >= last {
-                    break;
-                }
-                end = Some((last, last));
-                cut += driver.cut();
-            }
+            Some(input) = inbox.recv(), if driver.later.len() < WAITING => driver.sort(input),
+            () = yield_now(), if driver.later.len() > 0 => {}
+        }
+        while driver.later.len() < WAITING
+            && let Ok(input) = inbox.try_recv()
+        {
+            driver.sort(input);
         }
         driver.go_on();
+        for _ in 0..AT_ONCE {
+            let Some(input) = driver.later.next() else { break };
+            driver.take(input);
+            driver.go_on();
+        }
     }
     let left = Left { messages: driver.engine.messages(), cut };
     // The spool's thread may be about to tell something that nobody takes any more.
     driver.observer.pause();
-    drop(inbox);
+    drop((inbox, storage));
     drop(driver.archive.close());
     left
 }
@@ -187,6 +212,13 @@ impl Driver {
             for effect in self.engine.handle(self.clock.now(), event) {
                 self.obey(effect);
             }
+        }
+    }
+
+    /// Takes what came, now or later.
+    fn sort(&mut self, input: Input) {
+        if let Some(now) = self.later.sort(input, &self.engine) {
+            self.take(now);
         }
     }
 
