@@ -6,7 +6,7 @@ use sojourn_kernel::parameters::{Check, defaults};
 use sojourn_kernel::{Span, Streams, nested, parameters};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 parameters! {
     /// A mail server.
@@ -29,6 +29,8 @@ parameters! {
         pub utf8: bool = true,
         /// The largest message that it takes, in octets; 0 for any.
         pub size: u64 = 0,
+        /// Whether it is at an IPv6 address, too: at ::1, of which there is one.
+        pub ipv6: bool = false,
         /// Whether it also has an IPv6 address, at which nobody is.
         pub dead_ipv6: bool = false,
     }
@@ -43,6 +45,8 @@ pub(crate) struct Site {
     pub(crate) host: Host,
     pub(crate) domain: String,
     pub(crate) address: Ipv4Addr,
+    /// All that it is at.
+    pub(crate) addresses: Vec<IpAddr>,
     pub(crate) memory: RefCell<Memory>,
 }
 
@@ -55,6 +59,9 @@ impl Site {
             stream: Streams::new(seed, 0).stream("host", number as u64),
         };
         let address = crate::address::of_host(network, number);
-        Site { host, domain: domain.to_ascii_lowercase(), address, memory: RefCell::new(memory) }
+        let v6 = host.ipv6.then_some(Ipv6Addr::LOCALHOST.into());
+        let addresses = [Some(IpAddr::V4(address)), v6].into_iter().flatten().collect();
+        let domain = domain.to_ascii_lowercase();
+        Site { host, domain, address, addresses, memory: RefCell::new(memory) }
     }
 }

@@ -181,7 +181,7 @@ impl Drop for Internet {
 /// All sockets, open.
 struct Everything {
     shared: Rc<Shared>,
-    sites: Vec<(Rc<Site>, Opened)>,
+    sites: Open,
     authority: Authority,
     zones: Rc<Zones>,
     udp: UdpSocket,
@@ -215,14 +215,8 @@ impl Everything {
         let (smtp_port, sites) = open_hosts(world, sites)?;
         let unsigned = |error| failed("a certificate")(io::Error::other(error));
         let authority = Authority::new().map_err(unsigned)?;
-        let shared = Shared {
-            started,
-            port: smtp_port,
-            keep_texts: world.keep_texts,
-            sessions: Cell::new(0),
-            open,
-            log,
-        };
+        let shared =
+            Shared { started, keep_texts: world.keep_texts, sessions: Cell::new(0), open, log };
         let authority_pem = authority.pem.clone();
         let ready = Ready { resolver, smtp_port, authority: authority_pem, started: started_at };
         let (shared, zones) = (Rc::new(shared), Rc::new(zones));
@@ -241,8 +235,11 @@ impl Everything {
             *number += 1;
             let acceptor = self.authority.acceptor(site.host.tls, &name);
             let acceptor = acceptor.expect("the name of a host can be certified");
-            let (shared, hosts) = (Rc::clone(&self.shared), self.hosts.clone());
-            all.spawn_local(listener::serve(shared, site, opened, acceptor, hosts));
+            for here in opened {
+                let (shared, site) = (Rc::clone(&self.shared), Rc::clone(&site));
+                let (acceptor, hosts) = (acceptor.clone(), self.hosts.clone());
+                all.spawn_local(listener::serve(shared, site, here, acceptor, hosts));
+            }
         }
         let watch = async {
             while let Some(ended) = all.join_next().await {
@@ -267,7 +264,8 @@ fn open_names(world: &World) -> io::Result<(UdpSocket, TcpListener)> {
     Ok((UdpSocket::from_std(udp)?, tcp))
 }
 
-type Open = Vec<(Rc<Site>, Opened)>;
+/// Hosts, and what is at each of their addresses.
+type Open = Vec<(Rc<Site>, Vec<(SocketAddr, Opened)>)>;
 
 /// Opens all hosts at one port: the world's, or one that is free at all addresses.
 fn open_hosts(world: &World, sites: Vec<Rc<Site>>) -> Result<(u16, Open), StartError> {
@@ -280,9 +278,16 @@ fn open_hosts(world: &World, sites: Vec<Rc<Site>>) -> Result<(u16, Open), StartE
             0 => any_port(world).map_err(failed("a port"))?,
             port => port,
         };
-        let open = |site: &Rc<Site>| match listener::open(site, port) {
-            Ok(opened) => Ok((Rc::clone(site), opened)),
-            Err(error) => Err(failed(format!("{}:{port}", site.address))(error)),
+        let open = |site: &Rc<Site>| {
+            let at = |&address| {
+                let address = SocketAddr::new(address, port);
+                match listener::open(site, address) {
+                    Ok(opened) => Ok((address, opened)),
+                    Err(error) => Err(failed(address.to_string())(error)),
+                }
+            };
+            let opened = site.addresses.iter().map(at).collect::<Result<_, _>>()?;
+            Ok((Rc::clone(site), opened))
         };
         match sites.iter().map(open).collect() {
             Ok(all) => return Ok((port, all)),

@@ -60,9 +60,8 @@ impl BlackHole {
     }
 }
 
-/// Opens the address of a host as it is at the start; the port has to be free.
-pub(crate) fn open(site: &Site, port: u16) -> io::Result<Opened> {
-    let address = (site.address, port).into();
+/// Opens an address of a host as it is at the start; the port has to be free.
+pub(crate) fn open(site: &Site, address: SocketAddr) -> io::Result<Opened> {
     match site.host.personality.door() {
         Door::Open => listen_tokio(address).map(Opened::Listener),
         Door::Silent => BlackHole::at(address).map(Opened::Hole),
@@ -70,11 +69,11 @@ pub(crate) fn open(site: &Site, port: u16) -> io::Result<Opened> {
     }
 }
 
-/// Serves a host for ever, as long as all hosts are up.
+/// Serves a host at an address for ever, as long as all hosts are up.
 pub(crate) async fn serve(
     shared: Rc<Shared>,
     site: Rc<Site>,
-    opened: Opened,
+    (address, opened): (SocketAddr, Opened),
     acceptor: Option<TlsAcceptor>,
     mut up: watch::Receiver<bool>,
 ) -> io::Result<()> {
@@ -88,7 +87,6 @@ pub(crate) async fn serve(
         Door::OpensAfter(time) => sleep_until(shared.started + time).await,
         Door::Closed | Door::Silent => return std::future::pending().await,
     }
-    let address: SocketAddr = (site.address, shared.port).into();
     loop {
         if up.wait_for(|up| *up).await.is_err() {
             return Ok(());
@@ -106,7 +104,8 @@ pub(crate) async fn serve(
             let (shared, site) = (Rc::clone(&shared), Rc::clone(&site));
             let (acceptor, mut up) = (acceptor.clone(), up.clone());
             spawn_local(async move {
-                let session = sink::serve(&shared, &site, stream, client.ip(), acceptor);
+                let ends = (address.ip(), client.ip());
+                let session = sink::serve(&shared, &site, stream, ends, acceptor);
                 until_down(&mut up, session).await;
             });
         }

@@ -134,6 +134,7 @@ fn split(name: &str) -> Option<(&str, Option<usize>)> {
 fn addresses(site: &Site, kind: RecordType, add: &mut impl FnMut(RData)) {
     match kind {
         RecordType::A => add(RData::A(A(site.address))),
+        RecordType::AAAA if site.host.ipv6 => add(RData::AAAA(AAAA(Ipv6Addr::LOCALHOST))),
         // A network for documents (RFC 3849): nobody is there.
         RecordType::AAAA if site.host.dead_ipv6 => {
             let octets = site.address.octets().map(u16::from);

@@ -24,7 +24,6 @@ use tokio_rustls::server::TlsStream;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) started: Instant,
-    pub(crate) port: u16,
     pub(crate) keep_texts: bool,
     pub(crate) sessions: Cell<u64>,
     /// How many are open.
@@ -65,6 +64,7 @@ struct Due {
 struct Connection<'a> {
     shared: &'a Shared,
     site: &'a Site,
+    here: IpAddr,
     session: Session,
     number: u64,
     transaction: u32,
@@ -72,12 +72,12 @@ struct Connection<'a> {
     outputs: VecDeque<Output>,
 }
 
-/// Serves one connection to its end.
+/// Serves one connection between two addresses, to its end.
 pub(crate) async fn serve(
     shared: &Shared,
     site: &Site,
     stream: TcpStream,
-    client: IpAddr,
+    (here, client): (IpAddr, IpAddr),
     acceptor: Option<TlsAcceptor>,
 ) {
     let number = shared.sessions.get();
@@ -87,6 +87,7 @@ pub(crate) async fn serve(
     let connection = Connection {
         shared,
         site,
+        here,
         session: Session::new(client, shared.keep_texts),
         number,
         transaction: 0,
@@ -185,7 +186,7 @@ impl Connection<'_> {
                 Output::Taken(message) => {
                     let place = (self.number, self.transaction, self.session.secured);
                     self.transaction += 1;
-                    taken = note(self.shared, self.site, place, message);
+                    taken = note(self.shared, (self.here, self.round_trip), place, message);
                 }
                 output => {
                     if let Output::Reply { thinking, .. } = output {
@@ -259,12 +260,12 @@ async fn send(
 /// Notes what was taken over in this session and transaction, secured or not; where in the log.
 fn note(
     shared: &Shared,
-    site: &Site,
+    (host, round_trip): (IpAddr, Duration),
     (session, transaction, secured): (u64, u32, bool),
     taken: Taken,
 ) -> Range<usize> {
     let read = shared.started.elapsed();
-    let at = read + duration(site.host.round_trip) / 2;
+    let at = read + round_trip / 2;
     let text = taken.text.map(Arc::<[u8]>::from);
     let acceptances = taken.recipients.into_iter().map(|recipient| Acceptance {
         read,
@@ -273,7 +274,7 @@ fn note(
         message: taken.message.clone(),
         recipient: recipient.into(),
         sender: taken.sender.clone(),
-        host: site.address.into(),
+        host,
         session,
         transaction,
         secured,

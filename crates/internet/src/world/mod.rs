@@ -60,6 +60,12 @@ impl Check for World {
             let given = Value::Text(twice.name.clone());
             return Err(Refusal::value(&given, "domains of different names").under("domain"));
         }
+        let all = domains.iter().flat_map(|it| &it.host);
+        let at_v6 = all.filter(|host| host.ipv6).count();
+        if at_v6 > 1 {
+            let given = Value::Text(format!("{at_v6} hosts with ipv6"));
+            return Err(Refusal::value(&given, "one at most: there is one address").under("domain"));
+        }
         let hosts: usize = domains.iter().map(|it| it.host.len()).sum();
         if self.network == 0 || hosts > address::room(self.network) {
             let given = Value::Int(self.network.into());

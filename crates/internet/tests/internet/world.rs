@@ -1,7 +1,7 @@
 //! Worlds as they are written.
 
 use crate::{domain, near};
-use sojourn_internet::{Class, Domain, Internet, World};
+use sojourn_internet::{Class, Domain, Host, Internet, World};
 use sojourn_kernel::parameters::{Parameters, Table, Value, defaults};
 
 #[test]
@@ -25,6 +25,9 @@ fn what_cannot_be_is_refused() {
     };
     let two = |a: &str, b: &str| vec![domain(a, vec![near("fast")]), domain(b, vec![near("fast")])];
     assert_eq!(refusal(two("a.example", "A.example")).path, ["domain"]);
+    let ipv6 = || vec![Host { ipv6: true, ..near("fast") }];
+    let both = vec![domain("a.example", ipv6()), domain("b.example", ipv6())];
+    assert_eq!(refusal(both).path, ["domain"]);
     let many: Vec<Domain> =
         (0..256).map(|n| domain(&format!("d{n}.example"), vec![near("fast")])).collect();
     assert_eq!(refusal(many).path, ["network"]);

@@ -2,6 +2,7 @@
 
 mod delivery;
 mod internet;
+mod ipv6;
 mod sink;
 mod stops;
 mod troubles;
