@@ -2,7 +2,6 @@
 //! small internet, which counts what it takes over.
 
 mod kills;
-mod measure;
 mod sender;
 mod troubles;
 
@@ -38,11 +37,8 @@ impl Stage {
     fn new(drawn: Drawn) -> Stage {
         let world = World { drawn: Some(drawn), dns_round_trip: Span::from_ms(2), ..defaults() };
         let reachable = world.subscribers().into_iter().filter(|it| it.class < Class::Unreachable);
-        Stage::of(&world, reachable.map(|it| it.address).collect())
-    }
-
-    fn of(world: &World, recipients: Vec<String>) -> Stage {
-        let internet = Internet::start(world).unwrap();
+        let recipients = reachable.map(|it| it.address).collect();
+        let internet = Internet::start(&world).unwrap();
         Stage { internet, recipients, folder: tempfile::tempdir().unwrap() }
     }
 
@@ -51,11 +47,7 @@ impl Stage {
     }
 
     fn sender(&self) -> Sender {
-        Sender::start(&self.internet, &self.spool(), false)
-    }
-
-    fn patient_sender(&self) -> Sender {
-        Sender::start(&self.internet, &self.spool(), true)
+        Sender::start(&self.internet, &self.spool())
     }
 
     /// Waits until everybody has all of these messages; what became of them.

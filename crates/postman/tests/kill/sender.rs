@@ -22,10 +22,9 @@ pub(crate) fn message_id(number: u64) -> String {
 }
 
 impl Sender {
-    /// One that tries again after a second, or, where it is patient, as list servers do by default.
-    pub(crate) fn start(internet: &Internet, spool: &Path, patient: bool) -> Sender {
+    /// One that tries again after a second.
+    pub(crate) fn start(internet: &Internet, spool: &Path) -> Sender {
         let mut process = Command::new(std::env::current_exe().unwrap())
-            .envs(patient.then_some(("SENDER_PATIENT", "yes")))
             .args(["--ignored", "--exact", "--nocapture", "sender::a_list_server"])
             .env("SENDER_SPOOL", spool)
             .env("SENDER_RESOLVER", internet.resolver().to_string())
@@ -94,19 +93,6 @@ impl Sender {
         taken
     }
 
-    /// Its processor time so far in seconds, and the most memory it held in MB (Linux).
-    pub(crate) fn cost(&self) -> (f64, f64) {
-        let read =
-            |what| std::fs::read_to_string(format!("/proc/{}/{what}", self.process.id())).unwrap();
-        let stat = read("stat");
-        let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
-        let ticks = |field: usize| fields[field].parse::<f64>().unwrap();
-        let status = read("status");
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-        let kib: f64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
-        ((ticks(11) + ticks(12)) / 100.0, kib * 1024.0 / 1e6)
-    }
-
     /// Ends it as SIGTERM would; what it says at the end.
     pub(crate) fn stop(mut self) -> String {
         drop(self.orders.take());
@@ -166,10 +152,8 @@ fn settings(resolver: SocketAddr, port: i64) -> Settings {
     };
     let resolvers = Value::List(vec![Value::Text(resolver.to_string())]);
     let soon = |key| (key, Value::Text("1s".into()));
-    let retry = match std::env::var_os("SENDER_PATIENT") {
-        Some(_) => Value::Text("prompt".into()),
-        None => table(&[("kind", Value::Text("fixed".into())), soon("every"), soon("dead")]),
-    };
+    let fixed = ("kind", Value::Text("fixed".into()));
+    let retry = table(&[fixed, soon("every"), soon("dead")]);
     let mail = [("hello", Value::Text("lists.example".into())), ("retry", retry)];
     let network = [
         ("port", Value::Int(port)),
