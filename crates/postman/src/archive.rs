@@ -1,6 +1,7 @@
 //! The spool on a thread of its own: writing waits for the disk, and nothing else has to.
 
 use crate::driver::Input;
+use crate::epoch::Epoch;
 use crate::spool::{Spool, SpoolError};
 use sojourn_kernel::Time;
 use sojourn_mail::engine::{BatchId, Event, MessageId, Record, Submission};
@@ -20,6 +21,9 @@ pub(crate) enum Job {
     Write(BatchId, Arc<[Record]>),
     /// Remove a message that is finished, when there is time.
     Finish(MessageId),
+    /// Count time from another beginning, and follow the calendar where it was set, by so many
+    /// milliseconds.
+    SetEpoch(Epoch, i64),
     Read(MessageId),
 }
 
@@ -84,6 +88,10 @@ fn work(mut spool: Spool, jobs: &mpsc::Receiver<Job>, engine: &Sender<Input>) ->
                 spool.finish(id);
                 continue;
             }
+            Job::SetEpoch(epoch, stepped_ms) => {
+                spool.set_epoch(epoch, stepped_ms);
+                continue;
+            }
             Job::Write(batch, records) => Input::Event(match spool.write(&records) {
                 Ok(()) => Event::Persisted(batch),
                 Err(error) => Event::NotPersisted(batch, error.to_string()),
@@ -97,7 +105,7 @@ fn work(mut spool: Spool, jobs: &mpsc::Receiver<Job>, engine: &Sender<Input>) ->
 
 /// Removes what is finished. What cannot be removed now is found, and removed, at the next start.
 fn sweep(spool: &mut Spool) {
-    if spool.has_finished() {
+    if spool.is_behind() {
         let _ = spool.write(&[]);
     }
 }

@@ -3,6 +3,7 @@
 use crate::driver::{self, Request, Start};
 use crate::home::Home;
 use crate::line::{Security, TlsError};
+use crate::log::unix_ms;
 use crate::mail::Mail;
 use crate::names::{self, Names};
 use crate::news::Observer;
@@ -73,7 +74,9 @@ pub enum StartError {
 /// Why a message was not taken over. It is not in the spool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// For now; why.
+    /// Too much mail is waiting already; how much.
+    Full(String),
+    /// It cannot be stored now; why.
     Now(String),
     /// The server has stopped.
     Stopped,
@@ -124,7 +127,7 @@ impl Postman {
             Names::new(&settings.network).map_err(|why| StartError::Names(why.to_string()))?
         };
         let (requests, inbox) = mpsc::channel(WAITING);
-        let start = Start::open(settings, path, names, security, Box::new(observer), home)
+        let start = Start::open(settings, path, names, security, Box::new(observer), home, unix_ms)
             .map_err(StartError::Spool)?;
         let (begins, begun) = std::sync::mpsc::channel::<()>();
         let begun_is_told = move || drop(begins);
@@ -240,7 +243,7 @@ impl std::error::Error for StartError {}
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::Now(why) => f.write_str(why),
+            Refused::Full(why) | Refused::Now(why) => f.write_str(why),
             Refused::Stopped => f.write_str("the server has stopped"),
         }
     }

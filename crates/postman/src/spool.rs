@@ -38,6 +38,8 @@ pub struct Spool {
     database: Connection,
     next: u64,
     offers: BTreeMap<MessageId, Offer>,
+    /// How far the calendar was set since what is stored was written.
+    stepped_ms: i64,
     /// Messages all of whose recipients are at their end, to be removed.
     finished: Vec<MessageId>,
 }
@@ -46,7 +48,7 @@ pub struct Spool {
 #[derive(Debug)]
 struct Offer {
     submission: Submission,
-    accepted: Time,
+    accepted_ms: i64,
     text: Arc<[u8]>,
 }
 
@@ -67,6 +69,7 @@ impl Spool {
             database,
             next,
             offers: BTreeMap::new(),
+            stepped_ms: 0,
             finished: Vec::new(),
         })
     }
@@ -81,7 +84,17 @@ impl Spool {
     /// Keeps a message until the engine wants it written; `text` is in canonical form.
     pub fn offer(&mut self, accepted: Time, submission: Submission, text: Arc<[u8]>) {
         assert_eq!(submission.size, text.len() as u64, "the size is the text's");
-        self.offers.insert(submission.id, Offer { submission, accepted, text });
+        let accepted_ms = self.epoch.unix_ms(accepted);
+        self.offers.insert(submission.id, Offer { submission, accepted_ms, text });
+    }
+
+    /// Times are those of an engine whose time begins at `epoch`, from now on. Where the calendar was
+    /// set, by `stepped_ms`, what is stored follows it with the next write: how long somebody has
+    /// waited and has to wait does not depend on it.
+    pub fn set_epoch(&mut self, epoch: Epoch, stepped_ms: i64) {
+        self.epoch = epoch;
+        self.stepped_ms += stepped_ms;
+        self.offers.values_mut().for_each(|offer| offer.accepted_ms += stepped_ms);
     }
 
     /// Forgets a message that was offered and is not wanted.
@@ -105,6 +118,7 @@ impl Spool {
         self.write_all(records, &offers)
             .map_err(|error| SpoolError::sqlite(&self.path, Doing::Write, error))?;
         self.finished.clear();
+        self.stepped_ms = 0;
         Ok(())
     }
 
@@ -116,11 +130,15 @@ impl Spool {
         let epoch = self.epoch;
         let transaction =
             self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if self.stepped_ms != 0 {
+            transaction.execute(STEP_MESSAGES, [self.stepped_ms])?;
+            transaction.execute(STEP_RECIPIENTS, [self.stepped_ms])?;
+        }
         for record in records {
             match record {
                 Record::Accepted(id) => {
                     let offer = offers[id].as_ref().expect("it was offered");
-                    insert(&transaction, epoch, *id, offer)?;
+                    insert(&transaction, *id, offer)?;
                 }
                 Record::Delivered(task) => change(&transaction, DELIVERED, *task, &[])?,
                 Record::Reported(task) => change(&transaction, REPORTED, *task, &[])?,
@@ -171,19 +189,14 @@ impl Spool {
         self.finished.push(id);
     }
 
-    /// Whether finished messages wait to be removed.
-    pub fn has_finished(&self) -> bool {
-        !self.finished.is_empty()
+    /// Whether something waits for the next write: finished messages, a step of the calendar.
+    pub fn is_behind(&self) -> bool {
+        !self.finished.is_empty() || self.stepped_ms != 0
     }
 }
 
-fn insert(
-    database: &Connection,
-    epoch: Epoch,
-    id: MessageId,
-    offer: &Offer,
-) -> rusqlite::Result<()> {
-    let Offer { submission, accepted, text } = offer;
+fn insert(database: &Connection, id: MessageId, offer: &Offer) -> rusqlite::Result<()> {
+    let Offer { submission, accepted_ms, text } = offer;
     let message = "INSERT INTO message (id, sender, eight_bit, utf8, accepted_ms, text)
         VALUES (:id, :sender, :eight_bit, :utf8, :accepted, :text)";
     database.prepare_cached(message)?.execute(named_params! {
@@ -191,7 +204,7 @@ fn insert(
         ":sender": submission.sender.as_ref().map(|sender| sender.as_str()),
         ":eight_bit": submission.eight_bit,
         ":utf8": submission.utf8,
-        ":accepted": epoch.unix_ms(*accepted),
+        ":accepted": accepted_ms,
         ":text": &text[..],
     })?;
     let recipient = "INSERT INTO recipient (message, number, address) VALUES (?, ?, ?)";
@@ -202,6 +215,9 @@ fn insert(
     Ok(())
 }
 
+const STEP_MESSAGES: &str = "UPDATE message SET accepted_ms = accepted_ms + ?1";
+const STEP_RECIPIENTS: &str = "UPDATE recipient SET first_ms = first_ms + ?1, due_ms = due_ms + ?1
+    WHERE state = 'deferred'";
 const DELIVERED: &str = "UPDATE recipient SET state = 'ended'
     WHERE message = ?1 AND number = ?2 AND state IN ('open', 'deferred')";
 const REPORTED: &str = "UPDATE recipient SET state = 'ended'

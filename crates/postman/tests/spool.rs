@@ -172,7 +172,7 @@ fn a_finished_message_leaves_and_its_number_is_not_given_again() {
     assert_eq!(spool.load().unwrap().len(), 1, "one recipient is open");
     spool.finish(id);
     spool.write(&[Record::Delivered(task(0))]).unwrap();
-    assert!(!spool.has_finished());
+    assert!(!spool.is_behind());
     assert_eq!(spool.load().unwrap(), []);
     drop(spool);
     assert_eq!(Spool::open(&path, EPOCH).unwrap().next_id(), MessageId(id.0 + 1));

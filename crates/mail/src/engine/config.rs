@@ -38,6 +38,9 @@ parameters! {
     }
 }
 
+/// Nobody is tried for longer.
+const LONGEST: Span = Span::from_s(90 * 86_400);
+
 nested!(Config);
 
 impl Check for Config {
@@ -46,6 +49,11 @@ impl Check for Config {
         if self.hello.is_empty() || !self.hello.chars().all(name) {
             let given = Value::Text(self.hello.clone());
             return Err(Refusal::value(&given, "a domain or an address literal").under("hello"));
+        }
+        // The engine's clock has room for as much again, and lasts 213 days.
+        if self.lifetime > LONGEST {
+            let given = Value::Text(self.lifetime.to_string());
+            return Err(Refusal::value(&given, "at most 90d").under("lifetime"));
         }
         Ok(())
     }

@@ -1,8 +1,10 @@
 //! Destinations: recipient domains, where their mail goes, and what waits for them.
 
 use super::event::{SessionId, Task};
+use super::forget::{Hand, place};
 use super::message::Parcel;
 use super::reason::Reason;
+use super::set_back::set_back;
 use sojourn_kernel::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -12,6 +14,10 @@ use std::sync::Arc;
 pub(super) struct Destination {
     pub(super) name: Arc<str>,
     pub(super) routes: Routes,
+    /// Recipients that are not at their end on stable storage.
+    pub(super) wanted: u32,
+    /// Whether it was wanted since it was last thought of forgetting it.
+    recent: bool,
     /// Failures of its name servers in a row, and when the first was.
     pub(super) failures: u32,
     pub(super) first_failure: Time,
@@ -60,11 +66,14 @@ pub(super) struct Route {
     pub(super) name: Arc<str>,
 }
 
-/// All destinations, numbered as they become known.
+/// All destinations, numbered as they become known; the number of one that is forgotten is given
+/// again.
 #[derive(Debug, Default)]
 pub(super) struct Destinations {
     pub(super) list: Vec<Destination>,
     by_name: BTreeMap<Arc<str>, u32>,
+    free: Vec<u32>,
+    hand: Hand,
 }
 
 impl Destinations {
@@ -72,15 +81,50 @@ impl Destinations {
         self.by_name.get(name).copied()
     }
 
+    /// How many are known.
+    pub(super) fn known(&self) -> usize {
+        self.by_name.len()
+    }
+
     pub(super) fn find_or_add(&mut self, name: &str) -> u32 {
         if let Some(known) = self.find(name) {
+            self.list[known as usize].recent = true;
             return known;
         }
-        let (name, number): (Arc<str>, _) = (name.into(), self.list.len() as u32);
-        self.by_name.insert(name.clone(), number);
-        self.list.push(Destination {
+        let name: Arc<str> = name.into();
+        let number = place(&mut self.list, &mut self.free, Destination::new(name.clone()));
+        self.by_name.insert(name, number);
+        number
+    }
+
+    /// One that nobody wants, and has not lately, where there are more than `most`.
+    pub(super) fn forgettable(&mut self, most: u32) -> Option<u32> {
+        if self.known() <= most as usize {
+            return None;
+        }
+        self.hand.find(&mut self.list, |it| match it.is_at_rest() {
+            true => !std::mem::take(&mut it.recent),
+            false => false,
+        })
+    }
+
+    /// Forgets one; where its mail went.
+    pub(super) fn forget(&mut self, number: u32) -> Routes {
+        let nobody = Destination::new("".into());
+        let gone = std::mem::replace(&mut self.list[number as usize], nobody);
+        self.by_name.remove(&gone.name);
+        self.free.push(number);
+        gone.routes
+    }
+}
+
+impl Destination {
+    fn new(name: Arc<str>) -> Destination {
+        Destination {
             name,
             routes: Routes::Unknown,
+            wanted: 0,
+            recent: true,
             failures: 0,
             first_failure: Time::ZERO,
             queue: VecDeque::new(),
@@ -96,12 +140,31 @@ impl Destinations {
             delay: None,
             learned: None,
             most_recipients: u32::MAX,
-        });
-        number
+        }
     }
-}
 
-impl Destination {
+    /// Whether nobody has anything to do with it. What nobody is called is not.
+    fn is_at_rest(&self) -> bool {
+        let has_work = self.wanted > 0 || !self.queue.is_empty() || !self.stalled.is_empty();
+        let is_wanted = has_work || !self.later.is_empty() || self.sessions > 0 || self.lined_up;
+        !(is_wanted || matches!(self.routes, Routes::Asking(_)) || self.name.is_empty())
+    }
+
+    pub(super) fn set_back(&mut self, by: Span) {
+        for time in [&mut self.first_failure, &mut self.retry_at, &mut self.alarm] {
+            set_back(time, by);
+        }
+        if let Routes::Asking(until) | Routes::Known(_, until) = &mut self.routes {
+            set_back(until, by);
+        }
+        self.queue.iter_mut().for_each(|parcel| set_back(&mut parcel.queued, by));
+        let earlier = |(mut due, task)| {
+            set_back(&mut due, by);
+            (due, task)
+        };
+        self.later = std::mem::take(&mut self.later).into_iter().map(earlier).collect();
+    }
+
     /// When it has to be looked at next, if nothing happens.
     pub(super) fn next_alarm(&self) -> Time {
         let asking = match self.routes {

@@ -4,6 +4,7 @@ use super::reason::Reason;
 use crate::address::Address;
 use crate::smtp::Framing;
 use sojourn_kernel::{Span, Time};
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -200,7 +201,7 @@ pub enum Effect {
     /// The message is on stable storage: its submitter may be told so.
     Accepted(MessageId),
     /// The message was not taken over.
-    Refused(MessageId, String),
+    Refused(MessageId, Refusal),
     /// Report failures to the message's sender, then say so. After a crash a report may be asked
     /// for again.
     Report(MessageId, Vec<(u32, Reason)>),
@@ -210,6 +211,30 @@ pub enum Effect {
     Log(Entry),
     /// Come back at this time, unless something happens before; replaces the last such wish.
     Wake(Time),
+}
+
+/// Why a message was not taken over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// As many recipients wait as may: so many.
+    Full(u64),
+    /// Stable storage cannot be written; why.
+    Storage(String),
+    /// The server is stopping.
+    Stopping,
+    /// It is none: why.
+    Invalid(&'static str),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Full(waiting) => write!(f, "{waiting} recipients are waiting already"),
+            Refusal::Storage(why) => f.write_str(why),
+            Refusal::Stopping => f.write_str("the server is stopping"),
+            Refusal::Invalid(why) => f.write_str(why),
+        }
+    }
 }
 
 /// A line of the log.

@@ -1,7 +1,9 @@
 //! Hosts: what is known of each address, shared by all domains whose mail goes there.
 
+use super::forget::{Hand, place};
+use super::set_back::set_back;
 use crate::policy::Limits;
-use sojourn_kernel::Time;
+use sojourn_kernel::{Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
@@ -10,6 +12,8 @@ use std::net::IpAddr;
 pub(super) struct Host {
     pub(super) address: IpAddr,
     pub(super) network: u32,
+    /// Destinations whose mail goes here.
+    pub(super) routed: u32,
     /// All its sessions, and those of them that it has greeted.
     pub(super) sessions: u32,
     pub(super) established: u32,
@@ -32,6 +36,8 @@ pub(super) struct Host {
 /// Addresses that are near each other.
 #[derive(Debug, Default)]
 pub(super) struct Network {
+    /// Its hosts that are known.
+    hosts: u32,
     pub(super) sessions: u32,
     /// Destinations that want a session here.
     pub(super) line: VecDeque<u32>,
@@ -52,6 +58,9 @@ pub(super) struct Hosts {
     pub(super) networks: Vec<Network>,
     by_address: BTreeMap<IpAddr, u32>,
     by_prefix: BTreeMap<IpAddr, u32>,
+    free: Vec<u32>,
+    free_networks: Vec<u32>,
+    hand: Hand,
 }
 
 impl Hosts {
@@ -59,15 +68,15 @@ impl Hosts {
         if let Some(&known) = self.by_address.get(&address) {
             return known;
         }
+        self.forget_one(limits.remembered.get());
         let network = *self.by_prefix.entry(prefix(address)).or_insert_with(|| {
-            self.networks.push(Network::default());
-            self.networks.len() as u32 - 1
+            place(&mut self.networks, &mut self.free_networks, Network::default())
         });
-        let number = self.list.len() as u32;
-        self.by_address.insert(address, number);
-        self.list.push(Host {
+        self.networks[network as usize].hosts += 1;
+        let host = Host {
             address,
             network,
+            routed: 0,
             sessions: 0,
             established: 0,
             failures: 0,
@@ -78,8 +87,37 @@ impl Hosts {
             ceiling: (u32::MAX, Time::ZERO),
             tls_broken: false,
             line: VecDeque::new(),
-        });
+        };
+        let number = place(&mut self.list, &mut self.free, host);
+        self.by_address.insert(address, number);
         number
+    }
+
+    /// How many are known.
+    pub(super) fn known(&self) -> usize {
+        self.by_address.len()
+    }
+
+    /// Forgets one that nobody's mail goes to, where `most` are known.
+    fn forget_one(&mut self, most: u32) {
+        if self.known() < most as usize {
+            return;
+        }
+        let by_address = &self.by_address;
+        let forgotten = self.hand.find(&mut self.list, |it| {
+            let at_rest = it.routed == 0 && it.sessions == 0 && it.line.is_empty();
+            at_rest && by_address.contains_key(&it.address)
+        });
+        let Some(number) = forgotten else { return };
+        let &Host { address, network, .. } = &self.list[number as usize];
+        self.by_address.remove(&address);
+        self.free.push(number);
+        let near = &mut self.networks[network as usize];
+        near.hosts -= 1;
+        if near.hosts == 0 {
+            self.by_prefix.remove(&prefix(address));
+            self.free_networks.push(network);
+        }
     }
 }
 
@@ -92,6 +130,12 @@ fn prefix(address: IpAddr) -> IpAddr {
 }
 
 impl Host {
+    pub(super) fn set_back(&mut self, by: Span) {
+        for time in [&mut self.first_failure, &mut self.down_until, &mut self.ceiling.1] {
+            set_back(time, by);
+        }
+    }
+
     /// Whether it can have one more session. A host that did not answer last time is given one
     /// until it answers.
     pub(super) fn room(&self, now: Time) -> Room {
@@ -142,7 +186,6 @@ impl Host {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_kernel::Span;
     use sojourn_kernel::parameters::defaults;
 
     fn host() -> Host {

@@ -1,7 +1,8 @@
 //! What is to be on stable storage, and what is on the way there.
 
 use super::event::{BatchId, Record, SessionId};
-use sojourn_kernel::Time;
+use super::set_back::set_back;
+use sojourn_kernel::{Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -35,6 +36,17 @@ pub(super) struct Batch {
 }
 
 impl Journal {
+    pub(super) fn set_back(&mut self, by: Span) {
+        set_back(&mut self.since, by);
+        set_back(&mut self.alarm, by);
+        let files = self.files.iter_mut().flat_map(|(records, _)| records);
+        self.records.iter_mut().chain(files).for_each(|it| it.set_back(by));
+        // What is being written is kept for the case that it has to be written again.
+        if let Some(batch) = &mut self.writing {
+            Arc::make_mut(&mut batch.records).iter_mut().for_each(|it| it.set_back(by));
+        }
+    }
+
     pub(super) fn push(&mut self, now: Time, record: Record) {
         if self.records.is_empty() {
             self.since = now;

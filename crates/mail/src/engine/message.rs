@@ -1,9 +1,10 @@
 //! Messages, and the work that is made of them.
 
 use super::event::{MessageId, Record, Submission};
+use super::set_back::set_back;
 use crate::address::Address;
 use crate::policy::split::Place;
-use sojourn_kernel::Time;
+use sojourn_kernel::{Span, Time};
 use std::collections::VecDeque;
 
 /// A message under way.
@@ -85,6 +86,11 @@ impl Message {
             open: recipients.len() as u32,
             recipients,
         }
+    }
+
+    pub(super) fn set_back(&mut self, by: Span) {
+        set_back(&mut self.accepted, by);
+        self.recipients.iter_mut().for_each(|it| set_back(&mut it.first_refused, by));
     }
 
     pub(super) fn is_waiting(&self, recipient: u32) -> bool {

@@ -15,6 +15,7 @@ mod config;
 mod destination;
 mod dispatch;
 mod event;
+mod forget;
 mod host;
 mod journal;
 mod message;
@@ -22,13 +23,14 @@ mod names;
 mod outcome;
 mod reason;
 mod session;
+mod set_back;
 mod storage;
 mod transaction;
 
 pub use config::Config;
 pub use event::{
     Answer, BatchId, Deferral, Delays, Effect, Entry, Event, MailHost, MessageId, Outcome,
-    Progress, Record, Relay, SessionId, Stored, Submission, Task,
+    Progress, Record, Refusal, Relay, SessionId, Stored, Submission, Task,
 };
 pub use reason::Reason;
 
@@ -57,6 +59,8 @@ pub struct Engine {
     messages: BTreeMap<MessageId, Message>,
     /// Messages that are being written to stable storage before anything else.
     offered: BTreeMap<MessageId, Message>,
+    /// Recipients that are not at their end on stable storage.
+    recipients: u64,
     chains: BTreeMap<u64, Chain>,
     next_chain: u64,
     destinations: Destinations,
@@ -98,6 +102,7 @@ impl Engine {
             announced: Time::NEVER,
             messages: BTreeMap::new(),
             offered: BTreeMap::new(),
+            recipients: 0,
             chains: BTreeMap::new(),
             next_chain: 0,
             destinations: Destinations::default(),

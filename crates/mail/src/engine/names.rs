@@ -10,17 +10,17 @@ use std::sync::Arc;
 
 impl Engine {
     pub(super) fn ask(&mut self, destination: u32) {
-        let this = &mut self.destinations.list[destination as usize];
+        let this = &self.destinations.list[destination as usize];
         if let Some(literal) = literal(&this.name) {
             let name = Arc::clone(&this.name);
             let host =
                 MailHost { name: Arc::clone(&name), preference: 0, addresses: vec![literal] };
-            this.routes = Routes::Asking(Time::NEVER);
+            self.set_routes(destination, Routes::Asking(Time::NEVER));
             return self.resolved(&name, Answer::Hosts { hosts: vec![host], lifetime: Span::MAX });
         }
         let until = self.now + self.config.timeouts.steps(this.failures).resolve;
-        this.routes = Routes::Asking(until);
         self.effects.push(Effect::Resolve(Arc::clone(&this.name)));
+        self.set_routes(destination, Routes::Asking(until));
         self.set_destination_alarm(destination);
     }
 
@@ -40,7 +40,7 @@ impl Engine {
                 let routes = self.ordered(destination, hosts);
                 // Known at least for now: an answer of no lifetime would be asked for without end.
                 let until = until.max(self.now + Span::from_s(1));
-                self.destinations.list[destination as usize].routes = Routes::Known(routes, until);
+                self.set_routes(destination, Routes::Known(routes, until));
                 self.look_at(destination);
             }
             Answer::NoSuchDomain => {
@@ -66,6 +66,7 @@ impl Engine {
             for address in addresses {
                 let host = self.hosts.find_or_add(address, &self.config.limits);
                 if routes.iter().all(|known| known.host != host) {
+                    self.hosts.list[host as usize].routed += 1;
                     routes.push(Route { preference, host, name: Arc::clone(&name) });
                 }
             }

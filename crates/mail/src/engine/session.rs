@@ -6,6 +6,7 @@ use super::host::Host;
 use super::message::Parcel;
 use super::outcome::End;
 use super::reason::{Reason, status};
+use super::set_back::set_back;
 use super::{Engine, Timer};
 use crate::policy::timeouts::Steps;
 use crate::smtp::{Client, Output, Step, Tls};
@@ -79,6 +80,15 @@ impl Session {
             began: now,
             parcel: None,
             transactions: 0,
+        }
+    }
+
+    pub(super) fn set_back(&mut self, by: Span) {
+        for time in [&mut self.deadline, &mut self.alarm, &mut self.since, &mut self.began] {
+            set_back(time, by);
+        }
+        if let Some(parcel) = &mut self.parcel {
+            set_back(&mut parcel.queued, by);
         }
     }
 

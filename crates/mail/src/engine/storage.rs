@@ -1,12 +1,13 @@
 //! Messages in, and what is done to stable storage.
 
 use super::event::{
-    BatchId, Deferral, Effect, Entry, MessageId, Progress, Record, Stored, Submission, Task,
+    BatchId, Deferral, Effect, Entry, MessageId, Progress, Record, Refusal, Stored, Submission,
+    Task,
 };
 use super::message::{Message, State};
 use super::{Engine, Timer};
 use crate::policy::checkpoint::Checkpoint;
-use sojourn_kernel::Span;
+use sojourn_kernel::{Span, Time};
 use std::collections::BTreeMap;
 
 /// After a write that failed, how long until the next.
@@ -16,32 +17,51 @@ impl Engine {
     pub(super) fn submitted(&mut self, submission: Submission) {
         let id = submission.id;
         let refusal = if self.messages.contains_key(&id) || self.offered.contains_key(&id) {
-            Some("its number is in use")
+            Some(Refusal::Invalid("its number is in use"))
         } else if submission.recipients.is_empty() {
-            Some("it has no recipients")
+            Some(Refusal::Invalid("it has no recipients"))
         } else if self.stopping {
-            Some("the server is stopping")
+            Some(Refusal::Stopping)
         } else if self.journal.failing {
-            Some("stable storage cannot be written")
+            Some(Refusal::Storage("stable storage cannot be written".into()))
+        } else if submission.sender.is_some() && !self.has_room(submission.recipients.len()) {
+            Some(Refusal::Full(self.recipients))
         } else {
             None
         };
         if let Some(why) = refusal {
-            return self.effects.push(Effect::Refused(id, why.into()));
+            return self.effects.push(Effect::Refused(id, why));
         }
         let destinations = self.destinations_of(&submission);
         self.offered.insert(id, Message::new(submission, self.now, destinations));
         self.journal.push(self.now, Record::Accepted(id));
     }
 
-    fn destinations_of(&mut self, submission: &Submission) -> Vec<u32> {
-        let domains = submission.recipients.iter().map(|recipient| recipient.domain());
-        domains.map(|domain| self.destinations.find_or_add(domain)).collect()
+    /// Whether so many recipients more may wait. One message may when nobody waits; reports of
+    /// failures always may, because what they are about waits for them.
+    fn has_room(&self, recipients: usize) -> bool {
+        let waiting = self.recipients + recipients as u64;
+        self.recipients == 0 || waiting <= self.config.limits.waiting.get().into()
     }
 
-    /// A message from before a restart. One whose number is in use is ignored.
-    pub(super) fn restored(&mut self, stored: Stored) {
+    fn destinations_of(&mut self, submission: &Submission) -> Vec<u32> {
+        let domains = submission.recipients.iter().map(|recipient| recipient.domain());
+        domains.map(|domain| self.want(domain)).collect()
+    }
+
+    /// A message from before a restart. One whose number is in use is ignored. One that was accepted
+    /// in the future, by a clock that was ahead, is accepted now, and its waits begin as much earlier.
+    pub(super) fn restored(&mut self, mut stored: Stored) {
         let id = stored.submission.id;
+        let ahead = stored.accepted.since(self.now);
+        let earlier = |time: &mut Time| *time = Time::from_ps(time.ps().saturating_sub(ahead.ps()));
+        earlier(&mut stored.accepted);
+        for progress in &mut stored.progress {
+            if let Progress::Deferred(Deferral { first, due, .. }) = progress {
+                earlier(first);
+                earlier(due);
+            }
+        }
         if self.messages.contains_key(&id) || self.offered.contains_key(&id) {
             return;
         }
@@ -64,6 +84,7 @@ impl Engine {
                 Progress::Ended => {
                     recipient.state = State::Ended;
                     message.open -= 1;
+                    self.unwant(recipient.destination);
                 }
             }
         }
@@ -147,8 +168,11 @@ impl Engine {
     /// The end of one recipient is on stable storage.
     fn settle(&mut self, task: Task) {
         let message = self.messages.get_mut(&task.message).expect("it has open recipients");
+        let destination = message.recipients[task.recipient as usize].destination;
         message.open -= 1;
-        if message.open == 0 {
+        let finished = message.open == 0;
+        self.unwant(destination);
+        if finished {
             self.messages.remove(&task.message);
             self.effects.push(Effect::Finished(task.message));
         }
@@ -162,8 +186,9 @@ impl Engine {
         for record in batch.records.iter() {
             match record {
                 Record::Accepted(id) => {
-                    self.offered.remove(id);
-                    self.effects.push(Effect::Refused(*id, why.clone()));
+                    let message = self.offered.remove(id).expect("it was offered");
+                    message.recipients.iter().for_each(|it| self.unwant(it.destination));
+                    self.effects.push(Effect::Refused(*id, Refusal::Storage(why.clone())));
                 }
                 other => kept.push(other.clone()),
             }

@@ -25,6 +25,13 @@ parameters! {
         pub probes: NonZeroU32 = NonZeroU32::new(4).expect("above 0"),
         /// Recipients of one transaction. A server has to take 100 (RFC 5321 section 4.5.3.1.8).
         pub recipients: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
+        /// Recipients that may wait in all, over all messages: a message for more is not taken over
+        /// now (452 4.3.1), unless nobody waits.
+        pub waiting: NonZeroU32 = NonZeroU32::new(1_000_000).expect("above 0"),
+        /// Domains that are remembered, with what was learnt of each. Where there are more, those are
+        /// forgotten that have no mail and had none for longest, roughly; and as many hosts, but
+        /// those that such a domain's mail goes to.
+        pub remembered: NonZeroU32 = NonZeroU32::new(50_000).expect("above 0"),
         /// How many transactions a session may have while others wait for its place.
         pub turn: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
         /// How long a session without work is kept open for more.

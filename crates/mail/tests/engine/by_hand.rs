@@ -3,7 +3,7 @@
 use crate::config;
 use sojourn_kernel::{Span, Time};
 use sojourn_mail::engine::{
-    Answer, BatchId, Effect, Engine, Event, MailHost, MessageId, Record, Relay, SessionId,
+    Answer, BatchId, Effect, Engine, Event, MailHost, MessageId, Record, Refusal, Relay, SessionId,
     Submission,
 };
 use sojourn_mail::{Config, smtp::Tls};
@@ -154,9 +154,9 @@ fn late_news_are_ignored() {
     }
     hand.now = before;
     let effects = hand.tell(Event::Submitted(submission(&["b@x.example"])));
-    assert_eq!(effects, [Effect::Refused(MessageId(7), "its number is in use".into())]);
+    assert_eq!(effects, [Effect::Refused(MessageId(7), Refusal::Invalid("its number is in use"))]);
     let effects = hand.tell(Event::Submitted(Submission { id: MessageId(8), ..submission(&[]) }));
-    assert_eq!(effects, [Effect::Refused(MessageId(8), "it has no recipients".into())]);
+    assert_eq!(effects, [Effect::Refused(MessageId(8), Refusal::Invalid("it has no recipients"))]);
     let effects = hand.hear(0, "250 hi\r\n");
     let mail = b"MAIL FROM:<owner@lists.example>\r\n".to_vec();
     assert_eq!(effects, [Effect::Send(SessionId(0), mail)]);

@@ -88,7 +88,11 @@ pub(crate) fn config(seed: u64) -> Config {
 
 /// A world with about a dozen domains of all kinds, and two or three messages.
 pub(crate) fn world(seed: u64) -> World {
-    let mut world = World::new(config(seed), seed);
+    world_of(config(seed), seed)
+}
+
+fn world_of(config: Config, seed: u64) -> World {
+    let mut world = World::new(config, seed);
     let stream = &mut Streams::new(seed, 0).stream("world", 0);
     let personalities = [
         Personality::Fast,
@@ -141,6 +145,22 @@ pub(crate) fn world(seed: u64) -> World {
         recipients.sort_by_cached_key(|_| stream.bits());
         let at = Time::ZERO + Span::from_ms(stream.below(4000));
         world.submit(at, message, &recipients);
+    }
+    world
+}
+
+/// The same, forgetful, with forty messages more, a minute apart and each to a few of the domains.
+pub(crate) fn busy_world(seed: u64) -> World {
+    let mut forgetful = config(seed);
+    forgetful.limits.remembered = 1.try_into().unwrap();
+    let mut world = world_of(forgetful, seed);
+    let stream = &mut Streams::new(seed, 0).stream("more messages", 0);
+    for message in 0..40 {
+        let domains = (0..1 + stream.below(3)).map(|_| stream.below(12)).collect::<Vec<_>>();
+        let mut recipients: Vec<_> = domains.iter().map(|n| format!("r0@d{n}.example")).collect();
+        recipients.sort();
+        recipients.dedup();
+        world.submit(crate::seconds(60 + 60 * message), 100 + message, &recipients);
     }
     world
 }

@@ -2,10 +2,13 @@
 
 mod by_hand;
 mod chance;
+mod clock;
 mod crashes;
 mod delivery;
 mod fates;
 mod limits;
+mod memory;
+mod outages;
 mod server;
 mod spool;
 mod stragglers;

@@ -53,6 +53,8 @@ pub(crate) struct Host {
     /// Connections that were tried, and those that got 421 for being too many.
     pub(crate) attempts: usize,
     pub(crate) turned_away: usize,
+    /// Recipients that were too many for a transaction.
+    pub(crate) refusals: usize,
     resets: u32,
     seen: BTreeMap<String, Time>,
 }
@@ -72,6 +74,7 @@ impl Host {
             dialogues: 0,
             attempts: 0,
             turned_away: 0,
+            refusals: 0,
             resets: 0,
             seen: BTreeMap::new(),
         }
@@ -100,6 +103,7 @@ impl Host {
                 }
             }
             Personality::TooMany(most) if scene.recipients >= most => {
+                self.refusals += 1;
                 return Act::Say("452 4.5.3 too many recipients");
             }
             Personality::UnknownUsers if odd(recipient) => {

@@ -42,6 +42,7 @@ pub(crate) struct Book {
     pub(crate) log: Vec<(Time, Entry)>,
     pub(crate) refused: Vec<MessageId>,
     pub(crate) trace: Vec<String>,
+    pub(crate) events: Vec<(Time, Event)>,
     pub(crate) crashes: Vec<Crash>,
     /// The lines that were open at a crash, or ended so shortly before that their last transaction
     /// may not have been written.
@@ -90,6 +91,7 @@ impl World {
             log: Vec::new(),
             refused: Vec::new(),
             trace: Vec::new(),
+            events: Vec::new(),
             crashes: Vec::new(),
             cut: BTreeSet::new(),
             writes: 0,
@@ -136,6 +138,10 @@ impl World {
             Submission { id, sender, size: 1500, eight_bit: false, utf8: false, recipients };
         self.submissions.insert(id, submission);
         self.world.remind(at, id);
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        self.world.engine()
     }
 
     pub(crate) fn now(&self) -> Time {
@@ -201,6 +207,7 @@ impl Witness for Book {
     fn told(&mut self, now: Time, event: &Event) {
         if self.keep_trace {
             self.trace.push(format!("{now} {event:?}"));
+            self.events.push((now, event.clone()));
         }
     }
 

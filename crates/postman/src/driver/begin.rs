@@ -3,7 +3,7 @@
 use super::later::Later;
 use super::{Driver, Input};
 use crate::archive::Archive;
-use crate::clock::Clock;
+use crate::clock::{Calendar, Clock};
 use crate::epoch::Epoch;
 use crate::home::Home;
 use crate::line::{Security, Wire};
@@ -46,8 +46,10 @@ impl Start {
         security: Security,
         observer: Box<dyn Observer>,
         home: Arc<dyn Home>,
+        calendar: Calendar,
     ) -> Result<Start, SpoolError> {
-        let (clock, epoch) = Clock::start(Time::ZERO + settings.mail.lifetime + SLACK);
+        let begin = Time::ZERO + settings.mail.lifetime + SLACK;
+        let (clock, epoch) = Clock::start(begin, calendar);
         let spool = Spool::open(path, epoch)?;
         let stored = spool.load()?;
         Ok(Start { settings, spool, stored, clock, epoch, names, security, observer, home })

@@ -2,6 +2,7 @@
 //! and the spool.
 
 mod begin;
+mod calendar;
 mod later;
 mod obey;
 mod report;
@@ -29,7 +30,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::yield_now;
-use tokio::time::{Duration, Instant, sleep_until};
+use tokio::time::{Duration, Instant, interval, sleep_until};
 
 /// What comes from outside.
 #[derive(Debug)]
@@ -135,6 +136,7 @@ pub(crate) async fn run(
     let mut driver = Driver::begin(start, inputs, written);
     begun();
     let mut wake = std::pin::pin!(sleep_until(driver.wake));
+    let mut look = interval(calendar::LOOK);
     // When what is under way is cut, and when nothing is waited for any more.
     let mut end: Option<(Instant, Instant)> = None;
     let mut cut = 0;
@@ -146,6 +148,7 @@ pub(crate) async fn run(
         tokio::select! {
             biased;
             () = &mut wake => driver.soon.push_back(Event::Tick),
+            _ = look.tick() => driver.look_at_calendar(),
             () = until(end), if end.is_some() => {
                 let (_, last) = end.expect("it has come");
                 if Instant::now() >= last {

@@ -5,7 +5,7 @@ use crate::archive::Job;
 use crate::handle::Refused;
 use crate::line::{self, Order};
 use crate::news::News;
-use sojourn_mail::engine::{Effect, Entry, Event, MessageId, Relay, SessionId};
+use sojourn_mail::engine::{Effect, Entry, Event, MessageId, Refusal, Relay, SessionId};
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -27,7 +27,7 @@ impl Driver {
             Effect::Refused(id, why) => {
                 self.archive.order(Job::Withdraw(id));
                 self.texts.forget(id);
-                self.refused(id, why);
+                self.refused(id, &why);
             }
             Effect::Report(message, failures) => self.read(message, Reader::Report(failures)),
             Effect::Finished(message) => {
@@ -81,11 +81,15 @@ impl Driver {
         }
     }
 
-    fn refused(&mut self, id: MessageId, why: String) {
+    fn refused(&mut self, id: MessageId, why: &Refusal) {
         let Some(Offered { mail, by }) = self.offered.remove(&id) else { return };
         match by {
             // Who has gone away has not been promised anything.
-            Submitter::Outside(answer) => drop(answer.send(Err(Refused::Now(why)))),
+            Submitter::Outside(answer) => drop(answer.send(Err(match why {
+                Refusal::Full(_) => Refused::Full(why.to_string()),
+                Refusal::Stopping => Refused::Stopped,
+                Refusal::Storage(_) | Refusal::Invalid(_) => Refused::Now(why.to_string()),
+            }))),
             Submitter::Engine(reported) => self.report_later(mail, reported),
         }
     }

@@ -70,7 +70,17 @@ impl Hall {
             recipients.into_iter().partition(|it| self.lists.of_return(it).is_some());
         let later = |why: &str| {
             self.tell(&Happening::NotTaken { peer, why });
-            reply(451, Enhanced(4, 3, 0), "it cannot be stored now, try again later")
+            reply(451, Enhanced(4, 3, 0), "it cannot be taken now, try again later")
+        };
+        // RFC 5321 section 4.2.3 for storage that does not suffice, RFC 3463 for a full system.
+        let refused = |refused: Refused| {
+            self.tell(&Happening::NotTaken { peer, why: &refused.to_string() });
+            let full = |text| reply(452, Enhanced(4, 3, 1), text);
+            match refused {
+                Refused::Full(_) => full("too much mail is waiting, try again later"),
+                Refused::Now(_) => full("it cannot be stored now, try again later"),
+                Refused::Stopped => reply(451, Enhanced(4, 3, 2), "the server stops"),
+            }
         };
         let mut text = text;
         if !back.is_empty() {
@@ -82,8 +92,8 @@ impl Hall {
             if !readers.is_empty() {
                 let all = [&received[..], &text[..]].concat();
                 let mail = mail(None, readers, all, utf8);
-                if let Err(refused) = self.postman.submit(mail).await {
-                    return later(&refused.to_string());
+                if let Err(why) = self.postman.submit(mail).await {
+                    return refused(why);
                 }
             }
         }
@@ -109,8 +119,7 @@ impl Hall {
                 self.tell(&taken);
                 reply(250, Enhanced(2, 0, 0), &format!("taken as {}", QueueId(message)))
             }
-            Err(Refused::Stopped) => reply(451, Enhanced(4, 3, 2), "the server stops"),
-            Err(refused) => later(&refused.to_string()),
+            Err(why) => refused(why),
         }
     }
 

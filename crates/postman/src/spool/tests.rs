@@ -120,3 +120,39 @@ fn a_record_that_does_not_fit() {
     let error = spool.write(&[Record::Reported(task(id, 1))]).unwrap_err();
     assert!(matches!(error, SpoolError::Damaged { .. }), "{error}");
 }
+
+/// The calendar is set while somebody waits and a message is offered: the engine's times stay what
+/// they were. An engine that counts from later has earlier times.
+#[test]
+fn what_is_stored_follows_the_calendar() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("spool");
+    let mut spool = Spool::open(&path, EPOCH).unwrap();
+    let seconds = |s| Time::ZERO + Span::from_s(s);
+    let written = offer(&mut spool, b"x\r\n".to_vec());
+    let deferral = Deferral { times: 1, first: seconds(2), due: seconds(300) };
+    let records = [Record::Accepted(written), Record::Deferred(task(written, 1), deferral)];
+    spool.write(&records).unwrap();
+    let offered = offer(&mut spool, b"y\r\n".to_vec());
+    let mut epoch = EPOCH;
+    for stepped_ms in [7_200_000, -10_800_000] {
+        epoch.unix_ms += stepped_ms;
+        spool.set_epoch(epoch, stepped_ms);
+        assert!(spool.is_behind());
+    }
+    spool.write(&[Record::Accepted(offered)]).unwrap();
+    assert!(!spool.is_behind());
+    let stored = spool.load().unwrap();
+    assert_eq!(stored.iter().map(|it| it.accepted).collect::<Vec<_>>(), [seconds(1); 2]);
+    assert_eq!(stored[0].progress, [Progress::Open, Progress::Deferred(deferral)]);
+    drop(spool);
+    // The step was written once.
+    let mut spool = Spool::open(&path, epoch).unwrap();
+    assert_eq!(spool.load().unwrap(), stored);
+    spool.set_epoch(Epoch { unix_ms: epoch.unix_ms + 1000 }, 0);
+    assert!(!spool.is_behind());
+    let later = Deferral { times: 1, first: seconds(1), due: seconds(299) };
+    let stored = spool.load().unwrap();
+    assert_eq!(stored[0].progress, [Progress::Open, Progress::Deferred(later)]);
+    assert_eq!(stored[1].accepted, Time::ZERO);
+}
