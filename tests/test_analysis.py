@@ -45,11 +45,12 @@ def test_the_only_case_needs_no_name():
                 least_mean_sojourn_ps=1e9,
                 most_mean_sojourn_ps=3e9,
                 about_mean_sojourn_ps=2e9,
+                scaled_mean_sojourn_ps=2.1e9,
             )
         ]
     )
     assert lines(ledger, [estimate({}, 2e9, (1e9, 3e9))]) == (
-        "mean sojourn: between 1 and 3 ms, about 2; simulated 2 ± 1 ms",
+        "mean sojourn: between 1 and 3 ms, about 2, scaled from two disks 2.1; simulated 2 ± 1 ms",
         "known by: A",
     )
     # grouped otherwise, nothing simulated stands beside

@@ -125,8 +125,9 @@ class Case:
 
         Returns:
             `disks` and `data_disks`; where formulas apply, `offered_utilisation` and one or more of
-            `exact_`, `least_`, `most_` and `about_mean_sojourn_ps`; `least_p99_sojourn_ps` and the
-            like, whatever the load; `analysis`, their source, or why there are none.
+            `exact_`, `least_`, `most_`, `about_` and `scaled_mean_sojourn_ps`;
+            `least_p99_sojourn_ps` and the like, whatever the load; `analysis`, their source, or why
+            there are none.
 
         Raises:
             SpecError: the case turned out to be impossible.

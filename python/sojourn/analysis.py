@@ -4,6 +4,7 @@ The formulas are the engine's; which one applies to a case, or why none does, is
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sojourn.ledger import Ledger, Value
@@ -13,6 +14,35 @@ if TYPE_CHECKING:
     from sojourn.summary import Estimate
 
 _MS = 1e9
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a mean sojourn time, in milliseconds, and by which formulas.
+
+    Either the mean itself, or what it is not below, perhaps also not above; and what it is about by
+    two approximations. None where no formula applies.
+    """
+
+    words: str
+    exact: float | None
+    least: float | None
+    most: float | None
+    about: float | None
+    scaled: float | None
+
+
+def known(figures: Mapping[str, Value]) -> Known | None:
+    """What is known of a case, out of its figures; None if nothing is."""
+
+    def ms(name: str) -> float | None:
+        value = figures.get(f"{name}_mean_sojourn_ps")
+        return None if value is None else float(value) / _MS
+
+    exact, least, most, about, scaled = map(ms, ("exact", "least", "most", "about", "scaled"))
+    if exact is None and least is None:
+        return None
+    return Known(str(figures.get("analysis", "")), exact, least, most, about, scaled)
 
 
 def lines(ledger: Ledger, estimates: Iterable["Estimate"]) -> tuple[str, ...]:
@@ -27,41 +57,36 @@ def lines(ledger: Ledger, estimates: Iterable["Estimate"]) -> tuple[str, ...]:
         for e in estimates
         if e.metric == "sojourn_ps" and e.bin == "all" and e.mean is not None
     }
-    known: dict[str, dict[int, str]] = {}
+    by_words: dict[str, dict[int, str]] = {}
     unknown: dict[str, set[int]] = {}
     for record in ledger:
         words = record.figures.get("analysis")
         if words is None:
             continue
-        said_of_it = _known(record.figures)
-        if said_of_it is None:
+        of_case = known(record.figures)
+        if of_case is None:
             unknown.setdefault(str(words), set()).add(record.case)
             continue
         case = ", ".join(f"{name} {value}" for name, value in record.axes.items())
         beside = simulated.get(tuple(record.axes.items()), "")
-        line = f"mean sojourn{f' of {case}' if case else ''}: {said_of_it}{beside}"
-        known.setdefault(str(words), {})[record.case] = line
+        line = f"mean sojourn{f' of {case}' if case else ''}: {_said(of_case)}{beside}"
+        by_words.setdefault(str(words), {})[record.case] = line
     said = []
-    for words, cases in known.items():
+    for words, cases in by_words.items():
         said += [*cases.values(), f"known by: {words}"]
     said += [f"{words} ({count(len(cases), 'case')})" for words, cases in unknown.items()]
     return tuple(said)
 
 
-def _known(figures: Mapping[str, Value]) -> str | None:
-    """What is known, in words."""
-
-    def ms(name: str) -> str | None:
-        value = figures.get(f"{name}_mean_sojourn_ps")
-        return None if value is None else number(float(value) / _MS)
-
-    exact, least, most, about = map(ms, ("exact", "least", "most", "about"))
-    if exact is not None:
-        return f"exactly {exact} ms"
-    if least is None:
-        return None
-    between = f"at least {least} ms" if most is None else f"between {least} and {most} ms"
-    return between if about is None else f"{between}, about {about}"
+def _said(of: Known) -> str:
+    if of.exact is not None:
+        return f"exactly {number(of.exact)} ms"
+    least = number(of.least or 0)
+    between = f"at least {least}" if of.most is None else f"between {least} and {number(of.most)}"
+    said = [f"{between} ms"]
+    said += [] if of.about is None else [f"about {number(of.about)}"]
+    said += [] if of.scaled is None else [f"scaled from two disks {number(of.scaled)}"]
+    return ", ".join(said)
 
 
 def _simulated(estimate: "Estimate") -> str:

@@ -35,6 +35,7 @@ class Jobs:
     has a window of its own; `late` jobs with an end that were not done when the last one arrived.
     """
 
+    case: int
     replication: int
     size_bytes: npt.NDArray[np.int64]
     early: Mask
@@ -44,6 +45,7 @@ class Jobs:
     def where(self, chosen: Mask | npt.NDArray[np.int64]) -> "Jobs":
         """Only some of the jobs, or all in another order."""
         return Jobs(
+            case=self.case,
             replication=self.replication,
             size_bytes=self.size_bytes[chosen],
             early=self.early[chosen],
@@ -187,6 +189,7 @@ def _read(
     metrics[GOODPUT] = table[GOODPUT].to_numpy() if measured else nothing
     early = arrived < warmup_ps
     jobs = Jobs(
+        case=record.case,
         replication=record.replication,
         size_bytes=table["size_bytes"].to_numpy(),
         early=early & np.isnan(metrics[GOODPUT]),

@@ -92,7 +92,8 @@ def look(place: int, *, dashed: bool = False) -> dict[str, Any]:
 def legend(picture: Picture, axes: list[Axes]) -> None:
     """One legend for all panels, outside them; none where a single line needs no name.
 
-    Where a panel has none of the lines that another has, each has a legend of its own.
+    Where a panel has none of the lines that another has, each has a legend of its own, but for
+    those whose lines stand in one before.
     """
     names: dict[str, Any] = {}
     shown: list[set[str]] = []
@@ -101,9 +102,12 @@ def legend(picture: Picture, axes: list[Axes]) -> None:
         names |= {label: h for h, label in zip(handles, labels, strict=True) if label}
         shown += [set(labels)] if labels else []
     if any(one.isdisjoint(other) for one, other in combinations(shown, 2)):
+        told: set[str] = set()
         for panel in axes:
-            if len(panel.get_legend_handles_labels()[1]) > 1:
+            labels = panel.get_legend_handles_labels()[1]
+            if len(labels) > 1 and not told.issuperset(labels):
                 panel.legend(loc="best", frameon=False, fontsize=8)
+                told.update(labels)
     elif len(names) > 1:
         picture.legend(names.values(), names.keys(), loc="outside right center", frameon=False)
 

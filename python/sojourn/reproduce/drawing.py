@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, product
 from operator import not_
+from typing import Any
 
 from matplotlib.axes import Axes
 
 from sojourn import style
+from sojourn.analysis import Known
 from sojourn.distributions import steps
 from sojourn.layout import LOG_FROM, Layout
 from sojourn.ledger import Value
@@ -19,6 +21,11 @@ from sojourn.summary import ideals
 from sojourn.units import shown_in
 
 _MOST_IN_A_ROW = 2
+_MEAN_SOJOURN = ("mean", "sojourn_ps")
+_KNOWN: dict[str, Any] = {"color": "0.55", "linestyle": "", "zorder": 1}
+_EXACT = {**_KNOWN, "marker": "x", "markersize": 9}
+_BETWEEN = {**_KNOWN, "linestyle": "-", "linewidth": 6, "alpha": 0.4, "solid_capstyle": "butt"}
+_ABOVE = {**_KNOWN, "marker": "_", "markersize": 10}
 _STATISTICS = {
     "mean": "average",
     "jain": "Jain's index",
@@ -43,6 +50,12 @@ def draw(figure: Figure, results: Mapping[str, Result], *, notes: Sequence[str])
     said = [text for result in drawn for text in ideals(result.run.ledger) if against_ideal]
     bars = any(not panel.distribution and not panel.day for panel in figure.panels)
     bar_note = ["bars: 95 % intervals, none where jobs are too few"] if bars else []
+    words = dict.fromkeys(
+        known.words
+        for panel, result in zip(figure.panels, drawn, strict=True)
+        for _, known in _known(panel, result)
+    )
+    said += [f"grey: means without simulation ({'; or '.join(words)})"] if words else []
     note = "; ".join([*bar_note, *notes, *dict.fromkeys(said)])
     curves = dict.fromkeys(
         name
@@ -90,8 +103,20 @@ def _apart(lines: Sequence[str]) -> list[str]:
     return [", ".join(compress(own, map(not_, alike))) for own in parts]
 
 
+def _known(content: Panel, result: Result) -> Iterator[tuple[Value, Known]]:
+    """What is known without simulation of the means that a panel shows, and where on its axis."""
+    what = content.what
+    if content.distribution or content.day or (what.statistic, what.metric) != _MEAN_SOJOURN:
+        return
+    for _, line, _ in _curves(content, result):
+        for value in result.values:
+            if (of := result.known(line, value, what.jobs)) is not None:
+                yield value, of
+
+
 def _draw(panel: Axes, content: Panel, result: Result, places: Mapping[str, int]) -> None:
     layout = Layout.of(result.run, result.x, [])
+    _draw_known(panel, [(layout.place({result.x: x}), of) for x, of in _known(content, result)])
     for name, line, _ in _curves(content, result):
         points = [
             (layout.place({result.x: value}), _ends(point))
@@ -111,6 +136,20 @@ def _draw(panel: Axes, content: Panel, result: Result, places: Mapping[str, int]
         style.logarithmic(panel, "y")
     elif statistic not in SPREADS:
         zero_based([panel])
+
+
+def _draw_known(panel: Axes, means: Sequence[tuple[float, Known]]) -> None:
+    """A cross for what a mean is, a bar for what it lies between, a foot for what it is above."""
+    told: set[str] = set()
+    for where, mean in means:
+        if mean.exact is not None:
+            name, ends, look = "exact", [mean.exact], _EXACT
+        elif mean.least is not None and mean.most is not None:
+            name, ends, look = "bounds", [mean.least, mean.most], _BETWEEN
+        else:
+            name, ends, look = "lower bound", [mean.least or 0], _ABOVE
+        panel.plot([where] * len(ends), ends, label="" if name in told else name, **look)
+        told.add(name)
 
 
 def _draw_distribution(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.analysis import Known, known
 from sojourn.columns import Column, Columns
 from sojourn.ledger import Value
 from sojourn.runs import Run
@@ -187,6 +188,17 @@ class Result:
         sample = self._samples.get((line, x, what.jobs), Sample(()))
         part = sample.between(*BINS[what.bin])
         return Cell(self.name, f"{self.x} {x}", line, what, part, _late(sample))
+
+    def known(self, line: str, x: Value, jobs: str) -> Known | None:
+        """What is known of the mean sojourn time of all such jobs without simulating them.
+
+        None where no formula applies, or where a case has other jobs too.
+        """
+        cases = {key: {part.case for part in own.parts} for key, own in self._samples.items()}
+        mine = cases.pop((line, x, jobs), set())
+        if len(mine) != 1 or any(not mine.isdisjoint(others) for others in cases.values()):
+            return None
+        return known(next(r.figures for r in self.run.ledger if r.case in mine))
 
     def sizes(self) -> list[Values]:
         """The sizes of all jobs that arrived, in bytes, in sections as in `Sample.sections`.

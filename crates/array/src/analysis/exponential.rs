@@ -9,10 +9,12 @@ pub fn two_servers(load: f64) -> f64 {
     (12.0 - load) / 8.0 / (1.0 - load)
 }
 
-/// Nelson and Tantawi's scaling of it to more servers, 2 to 32: an approximation, good to about 5 %.
-pub fn nelson_tantawi(servers: u32, load: f64) -> f64 {
+/// Nelson and Tantawi's scaling of it to more servers: an approximation, good to about 5 % for the 2
+/// to 32 servers that they give it for, and nothing for others.
+pub fn nelson_tantawi(servers: u32, load: f64) -> Option<f64> {
     let ratio = harmonic(servers) / harmonic(2);
-    (ratio + 4.0 / 11.0 * (1.0 - ratio) * load) * two_servers(load)
+    let mean = (ratio + 4.0 / 11.0 * (1.0 - ratio) * load) * two_servers(load);
+    (2..=32).contains(&servers).then_some(mean)
 }
 
 /// Varma and Makowski's interpolation between light and heavy traffic (*Interpolation approximations
@@ -73,11 +75,12 @@ mod tests {
             (8, 0.5, 4.785, 4.809, 4.044, 5.436),
             (8, 0.8, 11.03, 11.08, 7.331, 13.59),
         ] {
-            close(nelson_tantawi(servers, load), nt);
+            close(nelson_tantawi(servers, load).unwrap(), nt);
             close(varma_makowski(servers, load), vm);
             close(bounds(servers, load).0, low);
             close(bounds(servers, load).1, high);
         }
+        assert_eq!(nelson_tantawi(33, 0.5), None);
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub struct Known {
     pub most: Option<f64>,
     /// What it is about.
     pub about: Option<f64>,
+    /// What it is about by another approximation.
+    pub scaled: Option<f64>,
     /// By which formulas, or why there are none.
     pub words: &'static str,
     alone: Vec<(f64, u32, Law)>,
@@ -53,7 +55,7 @@ const SPLIT_MERGE: &str =
     "split-merge: M^X/G/1 whose service is the longest of a request's accesses";
 const TWO: &str = "two exponential servers: Flatto and Hahn 1984";
 const EXPONENTIAL: &str = "bounds of Baccelli, Makowski and Shwartz 1989, between them Varma and \
-                           Makowski 1994, exponential services";
+                           Makowski 1994, scaled Nelson and Tantawi 1988, exponential services";
 const INDEPENDENT: &str = "least: nobody waits, or one access alone; most: queues that are \
                            independent, Baccelli, Makowski and Shwartz 1989, Hartley and David 1954";
 const ANY: &str = "least: nobody waits, or one access alone; most: the longest of any such sojourn \
@@ -209,6 +211,7 @@ impl Known {
             least: said(least),
             most: said(most),
             about: said(exponential::varma_makowski(servers, load)),
+            scaled: exponential::nelson_tantawi(servers, load).and_then(said),
             words: EXPONENTIAL,
             ..Known::default()
         }
@@ -222,6 +225,7 @@ impl Known {
             ("least_mean_sojourn_ps", self.least),
             ("most_mean_sojourn_ps", self.most),
             ("about_mean_sojourn_ps", self.about),
+            ("scaled_mean_sojourn_ps", self.scaled),
         ];
         let words = Some(self.words).filter(|words| !words.is_empty());
         numbers
