@@ -199,8 +199,8 @@ def test_a_range_holds_when_both_its_ends_do(web):
     assert held.note == (
         "accepted 2.7 to 3.3 and 5.4 to 6.6 at the other end: it is a mean;"
         " smallest for web at load 0.1: slow, largest for web at load 0.8: slow;"
-        " no interval: too few flows for one; too short a run: up to 100% of the bytes were in"
-        " flows not done when the last one arrived, so the load did not last; made up"
+        " no interval: too few jobs for one; too short a run: up to 100% of the bytes were in"
+        " jobs not done when the last one arrived, so the load did not last; made up"
     )
     assert not verdict(web, ends=[3, 7]).holds
     assert not verdict(web, ends=[2, 6]).holds

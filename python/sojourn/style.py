@@ -34,6 +34,8 @@ _RC: Any = {
     "svg.hashsalt": "sojourn",
     "text.parse_math": False,  # a title may hold a dollar
 }
+# from here on numbers up an axis are long
+_LONG = 1e5
 # more decades than these have labels at their powers of ten only
 _DECADES_WITH_ALL_LABELS = {"x": 2.25, "y": 4}
 
@@ -130,6 +132,12 @@ def logarithmic(panel: Axes, which: str, *, start: float | None = None) -> None:
     axis.set_minor_locator(LogLocator(subs=range(2, 10)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def short_numbers(panel: Axes) -> None:
+    """Write large numbers up a linear axis as along a logarithmic one: 20k, 1M."""
+    if panel.dataLim.y1 >= _LONG:
+        panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
 
 
 def _short(value: float) -> str:

@@ -108,20 +108,20 @@ def judge(claim: Claim, results: Results, *, paper: str, remarks: Sequence[str])
         if low is not high:
             notes.append(f"smallest for {low.where}, largest for {high.where}")
         if any(end.ci95 is None for end in (low, high)):
-            notes.append("no interval: too few flows for one")
+            notes.append("no interval: too few jobs for one")
         elif any(_crosses(end, span) for end, span in ends):
-            notes.append("the interval reaches over a limit: only more flows can tell for sure")
+            notes.append("the interval reaches over a limit: only more jobs can tell for sure")
         if measured.late > _LATE:
             notes.append(
-                f"too short a run: up to {measured.late:.0%} of the bytes were in flows not done"
+                f"too short a run: up to {measured.late:.0%} of the bytes were in jobs not done"
                 " when the last one arrived, so the load did not last"
             )
     elif not measured.lacking:
-        notes.append("not measured: no flow of this size finished")
+        notes.append("not measured: no job of this size finished")
     if measured.lacking:
         notes.append(f"not judged: {count(measured.lacking, 'case')} not run yet")
     if measured.unfinished:
-        notes.append(f"{count(measured.unfinished, 'unfinished flow')} left out")
+        notes.append(f"{count(measured.unfinished, 'unfinished job')} left out")
     if not holds and claim.finding:
         notes.append(claim.finding)
     notes += remarks

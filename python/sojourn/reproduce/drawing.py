@@ -136,6 +136,7 @@ def _draw(panel: Axes, content: Panel, result: Result, places: Mapping[str, int]
         style.logarithmic(panel, "y")
     elif statistic not in SPREADS:
         zero_based([panel])
+        style.short_numbers(panel)
 
 
 def _draw_known(panel: Axes, means: Sequence[tuple[float, Known]]) -> None:

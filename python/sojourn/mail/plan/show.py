@@ -53,7 +53,7 @@ def _share(share: float, interval: Interval | None) -> str:
         return "-"
     per_cent = share * 100
     half = "" if interval is None else f" ± {(interval[1] - share) * 100:.0f}"
-    return f"{per_cent:.0f}{half}"
+    return f"{round(per_cent)}{half}"
 
 
 def _notes(planned: Planned, files: Mapping[str, str]) -> list[str]:
