@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -97,6 +97,7 @@ class Made:
     deadline_ps: Sequence[int] | None = None
     goodput_bps: Sequence[float] | None = None
     replication: int = 0
+    figures: Mapping[str, Value] = field(default_factory=dict)
 
 
 IDEAL_PS = 1000
@@ -153,6 +154,7 @@ def make_run(path: Path, cases: Sequence[Made]) -> Run:
                     "hops": 7,
                     "unfinished": int((~done).sum()),
                     "ideal": "ideal: one nanosecond",
+                    **made.figures,
                 },
             )
         )

@@ -53,6 +53,21 @@ def test_level_is_a_statistic_of_each_scheme_at_each_load(web):
     assert values(p75) == [3.5]
 
 
+def test_what_is_known_of_a_mean_is_known_of_all_jobs_of_its_case(tmp_path):
+    figures = {"analysis": "A", "exact_mean_sojourn_ps": 2e9}
+    cases = [
+        Made({"scheme": "fcfs", "load": 0.1}, [1, 2], figures=figures),
+        Made({"scheme": "rpo", "load": 0.1}, [1, 2], figures={"analysis": "why none"}),
+        Made({"scheme": "both", "load": 0.1}, [1, 2], kind=["flow", "query"], figures=figures),
+    ]
+    result = Result("run", make_run(tmp_path / "run", cases), "load")
+    known = result.known("fcfs", 0.1, "flow")
+    assert known is not None
+    assert (known.exact, known.least, known.words) == (2, None, "A")
+    for line in ("rpo", "both", "none such"):
+        assert result.known(line, 0.1, "flow") is None, line
+
+
 def test_unfinished_flows_are_counted_and_in_no_value(web):
     large = {"run": "web", "bin": "(10MB,inf)", "statistic": "mean"}
     found = measured([web], kind="level", lines=["quick"], at=[0.8], **large)
