@@ -1,30 +1,24 @@
 """docs/how-to/why-does-my-list-take-five-hours.md, done as it says, with real deliveries."""
 
 import re
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pages
+from postfix import free_port
+from waiting import until
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "why-does-my-list-take-five-hours.md"
 _NOT_RUN = re.compile(r"^<!-- not run: .* -->\n", re.MULTILINE)
-_PATIENCE_S = 30
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+SUBSCRIBERS = Path("list.txt")
 
 
 def test_the_page_can_be_followed(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = _NOT_RUN.sub("", PAGE.read_text(encoding="utf-8"))
     for port in ("8025", "8053"):
-        page = page.replace(port, str(_free_port()))
+        page = page.replace(port, str(free_port()))
     there: list[subprocess.Popen[bytes]] = []
     done: list[list[str]] = []
 
@@ -33,10 +27,7 @@ def test_the_page_can_be_followed(command, tmp_path, monkeypatch):
         done.append(words[1:])
         if words[-1] == "&":
             there.append(subprocess.Popen([sys.executable, "-m", "sojourn", *words[1:-1]]))
-            end = time.monotonic() + _PATIENCE_S
-            while not Path("list.txt").exists() or Path("list.txt").read_text().count("\n") < 80:
-                assert time.monotonic() < end
-                time.sleep(0.05)
+            until(lambda: SUBSCRIBERS.exists() and SUBSCRIBERS.read_text().count("\n") == 80)
             return 0, ""
         result = command(*words[1:])
         # Somebody cannot be reached, and is left in the spool.
