@@ -89,6 +89,8 @@ fn events_of_blkparse() {
     let issued = [("device", text("8,0")), ("action", text("D"))];
     assert_eq!(list(&ready("blkparse", trace, &issued).unwrap()), [(0, true, 2, 1)]);
     assert!(ready("blkparse", trace, &[]).is_err(), "two devices, and none is chosen");
+    let letters = "8,0 0 4 1.000000002\u{e9}\u{e9} 0 Q R 8 + 16 [cat]\n";
+    assert!(ready("blkparse", letters, &[]).is_err());
 }
 
 #[test]

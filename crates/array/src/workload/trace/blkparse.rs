@@ -34,7 +34,10 @@ struct Events {
 /// Seconds and their decimals as picoseconds.
 fn picoseconds(text: &str) -> Option<u128> {
     let (seconds, decimals) = text.split_once('.').unwrap_or((text, "0"));
-    let decimals = decimals.get(..12).unwrap_or(decimals);
+    if !decimals.is_ascii() {
+        return None;
+    }
+    let decimals = &decimals[..decimals.len().min(12)];
     let scale = 10u128.pow(12 - decimals.len() as u32);
     Some(u128::from(whole(seconds)?) * 1_000_000_000_000 + u128::from(whole(decimals)?) * scale)
 }
