@@ -1,6 +1,7 @@
 """What the tests share: a way to call the command, small studies, runs made of known numbers."""
 
 import json
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +36,10 @@ SWEEP = """\
 scheme = ["DCTCP", "MinTCP+pFabric"]
 workload.load = [0.2, 0.6]
 """
+
+
+# Tests that a shell starts in the background would ignore Ctrl-C, and so would all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass
