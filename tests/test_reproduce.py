@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import studies
+from sojourn.columns import Columns
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger
 from sojourn.reproduce import papers, reproduce
@@ -86,6 +87,13 @@ def test_every_study_of_a_paper_can_be_run(path):
 @pytest.mark.parametrize("full", [False, True])
 def test_studies_figures_and_claims_belong_together(paper, full):
     cases = {run: parsed(paper, run, full=full).cases() for run in paper.runs}
+    for run, plan in paper.runs.items():
+        columns = Columns(
+            axes=tuple({name for case in cases[run] for name in case.axes}),
+            parameters=tuple({name for case in cases[run] for name in case.parameters}),
+            of_rows=("kind", "outcome", "op"),
+        )
+        assert all(columns.find(name) for name in plan.lines)
     for figure in paper.figures.values():
         assert set(figure.runs) <= set(paper.runs)
         for panel in figure.panels:

@@ -51,7 +51,8 @@ class Columns:
     def find(self, given: str) -> Column:
         """The column of that name; the last parts of a parameter's path, or a table, will do.
 
-        `load` finds `workload.load`, and `scheme` finds `scheme.name`.
+        `load` finds `workload.load`, `scheme` finds `scheme.name`, and `queue` finds
+        `scheme.queue.kind`.
 
         Raises:
             InputError: there is none, or more than one.
@@ -60,8 +61,8 @@ class Columns:
             return Column(given, given)
         if given in self.of_rows:
             return Column(given, given, in_rows=True)
-        titles = {f"{given}.name", f"{given}.kind"}
-        found = [n for n in self.parameters if n in titles or n.endswith(f".{given}")]
+        ends = (f".{given}", f".{given}.name", f".{given}.kind")
+        found = [name for name in self.parameters if f".{name}".endswith(ends)]
         if len(found) == 1:
             return Column(given, found[0])
         if found:
