@@ -168,8 +168,11 @@ def test_postfix_is_set_alike(scene):
         "smtp_data_done_timeout = 600s",
     ):
         assert line in lines
-    if shutil.which("postconf") is None:
-        pytest.skip("no postconf on this machine: the names are not checked")
+
+
+@pytest.mark.skipif(shutil.which("postconf") is None, reason="no postconf (Debian's postfix)")
+def test_postfix_knows_what_it_is_set_to(scene):
+    lines = postfix(wanted(scene))
     names = [line.partition(" = ")[0] for line in lines if not line.startswith("#")]
     known = subprocess.run(["postconf", "-d"], capture_output=True, text=True, check=True).stdout
     assert {*names} <= {line.partition(" = ")[0] for line in known.splitlines()}
