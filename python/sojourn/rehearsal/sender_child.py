@@ -35,7 +35,7 @@ def main() -> None:
         answer(submitted=submitted, accepted=time.time())
         for question in asked:
             if "progress" in question:
-                answer(now=time.time(), **server.progress())
+                answer(**server.progress())
                 continue
             cpu_s = _cpu_s() - before
             left, cut = server.stop()

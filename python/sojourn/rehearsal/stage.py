@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -45,12 +47,19 @@ class Script:
 
 @dataclass(frozen=True)
 class Moment:
-    """How far a rehearsal is."""
+    """How far a rehearsal is.
+
+    Attributes:
+        since_s: seconds since the first submission.
+        taken: how many copies the internet's servers have taken over.
+        reachable: how many they will have in the end.
+        progress: asks the list server how far it is, which takes it some of its time.
+    """
 
     since_s: float
     taken: int
     reachable: int
-    progress: dict[str, Any]
+    progress: Callable[[], dict[str, Any]]
 
 
 def play(script: Script, watch: Callable[[Moment], None] = lambda _: None) -> Outcome:
@@ -77,9 +86,8 @@ def play(script: Script, watch: Callable[[Moment], None] = lambda _: None) -> Ou
             taken, since_s = 0, 0.0
             while taken < reachable and since_s < script.patience_s:
                 taken = internet(wait=reachable, patience_s=_EVERY_S)["accepted"]
-                progress = sender(progress=True)
-                since_s = progress.pop("now") - begun["submitted"]
-                watch(Moment(since_s, taken, reachable, progress))
+                since_s = time.time() - begun["submitted"]
+                watch(Moment(since_s, taken, reachable, partial(sender, progress=True)))
             ended = sender(end=True)
             at_end = internet(end=True)
         return Outcome(
@@ -121,8 +129,7 @@ def _child(name: str) -> Iterator[Callable[..., dict[str, Any]]]:
 
     def ask(**question: Any) -> dict[str, Any]:
         try:
-            json.dump(question, asked)
-            asked.write("\n")
+            asked.write(json.dumps(question) + "\n")
             asked.flush()
             line = answers.readline()
         except BrokenPipeError:

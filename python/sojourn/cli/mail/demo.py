@@ -148,13 +148,14 @@ def _live() -> Iterator[Callable[["Moment"], None]]:
             elapsed = max(moment.since_s - before[0], 1e-3)
             rate = (moment.taken - before[1]) / elapsed
             before = (moment.since_s, moment.taken)
+            counts = moment.progress()
             bar.update(
                 task,
                 total=moment.reachable,
                 completed=moment.taken,
                 since=moment.since_s,
                 rate=rate,
-                rest=f"{moment.progress['deferred']} deferred, {moment.progress['failed']} failed",
+                rest=f"{counts['deferred']} deferred, {counts['failed']} failed",
             )
 
         yield watch
