@@ -6,6 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use sojourn_array::workload::{Stage, Workload};
 use sojourn_kernel::Streams;
 use sojourn_kernel::parameters::{Setting, Table, Value};
+use std::io::{BufRead, Cursor};
 
 const BLOCKS: u64 = 5000;
 
@@ -23,9 +24,12 @@ fuzz_target!(|text: &str| {
         table.set(key, Value::Text(value.to_owned()));
     }
     let workload = Workload::read(&Value::Table(table)).expect("it is one");
-    let read = |_: &str| Ok(trace.to_owned());
-    if let Ok(ready) = workload.ready(&Stage { block: 4096, blocks: Some(BLOCKS), read: &read }) {
-        let requests: Vec<_> = ready.requests(Streams::new(1, 0)).collect();
+    let open = |_: &str| Ok(Box::new(Cursor::new(trace.to_owned())) as Box<dyn BufRead>);
+    if let Ok(ready) = workload.ready(&Stage { block: 4096, blocks: Some(BLOCKS), open: &open }) {
+        let again = ready.requests(Streams::new(1, 0), &open);
+        let mut again = again.expect("it could be read before");
+        let requests: Vec<_> = (&mut again).collect();
+        again.finish().expect("it has not changed");
         assert_eq!(requests.len(), ready.numbers.requests as usize);
         assert!(requests.is_sorted_by_key(|request| request.arrived));
         for request in requests {

@@ -3,6 +3,7 @@
 use crate::ArrayCase;
 use crate::engine::Plans;
 use sojourn_kernel::Streams;
+use sojourn_kernel::files::Open;
 use sojourn_kernel::parameters::Refusal;
 use sojourn_queueing::{Column, Rows};
 
@@ -12,18 +13,16 @@ impl ArrayCase {
     /// 0, those without rows too), `arrived_ps` and `request_blocks` (of the request), `disk`, `op`,
     /// `blocks`, `phase` (from 0; a later one begins when the one before it is done); and, where
     /// requests have addresses, `at`, the first block on the disk.
-    pub fn offered(
-        &self,
-        streams: Streams,
-        read: &dyn Fn(&str) -> Result<String, String>,
-    ) -> Result<Rows, Refusal> {
-        let (_, workload) = self.ready(read)?;
+    pub fn offered(&self, streams: Streams, open: Open<'_>) -> Result<Rows, Refusal> {
+        let (_, workload) = self.ready(open)?;
         let all = u64::from(workload.numbers.warmup) + u64::from(workload.numbers.requests);
         let mut plans = Plans::new(&self.layout, &self.layout, self.stripe.get(), streams);
         let (mut numbers, mut arrivals, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
         let (mut disks, mut ops) = (Vec::new(), Vec::new());
         let (mut blocks, mut phases, mut at) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, request) in (0..all as i64).zip(workload.requests(streams)) {
+        let of_workload = |refusal: Refusal| refusal.under("workload");
+        let mut requests = workload.requests(streams, open).map_err(of_workload)?;
+        for (number, request) in (0..all as i64).zip(&mut requests) {
             let plan = plans.of(&request, false);
             let plan = plans.plan(plan);
             for phase in 0..plan.phases() {
@@ -39,6 +38,7 @@ impl ArrayCase {
                 }
             }
         }
+        requests.finish().map_err(of_workload)?;
         let mut columns = vec![
             ("request", Column::Int(numbers)),
             ("arrived_ps", Column::Ps(arrivals)),

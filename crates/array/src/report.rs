@@ -6,7 +6,8 @@ use crate::engine::{self, Figures, Nothing, Rebuilt, Record, Records, Scene, Sin
 use crate::positioning::Heads;
 use crate::workload;
 use sojourn_kernel::Streams;
-use sojourn_kernel::parameters::Value;
+use sojourn_kernel::files::Open;
+use sojourn_kernel::parameters::{Refusal, Value};
 use sojourn_queueing::{Cancelled, Column, Job, Keep, Progress, Report, Rows};
 
 /// What the rows' `ideal_ps` is, for people.
@@ -18,12 +19,17 @@ pub(crate) struct Run<'a> {
     pub(crate) workload: &'a workload::Ready,
     pub(crate) rebuild: Option<engine::Rebuild>,
     pub(crate) streams: Streams,
+    pub(crate) open: Open<'a>,
     pub(crate) keep: Keep,
     pub(crate) progress: &'a Progress,
 }
 
 impl Run<'_> {
-    pub(crate) fn report<H: Heads>(&self, heads: H, known: &Known) -> Result<Report, Cancelled> {
+    pub(crate) fn report<H: Heads>(
+        &self,
+        heads: H,
+        known: &Known,
+    ) -> Result<Result<Report, Cancelled>, Refusal> {
         let Run { case, workload, rebuild, .. } = self;
         let numbers = workload.numbers;
         let scene = Scene {
@@ -37,19 +43,19 @@ impl Run<'_> {
             requests: u64::from(numbers.warmup) + u64::from(numbers.requests),
             streams: self.streams,
         };
-        let (rows, figures) = match self.keep {
+        let done = match self.keep {
             Keep::Rows => {
                 let sink = Records::new(numbers.warmup.into(), numbers.requests as usize);
-                let (sink, figures) = self.simulate(&scene, sink)?;
-                (case.rows(&sink.records), figures)
+                let done = self.simulate(&scene, sink)?;
+                done.map(|(sink, figures)| (case.rows(&sink.records), figures))
             }
-            Keep::Totals => (Rows::default(), self.simulate(&scene, Nothing)?.1),
+            Keep::Totals => self.simulate(&scene, Nothing)?.map(|(_, it)| (Rows::default(), it)),
         };
-        Ok(Report {
+        Ok(done.map(|(rows, figures)| Report {
             rows,
             series: Rows::default(),
             figures: case.figures(workload, &figures, known),
-        })
+        }))
     }
 
     /// By the recursion where it gives the rows of the event loop.
@@ -57,15 +63,20 @@ impl Run<'_> {
         &self,
         scene: &Scene<H>,
         sink: S,
-    ) -> Result<(S, Figures), Cancelled> {
-        let requests = self.workload.requests(scene.streams);
-        match self.case.has_events(self.workload) {
-            _ if scene.heads.servers() > 1 => {
-                engine::parallel(scene, requests, sink, self.progress)
-            }
-            true => engine::simulate(scene, requests, sink, self.progress),
-            false => engine::recursion(scene, requests, sink, self.progress),
+    ) -> Result<Result<(S, Figures), Cancelled>, Refusal> {
+        let of_workload = |refusal: Refusal| refusal.under("workload");
+        let requests = self.workload.requests(scene.streams, self.open);
+        let mut requests = requests.map_err(of_workload)?;
+        let from = &mut requests;
+        let done = match self.case.has_events(self.workload) {
+            _ if scene.heads.servers() > 1 => engine::parallel(scene, from, sink, self.progress),
+            true => engine::simulate(scene, from, sink, self.progress),
+            false => engine::recursion(scene, from, sink, self.progress),
+        };
+        if done.is_ok() {
+            requests.finish().map_err(of_workload)?;
         }
+        Ok(done)
     }
 }
 

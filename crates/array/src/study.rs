@@ -9,6 +9,7 @@ use crate::positioning::{Anywhere, Arms, Independent, Positioning};
 use crate::report::Run;
 use crate::scheduling::{Fcfs, Scheduling};
 use crate::workload::{self, Workload};
+use sojourn_kernel::files::Open;
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_kernel::{Bytes, Streams, choices, parameters};
 use sojourn_queueing::{Cancelled, Keep, Progress, Report};
@@ -92,9 +93,9 @@ impl ArrayCase {
     }
 
     /// How many requests will have rows in each replication. Reads and checks every file that the
-    /// case names, through `read`, and draws nothing: what this takes, [`run`](ArrayCase::run) takes.
-    pub fn count(&self, read: &dyn Fn(&str) -> Result<String, String>) -> Result<usize, Refusal> {
-        let (_, workload) = self.ready(read)?;
+    /// case names, through `open`, and draws nothing: what this takes, [`run`](ArrayCase::run) takes.
+    pub fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
+        let (_, workload) = self.ready(open)?;
         Ok(workload.numbers.requests as usize)
     }
 
@@ -102,19 +103,19 @@ impl ArrayCase {
     pub fn run(
         &self,
         streams: Streams,
-        read: &dyn Fn(&str) -> Result<String, String>,
+        open: Open<'_>,
         keep: Keep,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        let (drive, workload) = self.ready(read)?;
+        let (drive, workload) = self.ready(open)?;
         let scheduling = self.scheduling.clone();
         let rebuild = self.mending()?;
-        let run = Run { case: self, workload: &workload, rebuild, streams, keep, progress };
+        let run = Run { case: self, workload: &workload, rebuild, streams, open, keep, progress };
         let known = match keep {
             Keep::Rows => self.analysis_of(&drive, &workload),
             Keep::Totals => Known::default(),
         };
-        Ok(match (drive, &self.positioning) {
+        match (drive, &self.positioning) {
             (_, Positioning::Mechanical(params)) => {
                 let geometry = self.disk.geometry(self.block.0)?;
                 run.report(Arms { geometry, scheduling, spindles: params.spindles }, &known)
@@ -124,7 +125,7 @@ impl ArrayCase {
             (disk::Ready::Memoryless(drive), _) => {
                 run.report(Anywhere { drive, scheduling }, &known)
             }
-        })
+        }
     }
 
     /// What is rebuilt.
@@ -149,13 +150,10 @@ impl ArrayCase {
         self.knows_arms() || self.stripe.get() > 1 || self.workload.has_addresses()
     }
 
-    pub(crate) fn ready(
-        &self,
-        read: &dyn Fn(&str) -> Result<String, String>,
-    ) -> Result<(disk::Ready, workload::Ready), Refusal> {
+    pub(crate) fn ready(&self, open: Open<'_>) -> Result<(disk::Ready, workload::Ready), Refusal> {
         let block = self.block.0;
         let under_disk = |refusal: Refusal| refusal.under("disk");
-        let drive = self.disk.ready(&disk::Stage { block, read }).map_err(under_disk)?;
+        let drive = self.disk.ready(&disk::Stage { block, open }).map_err(under_disk)?;
         if self.knows_arms() {
             self.disk.geometry(block).map_err(under_disk)?;
         }
@@ -167,7 +165,7 @@ impl ArrayCase {
             false => None,
         };
         self.mending()?;
-        let workload = self.workload.ready(&workload::Stage { block, blocks, read });
+        let workload = self.workload.ready(&workload::Stage { block, blocks, open });
         let workload = workload.map_err(|refusal| refusal.under("workload"))?;
         if drive.servers() > 1 && !self.is_forward(&workload) {
             let given = Value::Int(drive.servers() as i64);
@@ -194,8 +192,8 @@ impl ArrayCase {
     }
 
     /// What is known without simulating it.
-    pub fn known(&self, read: &dyn Fn(&str) -> Result<String, String>) -> Result<Known, Refusal> {
-        let (drive, workload) = self.ready(read)?;
+    pub fn known(&self, open: Open<'_>) -> Result<Known, Refusal> {
+        let (drive, workload) = self.ready(open)?;
         Ok(self.analysis_of(&drive, &workload))
     }
 

@@ -6,6 +6,7 @@
 
 pub mod calendar;
 mod decimal;
+pub mod files;
 pub mod parameters;
 pub mod stream;
 pub mod time;

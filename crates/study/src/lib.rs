@@ -10,6 +10,7 @@
 mod document;
 mod error;
 mod estimate;
+mod files;
 mod plan;
 mod registry;
 mod room;

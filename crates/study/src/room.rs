@@ -3,6 +3,7 @@
 use sojourn_array::ArrayCase;
 use sojourn_fabric::FabricCase;
 use sojourn_kernel::Streams;
+use sojourn_kernel::files::{Open, text};
 use sojourn_kernel::parameters::{Entry, Parameters, Refusal, Setting, Table, Value};
 use sojourn_mail::MailCase;
 use sojourn_queueing::{Cancelled, Keep, Progress, Report, Rows};
@@ -11,9 +12,6 @@ use std::fmt;
 /// All rooms. The first is that of a study that names none.
 pub(crate) const ROOMS: &[Room] =
     &[Room::of::<FabricCase>(), Room::of::<ArrayCase>(), Room::of::<MailCase>()];
-
-/// Reads a file that a study names: its text, or why not.
-pub(crate) type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Numbers and words by name.
 pub(crate) type Figures = Vec<(String, Value)>;
@@ -25,26 +23,26 @@ pub(crate) trait Model: fmt::Debug + Send + Sync {
 
     /// How many jobs a replication has. Everything is checked, nothing drawn: what this takes,
     /// [`run`](Model::run) takes.
-    fn count(&self, read: Read<'_>) -> Result<usize, Refusal>;
+    fn count(&self, open: Open<'_>) -> Result<usize, Refusal>;
 
     /// Simulates a replication.
     fn run(
         &self,
         streams: Streams,
-        read: Read<'_>,
+        open: Open<'_>,
         keep: Keep,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal>;
 
     /// What a replication asks of each station, for measuring; nothing where a room has no such
     /// list.
-    fn offered(&self, _: Streams, _: Read<'_>) -> Option<Result<Rows, Refusal>> {
+    fn offered(&self, _: Streams, _: Open<'_>) -> Option<Result<Rows, Refusal>> {
         None
     }
 
     /// What is known of the mean sojourn time without simulating it, as figures, and of each
     /// percentile what it is not below; nothing where a room has no formulas.
-    fn known(&self, _: Read<'_>, _: &[f64]) -> Result<Figures, Refusal> {
+    fn known(&self, _: Open<'_>, _: &[f64]) -> Result<Figures, Refusal> {
         Ok(Figures::default())
     }
 
@@ -113,18 +111,18 @@ impl Model for FabricCase {
         self.files().collect()
     }
 
-    fn count(&self, read: Read<'_>) -> Result<usize, Refusal> {
-        self.count(read)
+    fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
+        self.count(&|name| text(open, name))
     }
 
     fn run(
         &self,
         streams: Streams,
-        read: Read<'_>,
+        open: Open<'_>,
         keep: Keep,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        let report = self.ready(streams, read)?.run(progress);
+        let report = self.ready(streams, &|name| text(open, name))?.run(progress);
         Ok(report.map(|report| match keep {
             Keep::Rows => report,
             Keep::Totals => Report { rows: Rows::default(), series: Rows::default(), ..report },
@@ -145,26 +143,26 @@ impl Model for ArrayCase {
         self.files()
     }
 
-    fn count(&self, read: Read<'_>) -> Result<usize, Refusal> {
-        self.count(read)
+    fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
+        self.count(open)
     }
 
     fn run(
         &self,
         streams: Streams,
-        read: Read<'_>,
+        open: Open<'_>,
         keep: Keep,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        self.run(streams, read, keep, progress)
+        self.run(streams, open, keep, progress)
     }
 
-    fn offered(&self, streams: Streams, read: Read<'_>) -> Option<Result<Rows, Refusal>> {
-        Some(self.offered(streams, read))
+    fn offered(&self, streams: Streams, open: Open<'_>) -> Option<Result<Rows, Refusal>> {
+        Some(self.offered(streams, open))
     }
 
-    fn known(&self, read: Read<'_>, percentiles: &[f64]) -> Result<Figures, Refusal> {
-        let known = self.known(read)?;
+    fn known(&self, open: Open<'_>, percentiles: &[f64]) -> Result<Figures, Refusal> {
+        let known = self.known(open)?;
         let least = |percentile: &f64| {
             let least = known.quantile_alone(percentile / 100.0)?;
             Some((format!("least_p{percentile}_sojourn_ps"), Value::Float(least)))
@@ -188,18 +186,18 @@ impl Model for MailCase {
         self.files()
     }
 
-    fn count(&self, read: Read<'_>) -> Result<usize, Refusal> {
-        self.count(read)
+    fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
+        self.count(&|name| text(open, name))
     }
 
     fn run(
         &self,
         streams: Streams,
-        read: Read<'_>,
+        open: Open<'_>,
         keep: Keep,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        self.run(streams, read, keep, progress)
+        self.run(streams, &|name| text(open, name), keep, progress)
     }
 
     fn table(&self) -> Table {

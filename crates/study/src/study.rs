@@ -2,9 +2,11 @@
 
 use crate::document::{self, Document};
 use crate::error::SpecError;
+use crate::files::open;
 use crate::room::{Model, ROOMS, Room};
 use crate::sweep::{self, Axis, MAX_CASES};
 use sojourn_fabric::{Decomposition, FabricCase, estimate};
+use sojourn_kernel::files::text;
 use sojourn_kernel::parameters::{Check, Entry, Parameters, Refusal, Table, Value, defaults};
 use sojourn_kernel::{Streams, nested, parameters};
 use sojourn_queueing::{Cancelled, Keep, Progress, Report, Rows};
@@ -186,7 +188,7 @@ fn read_case(room: Room, root: &Table, base: &Path) -> Result<(Box<dyn Model>, u
     for file in model.files() {
         *file = located(base, file);
     }
-    match model.count(&read)? {
+    match model.count(&open)? {
         jobs if jobs > MAX_JOBS => {
             let given = Value::Text(format!("{jobs} jobs"));
             let expected = format!("at most {MAX_JOBS} in a case");
@@ -213,12 +215,6 @@ fn located(base: &Path, name: &str) -> String {
     std::path::absolute(&path).unwrap_or(path).to_string_lossy().into_owned()
 }
 
-/// Reads a file that a study names.
-fn read(name: &str) -> Result<String, String> {
-    let bytes = std::fs::read(name).map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
-}
-
 impl Case {
     /// The swept parameters under their short names.
     pub fn axes(&self) -> &[(String, Value)] {
@@ -238,21 +234,21 @@ impl Case {
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, SpecError> {
         let streams = Streams::new(self.seed, replication.into());
-        self.model.run(streams, &read, keep, progress).map_err(|refusal| self.refused(&refusal))
+        self.model.run(streams, &open, keep, progress).map_err(|refusal| self.refused(&refusal))
     }
 
     /// The accesses that one replication makes to the disks of an array, one a row, as the simulator
     /// plans them; no rows where the room has none.
     pub fn offered(&self, replication: u32) -> Result<Rows, SpecError> {
         let streams = Streams::new(self.seed, replication.into());
-        let offered = self.model.offered(streams, &read).unwrap_or_else(|| Ok(Rows::default()));
+        let offered = self.model.offered(streams, &open).unwrap_or_else(|| Ok(Rows::default()));
         offered.map_err(|refusal| self.refused(&refusal))
     }
 
     /// What is known of the mean sojourn time without simulating it, as figures of a run; and what
     /// each of `percentiles`, in per cent, is not below, whatever the load.
     pub fn known(&self, percentiles: &[f64]) -> Result<Vec<(String, Value)>, SpecError> {
-        self.model.known(&read, percentiles).map_err(|refusal| self.refused(&refusal))
+        self.model.known(&open, percentiles).map_err(|refusal| self.refused(&refusal))
     }
 
     /// The case as one of a fabric, where it is one.
@@ -268,7 +264,7 @@ impl Case {
         replication: u32,
     ) -> Result<Decomposition, SpecError> {
         let streams = Streams::new(self.seed, replication.into());
-        let decomposed = Decomposition::new(fabric, settings, streams, &read);
+        let decomposed = Decomposition::new(fabric, settings, streams, &|name| text(&open, name));
         decomposed.map_err(|refusal| self.refused(&refusal))
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Drive, Kind, Op, Ready, Stage};
 use crate::analysis::Moments;
+use sojourn_kernel::files::text;
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
 use sojourn_kernel::{Span, parameters};
 use std::num::NonZeroU32;
@@ -46,7 +47,7 @@ impl Kind for Empirical {
             Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
         };
         let text =
-            (stage.read)(&self.file).map_err(|why| refuse(format!("a file to read: {why}")))?;
+            text(stage.open, &self.file).map_err(|why| refuse(format!("a file to read: {why}")))?;
         let [mut reads, mut writes] = parse(&text)
             .map_err(|why| refuse(format!("a list of service times, but in its {why}")))?;
         if reads.is_empty() {

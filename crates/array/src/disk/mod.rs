@@ -17,6 +17,7 @@ pub use track::{Rotation, Track};
 pub use zoned::{Platters, Zoned};
 
 use crate::analysis::Moments;
+use sojourn_kernel::files::Open;
 use sojourn_kernel::parameters::{Refusal, Value};
 use sojourn_kernel::{Span, variants};
 
@@ -46,8 +47,8 @@ pub enum Op {
 pub struct Stage<'a> {
     /// Bytes in a block of the array.
     pub block: u64,
-    /// Reads a file that the study names: its text, or why not.
-    pub read: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Opens a file that the study names.
+    pub open: Open<'a>,
 }
 
 /// How long the parts of an access take where its place is random. What is drawn is a chance, a

@@ -2,6 +2,7 @@
 
 use super::{MAX_BLOCKS, Stage};
 use crate::analysis::Moments;
+use sojourn_kernel::files::text;
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
 use sojourn_kernel::{Stream, choices, parameters, variants};
 use sojourn_queueing::{
@@ -237,7 +238,7 @@ impl Table {
         let sizes = if let Some(published) = Published::find(&self.sizes) {
             published.sizes(self.reading)
         } else if self.sizes.contains(['/', '.']) {
-            let text = (stage.read)(&self.sizes)
+            let text = text(stage.open, &self.sizes)
                 .map_err(|why| refuse(format!("a file to read: {why}")))?;
             SizeTable::parse(&text, self.reading)
                 .map_err(|error| refuse(format!("a size table, but in it {error}")))?

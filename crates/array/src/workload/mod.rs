@@ -14,8 +14,10 @@ pub use trace::{Beyond, Blkparse, Fio, Msr};
 
 use crate::analysis::Bulks;
 use crate::disk::Op;
+use sojourn_kernel::files::Open;
 use sojourn_kernel::parameters::{Refusal, Value};
 use sojourn_kernel::{Streams, Time, variants};
+use std::fmt;
 use std::sync::Arc;
 
 variants! {
@@ -56,8 +58,8 @@ pub struct Stage<'a> {
     pub block: u64,
     /// Blocks of the array, if requests have addresses.
     pub blocks: Option<u64>,
-    /// Reads a file that the study names: its text, or why not.
-    pub read: &'a dyn Fn(&str) -> Result<String, String>,
+    /// Opens a file that the study names.
+    pub open: Open<'a>,
 }
 
 /// The most blocks that a request has.
@@ -92,8 +94,23 @@ pub struct Ready {
 enum Source {
     /// From laws.
     Drawn(synthetic::Laws),
-    /// From a list, by time of arrival.
-    Listed(Arc<[Request]>),
+    /// From a trace.
+    Replayed(Arc<dyn Replayed>),
+}
+
+/// A trace that was checked.
+trait Replayed: fmt::Debug {
+    /// Reads it again, for its requests.
+    fn again(&self, open: Open<'_>) -> Result<Box<dyn Batches>, Refusal>;
+}
+
+/// Requests that are read, many at a time.
+trait Batches {
+    /// Reads as many as there is room for, as long as there are any.
+    fn fill(&mut self, into: &mut Vec<Request>);
+
+    /// Says whether they were those that were promised, when all are taken.
+    fn finish(&mut self) -> Result<(), Refusal>;
 }
 
 impl Ready {
@@ -101,17 +118,18 @@ impl Ready {
     pub fn bulks(&self) -> Option<Bulks> {
         match &self.source {
             Source::Drawn(laws) => laws.bulks(),
-            Source::Listed(_) => None,
+            Source::Replayed(_) => None,
         }
     }
 
-    /// The requests of one replication, by time of arrival; at least as many as will be asked for.
-    pub fn requests(&self, streams: Streams) -> Requests {
+    /// The requests of one replication, by time of arrival; at least as many as will be asked for,
+    /// if no file changes meanwhile.
+    pub fn requests(&self, streams: Streams, open: Open<'_>) -> Result<Requests, Refusal> {
         let from = match &self.source {
             Source::Drawn(laws) => From::Drawn(Box::new(laws.requests(streams))),
-            Source::Listed(list) => From::Listed(list.clone(), 0),
+            Source::Replayed(trace) => From::Replayed(trace.again(open)?),
         };
-        Requests { from, ahead: Vec::with_capacity(MANY), next: 0 }
+        Ok(Requests { from, ahead: Vec::with_capacity(MANY), next: 0 })
     }
 }
 
@@ -128,7 +146,7 @@ pub struct Requests {
 
 enum From {
     Drawn(Box<synthetic::Requests>),
-    Listed(Arc<[Request]>, usize),
+    Replayed(Box<dyn Batches>),
 }
 
 impl Requests {
@@ -138,11 +156,16 @@ impl Requests {
         self.next = 0;
         match &mut self.from {
             From::Drawn(drawn) => drawn.draw_many(&mut self.ahead),
-            From::Listed(list, next) => {
-                let end = list.len().min(*next + MANY);
-                self.ahead.extend_from_slice(&list[*next..end]);
-                *next = end;
-            }
+            From::Replayed(trace) => trace.fill(&mut self.ahead),
+        }
+    }
+
+    /// Whether they were those that the workload promised, asked when all are taken: a trace may
+    /// have changed since it was checked.
+    pub fn finish(mut self) -> Result<(), Refusal> {
+        match &mut self.from {
+            From::Drawn(_) => Ok(()),
+            From::Replayed(trace) => trace.finish(),
         }
     }
 }

@@ -7,9 +7,11 @@ use sojourn_array::layout::Layout;
 use sojourn_array::positioning::{Anywhere, Heads};
 use sojourn_array::scheduling::Scheduling;
 use sojourn_array::workload::Request;
+use sojourn_kernel::files::Open;
 use sojourn_kernel::parameters::{Parameters, Setting, Table, Value, defaults};
 use sojourn_kernel::{Span, Stream, Streams};
 use sojourn_queueing::{Keep, Progress, Report, Rows};
+use std::io::{BufRead, Cursor};
 
 /// A block of 256 sectors.
 pub(crate) const BLOCK: u64 = 128 << 10;
@@ -87,20 +89,21 @@ pub(crate) fn report(parts: &[(&str, Value)], seed: u64) -> Report {
     report_with(parts, seed, &|_| Err("there are no files here".to_owned()))
 }
 
-/// [`report`], where `read` reads the files.
-pub(crate) fn report_with(
-    parts: &[(&str, Value)],
-    seed: u64,
-    read: &dyn Fn(&str) -> Result<String, String>,
-) -> Report {
+/// [`report`], where `open` opens the files.
+pub(crate) fn report_with(parts: &[(&str, Value)], seed: u64, open: Open<'_>) -> Report {
     let mut table = Table::default();
     table.set("disk", Value::Text("ST3500630NS".to_owned()));
     for (part, value) in parts {
         table.set(part, value.clone());
     }
     let case = ArrayCase::read_table(&table).unwrap_or_else(|refusal| panic!("{refusal:?}"));
-    let run = case.run(Streams::new(seed, 0), read, Keep::Rows, &Progress::default());
+    let run = case.run(Streams::new(seed, 0), open, Keep::Rows, &Progress::default());
     run.expect("it can run").expect("nobody cancels")
+}
+
+/// A file of this text.
+pub(crate) fn file(text: &str) -> Result<Box<dyn BufRead>, String> {
+    Ok(Box::new(Cursor::new(text.to_owned())))
 }
 
 /// A table of settings.

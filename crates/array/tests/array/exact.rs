@@ -1,8 +1,8 @@
 //! Simulation against what is known exactly.
 
 use crate::common::{
-    Chances, half_width, layout, mean, paper_disk, report, report_with, rows, scene, simulate,
-    sojourns, table, text, variant,
+    Chances, file, half_width, layout, mean, paper_disk, report, report_with, rows, scene,
+    simulate, sojourns, table, text, variant,
 };
 use sojourn_array::analysis::Moments;
 use sojourn_array::disk::{Drive, Op, Platters};
@@ -428,7 +428,7 @@ fn a_disk_that_serves_several_at_once_is_an_m_m_c_queue() {
         ]);
         let workload = workload(rate, 400_000, &[("blocks", Value::Int(1))], &[]);
         let parts = [("disk", disk), ("layout", text("single")), ("workload", workload)];
-        let report = report_with(&parts, 130 + servers as u64, &|_| Ok(exponential_times()));
+        let report = report_with(&parts, 130 + servers as u64, &|_| file(&exponential_times()));
         expect(&sojourns(&report.rows), known, "M/M/c");
     }
 }

@@ -1,6 +1,6 @@
 //! Spares that are filled while the array serves.
 
-use crate::common::{table, text};
+use crate::common::{file, table, text};
 use sojourn_array::ArrayCase;
 use sojourn_kernel::Streams;
 use sojourn_kernel::parameters::{Parameters, Table, Value};
@@ -25,8 +25,8 @@ fn run(layout: Value, rate: &str, requests: i64, more: &[(&str, Value)]) -> Repo
         parts.set(part, value.clone());
     }
     let case = ArrayCase::read_table(&parts).unwrap_or_else(|refusal| panic!("{refusal:?}"));
-    let read = |_: &str| Ok("op,service\nread,1ms".to_owned());
-    let run = case.run(Streams::new(1, 0), &read, Keep::Rows, &Progress::default());
+    let open = |_: &str| file("op,service\nread,1ms");
+    let run = case.run(Streams::new(1, 0), &open, Keep::Rows, &Progress::default());
     run.unwrap().unwrap()
 }
 

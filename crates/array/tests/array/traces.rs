@@ -1,10 +1,14 @@
 //! Traces, and other requests that are not drawn one by one from a Poisson process.
 
-use crate::common::{mean, table, text, variant};
+use crate::common::{file, mean, table, text, variant};
+use sojourn_array::ArrayCase;
 use sojourn_array::disk::Op;
 use sojourn_array::workload::{Ready, Request, Stage, Workload};
 use sojourn_kernel::Streams;
-use sojourn_kernel::parameters::{Refusal, Value};
+use sojourn_kernel::parameters::{Parameters, Refusal, Table, Value};
+use sojourn_queueing::{Keep, Progress};
+use std::cell::Cell;
+use std::io::BufRead;
 
 const BLOCKS: u64 = 1000;
 
@@ -24,15 +28,20 @@ fn ready_on(
         settings.push(("file", text("trace")));
     }
     let workload: Workload = variant(kind, &settings);
-    let read = |_: &str| Ok(trace.to_owned());
-    workload.ready(&Stage { block: 4096, blocks: Some(blocks), read: &read })
+    workload.ready(&Stage { block: 4096, blocks: Some(blocks), open: &|_| file(trace) })
 }
 
 /// (microseconds, whether it reads, first block, blocks).
-fn list(ready: &Ready) -> Vec<(u64, bool, u64, u32)> {
-    let requests = ready.requests(Streams::new(1, 0));
+type Line = (u64, bool, u64, u32);
+
+/// The requests of a trace that is read again.
+fn list(ready: &Ready, trace: &str) -> Vec<Line> {
+    let mut requests = ready.requests(Streams::new(1, 0), &|_| file(trace)).unwrap();
     let line = |r: Request| (r.arrived.ps() / 1_000_000, r.op == Op::Read, r.at.unwrap(), r.blocks);
-    requests.take((ready.numbers.warmup + ready.numbers.requests) as usize).map(line).collect()
+    let list: Vec<Line> = (&mut requests).map(line).collect();
+    requests.finish().unwrap();
+    assert_eq!(list.len(), (ready.numbers.warmup + ready.numbers.requests) as usize);
+    list
 }
 
 fn note(ready: &Ready, name: &str) -> Value {
@@ -47,12 +56,13 @@ fn fio_logs_of_both_versions() {
         1700 /dev/sda read 4096 0\n1400 /dev/sda read 40960 1\n9000 /dev/sda close\n";
     let known = [(0, true, 0, 1), (400, true, 10, 1), (500, false, 1, 3)];
     let found = ready("fio", three, &[]).unwrap();
-    assert_eq!(list(&found), known);
+    assert_eq!(list(&found, three), known);
     for (name, count) in [
         ("trace_lines", 9),
         ("trace_other_actions", 1),
         ("trace_requests_without_length", 1),
         ("trace_requests_out_of_order", 1),
+        ("trace_furthest_out_of_order", 1),
         ("trace_lines_of_other_devices", 0),
         ("trace_length_ps", 500_000_000),
     ] {
@@ -63,12 +73,12 @@ fn fio_logs_of_both_versions() {
     assert_eq!(note(&found, "trace"), text(said));
     let two = "fio version 2 iolog\nf add\nf open\nf read 0 4096\nf wait 400 0\nf read 40960 1\n\
         f wait 100 0\nf write 6144 8192\nf close\n";
-    assert_eq!(list(&ready("fio", two, &[]).unwrap()), known);
+    assert_eq!(list(&ready("fio", two, &[]).unwrap(), two), known);
     // In milliseconds, twice as fast, the first two requests.
     let settings =
         [("tick", text("1ms")), ("speed", Value::Float(2.0)), ("requests", Value::Int(2))];
     let found = ready("fio", three, &settings).unwrap();
-    assert_eq!(list(&found), [(0, true, 0, 1), (200_000, true, 10, 1)]);
+    assert_eq!(list(&found, three), [(0, true, 0, 1), (200_000, true, 10, 1)]);
 }
 
 #[test]
@@ -81,13 +91,13 @@ fn events_of_blkparse() {
         8,0    0        6     3.0         0    Q   DS 8 + 16 [fstrim]\n\
         CPU3 (8,0):\n Reads Queued:           1,        4KiB\n";
     let found = ready("blkparse", trace, &[("device", text("8,0"))]).unwrap();
-    assert_eq!(list(&found), [(0, true, 2, 1), (1_000_000, false, 1, 2)]);
+    assert_eq!(list(&found, trace), [(0, true, 2, 1), (1_000_000, false, 1, 2)]);
     assert_eq!(note(&found, "trace_length_ps"), Value::Int(1_000_000_250_000));
     assert_eq!(note(&found, "trace_lines_of_other_devices"), Value::Int(1));
     assert_eq!(note(&found, "trace_other_actions"), Value::Int(2));
     assert_eq!(note(&found, "trace_requests_without_length"), Value::Int(1));
     let issued = [("device", text("8,0")), ("action", text("D"))];
-    assert_eq!(list(&ready("blkparse", trace, &issued).unwrap()), [(0, true, 2, 1)]);
+    assert_eq!(list(&ready("blkparse", trace, &issued).unwrap(), trace), [(0, true, 2, 1)]);
     assert!(ready("blkparse", trace, &[]).is_err(), "two devices, and none is chosen");
     let letters = "8,0 0 4 1.000000002\u{e9}\u{e9} 0 Q R 8 + 16 [cat]\n";
     assert!(ready("blkparse", letters, &[]).is_err());
@@ -101,17 +111,135 @@ fn the_ticks_of_windows_and_the_end_of_the_array() {
     assert!(ready("msr", trace, &[]).is_err(), "beyond the array");
     // 7014609920 bytes are 1712551.25 blocks: from 551 of the array's thousand on.
     let wrapped = ready("msr", trace, &[("beyond", text("wrap"))]).unwrap();
-    assert_eq!(list(&wrapped), [(0, true, 551, 7), (1_000_000, false, 1, 1)]);
+    assert_eq!(list(&wrapped, trace), [(0, true, 551, 7), (1_000_000, false, 1, 1)]);
     assert_eq!(note(&wrapped, "trace_requests_beyond_array"), Value::Int(1));
     assert_eq!(note(&wrapped, "trace"), text("1 requests beyond the array wrapped"));
     let dropped = ready("msr", trace, &[("beyond", text("drop"))]).unwrap();
-    assert_eq!(list(&dropped).len(), 1);
+    assert_eq!(list(&dropped, trace).len(), 1);
     // One that would go over the end is moved back before it.
     let last = "1,h,0,Read,4091904,8192,1\n";
     let wrapped = ready("msr", last, &[("beyond", text("wrap"))]).unwrap();
-    assert_eq!(list(&wrapped), [(0, true, 998, 2)]);
+    assert_eq!(list(&wrapped, last), [(0, true, 998, 2)]);
     let kept = ready("msr", trace, &[("beyond", text("wrap")), ("warmup", Value::Int(1))]).unwrap();
     assert_eq!((kept.numbers.warmup, kept.numbers.requests), (1, 1));
+}
+
+/// What was expected of the file instead.
+fn refused(result: Result<impl Sized, Refusal>) -> String {
+    result.err().expect("it is refused").expected
+}
+
+#[test]
+fn what_is_no_trace_is_refused_by_its_line() {
+    let long = format!("1,h,0,Read,0,4096,1\n{}\n", "x".repeat(1 << 16));
+    for (trace, said) in [
+        (
+            "1,h,0,Read,0,4096,1\n2,h,0,Raed,0,4096,1\n",
+            "but its line 2 is \"2,h,0,Raed,0,4096,1\",",
+        ),
+        (&long, "lines of at most 65536 bytes, but its line 2 is longer"),
+        ("1,h,0,Read,18446744073709551615,1,1\n", "not an address that a device can have"),
+        ("1,h,0,Read,0,500000000,1\n", "at most 1000 blocks, but that of its line 1 has 500000000"),
+    ] {
+        let found = refused(ready("msr", trace, &[]));
+        assert!(found.contains(said), "{found}");
+    }
+    let workload: Workload = variant("msr", &[("file", text("trace"))]);
+    let open = |_: &str| Ok(Box::new(&b"1,h,0,Read,0,4096,1\n\xff\n"[..]) as Box<dyn BufRead>);
+    let found = refused(workload.ready(&Stage { block: 4096, blocks: Some(9), open: &open }));
+    assert_eq!(found, "UTF-8 text, but its line 2 is none");
+}
+
+/// Requests that come late are put where they belong as if all had been sorted; one that comes later
+/// than can be held back is refused.
+#[test]
+fn late_requests_are_put_where_they_belong() {
+    let trace = |times: &mut dyn Iterator<Item = u64>| -> String {
+        times.zip(0..).map(|(at, i)| format!("{at},h,0,Read,{},512,1\n", i % 1000 * 4096)).collect()
+    };
+    let mut stream = Streams::new(7, 0).stream("times", 0);
+    let mut now = 0;
+    let late: Vec<u64> = (0..5000)
+        .map(|_| {
+            now += stream.below(30);
+            10_000 + now - stream.below(5000).min(now)
+        })
+        .collect();
+    let text = trace(&mut late.iter().copied());
+    let found = ready("msr", &text, &[]).unwrap();
+    let mut sorted: Vec<(u64, usize)> = late.iter().copied().zip(0..).collect();
+    sorted.sort_by_key(|(at, _)| *at);
+    let zero = sorted[0].0;
+    let expected: Vec<Line> =
+        sorted.iter().map(|&(at, i)| ((at - zero) / 10, true, i as u64 % 1000, 1)).collect();
+    assert_eq!(list(&found, &text), expected);
+    let inversions = |i: usize| late[..i].iter().filter(|&&at| at > late[i]).count();
+    let furthest = (0..late.len()).map(inversions).max().unwrap();
+    assert_eq!(note(&found, "trace_furthest_out_of_order"), Value::Int(furthest as i64));
+
+    let most = 1 << 16;
+    let text = trace(&mut (1..=most).chain([0]));
+    let found = ready("msr", &text, &[]).unwrap();
+    assert_eq!(note(&found, "trace_furthest_out_of_order"), Value::Int(most as i64));
+    assert_eq!(list(&found, &text).len() as u64, most + 1);
+    let found = refused(ready("msr", &trace(&mut (1..=most + 1).chain([0])), &[]));
+    assert!(found.contains("its line 65538 comes later than that: it has to be sorted"), "{found}");
+}
+
+/// A trace that is another when it is replayed than when it was checked gives no rows.
+#[test]
+fn a_trace_that_changes_is_refused() {
+    let line = |i: u64| format!("{i},h,0,Read,{},4096,1\n", i * 4096);
+    let trace: String = (0..200).map(line).collect();
+    let changed = |to: &str| {
+        let found = ready("msr", &trace, &[]).unwrap();
+        let mut requests = found.requests(Streams::new(1, 0), &|_| file(to)).unwrap();
+        (&mut requests).for_each(drop);
+        requests.finish().map_err(|refusal| refusal.expected)
+    };
+    assert_eq!(changed(&trace), Ok(()));
+    let expected = "a trace that stays as it is while it is replayed, but it has changed";
+    for other in [
+        format!("{trace}{}", line(200)),
+        trace.replace("\n150,", "\n151,"),
+        trace.replace(",0,Read,409600,", ",0,Write,409600,"),
+        (0..199).map(line).collect(),
+        String::new(),
+    ] {
+        assert_eq!(changed(&other).unwrap_err(), expected);
+    }
+    let broken = changed(&trace.replace("150,h", "1x0,h")).unwrap_err();
+    assert!(broken.starts_with(&format!("{expected} (expected a trace, but its line 151")));
+    // What comes behind the requests that are asked for does not matter.
+    let settings = [("requests", Value::Int(100))];
+    let found = ready("msr", &trace, &settings).unwrap();
+    let longer = format!("{trace}nothing\n");
+    assert_eq!(list(&found, &longer).len(), 100);
+}
+
+/// The same where a case is run: no rows, and the file is named.
+#[test]
+fn a_run_of_a_trace_that_changes_has_no_rows() {
+    let trace = |last: u64| format!("0,h,0,Read,0,4096,1\n{last},h,0,Write,4096,4096,1\n");
+    let workload = table(&[("kind", text("msr")), ("file", text("trace"))]);
+    let mut case = Table::default();
+    for (part, value) in
+        [("disk", text("HP97560")), ("layout", text("single")), ("workload", workload)]
+    {
+        case.set(part, value);
+    }
+    let case = ArrayCase::read_table(&case).unwrap();
+    let run = |change: bool| {
+        let opened = Cell::new(0);
+        let open = |_: &str| {
+            opened.set(opened.get() + 1);
+            file(&trace(if change { opened.get() } else { 1 }))
+        };
+        case.run(Streams::new(1, 0), &open, Keep::Rows, &Progress::default())
+    };
+    assert_eq!(run(false).unwrap().unwrap().rows.ints("arrived_ps"), [0, 100_000]);
+    let refusal = run(true).err().unwrap();
+    assert_eq!(refusal.path, ["workload", "file"]);
 }
 
 fn synthetic(room: u64, places: Value, count: u32) -> Vec<(u64, u32)> {
@@ -119,7 +247,7 @@ fn synthetic(room: u64, places: Value, count: u32) -> Vec<(u64, u32)> {
     let sizes = table(&[("kind", text("geometric")), ("mean", Value::Float(2.0))]);
     let settings = [("arrivals", arrivals), ("blocks", sizes), ("places", places)];
     let found = ready_on(room, "synthetic", "", &settings).unwrap();
-    let requests = found.requests(Streams::new(3, 0)).take(count as usize);
+    let requests = found.requests(Streams::new(3, 0), &|_| file("")).unwrap().take(count as usize);
     requests.map(|request| (request.at.unwrap(), request.blocks)).collect()
 }
 
@@ -183,7 +311,7 @@ fn bursts_have_their_moments() {
     let found = ready("synthetic", "", &settings).unwrap();
     let (window, windows) = (200.0, 5000);
     let mut counts = vec![0.0; windows];
-    for request in found.requests(Streams::new(5, 0)) {
+    for request in found.requests(Streams::new(5, 0), &|_| file("")).unwrap() {
         match counts.get_mut((request.arrived.seconds() / window) as usize) {
             Some(count) => *count += 1.0,
             None => break,

@@ -26,6 +26,7 @@ impl Blkparse {
 }
 
 /// Events that are being read.
+#[derive(Clone, Debug)]
 struct Events {
     action: String,
     sector: u64,
@@ -43,8 +44,8 @@ fn picoseconds(text: &str) -> Option<u128> {
 }
 
 fn is_device(text: &str) -> bool {
-    let number = |text: &str| !text.is_empty() && whole(text).is_some();
-    text.split_once(',').is_some_and(|(major, minor)| number(major) && number(minor))
+    let numbers = |(major, minor)| whole(major).and(whole(minor)).is_some();
+    text.split_once(',').is_some_and(numbers)
 }
 
 impl Lines for Events {

@@ -22,6 +22,7 @@ impl Fio {
 }
 
 /// A log that is being read.
+#[derive(Clone, Debug)]
 struct Log {
     tick: u128,
     version: Option<u8>,

@@ -22,25 +22,25 @@ impl Msr {
 }
 
 /// Records that are being read.
+#[derive(Clone, Debug)]
 struct Records {
     tick: u128,
 }
 
 impl Lines for Records {
     fn read<'a>(&mut self, line: &'a str) -> Result<Line<'a>, &'static str> {
-        let mut fields = line.split(',').map(str::trim);
+        let mut fields = line.split(',').map(str::trim_ascii);
         let [time, _, device, op, first, bytes] =
             std::array::from_fn(|_| fields.next().unwrap_or_default());
         if time == "Timestamp" {
             return Ok(Line::NoEvent);
         }
-        let number = |text: &str| if text.is_empty() { None } else { whole(text) };
         let op = match op {
             "Read" | "read" => Op::Read,
             "Write" | "write" => Op::Write,
             _ => return Err("time, host, disk, Read or Write, offset, size, response time"),
         };
-        match (number(time), number(first), number(bytes)) {
+        match (whole(time), whole(first), whole(bytes)) {
             (Some(time), Some(first), Some(bytes)) => {
                 let at = u128::from(time) * self.tick;
                 Ok(Line::Access(Access { device, at, op, first, bytes }))

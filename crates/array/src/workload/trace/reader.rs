@@ -1,0 +1,140 @@
+//! The accesses of a trace, read line by line: memory does not grow with its length.
+
+use super::{Access, Line, Lines};
+use crate::disk::Op;
+use std::io::{BufRead, Read};
+
+/// A line is no longer, in bytes.
+const LONGEST_LINE: usize = 1 << 16;
+/// How much of a line is shown to people, in characters.
+const SHOWN: usize = 100;
+
+/// An access to the device that was chosen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chosen {
+    /// In picoseconds, from whatever time on.
+    pub(super) at: u128,
+    pub(super) op: Op,
+    /// Where it begins, and how long it is, in bytes; its end is a number too.
+    pub(super) first: u64,
+    pub(super) bytes: u64,
+    /// Where in the trace it is.
+    pub(super) line: u64,
+}
+
+/// What there was in a trace so far, line by line.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) lines: u64,
+    pub(super) other_actions: u64,
+    pub(super) other_devices: u64,
+    pub(super) without_length: u64,
+    pub(super) out_of_order: u64,
+}
+
+/// Reads the accesses of one device.
+pub(super) struct Reader<L> {
+    from: Box<dyn BufRead>,
+    lines: L,
+    /// The device, if it is chosen; else the first one of which there is an access.
+    device: Option<String>,
+    is_chosen: bool,
+    /// The line that was read last, and its number.
+    line: Vec<u8>,
+    number: u64,
+    latest: u128,
+    pub(super) counts: Counts,
+}
+
+impl<L: Lines> Reader<L> {
+    /// Of the lines of `from` those about `device`; without one there has to be but one.
+    pub(super) fn new(from: Box<dyn BufRead>, lines: L, device: Option<&str>) -> Reader<L> {
+        Reader {
+            from,
+            lines,
+            device: device.map(str::to_owned),
+            is_chosen: device.is_some(),
+            line: Vec::new(),
+            number: 0,
+            latest: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The next access, if there is one more; or what was expected of the trace.
+    pub(super) fn next(&mut self) -> Result<Option<Chosen>, String> {
+        while self.read_line()? {
+            let number = self.number;
+            let text = std::str::from_utf8(&self.line)
+                .map_err(|_| format!("UTF-8 text, but its line {number} is none"))?;
+            let marked = text.strip_prefix('\u{feff}').filter(|_| number == 1);
+            let text = marked.unwrap_or(text).trim_ascii();
+            if text.is_empty() {
+                continue;
+            }
+            self.counts.lines += 1;
+            let expected = |what| {
+                format!("a trace, but its line {number} is {:?}, not {what}", shortened(text))
+            };
+            let access = match self.lines.read(text).map_err(expected)? {
+                Line::Access(access) => access,
+                Line::Other => {
+                    self.counts.other_actions += 1;
+                    continue;
+                }
+                Line::NoEvent => continue,
+            };
+            match &self.device {
+                Some(device) if device == access.device => {}
+                Some(_) if self.is_chosen => {
+                    self.counts.other_devices += 1;
+                    continue;
+                }
+                Some(first) => {
+                    let other = access.device;
+                    return Err(format!(
+                        "a trace of one device, but its line {number} is of another; device = \
+                         {first:?} or {other:?} chooses one"
+                    ));
+                }
+                None => self.device = Some(access.device.to_owned()),
+            }
+            let Access { at, op, first, bytes, .. } = access;
+            if bytes == 0 {
+                self.counts.without_length += 1;
+                continue;
+            }
+            if first.checked_add(bytes).is_none() {
+                return Err(expected("an address that a device can have"));
+            }
+            self.counts.out_of_order += u64::from(at < self.latest);
+            self.latest = at.max(self.latest);
+            return Ok(Some(Chosen { at, op, first, bytes, line: number }));
+        }
+        Ok(None)
+    }
+
+    /// Reads a line: whether there was one.
+    fn read_line(&mut self) -> Result<bool, String> {
+        self.line.clear();
+        self.number += 1;
+        let mut limited = (&mut self.from).take(LONGEST_LINE as u64 + 1);
+        let read = limited.read_until(b'\n', &mut self.line);
+        read.map_err(|why| format!("a file to read: {why}"))?;
+        match self.line.len() {
+            0 => Ok(false),
+            1..=LONGEST_LINE => Ok(true),
+            _ => Err(format!(
+                "lines of at most {LONGEST_LINE} bytes, but its line {} is longer",
+                self.number
+            )),
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,298 @@
+//! The two passes over a trace: one that checks it, one that replays it.
+
+use super::reader::{Chosen, Counts, Reader};
+use super::window::{TooLate, Window};
+use super::{Beyond, Lines};
+use crate::workload::{Batches, MAX_BLOCKS, Numbers, Ready, Replayed, Request, Source, Stage};
+use sojourn_kernel::files::Open;
+use sojourn_kernel::parameters::{Refusal, Setting, Value};
+use sojourn_kernel::{Span, Time};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+/// An access comes no more than so many others too late.
+const LATEST: usize = 1 << 16;
+/// Replays end long before time does.
+const LONGEST: Span = Span::from_s(60 * 24 * 3600);
+
+/// How a trace is replayed.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) file: String,
+    pub(super) device: Option<String>,
+    pub(super) speed: f64,
+    pub(super) beyond: Beyond,
+    pub(super) requests: Option<NonZeroU32>,
+    pub(super) warmup: u32,
+}
+
+/// A trace that was read once.
+#[derive(Debug)]
+struct Trace<L> {
+    settings: Settings,
+    lines: L,
+    /// Bytes in a block, and blocks of the array.
+    block: u64,
+    room: u64,
+    /// How many accesses were late at most.
+    furthest: usize,
+    made: Made,
+}
+
+/// What requests were made in a pass: both have to make the same.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Made {
+    requests: u64,
+    /// Whether any reads, whether any writes.
+    ops: [bool; 2],
+    /// Accesses that were beyond the array.
+    beyond: u64,
+    /// The times of the first access and of the last.
+    times: Option<(u128, u128)>,
+    /// Differs, all but certainly, where a request differs.
+    digest: u64,
+}
+
+/// A pass over a trace.
+struct Pass<L> {
+    settings: Settings,
+    block: u64,
+    room: u64,
+    reader: Reader<L>,
+    window: Window,
+    /// How many accesses are still to be replayed.
+    left: u64,
+    made: Made,
+}
+
+impl Settings {
+    /// Reads the trace for the first time.
+    pub(super) fn ready(&self, lines: impl Lines, stage: &Stage<'_>) -> Result<Ready, Refusal> {
+        let (block, room) = (stage.block, stage.blocks.expect("a trace has addresses"));
+        let mut trace = Trace {
+            settings: self.clone(),
+            lines,
+            block,
+            room,
+            furthest: LATEST,
+            made: Made::default(),
+        };
+        let mut pass = trace.pass(stage.open).map_err(|why| self.refused(why))?;
+        let counts = pass.read_all().map_err(|why| self.refused(why))?;
+        let Made { requests, ops, .. } = pass.made;
+        let Some((first, last)) = pass.made.times else {
+            return Err(self.refused("a trace with at least one read or write".to_owned()));
+        };
+        if requests <= u64::from(self.warmup) {
+            let given = self.warmup.write().expect("a number");
+            let expected = format!("fewer than the {requests} requests that there are");
+            return Err(Refusal::value(&given, expected).under("warmup"));
+        }
+        let Ok(requests) = u32::try_from(requests) else {
+            return Err(self.refused("fewer than 2^32 requests".to_owned()));
+        };
+        let furthest = pass.window.furthest;
+        let notes = self.notes(&counts, pass.made.beyond, furthest, last - first);
+        trace.furthest = furthest;
+        trace.made = pass.made;
+        Ok(Ready {
+            numbers: Numbers { warmup: self.warmup, requests: requests - self.warmup },
+            ops,
+            notes,
+            source: Source::Replayed(Arc::new(trace)),
+        })
+    }
+
+    /// The refusal of a trace of which something else was expected.
+    fn refused(&self, expected: String) -> Refusal {
+        Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
+    }
+
+    /// What there was in the trace, and what became of it.
+    fn notes(
+        &self,
+        counts: &Counts,
+        beyond: u64,
+        furthest: usize,
+        length_ps: u128,
+    ) -> Vec<(String, Value)> {
+        let numbers = [
+            ("trace_lines", counts.lines),
+            ("trace_lines_of_other_devices", counts.other_devices),
+            ("trace_other_actions", counts.other_actions),
+            ("trace_requests_without_length", counts.without_length),
+            ("trace_requests_out_of_order", counts.out_of_order),
+            ("trace_furthest_out_of_order", furthest as u64),
+            ("trace_requests_beyond_array", beyond),
+            ("trace_length_ps", length_ps.min(i64::MAX as u128) as u64),
+        ];
+        let left_out_or_wrapped = match self.beyond {
+            Beyond::Drop => "requests beyond the array left out",
+            _ => "requests beyond the array wrapped",
+        };
+        let parts = [
+            (counts.other_devices, "lines of other devices left out"),
+            (counts.other_actions, "other actions left out"),
+            (counts.without_length, "requests without a length left out"),
+            (counts.out_of_order, "requests out of order sorted by time"),
+            (beyond, left_out_or_wrapped),
+        ];
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+        let said = if parts.is_empty() { "taken as it is".to_owned() } else { parts.join(", ") };
+        let numbers =
+            numbers.iter().map(|&(name, count)| (name.to_owned(), Value::Int(count as i64)));
+        numbers.chain([("trace".to_owned(), Value::Text(said))]).collect()
+    }
+}
+
+impl<L: Lines> Trace<L> {
+    /// A pass from the beginning on, or what was expected of the file.
+    fn pass(&self, open: Open<'_>) -> Result<Pass<L>, String> {
+        let Settings { file, device, requests, .. } = &self.settings;
+        let from = open(file).map_err(|why| format!("a file to read: {why}"))?;
+        Ok(Pass {
+            settings: self.settings.clone(),
+            block: self.block,
+            room: self.room,
+            reader: Reader::new(from, self.lines.clone(), device.as_deref()),
+            window: Window::new(self.furthest),
+            left: requests.map_or(u64::MAX, |most| most.get().into()),
+            made: Made::default(),
+        })
+    }
+}
+
+impl<L: Lines> Pass<L> {
+    /// Makes all requests, and reads on to the end of the trace.
+    fn read_all(&mut self) -> Result<Counts, String> {
+        while self.next()?.is_some() {}
+        while self.next_access()?.is_some() {}
+        Ok(self.reader.counts.clone())
+    }
+
+    /// The next request, if there is one more; or what was expected of the trace.
+    fn next(&mut self) -> Result<Option<Request>, String> {
+        while self.left > 0 {
+            let Some(access) = self.next_access()? else { break };
+            self.left -= 1;
+            if let Some(request) = self.request(&access)? {
+                self.made.add(&request);
+                return Ok(Some(request));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next access in order of time.
+    fn next_access(&mut self) -> Result<Option<Chosen>, String> {
+        while let Some(access) = self.reader.next()? {
+            let first = self.window.push(access).map_err(|TooLate| {
+                format!(
+                    "a trace in order of time but for what comes at most {LATEST} requests late, \
+                     but its line {} comes later than that: it has to be sorted",
+                    access.line
+                )
+            })?;
+            if first.is_some() {
+                return Ok(first);
+            }
+        }
+        Ok(self.window.pop())
+    }
+
+    /// An access as a request to the array; nothing if it is left out.
+    fn request(&mut self, access: &Chosen) -> Result<Option<Request>, String> {
+        let Chosen { at, op, first, bytes, line } = *access;
+        let zero = self.made.times.map_or(at, |(zero, _)| zero);
+        self.made.times = Some((zero, at));
+        let since = at - zero;
+        if since as f64 / self.settings.speed > LONGEST.ps() as f64 {
+            return Err(format!(
+                "a trace of at most 60 days, but its line {line} is later: has it another unit of \
+                 time, a step of the clock, or is it to be replayed faster?"
+            ));
+        }
+        let arrived = match self.settings.speed == 1.0 {
+            true => Time::from_ps(since as u64),
+            false => Time::from_ps((since as f64 / self.settings.speed).round() as u64),
+        };
+        let (mut block, end) = (first / self.block, (first + bytes).div_ceil(self.block));
+        let (blocks, room) = (end - block, self.room);
+        if blocks > u64::from(MAX_BLOCKS).min(room) {
+            let most = room.min(MAX_BLOCKS.into());
+            return Err(format!(
+                "requests of at most {most} blocks, but that of its line {line} has {bytes} bytes"
+            ));
+        }
+        if end > room {
+            self.made.beyond += 1;
+            match self.settings.beyond {
+                Beyond::Refuse => {
+                    return Err(format!(
+                        "requests within the array's {room} blocks, but that of its line {line} \
+                         goes on to byte {}; beyond = \"wrap\" or \"drop\" takes such a trace",
+                        first + bytes
+                    ));
+                }
+                Beyond::Drop => return Ok(None),
+                Beyond::Wrap => block = (block % room).min(room - blocks),
+            }
+        }
+        Ok(Some(Request { arrived, op, blocks: blocks as u32, at: Some(block) }))
+    }
+}
+
+impl Made {
+    fn add(&mut self, request: &Request) {
+        let Request { arrived, op, blocks, at } = *request;
+        self.requests += 1;
+        self.ops[op as usize] = true;
+        let words = [arrived.ps(), at.unwrap_or(0), u64::from(blocks) << 1 | op as u64];
+        for word in words {
+            self.digest = (self.digest.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    }
+}
+
+impl<L: Lines> Replayed for Trace<L> {
+    fn again(&self, open: Open<'_>) -> Result<Box<dyn Batches>, Refusal> {
+        let pass = self.pass(open).map_err(|why| self.settings.refused(why))?;
+        Ok(Box::new(Again { pass, first: self.made.clone(), failed: None }))
+    }
+}
+
+/// The pass that replays.
+struct Again<L> {
+    pass: Pass<L>,
+    /// What the pass before it made.
+    first: Made,
+    /// Why it did not come to its end.
+    failed: Option<String>,
+}
+
+impl<L: Lines> Batches for Again<L> {
+    fn fill(&mut self, into: &mut Vec<Request>) {
+        while into.len() < into.capacity() && self.failed.is_none() {
+            match self.pass.next() {
+                Ok(Some(request)) => into.push(request),
+                Ok(None) => break,
+                Err(why) => self.failed = Some(why),
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Refusal> {
+        let rest = match self.failed.take() {
+            Some(why) => Err(why),
+            None => self.pass.next(),
+        };
+        let why = match rest {
+            Ok(None) if self.pass.made == self.first => return Ok(()),
+            Ok(_) => String::new(),
+            Err(why) => format!(" (expected {why})"),
+        };
+        let expected = "a trace that stays as it is while it is replayed, but it has changed";
+        Err(self.pass.settings.refused(format!("{expected}{why}")))
+    }
+}
