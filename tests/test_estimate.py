@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from sojourn import estimate, studies
+from sojourn import estimate, rows, studies
 from sojourn._core import Estimate
 from sojourn.runs import Run
 
@@ -166,6 +166,32 @@ def test_a_stopped_estimate_keeps_its_finished_cases(command, study, tmp_path, m
     monkeypatch.undo()
     assert command("estimate", study, "--out", out).code == 0
     assert len(row_bytes(out)) == 2
+
+
+def test_a_stopped_estimate_keeps_the_links_of_the_case_under_way(
+    command, study, tmp_path, monkeypatch
+):
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    single = ("--set", "sweep.workload.load=[0.6]", "--jobs", 1)
+    asked, stopped = [], False
+
+    def simulate(part, links):
+        if len(asked) == 3 and not stopped:
+            raise KeyboardInterrupt
+        asked.extend(links)
+        return original(part, links)
+
+    original = estimate.simulate
+    monkeypatch.setattr(estimate, "simulate", simulate)
+    assert command("estimate", study, "--out", out, *single).code == 130
+    (kept,) = (out / "links").iterdir()
+    assert rows.number(kept) == 3
+    stopped = True
+    assert command("estimate", study, "--out", out, *single).code == 0
+    assert len(set(asked)) == len(asked)
+    assert not (out / "links").exists()
+    assert command("estimate", study, "--out", whole, *single).code == 0
+    assert row_bytes(out) == row_bytes(whole)
 
 
 def test_what_was_not_simulated_with_these_flows_is_not_taken():

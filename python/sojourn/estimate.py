@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from threading import Lock
 
-import numpy as np
-import numpy.typing as npt
-
 from sojourn._core import Decomposition, Estimate, Progress
-from sojourn.execute import Observer, Spread, Status, Task, execute, keep, unfinished
+from sojourn.execute import Observer, Paced, Spread, Status, Task, execute, keep, unfinished
 from sojourn.ledger import Ledger, Record
+from sojourn.linktimes import Kept, LinkTimes
 from sojourn.progress import reporter
 from sojourn.rundir import RunDirectory
 from sojourn.studies import meta_of, place
@@ -35,17 +33,6 @@ class Part:
     study: str
     case: int
     replication: int
-
-
-@dataclass(frozen=True)
-class LinkTimes:
-    """What the simulation of a link gave, as `Decomposition.simulate` says, and what it took."""
-
-    link: int
-    delays: npt.NDArray[np.int64]
-    events: int
-    wall_s: float
-    cpu_s: float
 
 
 def simulate(part: Part, links: Sequence[int]) -> list[LinkTimes]:
@@ -111,7 +98,7 @@ def run(
         InputError: a number out of range; the directory cannot be written or holds something
             else.
         SpecError: a case turned out to be impossible.
-        Interrupted: Ctrl-C; finished cases are kept, and the links of an unfinished one are not.
+        Interrupted: Ctrl-C; finished cases are kept, and the finished links of the one under way.
     """
     study = estimate.resolved()
     where = place(jobs, scheduler, study)
@@ -156,14 +143,24 @@ class Links:
         part = Part(self.study, case.index, replication)
         decomposed = _decomposed(part)
         links = decomposed.links()
+        kept = Kept(directory.links(case.index, replication))
+        found = kept.read(set(links))
         status.jobs += len(links)
-        found = []
-        for times in self.where.spread(partial(simulate, part), links):
-            found.append(times)
-            status.jobs_done += 1
-            if observer:
-                observer(status)
-        outcome = decomposed.combine([(times.link, times.delays, times.events) for times in found])
+        status.jobs_done += len(found)
+        write = Paced(lambda: kept.write(found))
+        try:
+            left = [link for link in links if link not in found]
+            for times in self.where.spread(partial(simulate, part), left):
+                found[times.link] = times
+                status.jobs_done += 1
+                write()
+                if observer:
+                    observer(status)
+        except BaseException:
+            kept.write(found)
+            raise
+        every = found.values()
+        outcome = decomposed.combine([(times.link, times.delays, times.events) for times in every])
         wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
         record = keep(
             directory,
@@ -172,6 +169,7 @@ class Links:
             outcome.columns,
             outcome.figures,
             wall_s=wall,
-            cpu_s=cpu + sum(times.cpu_s for times in found),
+            cpu_s=cpu + sum(times.cpu_s for times in every),
         )
+        kept.drop()
         return replace(record, parameters={**record.parameters, **self.estimate.parameters})

@@ -1,7 +1,8 @@
 """The run directory: what lies where, and who may write it.
 
 `study.toml` (as resolved), `meta.json`, `cases.parquet` (the ledger), `rows/*.parquet` (one file
-a case and replication), and `series/*.parquet` likewise where stations were looked at. Every file
+a case and replication), and `series/*.parquet` likewise where stations were looked at. While an
+estimate is under way, `links/*.parquet` hold those of its links that are done. Every file
 is written under a temporary name and renamed, so what is there is whole; a case is finished when
 its rows and its record are both there.
 """
@@ -53,6 +54,10 @@ class RunDirectory:
     def series(self, case: int, replication: int) -> Path:
         """The time series of one case and replication; only there where the case asks for them."""
         return self.path / "series" / _file(case, replication)
+
+    def links(self, case: int, replication: int) -> Path:
+        """The finished links of one case and replication of an estimate that is not finished."""
+        return self.path / "links" / _file(case, replication)
 
     def ledger(self) -> Ledger:
         """The records of the cases whose rows are there.
@@ -155,7 +160,7 @@ class RunDirectory:
         if not self.path.is_dir():
             raise InputError(f"{self.path}: not a directory; choose another --out")
         names = [entry.name for entry in self.path.iterdir()]
-        own = ("rows", "series")
+        own = ("rows", "series", "links")
         strangers = [n for n in names if n not in own and not n.endswith(".partial")]
         if strangers:
             raise InputError(
