@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from certificates import self_signed
 from listserver import Server, config, message, sojourn, tool
 from postfix import let_through
 from waiting import PATIENCE_S, until
@@ -74,20 +75,8 @@ def test_a_password_opens(server):
     assert "right" not in log
 
 
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    """A certificate for `lists.example`, its key beside it."""
-    chain, key = tmp_path / "chain.pem", tmp_path / "key.pem"
-    tool("openssl")(
-        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-        "-days", "2", "-subj", "/CN=lists.example", "-addext", "subjectAltName=DNS:lists.example",
-        "-keyout", key, "-out", chain,
-    )  # fmt: skip
-    return chain
-
-
-def test_starttls(tmp_path, certificate):
-    key = certificate.with_name("key.pem")
+def test_starttls(tmp_path):
+    certificate, key = self_signed(tmp_path, "DNS:lists.example")
     more = f'[certificate]\nchain = "{certificate}"\nkey = "{key}"\n'
     path = config(tmp_path, more=more)
     path.write_text(path.read_text("utf-8").replace('auth = "loopback"', ""), "utf-8")

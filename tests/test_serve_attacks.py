@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from listserver import Server, config, tool
+from certificates import self_signed
+from listserver import Server, config
 from waiting import PATIENCE_S
 
 NOBODY = "x@[127.0.0.77]"
@@ -147,11 +148,7 @@ def test_no_command_hides_in_a_command(server, stack):
 
 
 def test_what_comes_in_plain_text_behind_starttls_counts_for_nothing(tmp_path, stack):
-    chain, key = tmp_path / "chain.pem", tmp_path / "key.pem"
-    tool("openssl")(
-        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-        "-subj", "/CN=lists.example", "-keyout", key, "-out", chain,
-    )  # fmt: skip
+    chain, key = self_signed(tmp_path, "DNS:lists.example")
     more = f'[certificate]\nchain = "{chain}"\nkey = "{key}"\n'
     with Server(config(tmp_path, more=more)) as server:
         client = wire(stack, server.ports[0])

@@ -145,6 +145,9 @@ fn verdicts() {
         ("250 ok\r\n450 4.7.1 grey\r\n250 ok\r\n354 go\r\n", "LD", ""),
         ("250 ok\r\n250 ok\r\n452 4.5.3 full\r\n354 go\r\n", "DA", ""),
         ("250 ok\r\n250 ok\r\n552 full\r\n354 go\r\n", "DA", ""),
+        ("250 ok\r\n250 ok\r\n451 4.5.3 full\r\n354 go\r\n", "DA", ""),
+        ("250 ok\r\n250 ok\r\n550 5.5.3 full\r\n354 go\r\n", "DA", ""),
+        ("250 ok\r\n451 4.5.3 full\r\n250 ok\r\n354 go\r\n", "LD", ""),
         // Nobody was accepted before: the disk is full, not the transaction.
         ("250 ok\r\n452 4.3.1 full\r\n452 4.3.1 full\r\n554 no\r\n", "LL", "RSET\r\n"),
         ("250 ok\r\n550 no\r\n550 no\r\n554 no\r\n", "RR", "RSET\r\n"),

@@ -28,6 +28,10 @@ pub(crate) struct Names {
 pub(crate) const LOOKUPS: usize = 512;
 /// Whatever name servers say, nothing holds longer.
 const LONGEST: Duration = Duration::from_secs(86_400);
+/// So many mail hosts of a domain are asked for, the best, and so many addresses of each are kept: a
+/// domain may name thousands, and each would be two questions.
+const EXCHANGES: usize = 20;
+const ADDRESSES: usize = 20;
 /// How long an answer holds of which a part is missing.
 const PARTIAL: Duration = Duration::from_secs(60);
 
@@ -76,7 +80,7 @@ impl Names {
                 match &exchanges[..] {
                     [] => self.own_addresses(domain, name).await,
                     [(_, exchange)] if exchange.is_root() => Answer::NoMail,
-                    _ => self.exchanges(exchanges, answer.valid_until()).await,
+                    _ => self.exchanges(best(exchanges), answer.valid_until()).await,
                 }
             }
             Err(error) => match negative(&error) {
@@ -155,12 +159,20 @@ impl Names {
                 },
             }
         }
+        addresses.truncate(ADDRESSES);
         match failed {
             _ if !addresses.is_empty() => Found::Addresses(addresses, until),
             Some(why) => Found::Failed(why),
             None => Found::Nothing { no_such_name },
         }
     }
+}
+
+/// Those that are asked for: the most preferred, and of equals those that were named first.
+fn best(mut exchanges: Vec<(u16, Name)>) -> Vec<(u16, Name)> {
+    exchanges.sort_by_key(|(preference, _)| *preference);
+    exchanges.truncate(EXCHANGES);
+    exchanges
 }
 
 fn name_server(server: SocketAddr) -> NameServerConfig {
@@ -201,4 +213,20 @@ fn said(error: &NetError) -> String {
 
 fn left(until: Instant) -> Span {
     Span::from_seconds(until.saturating_duration_since(Instant::now()).as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_of_too_many_hosts_are_asked_for() {
+        let hosts =
+            (0..3000).map(|n| (n % 300, Name::from_ascii(format!("h{n}.example.")).unwrap()));
+        let asked: Vec<String> =
+            best(hosts.collect()).iter().map(|(_, name)| name.to_ascii()).collect();
+        let expected = (0..2).flat_map(|preference| (0..10).map(move |i| preference + 300 * i));
+        let expected: Vec<String> = expected.map(|n| format!("h{n}.example.")).collect();
+        assert_eq!(asked, expected);
+    }
 }

@@ -247,8 +247,7 @@ impl Client {
         if reply.is_positive() && transaction.mail_accepted {
             transaction.accepted += 1;
         } else if transaction.mail_accepted {
-            // Too many for one transaction: 452, or 552 of old (RFC 5321 section 4.5.3.1.10).
-            let full = matches!(reply.code, 452 | 552) && transaction.accepted > 0;
+            let full = reply.is_too_many_recipients() && transaction.accepted > 0;
             let refused = || Verdict::negative(Arc::new(reply));
             let verdict = if full { Verdict::Again } else { refused() };
             transaction.verdicts[i] = Some(verdict);

@@ -64,6 +64,13 @@ impl Reply {
     pub fn is_permanent(&self) -> bool {
         self.code / 100 == 5
     }
+
+    /// Said of a recipient: there are too many in one transaction. That is 452, or 552 of old (RFC
+    /// 5321 section 4.5.3.1.10), or x.5.3 with any code (RFC 3463 section 3.6): OpenSMTPD says 451
+    /// 4.5.3.
+    pub fn is_too_many_recipients(&self) -> bool {
+        matches!(self.code, 452 | 552) || matches!(self.enhanced, Some(Enhanced(_, 5, 3)))
+    }
 }
 
 impl ReplyReader {
