@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sojourn._core import quantity
 from sojourn.analysis import Known, known
 from sojourn.columns import Column, Columns
 from sojourn.ledger import Value
@@ -36,13 +37,19 @@ class Quantity:
 
     `jobs` are those of a kind, of the sizes of `bin`, one of `summary.BINS`. The statistic is
     `mean`, a percentile such as `p99`, or one of `SPREADS`. A metric is a column of the rows; times
-    come in milliseconds, rates in megabits a second.
+    come in milliseconds or in the `unit` given, rates in megabits a second.
     """
 
     bin: str = "all"
     statistic: str = MEAN
     metric: str = "slowdown"
     jobs: str = "flow"
+    unit: str = ""
+
+    @property
+    def scale(self) -> float:
+        """What the metric's numbers are divided by."""
+        return quantity(f"1{self.unit}") if self.unit else shown_in(self.metric)[0]
 
     @staticmethod
     def taken_from(table: dict[str, Any]) -> "Quantity":
@@ -99,12 +106,12 @@ class Cell:
 
     def values(self) -> Values:
         """The metric in rising order, warm-up left out; infinite for times of unfinished jobs."""
-        return self.sample.values(self.what.metric) / shown_in(self.what.metric)[0]
+        return self.sample.values(self.what.metric) / self.what.scale
 
     def sections(self) -> list[Values]:
         """The metric of the jobs that have it, in sections that are as good as independent."""
-        scale, _ = shown_in(self.what.metric)
-        return [section / scale for section in self.sample.sections(self.what.metric)[0]]
+        sections, _ = self.sample.sections(self.what.metric)
+        return [section / self.what.scale for section in sections]
 
     def point(self) -> Point | None:
         """The statistic; None where no job has the metric."""
