@@ -9,7 +9,7 @@ use crate::transport::Tally;
 use crate::workload::Query;
 use sojourn_kernel::parameters::Value;
 use sojourn_kernel::{Span, Time};
-use sojourn_queueing::{Column, Job, Report, Rows};
+use sojourn_queueing::{Column, Job, Keep, Report, Rows};
 
 /// What the rows' `class` is called.
 const CLASS_NAMES: [&str; CLASSES] = ["0", "1", "2", "3", "4", "5", "6", "7"];
@@ -54,9 +54,17 @@ enum Kind {
 
 const KIND_NAMES: [&str; 4] = ["flow", "bulk", "query", "response"];
 
+impl Row {
+    /// Whether it could have finished and has not.
+    fn is_open(&self) -> bool {
+        self.kind != Kind::Bulk && self.job.finished == Time::NEVER
+    }
+}
+
 /// What the run of `script` gives that had this `outcome`; `ideals` are the best possible times of
 /// its flows, `of_queries` those of its queries.
 pub(crate) fn report(
+    keep: Keep,
     script: &Script,
     packets: &Packets,
     network: &Network,
@@ -65,20 +73,20 @@ pub(crate) fn report(
     outcome: &Outcome,
 ) -> Report {
     let run = Run { script, packets, ideals, outcome };
-    let mut table = run.flows();
-    let queries = run.queries(table.len(), of_queries);
-    table.extend(queries);
-    let open = |row: &&Row| row.kind != Kind::Bulk && row.job.finished == Time::NEVER;
-    let unfinished = table.iter().filter(open).count();
+    let jobs = run.flows().chain(run.queries(of_queries));
+    let (rows, series, unfinished) = match keep {
+        Keep::Rows => {
+            let table: Vec<Row> = jobs.collect();
+            let unfinished = table.iter().filter(|row| row.is_open()).count();
+            (rows(&table, script.several), series(network, &outcome.samples), unfinished)
+        }
+        Keep::Totals => (Rows::default(), Rows::default(), jobs.filter(Row::is_open).count()),
+    };
     let mut figures = figures(outcome, network, unfinished);
     let also = if script.queries.is_empty() { "" } else { IDEAL_OF_QUERIES };
     let ideal = [IDEAL, also].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>();
     figures.push(("ideal".to_owned(), Value::Text(ideal.join("; "))));
-    Report {
-        rows: rows(&table, script.several),
-        series: series(network, &outcome.samples),
-        figures,
-    }
+    Report { rows, series, figures }
 }
 
 /// The time series of switches' ports: which port it is, what waits there, and which share of the
@@ -125,12 +133,12 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// The flows that are jobs themselves, by time of arrival.
-    fn flows(&self) -> Vec<Row> {
-        let Run { script, packets, ideals, outcome } = self;
+    fn flows(&self) -> impl Iterator<Item = Row> {
+        let Run { script, packets, ideals, outcome } = *self;
         let mut watched = script.watches.iter().zip(&outcome.watched);
         let flows = script.flows.iter().zip(&script.casts).enumerate();
         let jobs = flows.filter(|(_, (_, cast))| cast.role == Role::Job);
-        let row = |(number, (flow, cast)): (usize, (&Flow, &Cast))| {
+        let row = move |(number, (flow, cast)): (usize, (&Flow, &Cast))| {
             let measured = match flow.is_endless() {
                 true => watched.next(),
                 false => None,
@@ -159,12 +167,13 @@ impl Run<'_> {
                 goodput,
             }
         };
-        jobs.map(row).collect()
+        jobs.map(row)
     }
 
-    /// The queries by time of arrival, numbered from `first` on, then all answers: a query is done
+    /// The queries by time of arrival, numbered from the flows on, then all answers: a query is done
     /// when the last of its answers has come.
-    fn queries(&self, first: usize, ideals: &[Span]) -> Vec<Row> {
+    fn queries(&self, ideals: &[Span]) -> Vec<Row> {
+        let first = self.script.casts.iter().filter(|cast| cast.role == Role::Job).count();
         let (mut queries, mut answers) = (Vec::new(), Vec::new());
         for (place, (asked, &ideal)) in self.script.queries.iter().zip(ideals).enumerate() {
             let number = first + place;

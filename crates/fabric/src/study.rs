@@ -15,7 +15,7 @@ use crate::transport::{Running, Setup, Tally};
 use crate::workload::{Drawn, Stage, Workload};
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_kernel::{Rate, Span, Streams, Time, parameters};
-use sojourn_queueing::Report;
+use sojourn_queueing::{Keep, Report};
 use std::sync::Arc;
 
 parameters! {
@@ -184,8 +184,8 @@ impl FabricCase {
 }
 
 impl Ready {
-    /// Simulates it.
-    pub fn run(&self, progress: &Progress) -> Result<Report, Cancelled> {
+    /// Simulates it. Rows and time series are made where they are kept.
+    pub fn run(&self, keep: Keep, progress: &Progress) -> Result<Report, Cancelled> {
         let mut ideals = Ideals::new(&self.network, &self.packets);
         let of_flows = ideals.flows(&self.script);
         let of_queries = ideals.queries(&self.script, &of_flows);
@@ -194,7 +194,7 @@ impl Ready {
             Scheme::Ideal(ideal) => self.schedule(ideal, &of_flows, progress)?,
         };
         let (script, packets, network) = (&self.script, &self.packets, &self.network);
-        Ok(report(script, packets, network, &of_flows, &of_queries, &outcome))
+        Ok(report(keep, script, packets, network, &of_flows, &of_queries, &outcome))
     }
 
     pub(crate) fn simulate(

@@ -6,6 +6,7 @@ use sojourn_fabric::engine::Progress;
 use sojourn_fabric::{FabricCase, Scheme};
 use sojourn_kernel::Streams;
 use sojourn_kernel::parameters::{Parameters, Table, Value};
+use sojourn_queueing::Keep;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -27,7 +28,7 @@ fn grid(scheme: &str) -> String {
     table.set("scheme", Value::Text(scheme.to_owned()));
     let case = FabricCase::read_table(&table).expect("a case");
     let ready = case.ready(Streams::new(7, 0), &|_| Err("no files".to_owned())).expect("flows");
-    let report = ready.run(&Progress::default()).expect("nobody cancels");
+    let report = ready.run(Keep::Rows, &Progress::default()).expect("nobody cancels");
     let columns = ["src", "dst", "size_bytes", "arrived_ps", "finished_ps", "retransmits"];
     let mut text = format!("{scheme}\n");
     for column in columns {

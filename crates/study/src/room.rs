@@ -122,11 +122,7 @@ impl Model for FabricCase {
         keep: Keep,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        let report = self.ready(streams, &|name| text(open, name))?.run(progress);
-        Ok(report.map(|report| match keep {
-            Keep::Rows => report,
-            Keep::Totals => Report { rows: Rows::default(), series: Rows::default(), ..report },
-        }))
+        Ok(self.ready(streams, &|name| text(open, name))?.run(keep, progress))
     }
 
     fn as_fabric(&self) -> Option<&FabricCase> {

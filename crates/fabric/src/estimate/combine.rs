@@ -10,7 +10,7 @@ use crate::rows::report;
 use crate::transport::Tally;
 use sojourn_kernel::parameters::Value;
 use sojourn_kernel::{Span, Stream, Time};
-use sojourn_queueing::{Column, Report};
+use sojourn_queueing::{Column, Keep, Report};
 
 /// What the simulation of a whole fabric counts and this does not know.
 const UNKNOWN: [&str; 2] = ["retransmits", "timeouts"];
@@ -55,7 +55,7 @@ impl Decomposition {
         };
         let (script, packets) = (&self.ready.script, &self.ready.packets);
         let Report { mut rows, series, figures } =
-            report(script, packets, network, &ideals, &[], &outcome);
+            report(Keep::Rows, script, packets, network, &ideals, &[], &outcome);
         rows.columns.retain(|(name, _)| !UNKNOWN.contains(name));
         rows.push("method", Column::Name(vec![0; flows.len()], vec!["estimate"]));
         let known = |(name, _): &(String, Value)| {

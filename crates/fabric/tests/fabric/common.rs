@@ -11,7 +11,7 @@ use sojourn_fabric::{
 };
 use sojourn_kernel::parameters::{Setting, Table, Value, defaults};
 use sojourn_kernel::{Bytes, Rate, Span, Streams, Time};
-use sojourn_queueing::{Column, Rows};
+use sojourn_queueing::{Column, Keep, Rows};
 use std::num::NonZeroU32;
 
 /// Payload of a full packet.
@@ -79,7 +79,11 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn of(ready: &Ready) -> Run {
-        let report = ready.run(&Progress::default()).expect("nobody cancels");
+        Run::kept(ready, Keep::Rows)
+    }
+
+    pub(crate) fn kept(ready: &Ready, keep: Keep) -> Run {
+        let report = ready.run(keep, &Progress::default()).expect("nobody cancels");
         let Report { rows, series, figures } = report;
         Run { rows, series, figures }
     }

@@ -10,6 +10,7 @@ use sojourn_fabric::workload::{Pairs, Poisson};
 use sojourn_fabric::{Balance, Decomposition, Flow, LinkTimes, PacketScheme, Report};
 use sojourn_kernel::parameters::defaults;
 use sojourn_kernel::{Span, Time};
+use sojourn_queueing::Keep;
 
 fn hashed(name: &str) -> PacketScheme {
     PacketScheme { balance: Balance::Ecmp, ..known(name) }
@@ -226,7 +227,8 @@ fn an_estimate_is_of_the_flows_that_are_simulated() {
         let decomposed = Decomposition::new(&case, &defaults(), lab.streams, &read).unwrap();
         decomposed.combine(&times(&decomposed)).unwrap()
     };
-    let whole = case.ready(lab.streams, &read).unwrap().run(&Progress::default()).unwrap();
+    let whole =
+        case.ready(lab.streams, &read).unwrap().run(Keep::Rows, &Progress::default()).unwrap();
     let report = estimate();
     for column in ["size_bytes", "arrived_ps", "ideal_ps", "src", "dst"] {
         assert_eq!(report.rows.ints(column), whole.rows.ints(column), "{column}");

@@ -12,6 +12,7 @@ use sojourn_fabric::workload::{
 use sojourn_fabric::{FabricCase, Packets, Scheme};
 use sojourn_kernel::parameters::{Parameters, Refusal, Table, Value, defaults};
 use sojourn_kernel::{Bytes, Frequency, Rate, Span, Streams};
+use sojourn_queueing::{Keep, Rows};
 use std::collections::BTreeSet;
 
 fn some(queries: Queries) -> Workload {
@@ -125,7 +126,8 @@ proptest! {
             lab.drain = Span::from_us(40);
         }
         let number = queries.queries.get() as usize;
-        let run = Run::of(&lab.ready(some(queries.clone()), ""));
+        let ready = lab.ready(some(queries.clone()), "");
+        let run = Run::of(&ready);
         let of = |column: &str| run.rows.ints(column);
         let rows = of("job").len();
         let asked: u32 = queries.fan_in.0.iter().cycle().take(number).sum();
@@ -166,6 +168,9 @@ proptest! {
         let open = of("finished_ps").iter().filter(|at| **at == -1).count();
         prop_assert_eq!(run.figure("unfinished"), open as i64);
         prop_assert!(shallow || open == 0);
+        let mut totals = run.clone();
+        totals.rows = Rows::default();
+        prop_assert_eq!(Run::kept(&ready, Keep::Totals), totals);
     }
 }
 

@@ -8,13 +8,14 @@
 //! no longer takes its place, perhaps displacing others in turn. The order in which these are
 //! looked at does not matter. The obvious way, sorting all flows at every event, is in the tests.
 
+mod tournament;
+
 use crate::engine::{Cancelled, Progress};
 use crate::flow::{Flow, Packets};
 use sojourn_kernel::parameters::Check;
 use sojourn_kernel::{Rate, Span, Time, choices, parameters};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering;
+use tournament::Tournament;
 
 parameters! {
     /// The ideal: a central scheduler serves flows preemptively in non-decreasing order, as many
@@ -38,9 +39,6 @@ choices! {
     }
 }
 
-/// Where a flow stands among others: lower is served first. Ties go to the flow that came first.
-type Rank = (Span, u32);
-
 /// What the scheduler knows of one flow.
 #[derive(Clone, Copy, Debug)]
 struct Job {
@@ -50,9 +48,34 @@ struct Job {
     size: Span,
     /// Time of service it still needs, while it waits.
     left: Span,
-    /// When it will be done, while it is served; [`Time::NEVER`] while it waits.
+    /// When it will be done, while it is served.
     done: Time,
 }
+
+/// Where a flow stands among others: lower is served first. Ties go to the flow that came first.
+type Rank = (Span, u32);
+
+/// A flow that waits at an end. While it does, its rank stays.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    measure: Span,
+    id: u32,
+    /// The end at which it waits too.
+    other: u32,
+}
+
+impl Waiting {
+    fn rank(&self) -> Rank {
+        (self.measure, self.id)
+    }
+}
+
+/// Where the flow stands that an end serves: its size, or when it will be done. What is left of it
+/// shrinks as time goes by, and so does what is left until then.
+type Standing = (Span, u32);
+
+/// An end that serves nobody.
+const NOBODY: Standing = (Span::MAX, u32::MAX);
 
 /// How often the run looks at its [`Progress`], in flows that arrive.
 const LOOK_EVERY: usize = 1 << 12;
@@ -62,13 +85,13 @@ struct Scheduler {
     now: Time,
     jobs: Vec<Job>,
     /// The flow that each end serves.
-    served: Vec<Option<u32>>,
-    /// The flows that wait at each end, best first.
-    waiting: Vec<Vec<(Rank, u32)>>,
+    served: Vec<Standing>,
+    /// The flows that wait at each end, best last.
+    waiting: Vec<Vec<Waiting>>,
     /// Ends that may serve somebody better than they do.
     loose: Vec<u32>,
-    /// (when, who); out of date where the flow's own time differs.
-    departures: BinaryHeap<Reverse<(Time, u32)>>,
+    /// When each source is done with the flow it serves.
+    departures: Tournament,
 }
 
 impl Ideal {
@@ -85,10 +108,10 @@ impl Ideal {
             order: self.order,
             now: Time::ZERO,
             jobs: Vec::with_capacity(flows.len()),
-            served: vec![None; 2 * nic.len()],
+            served: vec![NOBODY; 2 * nic.len()],
             waiting: vec![Vec::new(); 2 * nic.len()],
             loose: Vec::new(),
-            departures: BinaryHeap::new(),
+            departures: Tournament::new(nic.len()),
         };
         let mut departed = vec![Time::NEVER; flows.len()];
         for (index, flow) in flows.iter().enumerate() {
@@ -117,16 +140,13 @@ impl Scheduler {
     fn arrive(&mut self, flow: &Flow, service: Span, hosts: u32) {
         self.now = flow.arrived;
         let id = self.jobs.len() as u32;
-        self.jobs.push(Job {
-            ends: [flow.from.into(), hosts + u32::from(flow.to)],
-            size: service,
-            left: service,
-            done: Time::NEVER,
-        });
-        if self.blocked(id) {
+        let ends = [flow.from.into(), hosts + u32::from(flow.to)];
+        self.jobs.push(Job { ends, size: service, left: service, done: Time::NEVER });
+        let standing = self.standing((service, id));
+        if ends.iter().any(|&end| self.served[end as usize] < standing) {
             self.wait(id);
         } else {
-            self.serve(id);
+            self.serve(standing);
             self.settle();
         }
     }
@@ -134,102 +154,103 @@ impl Scheduler {
     /// Lets every flow go that is done by `until`: all of one moment first, then others take their
     /// places.
     fn depart_until(&mut self, until: Time, departed: &mut [Time]) {
-        while let Some(&Reverse((at, _))) = self.departures.peek()
+        while let (at, _) = self.departures.first()
             && at <= until
+            && at != Time::NEVER
         {
             self.now = at;
-            while let Some(&Reverse((time, id))) = self.departures.peek()
+            while let (time, source) = self.departures.first()
                 && time == at
             {
-                self.departures.pop();
-                let job = &mut self.jobs[id as usize];
-                if job.done == at {
-                    job.done = Time::NEVER;
-                    departed[id as usize] = at;
-                    for end in job.ends {
-                        self.served[end as usize] = None;
-                        self.loose.push(end);
-                    }
-                }
+                let (_, id) = self.served[source as usize];
+                departed[id as usize] = at;
+                self.release(id);
             }
             self.settle();
         }
     }
 
-    /// Where `id` stands now.
-    fn rank(&self, id: u32) -> Rank {
-        let job = &self.jobs[id as usize];
-        let measure = match self.order {
-            Order::Size => job.size,
-            Order::Remaining if job.done == Time::NEVER => job.left,
-            Order::Remaining => job.done - self.now,
-        };
-        (measure, id)
+    /// Where a flow of that rank stands if it is served now.
+    fn standing(&self, (measure, id): Rank) -> Standing {
+        match self.order {
+            Order::Size => (measure, id),
+            Order::Remaining => (self.now.since(Time::ZERO) + measure, id),
+        }
     }
 
-    /// Whether one of the ends of `id` serves an earlier flow.
-    fn blocked(&self, id: u32) -> bool {
-        let rank = self.rank(id);
+    /// Serves a flow that neither of its ends has to leave for an earlier one, in the place of
+    /// whoever they serve.
+    fn serve(&mut self, standing: Standing) {
+        let (_, id) = standing;
         let ends = self.jobs[id as usize].ends;
-        ends.iter().any(|&end| self.served[end as usize].is_some_and(|s| self.rank(s) < rank))
-    }
-
-    /// Serves `id`, which is not blocked, in the place of whoever its ends serve.
-    fn serve(&mut self, id: u32) {
-        for end in self.jobs[id as usize].ends {
-            if let Some(other) = self.served[end as usize] {
+        for end in ends {
+            let (_, other) = self.served[end as usize];
+            if other != NOBODY.1 {
                 self.displace(other);
             }
         }
         let job = &mut self.jobs[id as usize];
         job.done = self.now + job.left;
-        self.departures.push(Reverse((job.done, id)));
-        for end in job.ends {
-            self.served[end as usize] = Some(id);
+        self.departures.set(ends[0], job.done);
+        for end in ends {
+            self.served[end as usize] = standing;
         }
     }
 
     fn displace(&mut self, id: u32) {
         let job = &mut self.jobs[id as usize];
         job.left = job.done - self.now;
-        job.done = Time::NEVER;
-        for end in job.ends {
-            self.served[end as usize] = None;
-            self.loose.push(end);
-        }
+        self.release(id);
         self.wait(id);
     }
 
+    /// The ends of a flow serve it no longer.
+    fn release(&mut self, id: u32) {
+        let ends = self.jobs[id as usize].ends;
+        self.departures.set(ends[0], Time::NEVER);
+        for end in ends {
+            self.served[end as usize] = NOBODY;
+            self.loose.push(end);
+        }
+    }
+
     fn wait(&mut self, id: u32) {
-        let entry = (self.rank(id), id);
-        for end in self.jobs[id as usize].ends {
+        let Job { ends: [from, to], size, left, .. } = self.jobs[id as usize];
+        let measure = match self.order {
+            Order::Size => size,
+            Order::Remaining => left,
+        };
+        for (end, other) in [(from, to), (to, from)] {
+            let own = Waiting { measure, id, other };
             let waiting = &mut self.waiting[end as usize];
-            let place = waiting.partition_point(|other| *other < entry);
-            waiting.insert(place, entry);
+            waiting.insert(place(waiting, own.rank()), own);
         }
     }
 
     /// Serves those who are blocked no longer, until all who wait are blocked.
     fn settle(&mut self) {
         while let Some(end) = self.loose.pop() {
-            let free = (0..self.waiting[end as usize].len())
-                .map(|place| self.waiting[end as usize][place].1)
-                .take_while(|&id| {
-                    let served = self.served[end as usize];
-                    served.is_none_or(|served| self.rank(id) < self.rank(served))
-                })
-                .find(|&id| !self.blocked(id));
-            if let Some(id) = free {
-                let entry = (self.rank(id), id);
-                for end in self.jobs[id as usize].ends {
+            let served = self.served[end as usize];
+            let waiting = self.waiting[end as usize].iter().rev();
+            let better = waiting
+                .map(|own| (*own, self.standing(own.rank())))
+                .take_while(|(_, standing)| *standing < served);
+            let mut better =
+                better.filter(|(own, standing)| *standing < self.served[own.other as usize]);
+            if let Some((own, standing)) = better.next() {
+                for end in [end, own.other] {
                     let waiting = &mut self.waiting[end as usize];
-                    let place = waiting.binary_search(&entry).expect("it waits at both ends");
-                    waiting.remove(place);
+                    waiting.remove(place(waiting, own.rank()));
                 }
-                self.serve(id);
+                self.serve(standing);
             }
         }
     }
+}
+
+/// Where a flow of that rank waits among others, or would.
+fn place(waiting: &[Waiting], rank: Rank) -> usize {
+    waiting.partition_point(|other| other.rank() > rank)
 }
 
 #[cfg(test)]
