@@ -76,6 +76,14 @@ def test_an_array_is_counted_in_requests_and_keeps_none_of_them():
     assert peaks[1] - peaks[0] < 400_000 * 8 / 1e6
 
 
+def test_a_list_simulated_is_counted_in_deliveries():
+    studies = bench.studies("mail")
+    assert list(studies) == ["what-if-internet", "what-if-office"]
+    study = studies["what-if-office"].replace("1000", "3")
+    cost = bench.measure("mail", "office", study, repeat=1, instructions=False, say=silent)
+    assert (cost.unit, cost.units) == ("delivery", 1500)
+
+
 def test_the_contract_of_a_cost():
     said = []
     cost = bench.measure("fabric", "small", STUDY, repeat=2, instructions=False, say=said.append)
@@ -103,7 +111,7 @@ def test_instructions_are_counted_in_the_event_loop_only():
 
 
 def test_the_command_prints_the_contract(command, monkeypatch):
-    monkeypatch.setattr(bench, "studies", lambda _room, case: {case: STUDY})
+    monkeypatch.setattr(bench, "studies", lambda _room, case, **_: {case: STUDY})
     options = ["--repeat", 1, "--no-instructions"]
     result = command("bench", "fabric", "--case", "small", *options, "--json")
     assert (result.code, result.err) == (0, "")

@@ -18,12 +18,16 @@ from sojourn.units import number
 
 # What is counted in each room, and the figure of a case that holds the count: the first that is
 # not zero. The ideal scheduler knows no packets.
-UNITS = {"fabric": {"packet-hop": "hops", "flow": "jobs"}, "array": {"request": "requests"}}
+UNITS = {
+    "fabric": {"packet-hop": "hops", "flow": "jobs"},
+    "array": {"request": "requests"},
+    "mail": {"delivery": "deliveries"},
+}
 
 _CHILD = [sys.executable, "-m", "sojourn.bench_child"]
 # Every room's event loop is a function of this name, and what may take its place begins with it.
-# The run is shorter than the timed one, because the counting slows it down some fifty times: by the
-# kind of its workload.
+# The run is shorter than the timed one, because the counting slows it down some fifty times: by
+# what a study has of these.
 _CALLGRIND = [
     "valgrind",
     "--tool=callgrind",
@@ -31,10 +35,11 @@ _CALLGRIND = [
     "--toggle-collect=*sojourn_simulate*",
 ]
 _COUNTED = {
-    "poisson": ("workload.flows", "200"),
-    "incast": ("workload.rounds", "50"),
-    "query": ("workload.queries", "50"),
-    "synthetic": ("workload.requests", "20000"),
+    "workload.flows": "200",
+    "workload.rounds": "50",
+    "workload.queries": "50",
+    "workload.requests": "20000",
+    "list.messages": "20",
 }
 _COLLECTED = re.compile(r"^==\d+== Collected : (\d+)", re.MULTILINE)
 
@@ -56,14 +61,19 @@ class Cost:
     peak_mb: float
 
 
-def studies(room: str, case: str | None = None) -> dict[str, str]:
+def studies(room: str, case: str | None = None, *, besides: Iterable[str] = ()) -> dict[str, str]:
     """The benchmarks of a room, or the one of that name: their studies' text by name.
+
+    Args:
+        room: which.
+        case: the name.
+        besides: names of benchmarks of a mail server that are no studies.
 
     Raises:
         InputError: no such room or benchmark.
     """
     if room not in UNITS:
-        raise InputError(f"no benchmarks of {room!r}{did_you_mean(room, [*UNITS, 'mail'])}")
+        raise InputError(f"no benchmarks of {room!r}{did_you_mean(room, UNITS)}")
     found = {
         entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8")
         for entry in sorted(files("sojourn").joinpath("benchmarks", room).iterdir(), key=_size)
@@ -71,7 +81,8 @@ def studies(room: str, case: str | None = None) -> dict[str, str]:
     if case is None:
         return found
     if case not in found:
-        raise InputError(f"no benchmark {case!r}{did_you_mean(case, found)}")
+        near = [*found, *(besides if room == "mail" else ())]
+        raise InputError(f"no benchmark {case!r}{did_you_mean(case, near)}")
     return {case: found[case]}
 
 
@@ -102,8 +113,7 @@ def measure(
     counted = 0.0
     if instructions and shutil.which(_CALLGRIND[0]):
         say(f"{name}: counting instructions")
-        brief = _COUNTED[tomllib.loads(study)["workload"]["kind"]]
-        run, said = _child(name, [*_CALLGRIND, *_CHILD], study, [brief], figures)
+        run, said = _child(name, [*_CALLGRIND, *_CHILD], study, _brief(study), figures)
         collected = _COLLECTED.search(said)
         counted = int(collected[1]) / run["counts"][figure] if collected else 0
     return Cost(
@@ -153,6 +163,13 @@ def _child(
         last = (done.stderr.splitlines() or ["it said nothing"])[-1]
         raise InputError(f"benchmark {name!r} ended with {done.returncode}: {last}")
     return json.loads(done.stdout), done.stderr
+
+
+def _brief(study: str) -> list[tuple[str, str]]:
+    """What makes a study short enough to be counted."""
+    tables = tomllib.loads(study)
+    paths = ((path, *path.split("."), value) for path, value in _COUNTED.items())
+    return [(path, value) for path, table, key, value in paths if key in tables.get(table, {})]
 
 
 def _size(entry: Traversable) -> tuple[int, str]:

@@ -102,20 +102,28 @@ impl<E> Calendar<E> {
 
     /// Puts `key` in place of the first and lets it sink to its place.
     fn sink(&mut self, key: u128) {
+        let keys = &mut self.keys[..];
         let mut hole = 0;
         loop {
             let first = hole * ARITY + 1;
-            let children = first..self.keys.len().min(first + ARITY);
-            let Some(least) = children.min_by_key(|&child| self.keys[child]) else {
-                break;
+            let least = match keys.get(first..) {
+                // Whole families are compared pair by pair.
+                Some(&[a, b, c, d, ..]) => {
+                    let (left, right) = (usize::from(b < a), 2 + usize::from(d < c));
+                    first + if c.min(d) < a.min(b) { right } else { left }
+                }
+                Some(rest @ [_, ..]) => {
+                    first + (0..rest.len()).min_by_key(|&child| rest[child]).expect("there is one")
+                }
+                _ => break,
             };
-            if key <= self.keys[least] {
+            if key <= keys[least] {
                 break;
             }
-            self.keys[hole] = self.keys[least];
+            keys[hole] = keys[least];
             hole = least;
         }
-        self.keys[hole] = key;
+        keys[hole] = key;
     }
 }
 

@@ -17,7 +17,7 @@ fn read(bytes: &[u8], size: usize) -> Vec<Result<Reply, BadReply>> {
     let (mut reader, mut replies) = (ReplyReader::default(), Vec::new());
     for mut piece in bytes.chunks(size) {
         while !piece.is_empty() {
-            replies.extend(reader.read(&mut piece));
+            replies.extend(reader.read(&mut piece).map(|it| it.map(|said| said.reply())));
             if let Some(Err(_)) = replies.last() {
                 return replies;
             }

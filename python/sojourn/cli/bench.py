@@ -24,8 +24,9 @@ def bench(
 ) -> None:
     """Measure what a unit of work in a ROOM costs the processor.
 
-    A unit is a packet-hop in the fabric, a request in the array, a delivery of mail. Mail is sent
-    once for each benchmark, in real time, into a small internet on this machine: minutes.
+    A unit is a packet-hop in the fabric, a request in the array, a delivery of mail. Mail is
+    simulated; and it is sent, once for each benchmark, in real time, into a small internet on this
+    machine: minutes.
     """
     from dataclasses import asdict
 
@@ -35,15 +36,8 @@ def bench(
     from sojourn.rehearsal import benchmarks as rehearsals
     from sojourn.terminal import doing
 
-    if room == "mail":
-        with doing() as say:
-            sent = rehearsals.measure(case, say=say)
-        if as_json:
-            click.echo(document.dumps([asdict(cost) for cost in sent]))
-        else:
-            rehearsals.show(sent)
-        return
-    chosen = benchmarks.studies(room, case)
+    loads = rehearsals.chosen(room, case)
+    chosen = {} if case in loads else benchmarks.studies(room, case, besides=rehearsals.LOADS)
     with doing() as say:
         costs = [
             benchmarks.measure(room, name, study, repeat=repeat, instructions=instructions, say=say)
@@ -53,7 +47,11 @@ def bench(
             costs += others.measure(
                 room, chosen, say=say, warn=lambda text: click.echo(text, err=True)
             )
+        sent = rehearsals.measure(loads, say=say)
     if as_json:
-        click.echo(document.dumps([asdict(cost) for cost in costs]))
-    else:
+        click.echo(document.dumps([asdict(cost) for cost in [*costs, *sent]]))
+        return
+    if costs:
         benchmarks.show(costs)
+    if sent:
+        rehearsals.show(sent)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from sojourn.bench import Cost
-from sojourn.errors import InputError, did_you_mean
 from sojourn.rehearsal.outcome import Outcome
 from sojourn.rehearsal.stage import Moment, Script, play
 from sojourn.terminal import print_table
@@ -91,31 +90,23 @@ class MailCost(Cost):
     bars: tuple[Bar, ...] = ()
 
 
-def loads(case: str | None) -> dict[str, Load]:
-    """All loads, or the one of that name.
-
-    Raises:
-        InputError: there is none.
-    """
-    if case is None:
-        return LOADS
-    if case not in LOADS:
-        raise InputError(f"no benchmark {case!r}{did_you_mean(case, LOADS)}")
-    return {case: LOADS[case]}
+def chosen(room: str, case: str | None) -> dict[str, Load]:
+    """The loads of a room, all of them or the one of that name: none but mail has any."""
+    return {name: load for name, load in LOADS.items() if room == "mail" and case in (None, name)}
 
 
-def measure(case: str | None, *, say: Callable[[str], None]) -> list[MailCost]:
-    """Play all loads, or the one of that name, and hold them against their bars.
+def measure(loads: Mapping[str, Load], *, say: Callable[[str], None]) -> list[MailCost]:
+    """Play loads, and hold them against their bars.
 
     Args:
-        case: which.
+        loads: which.
         say: is told what is being done.
 
     Raises:
-        InputError: there is no such load, or a process ended.
+        InputError: a process ended.
     """
     costs: dict[str, MailCost] = {}
-    for name, load in loads(case).items():
+    for name, load in loads.items():
 
         def watch(moment: Moment, name: str = name) -> None:
             say(f"{name}: {moment.taken:,} taken over after {moment.since_s:.0f} s")
@@ -137,7 +128,7 @@ def judged(found: MailCost, load: Load, others: Mapping[str, MailCost]) -> tuple
 
 def script(load: Load) -> Script:
     """What is played for a load."""
-    world = files("sojourn").joinpath("benchmarks", "mail", f"{load.world}.toml")
+    world = files("sojourn").joinpath("rehearsal", "worlds", f"{load.world}.toml")
     text = world.read_text(encoding="utf-8")
     return Script(world=text, source=load.world, overrides=load.overrides, messages=load.messages)
 

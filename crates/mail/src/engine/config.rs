@@ -2,8 +2,8 @@
 
 use crate::address::Address;
 use crate::policy::{
-    CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind, checkpoint, order,
-    retry, split, timeouts,
+    CheckpointKind, DomainLimits, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind,
+    checkpoint, order, retry, split, timeouts,
 };
 use crate::smtp::Tls;
 use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
@@ -27,6 +27,8 @@ parameters! {
         pub retry: RetryKind = RetryKind::Prompt(defaults::<retry::Prompt>()),
         /// How many sessions may be open.
         pub limits: Limits = defaults::<Limits>(),
+        /// Domains with limits of their own.
+        pub domain: Vec<DomainLimits> = Vec::new(),
         /// Senders whose return path names the recipient (VERP): `list-bounces@host` becomes
         /// `list-bounces+user=domain@host`. Each recipient of theirs gets a transaction of its own.
         pub verp: Vec<Address> = Vec::new(),
@@ -54,6 +56,13 @@ impl Check for Config {
         if self.lifetime > LONGEST {
             let given = Value::Text(self.lifetime.to_string());
             return Err(Refusal::value(&given, "at most 90d").under("lifetime"));
+        }
+        for (i, it) in self.domain.iter().enumerate() {
+            if self.domain[..i].iter().any(|before| before.is_for(&it.name)) {
+                let given = Value::Text(it.name.clone());
+                let refusal = Refusal::value(&given, "a domain that has no limits yet");
+                return Err(refusal.under("name").among(i).under("domain"));
+            }
         }
         Ok(())
     }

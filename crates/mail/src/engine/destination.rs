@@ -1,10 +1,12 @@
 //! Destinations: recipient domains, where their mail goes, and what waits for them.
 
+use super::config::Config;
 use super::event::{SessionId, Task};
 use super::forget::{Hand, place};
 use super::message::Parcel;
 use super::reason::Reason;
 use super::set_back::set_back;
+use crate::policy::DomainLimits;
 use sojourn_kernel::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -30,8 +32,8 @@ pub(super) struct Destination {
     pub(super) trouble: Option<Reason>,
     /// Whoever was refused for now, each until its own time.
     pub(super) later: BTreeSet<(Time, Task)>,
-    /// Open sessions without work.
-    pub(super) idle: BTreeSet<SessionId>,
+    /// Open sessions without work, the oldest first.
+    pub(super) idle: Vec<SessionId>,
     /// All its sessions, and those of them that will be free in a moment: not ready yet, or
     /// between two transactions.
     pub(super) sessions: u32,
@@ -46,6 +48,11 @@ pub(super) struct Destination {
     pub(super) learned: Option<Span>,
     /// How many recipients it takes in one transaction, as far as is known.
     pub(super) most_recipients: u32,
+    /// How many sessions it may have.
+    pub(super) most_sessions: u32,
+    /// How long after a transaction the next may begin, and when the next may.
+    pub(super) gap: Span,
+    pub(super) open_from: Time,
 }
 
 /// Where a destination's mail goes.
@@ -86,13 +93,14 @@ impl Destinations {
         self.by_name.len()
     }
 
-    pub(super) fn find_or_add(&mut self, name: &str) -> u32 {
+    pub(super) fn find_or_add(&mut self, name: &str, config: &Config) -> u32 {
         if let Some(known) = self.find(name) {
             self.list[known as usize].recent = true;
             return known;
         }
         let name: Arc<str> = name.into();
-        let number = place(&mut self.list, &mut self.free, Destination::new(name.clone()));
+        let new = Destination::new(name.clone(), config);
+        let number = place(&mut self.list, &mut self.free, new);
         self.by_name.insert(name, number);
         number
     }
@@ -109,8 +117,8 @@ impl Destinations {
     }
 
     /// Forgets one; where its mail went.
-    pub(super) fn forget(&mut self, number: u32) -> Routes {
-        let nobody = Destination::new("".into());
+    pub(super) fn forget(&mut self, number: u32, config: &Config) -> Routes {
+        let nobody = Destination::new("".into(), config);
         let gone = std::mem::replace(&mut self.list[number as usize], nobody);
         self.by_name.remove(&gone.name);
         self.free.push(number);
@@ -119,7 +127,9 @@ impl Destinations {
 }
 
 impl Destination {
-    fn new(name: Arc<str>) -> Destination {
+    fn new(name: Arc<str>, config: &Config) -> Destination {
+        let own = config.domain.iter().find(|it| it.is_for(&name));
+        let limit = config.limits.destination;
         Destination {
             name,
             routes: Routes::Unknown,
@@ -132,7 +142,7 @@ impl Destination {
             retry_at: Time::NEVER,
             trouble: None,
             later: BTreeSet::new(),
-            idle: BTreeSet::new(),
+            idle: Vec::new(),
             sessions: 0,
             coming: 0,
             lined_up: false,
@@ -140,7 +150,15 @@ impl Destination {
             delay: None,
             learned: None,
             most_recipients: u32::MAX,
+            most_sessions: own.and_then(|it| it.sessions).map_or(limit, |it| it.min(limit)).get(),
+            gap: own.map_or(Span::ZERO, DomainLimits::gap),
+            open_from: Time::ZERO,
         }
+    }
+
+    /// Whether it may have another transaction only later.
+    pub(super) fn is_paced(&self, now: Time) -> bool {
+        now < self.open_from
     }
 
     /// Whether nobody has anything to do with it. What nobody is called is not.
@@ -151,7 +169,9 @@ impl Destination {
     }
 
     pub(super) fn set_back(&mut self, by: Span) {
-        for time in [&mut self.first_failure, &mut self.retry_at, &mut self.alarm] {
+        for time in
+            [&mut self.first_failure, &mut self.retry_at, &mut self.alarm, &mut self.open_from]
+        {
             set_back(time, by);
         }
         if let Routes::Asking(until) | Routes::Known(_, until) = &mut self.routes {
@@ -166,13 +186,15 @@ impl Destination {
     }
 
     /// When it has to be looked at next, if nothing happens.
-    pub(super) fn next_alarm(&self) -> Time {
+    pub(super) fn next_alarm(&self, now: Time) -> Time {
         let asking = match self.routes {
             Routes::Asking(until) => until,
             _ => Time::NEVER,
         };
         let later = self.later.first().map_or(Time::NEVER, |&(due, _)| due);
-        asking.min(self.retry_at).min(later)
+        let is_due = self.is_paced(now) && !self.queue.is_empty();
+        let open = if is_due { self.open_from } else { Time::NEVER };
+        asking.min(self.retry_at).min(later).min(open)
     }
 
     /// An attempt took this long; recent ones count most.

@@ -1,7 +1,7 @@
 //! Which destination is given a session, and with which host.
 
 use super::destination::{Route, Routes};
-use super::event::{Effect, Outcome, Relay, SessionId, Task};
+use super::event::{Effect, Outcome, Relay, Task};
 use super::host::Room;
 use super::reason::{Reason, status};
 use super::session::Session;
@@ -9,6 +9,7 @@ use super::{Engine, Timer};
 use crate::policy::retry::{Retry, Setback};
 use crate::policy::split::Place;
 use crate::policy::timeouts::Timeouts;
+use crate::smtp::Client;
 use sojourn_kernel::{Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -82,12 +83,16 @@ impl Engine {
         if self.journal.failing {
             return self.line_up(destination);
         }
+        if this.is_paced(self.now) {
+            return self.set_destination_alarm(destination);
+        }
         if let Some(&session) = this.idle.first() {
             self.take_up(session);
             return self.look_at(destination);
         }
-        let limits = &self.config.limits;
-        if this.coming as usize >= this.queue.len() || this.sessions >= limits.destination.get() {
+        // One at a time is enough where transactions have to be apart.
+        let most = if this.gap > Span::ZERO { 1 } else { this.queue.len() };
+        if this.coming as usize >= most || this.sessions >= this.most_sessions {
             // One of its own sessions takes the work when it is free.
             return;
         }
@@ -168,19 +173,19 @@ impl Engine {
         let this = &mut self.destinations.list[destination as usize];
         this.sessions += 1;
         this.coming += 1;
-        let id = SessionId(self.next_session);
-        self.next_session += 1;
         let steps = self.config.timeouts.steps(host.failures);
         let relay = Relay { name, address: host.address };
-        self.effects.push(Effect::Connect(id, relay.clone()));
-        let session = Session::new(destination, number, host, relay, steps, &self.config, self.now);
-        self.sessions.insert(id, session);
+        let client = Client::new(Arc::clone(&self.hello), host.tls(self.config.tls));
+        let session =
+            Session::new(destination, number, host, relay.clone(), steps, client, self.now);
+        let id = self.sessions.open(session);
+        self.effects.push(Effect::Connect(id, relay));
         self.set_deadline(id);
     }
 
     /// Ends one open session without work, for somebody who has some.
     fn make_room(&mut self, fits: impl Fn(&Session) -> bool) {
-        if let Some(&idle) = self.idle.iter().find(|&id| fits(&self.sessions[id])) {
+        if let Some(&idle) = self.idle.iter().find(|&id| fits(&self.sessions[*id])) {
             self.quit(idle);
         }
     }
@@ -221,7 +226,7 @@ impl Engine {
 
     pub(super) fn set_destination_alarm(&mut self, destination: u32) {
         let this = &mut self.destinations.list[destination as usize];
-        let next = this.next_alarm();
+        let next = this.next_alarm(self.now);
         if next < this.alarm {
             this.alarm = next;
             self.timers.schedule(next.max(self.now), Timer::Destination(destination));
@@ -239,6 +244,9 @@ impl Engine {
         }
         let due = self.destinations.list[destination as usize].take_due(self.now);
         self.queue_again(destination, due);
+        if self.destinations.list[destination as usize].gap > Span::ZERO {
+            self.look_at(destination);
+        }
         self.set_destination_alarm(destination);
     }
 

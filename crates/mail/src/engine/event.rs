@@ -12,9 +12,30 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MessageId(pub u64);
 
-/// A session; numbers are never used again.
+/// A session; numbers are never used again, and grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SessionId(pub u64);
+pub struct SessionId(u64);
+
+impl SessionId {
+    /// So many sessions may be open at a time.
+    const SLOTS: u64 = 1 << 24;
+
+    /// The `nth` session that is opened; no other one in `slot` is open then.
+    pub fn new(nth: u64, slot: usize) -> SessionId {
+        assert!((slot as u64) < SessionId::SLOTS, "more than {} sessions", SessionId::SLOTS);
+        SessionId(nth * SessionId::SLOTS + slot as u64)
+    }
+
+    /// How many were opened before it.
+    pub fn nth(self) -> u64 {
+        self.0 / SessionId::SLOTS
+    }
+
+    /// A small number that no other session has while this one is open.
+    pub fn slot(self) -> usize {
+        (self.0 % SessionId::SLOTS) as usize
+    }
+}
 
 /// A write to stable storage; they are numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

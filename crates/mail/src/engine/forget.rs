@@ -51,14 +51,14 @@ impl Engine {
 
     /// The destination of one more recipient.
     pub(super) fn want(&mut self, domain: &str) -> u32 {
-        let number = self.destinations.find_or_add(domain);
+        let number = self.destinations.find_or_add(domain, &self.config);
         self.destinations.list[number as usize].wanted += 1;
         self.recipients += 1;
         // Two for each that comes: after a rush there are as few again.
         for _ in 0..2 {
             let most = self.config.limits.remembered.get();
             let Some(old) = self.destinations.forgettable(most) else { break };
-            let routes = self.destinations.forget(old);
+            let routes = self.destinations.forget(old, &self.config);
             self.release(&routes);
         }
         number

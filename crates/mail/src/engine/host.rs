@@ -3,6 +3,7 @@
 use super::forget::{Hand, place};
 use super::set_back::set_back;
 use crate::policy::Limits;
+use crate::smtp::Tls;
 use sojourn_kernel::{Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -134,6 +135,12 @@ impl Host {
         for time in [&mut self.first_failure, &mut self.down_until, &mut self.ceiling.1] {
             set_back(time, by);
         }
+    }
+
+    /// How a session with it turns to TLS: what was tried and did not work is not tried again where
+    /// it need not.
+    pub(super) fn tls(&self, wanted: Tls) -> Tls {
+        if self.tls_broken && wanted == Tls::Opportunistic { Tls::Never } else { wanted }
     }
 
     /// Whether it can have one more session. A host that did not answer last time is given one

@@ -13,7 +13,7 @@ pub(super) struct Journal {
     /// Sessions that wait for `records`.
     held: Vec<SessionId>,
     /// What is to be written by itself, and the envelope that waits for it.
-    files: VecDeque<(Vec<Record>, Option<u64>)>,
+    files: VecDeque<(Vec<Record>, Option<usize>)>,
     /// Since when the first of `records` waits.
     pub(super) since: Time,
     /// When its timer rings.
@@ -32,7 +32,7 @@ pub(super) struct Batch {
     pub(super) records: Arc<[Record]>,
     pub(super) held: Vec<SessionId>,
     /// Where it was written by itself: the envelope that waits for it, if one does.
-    pub(super) file: Option<Option<u64>>,
+    pub(super) file: Option<Option<usize>>,
 }
 
 impl Journal {
@@ -66,7 +66,7 @@ impl Journal {
     }
 
     /// What is to be written by itself, for `envelope` to go on.
-    pub(super) fn push_file(&mut self, records: Vec<Record>, envelope: Option<u64>) {
+    pub(super) fn push_file(&mut self, records: Vec<Record>, envelope: Option<usize>) {
         self.files.push_back((records, envelope));
     }
 
@@ -109,7 +109,8 @@ impl Journal {
             Some((records, envelope)) => (records, Vec::new(), Some(envelope)),
             None => {
                 self.urgent = false;
-                (std::mem::take(&mut self.records), std::mem::take(&mut self.held), None)
+                let next = Vec::with_capacity(self.records.len());
+                (std::mem::replace(&mut self.records, next), std::mem::take(&mut self.held), None)
             }
         };
         let records: Arc<[Record]> = records.into();

@@ -3,7 +3,7 @@
 use super::event::{MessageId, Record, Submission};
 use super::set_back::set_back;
 use crate::address::Address;
-use crate::policy::split::Place;
+use crate::policy::split::{Place, together};
 use sojourn_kernel::{Span, Time};
 use std::collections::VecDeque;
 
@@ -48,7 +48,7 @@ pub(super) struct Parcel {
     pub(super) message: MessageId,
     pub(super) recipients: Vec<u32>,
     /// The envelope that goes on when this is done.
-    pub(super) envelope: u64,
+    pub(super) envelope: usize,
     /// When it was queued.
     pub(super) queued: Time,
 }
@@ -109,16 +109,16 @@ impl Message {
 
 impl Chain {
     /// The envelope's groups, one for each destination, in the order of their first recipients.
-    pub(super) fn new(message: MessageId, envelope: Vec<Place>) -> Chain {
-        let mut groups: VecDeque<(u32, Vec<u32>)> = VecDeque::new();
-        let mut of_destination = std::collections::BTreeMap::new();
-        for Place { recipient, destination } in envelope {
-            let group = *of_destination.entry(destination).or_insert_with(|| {
-                groups.push_back((destination, Vec::new()));
-                groups.len() - 1
-            });
-            groups[group].1.push(recipient);
-        }
+    pub(super) fn new(message: MessageId, envelope: &[Place]) -> Chain {
+        let group = |group: &[Place]| {
+            (group[0].destination, group.iter().map(|place| place.recipient).collect())
+        };
+        // Most envelopes are for one destination.
+        let mut runs = envelope.chunk_by(|a, b| a.destination == b.destination);
+        let groups = match (runs.next(), runs.next()) {
+            (_, Some(_)) => together(envelope).iter().map(|it| group(it)).collect(),
+            (only, None) => only.into_iter().map(group).collect(),
+        };
         Chain { message, groups, outstanding: 0, unsaved: Vec::new() }
     }
 }

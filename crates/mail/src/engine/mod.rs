@@ -23,6 +23,7 @@ mod names;
 mod outcome;
 mod reason;
 mod session;
+mod sessions;
 mod set_back;
 mod storage;
 mod transaction;
@@ -36,14 +37,17 @@ pub use reason::Reason;
 
 use crate::address::Address;
 use crate::policy::split::{Place, Split};
-use crate::smtp::Step;
+use crate::smtp::{Output, Step};
 use destination::Destinations;
 use host::Hosts;
 use journal::Journal;
 use message::{Chain, Message, Parcel, State};
 use session::Session;
+use sessions::Sessions;
+use slab::Slab;
 use sojourn_kernel::{Calendar, Streams, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 /// A list server without I/O.
 ///
@@ -51,6 +55,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 #[derive(Debug)]
 pub struct Engine {
     config: Config,
+    /// The name that sessions give.
+    hello: Arc<str>,
     streams: Streams,
     now: Time,
     timers: Calendar<Timer>,
@@ -61,12 +67,10 @@ pub struct Engine {
     offered: BTreeMap<MessageId, Message>,
     /// Recipients that are not at their end on stable storage.
     recipients: u64,
-    chains: BTreeMap<u64, Chain>,
-    next_chain: u64,
+    chains: Slab<Chain>,
     destinations: Destinations,
     hosts: Hosts,
-    sessions: BTreeMap<SessionId, Session>,
-    next_session: u64,
+    sessions: Sessions,
     /// Open sessions without work.
     idle: BTreeSet<SessionId>,
     /// Sessions that wait for hosts that did not answer last time.
@@ -80,6 +84,8 @@ pub struct Engine {
     /// Whether nothing new is to begin.
     stopping: bool,
     effects: Vec<Effect>,
+    /// Empty lists, for what clients want next.
+    spare: Vec<Vec<Output>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +101,7 @@ impl Engine {
     /// equal hosts is tried first.
     pub fn new(config: Config, seed: u64) -> Engine {
         Engine {
+            hello: config.hello.as_str().into(),
             config,
             streams: Streams::new(seed, 0),
             now: Time::ZERO,
@@ -103,12 +110,10 @@ impl Engine {
             messages: BTreeMap::new(),
             offered: BTreeMap::new(),
             recipients: 0,
-            chains: BTreeMap::new(),
-            next_chain: 0,
+            chains: Slab::new(),
             destinations: Destinations::default(),
             hosts: Hosts::default(),
-            sessions: BTreeMap::new(),
-            next_session: 0,
+            sessions: Sessions::default(),
             idle: BTreeSet::new(),
             probes: 0,
             ready: VecDeque::new(),
@@ -117,6 +122,7 @@ impl Engine {
             journal: Journal::default(),
             stopping: false,
             effects: Vec::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -124,6 +130,14 @@ impl Engine {
     /// Returns what is to be done, in order. What is said of sessions and batches that are over is
     /// ignored.
     pub fn handle(&mut self, now: Time, event: Event) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.handle_into(now, event, &mut effects);
+        effects
+    }
+
+    /// The same, with what is to be done appended to `effects`.
+    pub fn handle_into(&mut self, now: Time, event: Event, effects: &mut Vec<Effect>) {
+        std::mem::swap(&mut self.effects, effects);
         self.now = self.now.max(now);
         while self.timers.peek_time().is_some_and(|at| at <= self.now) {
             let (at, timer) = self.timers.pop().expect("one was seen");
@@ -153,7 +167,7 @@ impl Engine {
             self.announced = at;
             self.effects.push(Effect::Wake(at));
         }
-        std::mem::take(&mut self.effects)
+        std::mem::swap(&mut self.effects, effects);
     }
 
     /// Messages that are not finished.
@@ -174,14 +188,14 @@ impl Engine {
     /// Whether a text is on its way over this session, or was sent and is not answered: until its
     /// answer is on stable storage, a crash sends it again.
     pub fn is_sending(&self, session: SessionId) -> bool {
-        let session = self.sessions.get(&session);
+        let session = self.sessions.get(session);
         session.is_some_and(|it| matches!(it.step(), Step::Block | Step::Dot))
     }
 
     /// Whether it is at rest after [`Event::Stop`]: no session is open, and all that is done is on
     /// stable storage.
     pub fn is_at_rest(&self) -> bool {
-        self.stopping && self.sessions.is_empty() && !self.journal.is_waiting_or_writing()
+        self.stopping && self.sessions.len() == 0 && !self.journal.is_waiting_or_writing()
     }
 
     /// The sender of a message that is not finished; nobody for a report.
@@ -221,21 +235,19 @@ impl Engine {
     /// Splits recipients of one message, in the order of service, and queues the envelopes.
     fn queue(&mut self, message: MessageId, places: Vec<Place>) {
         for envelope in self.config.split.cut(places) {
-            let number = self.next_chain;
-            self.next_chain += 1;
-            self.chains.insert(number, Chain::new(message, envelope));
+            let number = self.chains.insert(Chain::new(message, &envelope));
             self.advance(number);
         }
     }
 
     /// Queues the next group of an envelope, or forgets the envelope.
-    fn advance(&mut self, number: u64) {
-        let chain = self.chains.get_mut(&number).expect("it is under way");
+    fn advance(&mut self, number: usize) {
+        let chain = &mut self.chains[number];
         let Some((destination, recipients)) = chain.groups.pop_front() else {
             if !chain.unsaved.is_empty() {
                 self.journal.push_file(std::mem::take(&mut chain.unsaved), None);
             }
-            self.chains.remove(&number);
+            self.chains.remove(number);
             return;
         };
         chain.outstanding = 1;
@@ -246,8 +258,8 @@ impl Engine {
     }
 
     /// A parcel of an envelope is done.
-    fn done(&mut self, envelope: u64) {
-        let chain = self.chains.get_mut(&envelope).expect("it is under way");
+    fn done(&mut self, envelope: usize) {
+        let chain = &mut self.chains[envelope];
         chain.outstanding -= 1;
         if chain.outstanding == 0 {
             self.advance(envelope);

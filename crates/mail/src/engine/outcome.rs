@@ -28,7 +28,7 @@ pub(super) enum End {
 impl Engine {
     /// A transaction is over and the session goes on.
     pub(super) fn settled(&mut self, id: SessionId, verdicts: Vec<Verdict>) {
-        let session = self.sessions.get_mut(&id).expect("it is open");
+        let session = self.sessions.get_mut(id).expect("it is open");
         let parcel = session.parcel.take().expect("a transaction was under way");
         let (host, destination) = (session.host, session.destination);
         let probe = std::mem::take(&mut session.probe);
@@ -37,7 +37,7 @@ impl Engine {
         let this = &mut self.destinations.list[destination as usize];
         this.coming += 1;
         this.took(took);
-        let attempt = self.attempt(&self.sessions[&id], &parcel, took);
+        let attempt = self.attempt(&self.sessions[id], &parcel, took);
         let mark = self.journal.mark();
         let again = self.judge(&parcel, verdicts, &attempt);
         if !again.is_empty() {
@@ -49,7 +49,7 @@ impl Engine {
         self.hand_back(destination, &parcel, again);
         if self.config.checkpoint.holds() && self.journal.is_waiting() {
             self.journal.hold(id);
-            self.sessions.get_mut(&id).expect("it is open").held = true;
+            self.sessions.get_mut(id).expect("it is open").held = true;
         }
         self.saved(parcel.envelope, mark);
         let was_down = self.hosts.list[host as usize].failures > 0;
@@ -67,10 +67,10 @@ impl Engine {
     /// A parcel of an envelope is done, and the journal has had `mark` records before that: they are
     /// left there, or kept with the envelope until there are enough, and it waits for their write.
     /// Whoever is tried again has left the envelope: that is not kept.
-    fn saved(&mut self, envelope: u64, mark: usize) {
+    fn saved(&mut self, envelope: usize, mark: usize) {
         let Some(enough) = self.config.checkpoint.file() else { return self.done(envelope) };
         let records = self.journal.since(mark);
-        let chain = self.chains.get_mut(&envelope).expect("it is under way");
+        let chain = &mut self.chains[envelope];
         for record in records {
             match record {
                 Record::Deferred(..) => self.journal.push(self.now, record),
@@ -101,14 +101,14 @@ impl Engine {
 
     /// The session is over.
     pub(super) fn end(&mut self, id: SessionId, end: End, reason: Reason) {
-        let verdicts = self.sessions.get_mut(&id).expect("it is open").client.closed();
+        let verdicts = self.sessions.get_mut(id).expect("it is open").client.closed();
         self.end_with(id, end, reason, verdicts);
     }
 
     fn end_with(&mut self, id: SessionId, end: End, reason: Reason, verdicts: Vec<Verdict>) {
         let took = self.took(id);
         self.leave_idle(id);
-        let session = self.sessions.remove(&id).expect("it is open");
+        let session = self.sessions.remove(id).expect("it is open");
         self.give_back(&session);
         let (host, destination) = (session.host, session.destination);
         if session.quitting || (session.ready && session.parcel.is_none()) {
@@ -229,7 +229,7 @@ impl Engine {
         for &recipient in &recipients {
             self.set_state(Task { message: parcel.message, recipient }, State::Waiting);
         }
-        let chain = self.chains.get_mut(&parcel.envelope).expect("it is under way");
+        let chain = &mut self.chains[parcel.envelope];
         chain.outstanding += 1;
         let Parcel { message, envelope, queued, .. } = *parcel;
         let queue = &mut self.destinations.list[destination as usize].queue;
@@ -238,9 +238,10 @@ impl Engine {
     }
 
     fn delivered(&mut self, task: Task) -> Outcome {
-        self.set_state(task, State::Ended);
         self.journal.push(self.now, Record::Delivered(task));
-        let recipient = &self.messages[&task.message].recipients[task.recipient as usize];
+        let message = self.messages.get_mut(&task.message).expect("it has open recipients");
+        let recipient = &mut message.recipients[task.recipient as usize];
+        recipient.state = State::Ended;
         if recipient.refused > 0 {
             let after = self.now.since(recipient.first_refused);
             let destination = &mut self.destinations.list[recipient.destination as usize];

@@ -1,7 +1,7 @@
 //! Why something did not go through, as logs and reports say it.
 
 use crate::smtp::{Enhanced, Reply};
-use std::fmt::{self, Write};
+use std::fmt;
 use std::sync::Arc;
 
 /// Characters of a reply that are kept: a server cannot fill logs, storage and reports with it.
@@ -25,8 +25,7 @@ impl Reason {
     /// As a server replied.
     pub fn reply(reply: &Reply) -> Reason {
         let class = (reply.code / 100) as u8;
-        let mut text = String::with_capacity(64);
-        write!(text, "{reply}").expect("a text takes all");
+        let mut text = reply.line();
         if let Some((end, _)) = text.char_indices().nth(TEXT_MAX) {
             text.truncate(end);
         }

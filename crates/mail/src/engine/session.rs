@@ -1,6 +1,5 @@
 //! Sessions: each speaks for one destination with one host, one transaction after another.
 
-use super::config::Config;
 use super::event::{Effect, Relay, SessionId};
 use super::host::Host;
 use super::message::Parcel;
@@ -9,7 +8,7 @@ use super::reason::{Reason, status};
 use super::set_back::set_back;
 use super::{Engine, Timer};
 use crate::policy::timeouts::Steps;
-use crate::smtp::{Client, Output, Step, Tls};
+use crate::smtp::{Client, Output, Step};
 use sojourn_kernel::{Span, Time};
 use std::collections::VecDeque;
 
@@ -53,12 +52,9 @@ impl Session {
         host: &Host,
         relay: Relay,
         steps: Steps,
-        config: &Config,
+        client: Client,
         now: Time,
     ) -> Session {
-        // What was tried and did not work is not tried again where it need not.
-        let plain = host.tls_broken && config.tls == Tls::Opportunistic;
-        let tls = if plain { Tls::Never } else { config.tls };
         Session {
             destination,
             host: number,
@@ -68,7 +64,7 @@ impl Session {
             greeted: false,
             ready: false,
             coming: true,
-            client: Client::new(config.hello.clone(), tls),
+            client,
             connected: false,
             quitting: false,
             held: false,
@@ -101,7 +97,7 @@ impl Engine {
     /// Counts the time of a session's present step from now on.
     pub(super) fn set_deadline(&mut self, id: SessionId) {
         let idle = self.config.limits.idle;
-        let session = self.sessions.get_mut(&id).expect("it is open");
+        let session = self.sessions.get_mut(id).expect("it is open");
         session.deadline = self.now + session.steps.of(session.step(), idle);
         if session.deadline < session.alarm {
             session.alarm = session.deadline;
@@ -110,7 +106,7 @@ impl Engine {
     }
 
     pub(super) fn session_alarm(&mut self, at: Time, id: SessionId) {
-        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let Some(session) = self.sessions.get_mut(id) else { return };
         if session.alarm > at {
             return;
         }
@@ -133,21 +129,21 @@ impl Engine {
     }
 
     pub(super) fn connected(&mut self, id: SessionId) {
-        if let Some(session) = self.sessions.get_mut(&id) {
+        if let Some(session) = self.sessions.get_mut(id) {
             session.connected = true;
             self.set_deadline(id);
         }
     }
 
     pub(super) fn received(&mut self, id: SessionId, bytes: &[u8]) {
-        let Some(session) = self.sessions.get_mut(&id) else { return };
-        let (before, mut outputs) = (session.step(), Vec::new());
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        let (before, mut outputs) = (session.step(), self.spare.pop().unwrap_or_default());
         session.client.received(bytes, &mut outputs);
         if before == Step::Greeting && session.step() == Step::Hello {
             session.greeted = true;
             self.hosts.list[session.host as usize].established += 1;
         }
-        let session = &self.sessions[&id];
+        let session = &self.sessions[id];
         // A server that lets its bytes trickle gains no time by it.
         if !outputs.is_empty() || session.step() != before {
             self.set_deadline(id);
@@ -156,7 +152,7 @@ impl Engine {
     }
 
     pub(super) fn written(&mut self, id: SessionId, all: bool) {
-        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let Some(session) = self.sessions.get_mut(id) else { return };
         if session.step() == Step::Block {
             if all {
                 session.client.written();
@@ -166,9 +162,9 @@ impl Engine {
     }
 
     pub(super) fn secured(&mut self, id: SessionId) {
-        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let Some(session) = self.sessions.get_mut(id) else { return };
         if session.client.is_securing() {
-            let mut outputs = Vec::new();
+            let mut outputs = self.spare.pop().unwrap_or_default();
             session.client.secured(&mut outputs);
             self.set_deadline(id);
             self.obey(id, outputs);
@@ -176,18 +172,18 @@ impl Engine {
     }
 
     pub(super) fn closed(&mut self, id: SessionId, why: String) {
-        if self.sessions.contains_key(&id) {
+        if self.sessions.get(id).is_some() {
             self.end(id, End::Dropped, Reason::new(status::LOST, why));
         }
     }
 
     /// Does what the client's side of a session wants done.
-    pub(super) fn obey(&mut self, id: SessionId, outputs: Vec<Output>) {
-        for output in outputs {
+    pub(super) fn obey(&mut self, id: SessionId, mut outputs: Vec<Output>) {
+        for output in outputs.drain(..) {
             match output {
                 Output::Send(bytes) => self.effects.push(Effect::Send(id, bytes)),
                 Output::Body(framing) => {
-                    let parcel = &self.sessions[&id].parcel;
+                    let parcel = &self.sessions[id].parcel;
                     let message = parcel.as_ref().expect("a transaction is under way").message;
                     self.effects.push(Effect::SendBody(id, message, framing));
                 }
@@ -204,16 +200,17 @@ impl Engine {
                 }
             }
         }
+        self.spare.push(outputs);
     }
 
     fn session_ready(&mut self, id: SessionId) {
-        self.sessions.get_mut(&id).expect("it is open").ready = true;
+        self.sessions.get_mut(id).expect("it is open").ready = true;
         self.go_on(id);
     }
 
     /// A session is open and has no transaction: it begins the next, or waits.
     pub(super) fn go_on(&mut self, id: SessionId) {
-        let session = self.sessions.get_mut(&id).expect("it is open");
+        let session = self.sessions.get_mut(id).expect("it is open");
         session.waits = session.held;
         if session.held {
             return;
@@ -225,15 +222,21 @@ impl Engine {
             return self.quit(id);
         }
         while !self.journal.failing {
-            let destination = self.sessions[&id].destination as usize;
-            let Some(parcel) = self.destinations.list[destination].queue.pop_front() else { break };
+            let destination = self.sessions[id].destination as usize;
+            let destination = &mut self.destinations.list[destination];
+            if destination.is_paced(self.now) {
+                break;
+            }
+            let Some(parcel) = destination.queue.pop_front() else { break };
             if let Some(parcel) = self.fit(id, parcel) {
                 return self.begin(id, parcel);
             }
         }
-        let destination = self.sessions[&id].destination;
+        let destination = self.sessions[id].destination;
         self.idle.insert(id);
-        self.destinations.list[destination as usize].idle.insert(id);
+        let idle = &mut self.destinations.list[destination as usize].idle;
+        let place = idle.partition_point(|&older| older < id);
+        idle.insert(place, id);
         self.set_deadline(id);
         self.look_at(destination);
     }
@@ -241,12 +244,12 @@ impl Engine {
     /// Nothing new begins: sessions without a transaction end.
     pub(super) fn stop(&mut self) {
         self.stopping = true;
-        for chain in self.chains.values_mut().filter(|chain| !chain.unsaved.is_empty()) {
+        for chain in self.chains.iter_mut().map(|it| it.1).filter(|chain| !chain.unsaved.is_empty())
+        {
             self.journal.push_file(std::mem::take(&mut chain.unsaved), None);
         }
-        let ids: Vec<SessionId> = self.sessions.keys().copied().collect();
-        for id in ids {
-            let session = &self.sessions[&id];
+        for id in self.sessions.ids() {
+            let session = &self.sessions[id];
             if self.idle.contains(&id) {
                 self.quit(id);
             } else if !session.ready {
@@ -259,21 +262,22 @@ impl Engine {
     /// An idle session takes up its destination's work.
     pub(super) fn take_up(&mut self, id: SessionId) {
         self.leave_idle(id);
-        self.sessions.get_mut(&id).expect("it is open").since = self.now;
+        self.sessions.get_mut(id).expect("it is open").since = self.now;
         self.go_on(id);
     }
 
     pub(super) fn leave_idle(&mut self, id: SessionId) {
-        self.idle.remove(&id);
-        let destination = self.sessions[&id].destination as usize;
-        self.destinations.list[destination].idle.remove(&id);
+        if self.idle.remove(&id) {
+            let destination = self.sessions[id].destination as usize;
+            self.destinations.list[destination].idle.retain(|&other| other != id);
+        }
     }
 
     pub(super) fn quit(&mut self, id: SessionId) {
         self.leave_idle(id);
-        let session = self.sessions.get_mut(&id).expect("it is open");
+        let session = self.sessions.get_mut(id).expect("it is open");
         session.quitting = true;
-        let mut outputs = Vec::new();
+        let mut outputs = self.spare.pop().unwrap_or_default();
         session.client.quit(&mut outputs);
         self.set_deadline(id);
         self.obey(id, outputs);
@@ -285,7 +289,7 @@ impl Engine {
         if self.stopping {
             return true;
         }
-        let session = &self.sessions[&id];
+        let session = &self.sessions[id];
         let others = |line: &VecDeque<u32>| line.iter().any(|&it| it != session.destination);
         let wanted = others(&self.hosts.list[session.host as usize].line)
             || others(&self.hosts.networks[session.network as usize].line)
@@ -296,7 +300,7 @@ impl Engine {
 
     /// How long an attempt has taken that is over now.
     pub(super) fn took(&self, id: SessionId) -> Span {
-        self.now.since(self.sessions[&id].since)
+        self.now.since(self.sessions[id].since)
     }
 }
 

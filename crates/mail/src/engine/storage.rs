@@ -156,7 +156,7 @@ impl Engine {
             self.done(envelope);
         }
         for id in batch.held {
-            if let Some(session) = self.sessions.get_mut(&id) {
+            if let Some(session) = self.sessions.get_mut(id) {
                 session.held = false;
                 if session.waits {
                     self.go_on(id);

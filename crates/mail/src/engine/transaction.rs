@@ -8,11 +8,12 @@ use super::reason::{Reason, status};
 use crate::address::Address;
 use crate::report::verp;
 use crate::smtp::Envelope;
+use sojourn_kernel::Span;
 
 impl Engine {
     /// What of `parcel` can go into one transaction now; the rest goes back or fails.
     pub(super) fn fit(&mut self, id: SessionId, mut parcel: Parcel) -> Option<Parcel> {
-        let session = &self.sessions[&id];
+        let session = &self.sessions[id];
         let can = *session.client.extensions();
         let number = session.destination as usize;
         let task = |recipient| Task { message: parcel.message, recipient };
@@ -26,15 +27,15 @@ impl Engine {
         let most = destination.most_recipients.min(most) as usize;
         if recipients.len() > most {
             let rest = recipients.split_off(most);
-            let chain = self.chains.get_mut(&parcel.envelope).expect("it is under way");
+            let chain = &mut self.chains[parcel.envelope];
             chain.outstanding += 1;
             destination.queue.push_front(Parcel { recipients: rest, ..parcel });
         }
-        recipients.retain(|&recipient| self.is_waiting(task(recipient)));
         let Some(message) = self.messages.get(&parcel.message) else {
             self.done(parcel.envelope);
             return None;
         };
+        recipients.retain(|&recipient| message.is_waiting(recipient));
         let all = if can.largest.is_some_and(|largest| message.size > largest) {
             Some(Reason::new(status::TOO_LARGE, "the message is larger than the host takes"))
         } else if message.eight_bit && !can.eight_bit_mime {
@@ -66,12 +67,13 @@ impl Engine {
     }
 
     pub(super) fn begin(&mut self, id: SessionId, parcel: Parcel) {
-        for &recipient in &parcel.recipients {
-            self.set_state(Task { message: parcel.message, recipient }, State::InFlight);
-        }
-        let message = &self.messages[&parcel.message];
-        let address = |&recipient: &u32| message.recipients[recipient as usize].address.clone();
-        let recipients: Vec<Address> = parcel.recipients.iter().map(address).collect();
+        let message = self.messages.get_mut(&parcel.message).expect("it has open recipients");
+        let begin = |&recipient: &u32| {
+            let recipient = &mut message.recipients[recipient as usize];
+            recipient.state = State::InFlight;
+            recipient.address.clone()
+        };
+        let recipients: Vec<Address> = parcel.recipients.iter().map(begin).collect();
         let named = match (&message.sender, &recipients[..]) {
             (Some(back), [one]) if is_named(&self.config, Some(back)) => verp::encode(back, one),
             _ => None,
@@ -83,15 +85,21 @@ impl Engine {
             eight_bit: message.eight_bit,
             utf8: message.utf8,
         };
-        let session = self.sessions.get_mut(&id).expect("it is open");
+        let session = self.sessions.get_mut(id).expect("it is open");
         if session.transactions > 0 {
             session.since = self.now;
         }
         session.transactions += 1;
         session.began = self.now;
         session.parcel = Some(parcel);
-        let mut outputs = Vec::new();
+        let number = session.destination;
+        let mut outputs = self.spare.pop().unwrap_or_default();
         session.client.begin(envelope, &mut outputs);
+        let destination = &mut self.destinations.list[number as usize];
+        if destination.gap > Span::ZERO {
+            destination.open_from = self.now + destination.gap;
+            self.set_destination_alarm(number);
+        }
         self.set_deadline(id);
         self.obey(id, outputs);
     }

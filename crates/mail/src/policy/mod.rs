@@ -7,9 +7,11 @@ pub mod retry;
 pub mod split;
 pub mod timeouts;
 
+mod domain;
 mod limits;
 
 pub use checkpoint::CheckpointKind;
+pub use domain::DomainLimits;
 pub use limits::Limits;
 pub use order::OrderKind;
 pub use retry::RetryKind;

@@ -8,14 +8,14 @@ use super::command;
 use super::dialogue::{Framing, Loss, Output, Step, Tls};
 use super::envelope::{Envelope, Verdict};
 use super::extensions::Extensions;
-use super::reply::{Reply, ReplyReader};
+use super::reply::{ReplyReader, Said};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The client's side of one session.
 #[derive(Debug)]
 pub struct Client {
-    hello: String,
+    hello: Arc<str>,
     tls: Tls,
     secured: bool,
     /// Whether STARTTLS was sent, and the server has neither declined nor spoken under TLS.
@@ -45,6 +45,9 @@ enum Awaited {
     Quit,
 }
 
+/// MAIL, a few RCPT and DATA.
+const AWAITED: usize = 8;
+
 #[derive(Debug)]
 struct Transaction {
     envelope: Envelope,
@@ -56,7 +59,9 @@ struct Transaction {
 
 impl Client {
     /// A session that will say `hello` for its own name, a domain or address literal.
-    pub fn new(hello: String, tls: Tls) -> Client {
+    pub fn new(hello: Arc<str>, tls: Tls) -> Client {
+        let mut awaited = VecDeque::with_capacity(AWAITED);
+        awaited.push_back(Awaited::Greeting);
         Client {
             hello,
             tls,
@@ -64,7 +69,7 @@ impl Client {
             turning: false,
             extensions: Extensions::default(),
             reader: ReplyReader::default(),
-            awaited: VecDeque::from([Awaited::Greeting]),
+            awaited,
             transaction: None,
             writing: false,
             over: false,
@@ -110,12 +115,14 @@ impl Client {
         let mut bytes = command::mail(&envelope, &self.extensions);
         self.awaited.push_back(Awaited::Mail);
         if self.extensions.pipelining {
+            let lengths = envelope.recipients.iter().map(command::rcpt_length);
+            bytes.reserve(lengths.sum::<usize>() + command::DATA.len());
             for (i, recipient) in envelope.recipients.iter().enumerate() {
                 command::rcpt(recipient, &mut bytes);
                 self.awaited.push_back(Awaited::Rcpt(i));
             }
             if !self.extensions.chunking {
-                bytes += "DATA\r\n";
+                bytes += command::DATA;
                 self.awaited.push_back(Awaited::Data);
             }
         }
@@ -147,13 +154,15 @@ impl Client {
 
     /// Bytes have come.
     pub fn received(&mut self, mut bytes: &[u8], out: &mut Vec<Output>) {
+        let mut reader = std::mem::take(&mut self.reader);
         while !self.over && !bytes.is_empty() {
-            match self.reader.read(&mut bytes) {
-                None => return,
-                Some(Ok(reply)) => self.reply(reply, !bytes.is_empty(), out),
+            match reader.read(&mut bytes) {
+                None => break,
+                Some(Ok(said)) => self.answered(said, !bytes.is_empty(), out),
                 Some(Err(bad)) => self.lose(Loss::Garbage(bad), out),
             }
         }
+        self.reader = reader;
     }
 
     /// The connection is gone: the verdicts of the transaction that was under way.
@@ -165,33 +174,33 @@ impl Client {
         })
     }
 
-    fn reply(&mut self, reply: Reply, more: bool, out: &mut Vec<Output>) {
+    fn answered(&mut self, said: Said<'_>, more: bool, out: &mut Vec<Output>) {
         let Some(awaited) = self.awaited.pop_front() else {
-            let closing = reply.code == 421;
-            let loss = if closing { Loss::Unavailable(reply) } else { Loss::OutOfTurn };
+            let closing = said.code == 421;
+            let loss = if closing { Loss::Unavailable(said.reply()) } else { Loss::OutOfTurn };
             return self.lose(loss, out);
         };
-        if reply.code == 421 && awaited != Awaited::Quit {
-            return self.lose(Loss::Unavailable(reply), out);
+        if said.code == 421 && awaited != Awaited::Quit {
+            return self.lose(Loss::Unavailable(said.reply()), out);
         }
         match awaited {
-            Awaited::Greeting if reply.is_positive() => {
+            Awaited::Greeting if said.is_positive() => {
                 self.send(format!("EHLO {}\r\n", self.hello), Awaited::Ehlo, out);
             }
-            Awaited::Greeting => self.lose(Loss::Unavailable(reply), out),
-            Awaited::Ehlo if reply.is_positive() => {
-                self.extensions = Extensions::read(&reply.lines);
+            Awaited::Greeting => self.lose(Loss::Unavailable(said.reply()), out),
+            Awaited::Ehlo if said.is_positive() => {
+                self.extensions = Extensions::read(said.texts());
                 self.greeted(out);
             }
             // RFC 5321 section 4.1.4: the older command is tried where EHLO is not understood.
-            Awaited::Ehlo if reply.is_permanent() => {
+            Awaited::Ehlo if said.is_permanent() => {
                 self.send(format!("HELO {}\r\n", self.hello), Awaited::Helo, out);
             }
-            Awaited::Helo if reply.is_positive() => self.greeted(out),
-            Awaited::Ehlo | Awaited::Helo => self.lose(Loss::NoHello(reply), out),
+            Awaited::Helo if said.is_positive() => self.greeted(out),
+            Awaited::Ehlo | Awaited::Helo => self.lose(Loss::NoHello(said.reply()), out),
             // Plain text after this reply could pass for the server's under TLS.
-            Awaited::StartTls if reply.is_positive() && more => self.lose(Loss::OutOfTurn, out),
-            Awaited::StartTls if reply.is_positive() => {
+            Awaited::StartTls if said.is_positive() && more => self.lose(Loss::OutOfTurn, out),
+            Awaited::StartTls if said.is_positive() => {
                 self.awaited.push_back(Awaited::Handshake);
                 out.push(Output::StartTls);
             }
@@ -201,12 +210,12 @@ impl Client {
                 out.push(Output::Ready);
             }
             Awaited::Handshake => self.lose(Loss::OutOfTurn, out),
-            Awaited::Mail => self.mail_answered(reply, out),
-            Awaited::Rcpt(i) => self.rcpt_answered(i, reply, out),
-            Awaited::Data => self.data_answered(reply, out),
-            Awaited::Dot => self.dot_answered(reply, out),
-            Awaited::Rset if reply.is_positive() => out.push(Output::Ready),
-            Awaited::Rset => self.lose(Loss::Unavailable(reply), out),
+            Awaited::Mail => self.mail_answered(said, out),
+            Awaited::Rcpt(i) => self.rcpt_answered(i, said, out),
+            Awaited::Data => self.data_answered(said, out),
+            Awaited::Dot => self.dot_answered(said, out),
+            Awaited::Rset if said.is_positive() => out.push(Output::Ready),
+            Awaited::Rset => self.lose(Loss::Unavailable(said.reply()), out),
             Awaited::Quit => {
                 self.over = true;
                 out.push(Output::Close);
@@ -227,26 +236,26 @@ impl Client {
         }
     }
 
-    fn mail_answered(&mut self, reply: Reply, out: &mut Vec<Output>) {
+    fn mail_answered(&mut self, said: Said<'_>, out: &mut Vec<Output>) {
         let transaction = self.transaction.as_mut().expect("MAIL was sent in one");
-        transaction.mail_accepted = reply.is_positive();
+        transaction.mail_accepted = said.is_positive();
         if !transaction.mail_accepted {
-            transaction.verdicts.fill(Some(Verdict::negative(Arc::new(reply))));
+            transaction.verdicts.fill(Some(Verdict::negative(Arc::new(said.reply()))));
             if self.awaited.is_empty() {
                 self.settle(false, out);
             }
         } else if self.awaited.is_empty() {
-            let mut command = String::new();
-            command::rcpt(&transaction.envelope.recipients[0], &mut command);
+            let command = command::rcpt_alone(&transaction.envelope.recipients[0]);
             self.send(command, Awaited::Rcpt(0), out);
         }
     }
 
-    fn rcpt_answered(&mut self, i: usize, reply: Reply, out: &mut Vec<Output>) {
+    fn rcpt_answered(&mut self, i: usize, said: Said<'_>, out: &mut Vec<Output>) {
         let transaction = self.transaction.as_mut().expect("RCPT was sent in one");
-        if reply.is_positive() && transaction.mail_accepted {
+        if said.is_positive() && transaction.mail_accepted {
             transaction.accepted += 1;
         } else if transaction.mail_accepted {
+            let reply = said.reply();
             let full = reply.is_too_many_recipients() && transaction.accepted > 0;
             let refused = || Verdict::negative(Arc::new(reply));
             let verdict = if full { Verdict::Again } else { refused() };
@@ -256,8 +265,7 @@ impl Client {
             return;
         }
         if let Some(next) = transaction.envelope.recipients.get(i + 1) {
-            let mut command = String::new();
-            command::rcpt(next, &mut command);
+            let command = command::rcpt_alone(next);
             self.send(command, Awaited::Rcpt(i + 1), out);
         } else if transaction.accepted == 0 {
             let reset = transaction.mail_accepted;
@@ -266,39 +274,39 @@ impl Client {
             out.push(Output::Send(format!("BDAT {} LAST\r\n", transaction.envelope.size).into()));
             self.write(Framing::Plain, out);
         } else {
-            self.send("DATA\r\n".into(), Awaited::Data, out);
+            self.send(command::DATA.into(), Awaited::Data, out);
         }
     }
 
-    fn data_answered(&mut self, reply: Reply, out: &mut Vec<Output>) {
+    fn data_answered(&mut self, said: Said<'_>, out: &mut Vec<Output>) {
         let transaction = self.transaction.as_mut().expect("DATA was sent in one");
         let reset = transaction.mail_accepted;
-        match (reply.code, transaction.accepted) {
+        match (said.code, transaction.accepted) {
             // A pipelined DATA that is accepted though no recipient was: nothing but the dot
             // (RFC 2920 section 3.1).
             (354, 0) => self.send(".\r\n".into(), Awaited::Dot, out),
             (354, _) => self.write(Framing::Dots, out),
-            _ if reply.is_positive() => self.lose(Loss::OutOfTurn, out),
+            _ if said.is_positive() => self.lose(Loss::OutOfTurn, out),
             _ => {
-                transaction.decide_accepted(&Verdict::negative(Arc::new(reply)));
+                transaction.decide_accepted(&Verdict::negative(Arc::new(said.reply())));
                 self.settle(reset, out);
             }
         }
     }
 
-    fn dot_answered(&mut self, reply: Reply, out: &mut Vec<Output>) {
+    fn dot_answered(&mut self, said: Said<'_>, out: &mut Vec<Output>) {
         let early = std::mem::take(&mut self.writing);
-        let positive = reply.is_positive();
+        let positive = said.is_positive();
         if early && positive {
             return self.lose(Loss::OutOfTurn, out);
         }
         let transaction = self.transaction.as_mut().expect("the message was sent in one");
-        let said = Arc::new(reply.clone());
-        let verdict = if positive { Verdict::Delivered(said) } else { Verdict::negative(said) };
+        let reply = Arc::new(said.reply());
+        let verdict = if positive { Verdict::Delivered(reply) } else { Verdict::negative(reply) };
         transaction.decide_accepted(&verdict);
         if early {
             // It answers in mid-message: what follows would be taken for commands.
-            self.lose(Loss::Unavailable(reply), out);
+            self.lose(Loss::Unavailable(said.reply()), out);
         } else {
             // A BDAT that failed leaves the server unsettled (RFC 3030 section 2).
             self.settle(!positive && self.extensions.chunking, out);

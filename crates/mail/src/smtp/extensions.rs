@@ -20,25 +20,25 @@ pub struct Extensions {
 }
 
 impl Extensions {
-    /// Reads the lines of a reply to EHLO; the first is the greeting.
-    pub fn read(lines: &[String]) -> Extensions {
+    /// Reads the lines of a reply to EHLO, without their codes; the first is the greeting.
+    pub fn read<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Extensions {
         let mut extensions = Extensions::default();
-        for line in lines.iter().skip(1) {
-            let mut words = line.split_ascii_whitespace();
-            match words.next().unwrap_or_default().to_ascii_uppercase().as_str() {
-                "PIPELINING" => extensions.pipelining = true,
-                "SIZE" => {
-                    extensions.size = true;
-                    // Zero means that there is no fixed limit (RFC 1870 section 4).
-                    let largest = words.next().and_then(|size| size.parse().ok());
-                    extensions.largest = largest.filter(|&size| size > 0);
-                }
-                "8BITMIME" => extensions.eight_bit_mime = true,
-                "SMTPUTF8" => extensions.smtp_utf8 = true,
-                "STARTTLS" => extensions.start_tls = true,
-                "CHUNKING" => extensions.chunking = true,
-                _ => {}
+        for line in lines.skip(1) {
+            let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+            let Some(keyword) = words.next() else { continue };
+            let is = |name: &str| keyword.eq_ignore_ascii_case(name.as_bytes());
+            if is("SIZE") {
+                extensions.size = true;
+                // Zero means that there is no fixed limit (RFC 1870 section 4).
+                let largest =
+                    words.next().and_then(|it| std::str::from_utf8(it).ok()?.parse().ok());
+                extensions.largest = largest.filter(|&size| size > 0);
             }
+            extensions.pipelining |= is("PIPELINING");
+            extensions.eight_bit_mime |= is("8BITMIME");
+            extensions.smtp_utf8 |= is("SMTPUTF8");
+            extensions.start_tls |= is("STARTTLS");
+            extensions.chunking |= is("CHUNKING");
         }
         extensions
     }

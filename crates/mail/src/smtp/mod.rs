@@ -15,5 +15,5 @@ pub use dialogue::{Framing, Loss, Output, Step, Tls};
 pub use envelope::{Envelope, Verdict};
 pub use extensions::Extensions;
 pub use hint::wait_named;
-pub use reply::{BadReply, Enhanced, NotAStatus, Reply, ReplyReader};
+pub use reply::{BadReply, Enhanced, NotAStatus, Reply, ReplyReader, Said};
 pub use stuffing::{Canonical, Stuffer, Unstuffer};

@@ -34,13 +34,34 @@ pub enum BadReply {
     Endless,
 }
 
+/// A reply as it came: its code is known, its text is looked at by whoever wants it.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// 200 to 599.
+    pub code: u16,
+    /// All its lines with their ends, each with the same code.
+    text: &'a [u8],
+}
+
 /// Puts replies together from bytes, however they are cut. What it holds is bounded.
 #[derive(Clone, Debug, Default)]
 pub struct ReplyReader {
-    line: Vec<u8>,
+    /// What has come of a reply whose end has not.
+    held: Vec<u8>,
+    /// Whether it was read to its end.
+    is_over: bool,
+    /// Where in the reply the line begins whose end has not come.
+    line: usize,
+    before: Before,
+}
+
+/// The lines of a reply that have come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
     code: Option<u16>,
-    lines: Vec<String>,
-    held: usize,
+    lines: usize,
+    /// Without their ends.
+    bytes: usize,
 }
 
 /// RFC 5321 section 4.5.3.1.5 has 512; servers exceed it.
@@ -48,6 +69,8 @@ const LINE_MAX: usize = 4096;
 /// Of one reply, all its lines together.
 const REPLY_MAX: usize = 32 * 1024;
 const LINES_MAX: usize = 512;
+/// Digits of a code.
+const CODE: usize = 3;
 
 impl Reply {
     /// 2xx: done.
@@ -71,6 +94,56 @@ impl Reply {
     pub fn is_too_many_recipients(&self) -> bool {
         matches!(self.code, 452 | 552) || matches!(self.enhanced, Some(Enhanced(_, 5, 3)))
     }
+
+    /// On one line, as logs and bounces show it.
+    pub fn line(&self) -> String {
+        let text: usize = self.lines.iter().map(|line| line.len() + 1).sum();
+        let mut line = String::with_capacity(text + CODE + " 5.999.999".len());
+        push_number(self.code, &mut line);
+        if let Some(Enhanced(class, subject, detail)) = self.enhanced {
+            for (before, part) in [(' ', class.into()), ('.', subject), ('.', detail)] {
+                line.push(before);
+                push_number(part, &mut line);
+            }
+        }
+        for text in self.lines.iter().filter(|line| !line.is_empty()) {
+            line.push(' ');
+            line.push_str(text);
+        }
+        line
+    }
+}
+
+/// Every delivery has a reply in its log: `fmt` would take ten times as long.
+fn push_number(number: u16, text: &mut String) {
+    if number > 9 {
+        push_number(number / 10, text);
+    }
+    text.push(char::from(b'0' + (number % 10) as u8));
+}
+
+impl<'a> Said<'a> {
+    /// 2xx: done.
+    pub fn is_positive(&self) -> bool {
+        self.code / 100 == 2
+    }
+
+    /// 5xx: never.
+    pub fn is_permanent(&self) -> bool {
+        self.code / 100 == 5
+    }
+
+    /// Its lines without code and end, octet for octet.
+    pub fn texts(&self) -> impl Iterator<Item = &'a [u8]> {
+        let lines = self.text.split_inclusive(|&byte| byte == b'\n');
+        // After the code comes a hyphen or a space, if anything.
+        lines.map(|line| without_end(line).get(CODE + 1..).unwrap_or_default())
+    }
+
+    /// With its text, as it can stand in a log.
+    pub fn reply(&self) -> Reply {
+        finish(self.code, self.texts().map(printable).collect())
+    }
 }
 
 impl ReplyReader {
@@ -78,68 +151,78 @@ impl ReplyReader {
     ///
     /// Lines end with LF; a CR before it belongs to the end (section 2.3.8 wants both, and servers
     /// exist that forget one).
-    pub fn read(&mut self, bytes: &mut &[u8]) -> Option<Result<Reply, BadReply>> {
-        loop {
-            let end = bytes.iter().position(|&byte| byte == b'\n');
-            let (piece, rest) = bytes.split_at(end.map_or(bytes.len(), |end| end + 1));
-            *bytes = rest;
-            if self.line.len() + piece.len() > LINE_MAX {
-                return Some(Err(BadReply::Endless));
-            }
-            let ended = match end {
-                // Most lines come whole, and need not be put together.
-                Some(_) if self.line.is_empty() => self.end_line(piece),
-                _ => {
-                    self.line.extend_from_slice(piece);
-                    end?;
-                    let line = std::mem::take(&mut self.line);
-                    self.end_line(&line)
+    pub fn read<'a, 'b: 'a>(
+        &'a mut self,
+        bytes: &mut &'b [u8],
+    ) -> Option<Result<Said<'a>, BadReply>> {
+        if self.is_over {
+            self.held.clear();
+            self.is_over = false;
+        }
+        // Most replies come whole, and are read where they lie.
+        let (come, mut taken) = (*bytes, 0);
+        let ended = loop {
+            let end = memchr::memchr(b'\n', &come[taken..]);
+            let until = end.map_or(come.len(), |end| taken + end + 1);
+            let whole = match self.held.is_empty() {
+                true => &come[..until],
+                false => {
+                    self.held.extend_from_slice(&come[taken..until]);
+                    &self.held[..]
                 }
             };
-            match ended {
-                Ok(Some(reply)) => return Some(Ok(reply)),
-                Ok(None) => {}
-                Err(bad) => return Some(Err(bad)),
+            taken = until;
+            *bytes = &come[taken..];
+            let line = &whole[self.line..];
+            if line.len() > LINE_MAX {
+                break Err(BadReply::Endless);
             }
-        }
+            if end.is_none() {
+                if self.held.is_empty() {
+                    self.held.extend_from_slice(come);
+                }
+                return None;
+            }
+            match self.before.add(without_end(line)) {
+                Ok(None) => self.line = whole.len(),
+                Ok(Some(code)) => break Ok(code),
+                Err(bad) => break Err(bad),
+            }
+        };
+        (self.line, self.before, self.is_over) = (0, Before::default(), true);
+        let text = if self.held.is_empty() { &come[..taken] } else { &self.held[..] };
+        Some(ended.map(|code| Said { code, text }))
     }
+}
 
-    /// Whether part of a reply is held.
-    pub fn is_within(&self) -> bool {
-        !self.line.is_empty() || self.code.is_some()
-    }
-
-    /// A line is complete: the reply, if it was its last.
-    fn end_line(&mut self, line: &[u8]) -> Result<Option<Reply>, BadReply> {
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+impl Before {
+    /// A line is complete: the reply's code, if it was its last.
+    fn add(&mut self, line: &[u8]) -> Result<Option<u16>, BadReply> {
         let (code, rest) = split_code(line).ok_or(BadReply::NoCode)?;
         if *self.code.get_or_insert(code) != code {
             return Err(BadReply::Inconsistent);
         }
-        let (last, text) = match rest {
-            [b'-', text @ ..] => (false, text),
-            [b' ', text @ ..] => (true, text),
-            [] => (true, rest),
-            _ => return Err(BadReply::NoCode),
+        let last = match rest.first() {
+            Some(b'-') => false,
+            Some(b' ') | None => true,
+            Some(_) => return Err(BadReply::NoCode),
         };
-        self.held += line.len();
-        if self.held > REPLY_MAX || self.lines.len() == LINES_MAX {
+        self.bytes += line.len();
+        self.lines += 1;
+        if self.bytes > REPLY_MAX || self.lines > LINES_MAX {
             return Err(BadReply::Endless);
         }
-        if self.lines.is_empty() {
-            self.lines.reserve_exact(1);
-        }
-        self.lines.push(printable(text));
-        Ok(last.then(|| {
-            (self.code, self.held) = (None, 0);
-            finish(code, std::mem::take(&mut self.lines))
-        }))
+        Ok(last.then_some(code))
     }
 }
 
+fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
 fn split_code(line: &[u8]) -> Option<(u16, &[u8])> {
-    let (digits, rest) = line.split_at_checked(3)?;
+    let (digits, rest) = line.split_at_checked(CODE)?;
     if !matches!(digits[0], b'2'..=b'5') || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
@@ -216,14 +299,9 @@ impl fmt::Display for Enhanced {
     }
 }
 
-/// On one line, as logs and bounces show it.
 impl fmt::Display for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.code)?;
-        if let Some(enhanced) = self.enhanced {
-            write!(f, " {enhanced}")?;
-        }
-        self.lines.iter().filter(|line| !line.is_empty()).try_for_each(|line| write!(f, " {line}"))
+        f.write_str(&self.line())
     }
 }
 

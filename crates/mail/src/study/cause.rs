@@ -20,7 +20,8 @@ choices! {
         Greylists = "greylists",
         /// Hosts that are slower, or farther, than that of the median subscriber: they are like it.
         SlowHosts = "slow-hosts",
-        /// How much one host takes at a time: its own limits, and those on sessions of a destination.
+        /// How much one host takes at a time: its own limits, those on sessions of a
+        /// destination, and those of single domains.
         HostLimits = "host-limits",
         /// Slots: limits on sessions in all and of a network, and envelopes that hold more than one
         /// destination, which are served one after the other.
@@ -78,6 +79,7 @@ impl Cause {
             Cause::HostLimits => {
                 peers.for_each(|peer| (peer.sessions, peer.recipients) = (None, None));
                 (policy.limits.destination, policy.limits.initial) = (NO_LIMIT, NO_LIMIT);
+                policy.domain.clear();
             }
             Cause::Slots => {
                 (policy.limits.sessions, policy.limits.network) = (NO_LIMIT, NO_LIMIT);

@@ -9,6 +9,7 @@
 //! What is not modelled: loss of packets, TLS, the size of anything but messages on the line, and
 //! a name server's own queue.
 
+mod connections;
 mod host;
 pub mod internet;
 mod machine;
@@ -23,8 +24,8 @@ pub use names::{Names, Say};
 pub use witness::{Line, Rebirth, Witness, Write};
 
 use crate::engine::{BatchId, Effect, Engine, Event, MessageId, Record};
+use connections::{At, Connections};
 use machine::Stations;
-use network::Connection;
 use sojourn_kernel::{Calendar, Span, Time};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -48,9 +49,11 @@ pub struct World<H, W: Witness> {
     names: BTreeMap<Arc<str>, Names>,
     sites: Vec<Site<H>>,
     by_address: BTreeMap<IpAddr, u32>,
-    connections: BTreeMap<Line, Connection>,
+    connections: Connections,
     stations: Stations,
     events: u64,
+    /// What the engine wants, as long as it is looked at.
+    effects: Vec<Effect>,
 }
 
 /// A host and how many connections it has.
@@ -64,12 +67,12 @@ struct Site<H> {
 enum Happening<D> {
     Due(D),
     Names(u32, Arc<str>),
-    Arrives(Line),
+    Arrives(At),
     /// A text is out.
-    Out(Line, MessageId),
+    Out(At, MessageId),
     Heard(Line, Vec<u8>),
     Closed(Line, &'static str),
-    HungUp(Line),
+    HungUp(At),
     Written(u32, BatchId, Arc<[Record]>),
     Reported(u32, MessageId, Vec<u32>),
 }
@@ -87,7 +90,8 @@ impl<H: Host, W: Witness> World<H, W> {
             names: BTreeMap::new(),
             sites: Vec::new(),
             by_address: BTreeMap::new(),
-            connections: BTreeMap::new(),
+            connections: Connections::default(),
+            effects: Vec::new(),
             stations: Stations::new(machine),
             events: 0,
         }
@@ -180,8 +184,8 @@ impl<H: Host, W: Witness> World<H, W> {
                     self.tell(Event::Resolved(domain, answer));
                 }
             }
-            Happening::Arrives(line) => self.arrives(line),
-            Happening::Out(line, message) if line.0 == life => self.out(line, message),
+            Happening::Arrives(here) => self.arrives(here),
+            Happening::Out(here, message) if here.line.0 == life => self.out(here, message),
             Happening::Heard(line, bytes) if line.0 == life => {
                 self.tell(Event::Received(line.1, bytes));
             }
@@ -189,7 +193,7 @@ impl<H: Host, W: Witness> World<H, W> {
                 self.witness.closes(now, line, false);
                 self.tell(Event::Closed(line.1, why.into()));
             }
-            Happening::HungUp(line) => self.hung_up(line),
+            Happening::HungUp(here) => self.hung_up(here),
             Happening::Written(of, batch, records) if of == life => {
                 let event = match self.witness.written(now, &records) {
                     Ok(()) => Event::Persisted(batch),
@@ -207,12 +211,15 @@ impl<H: Host, W: Witness> World<H, W> {
     fn tell(&mut self, event: Event) {
         self.events += 1;
         self.witness.told(self.now, &event);
-        for effect in self.engine.handle(self.now, event) {
+        let mut effects = std::mem::take(&mut self.effects);
+        self.engine.handle_into(self.now, event, &mut effects);
+        for effect in effects.drain(..) {
             self.witness.wanted(self.now, &effect);
             if !self.obey(effect) {
-                return;
+                break;
             }
         }
+        self.effects = effects;
     }
 
     /// Does one effect; false when the power went.
@@ -227,14 +234,16 @@ impl<H: Host, W: Witness> World<H, W> {
             Effect::Send(session, bytes) => self.send((life, session), &bytes),
             Effect::SendBody(session, message, _) => {
                 let at = self.stations.sends(now, self.witness.size(message));
-                self.calendar.schedule(at, Happening::Out((life, session), message));
+                let here = self.connections.find((life, session));
+                self.calendar.schedule(at, Happening::Out(here, message));
             }
             Effect::Close(session) => {
                 let line = (life, session);
                 self.witness.closes(now, line, true);
-                if let Some(connection) = self.connections.get(&line) {
+                let here = self.connections.find(line);
+                if let Some(connection) = self.connections.get(here) {
                     let at = now + self.half(connection);
-                    self.calendar.schedule(at, Happening::HungUp(line));
+                    self.calendar.schedule(at, Happening::HungUp(here));
                 }
             }
             Effect::StartTls(_) => panic!("no host of a world offers TLS"),

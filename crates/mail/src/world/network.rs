@@ -1,22 +1,13 @@
 //! Connections: what goes over them, and how long it is under way.
 
+use super::connections::{At, Connection};
 use super::host::{Door, Host, Scene};
 use super::server::{Answer, Server};
 use super::witness::{Line, Rebirth, Witness};
 use super::{Happening, World};
-use crate::engine::{Event, MessageId, SessionId};
+use crate::engine::{Event, MessageId};
 use sojourn_kernel::{Span, Time};
 use std::net::IpAddr;
-
-#[derive(Debug)]
-pub(super) struct Connection {
-    pub(super) site: u32,
-    server: Server,
-    /// Whether the host counts it.
-    open: bool,
-    /// Whether its server has closed it, and it is on its way out.
-    over: bool,
-}
 
 impl<H: Host, W: Witness> World<H, W> {
     pub(super) fn half(&self, connection: &Connection) -> Span {
@@ -26,23 +17,25 @@ impl<H: Host, W: Witness> World<H, W> {
     pub(super) fn connect(&mut self, line: Line, address: IpAddr) {
         self.witness.opens(self.now, line, address);
         let site = self.by_address[&address];
-        let connection = Connection { site, server: Server::default(), open: false, over: false };
-        self.connections.insert(line, connection);
+        let server = Server::default();
+        let connection = Connection { line, site, server, open: false, over: false };
+        let here = self.connections.add(connection);
         let leaves = self.stations.connects(self.now);
         let host = &mut self.sites[site as usize].host;
         let at = leaves + host.round_trip();
         match host.door(leaves) {
-            Door::Open => self.calendar.schedule(at, Happening::Arrives(line)),
+            Door::Open => self.calendar.schedule(at, Happening::Arrives(here)),
             Door::Closed => {
                 self.calendar.schedule(at, Happening::Closed(line, "connection refused"));
-                self.calendar.schedule(at, Happening::HungUp(line));
+                self.calendar.schedule(at, Happening::HungUp(here));
             }
             Door::Silent => {}
         }
     }
 
-    pub(super) fn arrives(&mut self, line: Line) {
-        let Some(connection) = self.connections.get_mut(&line) else { return };
+    pub(super) fn arrives(&mut self, here: At) {
+        let Some(connection) = self.connections.get_mut(here) else { return };
+        let line = connection.line;
         connection.open = true;
         let site = &mut self.sites[connection.site as usize];
         site.connections += 1;
@@ -53,13 +46,14 @@ impl<H: Host, W: Witness> World<H, W> {
         if line.0 == self.life {
             self.tell(Event::Connected(line.1));
         }
-        self.answer(line, answer, self.now, half, thinking);
+        self.answer(here, answer, self.now, half, thinking);
     }
 
     /// Commands go out. What the server makes of them is known now: on one connection, and among
     /// those of one host, they come in the order in which they leave.
     pub(super) fn send(&mut self, line: Line, bytes: &[u8]) {
-        let Some(connection) = self.connections.get_mut(&line) else { return };
+        let here = self.connections.find(line);
+        let Some(connection) = self.connections.get_mut(here) else { return };
         if connection.over || !connection.open {
             return;
         }
@@ -72,14 +66,15 @@ impl<H: Host, W: Witness> World<H, W> {
         let answer = connection.server.read(&mut site.host, scene, bytes, rcpt);
         if !answer.bytes.is_empty() || answer.closes {
             let thinking = site.host.thinking();
-            self.answer(line, answer, reached, half, thinking);
+            self.answer(here, answer, reached, half, thinking);
         }
     }
 
     /// A text is out: the engine is told so, and the host has it half a round trip later.
-    pub(super) fn out(&mut self, line: Line, message: MessageId) {
+    pub(super) fn out(&mut self, here: At, message: MessageId) {
+        let line = here.line;
         self.tell(Event::Written(line.1, true));
-        let Some(connection) = self.connections.get_mut(&line) else { return };
+        let Some(connection) = self.connections.get_mut(here) else { return };
         if connection.over {
             return;
         }
@@ -92,27 +87,27 @@ impl<H: Host, W: Witness> World<H, W> {
         if answer.took {
             self.witness.took(reached, line, message);
         }
-        self.answer(line, answer, reached, half, thinking);
+        self.answer(here, answer, reached, half, thinking);
     }
 
     /// What a server says, at the time `reached` and after some thought, goes to the client.
-    fn answer(&mut self, line: Line, answer: Answer, reached: Time, half: Span, thinking: Span) {
-        let at = reached + thinking + half;
+    fn answer(&mut self, here: At, answer: Answer, reached: Time, half: Span, thinking: Span) {
+        let (at, line) = (reached + thinking + half, here.line);
         if !answer.bytes.is_empty() {
             self.calendar.schedule(at, Happening::Heard(line, answer.bytes));
         }
         if answer.closes {
-            if let Some(connection) = self.connections.get_mut(&line) {
+            if let Some(connection) = self.connections.get_mut(here) {
                 connection.over = true;
             }
-            self.calendar.schedule(reached, Happening::HungUp(line));
+            self.calendar.schedule(reached, Happening::HungUp(here));
             self.calendar.schedule(at, Happening::Closed(line, "reset by peer"));
         }
     }
 
     /// The connection is gone for its host.
-    pub(super) fn hung_up(&mut self, line: Line) {
-        if let Some(connection) = self.connections.remove(&line)
+    pub(super) fn hung_up(&mut self, here: At) {
+        if let Some(connection) = self.connections.remove(here)
             && connection.open
         {
             self.sites[connection.site as usize].connections -= 1;
@@ -121,10 +116,10 @@ impl<H: Host, W: Witness> World<H, W> {
 
     /// The power goes and comes back: nothing is left but what is stored, and what is on the wire.
     pub(super) fn restart(&mut self) {
-        let lines = self.connections.range((self.life, SessionId(0))..);
-        let ends: Vec<_> = lines.map(|(&line, it)| (line, self.now + self.half(it))).collect();
-        for (line, at) in ends {
-            self.calendar.schedule(at, Happening::HungUp(line));
+        for here in self.connections.of_life(self.life) {
+            let connection = self.connections.get(here).expect("it is one of them");
+            let at = self.now + self.half(connection);
+            self.calendar.schedule(at, Happening::HungUp(here));
         }
         self.life += 1;
         self.wake = Time::NEVER;

@@ -12,6 +12,9 @@ pub(super) struct Server {
     ignoring: bool,
 }
 
+/// Room for most answers to one command.
+const ONE_LINE: usize = 64;
+
 /// What a server says and does when something came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
@@ -23,6 +26,11 @@ pub(super) struct Answer {
 }
 
 impl Answer {
+    /// An empty one, with room for so many bytes.
+    fn with_room(bytes: usize) -> Answer {
+        Answer { bytes: Vec::with_capacity(bytes), ..Answer::default() }
+    }
+
     fn say(&mut self, line: &str) {
         self.bytes.extend_from_slice(line.as_bytes());
         self.bytes.extend_from_slice(b"\r\n");
@@ -32,7 +40,7 @@ impl Answer {
 impl Server {
     /// A connection was made.
     pub(super) fn greet(&mut self, host: &mut impl Host, scene: Scene) -> Answer {
-        let mut answer = Answer::default();
+        let mut answer = Answer::with_room(ONE_LINE);
         self.act(host, Step::Greeting, scene, &mut answer, |answer| answer.say("220 ready"));
         answer
     }
@@ -46,13 +54,15 @@ impl Server {
         mut rcpt: impl FnMut(&str, bool),
     ) -> Answer {
         assert!(bytes.ends_with(b"\r\n"), "a command without an end");
-        // About as long as what it answers.
-        let mut answer = Answer { bytes: Vec::with_capacity(bytes.len()), ..Answer::default() };
-        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+        // About as long as what it answers, or what EHLO tells.
+        let mut answer = Answer::with_room(bytes.len().max(ONE_LINE));
+        let mut begin = 0;
+        for end in memchr::memchr_iter(b'\n', bytes) {
             if self.ignoring || answer.closes {
                 break;
             }
-            self.obey(host, scene, line, &mut answer, &mut rcpt);
+            self.obey(host, scene, &bytes[begin..=end], &mut answer, &mut rcpt);
+            begin = end + 1;
         }
         answer
     }
@@ -114,10 +124,10 @@ impl Server {
 
     /// The whole text of a message has come.
     pub(super) fn text(&mut self, host: &mut impl Host, scene: Scene) -> Answer {
-        let mut answer = Answer::default();
         if self.ignoring {
-            return answer;
+            return Answer::default();
         }
+        let mut answer = Answer::with_room(ONE_LINE);
         assert!(self.recipients > 0, "a message for nobody");
         (self.in_data, self.mail) = (false, false);
         self.act(host, Step::Dot, scene, &mut answer, |answer| {

@@ -15,6 +15,11 @@ fn relay() -> Relay {
     Relay { name: "mx.x.example".into(), address: HOST }
 }
 
+/// The sessions here are open one after the other.
+fn nth(session: u64) -> SessionId {
+    SessionId::new(session, 0)
+}
+
 struct Hand {
     engine: Engine,
     now: Time,
@@ -34,7 +39,7 @@ impl Hand {
     }
 
     fn hear(&mut self, session: u64, text: &str) -> Vec<Effect> {
-        self.tell(Event::Received(SessionId(session), text.into()))
+        self.tell(Event::Received(nth(session), text.into()))
     }
 
     /// Takes over `submission`, whose recipients are at one domain, and connects to its host.
@@ -49,10 +54,10 @@ impl Hand {
         let host = MailHost { name: "mx.x.example".into(), preference: 10, addresses: vec![HOST] };
         let answer = Answer::Hosts { hosts: vec![host], lifetime: Span::from_s(60) };
         let effects = self.tell(Event::Resolved(domain.clone(), answer));
-        assert_eq!(effects, [Effect::Connect(SessionId(0), relay())]);
-        assert_eq!(self.tell(Event::Connected(SessionId(0))), []);
+        assert_eq!(effects, [Effect::Connect(nth(0), relay())]);
+        assert_eq!(self.tell(Event::Connected(nth(0))), []);
         let effects = self.hear(0, "220 hi\r\n");
-        assert_eq!(effects, [Effect::Send(SessionId(0), b"EHLO lists.example\r\n".to_vec())]);
+        assert_eq!(effects, [Effect::Send(nth(0), b"EHLO lists.example\r\n".to_vec())]);
     }
 
     /// The status of each recipient that failed, as it is written.
@@ -99,7 +104,7 @@ fn what_a_host_cannot_take() {
         assert_eq!(hand.failures(), expected, "{ehlo:?} {change:?}");
         let mail = b"MAIL FROM:<owner@lists.example>\r\n".to_vec();
         let one_is_left = failed.len() == 1;
-        assert_eq!(sent == [Effect::Send(SessionId(0), mail)], one_is_left);
+        assert_eq!(sent == [Effect::Send(nth(0), mail)], one_is_left);
     }
 }
 
@@ -113,19 +118,19 @@ fn tls_that_does_not_work() {
         let mut hand = Hand::new(config);
         hand.connect(submission(&["a@x.example"]));
         let effects = hand.hear(0, "250-hi\r\n250 STARTTLS\r\n");
-        assert_eq!(effects, [Effect::Send(SessionId(0), b"STARTTLS\r\n".to_vec())]);
-        assert_eq!(hand.hear(0, "220 go\r\n"), [Effect::StartTls(SessionId(0))]);
-        let effects = hand.tell(Event::Closed(SessionId(0), "bad certificate".into()));
+        assert_eq!(effects, [Effect::Send(nth(0), b"STARTTLS\r\n".to_vec())]);
+        assert_eq!(hand.hear(0, "220 go\r\n"), [Effect::StartTls(nth(0))]);
+        let effects = hand.tell(Event::Closed(nth(0), "bad certificate".into()));
         if !goes_plain {
             assert_eq!(effects, []);
             continue;
         }
-        assert_eq!(effects, [Effect::Connect(SessionId(1), relay())]);
-        hand.tell(Event::Connected(SessionId(1)));
+        assert_eq!(effects, [Effect::Connect(nth(1), relay())]);
+        hand.tell(Event::Connected(nth(1)));
         hand.hear(1, "220 hi\r\n");
         let effects = hand.hear(1, "250-hi\r\n250 STARTTLS\r\n");
         let mail = b"MAIL FROM:<owner@lists.example>\r\n".to_vec();
-        assert_eq!(effects, [Effect::Send(SessionId(1), mail)]);
+        assert_eq!(effects, [Effect::Send(nth(1), mail)]);
     }
 }
 
@@ -134,7 +139,7 @@ fn tls_that_does_not_work() {
 fn late_news_are_ignored() {
     let mut hand = Hand::new(config());
     hand.connect(submission(&["a@x.example"]));
-    let (before, nobody) = (hand.now, SessionId(99));
+    let (before, nobody) = (hand.now, nth(99));
     for event in [
         Event::Persisted(BatchId(0)),
         Event::NotPersisted(BatchId(9), "late".into()),
@@ -143,8 +148,8 @@ fn late_news_are_ignored() {
         Event::Connected(nobody),
         Event::Received(nobody, b"250 ok\r\n".to_vec()),
         Event::Written(nobody, true),
-        Event::Written(SessionId(0), true),
-        Event::Secured(SessionId(0)),
+        Event::Written(nth(0), true),
+        Event::Secured(nth(0)),
         Event::Closed(nobody, "late".into()),
         Event::Reported(MessageId(7), vec![0, 99]),
         Event::Reported(MessageId(8), vec![0]),
@@ -159,7 +164,7 @@ fn late_news_are_ignored() {
     assert_eq!(effects, [Effect::Refused(MessageId(8), Refusal::Invalid("it has no recipients"))]);
     let effects = hand.hear(0, "250 hi\r\n");
     let mail = b"MAIL FROM:<owner@lists.example>\r\n".to_vec();
-    assert_eq!(effects, [Effect::Send(SessionId(0), mail)]);
+    assert_eq!(effects, [Effect::Send(nth(0), mail)]);
 }
 
 /// Each recipient gets a transaction of its own, whose return path names it; one for whom it would
@@ -191,7 +196,7 @@ fn return_paths_that_name_the_recipient() {
                 hand.hear(0, reply)
             }
             Effect::SendBody(..) => {
-                let mut effects = hand.tell(Event::Written(SessionId(0), true));
+                let mut effects = hand.tell(Event::Written(nth(0), true));
                 effects.extend(hand.hear(0, "250 taken\r\n"));
                 effects
             }
@@ -226,10 +231,10 @@ fn tls_that_breaks_before_or_after_its_handshake() {
             hand.hear(0, "220 go\r\nnoise\r\n")
         } else {
             hand.hear(0, "220 go\r\n");
-            hand.tell(Event::Secured(SessionId(0)));
+            hand.tell(Event::Secured(nth(0)));
             hand.hear(0, "421 not like this\r\n")
         };
-        let again = Effect::Connect(SessionId(1), relay());
-        assert_eq!(effects, [Effect::Close(SessionId(0)), again]);
+        let again = Effect::Connect(nth(1), relay());
+        assert_eq!(effects, [Effect::Close(nth(0)), again]);
     }
 }

@@ -6,7 +6,7 @@ use crate::{add, config, people, seconds, taken};
 use sojourn_kernel::parameters::defaults;
 use sojourn_kernel::{Span, Time};
 use sojourn_mail::engine::Entry;
-use sojourn_mail::policy::SplitKind;
+use sojourn_mail::policy::{DomainLimits, SplitKind};
 
 /// A host that serves two at a time is soon given two, and is never taken for dead.
 #[test]
@@ -73,4 +73,61 @@ fn a_place_that_others_want_is_given_up() {
             < Time::ZERO + Span::from_ms(85 * 20 + 183) * 2 + Span::from_ms(183)
     );
     assert!(taken(&world, 1, "r150@b.example") < last_a);
+}
+
+/// A domain that takes a transaction every two seconds, beside one that takes what comes.
+#[test]
+fn transactions_of_a_domain_keep_their_distance() {
+    let mut config = config();
+    config.split = SplitKind::Each(defaults());
+    let per_minute = Some(30.try_into().unwrap());
+    config.domain = vec![DomainLimits { name: "Slow.example".into(), sessions: None, per_minute }];
+    let mut world = World::new(config, 1);
+    add(&mut world, "slow.example", Personality::Fast);
+    add(&mut world, "fast.example", Personality::Fast);
+    let (slow, fast) = (people(20, "slow.example"), people(20, "fast.example"));
+    world.submit(Time::ZERO, 1, &[&slow[..10], &fast].concat());
+    world.submit(seconds(1), 2, &slow[10..]);
+    world.run_to_the_end(seconds(60));
+    let mut times: Vec<Time> = slow[..10].iter().map(|it| taken(&world, 1, it)).collect();
+    times.extend(slow[10..].iter().map(|it| taken(&world, 2, it)));
+    times.sort_unstable();
+    assert!(times.windows(2).all(|pair| pair[1] - pair[0] == Span::from_s(2)), "{times:?}");
+    assert!(fast.iter().all(|it| taken(&world, 1, it) < seconds(1)));
+}
+
+/// Where transactions lie farther apart than a session waits for work, each has one of its own.
+#[test]
+fn a_long_way_from_one_transaction_to_the_next() {
+    let mut config = config();
+    config.split = SplitKind::Each(defaults());
+    let per_minute = Some(1.try_into().unwrap());
+    config.domain = vec![DomainLimits { name: "a.example".into(), sessions: None, per_minute }];
+    let mut world = World::new(config, 1);
+    add(&mut world, "a.example", Personality::Fast);
+    let list = people(3, "a.example");
+    world.submit(Time::ZERO, 1, &list);
+    world.run_to_the_end(seconds(200));
+    let times: Vec<Time> = list.iter().map(|it| taken(&world, 1, it)).collect();
+    // The next session is opened when the minute is over: connection, greeting and EHLO.
+    let apart = Span::from_s(60) + Span::from_ms(100);
+    assert!(times.windows(2).all(|pair| pair[1] - pair[0] == apart), "{times:?}");
+}
+
+#[test]
+fn a_domain_has_no_more_sessions_than_it_wants() {
+    let mut config = config();
+    config.split = SplitKind::Each(defaults());
+    let sessions = Some(1.try_into().unwrap());
+    config.domain = vec![DomainLimits { name: "one.example".into(), sessions, per_minute: None }];
+    let mut world = World::new(config, 1);
+    add(&mut world, "one.example", Personality::Fast);
+    add(&mut world, "many.example", Personality::Fast);
+    let (one, many) = (people(40, "one.example"), people(40, "many.example"));
+    world.submit(Time::ZERO, 1, &[&one[..], &many].concat());
+    world.run_to_the_end(seconds(60));
+    let last = |list: &[String]| list.iter().map(|it| taken(&world, 1, it)).max().unwrap();
+    // A transaction takes 85 ms, one after the other.
+    assert!(last(&one) > Time::ZERO + Span::from_ms(80) * 40, "{}", last(&one));
+    assert!(last(&many) < seconds(1), "{}", last(&many));
 }

@@ -55,7 +55,7 @@ async fn carry(
     engine: &Sender<Input>,
 ) -> Result<(), String> {
     let stream = tokio::select! {
-        stream = wire.connect(host.address, id.0) => stream.map_err(words)?,
+        stream = wire.connect(host.address, id.nth()) => stream.map_err(words)?,
         _ = orders.recv() => return Ok(()),
     };
     let mut line = Line::new(stream, orders);

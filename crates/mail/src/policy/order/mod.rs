@@ -30,9 +30,13 @@ pub trait Order {
 impl OrderKind {
     /// Puts `places` in order.
     pub fn sort(&self, places: &mut [Place], delay: impl Fn(u32) -> Option<Span>) {
-        places.sort_by_cached_key(|&place| {
-            order!(self, |way| way.rank(place, delay(place.destination)))
-        });
+        // Rank and place as one number: quicker to compare than one after the other.
+        let rank = |place: Place| order!(self, |way| way.rank(place, delay(place.destination)));
+        let number = |(&it, place): (&Place, u128)| u128::from(rank(it)) << 64 | place;
+        let mut ranked: Vec<u128> = places.iter().zip(0..).map(number).collect();
+        ranked.sort_unstable();
+        let sorted: Vec<Place> = ranked.iter().map(|&it| places[it as u64 as usize]).collect();
+        places.copy_from_slice(&sorted);
     }
 }
 
