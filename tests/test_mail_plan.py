@@ -17,6 +17,7 @@ from sojourn.mail.plan.causes import explain
 from sojourn.mail.plan.elsewhere import Wanted, postfix, sendmail
 from sojourn.mail.plan.policy import changed, given, resolved, settings
 from sojourn.mail.plan.predict import Scene, sooner
+from sojourn.mail.plan.rules import parse
 from sojourn.mail.plan.search import _PARTS, Limits, Search
 
 WORLD = """domain,subscribers,round_trip,reply,spread,down,way
@@ -127,6 +128,50 @@ def test_a_list_takes_its_domains_from_the_world_and_the_others_by_chance(tmp_pa
     _, of_stranger = lines[1].split(",", 2)[1:], lines[1].split(",", 2)[2]
     assert lines[1].startswith("new.example,1,")
     assert any(line.endswith(of_stranger) for line in WORLD.splitlines()[1:])
+
+
+def test_rules_of_domains_are_kept_and_cost_what_they_cost(scene):
+    rules = (parse("--rule", "Near.example=1/min"), parse("--rule", "far.example=1"))
+    limits = Limits(sessions=64, destination=4, rules=rules)
+    free = Limits(sessions=64, destination=4).within(resolved(scene.parsed({}).resolved()))
+    kept = limits.within(free)
+    assert kept["domain"] == [
+        {"name": "near.example", "per_minute": 1},
+        {"name": "far.example", "sessions": 1},
+    ]
+    # Two messages in one transaction each, a minute apart.
+    slower = scene.predict(kept, 1).delays_s[0].max() - scene.predict(free, 1).delays_s[0].max()
+    assert slower > 50
+    again = resolved(scene.parsed(kept).resolved())
+    assert Limits(64, 4).within(again)["domain"] == kept["domain"]
+    assert "per_minute = 1" in settings(kept, None)
+    again = Limits(64, 4, rules=(parse("--rule", "near.example=40/min"),)).within(again)
+    assert again["domain"][0]["per_minute"] == 1, "the lower of two"
+
+
+def test_other_mailers_have_an_agent_or_a_queue_for_a_domain_with_rules(scene):
+    rules = (parse("--rule", "a.example=2"), parse("--rule", "b.example=100/min"))
+    policy = Limits(64, 4, rules=rules).within(resolved(scene.parsed({}).resolved()))
+    lines = postfix(Wanted.of(policy))
+    assert lines[lines.index("domain1_destination_concurrency_limit = 2") - 2 :][:6] == [
+        "# master.cf: domain1 unix - - n - - smtp",
+        "# transport_maps: a.example domain1:",
+        "domain1_destination_concurrency_limit = 2",
+        "# master.cf: domain2 unix - - n - - smtp",
+        "# transport_maps: b.example domain2:",
+        "domain2_destination_rate_delay = 1s",
+    ]
+    lines = sendmail(Wanted.of(policy))
+    at = lines.index("FEATURE(`queuegroup')dnl")
+    assert lines[at + 1] == "dnl access map: QGRP:a.example domain1"
+    assert ", R=2," in lines[at + 2]
+    assert lines[at + 5] == "dnl no option: 100 transactions a minute"
+
+
+@pytest.mark.parametrize("given", ["", "x", "=2", "a.example=", "a.example=0", "a.b=2/h", "a b=2"])
+def test_what_is_no_rule(given):
+    with pytest.raises(InputError, match=r"--rule '.*': expected a domain and its sessions"):
+        parse("--rule", given)
 
 
 def test_memory_bounds_sessions():

@@ -39,7 +39,15 @@ if TYPE_CHECKING:
 )
 @click.option("--network", type=click.IntRange(min=1), help="Sessions of one network, at most.")
 @click.option("--recipients", type=click.IntRange(min=1), help="Of a transaction, at most.")
+@click.option(
+    "--rule",
+    "rules",
+    multiple=True,
+    metavar="DOMAIN=N|N/min",
+    help="Sessions of one domain, or transactions a minute, at most.",
+)
 @click.option("--write", metavar="TIME", help="What a write to the disk takes.  [default: 3ms]")
+@click.option("--work", metavar="TIME", help="Of the processor, a session.  [default: none]")
 @click.option("--line", metavar="RATE", help="Of the line to the internet.  [default: no limit]")
 @click.option(
     "--percentile",
@@ -72,7 +80,9 @@ def plan(
     destination: int,
     network: int | None,
     recipients: int | None,
+    rules: tuple[str, ...],
     write: str | None,
+    work: str | None,
     line: str | None,
     percentile: str,
     replications: int,
@@ -91,12 +101,13 @@ def plan(
     from sojourn import document
     from sojourn.mail import plan as planning
     from sojourn.mail.plan.predict import Scene
+    from sojourn.mail.plan.rules import parse
     from sojourn.mail.plan.search import Limits
     from sojourn.mail.plan.show import show
     from sojourn.terminal import doing
     from sojourn.units import picoseconds
 
-    for option, time in (("--every", every), ("--write", write)):
+    for option, time in (("--every", every), ("--write", write), ("--work", work)):
         if time is not None:
             picoseconds(time, option)
     common.size("--size", size)
@@ -105,7 +116,9 @@ def plan(
         "arrivals": {"kind": "regular", "every": every or "0s"},
         "size": size,
     }
-    machine = {name: value for name, value in (("write", write), ("line", line)) if value}
+    asks = (("write", write), ("work", work), ("line", line))
+    machine = {name: value for name, value in asks if value}
+    own = tuple(parse("--rule", rule) for rule in rules)
     out.mkdir(parents=True, exist_ok=True)
     with doing() as say:
         say("the internet")
@@ -117,7 +130,7 @@ def plan(
         scene = Scene(world, out, burst, machine, seed)
         planned = planning.plan(
             scene,
-            Limits(sessions, destination, network, recipients),
+            Limits(sessions, destination, network, recipients, own),
             config=config,
             percentile=int(percentile),
             replications=replications,

@@ -4,9 +4,10 @@ Postfix: `postconf(5)`. sendmail: `cf/README` and the operations guide of 8.12 a
 names for `sendmail.mc`. What a mailer cannot be set to is said.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sojourn._core import MailSettings, quantity
 from sojourn.mail.plan.policy import Policy, toml
@@ -53,6 +54,7 @@ class Wanted:
     again: tuple[int, int]
     idle: int
     lifetime: int
+    domains: list[dict[str, Any]]
 
     @staticmethod
     def of(policy: Policy) -> "Wanted":
@@ -77,6 +79,7 @@ class Wanted:
             again=(_seconds(again[0]), _seconds(again[1])),
             idle=_seconds(limits["idle"]),
             lifetime=_seconds(policy["lifetime"]),
+            domains=policy["domain"],
         )
 
 
@@ -101,6 +104,8 @@ def postfix(wanted: Wanted) -> Lines:
             "smtp_fallback_relay = [127.0.0.1]:10026",
             f"# there a second instance for the rest, with its own times: {slow}, ...",
         ]
+    for number, domain in enumerate(wanted.domains, 1):
+        lines += _postfix_domain(f"domain{number}", domain)
     lines.append(f"# no setting: at most {limits['network']} sessions of one network")
     if wanted.order == "past-delay":
         lines.append("# no setting: good citizens first; they do not wait for others as it is")
@@ -127,12 +132,42 @@ def sendmail(wanted: Wanted) -> Lines:
     if wanted.first != wanted.later:
         slow = ", ".join(f"{_SENDMAIL[s]} {wanted.later[s]}s" for s in ("connect", "greeting"))
         lines.append(f"dnl a second sendmail.cf runs the queue with longer times: {slow}, ...")
+    if wanted.domains:
+        lines.append("FEATURE(`queuegroup')dnl")
+    for number, domain in enumerate(wanted.domains, 1):
+        lines += _sendmail_domain(f"domain{number}", domain, wanted.again[0])
     lines += [
         "dnl no option: sessions of one destination or network; the recipients of an envelope are",
         "dnl served one after the other",
     ]
     if wanted.order == "past-delay":
         lines.append("dnl no option: good citizens first; sort the list by the log's xdelay")
+    return lines
+
+
+def _postfix_domain(service: str, domain: dict[str, Any]) -> Lines:
+    """A delivery agent for one domain. With a delay between its deliveries it has one session."""
+    lines = [
+        f"# master.cf: {service} unix - - n - - smtp",
+        f"# transport_maps: {domain['name']} {service}:",
+    ]
+    if "sessions" in domain:
+        lines.append(f"{service}_destination_concurrency_limit = {domain['sessions']}")
+    if "per_minute" in domain:
+        # In whole seconds.
+        delay = math.ceil(60 / domain["per_minute"])
+        lines.append(f"{service}_destination_rate_delay = {delay}s")
+    return lines
+
+
+def _sendmail_domain(group: str, domain: dict[str, Any], interval: int) -> Lines:
+    """A queue group for one domain."""
+    lines = [f"dnl access map: QGRP:{domain['name']} {group}"]
+    runners = f", R={domain['sessions']}" if "sessions" in domain else ""
+    queue = f"P=/var/spool/mqueue/{group}*, F=f{runners}, I={interval}s"
+    lines.append(f"QUEUE_GROUP(`{group}', `{queue}')dnl")
+    if "per_minute" in domain:
+        lines.append(f"dnl no option: {domain['per_minute']} transactions a minute")
     return lines
 
 

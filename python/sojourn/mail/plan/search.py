@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sojourn.mail.plan import rules
 from sojourn.mail.plan.policy import Policy, changed, toml
 from sojourn.mail.plan.predict import PERCENTILES, Predicted, Scene, sooner
+from sojourn.mail.plan.rules import Rule
 
 REPLICATIONS = 5
 _ROUNDS = 3
@@ -47,12 +49,14 @@ class Limits:
         destination: of one recipient domain, and of one host.
         network: of one network.
         recipients: of one transaction.
+        rules: of single domains.
     """
 
     sessions: int
     destination: int
     network: int | None = None
     recipients: int | None = None
+    rules: tuple[Rule, ...] = ()
 
     def within(self, policy: Policy) -> Policy:
         """A policy that is resolved, with limits that are kept."""
@@ -69,7 +73,8 @@ class Limits:
             if limit is not None
         }
         initial = min(there["initial"], kept["limits.destination"])
-        return changed(policy, {**kept, "limits.initial": initial})
+        own = rules.kept(policy["domain"], self.rules)
+        return changed(policy, {**kept, "limits.initial": initial, "domain": own})
 
 
 @dataclass(frozen=True)

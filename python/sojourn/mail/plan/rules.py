@@ -1,0 +1,64 @@
+"""Limits of single domains: what a provider asks of those who send to it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn._core import mail_address
+from sojourn.errors import InputError
+
+_NOTHING = "none"
+_NUMBER = re.compile(r"([1-9]\d{0,8})(/min)?")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One limit of one domain.
+
+    Attributes:
+        domain: whose.
+        limit: `sessions` at a time, or transactions `per_minute`, as settings call it.
+        most: how many.
+    """
+
+    domain: str
+    limit: str
+    most: int
+
+
+def parse(option: str, given: str) -> Rule:
+    """What an option was given: `big.example=2`, `big.example=60/min`.
+
+    Raises:
+        InputError: it is neither.
+    """
+    domain, _, number = given.strip().rpartition("=")
+    found = _NUMBER.fullmatch(number.strip())
+    if found is None or not _is_domain(domain):
+        raise InputError(
+            f"{option} {given!r}: expected a domain and its sessions, like big.example=2, or "
+            "transactions a minute, like big.example=60/min"
+        )
+    return Rule(domain.lower(), "per_minute" if found[2] else "sessions", int(found[1]))
+
+
+def kept(there: Sequence[dict[str, Any]], rules: Sequence[Rule]) -> list[dict[str, Any]]:
+    """The limits of domains that a policy has, and rules; the lower where there are two.
+
+    What a policy as resolved calls none is left out.
+    """
+    said = ({key: it for key, it in table.items() if it != _NOTHING} for table in there)
+    domains = {table["name"].lower(): table for table in said}
+    for rule in rules:
+        table = domains.setdefault(rule.domain, {"name": rule.domain})
+        table[rule.limit] = min(rule.most, table.get(rule.limit, rule.most))
+    return list(domains.values())
+
+
+def _is_domain(domain: str) -> bool:
+    try:
+        mail_address(f"x@{domain}")
+    except ValueError:
+        return False
+    return True
