@@ -1,8 +1,28 @@
 """What is known without simulation, as it stands under a table."""
 
-from sojourn.analysis import lines
+import numpy as np
+import pytest
+
+from sojourn._core import Study
+from sojourn.analysis import distribution, lines
 from sojourn.ledger import Ledger, Record
+from sojourn.reproduce.drawing import draw
+from sojourn.reproduce.papers import Figure, Panel
+from sojourn.reproduce.results import Result
+from sojourn.runs import Run
 from sojourn.summary import Estimate
+
+ARRAY = """\
+title = "reads of a block"
+room = "array"
+disk = "ST3500630NS"
+layout = { kind = "raid01", disks = 4 }
+[workload]
+kind = "synthetic"
+arrivals = { kind = "poisson", rate = "0.01/ms" }
+blocks = 1
+requests = 2000
+"""
 
 
 def record(case, axes, **figures):
@@ -59,3 +79,36 @@ def test_the_only_case_needs_no_name():
 
 def test_a_fabric_has_none():
     assert lines(Ledger([record(0, {}, hops=1)]), []) == ()
+
+
+def test_how_reads_of_one_disk_are_distributed():
+    (case,) = Study.parse(ARRAY, "s.toml", [("layout", "single")]).cases()
+    known = distribution(case)
+    assert known is not None
+    assert known.exact
+    assert known.words.startswith("exactly")
+    assert (np.diff(known.times) > 0).all()
+    # simulated, a million requests
+    quantiles = np.interp([0.5, 0.9, 0.99], known.least, known.times)
+    assert quantiles == pytest.approx([16.4, 23.9, 38.4], rel=0.01)
+
+
+def test_distributions_are_drawn_where_they_are_known(command, tmp_path):
+    (tmp_path / "s.toml").write_text(
+        ARRAY.replace("blocks = 1", "") + "[sweep]\nworkload.blocks = [1, 4, 5]\n"
+    )
+    command("run", tmp_path / "s.toml", "--out", tmp_path / "r")
+    result = Result("r", Run.open(tmp_path / "r"), "blocks", ["op"])
+    alone, full, uneven = (result.distribution("read", blocks, "request") for blocks in (1, 4, 5))
+    assert alone is not None
+    assert full is not None
+    assert (alone.exact, full.exact, uneven) == (True, False, None)
+    assert (full.least <= full.most + 1e-12).all()
+    what = {"jobs": "request", "metric": "sojourn_ps", "distribution": True}
+    panel = Panel.of({"run": "r", "title": "reads", **what})
+    picture = draw(Figure("1", "reads", (panel,), ("r",)), {"r": result}, notes=[])
+    drawn = picture.axes[0]
+    # three curves, one that is exact, and a band
+    assert len(drawn.get_lines()) == 4
+    assert len(drawn.collections) == 1
+    assert f"({alone.words}; or {full.words})" in picture.get_supxlabel().replace("\n", " ")

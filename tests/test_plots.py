@@ -206,10 +206,11 @@ def test_nothing_finished_nothing_drawn(tmp_path):
             run.plot(kind)
 
 
-def test_a_logarithmic_axis_has_a_number_at_each_end(tmp_path):
+def test_a_logarithmic_axis_ends_where_the_data_do(tmp_path):
     cases = [Made({"load": load}, *jobs(370 * load)) for load in (0.5, 0.9)]
     run = make_run(tmp_path / "r", cases)
-    for kind, which, last in (("fct", "y", "500"), ("cdf", "x", "1,000")):
+    # Where not all of them have room, powers of ten have numbers.
+    for kind, which, last in (("fct", "y", "500"), ("cdf", "x", "100")):
         picture = run.plot(kind, warmup=False)
         picture.draw_without_rendering()
         panel = picture.axes[0]
@@ -218,6 +219,7 @@ def test_a_logarithmic_axis_has_a_number_at_each_end(tmp_path):
         shown = [t.get_text() for t in ticks if low <= t.get_position()[which == "y"] <= high]
         assert (shown[0], shown[-1]) == ("1", last)
         assert 0.8 < low < 1
+        assert 500 < high < 650
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ def test_a_logarithmic_axis_has_a_number_at_each_end(tmp_path):
     [
         ((0.2, 0.5, 0.8), ["0.2", "0.5", "0.8"]),
         ((4, 8, 16, 32, 64, 128), ["4", "8", "16", "32", "64", "128"]),
-        ((100, 300, 1000, 10_000, 200_000), ["100", "1,000", "10k", "100k", "1M"]),
+        ((100, 300, 1000, 10_000, 200_000), ["100", "1,000", "10k", "100k"]),
         ((0.5,), ["0.5"]),
     ],
 )

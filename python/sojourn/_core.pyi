@@ -133,6 +133,18 @@ class Case:
             SpecError: the case turned out to be impossible.
         """
 
+    def distribution(self) -> tuple[dict[str, _Column], str] | None:
+        """How an array's sojourn times are distributed, without simulating them.
+
+        Returns:
+            Columns and the formulas in words: `sojourn_ps`, rising, and of each such time the share
+            of requests that are done by then, at `least` and at `most`; the same where it is known
+            exactly. None where no formula applies, and of another room.
+
+        Raises:
+            SpecError: the case turned out to be impossible.
+        """
+
     def offered(self, replication: int) -> dict[str, _Column]:
         """What a replication asks of the disks of an array, as the simulator plans it.
 

@@ -1,4 +1,4 @@
-"""What is known of a run's mean sojourn times without simulating them, beside what was simulated.
+"""What is known of a run's sojourn times without simulating them, beside what was simulated.
 
 The formulas are the engine's; which one applies to a case, or why none does, is among its figures.
 """
@@ -7,7 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from sojourn._core import Case
 from sojourn.ledger import Ledger, Value
+from sojourn.statistics import Values
 from sojourn.units import count, number
 
 if TYPE_CHECKING:
@@ -43,6 +47,40 @@ def known(figures: Mapping[str, Value]) -> Known | None:
     if exact is None and least is None:
         return None
     return Known(str(figures.get("analysis", "")), exact, least, most, about, scaled)
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Between which two shares of the jobs are done by each of some times, and by which formulas.
+
+    Times are in milliseconds, rising. The shares are the same where the distribution is known.
+    """
+
+    words: str
+    times: Values
+    least: Values
+    most: Values
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is known."""
+        return bool(np.allclose(self.least, self.most))
+
+
+def distribution(case: Case) -> Distribution | None:
+    """How a case's sojourn times are distributed without simulating them; None if that is unknown.
+
+    Raises:
+        SpecError: the case cannot be run.
+    """
+    found = case.distribution()
+    if found is None:
+        return None
+    columns, words = found
+    times, least, most = (
+        np.asarray(columns[name], np.float64) for name in ("sojourn_ps", "least", "most")
+    )
+    return Distribution(words, times / _MS, least, most)
 
 
 def lines(ledger: Ledger, estimates: Iterable["Estimate"]) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """How pictures look, and how they become files: the same bytes for the same numbers."""
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from io import BytesIO
 from itertools import combinations
@@ -37,6 +36,7 @@ _RC: Any = {
 # from here on numbers up an axis are long
 _LONG = 1e5
 # more decades than these have labels at their powers of ten only
+_STEPS = (1, 2, 5)
 _DECADES_WITH_ALL_LABELS = {"x": 2.25, "y": 4}
 
 FORMATS = ("png", "svg")
@@ -115,16 +115,15 @@ def legend(picture: Picture, axes: list[Axes]) -> None:
 
 
 def logarithmic(panel: Axes, which: str, *, start: float | None = None) -> None:
-    """Make an axis logarithmic, with plain numbers on it and one of them at each end.
+    """Make an axis logarithmic, with plain numbers on it.
 
-    It begins at `start`, or where the data do.
+    It begins at `start`, or where the data do, and ends where they do, both at 1, 2 or 5 times a
+    power of ten; where the axis is short, all of these have their numbers.
     """
     limits = panel.dataLim.intervalx if which == "x" else panel.dataLim.intervaly
-    steps: tuple[int, ...] = (1, 2, 5)
-    low, high = _ends(start or min(limits), max(limits), steps)
-    if log10(high / low) > _DECADES_WITH_ALL_LABELS[which]:
-        steps = (1,)
-        low, high = _ends(low, high, steps)
+    low, high = _ends(start or min(limits), max(limits))
+    all_labels = log10(high / low) <= _DECADES_WITH_ALL_LABELS[which]
+    steps = _STEPS if all_labels else (1,)
     margin = (high / low) ** 0.03
     panel.set(**{f"{which}scale": "log", f"{which}lim": (low / margin, high * margin)})
     axis = panel.xaxis if which == "x" else panel.yaxis
@@ -148,11 +147,11 @@ def _short(value: float) -> str:
     return number(value)
 
 
-def _ends(low: float, high: float, steps: Sequence[int]) -> tuple[float, float]:
+def _ends(low: float, high: float) -> tuple[float, float]:
     """Two different numbers around `low` and `high`, each a step of a decade: 0.5, 1, 2, 5, 10."""
     slack = 1 + 1e-9
     below, above = (
-        [10.0 ** floor(log10(value)) * step for step in (*steps, 10)]
+        [10.0 ** floor(log10(value)) * step for step in (*_STEPS, 10)]
         for value in (low, max(high, 1.1 * low))
     )
     return (

@@ -1,6 +1,6 @@
 //! One case of an array study: its parts, how it runs, and the rows it gives.
 
-use crate::analysis::{Known, Law, Setting as AnalysisOf};
+use crate::analysis::{Distribution, Known, Law, Setting as AnalysisOf};
 use crate::controller::{Controller, Rebuild};
 use crate::disk::{self, Disk, Drive, Op};
 use crate::engine::{self, Join};
@@ -195,6 +195,12 @@ impl ArrayCase {
     pub fn known(&self, open: Open<'_>) -> Result<Known, Refusal> {
         let (drive, workload) = self.ready(open)?;
         Ok(self.analysis_of(&drive, &workload))
+    }
+
+    /// How sojourn times are distributed, or between which two distributions, without simulating
+    /// them; nothing where no formula applies.
+    pub fn distribution(&self, open: Open<'_>) -> Result<Option<Distribution>, Refusal> {
+        Ok(self.known(open)?.distribution())
     }
 
     fn analysis_of(&self, drive: &disk::Ready, workload: &workload::Ready) -> Known {

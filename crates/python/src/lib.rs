@@ -116,6 +116,14 @@ impl Case {
         settings(py, &known)
     }
 
+    fn distribution<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Option<(Bound<'py, PyDict>, &'static str)>> {
+        let found = py.detach(|| self.0.distribution()).map_err(refused)?;
+        found.map(|(rows, words)| Ok((columns(py, rows)?, words))).transpose()
+    }
+
     fn offered<'py>(&self, py: Python<'py>, replication: u32) -> PyResult<Bound<'py, PyDict>> {
         columns(py, py.detach(|| self.0.offered(replication)).map_err(refused)?)
     }

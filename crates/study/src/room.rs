@@ -1,12 +1,13 @@
 //! The rooms: which systems a study can simulate.
 
 use sojourn_array::ArrayCase;
+use sojourn_array::analysis::Distribution;
 use sojourn_fabric::FabricCase;
 use sojourn_kernel::Streams;
 use sojourn_kernel::files::{Open, text};
 use sojourn_kernel::parameters::{Entry, Parameters, Refusal, Setting, Table, Value};
 use sojourn_mail::MailCase;
-use sojourn_queueing::{Cancelled, Keep, Progress, Report, Rows};
+use sojourn_queueing::{Cancelled, Column, Keep, Progress, Report, Rows};
 use std::fmt;
 
 /// All rooms. The first is that of a study that names none.
@@ -44,6 +45,12 @@ pub(crate) trait Model: fmt::Debug + Send + Sync {
     /// percentile what it is not below; nothing where a room has no formulas.
     fn known(&self, _: Open<'_>, _: &[f64]) -> Result<Figures, Refusal> {
         Ok(Figures::default())
+    }
+
+    /// How sojourn times are distributed without simulating them, as columns `sojourn_ps`, and the
+    /// shares `least` and `most` that are done by then; and by which formulas.
+    fn distribution(&self, _: Open<'_>) -> Result<Option<(Rows, &'static str)>, Refusal> {
+        Ok(None)
     }
 
     /// The case as one of a fabric, which can be taken apart.
@@ -170,6 +177,15 @@ impl Model for ArrayCase {
         let counts = counts.map(|(name, count)| (name.to_owned(), Value::Int(count)));
         let least = percentiles.iter().filter_map(least);
         Ok(counts.into_iter().chain(known.figures()).chain(least).collect())
+    }
+
+    fn distribution(&self, open: Open<'_>) -> Result<Option<(Rows, &'static str)>, Refusal> {
+        let found = self.distribution(open)?;
+        Ok(found.map(|Distribution { times_ps, least, most, words }| {
+            let columns = [("sojourn_ps", times_ps), ("least", least), ("most", most)];
+            let columns = columns.map(|(name, values)| (name, Column::Float(values)));
+            (Rows { columns: columns.into() }, words)
+        }))
     }
 
     fn table(&self) -> Table {

@@ -251,6 +251,13 @@ impl Case {
         self.model.known(&open, percentiles).map_err(|refusal| self.refused(&refusal))
     }
 
+    /// How its sojourn times are distributed without simulating them, and by which formulas: columns
+    /// `sojourn_ps`, and what shares are done by then at `least` and at `most`. Nothing where no
+    /// formula applies.
+    pub fn distribution(&self) -> Result<Option<(Rows, &'static str)>, SpecError> {
+        self.model.distribution(&open).map_err(|refusal| self.refused(&refusal))
+    }
+
     /// The case as one of a fabric, where it is one.
     pub(crate) fn as_fabric(&self) -> Option<&FabricCase> {
         self.model.as_fabric()

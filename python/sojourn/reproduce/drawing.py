@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from sojourn import style
-from sojourn.analysis import Known
+from sojourn.analysis import Distribution, Known
 from sojourn.distributions import steps
 from sojourn.layout import LOG_FROM, Layout
 from sojourn.ledger import Value
@@ -16,6 +16,7 @@ from sojourn.plots import draw_points, logarithmic_where_wide, zero_based
 from sojourn.reproduce.days import draw_day
 from sojourn.reproduce.papers import Figure, Panel
 from sojourn.reproduce.results import SPREADS, Point, Result
+from sojourn.statistics import Values
 from sojourn.style import Picture
 from sojourn.summary import ideals
 from sojourn.units import shown_in
@@ -56,6 +57,14 @@ def draw(figure: Figure, results: Mapping[str, Result], *, notes: Sequence[str])
         for _, known in _known(panel, result)
     )
     said += [f"grey: means without simulation ({'; or '.join(words)})"] if words else []
+    distributed = dict.fromkeys(
+        known.words
+        for panel, result in zip(figure.panels, drawn, strict=True)
+        for _, line, value in _curves(panel, result)
+        if (known := _distribution(panel, result, line, value))
+    )
+    if distributed:
+        said += [f"pale: distributions without simulation ({'; or '.join(distributed)})"]
     note = "; ".join([*bar_note, *notes, *dict.fromkeys(said)])
     curves = dict.fromkeys(
         name
@@ -164,6 +173,8 @@ def _draw_distribution(
         if where.size:
             look = style.look(places[name], dashed=True)
             panel.plot(where, share, drawstyle="steps-post", label=name, **look)
+            if known := _distribution(content, result, line, value):
+                _draw_known_distribution(panel, known, where, look["color"])
     panel.set_ylim(0, 1.02)
     panel.set_ylabel("share of jobs")
     of = content.what.metric
@@ -172,6 +183,25 @@ def _draw_distribution(
         panel.set_xlim(left=0)
     elif panel.has_data():
         style.logarithmic(panel, "x")
+
+
+def _distribution(
+    content: Panel, result: Result, line: str, value: Value | None
+) -> Distribution | None:
+    """What is known without simulation of the distribution of a curve's sojourn times."""
+    if value is None or content.what.metric != "sojourn_ps" or content.what.bin != "all":
+        return None
+    return result.distribution(line, value, content.what.jobs)
+
+
+def _draw_known_distribution(panel: Axes, known: Distribution, where: Values, colour: str) -> None:
+    """A broad pale line where it is known, a pale band where it has bounds; as far as the data."""
+    inside = (where[0] <= known.times) & (known.times <= where[-1])
+    times, least, most = known.times[inside], known.least[inside], known.most[inside]
+    if known.exact:
+        panel.plot(times, least, color=colour, linewidth=6, alpha=0.25, zorder=1)
+    else:
+        panel.fill_between(times, least, most, color=colour, alpha=0.2, linewidth=0, zorder=1)
 
 
 def _said(name: str, value: Value) -> str:

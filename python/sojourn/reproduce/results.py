@@ -1,6 +1,6 @@
 """The finished runs of a paper, asked for numbers by line, load or another axis, and jobs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import inf
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sojourn._core import quantity
-from sojourn.analysis import Known, known
+from sojourn._core import Case, Study, quantity
+from sojourn.analysis import Distribution, Known, distribution, known
 from sojourn.columns import Column, Columns
 from sojourn.ledger import Value
 from sojourn.runs import Run
@@ -168,6 +168,7 @@ class Result:
         self.run = run
         self.x = x
         self._lines = lines
+        self._distributions: dict[int, Distribution | None] = {}
 
     @cached_property
     def _samples(self) -> dict[tuple[str, Value, str], Sample]:
@@ -201,11 +202,36 @@ class Result:
 
         None where no formula applies, or where a case has other jobs too.
         """
+        case = self._case(line, x, jobs)
+        return None if case is None else known(self._figures(case))
+
+    def distribution(self, line: str, x: Value, jobs: str) -> Distribution | None:
+        """How the sojourn times of all such jobs are distributed without simulating them.
+
+        None where no formula applies, or where a case has other jobs too.
+        """
+        case = self._case(line, x, jobs)
+        if case is None or known(self._figures(case)) is None:
+            return None
+        if case not in self._distributions:
+            self._distributions[case] = distribution(self._cases[case])
+        return self._distributions[case]
+
+    def _case(self, line: str, x: Value, jobs: str) -> int | None:
+        """The only case of those jobs, if it has no other ones."""
         cases = {key: {part.case for part in own.parts} for key, own in self._samples.items()}
         mine = cases.pop((line, x, jobs), set())
         if len(mine) != 1 or any(not mine.isdisjoint(others) for others in cases.values()):
             return None
-        return known(next(r.figures for r in self.run.ledger if r.case in mine))
+        return mine.pop()
+
+    def _figures(self, case: int) -> Mapping[str, Value]:
+        return next(record.figures for record in self.run.ledger if record.case == case)
+
+    @cached_property
+    def _cases(self) -> list[Case]:
+        directory = self.run.directory
+        return Study.parse(directory.read_study(), str(directory.study), []).cases()
 
     def sizes(self) -> list[Values]:
         """The sizes of all jobs that arrived, in bytes, in sections as in `Sample.sections`.

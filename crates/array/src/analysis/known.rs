@@ -1,5 +1,6 @@
 //! What is known of a case without simulating it.
 
+use super::distribution::{Coming, Distribution, Join, distribution};
 use super::forks::Unlike;
 use super::{Bulks, Fork, Law, Moments, exponential, one_server, waiting};
 use crate::disk::Op;
@@ -48,6 +49,7 @@ pub struct Known {
     /// By which formulas, or why there are none.
     pub words: &'static str,
     alone: Vec<(f64, u32, Law)>,
+    coming: Option<Coming>,
 }
 
 const PK: &str = "Pollaczek-Khinchine, M^X/G/1";
@@ -126,8 +128,29 @@ impl Known {
             true => Known::split_merge(&bulks, &parts, setting.overhead),
             false => Known::fork_join(&bulks, &parts, setting),
         };
+        let coming = Known::coming(&bulks, &parts, setting);
         let alone = parts.into_iter().map(|part| (part.share, part.fork.accesses, part.law));
-        Known { alone: alone.collect(), ..known }
+        Known { alone: alone.collect(), coming, ..known }
+    }
+
+    /// How requests come to each queue, where bulks keep no memory of how many of them came.
+    fn coming(bulks: &Bulks, parts: &[Part], setting: &Setting<'_>) -> Option<Coming> {
+        let accesses = parts.iter().map(|part| part.share * f64::from(part.fork.accesses));
+        let (share, join) = match (setting.split_merge, parts) {
+            (true, _) => (1.0, Join::SplitMerge),
+            (false, [only]) if only.fork.is_full() => (1.0, Join::Associated),
+            _ => (accesses.sum::<f64>() / f64::from(parts[0].fork.disks), Join::Any),
+        };
+        // Of a geometric bulk those that come to one of the disks are a geometric bulk, or none.
+        let bulk = 1.0 + share * (bulks.batch.mean - 1.0);
+        let rate = bulks.rate * bulks.batch.mean * share / bulk;
+        bulks.memoryless.then_some(Coming { rate, bulk, join, overhead: setting.overhead })
+    }
+
+    /// How sojourn times are distributed, or between which two distributions; it takes some
+    /// milliseconds to compute.
+    pub fn distribution(&self) -> Option<Distribution> {
+        distribution(&self.alone, self.coming.as_ref()?)
     }
 
     /// One queue.

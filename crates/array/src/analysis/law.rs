@@ -38,6 +38,11 @@ impl Law {
         Law(values)
     }
 
+    /// The values, least first.
+    pub(super) fn values(&self) -> &[f64] {
+        &self.0
+    }
+
     /// The mean of the `power`-th power of the largest of `many` independent draws.
     pub fn of_largest(&self, many: u32, power: i32) -> f64 {
         let count = self.0.len() as f64;

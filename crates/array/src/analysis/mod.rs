@@ -1,13 +1,16 @@
 //! What is known of some arrays without simulating them: beside the simulation, a check that users
 //! see.
 
+mod distribution;
 mod exponential;
 mod forks;
 mod known;
+mod lattice;
 mod law;
 mod moments;
 mod one_server;
 
+pub use distribution::Distribution;
 pub use exponential::{bounds, nelson_tantawi, two_servers, varma_makowski};
 pub use forks::Fork;
 pub use known::{Known, Setting};

@@ -9,6 +9,8 @@ pub struct Bulks {
     pub rate: f64,
     /// How many requests each has.
     pub batch: Moments,
+    /// Whether that is a geometric number from 1 on; single requests are.
+    pub memoryless: bool,
     /// How many blocks each request has.
     pub blocks: Moments,
     /// Share of requests that read.

@@ -184,6 +184,11 @@ impl Law {
         !matches!(self, Law::Geometric(_, 1))
     }
 
+    /// Whether it is geometric from 1 on; so is the number 1.
+    pub(super) fn is_memoryless(&self) -> bool {
+        matches!(self, Law::Constant(1) | Law::Geometric(_, 0))
+    }
+
     /// The mean number.
     pub(super) fn mean(&self) -> f64 {
         match self {

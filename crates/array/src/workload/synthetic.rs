@@ -109,7 +109,8 @@ impl Laws {
     pub(super) fn bulks(&self) -> Option<Bulks> {
         let (rate, batch) = self.arrivals.bulks()?;
         let blocks = self.blocks.moments().filter(|_| self.blocks.is_positive())?;
-        Some(Bulks { rate, batch: batch.moments()?, blocks, reads: self.reads })
+        let memoryless = batch.is_memoryless();
+        Some(Bulks { rate, batch: batch.moments()?, memoryless, blocks, reads: self.reads })
     }
 
     pub(super) fn requests(&self, streams: Streams) -> Requests {

@@ -3,6 +3,7 @@
 mod addresses;
 mod common;
 mod densities;
+mod distributions;
 mod drives;
 mod exact;
 mod mechanical;
