@@ -316,6 +316,13 @@ def test_a_claim_that_does_not_hold_is_exit_code_one(paper, command):
     assert Path("elsewhere/small/figure-1.png").exists()
 
 
+def test_a_figure_without_claims(paper, command):
+    (paper / "claims.toml").write_text("claims = []\n")
+    done = command("reproduce", "small")
+    assert done.code == 0
+    assert done.out.startswith("A paper (Somebody, 2026)\nno claim of the text is judged here")
+
+
 def test_full_is_the_study_as_it_stands(paper, command):
     (paper / "four.toml").write_text(STUDY.replace("load = 0.5", "load = 0.5, flows = 70"))
     for options, flows in (([], 120), (["--full"], 70)):

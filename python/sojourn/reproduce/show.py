@@ -21,15 +21,20 @@ def show(done: Reproduction) -> None:
         ]
         groups.setdefault(verdict.figure, []).append(line)
     heads = ["figure", "claim", "paper", "measured", "95 % interval", "holds"]
-    print_table(
-        groups.values(), heads, title=f"{done.paper.title} ({done.paper.source})", numbers=4
-    )
+    title = f"{done.paper.title} ({done.paper.source})"
+    if groups:
+        print_table(groups.values(), heads, title=title, numbers=4)
+    else:
+        print_lines([title])
     print_lines(_lines(done))
 
 
 def _lines(done: Reproduction) -> Iterable[str]:
     failing = [verdict for verdict in done.verdicts if not verdict.holds]
-    yield f"{len(done.verdicts) - len(failing)} of {len(done.verdicts)} claims hold"
+    if done.verdicts:
+        yield f"{len(done.verdicts) - len(failing)} of {len(done.verdicts)} claims hold"
+    else:
+        yield "no claim of the text is judged here: the picture is for the eye"
     for verdict in failing:
         yield f"  {verdict.figure}: {verdict.claim}: {_own(verdict.note, done)}"
     yield from (f"picture: {path}" for path in done.pictures)
