@@ -6,6 +6,7 @@ import pytest
 import sojourn
 from conftest import Made, make_run, mm1
 from sojourn import cautions
+from sojourn.runs import Run
 from sojourn.trend import rises
 
 ARRAY = """
@@ -65,6 +66,26 @@ def test_an_overloaded_disk_is_named():
     )
     assert unsteady.startswith("jobs take longer and longer to the end of the run (rate 200/s)")
     assert "caution: a station is busy" in repr(run.summary())
+
+
+def test_what_became_of_a_trace_is_said(command, tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "10,h,0,Read,0,4096,1\n5,h,0,Read,0,4096,1\n20,h,0,Read,999999999999999,4096,1\n"
+        "30,h,1,Read,0,4096,1\n"
+    )
+    (tmp_path / "s.toml").write_text(
+        'room = "array"\ndisk = "ST3500630NS"\nlayout = "single"\n'
+        '[workload]\nkind = "msr"\nfile = "t.csv"\nbeyond = "drop"\n'
+        '[sweep]\nworkload.device = ["0", "1"]\n'
+    )
+    said = command("run", tmp_path / "s.toml", "--out", tmp_path / "r")
+    assert said.code == 0
+    first, second, *_ = Run.open(tmp_path / "r").summary().cautions
+    assert first == (
+        "trace of 4 lines: 1 lines of other devices left out, 1 requests out of order sorted by "
+        "time, 1 requests beyond the array left out (device 0)"
+    )
+    assert second == "trace of 4 lines: 3 lines of other devices left out (device 1)"
 
 
 def test_tails_without_jobs():

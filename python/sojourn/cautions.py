@@ -13,6 +13,8 @@ Case: TypeAlias = Mapping[str, Value | None]
 _BUSY = 0.99
 _BEYOND = 10
 _NAMED = 3
+# Counts of what in a trace was left out or is elsewhere than it was.
+_CHANGED = ("trace_lines_of_", "trace_other_", "trace_requests_")
 
 
 def grows(sample: Sample) -> bool:
@@ -48,6 +50,17 @@ def saturated(ledger: Ledger) -> list[str]:
     if not cases:
         return []
     return [f"a station is busy all the time{_of(cases)}: the load is at its capacity or over it"]
+
+
+def replayed(ledger: Ledger) -> list[str]:
+    """What became of the traces that cases were made of, where they were not taken as they are."""
+    found: dict[str, list[Case]] = {}
+    for record in ledger:
+        if any(n for name, n in record.figures.items() if name.startswith(_CHANGED)):
+            lines = int(record.figures["trace_lines"])
+            words = f"trace of {count(lines, 'line')}: {record.figures['trace']}"
+            found.setdefault(words, []).append(record.axes)
+    return [words + (_of(cases) if len(found) > 1 else "") for words, cases in found.items()]
 
 
 def thin(lines: Sequence[int], percentiles: Sequence[float]) -> list[str]:

@@ -174,6 +174,7 @@ def summarise(
         analysis=analysis.lines(run.ledger, estimates),
         cautions=(
             *cautions.estimated(run.meta),
+            *cautions.replayed(run.ledger),
             *cautions.saturated(run.ledger),
             *cautions.unsteady(growing),
             *cautions.thin(timed, percentiles),
