@@ -29,11 +29,13 @@ impl Series {
         Series { width_ms, most, first: 0, bins: VecDeque::new() }
     }
 
-    /// The bin of this time; the first one for a time before it, when a clock was set back.
+    /// The bin of this time. All begin anew where a calendar was set, to before the first of them or
+    /// to as far after the last as there is room.
     pub(super) fn at(&mut self, unix_ms: i64) -> &mut Bin {
         let number = unix_ms.div_euclid(self.width_ms);
         let end = self.first + self.bins.len() as i64;
-        if self.bins.is_empty() || number >= end + self.most as i64 {
+        let apart = number < self.first || number >= end + self.most as i64;
+        if self.bins.is_empty() || apart {
             self.bins.clear();
             self.first = number;
         }
@@ -44,8 +46,7 @@ impl Series {
             }
             self.bins.push_back(Bin::default());
         }
-        let place = usize::try_from(number - self.first).unwrap_or(0);
-        &mut self.bins[place]
+        &mut self.bins[(number - self.first) as usize]
     }
 
     /// When the first of the last `count` bins began, in milliseconds since 1970, and these bins.
@@ -79,10 +80,12 @@ mod tests {
         assert_eq!(delivered(&series, 2), (6_000, vec![0, 1]));
         series.at(9_500).delivered += 1;
         assert_eq!(delivered(&series, 9), (6_000, vec![0, 1, 0, 1]));
-        // A clock that was set back, or far ahead.
-        series.at(1).delivered += 1;
+        // A clock that was set back a little, far back, far ahead, and right again.
+        series.at(6_100).delivered += 1;
         assert_eq!(delivered(&series, 9), (6_000, vec![1, 1, 0, 1]));
-        series.at(i64::from(u32::MAX) * 1000).delivered += 1;
-        assert_eq!(delivered(&series, 9), (i64::from(u32::MAX) * 1000, vec![1]));
+        for ms in [1_000, i64::from(u32::MAX) * 1000, 10_000, -1_000] {
+            series.at(ms).delivered += 1;
+            assert_eq!(delivered(&series, 9), (ms, vec![1]));
+        }
     }
 }
