@@ -1,6 +1,7 @@
 """`sojourn mail spool check`: spools that are damaged, found out and repaired."""
 
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,6 +44,38 @@ def test_sound(command: Command, spool: Path) -> None:
     done = check(command, spool)
     assert (done.code, done.out) == (0, f"{spool}: sound\n")
     assert check(command, spool, "--repair", "--json").document == {"findings": [], "copy": None}
+
+
+def test_who_waits(command: Command, spool: Path, tmp_path: Path) -> None:
+    due_ms = round(time.time() * 1000) + 3_600_500
+    deferred = f"SET state = 'deferred', times = 2, first_ms = {due_ms - 9}, due_ms = {due_ms}"
+    damage(spool, "UPDATE recipient " + deferred + " WHERE number = 1")
+    waiting = command("mail", "late", "--spool", spool, "--json").document["recipients"]
+    (refused,) = (one for one in waiting if not one["open"])
+    assert (refused["messages"], refused["attempts"]) == (1, 2)
+    assert [one["next"] is None for one in waiting].count(True) == 3
+    assert refused["next"] is not None
+    log = tmp_path / "mail.log"
+    log.write_text(
+        "2026-11-22T10:00:00Z lists sojourn/smtp[7]: 0000000001: "
+        f"to=<{refused['recipient']}>, relay=mx.x.example[192.0.2.1]:25, delay=61, "
+        "delays=61/0/0.1/0.1, dsn=4.7.1, status=deferred (450 4.7.1 greylisted)\n",
+        "utf-8",
+    )
+    shown = command("mail", "late", log, "--spool", spool).out
+    (line,) = (line for line in shown.splitlines() if refused["recipient"] in line)
+    assert "mx.x.example" in line
+    assert "in 60 min" in line
+    assert line.rstrip().endswith("450 4.7.1 greylisted")
+    assert "4 waiting, for 4 recipients" in shown
+
+
+def test_whom_to_ask_is_said(command: Command, tmp_path: Path) -> None:
+    done = command("mail", "late")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "no LOG and no --spool" in done.err
+    gone = command("mail", "late", "--spool", tmp_path / "nowhere")
+    assert (gone.code, gone.err.strip()) == (2, f"sojourn: {tmp_path / 'nowhere'}: no spool there")
 
 
 def test_found_and_repaired(command: Command, spool: Path, tmp_path: Path) -> None:

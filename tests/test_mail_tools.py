@@ -133,6 +133,8 @@ def test_latedudes(command, postfix):
             "error": "connect to mx.y.example[192.0.2.2]:25: Connection timed out",
             "since": "2026-11-21T23:59:58.000",
             "last": "2026-11-22T01:10:28.000",
+            "open": None,
+            "next": None,
         }
     ]
     out = command("mail", "late", postfix).out

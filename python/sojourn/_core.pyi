@@ -32,6 +32,7 @@ __all__ = [
     "mail_password",
     "mail_queue",
     "mail_spool_check",
+    "mail_waiting",
     "quantity",
     "registry",
 ]
@@ -638,6 +639,19 @@ def mail_queue(
 
     Each with its number, sender, octets, when it was accepted, its recipients that are open,
     deferred, failed and ended, and when the next is tried; times in milliseconds since 1970.
+
+    Raises:
+        MailError: there is no spool; it cannot be read.
+    """
+
+def mail_waiting(
+    spool: PathLike[str],
+) -> list[tuple[str, int, int, int, int, int | None]]:
+    """Whom the messages of a spool wait for, by address, whoever owns it.
+
+    Each with how many messages wait, how many of them were never refused, since when the oldest
+    does, how often they were refused, and when the first that was is tried again; times in
+    milliseconds since 1970.
 
     Raises:
         MailError: there is no spool; it cannot be read.

@@ -17,7 +17,7 @@ mod tests;
 
 pub use check::{Finding, Repaired, check, repair};
 pub use error::{Doing, SpoolError};
-pub use look::{Queued, look};
+pub use look::{Queued, Waiting, look, waiting};
 
 use crate::epoch::Epoch;
 use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, named_params};

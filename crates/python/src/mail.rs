@@ -190,6 +190,20 @@ pub(super) fn mail_queue(py: Python<'_>, spool: PathBuf) -> PyResult<Vec<Queued>
     Ok(list.into_iter().map(row).collect())
 }
 
+/// See `mail_waiting`.
+type Waiting = (String, u64, u64, i64, u64, Option<i64>);
+
+/// Whom a spool's messages wait for: address, messages, those of them that were never refused, since
+/// when, how often they were refused, when the next is tried; times in milliseconds since 1970.
+#[pyfunction]
+pub(super) fn mail_waiting(py: Python<'_>, spool: PathBuf) -> PyResult<Vec<Waiting>> {
+    let list = py.detach(|| spool::waiting(&spool)).map_err(failed)?;
+    let row = |it: spool::Waiting| {
+        (it.recipient, it.messages, it.open, it.since_ms, it.refused, it.next_ms)
+    };
+    Ok(list.into_iter().map(row).collect())
+}
+
 /// What was found, and what a repair does about it.
 type Finding = (String, &'static str);
 

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from sojourn._core import MailError, mail_queue, mail_spool_check
+from sojourn._core import MailError, mail_queue, mail_spool_check, mail_waiting
 from sojourn.errors import InputError
 from sojourn.units import duration
 
@@ -52,6 +52,22 @@ class Queued:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """Somebody whom messages in a spool wait for; times in milliseconds since 1970.
+
+    `open` of the messages were never refused: they are on their way, or wait for their domain.
+    `refused` is how often the others were, `next_ms` when the first of these is tried again.
+    """
+
+    recipient: str
+    messages: int
+    open: int
+    since_ms: int
+    refused: int
+    next_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """Something that no spool should have, and what a repair does about it."""
 
@@ -79,6 +95,18 @@ def queue(spool: Path) -> list[Queued]:
     """
     try:
         return [Queued(*row) for row in mail_queue(_there(spool))]
+    except MailError as error:
+        raise InputError(str(error)) from None
+
+
+def waiting(spool: Path) -> list[Waiting]:
+    """Whom the messages of a spool wait for.
+
+    Raises:
+        InputError: there is no spool, or it cannot be read.
+    """
+    try:
+        return [Waiting(*row) for row in mail_waiting(_there(spool))]
     except MailError as error:
         raise InputError(str(error)) from None
 

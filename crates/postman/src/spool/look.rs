@@ -60,3 +60,50 @@ pub fn look(path: &Path) -> Result<Vec<Queued>, SpoolError> {
     };
     list().map_err(|error| SpoolError::sqlite(path, Doing::Read, error))
 }
+
+/// Somebody whom messages in a spool wait for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The address.
+    pub recipient: String,
+    /// How many messages wait.
+    pub messages: u64,
+    /// How many of them were not refused so far: they are on their way, or wait for their domain.
+    pub open: u64,
+    /// When the oldest was accepted, in milliseconds since 1970.
+    pub since_ms: i64,
+    /// How often they were refused for now, all together.
+    pub refused: u64,
+    /// When the first of those that were refused is tried again, in milliseconds since 1970.
+    pub next_ms: Option<i64>,
+}
+
+/// Whom the messages in the spool at `path` wait for, by address.
+///
+/// # Errors
+///
+/// There is no spool; it cannot be read.
+pub fn waiting(path: &Path) -> Result<Vec<Waiting>, SpoolError> {
+    let database = open::look(path)?;
+    let list = || -> rusqlite::Result<Vec<Waiting>> {
+        let mut people = database.prepare(
+            "SELECT address, count(*), total(state = 'open'), min(accepted_ms), total(times),
+                min(due_ms) FILTER (WHERE state = 'deferred')
+                FROM recipient JOIN message ON message.id = recipient.message
+                WHERE state IN ('open', 'deferred') GROUP BY address ORDER BY address",
+        )?;
+        let rows = people.query_map([], |row| {
+            let count = |column| row.get::<_, f64>(column).map(|count| count as u64);
+            Ok(Waiting {
+                recipient: row.get(0)?,
+                messages: row.get::<_, i64>(1)? as u64,
+                open: count(2)?,
+                since_ms: row.get(3)?,
+                refused: count(4)?,
+                next_ms: row.get(5)?,
+            })
+        })?;
+        rows.collect()
+    };
+    list().map_err(|error| SpoolError::sqlite(path, Doing::Read, error))
+}

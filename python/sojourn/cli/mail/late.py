@@ -1,25 +1,40 @@
 """`sojourn mail late`: the paper's latedudes."""
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from sojourn.cli import common
 from sojourn.cli.mail import logs
+from sojourn.errors import InputError
 
 
 @click.command()
-@logs.reads
+@logs.may_read
+@click.option(
+    "--spool",
+    type=click.Path(path_type=Path),
+    help="Who waits there now, and until when, whether or not a server is at work on it.",
+)
 @common.as_json
-def late(*, as_json: bool, **asked: Any) -> None:
-    """Show who has how many messages waiting when the LOG... ends, and why.
+def late(*, logs: tuple[str, ...], spool: Path | None, as_json: bool, **asked: Any) -> None:
+    """Show who has how many messages waiting when the LOG... ends, and why; or in a --spool.
 
-    A log is a file, packed or not, or - for standard input.
+    A log is a file, packed or not, or - for standard input. Of a spool, the server's log beside it
+    says what hosts said.
     """
     from sojourn import document
+    from sojourn.cli.mail.logs import reading
+    from sojourn.mail import spools
     from sojourn.mail.logs import late as of
 
-    found = of.late(logs.reading(**asked))
+    if not logs and spool is None:
+        raise InputError("no LOG and no --spool: expected one of them at least")
+    found = of.late(reading(logs, **asked)) if logs else None
+    if spool is not None:
+        found = of.in_spool(spools.waiting(spool), found)
+    assert found is not None  # noqa: S101 - there is a log or a spool
     if as_json:
         click.echo(document.dumps(found.to_dict()))
     else:

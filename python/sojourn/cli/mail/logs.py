@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from sojourn.mail.logs import Reading
 
 _OPTIONS = (
-    click.argument("logs", nargs=-1, required=True),
     click.option(
         "--format",
         "mailer",
@@ -28,9 +27,18 @@ _OPTIONS = (
 
 def reads(command: Callable[..., Any]) -> Callable[..., Any]:
     """The argument LOG... and the options of a command that reads logs."""
+    return _reads(command, required=True)
+
+
+def may_read(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same of a command that may do without."""
+    return _reads(command, required=False)
+
+
+def _reads(command: Callable[..., Any], *, required: bool) -> Callable[..., Any]:
     for option in reversed(_OPTIONS):
         command = option(command)
-    return command
+    return click.argument("logs", nargs=-1, required=required)(command)
 
 
 def reading(

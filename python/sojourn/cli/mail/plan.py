@@ -119,7 +119,6 @@ def plan(
     asks = (("write", write), ("work", work), ("line", line))
     machine = {name: value for name, value in asks if value}
     own = tuple(parse("--rule", rule) for rule in rules)
-    out.mkdir(parents=True, exist_ok=True)
     with doing() as say:
         say("the internet")
         world = _world(logs, subscribers, column, out, asked)

@@ -1,18 +1,23 @@
 """latedudes: who has how many messages waiting.
 
-Source: the paper's section "Next Analysis Step".
+Source: the paper's section "Next Analysis Step". A log says what was tried and what hosts said, a
+spool who waits now and until when.
 """
 
+import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from sojourn.mail.logs import reading
 from sojourn.mail.logs.reading import Log, Reading
 from sojourn.mail.logs.source import wall
 from sojourn.mail.logs.times import span
+from sojourn.mail.spools import Waiting
 from sojourn.terminal import print_lines, print_table
 from sojourn.units import count
+
+_MS_US = 1000
 
 
 @dataclass(frozen=True)
@@ -24,37 +29,44 @@ class Late:
         messages: how many wait.
         attempts: how often they were tried, all together.
         since_us: when the oldest of them was accepted, or first tried where the log does not say.
-        last_us: when one was last tried.
+        last_us: when one was last tried; None where no log says.
         host: the host of that attempt; empty where none was reached.
         error: what it said.
+        open: how many were never refused: they are on their way, or wait for their domain; None
+            where no spool says.
+        next_us: when the first of those that were is tried again; None where no spool says.
     """
 
     recipient: str
     messages: int
     attempts: int
     since_us: int
-    last_us: int
+    last_us: int | None
     host: str
     error: str
+    open: int | None = None
+    next_us: int | None = None
 
     def to_dict(self) -> dict[str, object]:
         """For `--json`."""
         own = asdict(self)
-        since, last = own.pop("since_us"), own.pop("last_us")
-        return {**own, "since": reading.stamp(since), "last": reading.stamp(last)}
+        times = {name: own.pop(f"{name}_us") for name in ("since", "last", "next")}
+        return {**own, **{name: reading.stamp(at) for name, at in times.items()}}
 
 
 @dataclass(frozen=True)
 class Stragglers:
-    """Those who wait when a log ends, the one with the fewest messages first.
+    """Those who wait when a log ends, or now, the one with the fewest messages first.
 
     Attributes:
-        log: what the log was like.
+        log: what the log was like; None without.
+        until_us: when that is.
         late: each of them.
         left_out: recipients of messages that there was no room for.
     """
 
-    log: Log
+    log: Log | None
+    until_us: int
     late: Sequence[Late]
     left_out: int
 
@@ -66,7 +78,7 @@ class Stragglers:
     def to_dict(self) -> dict[str, object]:
         """For `--json`."""
         return {
-            "log": self.log.to_dict(),
+            "log": self.log and self.log.to_dict(),
             "waiting": self.waiting,
             "left_out": self.left_out,
             "recipients": [one.to_dict() for one in self.late],
@@ -99,29 +111,75 @@ def late(of: Reading) -> Stragglers:
                 error=last["text"],
             )
         )
-    found.sort(key=lambda one: (one.messages, one.recipient))
-    return Stragglers(read, found, log.left_out)
+    return Stragglers(read, read.count("last_us"), _sorted(found), log.left_out)
+
+
+def in_spool(waiting: Iterable[Waiting], tried: Stragglers | None) -> Stragglers:
+    """Who waits in a spool now, with what the server's log tells of them. Times are UTC, as there.
+
+    Args:
+        waiting: whom the spool's messages wait for.
+        tried: those who wait when the log ends; None without a log.
+    """
+    known = {one.recipient: one for one in tried.late} if tried else {}
+    found = []
+    for one in waiting:
+        before = known.get(one.recipient)
+        found.append(
+            Late(
+                recipient=one.recipient,
+                messages=one.messages,
+                attempts=before.attempts if before else one.refused,
+                since_us=one.since_ms * _MS_US,
+                last_us=before.last_us if before else None,
+                host=before.host if before else "",
+                error=before.error if before else "",
+                open=one.open,
+                next_us=None if one.next_ms is None else one.next_ms * _MS_US,
+            )
+        )
+    log, left_out = (tried.log, tried.left_out) if tried else (None, 0)
+    return Stragglers(log, round(time.time() * 1e6), _sorted(found), left_out)
+
+
+def _sorted(found: Iterable[Late]) -> list[Late]:
+    return sorted(found, key=lambda one: (one.messages, one.recipient))
 
 
 def show(found: Stragglers) -> None:
     """Print a line a recipient, the worst last, and the sum."""
-    end = found.log.count("last_us")
+    in_spool = any(one.open is not None for one in found.late)
+    heads = ["waiting", "recipient", "host", "for", "last tried", "attempts"]
+    heads += ["next try", "said"] if in_spool else ["said"]
     lines = [
         [
             f"{one.messages:,}",
             one.recipient,
-            one.host or "none",
-            span(end - one.since_us),
-            f"{wall(one.last_us):%b %d %H:%M}",
+            one.host or ("none" if one.last_us else "-"),
+            span(found.until_us - one.since_us),
+            _minute(one.last_us),
             f"{one.attempts:,}",
-            one.error,
+            *([_next(one, found.until_us)] if in_spool else []),
+            one.error or "-",
         ]
         for one in found.late
     ]
-    heads = ["waiting", "recipient", "host", "for", "last tried", "attempts", "said"]
     if lines:
         print_table([lines], heads)
     said = [f"{found.waiting:,} waiting, for {count(len(found.late), 'recipient')}"]
     if found.left_out:
         said.append(f"{found.left_out:,} more could not be kept")
-    print_lines(f"  {line}" for line in [*said, *found.log.notes()])
+    if any(one.open for one in found.late):
+        said.append("open: on its way, or tried when its domain may be")
+    notes = found.log.notes() if found.log else []
+    print_lines(f"  {line}" for line in [*said, *notes])
+
+
+def _minute(time_us: int | None) -> str:
+    return "-" if time_us is None else f"{wall(time_us):%b %d %H:%M}"
+
+
+def _next(one: Late, now_us: int) -> str:
+    if one.next_us is None:
+        return "open"
+    return f"in {span(one.next_us - now_us)}" if one.next_us > now_us else "now"

@@ -72,6 +72,7 @@ class Planned:
             OSError: they cannot be written.
         """
         folder = self.scene.folder
+        folder.mkdir(parents=True, exist_ok=True)
         found = {"settings": folder / "settings.toml", "study": folder / "study.toml"}
         replications = len(self.plan.predicted.delays_s)
         write_text(found["settings"], self.settings)

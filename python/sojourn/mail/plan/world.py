@@ -67,7 +67,9 @@ def learnt(reading: Reading, addresses: Sequence[str] | None, folder: Path) -> W
     Raises:
         InputError: a log cannot be read, or nothing was delivered in it.
     """
-    fit(reading).write(folder / _FILE)
+    learnt = fit(reading)
+    folder.mkdir(parents=True, exist_ok=True)
+    learnt.write(folder / _FILE)
     return from_file(folder / _FILE, addresses, folder)
 
 
@@ -99,6 +101,7 @@ def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> Worl
             for name, count in sorted(counts.items())
         ]
         number = len(addresses)
+    folder.mkdir(parents=True, exist_ok=True)
     names = list(rows[0])
     lines = [",".join(names), *(",".join(row[name] or "" for name in names) for row in rows)]
     write_text(folder / _FILE, "# sojourn mail plan\n" + "\n".join(lines) + "\n")
