@@ -121,12 +121,20 @@ pub fn ideal_fct(packets: &Packets, bytes: u64, out: &[Hop], back: &[Hop]) -> Sp
     let last = packets.wire(packets.last_payload(bytes));
     let full = if count > 1 { packets.full() } else { last };
     let in_full = if last == full { count } else { count - 1 };
-    let cross = |size: u16| move |hop: &Hop| hop.link.rate.span(size.into());
-    let pace = |hop: &Hop| cross(full)(hop) / hop.parallel;
-    let slowest = out.iter().map(pace).max().unwrap_or(Span::ZERO);
-    let pipeline = out.iter().map(cross(full)).sum::<Span>() + slowest * (in_full - 1);
-    let first = cross(full)(&out[0]) * (count - 1) + cross(last)(&out[0]);
-    let overtaking = first + out[1..].iter().map(cross(last)).sum::<Span>();
+    // Most fabrics have one speed: what the first link takes need not be divided anew.
+    let rate = out[0].link.rate;
+    let cross = |size: u16| {
+        let first = rate.span(size.into());
+        move |hop: &Hop| match hop.link.rate == rate {
+            true => first,
+            false => hop.link.rate.span(size.into()),
+        }
+    };
+    let (whole, rest) = (cross(full), cross(last));
+    let slowest = out.iter().map(|hop| whole(hop) / hop.parallel).max().unwrap_or(Span::ZERO);
+    let pipeline = out.iter().map(&whole).sum::<Span>() + slowest * (in_full - 1);
+    let first = whole(&out[0]) * (count - 1) + rest(&out[0]);
+    let overtaking = first + out[1..].iter().map(&rest).sum::<Span>();
     let travel = out.iter().chain(back).map(|hop| hop.link.delay).sum::<Span>();
     let ack = back.iter().map(cross(packets.ack.0 as u16)).sum::<Span>();
     pipeline.max(overtaking) + travel + ack

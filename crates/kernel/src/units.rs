@@ -44,6 +44,10 @@ impl Rate {
     /// How long `bytes` take on a link of this rate, rounded up to a whole picosecond;
     /// [`Span::MAX`] when that is too long for a span.
     pub const fn span(self, bytes: u64) -> Span {
+        // A packet's fit into 64 bits, which are divided in a fraction of the time.
+        if let Some(bit_ps) = bytes.checked_mul(BYTE_BIT_PS as u64) {
+            return Span::from_ps(bit_ps.div_ceil(self.0));
+        }
         let bit_ps = bytes as u128 * BYTE_BIT_PS;
         Span::from_ps(saturate(bit_ps.div_ceil(self.0 as u128)))
     }
