@@ -44,6 +44,8 @@ def draw_day(panel: Axes, result: Result) -> None:
     total.set(ylim=(0, None))
     total.grid(visible=False)
     total.set_ylabel("delivered since midnight", color=style.COLOURS[7])
+    for axes in (panel, total):
+        style.short_numbers(axes)
 
 
 def _apart(places: Values) -> Values:

@@ -19,7 +19,6 @@ from sojourn.reproduce.results import SPREADS, Point, Result
 from sojourn.statistics import Values
 from sojourn.style import Picture
 from sojourn.summary import ideals
-from sojourn.units import shown_in
 
 _MOST_IN_A_ROW = 2
 _MEAN_SOJOURN = ("mean", "sojourn_ps")
@@ -138,7 +137,8 @@ def _draw(panel: Axes, content: Panel, result: Result, places: Mapping[str, int]
     percentile = f"{statistic.removeprefix('p')}th percentile"
     of = content.what.metric
     said = _STATISTICS.get(statistic, statistic if statistic in SPREADS else percentile)
-    panel.set_ylabel(f"{_METRICS[of]}, {said}{'' if statistic in SPREADS else shown_in(of)[1]}")
+    unit = "" if statistic in SPREADS else content.what.shown_unit
+    panel.set_ylabel(f"{_METRICS[of]}, {said}{unit}")
     if of == "slowdown":
         logarithmic_where_wide([panel])
     elif panel.has_data() and 0 < LOG_FROM * panel.dataLim.y0 < panel.dataLim.y1:
@@ -178,7 +178,7 @@ def _draw_distribution(
     panel.set_ylim(0, 1.02)
     panel.set_ylabel("share of jobs")
     of = content.what.metric
-    panel.set_xlabel(f"{_METRICS[of]}{shown_in(of)[1]}")
+    panel.set_xlabel(f"{_METRICS[of]}{content.what.shown_unit}")
     if of == "goodput_bps":
         panel.set_xlim(left=0)
     elif panel.has_data():

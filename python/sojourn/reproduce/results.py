@@ -51,6 +51,11 @@ class Quantity:
         """What the metric's numbers are divided by."""
         return quantity(f"1{self.unit}") if self.unit else shown_in(self.metric)[0]
 
+    @property
+    def shown_unit(self) -> str:
+        """How that unit is written behind the metric's name."""
+        return f" [{self.unit}]" if self.unit else shown_in(self.metric)[1]
+
     @staticmethod
     def taken_from(table: dict[str, Any]) -> "Quantity":
         """The one that a table of data describes; its keys are taken out."""

@@ -153,6 +153,8 @@ def draw(found: Batch) -> Picture:
         so_far.set_ylabel("delivered so far (grey line)")
         _above(panel, found.per_hour.max(initial=0))
         _above(so_far, total[-1])
+        for axes in (panel, so_far):
+            style.short_numbers(axes)
         picture.draw_without_rendering()  # how wide the panel is, is known then
         inches = panel.get_window_extent().width / picture.dpi
         _draw_arrivals(panel, found, round(inches * style.DPI))
