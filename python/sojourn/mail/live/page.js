@@ -210,7 +210,7 @@
       ],
       series: [
         { label: "at", value: (u, v) => (v == null ? "" : clock(v * 1000)) },
-        { label: "deliveries an hour", stroke: css("--delivered"), fill: css("--delivered"), width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [1, Infinity, 1], align: 1 }), value: (u, v) => (v == null ? "" : whole.format(v)) },
+        { label: "deliveries an hour", stroke: css("--delivered"), fill: css("--delivered"), width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [1, 16, 1], align: 1 }), value: (u, v) => (v == null ? "" : whole.format(v)) },
         { label: "deliveries", scale: "total", stroke: css("--quiet"), fill: css("--fill"), width: 1, points: { show: false }, value: (u, v) => (v == null ? "" : whole.format(v)) },
       ],
       hooks: { draw: [arrivals] },
