@@ -46,23 +46,18 @@ def test_sound(command: Command, spool: Path) -> None:
     assert check(command, spool, "--repair", "--json").document == {"findings": [], "copy": None}
 
 
-def test_who_waits(command: Command, spool: Path, tmp_path: Path) -> None:
+def test_who_waits(command: Command, spool: Path) -> None:
     due_ms = round(time.time() * 1000) + 3_600_500
     deferred = f"SET state = 'deferred', times = 2, first_ms = {due_ms - 9}, due_ms = {due_ms}"
-    damage(spool, "UPDATE recipient " + deferred + " WHERE number = 1")
+    tried = f"tried_ms = {due_ms - 3_600_500}, host = 'mx.x.example', status = '4.7.1'"
+    said = "reason = '450 4.7.1 greylisted'"
+    damage(spool, f"UPDATE recipient {deferred}, {tried}, {said} WHERE number = 1")
     waiting = command("mail", "late", "--spool", spool, "--json").document["recipients"]
     (refused,) = (one for one in waiting if not one["open"])
     assert (refused["messages"], refused["attempts"]) == (1, 2)
     assert [one["next"] is None for one in waiting].count(True) == 3
     assert refused["next"] is not None
-    log = tmp_path / "mail.log"
-    log.write_text(
-        "2026-11-22T10:00:00Z lists sojourn/smtp[7]: 0000000001: "
-        f"to=<{refused['recipient']}>, relay=mx.x.example[192.0.2.1]:25, delay=61, "
-        "delays=61/0/0.1/0.1, dsn=4.7.1, status=deferred (450 4.7.1 greylisted)\n",
-        "utf-8",
-    )
-    shown = command("mail", "late", log, "--spool", spool).out
+    shown = command("mail", "late", "--spool", spool).out
     (line,) = (line for line in shown.splitlines() if refused["recipient"] in line)
     assert "mx.x.example" in line
     assert "in 60 min" in line
@@ -70,10 +65,32 @@ def test_who_waits(command: Command, spool: Path, tmp_path: Path) -> None:
     assert "4 waiting, for 4 recipients" in shown
 
 
+def test_a_host_that_defers_is_remembered(command: Command, tmp_path: Path) -> None:
+    """What it said is in the spool when the server that heard it is gone."""
+    (tmp_path / "message").write_text("From: owner@lists.example\n\nhello\n", "utf-8")
+    spool = tmp_path / "spool"
+    with small_internet(tmp_path, WORLD.replace("refused", "greylist")) as net:
+        whom = net.write_list(tmp_path / "list")
+        given = ["mail", "deliver", tmp_path / "message", "--list", whom]
+        where = ["--config", net.settings, "--spool", spool, "--patience", "1s"]
+        assert command(*given, *where).code == 1
+    waiting = command("mail", "late", "--spool", spool, "--json").document["recipients"]
+    assert len(waiting) == 4
+    for one in waiting:
+        assert (one["messages"], one["attempts"], one["open"]) == (1, 1, 0)
+        assert one["host"].endswith("x.example")
+        assert one["error"].startswith("450 4.2.0 Greylisted")
+        assert one["since"] <= one["last"] < one["next"]
+
+
 def test_whom_to_ask_is_said(command: Command, tmp_path: Path) -> None:
     done = command("mail", "late")
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "no LOG and no --spool" in done.err
+    for more in (["mail.log"], ["--since", "1h ago"]):
+        both = command("mail", "late", *more, "--spool", tmp_path / "nowhere")
+        assert (both.code, both.err.count("\n")) == (2, 1)
+        assert "no LOG beside it" in both.err
     gone = command("mail", "late", "--spool", tmp_path / "nowhere")
     assert (gone.code, gone.err.strip()) == (2, f"sojourn: {tmp_path / 'nowhere'}: no spool there")
 

@@ -646,12 +646,14 @@ def mail_queue(
 
 def mail_waiting(
     spool: PathLike[str],
-) -> list[tuple[str, int, int, int, int, int | None]]:
+) -> list[
+    tuple[str, int, int, int, int, int | None, tuple[int, str | None, str, str] | None]
+]:
     """Whom the messages of a spool wait for, by address, whoever owns it.
 
     Each with how many messages wait, how many of them were never refused, since when the oldest
-    does, how often they were refused, and when the first that was is tried again; times in
-    milliseconds since 1970.
+    does, how often they were refused, when the first that was is tried again, and the last
+    attempt: when, with which host, the status and the words. Times in milliseconds since 1970.
 
     Raises:
         MailError: there is no spool; it cannot be read.

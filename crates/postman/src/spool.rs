@@ -17,12 +17,12 @@ mod tests;
 
 pub use check::{Finding, Repaired, check, repair};
 pub use error::{Doing, SpoolError};
-pub use look::{Queued, Waiting, look, waiting};
+pub use look::{Queued, Tried, Waiting, look, waiting};
 
 use crate::epoch::Epoch;
 use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, named_params};
 use sojourn_kernel::Time;
-use sojourn_mail::engine::{Deferral, MessageId, Record, Stored, Submission, Task};
+use sojourn_mail::engine::{Deferral, MessageId, Obstacle, Record, Stored, Submission, Task};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -146,9 +146,13 @@ impl Spool {
                     let status = reason.status.to_string();
                     change(&transaction, FAILED, *task, &[&status, &reason.text])?;
                 }
-                Record::Deferred(task, Deferral { times, first, due }) => {
-                    let (first, due) = (epoch.unix_ms(*first), epoch.unix_ms(*due));
-                    change(&transaction, DEFERRED, *task, &[times, &first, &due])?;
+                Record::Deferred(task, Deferral { times, first, due }, obstacle) => {
+                    let Obstacle { at, host, reason } = &**obstacle;
+                    let [first, due, at] = [first, due, at].map(|time| epoch.unix_ms(*time));
+                    let status = reason.status.to_string();
+                    let with: [&dyn ToSql; 7] =
+                        [times, &first, &due, &at, host, &status, &reason.text];
+                    change(&transaction, DEFERRED, *task, &with)?;
                 }
             }
         }
@@ -216,7 +220,8 @@ fn insert(database: &Connection, id: MessageId, offer: &Offer) -> rusqlite::Resu
 }
 
 const STEP_MESSAGES: &str = "UPDATE message SET accepted_ms = accepted_ms + ?1";
-const STEP_RECIPIENTS: &str = "UPDATE recipient SET first_ms = first_ms + ?1, due_ms = due_ms + ?1
+const STEP_RECIPIENTS: &str = "UPDATE recipient
+    SET first_ms = first_ms + ?1, due_ms = due_ms + ?1, tried_ms = tried_ms + ?1
     WHERE state = 'deferred'";
 const DELIVERED: &str = "UPDATE recipient SET state = 'ended'
     WHERE message = ?1 AND number = ?2 AND state IN ('open', 'deferred')";
@@ -225,7 +230,8 @@ const REPORTED: &str = "UPDATE recipient SET state = 'ended'
 const FAILED: &str = "UPDATE recipient SET state = 'failed', status = ?3, reason = ?4
     WHERE message = ?1 AND number = ?2 AND state IN ('open', 'deferred')";
 const DEFERRED: &str = "UPDATE recipient
-    SET state = 'deferred', times = ?3, first_ms = ?4, due_ms = ?5
+    SET state = 'deferred', times = ?3, first_ms = ?4, due_ms = ?5,
+        tried_ms = ?6, host = ?7, status = ?8, reason = ?9
     WHERE message = ?1 AND number = ?2 AND state IN ('open', 'deferred')";
 const REMOVE: &str = "DELETE FROM message WHERE id = ?1 AND NOT EXISTS
     (SELECT * FROM recipient WHERE message = ?1 AND state <> 'ended')";

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use sojourn_kernel::{Span, Time};
 use sojourn_mail::engine::{
-    Deferral, MessageId, Progress, Reason, Record, Stored, Submission, Task,
+    Deferral, MessageId, Obstacle, Progress, Reason, Record, Stored, Submission, Task,
 };
 use sojourn_mail::smtp::Enhanced;
 use sojourn_postman::{Epoch, Spool, SpoolError};
@@ -107,7 +107,9 @@ impl Model {
                 let first = Time::ZERO + Span::from_ms(u64::from(*times));
                 let deferral = Deferral { times: *times, first, due: first + Span::from_s(60) };
                 self.set(task, Progress::Deferred(deferral));
-                Record::Deferred(task, deferral)
+                let reason = Reason { status: Enhanced(4, 3, 0), text: "451 later".into() };
+                let obstacle = Obstacle { at: first, host: None, reason };
+                Record::Deferred(task, deferral, Box::new(obstacle))
             }),
             Step::Report(which) => self.pick(which, false).map(|task| {
                 self.set(task, Progress::Ended);

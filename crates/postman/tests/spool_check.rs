@@ -1,7 +1,10 @@
 //! Spools that are damaged, looked at and repaired.
 
 use sojourn_kernel::{Span, Time};
-use sojourn_mail::engine::{Deferral, MessageId, Progress, Record, Submission, Task};
+use sojourn_mail::engine::{
+    Deferral, MessageId, Obstacle, Progress, Reason, Record, Submission, Task,
+};
+use sojourn_mail::smtp::Enhanced;
 use sojourn_postman::spool::{Queued, check, look, repair};
 use sojourn_postman::{Epoch, Spool};
 use std::path::{Path, PathBuf};
@@ -29,7 +32,15 @@ fn spool(folder: &Path) -> PathBuf {
     let task = |recipient| Task { message: MessageId(2), recipient };
     let due = Time::ZERO + Span::from_s(60);
     records.push(Record::Delivered(task(0)));
-    records.push(Record::Deferred(task(1), Deferral { times: 1, first: Time::ZERO, due }));
+    records.push(Record::Deferred(
+        task(1),
+        Deferral { times: 1, first: Time::ZERO, due },
+        Box::new(Obstacle {
+            at: Time::ZERO + Span::from_s(2),
+            host: Some("mx.x.example".into()),
+            reason: Reason { status: Enhanced(4, 2, 2), text: "452 the box is full".into() },
+        }),
+    ));
     spool.write(&records).unwrap();
     path
 }

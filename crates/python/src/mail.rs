@@ -191,15 +191,20 @@ pub(super) fn mail_queue(py: Python<'_>, spool: PathBuf) -> PyResult<Vec<Queued>
 }
 
 /// See `mail_waiting`.
-type Waiting = (String, u64, u64, i64, u64, Option<i64>);
+type Waiting = (String, u64, u64, i64, u64, Option<i64>, Option<Tried>);
+
+/// When somebody was last tried, with which host, the status and the words.
+type Tried = (i64, Option<String>, String, String);
 
 /// Whom a spool's messages wait for: address, messages, those of them that were never refused, since
-/// when, how often they were refused, when the next is tried; times in milliseconds since 1970.
+/// when, how often they were refused, when the next is tried, and the last attempt; times in
+/// milliseconds since 1970.
 #[pyfunction]
 pub(super) fn mail_waiting(py: Python<'_>, spool: PathBuf) -> PyResult<Vec<Waiting>> {
     let list = py.detach(|| spool::waiting(&spool)).map_err(failed)?;
     let row = |it: spool::Waiting| {
-        (it.recipient, it.messages, it.open, it.since_ms, it.refused, it.next_ms)
+        let last = it.last.map(|last| (last.at_ms, last.host, last.status, last.text));
+        (it.recipient, it.messages, it.open, it.since_ms, it.refused, it.next_ms, last)
     };
     Ok(list.into_iter().map(row).collect())
 }

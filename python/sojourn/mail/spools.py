@@ -1,7 +1,10 @@
 """What a spool holds, and whether it is sound."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from sojourn._core import MailError, mail_queue, mail_spool_check, mail_waiting
 from sojourn.errors import InputError
@@ -10,6 +13,8 @@ from sojourn.units import duration
 HEADS = ("message", "sender", "left", "open", "deferred", "done", "bytes", "age", "next try")
 NUMBERS = 7
 _MS_PS = 1e9
+
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +57,25 @@ class Queued:
 
 
 @dataclass(frozen=True, slots=True)
+class Tried:
+    """An attempt that did not succeed: when, in milliseconds since 1970, where, and what was said.
+
+    `host` is None where none was tried; `status` is that of RFC 3463.
+    """
+
+    at_ms: int
+    host: str | None
+    status: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Waiting:
     """Somebody whom messages in a spool wait for; times in milliseconds since 1970.
 
     `open` of the messages were never refused: they are on their way, or wait for their domain.
-    `refused` is how often the others were, `next_ms` when the first of these is tried again.
+    `refused` is how often the others were, `next_ms` when the first of these is tried again, `last`
+    the last attempt, where there was one since spools keep it.
     """
 
     recipient: str
@@ -65,6 +84,7 @@ class Waiting:
     since_ms: int
     refused: int
     next_ms: int | None
+    last: Tried | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +113,7 @@ def queue(spool: Path) -> list[Queued]:
     Raises:
         InputError: there is no spool, or it cannot be read.
     """
-    try:
-        return [Queued(*row) for row in mail_queue(_there(spool))]
-    except MailError as error:
-        raise InputError(str(error)) from None
+    return [Queued(*row) for row in _asked(mail_queue, spool)]
 
 
 def waiting(spool: Path) -> list[Waiting]:
@@ -105,10 +122,8 @@ def waiting(spool: Path) -> list[Waiting]:
     Raises:
         InputError: there is no spool, or it cannot be read.
     """
-    try:
-        return [Waiting(*row) for row in mail_waiting(_there(spool))]
-    except MailError as error:
-        raise InputError(str(error)) from None
+    rows = _asked(mail_waiting, spool)
+    return [Waiting(*row[:-1], Tried(*row[-1]) if row[-1] else None) for row in rows]
 
 
 def check(spool: Path, *, repair: bool) -> Checked:
@@ -117,14 +132,14 @@ def check(spool: Path, *, repair: bool) -> Checked:
     Raises:
         InputError: there is no spool, it cannot be read, or somebody has it.
     """
-    try:
-        findings, copy = mail_spool_check(_there(spool), repair)
-    except MailError as error:
-        raise InputError(str(error)) from None
+    findings, copy = _asked(partial(mail_spool_check, repair=repair), spool)
     return Checked([Finding(*it) for it in findings], Path(copy) if copy else None)
 
 
-def _there(spool: Path) -> Path:
+def _asked(question: Callable[[Path], _Answer], spool: Path) -> _Answer:
     if not spool.exists():
         raise InputError(f"{spool}: no spool there")
-    return spool
+    try:
+        return question(spool)
+    except MailError as error:
+        raise InputError(str(error)) from None

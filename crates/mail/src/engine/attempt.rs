@@ -1,11 +1,12 @@
 //! What the log says of attempts.
 
 use super::Engine;
-use super::event::{Delays, Effect, Entry, Outcome, Relay, Task};
+use super::event::{Delays, Effect, Entry, Obstacle, Outcome, Relay, Task};
 use super::message::Parcel;
 use super::reason::Reason;
 use super::session::Session;
-use sojourn_kernel::Span;
+use sojourn_kernel::{Span, Time};
+use std::sync::Arc;
 
 /// An attempt, whoever of its recipients it is about.
 #[derive(Clone)]
@@ -13,6 +14,13 @@ pub(super) struct Attempt {
     relay: Option<Relay>,
     delays: Delays,
     took: Span,
+}
+
+impl Attempt {
+    /// That it did not succeed, at this time and for this reason.
+    pub(super) fn obstacle(&self, at: Time, reason: Reason) -> Obstacle {
+        Obstacle { at, host: self.relay.as_ref().map(|relay| Arc::clone(&relay.name)), reason }
+    }
 }
 
 impl Engine {

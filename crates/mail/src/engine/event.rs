@@ -102,6 +102,17 @@ pub struct Deferral {
     pub due: Time,
 }
 
+/// What the last attempt for a recipient met: for people who ask why somebody waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// When.
+    pub at: Time,
+    /// The host's name, as in [`Relay`]; nothing where none was tried.
+    pub host: Option<Arc<str>>,
+    /// What it said, or words of our own.
+    pub reason: Reason,
+}
+
 /// Something to be written to stable storage.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
@@ -111,8 +122,8 @@ pub enum Record {
     Delivered(Task),
     /// The recipient will not have it; `Reported` follows.
     Failed(Task, Reason),
-    /// The recipient is tried again.
-    Deferred(Task, Deferral),
+    /// The recipient is tried again; why.
+    Deferred(Task, Deferral, Box<Obstacle>),
     /// The failure was reported, or there is nobody to report it to.
     Reported(Task),
 }

@@ -30,8 +30,8 @@ mod transaction;
 
 pub use config::Config;
 pub use event::{
-    Answer, BatchId, Deferral, Delays, Effect, Entry, Event, MailHost, MessageId, Outcome,
-    Progress, Record, Refusal, Relay, SessionId, Stored, Submission, Task,
+    Answer, BatchId, Deferral, Delays, Effect, Entry, Event, MailHost, MessageId, Obstacle,
+    Outcome, Progress, Record, Refusal, Relay, SessionId, Stored, Submission, Task,
 };
 pub use reason::Reason;
 

@@ -150,7 +150,7 @@ impl Engine {
             } else {
                 for recipient in left {
                     let task = Task { message: parcel.message, recipient };
-                    self.defer(task, &reason, None);
+                    self.defer(task, &attempt, &reason, None);
                     self.log_attempt(task, &attempt, Outcome::Deferred, &reason);
                 }
             }
@@ -213,7 +213,7 @@ impl Engine {
                 Verdict::Deferred(reply) => {
                     let named = reply.lines.iter().find_map(|line| wait_named(line));
                     let reason = said(reply, &mut last);
-                    (self.defer(task, reason, named), reason)
+                    (self.defer(task, attempt, reason, named), reason)
                 }
             };
             self.log_attempt(task, attempt, outcome, reason);
@@ -264,7 +264,13 @@ impl Engine {
     }
 
     /// The recipient is tried again, if its message may live so long.
-    fn defer(&mut self, task: Task, reason: &Reason, named: Option<Span>) -> Outcome {
+    fn defer(
+        &mut self,
+        task: Task,
+        attempt: &Attempt,
+        reason: &Reason,
+        named: Option<Span>,
+    ) -> Outcome {
         let now = self.now;
         let message = self.messages.get_mut(&task.message).expect("it has open recipients");
         if now >= message.accepted + self.config.lifetime {
@@ -288,7 +294,9 @@ impl Engine {
         });
         let due = gathered(now + wait);
         self.set_aside(task, due);
-        self.journal.push(now, Record::Deferred(task, Deferral { times, first, due }));
+        let deferral = Deferral { times, first, due };
+        let obstacle = Box::new(attempt.obstacle(now, reason.clone()));
+        self.journal.push(now, Record::Deferred(task, deferral, obstacle));
         Outcome::Deferred
     }
 

@@ -37,9 +37,10 @@ impl Engine {
 
 impl Record {
     pub(super) fn set_back(&mut self, by: Span) {
-        if let Record::Deferred(_, Deferral { first, due, .. }) = self {
-            set_back(first, by);
-            set_back(due, by);
+        if let Record::Deferred(_, Deferral { first, due, .. }, obstacle) = self {
+            for time in [first, due, &mut obstacle.at] {
+                set_back(time, by);
+            }
         }
     }
 }

@@ -19,8 +19,10 @@ fn history(seed: u64) -> (World, Vec<(Time, Event)>) {
 /// An effect as it was wanted by an engine whose clock is `by` behind.
 fn later(effect: Effect, by: Span) -> Effect {
     let record = |record: &Record| match record.clone() {
-        Record::Deferred(task, Deferral { times, first, due }) => {
-            Record::Deferred(task, Deferral { times, first: first + by, due: due + by })
+        Record::Deferred(task, Deferral { times, first, due }, mut obstacle) => {
+            obstacle.at += by;
+            let deferral = Deferral { times, first: first + by, due: due + by };
+            Record::Deferred(task, deferral, obstacle)
         }
         other => other,
     };

@@ -29,7 +29,7 @@ impl Spool {
                 Record::Failed(task, reason) => {
                     *self.open(*task) = Progress::Failed(reason.clone())
                 }
-                Record::Deferred(task, deferral) => {
+                Record::Deferred(task, deferral, _) => {
                     *self.open(*task) = Progress::Deferred(*deferral)
                 }
                 Record::Reported(task) => {

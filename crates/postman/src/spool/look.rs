@@ -76,6 +76,21 @@ pub struct Waiting {
     pub refused: u64,
     /// When the first of those that were refused is tried again, in milliseconds since 1970.
     pub next_ms: Option<i64>,
+    /// The last attempt; nothing where there was none, or before spools kept it.
+    pub last: Option<Tried>,
+}
+
+/// An attempt that did not succeed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// When, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// The host's name; nothing where none was tried.
+    pub host: Option<String>,
+    /// The status as of RFC 3463.
+    pub status: String,
+    /// What the host said, or words of our own.
+    pub text: String,
 }
 
 /// Whom the messages in the spool at `path` wait for, by address.
@@ -87,10 +102,15 @@ pub fn waiting(path: &Path) -> Result<Vec<Waiting>, SpoolError> {
     let database = open::look(path)?;
     let list = || -> rusqlite::Result<Vec<Waiting>> {
         let mut people = database.prepare(
-            "SELECT address, count(*), total(state = 'open'), min(accepted_ms), total(times),
-                min(due_ms) FILTER (WHERE state = 'deferred')
-                FROM recipient JOIN message ON message.id = recipient.message
-                WHERE state IN ('open', 'deferred') GROUP BY address ORDER BY address",
+            "WITH one AS (
+                SELECT *, row_number() OVER (PARTITION BY address ORDER BY tried_ms DESC) AS place
+                    FROM recipient JOIN message ON message.id = recipient.message
+                    WHERE state IN ('open', 'deferred'))
+            SELECT address, count(*), total(state = 'open'), min(accepted_ms), total(times),
+                min(due_ms) FILTER (WHERE state = 'deferred'), max(tried_ms),
+                max(host) FILTER (WHERE place = 1), max(status) FILTER (WHERE place = 1),
+                max(reason) FILTER (WHERE place = 1)
+                FROM one GROUP BY address ORDER BY address",
         )?;
         let rows = people.query_map([], |row| {
             let count = |column| row.get::<_, f64>(column).map(|count| count as u64);
@@ -101,6 +121,13 @@ pub fn waiting(path: &Path) -> Result<Vec<Waiting>, SpoolError> {
                 since_ms: row.get(3)?,
                 refused: count(4)?,
                 next_ms: row.get(5)?,
+                last: match row.get(6)? {
+                    None => None,
+                    Some(at_ms) => {
+                        let (host, status, text) = (row.get(7)?, row.get(8)?, row.get(9)?);
+                        Some(Tried { at_ms, host, status, text })
+                    }
+                },
             })
         })?;
         rows.collect()

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// "sojn", which the file begins to be known by.
 const APPLICATION: i32 = i32::from_be_bytes(*b"sojn");
 /// Of the tables below.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
 const TABLES: &str = "
     CREATE TABLE message (
@@ -32,8 +32,21 @@ const TABLES: &str = "
         due_ms INTEGER,
         status TEXT,
         reason TEXT,
+        tried_ms INTEGER,
+        host TEXT,
         PRIMARY KEY (message, number)
     ) STRICT, WITHOUT ROWID;
+";
+
+/// What the tables of version 1 lack: when a recipient who is deferred was last tried, and where.
+const SINCE_1: &str = "
+    ALTER TABLE recipient ADD COLUMN tried_ms INTEGER;
+    ALTER TABLE recipient ADD COLUMN host TEXT;
+";
+/// The same for somebody who may only look.
+const SEEN_AS_2: &str = "
+    CREATE TEMP VIEW recipient AS
+        SELECT *, NULL AS tried_ms, NULL AS host FROM main.recipient;
 ";
 
 /// How long to wait for somebody who looks at the spool.
@@ -62,28 +75,41 @@ pub(super) fn open(path: &Path) -> Result<(Connection, u64), SpoolError> {
     Ok((database, next))
 }
 
-/// Whether the database is a spool; nothing when it has no tables at all.
-fn is_spool(database: &Connection) -> rusqlite::Result<Option<bool>> {
+/// What a database is.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// It has no tables at all.
+    Empty,
+    /// A spool of a version up to this one's.
+    Spool(i32),
+    Other,
+}
+
+fn kind(database: &Connection) -> rusqlite::Result<Kind> {
     let pragma = |name| database.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let (application, version) = (pragma("application_id")?, pragma("user_version")?);
     let tables =
         database.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, u32>(0))?;
-    let new = tables == 0 && application == 0 && version == 0;
-    Ok((!new).then_some((application, version) == (APPLICATION, VERSION)))
+    Ok(match (application, version) {
+        (0, 0) if tables == 0 => Kind::Empty,
+        (APPLICATION, 1..=VERSION) => Kind::Spool(version),
+        _ => Kind::Other,
+    })
 }
 
 fn prepare(database: &Connection) -> rusqlite::Result<Option<u64>> {
     database.busy_timeout(LOOKERS)?;
-    let new = match is_spool(database)? {
-        None => true,
-        Some(true) => false,
-        Some(false) => return Ok(None),
-    };
+    let kind = kind(database)?;
+    if let Kind::Other = kind {
+        return Ok(None);
+    }
     database.pragma_update(None, "journal_mode", "WAL")?;
     database.pragma_update(None, "synchronous", "FULL")?;
     database.pragma_update(None, "foreign_keys", true)?;
-    if new {
-        make(database)?;
+    match kind {
+        Kind::Empty => make(database)?,
+        Kind::Spool(1) => change(database, SINCE_1)?,
+        _ => {}
     }
     let last = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'message'";
     database.query_row(last, [], |row| row.get::<_, i64>(0)).map(|last| Some(last as u64 + 1))
@@ -91,8 +117,13 @@ fn prepare(database: &Connection) -> rusqlite::Result<Option<u64>> {
 
 /// Makes the tables.
 pub(super) fn make(database: &Connection) -> rusqlite::Result<()> {
+    change(database, TABLES)
+}
+
+/// Makes the database a spool of this version, or leaves it as it is.
+fn change(database: &Connection, tables: &str) -> rusqlite::Result<()> {
     database.execute_batch("BEGIN IMMEDIATE")?;
-    database.execute_batch(TABLES)?;
+    database.execute_batch(tables)?;
     database.pragma_update(None, "application_id", APPLICATION)?;
     database.pragma_update(None, "user_version", VERSION)?;
     database.execute_batch("COMMIT")
@@ -104,9 +135,11 @@ pub(super) fn look(path: &Path) -> Result<Connection, SpoolError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let database = Connection::open_with_flags(path, flags).map_err(failed)?;
     database.busy_timeout(LOOKERS).map_err(failed)?;
-    database.pragma_update(None, "query_only", true).map_err(failed)?;
-    match is_spool(&database).map_err(failed)? {
-        Some(true) => Ok(database),
-        _ => Err(SpoolError::NotASpool { path: path.to_owned() }),
+    match kind(&database).map_err(failed)? {
+        Kind::Spool(1) => database.execute_batch(SEEN_AS_2).map_err(failed)?,
+        Kind::Spool(_) => {}
+        _ => return Err(SpoolError::NotASpool { path: path.to_owned() }),
     }
+    database.pragma_update(None, "query_only", true).map_err(failed)?;
+    Ok(database)
 }

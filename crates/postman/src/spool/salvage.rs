@@ -18,8 +18,8 @@ pub(super) fn rebuild(path: &Path) -> rusqlite::Result<()> {
         open::make(&to)?;
         let from = Connection::open(path)?;
         to.execute_batch("BEGIN")?;
-        copy(&from, &to, "message", 6, "id");
-        copy(&from, &to, "recipient", 9, "message");
+        copy(&from, &to, "message", "id");
+        copy(&from, &to, "recipient", "message");
         to.execute_batch("COMMIT; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;")?;
     }
     for suffix in ["-wal", "-shm"] {
@@ -29,15 +29,18 @@ pub(super) fn rebuild(path: &Path) -> rusqlite::Result<()> {
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }
 
-/// Copies rows from the beginning until one cannot be read, and from the end.
-fn copy(from: &Connection, to: &Connection, table: &str, columns: usize, by: &str) {
-    let places = vec!["?"; columns].join(", ");
-    let insert = format!("INSERT OR IGNORE INTO {table} VALUES ({places})");
+/// Copies rows from the beginning until one cannot be read, and from the end; of an older version,
+/// the columns that it has.
+fn copy(from: &Connection, to: &Connection, table: &str, by: &str) {
     for order in ["ASC", "DESC"] {
         let Ok(mut select) = from.prepare(&format!("SELECT * FROM {table} ORDER BY {by} {order}"))
         else {
             continue;
         };
+        let names = select.column_names().join(", ");
+        let columns = select.column_count();
+        let places = vec!["?"; columns].join(", ");
+        let insert = format!("INSERT OR IGNORE INTO {table} ({names}) VALUES ({places})");
         let Ok(mut rows) = select.query([]) else { continue };
         while let Ok(Some(row)) = rows.next() {
             let values: Result<Vec<Value>, _> = (0..columns).map(|i| row.get(i)).collect();

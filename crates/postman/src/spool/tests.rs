@@ -2,7 +2,8 @@
 
 use super::*;
 use sojourn_kernel::Span;
-use sojourn_mail::engine::Progress;
+use sojourn_mail::engine::{Progress, Reason};
+use sojourn_mail::smtp::Enhanced;
 
 const EPOCH: Epoch = Epoch { unix_ms: 1_700_000_000_000 };
 
@@ -131,7 +132,10 @@ fn what_is_stored_follows_the_calendar() {
     let seconds = |s| Time::ZERO + Span::from_s(s);
     let written = offer(&mut spool, b"x\r\n".to_vec());
     let deferral = Deferral { times: 1, first: seconds(2), due: seconds(300) };
-    let records = [Record::Accepted(written), Record::Deferred(task(written, 1), deferral)];
+    let reason = Reason { status: Enhanced(4, 2, 2), text: "452 full".into() };
+    let obstacle = Obstacle { at: seconds(2), host: Some("mx.x.example".into()), reason };
+    let deferred = Record::Deferred(task(written, 1), deferral, Box::new(obstacle));
+    let records = [Record::Accepted(written), deferred];
     spool.write(&records).unwrap();
     let offered = offer(&mut spool, b"y\r\n".to_vec());
     let mut epoch = EPOCH;
@@ -145,6 +149,8 @@ fn what_is_stored_follows_the_calendar() {
     let stored = spool.load().unwrap();
     assert_eq!(stored.iter().map(|it| it.accepted).collect::<Vec<_>>(), [seconds(1); 2]);
     assert_eq!(stored[0].progress, [Progress::Open, Progress::Deferred(deferral)]);
+    let last = waiting(&path).unwrap().remove(1).last.unwrap();
+    assert_eq!(last.at_ms, epoch.unix_ms(seconds(2)));
     drop(spool);
     // The step was written once.
     let mut spool = Spool::open(&path, epoch).unwrap();

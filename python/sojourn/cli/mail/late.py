@@ -21,20 +21,21 @@ from sojourn.errors import InputError
 def late(*, logs: tuple[str, ...], spool: Path | None, as_json: bool, **asked: Any) -> None:
     """Show who has how many messages waiting when the LOG... ends, and why; or in a --spool.
 
-    A log is a file, packed or not, or - for standard input. Of a spool, the server's log beside it
-    says what hosts said.
+    A log is a file, packed or not, or - for standard input.
     """
     from sojourn import document
     from sojourn.cli.mail.logs import reading
     from sojourn.mail import spools
     from sojourn.mail.logs import late as of
 
-    if not logs and spool is None:
-        raise InputError("no LOG and no --spool: expected one of them at least")
-    found = of.late(reading(logs, **asked)) if logs else None
-    if spool is not None:
-        found = of.in_spool(spools.waiting(spool), found)
-    assert found is not None  # noqa: S101 - there is a log or a spool
+    if spool is None and not logs:
+        raise InputError("no LOG and no --spool: expected one of them")
+    if spool is None:
+        found = of.late(reading(logs, **asked))
+    elif logs or any(asked.values()):
+        raise InputError("--spool: expected no LOG beside it, and nothing that is about one")
+    else:
+        found = of.in_spool(spools.waiting(spool))
     if as_json:
         click.echo(document.dumps(found.to_dict()))
     else:

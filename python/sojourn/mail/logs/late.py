@@ -1,7 +1,7 @@
 """latedudes: who has how many messages waiting.
 
 Source: the paper's section "Next Analysis Step". A log says what was tried and what hosts said, a
-spool who waits now and until when.
+spool who waits now, why, and until when.
 """
 
 import time
@@ -29,7 +29,7 @@ class Late:
         messages: how many wait.
         attempts: how often they were tried, all together.
         since_us: when the oldest of them was accepted, or first tried where the log does not say.
-        last_us: when one was last tried; None where no log says.
+        last_us: when one was last tried; None where that is not known.
         host: the host of that attempt; empty where none was reached.
         error: what it said.
         open: how many were never refused: they are on their way, or wait for their domain; None
@@ -114,32 +114,25 @@ def late(of: Reading) -> Stragglers:
     return Stragglers(read, read.count("last_us"), _sorted(found), log.left_out)
 
 
-def in_spool(waiting: Iterable[Waiting], tried: Stragglers | None) -> Stragglers:
-    """Who waits in a spool now, with what the server's log tells of them. Times are UTC, as there.
+def in_spool(waiting: Iterable[Waiting]) -> Stragglers:
+    """Who waits in a spool now, out of whom its messages wait for. Times are UTC."""
+    found = map(_in_spool, waiting)
+    return Stragglers(None, round(time.time() * 1e6), _sorted(found), 0)
 
-    Args:
-        waiting: whom the spool's messages wait for.
-        tried: those who wait when the log ends; None without a log.
-    """
-    known = {one.recipient: one for one in tried.late} if tried else {}
-    found = []
-    for one in waiting:
-        before = known.get(one.recipient)
-        found.append(
-            Late(
-                recipient=one.recipient,
-                messages=one.messages,
-                attempts=before.attempts if before else one.refused,
-                since_us=one.since_ms * _MS_US,
-                last_us=before.last_us if before else None,
-                host=before.host if before else "",
-                error=before.error if before else "",
-                open=one.open,
-                next_us=None if one.next_ms is None else one.next_ms * _MS_US,
-            )
-        )
-    log, left_out = (tried.log, tried.left_out) if tried else (None, 0)
-    return Stragglers(log, round(time.time() * 1e6), _sorted(found), left_out)
+
+def _in_spool(one: Waiting) -> Late:
+    last = one.last
+    return Late(
+        recipient=one.recipient,
+        messages=one.messages,
+        attempts=one.refused,
+        since_us=one.since_ms * _MS_US,
+        last_us=last.at_ms * _MS_US if last else None,
+        host=(last.host if last else None) or "",
+        error=last.text if last else "",
+        open=one.open,
+        next_us=None if one.next_ms is None else one.next_ms * _MS_US,
+    )
 
 
 def _sorted(found: Iterable[Late]) -> list[Late]:
