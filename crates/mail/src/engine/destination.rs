@@ -105,12 +105,13 @@ impl Destinations {
         number
     }
 
-    /// One that nobody wants, and has not lately, where there are more than `most`.
-    pub(super) fn forgettable(&mut self, most: u32) -> Option<u32> {
+    /// One that nobody wants, and has not lately, where there are more than `most`. One that may have
+    /// another transaction only later is remembered until then.
+    pub(super) fn forgettable(&mut self, now: Time, most: u32) -> Option<u32> {
         if self.known() <= most as usize {
             return None;
         }
-        self.hand.find(&mut self.list, |it| match it.is_at_rest() {
+        self.hand.find(&mut self.list, |it| match it.is_at_rest() && !it.is_paced(now) {
             true => !std::mem::take(&mut it.recent),
             false => false,
         })

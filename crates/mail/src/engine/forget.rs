@@ -57,7 +57,7 @@ impl Engine {
         // Two for each that comes: after a rush there are as few again.
         for _ in 0..2 {
             let most = self.config.limits.remembered.get();
-            let Some(old) = self.destinations.forgettable(most) else { break };
+            let Some(old) = self.destinations.forgettable(self.now, most) else { break };
             let routes = self.destinations.forget(old, &self.config);
             self.release(&routes);
         }

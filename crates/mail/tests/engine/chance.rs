@@ -3,11 +3,13 @@
 use crate::address;
 use crate::server::{Host, Personality, odd};
 use crate::world::{Names, World};
-use sojourn_kernel::parameters::{Parameters, defaults};
+use sojourn_kernel::parameters::{Check, Parameters, defaults};
 use sojourn_kernel::{Span, Stream, Streams, Time};
 use sojourn_mail::Config;
 use sojourn_mail::engine::MessageId;
-use sojourn_mail::policy::{CheckpointKind, OrderKind, RetryKind, SplitKind, TimeoutsKind};
+use sojourn_mail::policy::{
+    CheckpointKind, DomainLimits, OrderKind, RetryKind, SplitKind, TimeoutsKind,
+};
 use sojourn_mail::policy::{checkpoint, order, retry, split, timeouts};
 
 /// What has to become of a recipient in the end.
@@ -83,7 +85,21 @@ pub(crate) fn config(seed: u64) -> Config {
     config.limits.network = pick(stream, &[2, 100]).try_into().unwrap();
     config.limits.recipients = pick(stream, &[3, 100]).try_into().unwrap();
     config.lifetime = Span::from_s(5 * 3600);
+    config.domain = limited(seed);
     config
+}
+
+/// A third of the domains want few sessions, or few transactions a minute, or both.
+fn limited(seed: u64) -> Vec<DomainLimits> {
+    let stream = &mut Streams::new(seed, 0).stream("limited domains", 0);
+    let mut some = |of: &[u32]| pick(stream, of).try_into().ok();
+    let draw = |n| DomainLimits {
+        name: format!("D{n}.example"),
+        sessions: some(&[0, 1, 2]),
+        per_minute: some(&[0, 6, 60]),
+    };
+    let drawn: Vec<_> = (0..12).step_by(3).map(draw).collect();
+    drawn.into_iter().filter(|it| it.check().is_ok()).collect()
 }
 
 /// A world with about a dozen domains of all kinds, and two or three messages.
@@ -200,6 +216,7 @@ impl World {
     /// Each recipient of each message that was taken over has it, or its sender was told why not.
     /// Returns how many have it more than once; each of those was in flight at a crash.
     pub(crate) fn check_all(&self, exactly: bool) -> usize {
+        self.limits.check_distances(&self.config);
         let mut more = 0;
         for (&id, submission) in &self.submissions {
             if self.refused.contains(&id) && !self.spool.stored.contains_key(&id) {

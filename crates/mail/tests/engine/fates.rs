@@ -5,11 +5,14 @@ use crate::seconds;
 
 #[test]
 fn every_recipient_has_it_once_or_its_sender_knows_why_not() {
+    let mut limited = 0;
     for seed in 0..1500 {
         let mut world = chance::world(seed);
         world.run_to_the_end(seconds(8 * 3600));
         assert_eq!(world.check_all(true), 0, "seed {seed}");
+        limited += world.limits.limited(&world.config);
     }
+    assert!(limited > 5000, "{limited} transactions with domains that have limits of their own");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod chance;
 mod clock;
 mod crashes;
 mod delivery;
+mod domains;
 mod fates;
 mod limits;
 mod memory;

@@ -1,5 +1,6 @@
 //! The world of these tests: hosts that misbehave, a disk that can be full, and a power switch.
 
+use crate::domains::Domains;
 use crate::server::Host;
 use crate::spool::Spool;
 use sojourn_kernel::parameters::defaults;
@@ -52,6 +53,7 @@ pub(crate) struct Book {
     pub(crate) most_open: usize,
     pub(crate) keep_trace: bool,
     pub(crate) spool: Spool,
+    pub(crate) limits: Domains,
     seed: u64,
     /// Recipients that a host took in the present transaction, and how many transactions it
     /// accepted, line by line.
@@ -81,7 +83,7 @@ impl DerefMut for World {
 impl World {
     pub(crate) fn new(config: Config, seed: u64) -> World {
         let engine = Engine::new(config.clone(), seed);
-        let book = Book {
+        let mut book = Book {
             config,
             names: BTreeMap::new(),
             disk_fails: (Time::NEVER, Time::ZERO),
@@ -99,6 +101,7 @@ impl World {
             most_open: 0,
             keep_trace: false,
             spool: Spool::default(),
+            limits: Domains::default(),
             seed,
             named: BTreeMap::new(),
             accepted: BTreeMap::new(),
@@ -106,6 +109,7 @@ impl World {
             counted: BTreeMap::new(),
             unanswered: BTreeSet::new(),
         };
+        book.limits.born();
         let machine = world::Machine { write: WRITE, ..defaults() };
         World { world: world::World::new(engine, machine, book) }
     }
@@ -169,6 +173,7 @@ impl Book {
     }
 
     fn end(&mut self, now: Time, line: Line) -> bool {
+        self.limits.closed(line.1);
         self.ended.push((now, line));
         self.counted.remove(&line).is_some()
     }
@@ -212,6 +217,9 @@ impl Witness for Book {
     }
 
     fn wanted(&mut self, now: Time, effect: &Effect) {
+        if let Effect::Send(session, bytes) = effect {
+            self.limits.sent(&self.config, now, *session, bytes);
+        }
         if self.keep_trace {
             self.trace.push(format!("{now} -> {effect:?}"));
         }
@@ -285,6 +293,7 @@ impl Witness for Book {
         let lately = self.ended.drain(..).filter(|(at, _)| now.since(*at) <= unwritten);
         self.cut.extend(lately.map(|(_, line)| line));
         self.counted.clear();
+        self.limits.born();
         // Whoever was not answered offers the message again, unless it is found in the spool.
         let unanswered = std::mem::take(&mut self.unanswered).into_iter();
         let again = unanswered.filter(|id| !self.spool.stored.contains_key(id));

@@ -3,6 +3,7 @@
 mod delivery;
 mod internet;
 mod ipv6;
+mod limits;
 mod sink;
 mod stops;
 mod troubles;
