@@ -646,9 +646,7 @@ def mail_queue(
 
 def mail_waiting(
     spool: PathLike[str],
-) -> list[
-    tuple[str, int, int, int, int, int | None, tuple[int, str | None, str, str] | None]
-]:
+) -> list[tuple[str, int, int, int, int, int | None, tuple[int, str | None, str, str] | None]]:
     """Whom the messages of a spool wait for, by address, whoever owns it.
 
     Each with how many messages wait, how many of them were never refused, since when the oldest

@@ -2,29 +2,35 @@
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from sojourn import rows
+from sojourn._core import quantity
 from sojourn.layout import label
 from sojourn.ledger import Record
 from sojourn.report.charts import Chart, Line, short
 from sojourn.runs import Run
 from sojourn.statistics import Values
-from sojourn.units import shown_in
 
 CASES = 6
 _POINTS = 400
 _COLUMNS = ["at_ps", "port", "waiting_bytes", "busy"]
 _KB = 1000
 
+# The axis' name, the ends of intervals, what was seen in them by name.
+_Lines: TypeAlias = tuple[str, Values, dict[str, Values]]
+
 
 def series(run: Run) -> Iterator[Chart]:
-    """Two charts a case, of its first replication, for the first cases that have any.
+    """Charts of the first replication of each of the first cases that have any.
 
-    A point is what was seen between it and the one before: the most that waited, and the share of
-    the time that ports were sending, on average. A port that was idle between two looks has no row;
-    one that never had any does not count.
+    A point is what was seen between it and the one before. Of a list server: the recipients it
+    delivered to, and those it did not. Of a fabric, in two charts: the most that waited, and the
+    share of the time that ports were sending, on average; a port that was idle between two looks
+    has no row, one that never had any does not count.
 
     Raises:
         InputError: a file cannot be read.
@@ -32,11 +38,19 @@ def series(run: Run) -> Iterator[Chart]:
     first = (record for record in run.ledger if record.replication == 0)
     seen = (record for record in first if run.directory.series(*record.key).exists())
     for record in islice(seen, CASES):
-        yield from _charts(run, record)
+        table = rows.read(run.directory.series(*record.key))
+        of_ports = "port" in table.column_names
+        unit, lines = ("ms", _ports(table)) if of_ports else ("h", _attempts(table))
+        for own in lines:
+            yield _chart(label(record.axes) or run.title, record, unit, own)
 
 
-def _charts(run: Run, record: Record) -> Iterator[Chart]:
-    table = rows.read(run.directory.series(*record.key), _COLUMNS)
+def _attempts(table: pa.Table) -> Iterator[_Lines]:
+    found = {name: table[name].to_numpy() for name in ("delivered", "deferred", "bounced")}
+    yield "recipients", table["at_ps"].to_numpy(), found
+
+
+def _ports(table: pa.Table) -> Iterator[_Lines]:
     at, port, waiting, busy = (table[name].to_numpy() for name in _COLUMNS)
     looks, look = np.unique(at, return_inverse=True)
     fullest, together = np.zeros(looks.size), np.zeros(looks.size)
@@ -47,29 +61,28 @@ def _charts(run: Run, record: Record) -> Iterator[Chart]:
     np.add.at(shares, look, busy)
     edges = np.unique(np.linspace(0, looks.size, _POINTS + 1).astype(int)[:-1])
     ends = looks[np.append(edges[1:], looks.size) - 1]
-    scale, unit = shown_in("at_ps")
-    where = label(record.axes) or run.title
-
-    def chart(y_label: str, lines: dict[str, Values]) -> Chart:
-        return Chart(
-            title=f"{where}, looked at every {record.parameters['sample']}",
-            x_label=f"time{unit}",
-            y_label=y_label,
-            x=short(ends / scale),
-            lines=[Line(name, short(values)) for name, values in lines.items()],
-            names=None,
-            log="",
-            steps=False,
-        )
-
     most = {
         "fullest port": np.maximum.reduceat(fullest, edges) / _KB,
         "all ports": np.maximum.reduceat(together, edges) / _KB,
     }
-    yield chart("waiting [KB]", most)
+    yield "waiting [KB]", ends, most
     looked = np.diff(np.append(edges, looks.size))
     mean = {
         "busiest port": np.add.reduceat(busiest, edges) / looked,
         "all ports": np.add.reduceat(shares, edges) / looked / np.unique(port).size,
     }
-    yield chart("share of time sending", mean)
+    yield "share of time sending", ends, mean
+
+
+def _chart(where: str, record: Record, unit: str, own: _Lines) -> Chart:
+    y_label, ends, lines = own
+    return Chart(
+        title=f"{where}, looked at every {record.parameters['sample']}",
+        x_label=f"time [{unit}]",
+        y_label=y_label,
+        x=short(ends / quantity(f"1{unit}")),
+        lines=[Line(name, short(values)) for name, values in lines.items()],
+        names=None,
+        log="",
+        steps=False,
+    )

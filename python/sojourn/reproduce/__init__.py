@@ -8,6 +8,7 @@ from sojourn import document, studies
 from sojourn.errors import InputError
 from sojourn.files import write_text
 from sojourn.reproduce.claims import Verdict, judge
+from sojourn.reproduce.hours import Table, lines
 from sojourn.reproduce.papers import Figure, Paper
 from sojourn.reproduce.results import Result
 from sojourn.rundir import RunDirectory
@@ -17,7 +18,7 @@ from sojourn.units import count
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What came of a paper: pictures, verdicts on its claims, and where its runs are.
+    """What came of a paper: pictures, tables, verdicts on its claims, and where its runs are.
 
     `runs` says what a reader must know of each of them; the notes of the verdicts hold it too.
     """
@@ -25,6 +26,7 @@ class Reproduction:
     paper: Paper
     runs: Mapping[Path, str]
     pictures: tuple[Path, ...]
+    tables: tuple[Path, ...]
     verdicts: tuple[Verdict, ...]
 
 
@@ -42,8 +44,8 @@ def reproduce(
     Args:
         paper: the paper.
         figures: some of its figures.
-        out: holds a run directory for each run, `figure-ID.png` and `claims.json` afterwards;
-            runs that are finished there are not run again.
+        out: holds a run directory for each run, `figure-ID.png` or, of a table, `figure-ID.txt`,
+            and `claims.json` afterwards; runs that are finished there are not run again.
         full: as many flows and replications as the studies say, instead of the brief ones.
         command: what goes into the runs' `meta.json`.
         so_far: run nothing, but draw and judge what is finished in `out`: those figures and
@@ -84,6 +86,9 @@ def reproduce(
         pictures=tuple(
             _picture(figure, results, notes, out) for figure in figures if figure.panels
         ),
+        tables=tuple(
+            _table(figure.id, figure.table, results, out) for figure in figures if figure.table
+        ),
         verdicts=tuple(verdicts),
     )
 
@@ -113,6 +118,12 @@ def _note(paper: Paper, result: Result, length: str) -> str:
     missing = result.run.missing
     lacking = [f"{count(missing, 'case')} not run yet"] if missing else []
     return ", ".join([f"{result.name}: {length}", size, *lacking, paper.runs[result.name].note])
+
+
+def _table(name: str, table: Table, results: Mapping[str, Result], out: Path) -> Path:
+    path = out / f"figure-{name}.txt"
+    write_text(path, "".join(f"{line}\n" for line in lines(table, results[table.run].run)))
+    return path
 
 
 def _picture(

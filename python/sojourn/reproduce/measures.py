@@ -10,6 +10,8 @@ import numpy as np
 
 from sojourn.fanout import Leaf, finish, latest_finish
 from sojourn.ledger import Value
+from sojourn.mail.logs.stats import Ended
+from sojourn.reproduce.hours import counted
 from sojourn.reproduce.results import Cell, Point, Quantity, Result
 from sojourn.statistics import Interval, batches, mean_interval, sum_ratio_interval
 from sojourn.units import count
@@ -295,6 +297,39 @@ class Total:
 
 
 @dataclass(frozen=True)
+class Hours:
+    """What a time series counted in some hours of each case and replication, as a ratio.
+
+    `of` are columns of the series, `over` those that they are divided by, all summed over the hours
+    from the first of `hours` to the one before the second.
+    """
+
+    run: str
+    of: tuple[str, ...]
+    over: tuple[str, ...]
+    hours: tuple[int, int]
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The runs it looks at."""
+        return (self.run,)
+
+    def __call__(self, results: Results) -> Measured:
+        """Measure."""
+        run = results[self.run].run
+        parts = [Ended.sum(counted(run.directory, it.key, *self.hours)) for it in run.ledger]
+        sums = [
+            np.array([sum(getattr(part, name) for name in names) for part in parts], dtype=float)
+            for names in (self.of, self.over)
+        ]
+        above, below = sums
+        ci95 = sum_ratio_interval(above, below) if len(parts) > 1 else None
+        where = f"{self.run}: {count(len(parts), 'replication')}"
+        value = float(above.sum() / below.sum())
+        return Measured((Point(value, ci95, where),), lacking=run.missing)
+
+
+@dataclass(frozen=True)
 class FanOut:
     """When a `share` of so many leaves has answered, at a percentile of requests; no run.
 
@@ -334,6 +369,7 @@ KINDS: dict[str, type[Measure]] = {
     "attained": Attained,
     "waste": Waste,
     "total": Total,
+    "hours": Hours,
     "fan-out": FanOut,
 }
 

@@ -9,6 +9,7 @@ from typing import Any
 from sojourn.errors import InputError, did_you_mean
 from sojourn.ledger import Value
 from sojourn.reproduce.claims import Claim
+from sojourn.reproduce.hours import Table
 from sojourn.reproduce.results import Quantity
 
 ALL = "all"
@@ -66,11 +67,15 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the paper; without panels, a statement of its text that has runs of its own."""
+    """A figure of the paper: a picture of panels, or a table.
+
+    Without either it is a statement of the text that has runs of its own.
+    """
 
     id: str
     title: str
     panels: tuple[Panel, ...]
+    table: Table | None
     runs: tuple[str, ...]
 
 
@@ -182,8 +187,15 @@ def read(folder: Path) -> Paper:
 
 def _figure(name: str, table: dict[str, Any]) -> Figure:
     panels = tuple(Panel.of(panel) for panel in table.get("panels", ()))
-    runs = dict.fromkeys([*(panel.run for panel in panels), *table.get("runs", ())])
-    return Figure(name, table["title"], panels, tuple(runs))
+    hours = _table(table["table"]) if "table" in table else None
+    shown = [panel.run for panel in panels] + ([hours.run] if hours else [])
+    runs = dict.fromkeys([*shown, *table.get("runs", ())])
+    return Figure(name, table["title"], panels, hours, tuple(runs))
+
+
+def _table(table: dict[str, Any]) -> Table:
+    first, end = table["hours"]
+    return Table(table["run"], table["midnight"], (first, end))
 
 
 def _toml(path: Path) -> dict[str, Any]:

@@ -37,6 +37,9 @@ def _lines(done: Reproduction) -> Iterable[str]:
         yield "no claim of the text is judged here: the picture is for the eye"
     for verdict in failing:
         yield f"  {verdict.figure}: {verdict.claim}: {_own(verdict.note, done)}"
+    for path in done.tables:
+        yield from path.read_text(encoding="utf-8").splitlines()
+        yield f"table: {path}"
     yield from (f"picture: {path}" for path in done.pictures)
     yield from (f"run: {path} ({said})" for path, said in done.runs.items())
 

@@ -1,5 +1,6 @@
 //! What is kept of a replication.
 
+use super::series::{Attempt, Series};
 use super::{List, subscribers};
 use crate::address::Address;
 use crate::engine::{Delays, Entry, Event, MessageId, Outcome, Submission};
@@ -23,6 +24,8 @@ pub(super) struct Book {
     /// By message and place in the list; empty if they are not kept.
     pub(super) deliveries: Vec<Delivery>,
     pub(super) totals: Totals,
+    /// Attempts by time, if they are kept.
+    pub(super) series: Option<Series>,
     /// The least time for each place in the list.
     pub(super) ideals: Vec<Span>,
 }
@@ -77,6 +80,7 @@ impl Book {
         list: &List,
         times: Vec<Time>,
         keep: Keep,
+        series: Option<Series>,
         streams: Streams,
     ) -> Book {
         let who = subscribers(domains, streams);
@@ -100,6 +104,7 @@ impl Book {
             times,
             deliveries: vec![UNTRIED; rows],
             totals: Totals::default(),
+            series,
         }
     }
 
@@ -159,6 +164,10 @@ impl Witness for Book {
             Outcome::Delivered => self.delivered_to(now, task.message),
             Outcome::Failed => self.totals.failed += 1,
             Outcome::Deferred => {}
+        }
+        if let Some(series) = &mut self.series {
+            let host = relay.as_ref().map(|relay| relay.address);
+            series.add(Attempt { at: now, message: task.message, host, outcome });
         }
         let place = task.message.0 as usize * self.list.len() + task.recipient as usize;
         if let Some(delivery) = self.deliveries.get_mut(place) {

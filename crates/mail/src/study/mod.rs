@@ -4,6 +4,7 @@ mod arrivals;
 mod book;
 mod cause;
 mod rows;
+mod series;
 
 pub use arrivals::{Arrivals, Daily, Poisson, Regular};
 pub use cause::Cause;
@@ -14,6 +15,7 @@ use crate::world::internet::{Domain, Internet, Read};
 use crate::world::{Machine, World};
 use book::Book;
 use cause::Parts;
+use series::Series;
 use sojourn_kernel::parameters::{
     Check, Entry, Parameters, Refusal, Setting, Table, Value, defaults,
 };
@@ -36,8 +38,14 @@ parameters! {
         pub machine: Machine = defaults(),
         /// What is taken away, to see by how much it holds delivery back.
         pub without: Cause = Cause::Nothing,
+        /// How often it is counted, for a time series, what was delivered since and what was not; by
+        /// default never.
+        pub sample: Option<Span> = None,
     }
 }
+
+/// It is not counted more often.
+const SHORTEST_SAMPLE: Span = Span::from_s(60);
 
 parameters! {
     /// A list, and what is sent to it: each message goes to all subscribers, in an order drawn once.
@@ -57,7 +65,16 @@ parameters! {
 }
 nested!(List);
 
-impl Check for MailCase {}
+impl Check for MailCase {
+    fn check(&self) -> Result<(), Refusal> {
+        if let Some(short) = self.sample.filter(|sample| *sample < SHORTEST_SAMPLE) {
+            let given = short.write().expect("a time");
+            let expected = format!("at least {SHORTEST_SAMPLE}");
+            return Err(Refusal::value(&given, expected).under("sample"));
+        }
+        Ok(())
+    }
+}
 
 impl Check for List {
     fn check(&self) -> Result<(), Refusal> {
@@ -166,7 +183,8 @@ impl MailCase {
         self.without.remove(&mut parts);
         let Parts { domains, policy, machine } = parts;
         let engine = Engine::new(policy, streams.stream("engine", 0).bits());
-        let book = Book::new(&domains, &self.list, times, keep, streams);
+        let series = self.sample.filter(|_| keep == Keep::Rows).map(Series::new);
+        let book = Book::new(&domains, &self.list, times, keep, series, streams);
         let mut world = World::of(&domains, streams, engine, machine, book);
         for (number, at) in (0..).zip(world.witness.times.clone()) {
             world.remind(at, number);

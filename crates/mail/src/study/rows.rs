@@ -1,6 +1,7 @@
 //! The rows and totals of a replication.
 
 use super::book::{Book, SHARES};
+use super::series::Series;
 use crate::engine::Outcome;
 use crate::world::World;
 use crate::world::internet::Met;
@@ -21,7 +22,8 @@ pub(super) fn report(world: &World<Met, Book>, warmup: u32) -> Report {
     let book = &world.witness;
     let rows =
         if book.deliveries.is_empty() { Rows::default() } else { rows(book, warmup as usize) };
-    Report { rows, figures: figures(world), series: Rows::default() }
+    let series = book.series.as_ref().map(Series::rows).unwrap_or_default();
+    Report { rows, figures: figures(world), series }
 }
 
 fn rows(book: &Book, warmup: usize) -> Rows {

@@ -41,13 +41,19 @@ def hours(stats: Stats) -> Iterator[str]:
     ends = [stats.log.counts["first_us"], stats.log.counts["last_us"]]
     said = [f"{wall(end):%a %b %d %H:%M:%S %Y}" for end in ends if end is not None]
     yield f"mailstat: {' to '.join(said)}"
+    yield from mailstat(
+        [(f"{wall(start):%b %d %H}", ended) for start, _, ended in stats.hours if ended.recipients]
+    )
+
+
+def mailstat(hours: Sequence[tuple[str, Ended]]) -> Iterator[str]:
+    """The table itself: hours by name, and their sum."""
     yield f"{'':10}{'failed':>20}   {'deliveries':>20}"
     yield f"MMM DD HH {'mhosts/recipient':>20}   {'mhosts/recipient':>20}"
     yield f"=== == == {'========= =========':>20}   {'========= =========':>20}"
-    for start, _, ended in stats.hours:
-        if ended.recipients:
-            yield _hour(f"{wall(start):%b %d %H}", ended)
-    yield _hour("Totals", stats.all.ended)
+    for name, ended in hours:
+        yield _hour(name, ended)
+    yield _hour("Totals", Ended.sum([ended for _, ended in hours]))
 
 
 def _hour(name: str, ended: Ended) -> str:

@@ -4,7 +4,7 @@ Source: the paper's section "mailstat", figures 3 and 4.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from itertools import pairwise
 
 import pyarrow as pa
@@ -56,6 +56,12 @@ class Ended:
         return {**failed, **asdict(self)}
 
     @staticmethod
+    def sum(parts: "Sequence[Ended]") -> "Ended":
+        """All of them together."""
+        rows = map(astuple, [_NOTHING, *parts])
+        return Ended(*(sum(counts) for counts in zip(*rows, strict=True)))
+
+    @staticmethod
     def of(table: pa.Table) -> "list[Ended]":
         """Of each row of a table."""
         names = [
@@ -65,6 +71,9 @@ class Ended:
         ]
         columns = [table[name].to_pylist() for name in names]
         return [Ended(*row) for row in zip(*columns, strict=True)]
+
+
+_NOTHING = Ended(0, 0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True)
