@@ -96,6 +96,8 @@ def test_studies_figures_and_claims_belong_together(paper, full):
         assert all(columns.find(name) for name in plan.lines)
     for figure in paper.figures.values():
         assert set(figure.runs) <= set(paper.runs)
+        drawn = [paper.runs[panel.run] for panel in figure.panels if not panel.day]
+        assert not [plan.x for plan in drawn if "." in (plan.axis or plan.x)]
         for panel in figure.panels:
             assert panel.what.bin in BINS
             assert (
@@ -242,6 +244,10 @@ def test_a_figure_is_as_in_the_paper(tiny):
         (load, cell.point().value) for load, cell in zip((0.1, 0.8), cells, strict=True)
     ]
     assert "a note" in picture.get_supxlabel()
+    named = Result("websearch", Run.open(out / "websearch"), "load", axis="offered load")
+    again = draw(paper.figures["4"], {"websearch": named}, notes=[])
+    assert {panel.get_xlabel() for panel in again.axes} == {"offered load"}
+    assert named.cell("DCTCP", 0.1, Quantity()).at == "offered load 0.1"
 
 
 PAPER = """\

@@ -70,8 +70,8 @@ def reproduce(
         for name, place in places.items():
             _run(paper, name, place, full=full, command=command)
     results = {
-        name: Result(name, Run.open(place), paper.runs[name].x, paper.runs[name].lines)
-        for name, place in places.items()
+        name: Result(name, Run.open(place), plan.x, plan.lines, plan.axis)
+        for name, place, plan in ((name, place, paper.runs[name]) for name, place in places.items())
     }
     length = "so far" if so_far else "full" if full else "quick"
     notes = {name: _note(paper, result, length) for name, result in results.items()}

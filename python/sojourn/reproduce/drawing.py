@@ -98,7 +98,7 @@ def _curves(content: Panel, result: Result) -> Iterator[tuple[str, str, Value | 
     values = content.at or tuple(result.values)
     for line, value in product(lines, values):
         parts = [line] if len(lines) > 1 or len(values) == 1 else []
-        parts += [_said(result.x, value)] if len(values) > 1 else []
+        parts += [_said(result.axis, value)] if len(values) > 1 else []
         yield ", ".join(parts), line, value
 
 
@@ -133,6 +133,7 @@ def _draw(panel: Axes, content: Panel, result: Result, places: Mapping[str, int]
         ]
         draw_points(panel, points, name, style.look(places[name]))
     layout.draw_axis(panel)
+    panel.set_xlabel(result.axis)
     statistic = content.what.statistic
     percentile = f"{statistic.removeprefix('p')}th percentile"
     of = content.what.metric

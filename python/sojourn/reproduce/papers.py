@@ -21,13 +21,15 @@ class RunPlan:
     """A study of the paper's folder under the name of a run.
 
     `set` goes over the study always, `quick` where brevity counts, both as `PATH = VALUE`; `note`
-    is what a reader of the results must know of it. `x` is the column along its axis, `lines` are
-    those that make a line.
+    is what a reader of the results must know of it. `x` is the column along its axis, which is
+    called `axis` in pictures where its own name says too little, `lines` are those that make a
+    line.
     """
 
     study: Path
     note: str
     x: str
+    axis: str = ""
     lines: tuple[str, ...] = ("scheme",)
     set: tuple[str, ...] = ()
     quick: tuple[str, ...] = ()
@@ -173,6 +175,7 @@ def read(folder: Path) -> Paper:
                 study=folder / table["study"],
                 note=table["note"],
                 x=table.get("x", "load"),
+                axis=table.get("axis", RunPlan.axis),
                 lines=tuple(table.get("lines", RunPlan.lines)),
                 set=tuple(table.get("set", ())),
                 quick=tuple(table.get("quick", ())),

@@ -165,13 +165,16 @@ class Cell:
 class Result:
     """One finished run, `x` being the column along its axis, `lines` those that make a line.
 
-    Its rows are read when asked for.
+    `axis` is what that column is called for people. Its rows are read when asked for.
     """
 
-    def __init__(self, name: str, run: Run, x: str, lines: Sequence[str] = ("scheme",)) -> None:
+    def __init__(
+        self, name: str, run: Run, x: str, lines: Sequence[str] = ("scheme",), axis: str = ""
+    ) -> None:
         self.name = name
         self.run = run
         self.x = x
+        self.axis = axis or x
         self._lines = lines
         self._distributions: dict[int, Distribution | None] = {}
 
@@ -200,7 +203,7 @@ class Result:
         """The jobs of one line at one value along the axis that a quantity is about."""
         sample = self._samples.get((line, x, what.jobs), Sample(()))
         part = sample.between(*BINS[what.bin])
-        return Cell(self.name, f"{self.x} {x}", line, what, part, _late(sample))
+        return Cell(self.name, f"{self.axis} {x}", line, what, part, _late(sample))
 
     def known(self, line: str, x: Value, jobs: str) -> Known | None:
         """What is known of the mean sojourn time of all such jobs without simulating them.
