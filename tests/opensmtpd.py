@@ -10,7 +10,8 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,6 +25,7 @@ _USERS = ("opensmtpd", "opensmtpq", "keeper")
 _FIRST_ID = 60_900
 _UNPACKED = Path(__file__).parent.parent / ".cache" / "opensmtpd"
 
+_MAY_MOUNT = "unshare --mount mount --bind /etc/passwd /etc/passwd"
 _MOUNT = """\
 set -e
 root=$1 folder=$2
@@ -34,7 +36,7 @@ mount -t tmpfs -o mode=755 none /var/spool
 mount -t tmpfs -o mode=755 none /var/lib
 mkdir -m 711 /var/spool/smtpd
 mkdir -m 711 -p /var/lib/opensmtpd/empty
-[ "$root" = / ] || mount -t overlay -o "lowerdir=$root/usr/libexec:/usr/libexec" none /usr/libexec
+[ "$root" = / ] || mount --bind "$root/usr/libexec" /usr/libexec
 exec "$root/usr/sbin/smtpd" -d -f "$folder/smtpd.conf"
 """
 
@@ -59,18 +61,32 @@ def _package() -> Path:
     """The folder in which the package lies as it would lie in `/`."""
     if Path("/usr/sbin/smtpd").exists():
         return Path("/")
-    if not (_UNPACKED / "usr").exists():
-        _UNPACKED.mkdir(parents=True, exist_ok=True)
-        fetch = ["apt-get", "--quiet", "download", "opensmtpd"]
-        try:
-            subprocess.run(
-                fetch, cwd=_UNPACKED, check=True, capture_output=True, timeout=PATIENCE_S
+    if not _UNPACKED.exists():
+        _UNPACKED.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=_UNPACKED.parent) as name:
+            fetched = Path(name)
+            _run(
+                ["apt-get", "--quiet", "download", "opensmtpd"],
+                "OpenSMTPD is not installed, and cannot be fetched",
+                cwd=fetched,
             )
-        except (OSError, subprocess.SubprocessError) as why:
-            pytest.skip(f"OpenSMTPD is not installed, and cannot be fetched: {why}")
-        (package,) = _UNPACKED.glob("*.deb")
-        subprocess.run(["dpkg-deb", "--extract", package, _UNPACKED], check=True)
+            (package,) = fetched.glob("*.deb")
+            whole = fetched / "whole"
+            _run(["dpkg-deb", "--extract", package, whole], "OpenSMTPD cannot be unpacked")
+            whole.rename(_UNPACKED)
     return _UNPACKED
+
+
+def _run(command: Sequence[str | Path], needed: str, cwd: Path | None = None) -> None:
+    """Run it; skip, and say what it said, where it cannot be done."""
+    try:
+        subprocess.run(
+            command, cwd=cwd, check=True, capture_output=True, text=True, timeout=PATIENCE_S
+        )
+    except subprocess.CalledProcessError as failed:
+        pytest.skip(f"{needed}: {failed.stderr.strip()}")
+    except (OSError, subprocess.SubprocessError) as why:
+        pytest.skip(f"{needed}: {why}")
 
 
 @contextmanager
@@ -82,6 +98,7 @@ def opensmtpd(folder: Path, settings: str) -> Iterator[OpenSmtpd]:
     """
     if sys.platform != "linux" or os.geteuid() != 0 or shutil.which("unshare") is None:
         pytest.skip("only root on Linux gives OpenSMTPD mounts of its own")
+    _run(_MAY_MOUNT.split(), "root may not mount here")
     root = _package()
     program = root / "usr/sbin/smtpd"
     needs = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout

@@ -176,6 +176,15 @@ def test_the_claims_of_a_paper(loads, tmp_path):
     assert loads.title in [title.strip() for title in page.texts["h2"]]
 
 
+def test_a_figure_about_which_nothing_is_claimed(loads, tmp_path):
+    (tmp_path / "claims.json").write_text("[]")
+    out = tmp_path / "report.html"
+    report([tmp_path], out)
+    page = Page(out.read_text())
+    assert [title.strip() for title in page.texts["h2"]] == [loads.title]
+    assert "of 0" not in out.read_text()
+
+
 @pytest.mark.parametrize(
     "given",
     [

@@ -57,11 +57,12 @@ def sections(path: Path) -> Iterator[Section]:
     runs = sorted(entry for entry in path.iterdir() if (entry / "study.toml").exists())
     verdicts = _claims(claims)
     held = sum(claim.holds for claim in verdicts)
-    yield Section(
-        title=f"{path.name}: claims",
-        facts={"holds": f"{held} of {len(verdicts)} claims", "runs": str(len(runs))},
-        claims=verdicts,
-    )
+    if verdicts:
+        yield Section(
+            title=f"{path.name}: claims",
+            facts={"holds": f"{held} of {len(verdicts)} claims", "runs": str(len(runs))},
+            claims=verdicts,
+        )
     for run in runs:
         yield _of_run(run)
 
