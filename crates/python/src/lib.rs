@@ -19,6 +19,10 @@ use sojourn_study::Column;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// Long simulations and lists of thousands allocate small things by the million, from a few threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 create_exception!(sojourn, SpecError, PyValueError, "A study that cannot be run as written.");
 create_exception!(
     sojourn._core,

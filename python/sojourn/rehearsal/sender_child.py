@@ -10,8 +10,6 @@ import resource
 import time
 from pathlib import Path
 
-import numpy as np  # noqa: F401 - so that its memory is there before the server's
-
 from sojourn._core import MailServer, MailSettings
 from sojourn.rehearsal.pipe import answer, questions, refusals
 
