@@ -1,5 +1,6 @@
 """`sojourn estimate`: fabrics from their links, on threads and on a cluster."""
 
+import errno
 import json
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from sojourn import estimate, rows, studies
 from sojourn._core import Estimate
+from sojourn.ledger import Ledger
 from sojourn.runs import Run
 
 STUDY = """\
@@ -192,6 +194,30 @@ def test_a_stopped_estimate_keeps_the_links_of_the_case_under_way(
     assert not (out / "links").exists()
     assert command("estimate", study, "--out", whole, *single).code == 0
     assert row_bytes(out) == row_bytes(whole)
+
+
+def test_links_are_kept_until_their_case_is_in_the_ledger(command, study, tmp_path, monkeypatch):
+    out, asked = tmp_path / "out", []
+    single = ("--set", "sweep.workload.load=[0.6]", "--jobs", 1)
+
+    def simulate(part, links):
+        asked.extend(links)
+        return original(part, links)
+
+    def full(_ledger, path):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    original = estimate.simulate
+    monkeypatch.setattr(estimate, "simulate", simulate)
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "write", full)
+        result = command("estimate", study, "--out", out, *single)
+        assert result.code == 2
+        assert "No space left on device" in result.err
+    first = list(asked)
+    assert command("estimate", study, "--out", out, *single).code == 0
+    assert asked == first
+    assert not (out / "links").exists()
 
 
 def test_what_was_not_simulated_with_these_flows_is_not_taken():

@@ -150,21 +150,37 @@ def test_rules_of_domains_are_kept_and_cost_what_they_cost(scene):
 
 
 def test_other_mailers_have_an_agent_or_a_queue_for_a_domain_with_rules(scene):
-    rules = (parse("--rule", "a.example=2"), parse("--rule", "b.example=100/min"))
+    rules = (
+        parse("--rule", "a.example=2"),
+        parse("--rule", "b.example=100/min"),
+        parse("--rule", "none=50"),
+    )
     policy = Limits(64, 4, rules=rules).within(resolved(scene.parsed({}).resolved()))
     lines = postfix(Wanted.of(policy))
-    assert lines[lines.index("domain1_destination_concurrency_limit = 2") - 2 :][:6] == [
+    (together,) = (line for line in lines if line.startswith("smtp_destination_recipient_limit"))
+    together = together.removeprefix("smtp")
+    assert lines[lines.index("domain1_destination_concurrency_limit = 2") - 3 :][:13] == [
         "# master.cf: domain1 unix - - n - - smtp",
         "# transport_maps: a.example domain1:",
+        f"domain1{together}",
         "domain1_destination_concurrency_limit = 2",
         "# master.cf: domain2 unix - - n - - smtp",
         "# transport_maps: b.example domain2:",
+        f"domain2{together}",
+        "domain2_destination_concurrency_limit = 4",
         "domain2_destination_rate_delay = 1s",
+        "# master.cf: domain3 unix - - n - - smtp",
+        "# transport_maps: none domain3:",
+        f"domain3{together}",
+        "domain3_destination_concurrency_limit = 4",
     ]
     lines = sendmail(Wanted.of(policy))
     at = lines.index("FEATURE(`queuegroup')dnl")
     assert lines[at + 1] == "dnl access map: QGRP:a.example domain1"
-    assert ", R=2," in lines[at + 2]
+    (whole,) = (line for line in lines if line.startswith("QUEUE_GROUP(`list'"))
+    (together,) = (part for part in whole.split(", ") if part.startswith("r="))
+    assert f", {together}, R=2, " in lines[at + 2]
+    assert f", {together}, R=4, " in lines[at + 4]
     assert lines[at + 5] == "dnl no option: 100 transactions a minute"
 
 

@@ -131,19 +131,25 @@ class Links:
         """Estimate tasks in their order, and enter each into the ledger."""
         status = Status(len(ledger) + len(tasks), len(ledger))
         for task in tasks:
-            ledger.add(self._one(task, directory, status, observer))
+            kept = Kept(directory.links(task.case.index, task.replication))
+            ledger.add(self._one(task, directory, kept, status, observer))
             ledger.write(directory.cases)
+            kept.drop()
             status.cases_done += 1
 
     def _one(
-        self, task: Task, directory: RunDirectory, status: Status, observer: Observer | None
+        self,
+        task: Task,
+        directory: RunDirectory,
+        kept: Kept,
+        status: Status,
+        observer: Observer | None,
     ) -> Record:
         case, replication = task.case, task.replication
         wall, cpu = time.perf_counter(), time.thread_time()
         part = Part(self.study, case.index, replication)
         decomposed = _decomposed(part)
         links = decomposed.links()
-        kept = Kept(directory.links(case.index, replication))
         found = kept.read(set(links))
         status.jobs += len(links)
         status.jobs_done += len(found)
@@ -156,9 +162,8 @@ class Links:
                 write()
                 if observer:
                     observer(status)
-        except BaseException:
+        finally:
             kept.write(found)
-            raise
         every = found.values()
         outcome = decomposed.combine([(times.link, times.delays, times.events) for times in every])
         wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
@@ -171,5 +176,4 @@ class Links:
             wall_s=wall,
             cpu_s=cpu + sum(times.cpu_s for times in every),
         )
-        kept.drop()
         return replace(record, parameters={**record.parameters, **self.estimate.parameters})

@@ -35,7 +35,7 @@ _RC: Any = {
 }
 # from here on numbers up an axis are long
 _LONG = 1e5
-# more decades than these have labels at their powers of ten only
+# where labels stand in a decade; more decades than these have them at their powers of ten only
 _STEPS = (1, 2, 5)
 _DECADES_WITH_ALL_LABELS = {"x": 2.25, "y": 4}
 

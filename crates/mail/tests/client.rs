@@ -263,6 +263,18 @@ fn tls() {
     assert_eq!(session.hear(OFFER), "");
     assert_eq!(session.outputs, [Output::Ready]);
 
+    // Nor does half a reply that somebody put before the handshake.
+    let mut session = Session::new(Tls::Required);
+    session.hear("220 hi\r\n");
+    session.hear(OFFER);
+    session.hear("220 go\r\n");
+    session.hear("2");
+    session.outputs.clear();
+    session.client.secured(&mut session.outputs);
+    session.outputs.clear();
+    assert_eq!(session.hear(OFFER), "");
+    assert_eq!(session.outputs, [Output::Ready]);
+
     // Refused: required or not.
     for (tls, ready) in [(Tls::Required, false), (Tls::Opportunistic, true)] {
         let mut session = Session::new(tls);

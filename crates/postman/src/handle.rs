@@ -213,7 +213,7 @@ impl Running {
 /// fewer sessions. What is to be said about it.
 fn fit_sessions(settings: &mut Settings) -> Option<String> {
     let sessions = &mut settings.mail.limits.sessions;
-    let beside = OTHER_FILES + names::LOOKUPS as u64;
+    let beside = OTHER_FILES + names::QUESTIONS as u64;
     let wanted = u64::from(sessions.get()) + beside;
     let files = rlimit::increase_nofile_limit(wanted).unwrap_or(wanted);
     if files >= wanted {

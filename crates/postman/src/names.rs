@@ -5,6 +5,7 @@ use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{
     ConnectionConfig, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts,
 };
+use hickory_resolver::lookup::Lookup;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
@@ -20,16 +21,18 @@ use tokio::sync::Semaphore;
 pub(crate) struct Names {
     resolver: TokioResolver,
     families: Families,
-    /// Questions that may be open at a time: each has a socket.
-    room: Semaphore,
+    /// Domains that may be looked up at a time; the others wait in turn.
+    domains: Semaphore,
+    /// Questions that may be open at a time, some forty for a domain at most: each has a socket.
+    questions: Semaphore,
 }
 
-/// Lookups at a time.
-pub(crate) const LOOKUPS: usize = 512;
+const DOMAINS: usize = 512;
+pub(crate) const QUESTIONS: usize = 512;
 /// Whatever name servers say, nothing holds longer.
 const LONGEST: Duration = Duration::from_secs(86_400);
-/// So many mail hosts of a domain are asked for, the best, and so many addresses of each are kept: a
-/// domain may name thousands, and each would be two questions.
+/// So many mail hosts of a domain are asked for, the best, and so many addresses of each family are
+/// kept of each: a domain may name thousands, and each would be two questions.
 const EXCHANGES: usize = 20;
 const ADDRESSES: usize = 20;
 /// How long an answer holds of which a part is missing.
@@ -63,14 +66,15 @@ impl Names {
         options.positive_max_ttl = Some(LONGEST);
         options.negative_max_ttl = Some(PARTIAL);
         let resolver = builder.build()?;
-        Ok(Names { resolver, families: network.families, room: Semaphore::new(LOOKUPS) })
+        let [domains, questions] = [DOMAINS, QUESTIONS].map(Semaphore::new);
+        Ok(Names { resolver, families: network.families, domains, questions })
     }
 
     /// Where the mail of `domain` goes.
     pub(crate) async fn look_up(&self, domain: &str) -> Answer {
-        let _room = self.room.acquire().await;
+        let _turn = self.domains.acquire().await;
         let Some(name) = absolute(domain) else { return Answer::NoSuchDomain };
-        match self.resolver.lookup(name.clone(), RecordType::MX).await {
+        match self.ask(name.clone(), RecordType::MX).await {
             Ok(answer) => {
                 let exchanges = answer.answers().iter().filter_map(|record| match &record.data {
                     RData::MX(mx) => Some((mx.preference, mx.exchange.clone())),
@@ -80,7 +84,7 @@ impl Names {
                 match &exchanges[..] {
                     [] => self.own_addresses(domain, name).await,
                     [(_, exchange)] if exchange.is_root() => Answer::NoMail,
-                    _ => self.exchanges(best(exchanges), answer.valid_until()).await,
+                    _ => self.exchanges(exchanges, answer.valid_until()).await,
                 }
             }
             Err(error) => match negative(&error) {
@@ -104,8 +108,14 @@ impl Names {
         }
     }
 
+    async fn ask(&self, name: Name, kind: RecordType) -> Result<Lookup, NetError> {
+        let _socket = self.questions.acquire().await;
+        self.resolver.lookup(name, kind).await
+    }
+
     async fn exchanges(&self, exchanges: Vec<(u16, Name)>, mut until: Instant) -> Answer {
-        let asked = exchanges.into_iter().map(|(preference, exchange)| async move {
+        let named = exchanges.len();
+        let asked = best(exchanges).into_iter().map(|(preference, exchange)| async move {
             let text = exchange.to_utf8();
             let name = text.trim_end_matches('.').into();
             (preference, name, self.addresses(exchange).await)
@@ -124,6 +134,9 @@ impl Names {
         match failed {
             Some(why) if hosts.is_empty() => Answer::Failed(why),
             Some(_) => Answer::Hosts { hosts, lifetime: left(until.min(Instant::now() + PARTIAL)) },
+            None if hosts.is_empty() && named > EXCHANGES => {
+                Answer::Failed(format!("none of the best {EXCHANGES} mail hosts has an address"))
+            }
             None if hosts.is_empty() => Answer::NoMail,
             None => Answer::Hosts { hosts, lifetime: left(until) },
         }
@@ -131,7 +144,7 @@ impl Names {
 
     async fn addresses(&self, name: Name) -> Found {
         let ask = async |wanted: bool, kind| match wanted {
-            true => Some(self.resolver.lookup(name.clone(), kind).await),
+            true => Some(self.ask(name.clone(), kind).await),
             false => None,
         };
         let (v4, v6) = tokio::join!(
@@ -144,13 +157,12 @@ impl Names {
             match answer {
                 Ok(answer) => {
                     until = until.min(answer.valid_until());
-                    addresses.extend(answer.answers().iter().filter_map(
-                        |record| match &record.data {
-                            RData::A(a) => Some(IpAddr::V4(a.0)),
-                            RData::AAAA(aaaa) => Some(IpAddr::V6(aaaa.0)),
-                            _ => None,
-                        },
-                    ));
+                    let given = answer.answers().iter().filter_map(|record| match &record.data {
+                        RData::A(a) => Some(IpAddr::V4(a.0)),
+                        RData::AAAA(aaaa) => Some(IpAddr::V6(aaaa.0)),
+                        _ => None,
+                    });
+                    addresses.extend(given.take(ADDRESSES));
                 }
                 Err(error) => match negative(&error) {
                     Some(ResponseCode::NXDomain) => no_such_name = true,
@@ -159,7 +171,6 @@ impl Names {
                 },
             }
         }
-        addresses.truncate(ADDRESSES);
         match failed {
             _ if !addresses.is_empty() => Found::Addresses(addresses, until),
             Some(why) => Found::Failed(why),

@@ -284,7 +284,7 @@ impl Engine {
     }
 
     /// Whether others wait for what this session holds, and it has had it for long enough; or has
-    /// no work for it.
+    /// no work for it now.
     fn has_had_its_turn(&self, id: SessionId) -> bool {
         if self.stopping {
             return true;
@@ -294,8 +294,9 @@ impl Engine {
         let wanted = others(&self.hosts.list[session.host as usize].line)
             || others(&self.hosts.networks[session.network as usize].line)
             || (self.is_full() && others(&self.line));
-        let queue = &self.destinations.list[session.destination as usize].queue;
-        wanted && (queue.is_empty() || session.transactions >= self.config.limits.turn.get())
+        let destination = &self.destinations.list[session.destination as usize];
+        let is_over = session.transactions >= self.config.limits.turn.get();
+        wanted && (is_over || destination.queue.is_empty() || destination.is_paced(self.now))
     }
 
     /// How long an attempt has taken that is over now.

@@ -33,9 +33,9 @@ impl Check for DomainLimits {
 }
 
 impl DomainLimits {
-    /// Whether these are the limits of a domain.
+    /// Whether these are the limits of a domain; in whatever case, as in an [`Address`].
     pub fn is_for(&self, domain: &str) -> bool {
-        self.name.eq_ignore_ascii_case(domain)
+        self.name.to_lowercase() == domain.to_lowercase()
     }
 
     /// How long after a transaction the next may begin.

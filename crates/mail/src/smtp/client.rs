@@ -143,10 +143,12 @@ impl Client {
         self.writing = false;
     }
 
-    /// The handshake is done. The server's extensions are asked for anew (RFC 3207 section 4.2).
+    /// The handshake is done. What was said before is forgotten, half a reply too, and the server's
+    /// extensions are asked for anew (RFC 3207 section 4.2).
     pub fn secured(&mut self, out: &mut Vec<Output>) {
         assert!(self.is_securing());
         self.awaited.clear();
+        self.reader = ReplyReader::default();
         self.secured = true;
         self.extensions = Extensions::default();
         self.send(format!("EHLO {}\r\n", self.hello), Awaited::Ehlo, out);

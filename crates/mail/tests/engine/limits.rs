@@ -114,6 +114,48 @@ fn a_long_way_from_one_transaction_to_the_next() {
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] == apart), "{times:?}");
 }
 
+/// A domain that may have a transaction a second, and one after it in the only place that there is:
+/// nobody waits for a session that may not begin anything yet.
+#[test]
+fn who_has_to_wait_for_the_next_transaction_keeps_no_place() {
+    let mut config = config();
+    config.split = SplitKind::Each(defaults());
+    config.limits.sessions = 1.try_into().unwrap();
+    let per_minute = Some(60.try_into().unwrap());
+    config.domain = vec![DomainLimits { name: "slow.example".into(), sessions: None, per_minute }];
+    let mut world = World::new(config, 1);
+    add(&mut world, "slow.example", Personality::Fast);
+    add(&mut world, "fast.example", Personality::Fast);
+    let slow = people(30, "slow.example");
+    world.submit(Time::ZERO, 1, &[&slow[..], &people(1, "fast.example")].concat());
+    world.run_to_the_end(seconds(60));
+    let fast = taken(&world, 1, "r0@fast.example");
+    assert!(fast < seconds(1), "{fast}");
+    assert!(slow.iter().all(|it| taken(&world, 1, it) < seconds(35)));
+}
+
+/// A domain that is forgotten as soon as it can be, and may have a transaction a minute.
+#[test]
+fn a_pace_is_not_forgotten_with_its_domain() {
+    let mut config = config();
+    config.limits.remembered = 1.try_into().unwrap();
+    let per_minute = Some(1.try_into().unwrap());
+    config.domain = vec![DomainLimits { name: "slow.example".into(), sessions: None, per_minute }];
+    let mut world = World::new(config, 1);
+    let names = ["slow.example", "a.example", "b.example", "c.example", "d.example"];
+    for name in names {
+        add(&mut world, name, Personality::Fast);
+    }
+    world.submit(Time::ZERO, 0, &people(1, "slow.example"));
+    for (n, name) in (1..).zip(&names[1..]) {
+        world.submit(seconds(5 + n), n, &people(1, name));
+    }
+    world.submit(seconds(15), 9, &people(1, "slow.example"));
+    world.run_to_the_end(seconds(100));
+    let apart = taken(&world, 9, "r0@slow.example") - taken(&world, 0, "r0@slow.example");
+    assert!(apart >= Span::from_s(60), "{apart}");
+}
+
 #[test]
 fn a_domain_has_no_more_sessions_than_it_wants() {
     let mut config = config();

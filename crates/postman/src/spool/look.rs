@@ -102,8 +102,10 @@ pub fn waiting(path: &Path) -> Result<Vec<Waiting>, SpoolError> {
     let database = open::look(path)?;
     let list = || -> rusqlite::Result<Vec<Waiting>> {
         let mut people = database.prepare(
+            // Only what is asked for: with a `*` each recipient would have a copy of the text.
             "WITH one AS (
-                SELECT *, row_number() OVER (PARTITION BY address ORDER BY tried_ms DESC) AS place
+                SELECT address, state, accepted_ms, times, due_ms, tried_ms, host, status, reason,
+                    row_number() OVER (PARTITION BY address ORDER BY tried_ms DESC) AS place
                     FROM recipient JOIN message ON message.id = recipient.message
                     WHERE state IN ('open', 'deferred'))
             SELECT address, count(*), total(state = 'open'), min(accepted_ms), total(times),

@@ -56,9 +56,19 @@ class Wanted:
     lifetime: int
     domains: list[dict[str, Any]]
 
+    @property
+    def recipients(self) -> int:
+        """The most in one envelope."""
+        return min(self.together, self.limits["recipients"])
+
+    def sessions(self, domain: dict[str, Any]) -> int:
+        """The most to one of `domains`."""
+        most = self.limits["destination"]
+        return min(int(domain.get("sessions", most)), most)
+
     @staticmethod
     def of(policy: Policy) -> "Wanted":
-        """What a policy, with every default written out, is to others."""
+        """What a policy, with every default written out but those of domains, is to others."""
         settings = MailSettings.parse(f"mail = {toml(policy)}", "the plan", [])
         limits = policy["limits"]
         split = policy["split"]
@@ -90,7 +100,7 @@ def postfix(wanted: Wanted) -> Lines:
         f"default_process_limit = {limits['sessions']}",
         f"smtp_destination_concurrency_limit = {limits['destination']}",
         f"initial_destination_concurrency = {limits['initial']}",
-        f"smtp_destination_recipient_limit = {min(wanted.together, limits['recipients'])}",
+        f"smtp_destination_recipient_limit = {wanted.recipients}",
         f"smtp_connection_cache_time_limit = {wanted.idle}s",
         f"queue_run_delay = {wanted.again[0]}s",
         f"minimal_backoff_time = {wanted.again[0]}s",
@@ -105,7 +115,7 @@ def postfix(wanted: Wanted) -> Lines:
             f"# there a second instance for the rest, with its own times: {slow}, ...",
         ]
     for number, domain in enumerate(wanted.domains, 1):
-        lines += _postfix_domain(f"domain{number}", domain)
+        lines += _postfix_domain(f"domain{number}", domain, wanted)
     lines.append(f"# no setting: at most {limits['network']} sessions of one network")
     if wanted.order == "past-delay":
         lines.append("# no setting: good citizens first; they do not wait for others as it is")
@@ -115,10 +125,9 @@ def postfix(wanted: Wanted) -> Lines:
 def sendmail(wanted: Wanted) -> Lines:
     """Settings of sendmail: macros for `sendmail.mc`, before it is run through m4."""
     limits = wanted.limits
-    together = min(wanted.together, limits["recipients"])
     lines = [
         f"define(`confMAX_QUEUE_CHILDREN', `{limits['sessions']}')dnl",
-        f"QUEUE_GROUP(`list', `P=/var/spool/mqueue/list*, F=f, r={together},"
+        f"QUEUE_GROUP(`list', `P=/var/spool/mqueue/list*, F=f, r={wanted.recipients},"
         f" R={limits['sessions']}, I={wanted.again[0]}s')dnl",
         f"define(`confMIN_QUEUE_AGE', `{wanted.again[0]}s')dnl",
         f"define(`confMAX_QUEUE_AGE', `{wanted.again[1]}s')dnl",
@@ -135,7 +144,7 @@ def sendmail(wanted: Wanted) -> Lines:
     if wanted.domains:
         lines.append("FEATURE(`queuegroup')dnl")
     for number, domain in enumerate(wanted.domains, 1):
-        lines += _sendmail_domain(f"domain{number}", domain, wanted.again[0])
+        lines += _sendmail_domain(f"domain{number}", domain, wanted)
     lines += [
         "dnl no option: sessions of one destination or network; the recipients of an envelope are",
         "dnl served one after the other",
@@ -145,14 +154,17 @@ def sendmail(wanted: Wanted) -> Lines:
     return lines
 
 
-def _postfix_domain(service: str, domain: dict[str, Any]) -> Lines:
-    """A delivery agent for one domain. With a delay between its deliveries it has one session."""
+def _postfix_domain(service: str, domain: dict[str, Any], wanted: Wanted) -> Lines:
+    """A delivery agent for one domain, for which limits of the agent `smtp` do not hold.
+
+    With a delay between its deliveries it has one session.
+    """
     lines = [
         f"# master.cf: {service} unix - - n - - smtp",
         f"# transport_maps: {domain['name']} {service}:",
+        f"{service}_destination_recipient_limit = {wanted.recipients}",
+        f"{service}_destination_concurrency_limit = {wanted.sessions(domain)}",
     ]
-    if "sessions" in domain:
-        lines.append(f"{service}_destination_concurrency_limit = {domain['sessions']}")
     if "per_minute" in domain:
         # In whole seconds.
         delay = math.ceil(60 / domain["per_minute"])
@@ -160,11 +172,11 @@ def _postfix_domain(service: str, domain: dict[str, Any]) -> Lines:
     return lines
 
 
-def _sendmail_domain(group: str, domain: dict[str, Any], interval: int) -> Lines:
+def _sendmail_domain(group: str, domain: dict[str, Any], wanted: Wanted) -> Lines:
     """A queue group for one domain."""
     lines = [f"dnl access map: QGRP:{domain['name']} {group}"]
-    runners = f", R={domain['sessions']}" if "sessions" in domain else ""
-    queue = f"P=/var/spool/mqueue/{group}*, F=f{runners}, I={interval}s"
+    limits = f"r={wanted.recipients}, R={wanted.sessions(domain)}, I={wanted.again[0]}s"
+    queue = f"P=/var/spool/mqueue/{group}*, F=f, {limits}"
     lines.append(f"QUEUE_GROUP(`{group}', `{queue}')dnl")
     if "per_minute" in domain:
         lines.append(f"dnl no option: {domain['per_minute']} transactions a minute")

@@ -8,6 +8,7 @@ from typing import Any
 from sojourn._core import mail_address
 from sojourn.errors import InputError
 
+_NAME = "name"
 _NOTHING = "none"
 _NUMBER = re.compile(r"([1-9]\d{0,8})(/min)?")
 
@@ -48,10 +49,12 @@ def kept(there: Sequence[dict[str, Any]], rules: Sequence[Rule]) -> list[dict[st
 
     What a policy as resolved calls none is left out.
     """
-    said = ({key: it for key, it in table.items() if it != _NOTHING} for table in there)
-    domains = {table["name"].lower(): table for table in said}
+    said = (
+        {key: it for key, it in table.items() if key == _NAME or it != _NOTHING} for table in there
+    )
+    domains = {table[_NAME].lower(): table for table in said}
     for rule in rules:
-        table = domains.setdefault(rule.domain, {"name": rule.domain})
+        table = domains.setdefault(rule.domain, {_NAME: rule.domain})
         table[rule.limit] = min(rule.most, table.get(rule.limit, rule.most))
     return list(domains.values())
 
