@@ -93,8 +93,10 @@ impl Destinations {
         self.by_name.len()
     }
 
-    pub(super) fn find_or_add(&mut self, name: &str, config: &Config) -> u32 {
-        if let Some(known) = self.find(name) {
+    /// The number of a domain, which is likely to be `guess`.
+    pub(super) fn find_or_add(&mut self, name: &str, guess: Option<u32>, config: &Config) -> u32 {
+        let guessed = guess.filter(|&it| *self.list[it as usize].name == *name);
+        if let Some(known) = guessed.or_else(|| self.find(name)) {
             self.list[known as usize].recent = true;
             return known;
         }

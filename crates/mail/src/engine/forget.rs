@@ -49,9 +49,9 @@ impl Engine {
         (self.destinations.known(), self.hosts.known())
     }
 
-    /// The destination of one more recipient.
-    pub(super) fn want(&mut self, domain: &str) -> u32 {
-        let number = self.destinations.find_or_add(domain, &self.config);
+    /// The destination of one more recipient, which is likely to be `guess`.
+    pub(super) fn want(&mut self, domain: &str, guess: Option<u32>) -> u32 {
+        let number = self.destinations.find_or_add(domain, guess, &self.config);
         self.destinations.list[number as usize].wanted += 1;
         self.recipients += 1;
         // Two for each that comes: after a rush there are as few again.

@@ -86,6 +86,8 @@ pub struct Engine {
     effects: Vec<Effect>,
     /// Empty lists, for what clients want next.
     spare: Vec<Vec<Output>>,
+    /// The destinations of the recipients of the message before.
+    before: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -123,6 +125,7 @@ impl Engine {
             stopping: false,
             effects: Vec::new(),
             spare: Vec::new(),
+            before: Vec::new(),
         }
     }
 
