@@ -108,7 +108,8 @@ def legend(picture: Picture, axes: list[Axes]) -> None:
         for panel in axes:
             labels = panel.get_legend_handles_labels()[1]
             if len(labels) > 1 and not told.issuperset(labels):
-                panel.legend(loc="best", frameon=False, fontsize=8)
+                # where there is no room, over what is drawn, and not through it
+                panel.legend(loc="best", fontsize=8, framealpha=0.85, edgecolor="none")
                 told.update(labels)
     elif len(names) > 1:
         picture.legend(names.values(), names.keys(), loc="outside right center", frameon=False)
