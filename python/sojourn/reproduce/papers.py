@@ -77,8 +77,8 @@ class Figure:
     id: str
     title: str
     panels: tuple[Panel, ...]
-    table: Table | None
     runs: tuple[str, ...]
+    table: Table | None = None
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ def _figure(name: str, table: dict[str, Any]) -> Figure:
     hours = _table(table["table"]) if "table" in table else None
     shown = [panel.run for panel in panels] + ([hours.run] if hours else [])
     runs = dict.fromkeys([*shown, *table.get("runs", ())])
-    return Figure(name, table["title"], panels, hours, tuple(runs))
+    return Figure(name, table["title"], panels, tuple(runs), hours)
 
 
 def _table(table: dict[str, Any]) -> Table:
