@@ -7,7 +7,10 @@ BIN := .venv/bin
 # PyO3 asks this interpreter, whoever calls cargo; a second one would mean a second build.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help run test lint fmt build wheel bench docs papers kills fuzz audit pins clean
+# Debian's packages of the programs that tests start, each skipped where its program is missing.
+PROGRAMS := chromium fio iproute2 libns3-dev openssl pflogsumm postfix swaks valgrind
+
+.PHONY: help run programs test lint fmt build wheel bench docs papers kills fuzz audit pins clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -15,6 +18,11 @@ help: ## this list
 # Fewer flows than the study's own 20000, so that it takes a minute or two.
 run: build ## the main job: a pFabric study, its table and its pictures
 	$(call study,papers/pfabric/websearch-quick.toml --set workload.flows=8000,out/first-run)
+
+programs: ## the real programs that tests start, from Debian's packages; needs root
+	apt-get --quiet --quiet update
+	DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet install --yes \
+		--no-install-recommends $(PROGRAMS)
 
 test: build ## every test: cargo's first, pytest's last
 	$(CARGO) test --workspace --quiet

@@ -60,6 +60,15 @@ class Postfix:
         )
 
 
+def user() -> pwd.struct_passwd:
+    """The user that a Postfix runs as; skip where none can be started."""
+    if shutil.which("postfix") is None:
+        pytest.skip("Postfix is not installed")
+    if os.geteuid() != 0:
+        pytest.skip("only root can start a Postfix")
+    return pwd.getpwnam("postfix")
+
+
 def let_through(folder: Path) -> None:
     """Let other users pass through `folder`; pytest's folders are for their owner alone."""
     for path in (folder, *folder.parents):
@@ -80,11 +89,7 @@ def postfix(folder: Path, settings: str, services: str = "") -> Iterator[Postfix
 
     `services` are further lines of its master.cf.
     """
-    if shutil.which("postfix") is None:
-        pytest.skip("Postfix is not installed")
-    if os.geteuid() != 0:
-        pytest.skip("only root can start a Postfix")
-    owner = pwd.getpwnam("postfix")
+    owner = user()
     config, queue, data = (folder / name for name in ("config", "queue", "data"))
     for path in (config, queue, data):
         path.mkdir(parents=True)

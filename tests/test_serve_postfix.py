@@ -2,7 +2,6 @@
 
 import json
 import os
-import pwd
 import smtplib
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from listserver import Server, config, message, sojourn, tool
 from nameserver import everybody_at
-from postfix import free_port, postfix
+from postfix import free_port, postfix, user
 
 # A host for all domains: mailboxes as files, but one address that nobody has.
 SETTINGS = """\
@@ -34,12 +33,12 @@ def receiver(folder: Path, back: int, early: str = "yes"):
 
     Whom it does not know it refuses at once, or reports when it has the message.
     """
-    user = pwd.getpwnam("postfix")
+    keeper = user()
     mail = folder / "mail"
     mail.mkdir(parents=True)
-    os.chown(mail, user.pw_uid, user.pw_gid)
+    os.chown(mail, keeper.pw_uid, keeper.pw_gid)
     settings = SETTINGS.format(
-        folder=folder, uid=user.pw_uid, gid=user.pw_gid, back=back, early=early
+        folder=folder, uid=keeper.pw_uid, gid=keeper.pw_gid, back=back, early=early
     )
     return postfix(folder, settings, MORE)
 
