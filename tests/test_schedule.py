@@ -37,6 +37,18 @@ def test_what_is_not_swept_by_number_keeps_its_order():
     assert order(sweep) == [("30KB",), ("3KB",), ("300KB",)]
 
 
+def test_every_case_comes_once_before_any_comes_again():
+    study = Study.parse(STUDY + "[sweep]\nworkload.load = [0.2, 0.6]\n", "study", [])
+    tasks = unfinished(study, Ledger(), {0: 3, 1: 2})
+    assert [(task.case.axes["load"], task.replication) for task in tasks] == [
+        (0.6, 0),
+        (0.2, 0),
+        (0.6, 1),
+        (0.2, 1),
+        (0.2, 2),
+    ]
+
+
 def test_finished_cases_are_not_on_the_list():
     study = Study.parse(STUDY, "study", [("run.replications", "3")])
     there = Record(0, 1, 60, 0.5, 0.5, 0, 0, axes={}, parameters={}, figures={})

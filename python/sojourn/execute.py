@@ -71,6 +71,8 @@ def unfinished(
 ) -> list[Task]:
     """What is to be run of a study, in the order in which to start it.
 
+    Every case comes once before any comes again: what a long run has by then is whole.
+
     Args:
         study: the study.
         ledger: what is finished.
@@ -78,12 +80,13 @@ def unfinished(
             given.
     """
     wanted = replications or {}
-    return [
+    tasks = [
         Task(case, replication)
         for case in sorted(study.cases(), key=longest_first)
         for replication in range(wanted.get(case.index, study.replications))
         if (case.index, replication) not in ledger
     ]
+    return sorted(tasks, key=lambda task: task.replication)
 
 
 class Timed(Protocol):
