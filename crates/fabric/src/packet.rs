@@ -182,18 +182,6 @@ impl Slab {
         self.link_between(head, before, id, after);
     }
 
-    /// The same for a list in the opposite order, last first: what is put in happens late more
-    /// often than early, and so finds its place soon.
-    pub(crate) fn link_backwards(&mut self, head: &mut PacketId, id: PacketId) {
-        let own = self.order(id);
-        let (mut before, mut after) = (NIL, *head);
-        while after != NIL && self.order(after) > own {
-            before = after;
-            after = self.known(after).next;
-        }
-        self.link_between(head, before, id, after);
-    }
-
     fn link_between(
         &mut self,
         head: &mut PacketId,
@@ -213,16 +201,24 @@ impl Slab {
         (self.known(id).key, self.known(id).flow)
     }
 
-    /// Turns a list around.
+    /// Puts a list in order that has what was put in last first; of notes that nothing else tells
+    /// apart, the one that was put in first stays first. What is put in late happens late more often
+    /// than early, and so finds its place soon.
     #[inline]
-    pub(crate) fn reverse(&mut self, head: PacketId) -> PacketId {
-        let (mut turned, mut left) = (NIL, head);
+    pub(crate) fn sorted(&mut self, head: PacketId) -> PacketId {
+        let (mut sorted, mut left) = (NIL, head);
         while left != NIL {
-            let next = self.known(left).next;
-            self.known_mut(left).next = turned;
-            (turned, left) = (left, next);
+            let id = left;
+            left = self.known(id).next;
+            let own = self.order(id);
+            let (mut before, mut after) = (NIL, sorted);
+            while self.order(after) < own {
+                before = after;
+                after = self.known(after).next;
+            }
+            self.link_between(&mut sorted, before, id, after);
         }
-        turned
+        sorted
     }
 
     /// The packets that are in.

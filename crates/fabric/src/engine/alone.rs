@@ -32,7 +32,7 @@ pub(super) fn visit<D: Discipline, S>(
     let mut first = fabric.mailbox.take(unit, &mut fabric.slab);
     let mut next = fabric.slab.known(first).arrives();
     loop {
-        let (at, id) = if !port.queue.is_empty() && port.free < next {
+        let (at, id) = if !port.queue.is_empty() && (D::AHEAD || port.free < next) {
             let id = port.queue.dequeue(&mut fabric.slab);
             keeper.left(&mut port.share, fabric.slab.known(id).size, port.free);
             (port.free, id)
@@ -51,6 +51,7 @@ pub(super) fn visit<D: Discipline, S>(
                     port.free = now;
                 }
                 let (network, figures) = (fabric.network, &mut fabric.figures);
+                port.queue.at(now, port.free);
                 keeper.offer(port, id, &mut fabric.slab, |id, slab| {
                     figures.dropped_at(unit, network);
                     slab.free(id);

@@ -16,6 +16,9 @@ const MAX_NEAR: u64 = 64;
 /// How many windows a note may lie ahead before it goes into the heap.
 const FAR_WINDOWS: usize = 2048;
 
+/// So many windows ahead something can lie before it costs more.
+pub(super) const REACH: u64 = FAR_WINDOWS as u64 - MAX_NEAR;
+
 /// Everything under way. A *unit* is what is visited as one: a host with its port, or a switch's
 /// port.
 #[derive(Debug)]
@@ -29,7 +32,7 @@ pub(super) struct Mailbox {
     /// How far the near windows reach, in picoseconds from `begins`.
     reach: u64,
     /// For each window of the ring, a place a unit: the heads of lists through the packets, last
-    /// arrival first.
+    /// delivered first.
     near: Vec<PacketId>,
     mask: u64,
     /// How many places a window of the ring has: the units, rounded up to whole words of `words`.
@@ -120,13 +123,9 @@ impl Mailbox {
     pub(super) fn deliver(&mut self, unit: u32, at: Time, id: PacketId, slab: &mut Slab) {
         match self.place(unit, at) {
             Some(place) => {
-                let head = &mut self.near[place];
-                if *head == NIL {
-                    *head = id;
-                    self.mark(place);
-                } else {
-                    slab.link_backwards(head, id);
-                }
+                // Whether it is the first cannot be guessed, so nobody asks.
+                slab.known_mut(id).next = std::mem::replace(&mut self.near[place], id);
+                self.mark(place);
             }
             None => self.put_far(unit, at, id),
         }
@@ -224,7 +223,7 @@ impl Mailbox {
     pub(super) fn take(&mut self, unit: u32, slab: &mut Slab) -> PacketId {
         let place = self.place_in(self.current, unit);
         let head = std::mem::replace(&mut self.near[place], NIL);
-        if slab.known(head).next == NIL { head } else { slab.reverse(head) }
+        if slab.known(head).next == NIL { head } else { slab.sorted(head) }
     }
 }
 

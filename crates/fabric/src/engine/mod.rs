@@ -5,8 +5,12 @@
 //! arrives at the port with its service in one loop. Every departure is routed at once into the
 //! mailbox of the next port. Nothing depends on the order of the visits: ports and hosts share no
 //! state, ties are settled by keys, and random choices come from each port's own stream. Where the
-//! ports of a switch share its memory, they are visited as one (see `together.rs`).
+//! ports of a switch share its memory, they are visited as one (see `together.rs`). Where packets
+//! leave in the order in which they come, they are on their way as soon as they have come, and
+//! nobody visits a port to send them (see `qdisc/line.rs`).
 
+#[cfg(test)]
+mod ahead;
 mod alone;
 mod apart;
 mod diary;
@@ -36,6 +40,7 @@ use follow::Followers;
 use mailbox::Mailbox;
 use samples::Samples;
 use sojourn_kernel::{Span, Time};
+use std::hint::select_unpredictable;
 use std::sync::atomic::Ordering;
 use switches::Switches;
 use together::Together;
@@ -74,9 +79,11 @@ pub fn sojourn_simulate<B: Builder, T: Transport>(
     transport: T,
     progress: &Progress,
 ) -> Result<Outcome, Cancelled> {
-    match Together::new(scene) {
-        None => Engine::new(scene, queue, transport, Apart).run(progress),
-        Some(together) => Engine::new(scene, queue, transport, together).run(progress),
+    let lines = queue.lines().filter(|line| scene.sample.is_none() && scene.is_shallow(line));
+    match (Together::new(scene), lines) {
+        (Some(together), _) => Engine::new(scene, queue, transport, together).run(progress),
+        (None, Some(lines)) => Engine::new(scene, &lines, transport, Apart).run(progress),
+        (None, None) => Engine::new(scene, queue, transport, Apart).run(progress),
     }
 }
 
@@ -94,6 +101,8 @@ struct Engine<'a, D, T, S: Switches> {
     all: usize,
     unfinished: usize,
     next_flow: usize,
+    /// When the last window that was visited is over.
+    until: Time,
     turn: Turn,
 }
 
@@ -136,6 +145,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
             all,
             unfinished: all,
             next_flow: 0,
+            until: Time::ZERO,
             turn: Turn::default(),
         }
     }
@@ -152,6 +162,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
                 self.samples.look(begins, hosts as usize, &self.ports, &self.fabric.slab);
             }
             let ends = self.fabric.mailbox.ends();
+            self.until = ends;
             self.fabric.slab.lists_end(ends);
             self.start_flows(ends);
             for block in 0..blocks {
@@ -202,6 +213,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
 
     fn outcome(mut self) -> Outcome {
         debug_assert!(self.switches.hold(self.fabric.network, &self.ports, &self.fabric.slab));
+        self.call_back();
         let horizon = self.scene.horizon;
         let Followers { started, arrived, .. } = &mut self.followers;
         for finished in self.finished.iter_mut().chain(started).chain(arrived) {
@@ -232,6 +244,16 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
             memory_peaks: self.switches.peaks(),
             samples: self.samples.taken(),
             finished: self.finished,
+        }
+    }
+
+    /// What was sent ahead and would leave after the end has not left.
+    fn call_back(&mut self) {
+        for port in &mut self.ports {
+            for size in port.queue.begin_from(self.until) {
+                port.busy -= port.wire.span(size);
+                self.fabric.figures.hops -= 1;
+            }
         }
     }
 
@@ -370,10 +392,14 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
         for packet in self.turn.packets.drain(..) {
             let id = fabric.slab.insert(packet);
             let dropped = &mut fabric.figures.dropped_at_hosts;
+            port.queue.at(now, port.free);
             port.queue.enqueue(id, &mut fabric.slab, |id, slab| {
                 *dropped += 1;
                 slab.free(id);
             });
+            if D::AHEAD && !port.queue.is_empty() {
+                fabric.serve(port);
+            }
         }
     }
 }
@@ -408,17 +434,13 @@ impl Fabric<'_> {
         port.busy += span;
         let arrives = port.free + port.wire.delay;
         packet.key = Packet::arriving(arrives, port.wire.arrives_by);
-        packet.next = NIL;
         let wire = &port.wire;
-        let to = match wire.to_host {
-            true => wire.to,
-            false => {
-                let ways = self.network.ways(wire.to, packet.to);
-                let input = Input { turn: &mut port.turn, switch: wire.to, salt: self.salt };
-                let way = self.balance.choose(input, packet, ways.count());
-                self.network.port(ways, way, packet.to)
-            }
-        };
+        // Whether it goes to a host cannot be guessed, so the way on is found for all.
+        let ways = self.network.ways(wire.switch, packet.to);
+        let input = Input { turn: &mut port.turn, switch: wire.switch, salt: self.salt };
+        let way = self.balance.choose(input, packet, ways.count());
+        let on = self.network.port(ways, way, packet.to);
+        let to = select_unpredictable(wire.host != Wire::NO_HOST, wire.host, on);
         self.figures.hops += 1;
         self.mailbox.deliver(to, arrives, id, &mut self.slab);
     }

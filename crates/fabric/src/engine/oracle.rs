@@ -280,7 +280,7 @@ fn named(kind: &str, settings: &[(&str, i64)]) -> Value {
 }
 
 /// Few hosts, little room, links of mixed speed: everything collides.
-fn topologies() -> impl Strategy<Value = Topology> {
+pub(super) fn topologies() -> impl Strategy<Value = Topology> {
     let with = |value: &Value, delay: u64, rate: u64| {
         let Value::Table(mut table) = value.clone() else { unreachable!("a table") };
         table.set("delay", Span::from_ns(delay).write().unwrap());
@@ -318,7 +318,7 @@ fn changed(scheme: PacketScheme, part: &str, key: &str, value: Value) -> PacketS
     }
 }
 
-fn schemes() -> impl Strategy<Value = PacketScheme> {
+pub(super) fn schemes() -> impl Strategy<Value = PacketScheme> {
     let known = prop::sample::select(known());
     let counting = prop::sample::select(vec!["bytes", "packets"]);
     let balance = prop::sample::select(vec![Balance::Spray, Balance::Ecmp]);
@@ -345,7 +345,7 @@ fn schemes() -> impl Strategy<Value = PacketScheme> {
 }
 
 /// (from, to, bytes, gap to the flow before in ns), hosts to be taken modulo their number.
-fn flows() -> impl Strategy<Value = Vec<(u16, u16, u64, u64)>> {
+pub(super) fn flows() -> impl Strategy<Value = Vec<(u16, u16, u64, u64)>> {
     let bytes = prop_oneof![1u64..3_000, 1_460u64..60_000];
     let gap = prop_oneof![Just(0u64), 0..3_000u64, Just(700_000u64)];
     prop::collection::vec((any::<u16>(), any::<u16>(), bytes, gap), 1..25)

@@ -1,10 +1,12 @@
 //! What is simulated, and what comes of it.
 
+use super::mailbox::REACH;
 use super::samples::Sample;
 use super::wire::Wire;
 use crate::balance::{self, Balance};
 use crate::buffer::{Inflow, Plan};
 use crate::flow::Flow;
+use crate::qdisc::Line;
 use crate::topology::Network;
 use crate::transport::Tally;
 use sojourn_kernel::{Span, Streams, Time};
@@ -62,6 +64,13 @@ impl Scene {
             }
         }
         inflows.into_iter()
+    }
+
+    /// Whether even the last packet of a full line leaves so soon that it is cheap to send it ahead.
+    pub(super) fn is_shallow(&self, line: &Line) -> bool {
+        let rates = self.network.links.iter().map(|link| link.spec.rate);
+        let slowest = rates.min().expect("a fabric has links");
+        slowest.bytes_in(self.lookahead() * REACH) >= line.buffer().0
     }
 
     /// What hashes of flows begin with, in this replication.

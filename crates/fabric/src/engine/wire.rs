@@ -10,16 +10,18 @@ pub(super) struct Wire {
     pub(super) delay: Span,
     /// How long a byte takes, where that is a whole number of picoseconds; otherwise 0.
     byte_ps: u32,
-    /// The host, or the switch counted from 0, that it leads to.
-    pub(super) to: u32,
-    /// Whether that is a host.
-    pub(super) to_host: bool,
+    /// The host that it leads to, if it does.
+    pub(super) host: u32,
+    /// Otherwise the switch, counted from 0.
+    pub(super) switch: u32,
     /// The number of the port on the other end.
     pub(super) arrives_by: u8,
     rate: Rate,
 }
 
 impl Wire {
+    pub(super) const NO_HOST: u32 = u32::MAX;
+
     /// `link` in a fabric of `hosts` hosts.
     pub(super) fn new(link: &Link, hosts: usize) -> Wire {
         let rate = link.spec.rate;
@@ -28,8 +30,8 @@ impl Wire {
         Wire {
             delay: link.spec.delay,
             byte_ps: if exact { u32::try_from(rate.span(1).ps()).unwrap_or(0) } else { 0 },
-            to: if to_host { link.to } else { link.to - hosts as u32 },
-            to_host,
+            host: if to_host { link.to } else { Wire::NO_HOST },
+            switch: if to_host { 0 } else { link.to - hosts as u32 },
             arrives_by: link.arrives_by,
             rate,
         }

@@ -1,7 +1,7 @@
 //! Drop-tail: first in, first out, and what does not fit is lost.
 
 use super::fifo::Fifo;
-use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
+use super::{Builder, Counting, Discipline, Line, Room, check_buffer, check_largest};
 use crate::packet::{Packet, PacketId, Slab};
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Stream, parameters};
@@ -36,6 +36,11 @@ impl Builder for DropTail {
 
     fn in_memory(&self, _: Stream) -> DropTailPort {
         DropTailPort(Fifo::new(Room::endless()))
+    }
+
+    fn lines(&self) -> Option<Line> {
+        let room = Room::new(self.buffer, self.counting);
+        Some(Line { buffer: self.buffer, room, threshold: u32::MAX })
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {

@@ -1,7 +1,7 @@
 //! ECN threshold marking on a drop-tail queue, as DCTCP wants it.
 
 use super::fifo::Fifo;
-use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
+use super::{Builder, Counting, Discipline, Line, Room, check_buffer, check_largest};
 use crate::packet::{CE, ECT, Packet, PacketId, Slab};
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
 use sojourn_kernel::{Bytes, Stream, parameters};
@@ -52,6 +52,11 @@ impl Builder for Ecn {
 
     fn in_memory(&self, _: Stream) -> EcnPort {
         self.of(Room::endless())
+    }
+
+    fn lines(&self) -> Option<Line> {
+        let room = Room::new(self.buffer, self.counting);
+        Some(Line { buffer: self.buffer, room, threshold: self.of(room).threshold })
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {

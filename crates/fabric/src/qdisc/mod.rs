@@ -9,6 +9,7 @@ mod drr;
 mod ecn;
 mod fifo;
 mod levels;
+mod line;
 mod pfabric;
 mod trim;
 mod turns;
@@ -18,12 +19,13 @@ pub use drop_tail::{DropTail, DropTailPort};
 pub use drr::{Drr, DrrPort, Victim};
 pub use ecn::{Ecn, EcnPort};
 pub use levels::{Levels, LevelsPort};
+pub use line::{Line, LinePort};
 pub use pfabric::{Dequeue, PFabric, PFabricPort, Ties};
 pub use trim::{Trim, TrimPort};
 
 use crate::packet::{Packet, PacketId, Slab};
 use sojourn_kernel::parameters::{Refusal, Setting};
-use sojourn_kernel::{Bytes, Stream, choices, variants};
+use sojourn_kernel::{Bytes, Stream, Time, choices, variants};
 
 /// Declares the disciplines, one line each: the registry of their parameters, and a port of any.
 macro_rules! queues {
@@ -129,6 +131,11 @@ pub trait Builder {
         true
     }
 
+    /// The same ports as lines that send their packets ahead, where these are lines.
+    fn lines(&self) -> Option<Line> {
+        None
+    }
+
     /// Refuses a buffer in which a packet of `largest` bytes can find no room.
     fn check_largest(&self, largest: u16) -> Result<(), Refusal>;
 }
@@ -140,6 +147,13 @@ pub trait Builder {
 pub trait Discipline {
     /// Whether it looks at the class of packets, which is noted on them only then.
     const ASKS_FOR_CLASS: bool = false;
+    /// Whether a packet that is kept is taken out at once, whenever it is that it leaves.
+    const AHEAD: bool = false;
+
+    /// It is `now`, and the port will be free at `free`: known before a packet comes, to those that
+    /// send ahead.
+    #[inline]
+    fn at(&mut self, _now: Time, _free: Time) {}
 
     /// A packet has come. Whatever does not fit is handed to `drop`: it, or others in its place.
     fn enqueue(&mut self, id: PacketId, slab: &mut Slab, drop: impl FnMut(PacketId, &mut Slab));
@@ -183,6 +197,11 @@ pub trait Discipline {
 
     /// The packets that wait, in no promised order.
     fn waiting(&self, slab: &Slab) -> Vec<PacketId>;
+
+    /// The sizes of packets that were sent ahead and begin to leave at `at` or later.
+    fn begin_from(&self, _at: Time) -> impl Iterator<Item = u16> {
+        std::iter::empty()
+    }
 }
 
 choices! {

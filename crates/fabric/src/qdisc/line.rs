@@ -1,0 +1,157 @@
+//! First in, first out, with departures known on arrival.
+//!
+//! Nothing overtakes in a line, so when a packet comes it is clear when it leaves: after those before
+//! it (Lindley 1952). Its port can send it ahead at once, as of that time, and need not come back for
+//! it. What the line keeps is when each begins to leave, to know how much waits.
+
+use super::ecn::mark;
+use super::{Builder, Discipline, Room, check_largest};
+use crate::packet::{NIL, Packet, PacketId, Slab};
+use sojourn_kernel::parameters::Refusal;
+use sojourn_kernel::{Bytes, Stream, Time};
+use std::collections::VecDeque;
+
+/// How lines of a fabric are.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    pub(super) buffer: Bytes,
+    pub(super) room: Room,
+    /// Waiting bytes above which an arriving packet is marked.
+    pub(super) threshold: u32,
+}
+
+impl Line {
+    /// How much can wait.
+    pub(crate) fn buffer(&self) -> Bytes {
+        self.buffer
+    }
+}
+
+/// The line of one port.
+#[derive(Debug)]
+pub struct LinePort {
+    /// Room and waiting bytes, as of the last time that somebody asked: some may have left since.
+    room: Room,
+    bytes: u32,
+    threshold: u32,
+    /// When the port will be free.
+    free: Time,
+    now: Time,
+    /// The packet that came last, until it is sent ahead.
+    last: PacketId,
+    /// When each of those that wait begins to leave, and its size.
+    leaving: VecDeque<(Time, u16)>,
+}
+
+/// Room for so many is there from the beginning; more often than this nobody asks who has left.
+const FEW: usize = 4;
+
+impl Builder for Line {
+    type Port = LinePort;
+
+    fn port(&self, _: Stream) -> LinePort {
+        LinePort {
+            room: self.room,
+            bytes: 0,
+            threshold: self.threshold,
+            free: Time::ZERO,
+            now: Time::ZERO,
+            last: NIL,
+            leaving: VecDeque::with_capacity(FEW),
+        }
+    }
+
+    fn in_memory(&self, stream: Stream) -> LinePort {
+        Line { room: Room::endless(), ..*self }.port(stream)
+    }
+
+    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+        check_largest(self.buffer, largest)
+    }
+}
+
+impl LinePort {
+    /// Lets go of those that have left. What begins to leave just now was still there when that
+    /// which comes now came.
+    #[inline(never)]
+    fn settle(&mut self) {
+        while let Some(&(begins, size)) = self.leaving.front()
+            && begins < self.now
+        {
+            self.leaving.pop_front();
+            self.room.give(size);
+            self.bytes -= u32::from(size);
+        }
+    }
+
+    /// Whether all that the line knows of leaves room for `size` bytes, and no reason to mark.
+    #[inline]
+    fn is_easy(&self, size: u16) -> bool {
+        self.room.fits(size)
+            && self.bytes + u32::from(size) <= self.threshold
+            && self.leaving.len() < self.leaving.capacity()
+    }
+}
+
+impl Discipline for LinePort {
+    const AHEAD: bool = true;
+
+    #[inline]
+    fn at(&mut self, now: Time, free: Time) {
+        self.now = now;
+        self.free = free;
+    }
+
+    #[inline]
+    fn enqueue(
+        &mut self,
+        id: PacketId,
+        slab: &mut Slab,
+        mut drop: impl FnMut(PacketId, &mut Slab),
+    ) {
+        let size = slab.known(id).size;
+        if !self.is_easy(size) {
+            self.settle();
+            if !self.room.fits(size) {
+                drop(id, slab);
+                return;
+            }
+        }
+        self.room.take(size);
+        self.bytes += u32::from(size);
+        if self.bytes > self.threshold {
+            mark(slab.known_mut(id));
+        }
+        self.leaving.push_back((self.free, size));
+        self.last = id;
+    }
+
+    #[inline]
+    fn pass(&mut self, packet: &mut Packet) {
+        if u32::from(packet.size) > self.threshold {
+            mark(packet);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _: &mut Slab) -> PacketId {
+        std::mem::replace(&mut self.last, NIL)
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.last == NIL
+    }
+
+    fn waiting(&self, _: &Slab) -> Vec<PacketId> {
+        (self.last != NIL).then_some(self.last).into_iter().collect()
+    }
+
+    fn begin_from(&self, at: Time) -> impl Iterator<Item = u16> {
+        self.leaving
+            .iter()
+            .rev()
+            .take_while(move |(begins, _)| *begins >= at)
+            .map(|&(_, size)| size)
+    }
+}
