@@ -229,6 +229,65 @@ fn left(until: Instant) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_kernel::parameters::defaults;
+    use std::net::UdpSocket;
+
+    const MX: u8 = 15;
+
+    /// A question as it came, and who asked.
+    struct Question(Vec<u8>, SocketAddr);
+
+    impl Question {
+        /// The next one on `wire`.
+        fn next(wire: &UdpSocket) -> Question {
+            let mut octets = [0; 512];
+            let (_, asker) = wire.recv_from(&mut octets).unwrap();
+            let root = octets[12..].iter().position(|octet| *octet == 0).unwrap();
+            Question(octets[..12 + root + 5].to_vec(), asker)
+        }
+
+        fn is_mx(&self) -> bool {
+            self.0[self.0.len() - 3] == MX
+        }
+
+        /// Answers (RFC 1035 section 4.1): so many mail hosts, or that there is nothing.
+        fn answer(self, wire: &UdpSocket, hosts: u8) {
+            let Question(mut answer, asker) = self;
+            answer[2..12].copy_from_slice(&[0x85, 0x80, 0, 1, 0, hosts, 0, 0, 0, 0]);
+            for host in 0..hosts {
+                // Of the name that was asked for: MX, IN, 60 s, 8 octets, preference, name.
+                answer.extend([0xc0, 12, 0, MX, 0, 1, 0, 0, 0, 60, 0, 8, 0, host]);
+                answer.extend([3, b'h', b'a' + host / 10, b'0' + host % 10, 0xc0, 12]);
+            }
+            wire.send_to(&answer, asker).unwrap();
+        }
+    }
+
+    /// What asks the name server on the socket that comes with it.
+    fn asking() -> (Names, UdpSocket) {
+        let wire = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let resolvers = vec![wire.local_addr().unwrap()];
+        let network = Network { resolvers, ..defaults() };
+        (Names::new(&network).unwrap(), wire)
+    }
+
+    #[tokio::test]
+    async fn hosts_that_nobody_asked_for_may_have_addresses() {
+        for (hosts, expected) in [
+            (20, Answer::NoMail),
+            (21, Answer::Failed("none of the best 20 mail hosts has an address".into())),
+        ] {
+            let (names, wire) = asking();
+            std::thread::spawn(move || {
+                loop {
+                    let question = Question::next(&wire);
+                    let hosts = if question.is_mx() { hosts } else { 0 };
+                    question.answer(&wire, hosts);
+                }
+            });
+            assert_eq!(names.look_up("there.example").await, expected);
+        }
+    }
 
     #[test]
     fn the_best_of_too_many_hosts_are_asked_for() {

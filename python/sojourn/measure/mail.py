@@ -78,6 +78,9 @@ def measure(
         raise InputError(f'{source}: room = "{study.room}", expected "mail"')
     if len(study.cases()) > 1:
         raise InputError(f"{source}: {len(study.cases())} cases, expected one: a log is of one")
+    sample = study.cases()[0].parameters["sample"]
+    if sample != "none":
+        raise InputError(f'{source}: sample = "{sample}", expected "none": logs tell of deliveries')
 
     def one(task: Task) -> Record:
         columns, figures = _columns(list(_copies(reading)))

@@ -14,7 +14,9 @@ mod ahead;
 mod alone;
 mod apart;
 mod diary;
+mod fabric;
 mod follow;
+mod hosts;
 mod mailbox;
 mod note;
 #[cfg(test)]
@@ -29,44 +31,19 @@ pub use samples::Sample;
 pub use scene::{After, Figures, Outcome, Scene, Watch};
 pub use sojourn_queueing::{Cancelled, Progress};
 
-use crate::balance::{Balance, Input};
-use crate::flow::Flow;
-use crate::packet::{CE, Kind, NIL, Packet, PacketId, Slab};
+use crate::packet::{Kind, Slab};
 use crate::qdisc::{Builder, Discipline};
-use crate::topology::{Link, Network};
+use crate::topology::Link;
 use crate::transport::{Tally, Transport, Turn};
 use apart::Apart;
+use fabric::{Fabric, Port};
 use follow::Followers;
 use mailbox::Mailbox;
 use samples::Samples;
 use sojourn_kernel::{Span, Time};
-use std::hint::select_unpredictable;
 use std::sync::atomic::Ordering;
 use switches::Switches;
 use together::Together;
-use wire::Wire;
-
-/// One output port: its wire first, for the inner loop.
-struct Port<D, S> {
-    free: Time,
-    wire: Wire,
-    /// Whose turn it is at the next switch when packets are sprayed.
-    turn: u8,
-    queue: D,
-    busy: Span,
-    /// What it has of its switch's memory.
-    share: S,
-}
-
-/// All but the ports.
-struct Fabric<'a> {
-    network: &'a Network,
-    balance: Balance,
-    salt: u64,
-    mailbox: Mailbox,
-    slab: Slab,
-    figures: Figures,
-}
 
 /// How many windows go by between two looks at [`Progress`].
 const LOOK_EVERY: u64 = 256;
@@ -277,173 +254,6 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
             self.next_flow += 1;
         }
     }
-
-    /// A host and its port in the window that ends at `ends`.
-    #[inline]
-    fn visit_host(&mut self, host: u32, ends: Time) {
-        let mut arrivals = self.fabric.mailbox.take(host, &mut self.fabric.slab);
-        loop {
-            let port = &mut self.ports[host as usize];
-            let next = self.fabric.slab.known(arrivals).arrives();
-            if !port.queue.is_empty() && port.free < next {
-                self.fabric.serve(port);
-                continue;
-            }
-            if arrivals == NIL {
-                break;
-            }
-            let id = arrivals;
-            arrivals = self.fabric.slab.known(id).next;
-            self.host_turn(id, next);
-            if !self.turn.arrived.is_empty() {
-                self.follow(host, ends, &mut arrivals);
-            }
-            for wake in self.turn.wakes.drain(..) {
-                if wake.at < ends {
-                    let id = self.fabric.slab.insert(note::wake(wake));
-                    self.fabric.slab.link(&mut arrivals, id);
-                } else {
-                    self.fabric.leave(host, note::wake(wake));
-                }
-            }
-            let alone = self.fabric.slab.known(arrivals).arrives() > next;
-            self.send(host, next, alone);
-        }
-        let port = &self.ports[host as usize];
-        if !port.queue.is_empty() {
-            self.fabric.mailbox.visit(host, port.free);
-        }
-    }
-
-    /// The transport's turn: `id` has come to its host at `now`.
-    #[inline]
-    fn host_turn(&mut self, id: PacketId, now: Time) {
-        let packet = *self.fabric.slab.known(id);
-        self.fabric.slab.free(id);
-        let figures = &mut self.fabric.figures;
-        figures.turns += 1;
-        self.turn.now = now;
-        match packet.kind {
-            Kind::Data | Kind::Ack | Kind::Nack | Kind::Pull => {
-                figures.delivered += 1;
-                figures.marked += u64::from(packet.marks & CE != 0);
-                self.transport.receive(&packet, &mut self.turn);
-            }
-            Kind::Start => self.transport.start(packet.flow, &mut self.turn),
-            Kind::Wake => self.transport.wake(note::wake_of(&packet), &mut self.turn),
-            Kind::Look => self.look(packet.sequence as usize),
-        }
-        for flow in self.turn.finished.drain(..) {
-            self.finished[flow as usize] = now;
-            self.unfinished -= 1;
-        }
-    }
-
-    /// Flows have arrived whole at `host`: those that follow them start there. `arrivals` is what
-    /// is still to come in the window that ends at `ends`.
-    #[cold]
-    fn follow(&mut self, host: u32, ends: Time, arrivals: &mut PacketId) {
-        let (fabric, now) = (&mut self.fabric, self.turn.now);
-        for flow in self.turn.arrived.drain(..) {
-            self.followers.arrived(flow, now, &self.scene.after, |flow, at| {
-                let note = note::start(at, flow);
-                if at < ends {
-                    let id = fabric.slab.insert(note);
-                    fabric.slab.link(arrivals, id);
-                } else {
-                    fabric.leave(host, note);
-                }
-            });
-        }
-    }
-
-    /// A watch begins or ends.
-    #[cold]
-    fn look(&mut self, number: usize) {
-        let watch = &self.scene.watches[number];
-        let tally = self.transport.tally(watch.flow);
-        if self.turn.now == watch.until {
-            self.watched[number] = tally.since(self.watched[number]);
-            self.unfinished -= 1;
-        } else {
-            self.watched[number] = tally;
-        }
-    }
-
-    /// Hands the transport's packets to the host's port.
-    #[inline]
-    fn send(&mut self, host: u32, now: Time, alone: bool) {
-        if D::ASKS_FOR_CLASS {
-            classify(&mut self.turn.packets, &self.scene.flows);
-        }
-        let port = &mut self.ports[host as usize];
-        let fabric = &mut self.fabric;
-        fabric.figures.injected += self.turn.packets.len() as u64;
-        let idle = port.queue.is_empty() && port.free <= now;
-        if idle && alone && self.turn.packets.len() == 1 {
-            let id = fabric.slab.insert(self.turn.packets[0]);
-            self.turn.packets.clear();
-            fabric.pass(port, now, id);
-            return;
-        }
-        if idle && !self.turn.packets.is_empty() {
-            port.free = now;
-        }
-        for packet in self.turn.packets.drain(..) {
-            let id = fabric.slab.insert(packet);
-            let dropped = &mut fabric.figures.dropped_at_hosts;
-            port.queue.at(now, port.free);
-            port.queue.enqueue(id, &mut fabric.slab, |id, slab| {
-                *dropped += 1;
-                slab.free(id);
-            });
-            if D::AHEAD && !port.queue.is_empty() {
-                fabric.serve(port);
-            }
-        }
-    }
-}
-
-impl Fabric<'_> {
-    /// Leaves a note for a host at the time in its key.
-    fn leave(&mut self, host: u32, note: Packet) {
-        let id = self.slab.insert(note);
-        self.mailbox.deliver(host, note.arrives(), id, &mut self.slab);
-    }
-
-    /// The port is free and packets wait: the next one goes.
-    #[inline]
-    fn serve<D: Discipline, S>(&mut self, port: &mut Port<D, S>) {
-        let id = port.queue.dequeue(&mut self.slab);
-        self.launch(port, port.free, id);
-    }
-
-    /// A packet finds the port idle and nobody else there.
-    #[inline]
-    fn pass<D: Discipline, S>(&mut self, port: &mut Port<D, S>, now: Time, id: PacketId) {
-        port.queue.pass(self.slab.known_mut(id));
-        self.launch(port, now, id);
-    }
-
-    /// Puts a packet on the wire at `now`: it is under way to the next unit.
-    #[inline(always)]
-    fn launch<D, S>(&mut self, port: &mut Port<D, S>, now: Time, id: PacketId) {
-        let packet = self.slab.known_mut(id);
-        let span = port.wire.span(packet.size);
-        port.free = now + span;
-        port.busy += span;
-        let arrives = port.free + port.wire.delay;
-        packet.key = Packet::arriving(arrives, port.wire.arrives_by);
-        let wire = &port.wire;
-        // Whether it goes to a host cannot be guessed, so the way on is found for all.
-        let ways = self.network.ways(wire.switch, packet.to);
-        let input = Input { turn: &mut port.turn, switch: wire.switch, salt: self.salt };
-        let way = self.balance.choose(input, packet, ways.count());
-        let on = self.network.port(ways, way, packet.to);
-        let to = select_unpredictable(wire.host != Wire::NO_HOST, wire.host, on);
-        self.figures.hops += 1;
-        self.mailbox.deliver(to, arrives, id, &mut self.slab);
-    }
 }
 
 /// The empty queue of port number `port`: the first ones are the hosts'.
@@ -455,13 +265,6 @@ fn queue_of<B: Builder>(scene: &Scene, queue: &B, port: u64) -> B::Port {
         queue.port(stream)
     } else {
         queue.in_memory(stream)
-    }
-}
-
-/// Notes the classes of packets of `flows`.
-fn classify(packets: &mut [Packet], flows: &[Flow]) {
-    for packet in packets {
-        packet.classify(flows[packet.flow as usize].class);
     }
 }
 

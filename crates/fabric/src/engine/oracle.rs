@@ -1,8 +1,9 @@
 //! The slow and obvious engine: one heap of events, no windows. It drives the same transports and
 //! disciplines; what it checks is the engine's own work: time, order, routing, timers.
 
+use super::hosts::classify;
 use super::note::{self, START, WAKE_RECEIVER, WAKE_SENDER};
-use super::{After, Scene, Watch, classify, first_turn, queue_of, sojourn_simulate};
+use super::{After, Scene, Watch, first_turn, queue_of, sojourn_simulate};
 use crate::balance::{Balance, Input};
 use crate::buffer::{Buffer, Memory, Share, Tiers};
 use crate::packet::{Kind, Packet, PacketId, Slab};

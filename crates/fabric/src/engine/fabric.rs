@@ -1,0 +1,80 @@
+//! Ports and what lies between them: a packet on its way from one to the next.
+
+use super::mailbox::Mailbox;
+use super::scene::Figures;
+use super::wire::Wire;
+use crate::balance::{Balance, Input};
+use crate::packet::{Packet, PacketId, Slab};
+use crate::qdisc::Discipline;
+use crate::topology::Network;
+use sojourn_kernel::{Span, Time};
+use std::hint::select_unpredictable;
+
+/// One output port: its wire first, for the inner loop.
+pub(super) struct Port<D, S> {
+    pub(super) free: Time,
+    pub(super) wire: Wire,
+    /// Whose turn it is at the next switch when packets are sprayed.
+    pub(super) turn: u8,
+    pub(super) queue: D,
+    pub(super) busy: Span,
+    /// What it has of its switch's memory.
+    pub(super) share: S,
+}
+
+/// All but the ports.
+pub(super) struct Fabric<'a> {
+    pub(super) network: &'a Network,
+    pub(super) balance: Balance,
+    pub(super) salt: u64,
+    pub(super) mailbox: Mailbox,
+    pub(super) slab: Slab,
+    pub(super) figures: Figures,
+}
+
+impl Fabric<'_> {
+    /// Leaves a note for a host at the time in its key.
+    pub(super) fn leave(&mut self, host: u32, note: Packet) {
+        let id = self.slab.insert(note);
+        self.mailbox.deliver(host, note.arrives(), id, &mut self.slab);
+    }
+
+    /// The port is free and packets wait: the next one goes.
+    #[inline]
+    pub(super) fn serve<D: Discipline, S>(&mut self, port: &mut Port<D, S>) {
+        let id = port.queue.dequeue(&mut self.slab);
+        self.launch(port, port.free, id);
+    }
+
+    /// A packet finds the port idle and nobody else there.
+    #[inline]
+    pub(super) fn pass<D: Discipline, S>(
+        &mut self,
+        port: &mut Port<D, S>,
+        now: Time,
+        id: PacketId,
+    ) {
+        port.queue.pass(self.slab.known_mut(id));
+        self.launch(port, now, id);
+    }
+
+    /// Puts a packet on the wire at `now`: it is under way to the next unit.
+    #[inline(always)]
+    pub(super) fn launch<D, S>(&mut self, port: &mut Port<D, S>, now: Time, id: PacketId) {
+        let packet = self.slab.known_mut(id);
+        let span = port.wire.span(packet.size);
+        port.free = now + span;
+        port.busy += span;
+        let arrives = port.free + port.wire.delay;
+        packet.key = Packet::arriving(arrives, port.wire.arrives_by);
+        let wire = &port.wire;
+        // Whether it goes to a host cannot be guessed, so the way on is found for all.
+        let ways = self.network.ways(wire.switch, packet.to);
+        let input = Input { turn: &mut port.turn, switch: wire.switch, salt: self.salt };
+        let way = self.balance.choose(input, packet, ways.count());
+        let on = self.network.port(ways, way, packet.to);
+        let to = select_unpredictable(wire.host != Wire::NO_HOST, wire.host, on);
+        self.figures.hops += 1;
+        self.mailbox.deliver(to, arrives, id, &mut self.slab);
+    }
+}

@@ -1,0 +1,143 @@
+//! A host with its port in a window: what comes to it, its transport's turn, and what it sends.
+
+use super::switches::Switches;
+use super::{Engine, note};
+use crate::flow::Flow;
+use crate::packet::{CE, Kind, NIL, Packet, PacketId};
+use crate::qdisc::Discipline;
+use crate::transport::Transport;
+use sojourn_kernel::Time;
+
+impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S> {
+    /// A host and its port in the window that ends at `ends`.
+    #[inline]
+    pub(super) fn visit_host(&mut self, host: u32, ends: Time) {
+        let mut arrivals = self.fabric.mailbox.take(host, &mut self.fabric.slab);
+        loop {
+            let port = &mut self.ports[host as usize];
+            let next = self.fabric.slab.known(arrivals).arrives();
+            if !port.queue.is_empty() && port.free < next {
+                self.fabric.serve(port);
+                continue;
+            }
+            if arrivals == NIL {
+                break;
+            }
+            let id = arrivals;
+            arrivals = self.fabric.slab.known(id).next;
+            self.host_turn(id, next);
+            if !self.turn.arrived.is_empty() {
+                self.follow(host, ends, &mut arrivals);
+            }
+            for wake in self.turn.wakes.drain(..) {
+                if wake.at < ends {
+                    let id = self.fabric.slab.insert(note::wake(wake));
+                    self.fabric.slab.link(&mut arrivals, id);
+                } else {
+                    self.fabric.leave(host, note::wake(wake));
+                }
+            }
+            let alone = self.fabric.slab.known(arrivals).arrives() > next;
+            self.send(host, next, alone);
+        }
+        let port = &self.ports[host as usize];
+        if !port.queue.is_empty() {
+            self.fabric.mailbox.visit(host, port.free);
+        }
+    }
+
+    /// The transport's turn: `id` has come to its host at `now`.
+    #[inline]
+    fn host_turn(&mut self, id: PacketId, now: Time) {
+        let packet = *self.fabric.slab.known(id);
+        self.fabric.slab.free(id);
+        let figures = &mut self.fabric.figures;
+        figures.turns += 1;
+        self.turn.now = now;
+        match packet.kind {
+            Kind::Data | Kind::Ack | Kind::Nack | Kind::Pull => {
+                figures.delivered += 1;
+                figures.marked += u64::from(packet.marks & CE != 0);
+                self.transport.receive(&packet, &mut self.turn);
+            }
+            Kind::Start => self.transport.start(packet.flow, &mut self.turn),
+            Kind::Wake => self.transport.wake(note::wake_of(&packet), &mut self.turn),
+            Kind::Look => self.look(packet.sequence as usize),
+        }
+        for flow in self.turn.finished.drain(..) {
+            self.finished[flow as usize] = now;
+            self.unfinished -= 1;
+        }
+    }
+
+    /// Flows have arrived whole at `host`: those that follow them start there. `arrivals` is what
+    /// is still to come in the window that ends at `ends`.
+    #[cold]
+    fn follow(&mut self, host: u32, ends: Time, arrivals: &mut PacketId) {
+        let (fabric, now) = (&mut self.fabric, self.turn.now);
+        for flow in self.turn.arrived.drain(..) {
+            self.followers.arrived(flow, now, &self.scene.after, |flow, at| {
+                let note = note::start(at, flow);
+                if at < ends {
+                    let id = fabric.slab.insert(note);
+                    fabric.slab.link(arrivals, id);
+                } else {
+                    fabric.leave(host, note);
+                }
+            });
+        }
+    }
+
+    /// A watch begins or ends.
+    #[cold]
+    fn look(&mut self, number: usize) {
+        let watch = &self.scene.watches[number];
+        let tally = self.transport.tally(watch.flow);
+        if self.turn.now == watch.until {
+            self.watched[number] = tally.since(self.watched[number]);
+            self.unfinished -= 1;
+        } else {
+            self.watched[number] = tally;
+        }
+    }
+
+    /// Hands the transport's packets to the host's port.
+    #[inline]
+    fn send(&mut self, host: u32, now: Time, alone: bool) {
+        if D::ASKS_FOR_CLASS {
+            classify(&mut self.turn.packets, &self.scene.flows);
+        }
+        let port = &mut self.ports[host as usize];
+        let fabric = &mut self.fabric;
+        fabric.figures.injected += self.turn.packets.len() as u64;
+        let idle = port.queue.is_empty() && port.free <= now;
+        if idle && alone && self.turn.packets.len() == 1 {
+            let id = fabric.slab.insert(self.turn.packets[0]);
+            self.turn.packets.clear();
+            fabric.pass(port, now, id);
+            return;
+        }
+        if idle && !self.turn.packets.is_empty() {
+            port.free = now;
+        }
+        for packet in self.turn.packets.drain(..) {
+            let id = fabric.slab.insert(packet);
+            let dropped = &mut fabric.figures.dropped_at_hosts;
+            port.queue.at(now, port.free);
+            port.queue.enqueue(id, &mut fabric.slab, |id, slab| {
+                *dropped += 1;
+                slab.free(id);
+            });
+            if D::AHEAD && !port.queue.is_empty() {
+                fabric.serve(port);
+            }
+        }
+    }
+}
+
+/// Notes the classes of packets of `flows`.
+pub(super) fn classify(packets: &mut [Packet], flows: &[Flow]) {
+    for packet in packets {
+        packet.classify(flows[packet.flow as usize].class);
+    }
+}
