@@ -71,7 +71,7 @@ def test_it_is_compared_with_what_is_simulated(command, tmp_path):
     [
         ('room = "array"', "expected"),
         (STUDY + "[sweep]\nlist.size = ['1KB', '2KB']\n", "2 cases, expected one"),
-        (STUDY + 'sample = "1min"\n', 'sample = "1min", expected "none"'),
+        (STUDY + 'sample = "60s"\n', 'sample = "60s", expected "none"'),
     ],
 )
 def test_what_it_cannot_be_beside_is_refused(command, tmp_path, study, said):

@@ -19,6 +19,7 @@ from sojourn.mail.logs.source import wall, wall_us
 from sojourn.mail.logs.stats import Ended
 from sojourn.statistics import Values
 from sojourn.style import Picture
+from sojourn.units import count
 
 MINUTE_US = 60 * 10**6
 HOUR_US = 60 * MINUTE_US
@@ -130,9 +131,9 @@ def draw(found: Batch) -> Picture:
     if found.until_us - found.since_us != DAY_US:
         title = f"Mail delivery performance, {begin:%d %b %Y %H:%M} to {end:%d %b %Y %H:%M}"
     note = (
-        f"rates over {found.width_us / 1e6:g} s; below the axis: {found.arrived.sum():,} new "
-        f"messages; grey line: {found.delivered.sum():,} deliveries; {found.failed.sum():,} "
-        "attempts failed"
+        f"rates over {found.width_us / 1e6:g} s; below the axis:"
+        f" {count(int(found.arrived.sum()), 'new message')}; grey line:"
+        f" {found.delivered.sum():,} delivered; {count(int(found.failed.sum()), 'attempt')} failed"
     )
     with style.applied():
         picture, ((panel,),) = style.panels(1, 1, title, note, size=_SIZE)
@@ -208,13 +209,13 @@ def spread(at_us: Times, number: Times, step_us: float, away_us: int) -> tuple[T
     found: dict[int, int] = {}
     free = 0
     away = int(away_us / step_us)
-    for time, count in zip(at_us.tolist(), number.tolist(), strict=True):
+    for time, many in zip(at_us.tolist(), number.tolist(), strict=True):
         own = int(time / step_us)
-        room = range(max(own, free), own + away + 1)[:count]
-        if count and not room:
-            found[free - 1] += count
+        room = range(max(own, free), own + away + 1)[:many]
+        if many and not room:
+            found[free - 1] += many
         for nth, place in enumerate(room):
             # those for whom there is no place share one
-            found[place] = len(range(nth, count, len(room)))
+            found[place] = len(range(nth, many, len(room)))
             free = place + 1
     return np.array(list(found), dtype=np.int64), np.array(list(found.values()), dtype=np.int64)
