@@ -2,7 +2,7 @@
 
 use crate::best::Ideals;
 use crate::buffer::{Buffer, Plan, Tiers};
-use crate::engine::{self, Cancelled, Figures, Outcome, Progress, Scene};
+use crate::engine::{self, Cancelled, Figures, Outcome, Progress, SHORTEST_LOOKAHEAD, Scene};
 use crate::flow::Packets;
 use crate::ideal::{Ideal, service};
 use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
@@ -66,6 +66,15 @@ impl Check for FabricCase {
         if let Some(slow) = links.find(|&link| crossing(link) > LONGEST_CROSSING) {
             let given = Value::Text(format!("{} and {}", slow.rate, slow.delay));
             let expected = format!("links that a full packet crosses within {LONGEST_CROSSING}");
+            return Err(Refusal::value(&given, expected).under("topology"));
+        }
+        let smallest = self.packets.smallest().into();
+        let crossing = |link: LinkSpec| link.rate.span(smallest) + link.delay;
+        if let Some(short) = graph.links().find(|&link| crossing(link) < SHORTEST_LOOKAHEAD) {
+            let given = Value::Text(format!("{} and {}", short.rate, short.delay));
+            let expected = format!(
+                "links that a packet of {smallest} bytes takes {SHORTEST_LOOKAHEAD} to cross"
+            );
             return Err(Refusal::value(&given, expected).under("topology"));
         }
         let memories = self.tiers().plans(&graph)?;
@@ -184,13 +193,19 @@ impl FabricCase {
 }
 
 impl Ready {
-    /// Simulates it. Rows and time series are made where they are kept.
-    pub fn run(&self, keep: Keep, progress: &Progress) -> Result<Report, Cancelled> {
+    /// Simulates it on up to so many threads, packets permitting: the ideal scheduler has one. Rows
+    /// and time series are made where they are kept.
+    pub fn run(
+        &self,
+        keep: Keep,
+        threads: usize,
+        progress: &Progress,
+    ) -> Result<Report, Cancelled> {
         let mut ideals = Ideals::new(&self.network, &self.packets);
         let of_flows = ideals.flows(&self.script);
         let of_queries = ideals.queries(&self.script, &of_flows);
         let outcome = match &self.scheme {
-            Scheme::Packets(scheme) => self.simulate(scheme, progress)?,
+            Scheme::Packets(scheme) => self.simulate(scheme, threads, progress)?,
             Scheme::Ideal(ideal) => self.schedule(ideal, &of_flows, progress)?,
         };
         let (script, packets, network) = (&self.script, &self.packets, &self.network);
@@ -200,6 +215,7 @@ impl Ready {
     pub(crate) fn simulate(
         &self,
         scheme: &PacketScheme,
+        threads: usize,
         progress: &Progress,
     ) -> Result<Outcome, Cancelled> {
         let scene = Scene {
@@ -223,9 +239,9 @@ impl Ready {
             network: self.network.clone(),
             nic: self.nic.clone(),
         };
-        let transport = Running::new(&scheme.transport, setup);
+        let transport = || Running::new(&scheme.transport, setup.clone());
         with_queue!(&scheme.queue, |queue| {
-            engine::sojourn_simulate(&scene, queue, transport, progress)
+            engine::sojourn_simulate_parallel(&scene, queue, transport, threads, progress)
         })
     }
 

@@ -20,7 +20,7 @@ fn part(kind: &str, settings: &[(&str, Value)]) -> Value {
 }
 
 /// 60 flows of the web search workload at load 0.8 on a fat-tree of 16 hosts, as a readable grid.
-fn grid(scheme: &str) -> String {
+fn grid(scheme: &str, threads: usize) -> String {
     let mut table = Table::default();
     table.set("topology", part("fat-tree", &[("k", Value::Int(4))]));
     let settings = [("load", Value::Float(0.8)), ("flows", Value::Int(60))];
@@ -28,7 +28,7 @@ fn grid(scheme: &str) -> String {
     table.set("scheme", Value::Text(scheme.to_owned()));
     let case = FabricCase::read_table(&table).expect("a case");
     let ready = case.ready(Streams::new(7, 0), &|_| Err("no files".to_owned())).expect("flows");
-    let report = ready.run(Keep::Rows, &Progress::default()).expect("nobody cancels");
+    let report = ready.run(Keep::Rows, threads, &Progress::default()).expect("nobody cancels");
     let columns = ["src", "dst", "size_bytes", "arrived_ps", "finished_ps", "retransmits"];
     let mut text = format!("{scheme}\n");
     for column in columns {
@@ -52,7 +52,8 @@ fn every_known_scheme_gives_the_rows_it_always_gave() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     for entry in Scheme::entries() {
         let file = folder.join(format!("{}.txt", entry.name.to_lowercase().replace('+', "-")));
-        let text = grid(entry.name);
+        let text = grid(entry.name, 1);
+        assert_eq!(grid(entry.name, 2), text, "on two threads");
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             std::fs::write(&file, &text).expect("the golden folder can be written");
         }

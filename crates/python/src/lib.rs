@@ -101,16 +101,18 @@ impl Case {
         settings(py, &self.0.parameters())
     }
 
-    #[pyo3(signature = (replication, progress, *, rows = true))]
+    #[pyo3(signature = (replication, progress, *, rows = true, threads = 1))]
     fn run(
         &self,
         py: Python<'_>,
         replication: u32,
         progress: &Progress,
         rows: bool,
+        threads: usize,
     ) -> PyResult<Outcome> {
         let keep = if rows { study::Keep::Rows } else { study::Keep::Totals };
-        let report = py.detach(|| self.0.run(replication, keep, &progress.0)).map_err(refused)?;
+        let report = py.detach(|| self.0.run(replication, keep, threads, &progress.0));
+        let report = report.map_err(refused)?;
         let report = report.map_err(|_| Cancelled::new_err("the case was stopped"))?;
         Outcome::new(py, report)
     }
@@ -166,6 +168,11 @@ impl Progress {
     #[getter]
     fn simulated_ps(&self) -> u64 {
         self.0.simulated_ps.load(Ordering::Relaxed)
+    }
+
+    #[getter]
+    fn helped_s(&self) -> f64 {
+        self.0.helped_ns.load(Ordering::Relaxed) as f64 / 1e9
     }
 
     fn cancel(&self) {

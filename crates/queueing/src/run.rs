@@ -11,6 +11,8 @@ pub struct Progress {
     pub finished: AtomicU64,
     /// Simulated time so far, in picoseconds.
     pub simulated_ps: AtomicU64,
+    /// Processor time of the threads that helped the one that runs it, in nanoseconds.
+    pub helped_ns: AtomicU64,
     /// Set to stop the run.
     pub cancelled: AtomicBool,
 }

@@ -26,12 +26,13 @@ pub(crate) trait Model: fmt::Debug + Send + Sync {
     /// [`run`](Model::run) takes.
     fn count(&self, open: Open<'_>) -> Result<usize, Refusal>;
 
-    /// Simulates a replication.
+    /// Simulates a replication, on so many threads where a room can.
     fn run(
         &self,
         streams: Streams,
         open: Open<'_>,
         keep: Keep,
+        threads: usize,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal>;
 
@@ -127,9 +128,10 @@ impl Model for FabricCase {
         streams: Streams,
         open: Open<'_>,
         keep: Keep,
+        threads: usize,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
-        Ok(self.ready(streams, &|name| text(open, name))?.run(keep, progress))
+        Ok(self.ready(streams, &|name| text(open, name))?.run(keep, threads, progress))
     }
 
     fn as_fabric(&self) -> Option<&FabricCase> {
@@ -155,6 +157,7 @@ impl Model for ArrayCase {
         streams: Streams,
         open: Open<'_>,
         keep: Keep,
+        _: usize,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
         self.run(streams, open, keep, progress)
@@ -207,6 +210,7 @@ impl Model for MailCase {
         streams: Streams,
         open: Open<'_>,
         keep: Keep,
+        _: usize,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
         self.run(streams, &|name| text(open, name), keep, progress)

@@ -226,15 +226,19 @@ impl Case {
         document::flat(&self.model.table())
     }
 
-    /// Simulates one replication, counted from 0. The same number gives the same rows.
+    /// Simulates one replication, counted from 0, on up to so many threads where it is of a fabric.
+    /// The same replication gives the same rows, on any number of threads.
     pub fn run(
         &self,
         replication: u32,
         keep: Keep,
+        threads: usize,
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, SpecError> {
         let streams = Streams::new(self.seed, replication.into());
-        self.model.run(streams, &open, keep, progress).map_err(|refusal| self.refused(&refusal))
+        self.model
+            .run(streams, &open, keep, threads, progress)
+            .map_err(|refusal| self.refused(&refusal))
     }
 
     /// The accesses that one replication makes to the disks of an array, one a row, as the simulator

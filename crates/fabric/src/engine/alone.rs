@@ -1,5 +1,6 @@
 //! A port by itself through a window: what arrives at it and its service, merged in one loop.
 
+use super::border::Border;
 use super::{Fabric, Port};
 use crate::packet::{NIL, PacketId, Slab};
 use crate::qdisc::Discipline;
@@ -26,12 +27,13 @@ pub(super) trait Keeper<S> {
 pub(super) fn visit<D: Discipline, S>(
     unit: u32,
     port: &mut Port<D, S>,
-    fabric: &mut Fabric<'_>,
+    fabric: &mut Fabric<'_, impl Border>,
     keeper: &mut impl Keeper<S>,
 ) {
     let mut first = fabric.mailbox.take(unit, &mut fabric.slab);
     let mut next = fabric.slab.known(first).arrives();
     loop {
+        // Who sends ahead does so before the next packet comes, whenever this one leaves.
         let (at, id) = if !port.queue.is_empty() && (D::AHEAD || port.free < next) {
             let id = port.queue.dequeue(&mut fabric.slab);
             keeper.left(&mut port.share, fabric.slab.known(id).size, port.free);

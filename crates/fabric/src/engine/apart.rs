@@ -1,6 +1,7 @@
 //! Each port of a switch by itself, with the buffer of its discipline.
 
 use super::alone::{self, Keeper};
+use super::border::Border;
 use super::switches::Switches;
 use super::{Engine, Port, Scene};
 use crate::packet::{PacketId, Slab};
@@ -31,12 +32,16 @@ impl Keeper<()> for Apart {
 impl Switches for Apart {
     type Share = ();
 
+    fn new(_: &Scene) -> Apart {
+        Apart
+    }
+
     fn shares(_: &Scene) -> impl Iterator<Item = ()> {
         std::iter::repeat(())
     }
 
     #[inline]
-    fn visit<D: Discipline, T>(engine: &mut Engine<'_, D, T, Apart>, unit: u32) {
+    fn visit<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Apart, B>, unit: u32) {
         alone::visit(
             unit,
             &mut engine.ports[unit as usize],
@@ -46,7 +51,7 @@ impl Switches for Apart {
     }
 
     #[inline]
-    fn all_came<D: Discipline, T>(_: &mut Engine<'_, D, T, Apart>) {}
+    fn all_came<D: Discipline, T, B: Border>(_: &mut Engine<'_, D, T, Apart, B>) {}
 
     fn hold<D: Discipline>(&self, _: &Network, _: &[Port<D, ()>], _: &Slab) -> bool {
         true

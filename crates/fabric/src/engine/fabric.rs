@@ -1,5 +1,6 @@
 //! Ports and what lies between them: a packet on its way from one to the next.
 
+use super::border::Border;
 use super::mailbox::Mailbox;
 use super::scene::Figures;
 use super::wire::Wire;
@@ -12,6 +13,7 @@ use std::hint::select_unpredictable;
 
 /// One output port: its wire first, for the inner loop.
 pub(super) struct Port<D, S> {
+    /// When all that it was given to send has left.
     pub(super) free: Time,
     pub(super) wire: Wire,
     /// Whose turn it is at the next switch when packets are sprayed.
@@ -22,24 +24,25 @@ pub(super) struct Port<D, S> {
     pub(super) share: S,
 }
 
-/// All but the ports.
-pub(super) struct Fabric<'a> {
+/// All but the ports, as far as it is on one side of the `border`.
+pub(super) struct Fabric<'a, B> {
     pub(super) network: &'a Network,
     pub(super) balance: Balance,
     pub(super) salt: u64,
     pub(super) mailbox: Mailbox,
     pub(super) slab: Slab,
     pub(super) figures: Figures,
+    pub(super) border: B,
 }
 
-impl Fabric<'_> {
+impl<B: Border> Fabric<'_, B> {
     /// Leaves a note for a host at the time in its key.
     pub(super) fn leave(&mut self, host: u32, note: Packet) {
         let id = self.slab.insert(note);
         self.mailbox.deliver(host, note.arrives(), id, &mut self.slab);
     }
 
-    /// The port is free and packets wait: the next one goes.
+    /// The next packet goes, as soon as the port is free.
     #[inline]
     pub(super) fn serve<D: Discipline, S>(&mut self, port: &mut Port<D, S>) {
         let id = port.queue.dequeue(&mut self.slab);
@@ -75,6 +78,12 @@ impl Fabric<'_> {
         let on = self.network.port(ways, way, packet.to);
         let to = select_unpredictable(wire.host != Wire::NO_HOST, wire.host, on);
         self.figures.hops += 1;
-        self.mailbox.deliver(to, arrives, id, &mut self.slab);
+        if self.border.is_mine(to) {
+            self.mailbox.deliver(to, arrives, id, &mut self.slab);
+        } else {
+            let packet = *self.slab.known(id);
+            self.slab.free(id);
+            self.border.hand_over(to, packet);
+        }
     }
 }

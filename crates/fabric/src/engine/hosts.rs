@@ -1,5 +1,6 @@
 //! A host with its port in a window: what comes to it, its transport's turn, and what it sends.
 
+use super::border::Border;
 use super::switches::Switches;
 use super::{Engine, note};
 use crate::flow::Flow;
@@ -8,7 +9,7 @@ use crate::qdisc::Discipline;
 use crate::transport::Transport;
 use sojourn_kernel::Time;
 
-impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S> {
+impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B> {
     /// A host and its port in the window that ends at `ends`.
     #[inline]
     pub(super) fn visit_host(&mut self, host: u32, ends: Time) {
@@ -66,7 +67,7 @@ impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S> {
         }
         for flow in self.turn.finished.drain(..) {
             self.finished[flow as usize] = now;
-            self.unfinished -= 1;
+            self.done += 1;
         }
     }
 
@@ -95,7 +96,7 @@ impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S> {
         let tally = self.transport.tally(watch.flow);
         if self.turn.now == watch.until {
             self.watched[number] = tally.since(self.watched[number]);
-            self.unfinished -= 1;
+            self.done += 1;
         } else {
             self.watched[number] = tally;
         }

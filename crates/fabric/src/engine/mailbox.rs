@@ -19,6 +19,14 @@ const FAR_WINDOWS: usize = 2048;
 /// So many windows ahead something can lie before it costs more.
 pub(super) const REACH: u64 = FAR_WINDOWS as u64 - MAX_NEAR;
 
+/// How long windows are where nothing that leaves a port arrives within the `lookahead`.
+pub(super) fn window(lookahead: Span) -> Span {
+    lookahead.min(MAX_WINDOW)
+}
+
+/// The shortest lookahead: of a window of one picosecond no inverse is known.
+pub(crate) const SHORTEST_LOOKAHEAD: Span = Span::from_ps(2);
+
 /// Everything under way. A *unit* is what is visited as one: a host with its port, or a switch's
 /// port.
 #[derive(Debug)]
@@ -51,7 +59,7 @@ pub(super) struct Mailbox {
 impl Mailbox {
     /// For `units` units, windows of `window`, and links that hold a packet for at most `longest`.
     pub(super) fn new(units: usize, window: Span, longest: Span) -> Mailbox {
-        let window = window.ps().clamp(2, MAX_WINDOW);
+        let window = window.ps();
         let units = units.next_multiple_of(64 * 64);
         let ring = (longest.ps() / window + 2).next_power_of_two().min(MAX_NEAR);
         Mailbox {
@@ -81,6 +89,11 @@ impl Mailbox {
     #[inline]
     pub(super) fn ends(&self) -> Time {
         Time::from_ps(self.begins + self.window)
+    }
+
+    /// When the window that `at` lies in is over.
+    pub(super) fn end_of_window(&self, at: Time) -> Time {
+        Time::from_ps((at.ps() / self.window + 1) * self.window)
     }
 
     /// The place of `unit` in the window of `at`, if the ring reaches so far. `at` is not before
@@ -131,6 +144,7 @@ impl Mailbox {
         }
     }
 
+    // Not rare where lines send ahead; but not told so, the compiler makes the near way slower.
     #[cold]
     fn put_far(&mut self, unit: u32, at: Time, id: PacketId) {
         let window = at.ps() / self.window;
@@ -142,13 +156,19 @@ impl Mailbox {
         }
     }
 
-    /// Moves on to the next window in which there is something to do, or to the one that `limit`
-    /// lies in if that comes first.
-    pub(super) fn advance(&mut self, limit: Time, slab: &mut Slab) {
+    /// When the next window begins in which there is something to do, or the one that `limit` lies
+    /// in if that comes first.
+    pub(super) fn next(&self, limit: Time) -> Time {
         let last = (limit.ps() / self.window).max(self.current + 1);
         let near = (1..=self.mask).find(|ahead| self.has_work(self.current + ahead));
         let near = near.map_or(u64::MAX, |ahead| self.current + ahead);
-        self.current = near.min(self.next_far(near.min(last))).min(last);
+        let next = near.min(self.next_far(near.min(last))).min(last);
+        Time::from_ps(next * self.window)
+    }
+
+    /// Moves on to the window that `at` lies in. Nothing is left in those before.
+    pub(super) fn go_on_to(&mut self, at: Time, slab: &mut Slab) {
+        self.current = at.ps() / self.window;
         self.begins = self.current * self.window;
         self.fetch(slab);
     }
@@ -228,4 +248,4 @@ impl Mailbox {
 }
 
 /// A longer window gains nothing, and 64 of these are below 2^64 / window.
-const MAX_WINDOW: u64 = 1 << 28;
+const MAX_WINDOW: Span = Span::from_ps(1 << 28);

@@ -13,6 +13,7 @@
 mod ahead;
 mod alone;
 mod apart;
+mod border;
 mod diary;
 mod fabric;
 mod follow;
@@ -21,26 +22,34 @@ mod mailbox;
 mod note;
 #[cfg(test)]
 mod oracle;
+#[cfg(test)]
+mod parallel;
 mod samples;
 mod scene;
+mod sides;
 mod switches;
 mod together;
 mod wire;
 
+pub(crate) use mailbox::SHORTEST_LOOKAHEAD;
 pub use samples::Sample;
 pub use scene::{After, Figures, Outcome, Scene, Watch};
 pub use sojourn_queueing::{Cancelled, Progress};
 
 use crate::packet::{Kind, Slab};
-use crate::qdisc::{Builder, Discipline};
+use crate::qdisc::{Builder, Discipline, Line};
 use crate::topology::Link;
 use crate::transport::{Tally, Transport, Turn};
 use apart::Apart;
+use border::{Border, Crossing, Said, Side, Whole};
 use fabric::{Fabric, Port};
 use follow::Followers;
 use mailbox::Mailbox;
+use rustix::time::{ClockId, clock_gettime};
 use samples::Samples;
+use sides::Sides;
 use sojourn_kernel::{Span, Time};
+use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 use switches::Switches;
 use together::Together;
@@ -56,17 +65,80 @@ pub fn sojourn_simulate<B: Builder, T: Transport>(
     transport: T,
     progress: &Progress,
 ) -> Result<Outcome, Cancelled> {
-    let lines = queue.lines().filter(|line| scene.sample.is_none() && scene.is_shallow(line));
-    match (Together::new(scene), lines) {
-        (Some(together), _) => Engine::new(scene, queue, transport, together).run(progress),
-        (None, Some(lines)) => Engine::new(scene, &lines, transport, Apart).run(progress),
-        (None, None) => Engine::new(scene, queue, transport, Apart).run(progress),
+    let (whole, shared) = (Whole, !scene.memories.is_empty());
+    match lines(scene, queue) {
+        _ if shared => {
+            Engine::<_, _, Together, _>::new(scene, queue, transport, whole).run(progress)
+        }
+        Some(lines) => Engine::<_, _, Apart, _>::new(scene, &lines, transport, whole).run(progress),
+        None => Engine::<_, _, Apart, _>::new(scene, queue, transport, whole).run(progress),
     }
 }
 
-struct Engine<'a, D, T, S: Switches> {
+/// Simulates `scene` on at most so many threads, each with a transport of its own. The outcome is
+/// that of one thread.
+pub fn sojourn_simulate_parallel<B: Builder + Sync, T: Transport>(
+    scene: &Scene,
+    queue: &B,
+    transport: impl Fn() -> T + Sync,
+    threads: usize,
+    progress: &Progress,
+) -> Result<Outcome, Cancelled> {
+    let sides = Sides::new(&scene.network, threads);
+    if sides.count == 1 {
+        return sojourn_simulate(scene, queue, transport(), progress);
+    }
+    let shared = !scene.memories.is_empty();
+    match lines(scene, queue) {
+        _ if shared => on_sides::<_, _, Together>(scene, queue, transport, &sides, progress),
+        Some(lines) => on_sides::<_, _, Apart>(scene, &lines, transport, &sides, progress),
+        None => on_sides::<_, _, Apart>(scene, queue, transport, &sides, progress),
+    }
+}
+
+/// The ports as lines that send their packets ahead, where that is cheap and nobody looks at them.
+fn lines(scene: &Scene, queue: &impl Builder) -> Option<Line> {
+    queue.lines().filter(|line| scene.sample.is_none() && scene.is_shallow(line))
+}
+
+/// Simulates `scene` on all `sides` of it at once.
+fn on_sides<B: Builder + Sync, T: Transport, S: Switches>(
+    scene: &Scene,
+    queue: &B,
+    transport: impl Fn() -> T + Sync,
+    sides: &Sides,
+    progress: &Progress,
+) -> Result<Outcome, Cancelled> {
+    let crossing = Crossing::new(sides.count);
+    let on = |number| {
+        let _bell = crossing.tell_of_failure();
+        let side = Side::new(number, sides, &crossing);
+        Engine::<_, _, S, _>::new(scene, queue, transport(), side).run(progress)
+    };
+    let parts: Result<Vec<Outcome>, Cancelled> = std::thread::scope(|threads| {
+        let helped = |number| {
+            let part = on(number);
+            progress.helped_ns.fetch_add(processor_ns(), Ordering::Relaxed);
+            part
+        };
+        let others: Vec<_> =
+            (1..sides.count).map(|number| threads.spawn(move || helped(number))).collect();
+        let ended =
+            others.into_iter().map(|other| other.join().unwrap_or_else(|e| resume_unwind(e)));
+        std::iter::once_with(|| on(0)).chain(ended).collect()
+    });
+    parts.map(|parts| Outcome::joined(parts, scene, sides))
+}
+
+/// How long this thread has had a processor.
+fn processor_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+struct Engine<'a, D, T, S: Switches, B> {
     scene: &'a Scene,
-    fabric: Fabric<'a>,
+    fabric: Fabric<'a, B>,
     ports: Vec<Port<D, S::Share>>,
     switches: S,
     transport: T,
@@ -74,17 +146,18 @@ struct Engine<'a, D, T, S: Switches> {
     followers: Followers,
     watched: Vec<Tally>,
     samples: Samples,
-    /// Flows that can finish, and watches; and how many of them are not done.
+    /// Flows that can finish, and watches; how many of them are not done, and on this side are.
     all: usize,
     unfinished: usize,
+    done: usize,
     next_flow: usize,
-    /// When the last window that was visited is over.
+    /// When the last window is over.
     until: Time,
     turn: Turn,
 }
 
-impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
-    fn new<B: Builder<Port = D>>(scene: &'a Scene, queue: &B, transport: T, switches: S) -> Self {
+impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S, B> {
+    fn new(scene: &'a Scene, queue: &impl Builder<Port = D>, transport: T, border: B) -> Self {
         let ports: Vec<Port<D, S::Share>> = (0..)
             .zip(&scene.network.links)
             .zip(scene.wires())
@@ -108,12 +181,13 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
                 network: &scene.network,
                 balance: scene.balance,
                 salt: scene.salt(),
-                mailbox: Mailbox::new(ports.len(), scene.lookahead(), longest),
+                mailbox: Mailbox::new(ports.len(), mailbox::window(scene.lookahead()), longest),
                 slab: Slab::default(),
                 figures: Figures::default(),
+                border,
             },
             ports,
-            switches,
+            switches: S::new(scene),
             transport,
             finished: vec![Time::NEVER; scene.flows.len()],
             followers: Followers::new(scene.flows.len(), &scene.after),
@@ -121,6 +195,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
             samples: Samples::new(scene.sample, scene.network.links.len()),
             all,
             unfinished: all,
+            done: 0,
             next_flow: 0,
             until: Time::ZERO,
             turn: Turn::default(),
@@ -149,19 +224,25 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
                 }
             }
             S::all_came(&mut self);
+            let mut stop = false;
             if windows.is_multiple_of(LOOK_EVERY) {
                 self.report(progress);
-                if progress.cancelled.load(Ordering::Relaxed) {
-                    return Err(Cancelled);
-                }
+                stop = progress.cancelled.load(Ordering::Relaxed);
             }
             windows += 1;
             let starts = self.scene.flows.get(self.next_flow).map(|flow| flow.arrived);
             let limit = starts.unwrap_or(Time::NEVER).min(horizon + Span::from_s(1));
-            let Fabric { mailbox, slab, .. } = &mut self.fabric;
-            mailbox.advance(limit, slab);
+            let Fabric { mailbox, slab, border, .. } = &mut self.fabric;
+            let said = Said { next: mailbox.next(limit), done: self.done, stop };
+            let agreed = border.meet(said, mailbox, slab).ok_or(Cancelled)?;
+            mailbox.go_on_to(agreed.next, slab);
+            self.unfinished = self.all - agreed.done;
         }
         self.report(progress);
+        if self.unfinished > 0 {
+            // Nobody visits a port only because something sent ahead leaves there.
+            self.until = self.fabric.mailbox.end_of_window(horizon);
+        }
         Ok(self.outcome())
     }
 
@@ -198,20 +279,13 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
                 *finished = Time::NEVER;
             }
         }
-        let mut finite = self.finished.iter().zip(&*self.scene.flows);
-        let open = finite.any(|(at, flow)| *at == Time::NEVER && !flow.is_endless());
-        let ends = self.finished.iter().copied().filter(|finished| *finished != Time::NEVER);
-        let last = ends.chain(self.scene.watches.iter().map(|watch| watch.until)).max();
         let figures = &mut self.fabric.figures;
         let left = self.fabric.slab.packets();
         let is_note = |kind| matches!(kind, Kind::Start | Kind::Wake | Kind::Look);
         let in_network = left.filter(|packet| !is_note(packet.kind));
         figures.in_network = in_network.count() as u64;
         Outcome {
-            ended: match open {
-                true => horizon,
-                false => last.unwrap_or(Time::ZERO),
-            },
+            ended: self.scene.ended(&self.finished),
             tallies: (0..self.finished.len() as u32).map(|f| self.transport.tally(f)).collect(),
             busy: self.ports.iter().map(|port| port.busy).collect(),
             figures: *figures,
@@ -224,12 +298,20 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
         }
     }
 
-    /// What was sent ahead and would leave after the end has not left.
+    /// What was sent ahead and would leave after the end has not left; and where the end is the
+    /// horizon, no port was sending later than that.
     fn call_back(&mut self) {
-        for port in &mut self.ports {
-            for size in port.queue.begin_from(self.until) {
-                port.busy -= port.wire.span(size);
-                self.fabric.figures.hops -= 1;
+        let Engine { fabric, ports, scene, .. } = self;
+        for Port { queue, wire, free, busy, .. } in ports {
+            let mut back = Span::ZERO;
+            for size in queue.begin_from(self.until) {
+                back += wire.span(size);
+                fabric.figures.hops -= 1;
+            }
+            *busy -= back;
+            let free = Time::from_ps(free.ps() - back.ps());
+            if self.unfinished > 0 && free > scene.horizon {
+                *busy -= (free - scene.horizon).min(*busy);
             }
         }
     }
@@ -238,8 +320,10 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
     fn leave_looks(&mut self) {
         for (number, watch) in (0..).zip(&*self.scene.watches) {
             let host = self.scene.flows[watch.flow as usize].from.into();
-            for at in [watch.from, watch.until] {
-                self.fabric.leave(host, note::look(at, watch.flow, number));
+            if self.fabric.border.is_mine(host) {
+                for at in [watch.from, watch.until] {
+                    self.fabric.leave(host, note::look(at, watch.flow, number));
+                }
             }
         }
     }
@@ -249,8 +333,10 @@ impl<'a, D: Discipline, T: Transport, S: Switches> Engine<'a, D, T, S> {
         while let Some(flow) = self.scene.flows.get(self.next_flow)
             && flow.arrived < ends
         {
-            let note = note::start(flow.arrived, self.next_flow as u32);
-            self.fabric.leave(flow.from.into(), note);
+            let host = flow.from.into();
+            if self.fabric.border.is_mine(host) {
+                self.fabric.leave(host, note::start(flow.arrived, self.next_flow as u32));
+            }
             self.next_flow += 1;
         }
     }

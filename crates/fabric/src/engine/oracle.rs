@@ -308,7 +308,7 @@ fn known() -> Vec<PacketScheme> {
 }
 
 /// A known scheme with `value` for the setting `key` of one of its parts, if it has such a one.
-fn changed(scheme: PacketScheme, part: &str, key: &str, value: Value) -> PacketScheme {
+pub(super) fn changed(scheme: PacketScheme, part: &str, key: &str, value: Value) -> PacketScheme {
     let mut table = scheme.write_table();
     let Some(Value::Table(settings)) = table.get_mut(part) else { unreachable!("a part") };
     settings.set(key, value);
@@ -464,7 +464,7 @@ fn fair_or_not() -> impl Strategy<Value = PacketScheme> {
 }
 
 /// Kinds of memory so small that what one port does is felt by all, in cells or to the byte.
-fn buffers() -> impl Strategy<Value = Buffer> {
+pub(super) fn buffers() -> impl Strategy<Value = Buffer> {
     let kinds = vec!["per-port", "static", "shared", "shared", "reserved", "deep"];
     let alpha = prop::sample::select(vec!["none", "0.25", "1", "8"]);
     let cell = prop::sample::select(vec!["1B", "208B", "1000B"]);

@@ -87,3 +87,9 @@ impl Samples {
         self.taken
     }
 }
+
+/// Puts what was seen on several sides in the order in which it would have been seen on one.
+pub(super) fn in_order(samples: &mut Vec<Sample>) {
+    samples.sort_unstable_by_key(|sample| (sample.at, sample.port));
+    samples.truncate(MOST);
+}

@@ -1,7 +1,8 @@
 //! What is simulated, and what comes of it.
 
-use super::mailbox::REACH;
-use super::samples::Sample;
+use super::mailbox::{REACH, window};
+use super::samples::{self, Sample};
+use super::sides::Sides;
 use super::wire::Wire;
 use crate::balance::{self, Balance};
 use crate::buffer::{Inflow, Plan};
@@ -70,7 +71,18 @@ impl Scene {
     pub(super) fn is_shallow(&self, line: &Line) -> bool {
         let rates = self.network.links.iter().map(|link| link.spec.rate);
         let slowest = rates.min().expect("a fabric has links");
-        slowest.bytes_in(self.lookahead() * REACH) >= line.buffer().0
+        slowest.bytes_in(window(self.lookahead()) * REACH) >= line.longest(self.largest)
+    }
+
+    /// When a run is over whose flows `finished` then: with the last one or the last look.
+    pub(super) fn ended(&self, finished: &[Time]) -> Time {
+        let mut finite = finished.iter().zip(&*self.flows);
+        if finite.any(|(at, flow)| *at == Time::NEVER && !flow.is_endless()) {
+            return self.horizon;
+        }
+        let ends = finished.iter().copied().filter(|finished| *finished != Time::NEVER);
+        let last = ends.chain(self.watches.iter().map(|watch| watch.until)).max();
+        last.unwrap_or(Time::ZERO)
     }
 
     /// What hashes of flows begin with, in this replication.
@@ -125,6 +137,39 @@ pub struct Outcome {
     pub ended: Time,
 }
 
+impl Outcome {
+    /// What happened on all `sides` of `scene`, one part each. What did not happen on one side is
+    /// there as it was in the beginning: times never, counts zero.
+    pub(super) fn joined(parts: Vec<Outcome>, scene: &Scene, sides: &Sides) -> Outcome {
+        let source = |flow: usize| sides.of(scene.flows[flow].from.into());
+        let tallies = (0..scene.flows.len()).map(|flow| parts[source(flow)].tallies[flow]);
+        let watched = scene.watches.iter().enumerate();
+        let watched = watched.map(|(w, watch)| parts[source(watch.flow as usize)].watched[w]);
+        let (tallies, watched) = (tallies.collect(), watched.collect());
+        let mut parts = parts.into_iter();
+        let mut all = Outcome { tallies, watched, ..parts.next().expect("a side") };
+        for part in parts {
+            join(&mut all.finished, part.finished, Time::min);
+            join(&mut all.started, part.started, Time::min);
+            join(&mut all.arrived, part.arrived, Time::min);
+            join(&mut all.memory_peaks, part.memory_peaks, u64::max);
+            join(&mut all.busy, part.busy, Span::max);
+            all.figures = all.figures + part.figures;
+            all.samples.extend(part.samples);
+        }
+        samples::in_order(&mut all.samples);
+        all.ended = scene.ended(&all.finished);
+        all
+    }
+}
+
+/// Takes over into `all` what `pick` picks, one by one.
+fn join<V: Copy>(all: &mut [V], part: Vec<V>, pick: fn(V, V) -> V) {
+    for (all, part) in all.iter_mut().zip(part) {
+        *all = pick(*all, part);
+    }
+}
+
 /// Totals of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
@@ -146,6 +191,24 @@ pub struct Figures {
     pub marked: u64,
     /// Turns of hosts: packets, starts and wake-ups.
     pub turns: u64,
+}
+
+impl std::ops::Add for Figures {
+    type Output = Figures;
+
+    fn add(self, more: Figures) -> Figures {
+        Figures {
+            hops: self.hops + more.hops,
+            injected: self.injected + more.injected,
+            delivered: self.delivered + more.delivered,
+            dropped_at_hosts: self.dropped_at_hosts + more.dropped_at_hosts,
+            dropped_at_switches: self.dropped_at_switches + more.dropped_at_switches,
+            dropped_in_core: self.dropped_in_core + more.dropped_in_core,
+            in_network: self.in_network + more.in_network,
+            marked: self.marked + more.marked,
+            turns: self.turns + more.turns,
+        }
+    }
 }
 
 impl Figures {

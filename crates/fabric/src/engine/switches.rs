@@ -1,5 +1,6 @@
 //! How the ports of switches stand to each other.
 
+use super::border::Border;
 use super::{Engine, Port, Scene};
 use crate::packet::Slab;
 use crate::qdisc::Discipline;
@@ -11,14 +12,17 @@ pub(super) trait Switches: Sized {
     /// What a port has of the memory of its switch.
     type Share;
 
+    /// What the switches of `scene` share.
+    fn new(scene: &Scene) -> Self;
+
     /// The share of each port, hosts' ports first.
     fn shares(scene: &Scene) -> impl Iterator<Item = Self::Share>;
 
     /// A port of a switch has something to do in the current window. Ports come in order.
-    fn visit<D: Discipline, T>(engine: &mut Engine<'_, D, T, Self>, unit: u32);
+    fn visit<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Self, B>, unit: u32);
 
     /// All ports that have something to do in the current window have come.
-    fn all_came<D: Discipline, T>(engine: &mut Engine<'_, D, T, Self>);
+    fn all_came<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Self, B>);
 
     /// Whether each memory holds exactly the packets that wait.
     fn hold<D: Discipline>(

@@ -9,6 +9,7 @@
 //! has nothing to do, and no other can touch its queue.
 
 use super::alone::{self, Keeper};
+use super::border::Border;
 use super::diary::Diary;
 use super::switches::Switches;
 use super::{Engine, Fabric, Port, Scene};
@@ -83,7 +84,7 @@ impl Agenda {
         &mut self,
         unit: u32,
         port: &mut Port<D, Portion>,
-        fabric: &mut Fabric<'_>,
+        fabric: &mut Fabric<'_, impl Border>,
     ) {
         let mut arrival = fabric.slab.known(port.share.arrivals);
         while port.queue.is_empty() {
@@ -127,23 +128,6 @@ impl Agenda {
     }
 }
 
-impl Together {
-    /// The memories of `scene`, if it has any.
-    pub(super) fn new(scene: &Scene) -> Option<Together> {
-        let memories: Vec<Memory> = scene.memories.iter().map(|plan| Memory::new(plan).0).collect();
-        let some = !memories.is_empty();
-        some.then(|| Together {
-            inflows: scene.inflows().zip(&memories).map(|(inflow, m)| m.most(inflow)).collect(),
-            memories,
-            switch: 0,
-            until: 0,
-            alone: false,
-            agenda: Agenda::default(),
-            diary: Diary::default(),
-        })
-    }
-}
-
 /// A switch's memory while its ports are visited alone.
 struct Calm<'a> {
     memory: &'a mut Memory,
@@ -175,6 +159,19 @@ impl Keeper<Portion> for Calm<'_> {
 impl Switches for Together {
     type Share = Portion;
 
+    fn new(scene: &Scene) -> Together {
+        let memories: Vec<Memory> = scene.memories.iter().map(|plan| Memory::new(plan).0).collect();
+        Together {
+            inflows: scene.inflows().zip(&memories).map(|(inflow, m)| m.most(inflow)).collect(),
+            memories,
+            switch: 0,
+            until: 0,
+            alone: false,
+            agenda: Agenda::default(),
+            diary: Diary::default(),
+        }
+    }
+
     fn shares(scene: &Scene) -> impl Iterator<Item = Portion> {
         let hosts = (0..scene.network.hosts).map(|_| Share::default());
         let switches = scene.memories.iter().flat_map(|plan| Memory::new(plan).1);
@@ -182,7 +179,7 @@ impl Switches for Together {
     }
 
     #[inline]
-    fn visit<D: Discipline, T>(engine: &mut Engine<'_, D, T, Together>, unit: u32) {
+    fn visit<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Together, B>, unit: u32) {
         if unit >= engine.switches.until {
             leave(engine);
             engine.switches.enter(unit, engine.fabric.network);
@@ -200,7 +197,7 @@ impl Switches for Together {
     }
 
     #[inline]
-    fn all_came<D: Discipline, T>(engine: &mut Engine<'_, D, T, Together>) {
+    fn all_came<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Together, B>) {
         leave(engine);
         engine.switches.until = 0;
     }
@@ -240,7 +237,7 @@ impl Together {
 
 /// All ports of a switch that have something to do have come.
 #[inline]
-fn leave<D: Discipline, T>(engine: &mut Engine<'_, D, T, Together>) {
+fn leave<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Together, B>) {
     if !engine.switches.alone {
         happen(engine);
         return;
@@ -254,7 +251,7 @@ fn leave<D: Discipline, T>(engine: &mut Engine<'_, D, T, Together>) {
 
 /// Lets happen what the ports gathered do in this window.
 #[inline(never)]
-fn happen<D: Discipline, T>(engine: &mut Engine<'_, D, T, Together>) {
+fn happen<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Together, B>) {
     let Engine { ports, fabric, switches, .. } = engine;
     while let Some(event) = switches.agenda.pop() {
         let unit = event.unit();

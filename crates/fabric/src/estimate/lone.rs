@@ -119,7 +119,7 @@ impl<'a> Lone<'a> {
     fn excess(&self, spec: LinkSpec, progress: &Progress) -> Result<(Vec<i64>, u64), Cancelled> {
         let Scheme::Packets(scheme) = &self.ready.scheme else { unreachable!("it is estimable") };
         let ready = self.ready_with(spec);
-        let outcome = ready.simulate(scheme, progress)?;
+        let outcome = ready.simulate(scheme, 1, progress)?;
         let mut ideals = Ideals::new(&ready.network, &ready.packets);
         let flows = ready.script.flows.iter().zip(&outcome.finished);
         let excess = |(flow, &finished): (&Flow, &Time)| match finished {

@@ -40,7 +40,7 @@ impl Builder for DropTail {
 
     fn lines(&self) -> Option<Line> {
         let room = Room::new(self.buffer, self.counting);
-        Some(Line { buffer: self.buffer, room, threshold: u32::MAX })
+        Some(Line { room, threshold: u32::MAX })
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {

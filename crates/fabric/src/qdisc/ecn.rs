@@ -56,7 +56,7 @@ impl Builder for Ecn {
 
     fn lines(&self) -> Option<Line> {
         let room = Room::new(self.buffer, self.counting);
-        Some(Line { buffer: self.buffer, room, threshold: self.of(room).threshold })
+        Some(Line { room, threshold: self.marks_above() })
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
@@ -66,8 +66,11 @@ impl Builder for Ecn {
 
 impl Ecn {
     fn of(&self, room: Room) -> EcnPort {
-        let threshold = u32::try_from(self.threshold.0).unwrap_or(u32::MAX);
-        EcnPort { fifo: Fifo::new(room), threshold }
+        EcnPort { fifo: Fifo::new(room), threshold: self.marks_above() }
+    }
+
+    fn marks_above(&self) -> u32 {
+        u32::try_from(self.threshold.0).unwrap_or(u32::MAX)
     }
 }
 

@@ -5,25 +5,24 @@
 //! it. What the line keeps is when each begins to leave, to know how much waits.
 
 use super::ecn::mark;
-use super::{Builder, Discipline, Room, check_largest};
+use super::{Builder, Discipline, Room};
 use crate::packet::{NIL, Packet, PacketId, Slab};
 use sojourn_kernel::parameters::Refusal;
-use sojourn_kernel::{Bytes, Stream, Time};
+use sojourn_kernel::{Stream, Time};
 use std::collections::VecDeque;
 
-/// How lines of a fabric are.
+/// What all lines of a fabric have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
-    pub(super) buffer: Bytes,
     pub(super) room: Room,
     /// Waiting bytes above which an arriving packet is marked.
     pub(super) threshold: u32,
 }
 
 impl Line {
-    /// How much can wait.
-    pub(crate) fn buffer(&self) -> Bytes {
-        self.buffer
+    /// The most bytes that can wait, where the largest packets have so many.
+    pub(crate) fn longest(&self, largest: u16) -> u64 {
+        self.room.most(largest)
     }
 }
 
@@ -39,11 +38,12 @@ pub struct LinePort {
     now: Time,
     /// The packet that came last, until it is sent ahead.
     last: PacketId,
-    /// When each of those that wait begins to leave, and its size.
+    /// When each of those that wait begins to leave, and its size; before them some that have left.
     leaving: VecDeque<(Time, u16)>,
 }
 
-/// Room for so many is there from the beginning; more often than this nobody asks who has left.
+/// Room for so many is there from the beginning. Who has left is asked when it is full, and when room
+/// or threshold depend on it.
 const FEW: usize = 4;
 
 impl Builder for Line {
@@ -61,12 +61,12 @@ impl Builder for Line {
         }
     }
 
-    fn in_memory(&self, stream: Stream) -> LinePort {
-        Line { room: Room::endless(), ..*self }.port(stream)
+    fn in_memory(&self, _: Stream) -> LinePort {
+        unreachable!("what has room in a switch's memory is not sent ahead")
     }
 
-    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
-        check_largest(self.buffer, largest)
+    fn check_largest(&self, _: u16) -> Result<(), Refusal> {
+        unreachable!("the discipline that these lines are of was checked")
     }
 }
 
@@ -144,7 +144,7 @@ impl Discipline for LinePort {
     }
 
     fn waiting(&self, _: &Slab) -> Vec<PacketId> {
-        (self.last != NIL).then_some(self.last).into_iter().collect()
+        unreachable!("nothing is sent ahead where somebody looks at ports")
     }
 
     fn begin_from(&self, at: Time) -> impl Iterator<Item = u16> {

@@ -189,10 +189,11 @@ pub trait Discipline {
     /// marked where an empty queue marks.
     fn pass(&mut self, packet: &mut Packet);
 
-    /// The port is free: the packet that goes next. Some packet waits.
+    /// The packet that goes next, at the time when the port is free. Some packet waits, or is to be
+    /// sent ahead.
     fn dequeue(&mut self, slab: &mut Slab) -> PacketId;
 
-    /// Whether no packet waits.
+    /// Whether no packet waits, nor is to be sent ahead.
     fn is_empty(&self) -> bool;
 
     /// The packets that wait, in no promised order.
@@ -245,6 +246,14 @@ impl Room {
     #[inline]
     fn taken_by(self, size: u16) -> u32 {
         (self.each + (size & self.size_mask)).into()
+    }
+
+    /// The most bytes that it holds when nothing is in it yet, in packets of up to `largest` bytes.
+    fn most(self, largest: u16) -> u64 {
+        match self.each {
+            0 => self.free.into(),
+            each => u64::from(self.free / u32::from(each)) * u64::from(largest),
+        }
     }
 
     /// Whether a packet of `size` bytes fits.

@@ -228,7 +228,7 @@ fn an_estimate_is_of_the_flows_that_are_simulated() {
         decomposed.combine(&times(&decomposed)).unwrap()
     };
     let whole =
-        case.ready(lab.streams, &read).unwrap().run(Keep::Rows, &Progress::default()).unwrap();
+        case.ready(lab.streams, &read).unwrap().run(Keep::Rows, 1, &Progress::default()).unwrap();
     let report = estimate();
     for column in ["size_bytes", "arrived_ps", "ideal_ps", "src", "dst"] {
         assert_eq!(report.rows.ints(column), whole.rows.ints(column), "{column}");

@@ -1,0 +1,174 @@
+//! Which side each part of a fabric is on, where several threads simulate it.
+
+use crate::topology::Network;
+use std::cmp::Reverse;
+
+/// How many sides there can be: each has a bit in a word.
+const MOST_SIDES: usize = u64::BITS as usize;
+
+/// Which side each unit is on.
+#[derive(Debug)]
+pub(super) struct Sides {
+    pub(super) count: usize,
+    of: Vec<u8>,
+}
+
+impl Sides {
+    /// Cuts `network` into at most `most` sides with about as many hosts each. A switch stays whole,
+    /// and with the hosts that hang on it; one without hosts goes where most of its links to those
+    /// lead that were placed before it, or else where there are fewest ports.
+    pub(super) fn new(network: &Network, most: usize) -> Sides {
+        let count = most.min(network.racks()).clamp(1, MOST_SIDES);
+        let mut of_rack = vec![0; network.racks()];
+        let mut hosts_of_rack = vec![0; network.racks()];
+        for host in 0..network.hosts {
+            hosts_of_rack[network.rack_of(host)] += 1;
+        }
+        let mut before = 0;
+        for (side, hosts) in of_rack.iter_mut().zip(hosts_of_rack) {
+            *side = before * count / network.hosts;
+            before += hosts;
+        }
+        let mut sides =
+            Placing { network, of: vec![None; network.switches], ports: vec![0; count] };
+        let mut level = Vec::new();
+        for host in 0..network.hosts {
+            let switch = network.links[host].to as usize - network.hosts;
+            if sides.of[switch].is_none() {
+                sides.place(switch, of_rack[network.rack_of(host)]);
+                level.push(switch);
+            }
+        }
+        while !level.is_empty() {
+            level = sides.place_next_to(&level);
+        }
+        let switches = &sides.of;
+        let side =
+            |link: usize| match (network.links[link].from as usize).checked_sub(network.hosts) {
+                Some(switch) => switches[switch].unwrap_or(0) as u8,
+                None => of_rack[network.rack_of(link)] as u8,
+            };
+        Sides { count, of: (0..network.links.len()).map(side).collect() }
+    }
+
+    /// The side that `unit` is on.
+    #[inline]
+    pub(super) fn of(&self, unit: u32) -> usize {
+        self.of[unit as usize].into()
+    }
+}
+
+/// Switches on their way to sides.
+struct Placing<'a> {
+    network: &'a Network,
+    of: Vec<Option<usize>>,
+    /// How many ports each side has.
+    ports: Vec<usize>,
+}
+
+impl Placing<'_> {
+    fn place(&mut self, switch: usize, side: usize) {
+        self.of[switch] = Some(side);
+        self.ports[side] += self.network.ports_of(switch).len();
+    }
+
+    /// The switches on the other ends of the links of `switch`.
+    fn neighbours(&self, switch: usize) -> impl Iterator<Item = usize> {
+        let network = self.network;
+        let ends = network.ports_of(switch).map(|port| network.links[port].to as usize);
+        ends.filter_map(|node| node.checked_sub(network.hosts))
+    }
+
+    /// Places those that are linked with `level` and have no place yet.
+    fn place_next_to(&mut self, level: &[usize]) -> Vec<usize> {
+        let near = level.iter().flat_map(|&switch| self.neighbours(switch));
+        let mut next: Vec<usize> = near.filter(|&switch| self.of[switch].is_none()).collect();
+        next.sort_unstable();
+        next.dedup();
+        let of = self.of.clone();
+        for &switch in &next {
+            let mut links = vec![0; self.ports.len()];
+            for side in self.neighbours(switch).filter_map(|near| of[near]) {
+                links[side] += 1;
+            }
+            let best = (0..links.len())
+                .max_by_key(|&side| (links[side], Reverse((self.ports[side], side))));
+            self.place(switch, best.expect("there is a side"));
+        }
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
+    use sojourn_kernel::parameters::defaults;
+
+    fn network(topology: Topology) -> Network {
+        topology.graph().network()
+    }
+
+    /// The sides of the ports of each switch: one.
+    fn of_switches(network: &Network, sides: &Sides) -> Vec<usize> {
+        let of = |switch| {
+            let mut ports = network.ports_of(switch).map(|port| sides.of(port as u32));
+            let first = ports.next().expect("a switch has ports");
+            assert!(ports.all(|side| side == first), "switch {switch} is cut");
+            first
+        };
+        (0..network.switches).map(of).collect()
+    }
+
+    fn count(of: &[usize], side: usize) -> usize {
+        of.iter().filter(|of| **of == side).count()
+    }
+
+    /// k = 8: 8 pods of 4 edge and 4 aggregation switches, 16 hosts each, and 16 core switches.
+    #[test]
+    fn a_fat_tree_is_cut_between_pods_and_through_its_core() {
+        let network = network(Topology::FatTree(FatTree { k: 8, ..defaults() }));
+        let sides = Sides::new(&network, 4);
+        let switches = of_switches(&network, &sides);
+        for side in 0..4 {
+            assert_eq!(count(&switches, side), 2 * (4 + 4) + 4);
+        }
+        for (port, link) in network.links.iter().enumerate() {
+            let core = |node: u32| {
+                (node as usize) >= network.hosts && {
+                    let switch = node as usize - network.hosts;
+                    let mut ports = network.ports_of(switch);
+                    ports.all(|port| {
+                        let next = network.links[port].to as usize;
+                        next >= network.hosts && !network.is_edge(next - network.hosts)
+                    })
+                }
+            };
+            if !core(link.from) && !core(link.to) {
+                let other = match link.to as usize {
+                    host if host < network.hosts => sides.of(host as u32),
+                    node => switches[node - network.hosts],
+                };
+                assert_eq!(sides.of(port as u32), other, "a link within a pod is cut: {link:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn spines_are_shared_out() {
+        let shape = LeafSpine { racks: 6, spines: 4, ..defaults() };
+        let network = network(Topology::LeafSpine(shape));
+        let sides = Sides::new(&network, 2);
+        assert_eq!([0, 1].map(|side| count(&of_switches(&network, &sides), side)), [5, 5]);
+    }
+
+    /// Nor does a fabric have more sides than switches with hosts, or than 64.
+    #[test]
+    fn one_switch_has_one_side() {
+        let sides = |topology, most| Sides::new(&network(topology), most).count;
+        let single = || Topology::SingleSwitch(SingleSwitch { hosts: 8, ..defaults() });
+        let tree = |k| Topology::FatTree(FatTree { k, ..defaults() });
+        assert_eq!([sides(single(), 1), sides(single(), 4)], [1, 1]);
+        assert_eq!([sides(tree(4), 3), sides(tree(4), 100), sides(tree(16), 100)], [3, 8, 64]);
+    }
+}
