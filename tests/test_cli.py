@@ -93,6 +93,11 @@ def test_a_wrong_study_leaves_nothing_behind(command, study, tmp_path):
     assert refused(command("run", study, "--replications", 10**6, "--out", out), "at most")
     for jobs in (0, -1, 10**6):
         assert refused(command("run", study, "--jobs", jobs, "--out", out), f"jobs is {jobs}")
+    for threads in (0, 65):
+        result = command("run", study, "--threads", threads, "--out", out)
+        assert refused(result, f"threads is {threads}, expected 1 to 64")
+    cluster = ("--scheduler", "tcp://localhost:1", "--threads", 2)
+    assert refused(command("run", study, *cluster, "--out", out), "expected 1 on a cluster")
     assert not out.exists()
 
 

@@ -72,6 +72,8 @@ def test_mistakes_are_exceptions(tmp_path):
         sojourn.run(tmp_path / "none.toml")
     with pytest.raises(sojourn.InputError, match="jobs is -1, expected 1 to 1,024"):
         sojourn.run(STUDY, jobs=-1)
+    with pytest.raises(sojourn.InputError, match="threads is 0, expected 1 to 64"):
+        sojourn.run(STUDY, threads=0)
     with pytest.raises(sojourn.InputError, match="not a run directory"):
         sojourn.load(tmp_path)
     with pytest.raises(AttributeError, match="no attribute 'ruin'"):

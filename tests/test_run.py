@@ -84,6 +84,20 @@ def test_the_rows_do_not_depend_on_the_number_of_jobs(command, study, tmp_path):
     assert row_files(tmp_path / "1") == row_files(tmp_path / "2")
 
 
+def test_the_rows_do_not_depend_on_the_number_of_threads(command, tmp_path):
+    study = tmp_path / "tree.toml"
+    study.write_text(STUDY.replace("single-switch", "fat-tree").replace("hosts = 4", "k = 4"))
+    runs = []
+    for threads in (1, 2):
+        out = tmp_path / str(threads)
+        assert command("run", study, "--threads", threads, "--out", out).code == 0
+        runs.append(RunDirectory(out).finished())
+    assert row_files(tmp_path / "1") == row_files(tmp_path / "2")
+    one, two = ([record.figures for record in run] for run in runs)
+    assert one == two
+    assert all(record.cpu_s > 0 for record in runs[1])
+
+
 def test_another_seed_gives_other_rows(command, study, tmp_path):
     for seed in (1, 2):
         command("run", study, "--seed", seed, "--out", tmp_path / str(seed))

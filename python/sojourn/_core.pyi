@@ -105,13 +105,17 @@ class Case:
     def jobs(self) -> int:
         """How many jobs (flows, requests) it simulates."""
 
-    def run(self, replication: int, progress: Progress, *, rows: bool = True) -> Outcome:
+    def run(
+        self, replication: int, progress: Progress, *, rows: bool = True, threads: int = 1
+    ) -> Outcome:
         """Simulate the case without holding the interpreter's lock.
 
         Args:
             replication: from 0; the same number gives the same rows.
             progress: where to count, and where to ask for an early end.
             rows: keep a row a job; without, an array's memory does not grow with its requests.
+            threads: how many at most, where packets cross a fabric; others take one. The rows are
+                the same.
 
         Raises:
             Cancelled: `progress.cancel()` was called.
@@ -268,6 +272,10 @@ class Progress:
     @property
     def simulated_ps(self) -> int:
         """Simulated time so far, in picoseconds."""
+
+    @property
+    def helped_s(self) -> float:
+        """Processor time of the threads that helped the one that runs the case, in seconds."""
 
     def cancel(self) -> None:
         """Ask the case to stop; its `run` raises `Cancelled` soon after."""

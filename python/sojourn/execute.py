@@ -168,9 +168,15 @@ def processors() -> int:
 
 @dataclass(frozen=True)
 class Threads:
-    """Threads of this process, each with a case at a time."""
+    """Threads of this process, each with a case at a time, for which it may have further ones.
+
+    Attributes:
+        number: how many cases at a time.
+        each: how many threads a case may have.
+    """
 
     number: int
+    each: int = 1
 
     def run(
         self,
@@ -180,7 +186,7 @@ class Threads:
         observer: Observer | None,
     ) -> None:
         """Run tasks in their order."""
-        _run(tasks, ledger, directory, self.number, observer)
+        _run(tasks, ledger, directory, self, observer)
 
     def spread(self, work: Callable[[Sequence[T]], list[R]], items: Sequence[T]) -> Iterator[R]:
         """Do work on items in their order, one at a time on each thread."""
@@ -198,9 +204,10 @@ def _run(
     tasks: Sequence[Task],
     ledger: Ledger,
     directory: RunDirectory,
-    jobs: int,
+    threads: Threads,
     observer: Observer | None,
 ) -> None:
+    jobs = threads.number
     earlier = [Work(r.axes, r.jobs, r.wall_s, r.wall_s) for r in ledger]
     waiting = iter(tasks)
     running: set[Future[Record]] = set()
@@ -210,14 +217,14 @@ def _run(
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case") as pool:
         try:
             for task in islice(waiting, jobs):
-                running.add(pool.submit(_one, task, directory))
+                running.add(pool.submit(_one, task, directory, threads.each))
             while running:
                 done, _ = wait(running, _LOOK_EVERY_S, FIRST_COMPLETED)
                 for future in done:
                     ledger.add(future.result())
                     running.remove(future)
                 for task in islice(waiting, len(done)):
-                    running.add(pool.submit(_one, task, directory))
+                    running.add(pool.submit(_one, task, directory, threads.each))
                 unwritten = (unwritten or bool(done)) and not write()
                 look()
         except BaseException:
@@ -253,11 +260,12 @@ class Paced:
         return True
 
 
-def _one(task: Task, directory: RunDirectory) -> Record:
+def _one(task: Task, directory: RunDirectory, threads: int) -> Record:
     case, replication = task.case, task.replication
     task.started, cpu = time.perf_counter(), time.thread_time()
-    outcome = case.run(replication, task.progress)
+    outcome = case.run(replication, task.progress, threads=threads)
     wall, cpu = time.perf_counter() - task.started, time.thread_time() - cpu
+    cpu += task.progress.helped_s
     record = keep(
         directory,
         case,

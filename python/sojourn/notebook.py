@@ -28,6 +28,7 @@ def run(
     replications: int | None = None,
     precision: str | Precision | None = None,
     jobs: int | None = None,
+    threads: int = 1,
     overrides: Mapping[str, object] | None = None,
 ) -> Run:
     """Run a study, or what is left of it.
@@ -42,7 +43,8 @@ def run(
         precision: add replications until the means of each case are known that well: `"5%"`; a
             `Precision` asks for a percentile, or sets how many replications there may be at most.
             A warning names the cases that are not known that well by then.
-        jobs: how many cases at a time; by default one a processor.
+        jobs: how many cases at a time; by default as many as there are processors for.
+        threads: how many each case may have, where packets cross a fabric; the rows are the same.
         overrides: values put over the study's, by dotted path: `{"workload.load": 0.7}`.
 
     Returns:
@@ -58,10 +60,10 @@ def run(
     parsed = studies.parse(text, source, pairs, seed=seed, replications=replications)
     asked = Precision.read(precision) if isinstance(precision, str) else precision
     if out is not None:
-        return _simulated(parsed, Path(out), jobs, asked)
+        return _simulated(parsed, Path(out), asked, jobs=jobs, threads=threads)
     path = Path(mkdtemp(prefix="sojourn-"))
     try:
-        finished = _simulated(parsed, path, jobs, asked)
+        finished = _simulated(parsed, path, asked, jobs=jobs, threads=threads)
     except BaseException as error:
         rmtree(path, ignore_errors=True)
         if isinstance(error, Interrupted):
@@ -80,9 +82,13 @@ def load(path: str | Path) -> Run:
     return Run.open(Path(path))
 
 
-def _simulated(study: Study, path: Path, jobs: int | None, asked: Precision | None) -> Run:
+def _simulated(
+    study: Study, path: Path, asked: Precision | None, *, jobs: int | None, threads: int
+) -> Run:
     directory = RunDirectory(path)
-    studies.simulate(study, directory, jobs=jobs, command="sojourn.run", precision=asked)
+    studies.simulate(
+        study, directory, jobs=jobs, threads=threads, command="sojourn.run", precision=asked
+    )
     finished = Run.open(path)
     if asked is not None:
         judged = judge(asked, directory, finished.ledger)

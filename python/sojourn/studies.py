@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sojourn.precision import Precision
 
 _MOST_JOBS = 1024
+_MOST_THREADS = 64
 
 
 def read(path: Path) -> str:
@@ -47,27 +48,33 @@ def parse(
     return Study.parse(text, source, [*overrides, *more])
 
 
-def threads(jobs: int | None) -> int:
-    """How many cases run at a time: as many as asked for, or one a processor.
+def at_a_time(jobs: int | None, threads: int = 1) -> int:
+    """How many cases run at a time, each on so many threads: those asked for, or all that fit.
 
     Raises:
         InputError: a number out of range.
     """
-    at_a_time = processors() if jobs is None else jobs
-    if not (isinstance(at_a_time, int) and 1 <= at_a_time <= _MOST_JOBS):
+    if not (isinstance(threads, int) and 1 <= threads <= _MOST_THREADS):
+        raise InputError(f"threads is {threads}, expected 1 to {_MOST_THREADS} for a case")
+    number = max(processors() // threads, 1) if jobs is None else jobs
+    if not (isinstance(number, int) and 1 <= number <= _MOST_JOBS):
         raise InputError(f"jobs is {jobs}, expected 1 to {_MOST_JOBS:,} cases at a time")
-    return at_a_time
+    return number
 
 
-def place(jobs: int | None, scheduler: str | None, study: str) -> "Threads | Cluster":
+def place(
+    jobs: int | None, scheduler: str | None, study: str, threads: int = 1
+) -> "Threads | Cluster":
     """Threads here, or the workers that the scheduler at an address has, for a resolved study.
 
     Raises:
-        InputError: a number of jobs out of range.
+        InputError: a number out of range; several threads a case on a cluster.
     """
-    here = Threads(threads(jobs))
+    here = Threads(at_a_time(jobs, threads), min(threads, processors()))
     if scheduler is None:
         return here
+    if threads > 1:
+        raise InputError(f"threads is {threads}, expected 1 on a cluster: a worker has its own")
     from sojourn.cluster import Cluster
 
     return Cluster(scheduler, study)
@@ -78,13 +85,15 @@ def simulate(
     directory: RunDirectory,
     *,
     jobs: int | None,
+    threads: int = 1,
     command: str,
     scheduler: str | None = None,
     precision: "Precision | None" = None,
 ) -> int:
     """Run what the directory does not hold of a study yet, with progress on a terminal.
 
-    Cases run on threads here, or on the workers of the Dask scheduler at an address. With a
+    Cases run here, so many `jobs` at a time and each on so many `threads`, or on the workers of the
+    Dask scheduler at an address. With a
     precision, they get more replications than the study's until they are known that well.
 
     Returns:
@@ -96,7 +105,7 @@ def simulate(
         SpecError: a case turned out to be impossible.
         Interrupted: Ctrl-C; finished cases are kept.
     """
-    where = place(jobs, scheduler, study.resolved())
+    where = place(jobs, scheduler, study.resolved(), threads)
     meta = meta_of(study, command)
     ran = 0
     with directory.writing(study.resolved()):

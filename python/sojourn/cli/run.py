@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 )
 @click.option("--most-replications", type=int, metavar="N", help="A case at most.  [default: 100]")
 @click.option("--jobs", type=int, help="Cases at a time.  [default: one a processor]")
+@click.option("--threads", type=int, default=1, help="For each case.  [default: 1]")
 @click.option("--scheduler", metavar="ADDRESS", help="Run the cases on a Dask cluster.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Run directory.  [default: out/STUDY's name]"
@@ -50,6 +51,7 @@ def run(
     precision_of: str,
     most_replications: int | None,
     jobs: int | None,
+    threads: int,
     scheduler: str | None,
     out: Path | None,
     dry_run: bool,
@@ -70,13 +72,20 @@ def run(
     parsed = studies.parse(text, str(study), pairs, seed=seed, replications=replications)
     directory = RunDirectory(out or Path("out", study.stem))
     if dry_run:
-        _plan(parsed, directory, jobs, as_json=as_json)
+        at_a_time = studies.at_a_time(jobs, threads)
+        _plan(parsed, directory, at_a_time, as_json=as_json)
         return
     most = MOST if most_replications is None else most_replications
     asked = None if precision is None else Precision.read(precision, precision_of, most)
     words = common.command(context)
     ran = studies.simulate(
-        parsed, directory, jobs=jobs, command=words, scheduler=scheduler, precision=asked
+        parsed,
+        directory,
+        jobs=jobs,
+        threads=threads,
+        command=words,
+        scheduler=scheduler,
+        precision=asked,
     )
     done = Run.open(directory.path)
     judged = asked and judge(asked, directory, done.ledger)
@@ -93,12 +102,11 @@ def run(
         context.exit(common.FAILED)
 
 
-def _plan(study: "Study", directory: "RunDirectory", jobs: int | None, *, as_json: bool) -> None:
+def _plan(study: "Study", directory: "RunDirectory", at_a_time: int, *, as_json: bool) -> None:
     from sojourn import document
     from sojourn.pilot import plan
-    from sojourn.studies import threads
 
-    found = plan(study, directory.finished(), threads=threads(jobs))
+    found = plan(study, directory.finished(), threads=at_a_time)
     if as_json:
         click.echo(document.dumps(found.to_dict()))
     else:
