@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     "--precision-of", metavar="mean|p99", default="mean", help="Of what.  [default: mean]"
 )
 @click.option("--most-replications", type=int, metavar="N", help="A case at most.  [default: 100]")
-@click.option("--jobs", type=int, help="Cases at a time.  [default: one a processor]")
-@click.option("--threads", type=int, default=1, help="For each case.  [default: 1]")
+@click.option("--jobs", type=int, help="Cases at a time.  [default: a processor for each thread]")
+@click.option(
+    "--threads", type=int, default=1, help="Threads a case of packets in a fabric.  [default: 1]"
+)
 @click.option("--scheduler", metavar="ADDRESS", help="Run the cases on a Dask cluster.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Run directory.  [default: out/STUDY's name]"

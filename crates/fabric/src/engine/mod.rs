@@ -28,6 +28,7 @@ mod samples;
 mod scene;
 mod sides;
 mod switches;
+mod threads;
 mod together;
 mod wire;
 
@@ -35,21 +36,19 @@ pub(crate) use mailbox::SHORTEST_LOOKAHEAD;
 pub use samples::Sample;
 pub use scene::{After, Figures, Outcome, Scene, Watch};
 pub use sojourn_queueing::{Cancelled, Progress};
+pub use threads::sojourn_simulate_parallel;
 
 use crate::packet::{Kind, Slab};
 use crate::qdisc::{Builder, Discipline, Line};
 use crate::topology::Link;
 use crate::transport::{Tally, Transport, Turn};
 use apart::Apart;
-use border::{Border, Crossing, Said, Side, Whole};
+use border::{Border, Said, Whole};
 use fabric::{Fabric, Port};
 use follow::Followers;
 use mailbox::Mailbox;
-use rustix::time::{ClockId, clock_gettime};
 use samples::Samples;
-use sides::Sides;
 use sojourn_kernel::{Span, Time};
-use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 use switches::Switches;
 use together::Together;
@@ -75,65 +74,9 @@ pub fn sojourn_simulate<B: Builder, T: Transport>(
     }
 }
 
-/// Simulates `scene` on at most so many threads, each with a transport of its own. The outcome is
-/// that of one thread.
-pub fn sojourn_simulate_parallel<B: Builder + Sync, T: Transport>(
-    scene: &Scene,
-    queue: &B,
-    transport: impl Fn() -> T + Sync,
-    threads: usize,
-    progress: &Progress,
-) -> Result<Outcome, Cancelled> {
-    let sides = Sides::new(&scene.network, threads);
-    if sides.count == 1 {
-        return sojourn_simulate(scene, queue, transport(), progress);
-    }
-    let shared = !scene.memories.is_empty();
-    match lines(scene, queue) {
-        _ if shared => on_sides::<_, _, Together>(scene, queue, transport, &sides, progress),
-        Some(lines) => on_sides::<_, _, Apart>(scene, &lines, transport, &sides, progress),
-        None => on_sides::<_, _, Apart>(scene, queue, transport, &sides, progress),
-    }
-}
-
 /// The ports as lines that send their packets ahead, where that is cheap and nobody looks at them.
 fn lines(scene: &Scene, queue: &impl Builder) -> Option<Line> {
     queue.lines().filter(|line| scene.sample.is_none() && scene.is_shallow(line))
-}
-
-/// Simulates `scene` on all `sides` of it at once.
-fn on_sides<B: Builder + Sync, T: Transport, S: Switches>(
-    scene: &Scene,
-    queue: &B,
-    transport: impl Fn() -> T + Sync,
-    sides: &Sides,
-    progress: &Progress,
-) -> Result<Outcome, Cancelled> {
-    let crossing = Crossing::new(sides.count);
-    let on = |number| {
-        let _bell = crossing.tell_of_failure();
-        let side = Side::new(number, sides, &crossing);
-        Engine::<_, _, S, _>::new(scene, queue, transport(), side).run(progress)
-    };
-    let parts: Result<Vec<Outcome>, Cancelled> = std::thread::scope(|threads| {
-        let helped = |number| {
-            let part = on(number);
-            progress.helped_ns.fetch_add(processor_ns(), Ordering::Relaxed);
-            part
-        };
-        let others: Vec<_> =
-            (1..sides.count).map(|number| threads.spawn(move || helped(number))).collect();
-        let ended =
-            others.into_iter().map(|other| other.join().unwrap_or_else(|e| resume_unwind(e)));
-        std::iter::once_with(|| on(0)).chain(ended).collect()
-    });
-    parts.map(|parts| Outcome::joined(parts, scene, sides))
-}
-
-/// How long this thread has had a processor.
-fn processor_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 struct Engine<'a, D, T, S: Switches, B> {
