@@ -241,7 +241,7 @@ impl Ready {
         };
         let transport = || Running::new(&scheme.transport, setup.clone());
         with_queue!(&scheme.queue, |queue| {
-            engine::sojourn_simulate_parallel(&scene, queue, transport, threads, progress)
+            engine::simulate_on_threads(&scene, queue, transport, threads, progress)
         })
     }
 

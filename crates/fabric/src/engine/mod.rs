@@ -36,7 +36,7 @@ pub(crate) use mailbox::SHORTEST_LOOKAHEAD;
 pub use samples::Sample;
 pub use scene::{After, Figures, Outcome, Scene, Watch};
 pub use sojourn_queueing::{Cancelled, Progress};
-pub use threads::sojourn_simulate_parallel;
+pub use threads::simulate_on_threads;
 
 use crate::packet::{Kind, Slab};
 use crate::qdisc::{Builder, Discipline, Line};

@@ -1,7 +1,7 @@
 //! Several threads, against one.
 
 use super::oracle::{buffers, flows, scene, schemes, topologies};
-use super::{Cancelled, Outcome, Progress, Scene, sojourn_simulate_parallel};
+use super::{Cancelled, Outcome, Progress, Scene, simulate_on_threads};
 use crate::buffer::{Buffer, Tiers};
 use crate::packet::Packet;
 use crate::qdisc::{Builder, Queue, with_queue};
@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 fn outcome(scheme: &PacketScheme, scene: &Scene, setup: &Setup, threads: usize) -> Outcome {
     let running = || Running::new(&scheme.transport, setup.clone());
     let outcome = with_queue!(&scheme.queue, |queue| {
-        sojourn_simulate_parallel(scene, queue, running, threads, &Progress::default())
+        simulate_on_threads(scene, queue, running, threads, &Progress::default())
     });
     outcome.expect("nobody cancelled it")
 }
@@ -74,9 +74,8 @@ fn all_sides_stop_when_they_are_told() {
     let (progress, queue) = (Progress::default(), &scheme.queue);
     progress.cancelled.store(true, Ordering::Relaxed);
     let running = || Running::new(&scheme.transport, setup.clone());
-    let outcome = with_queue!(queue, |queue| {
-        sojourn_simulate_parallel(&scene, queue, running, 4, &progress)
-    });
+    let outcome =
+        with_queue!(queue, |queue| { simulate_on_threads(&scene, queue, running, 4, &progress) });
     assert_eq!(outcome, Err(Cancelled));
 }
 
@@ -88,7 +87,7 @@ fn help_is_counted() {
     let helped = |threads| {
         let progress = Progress::default();
         let outcome = with_queue!(&scheme.queue, |queue| {
-            sojourn_simulate_parallel(&scene, queue, running, threads, &progress)
+            simulate_on_threads(&scene, queue, running, threads, &progress)
         });
         assert!(outcome.is_ok());
         let done = scene.flows.len() + scene.watches.len();
@@ -129,7 +128,7 @@ fn a_side_that_fails_ends_them_all() {
         let running = || Fails(Running::new(&scheme.transport, setup.clone()));
         let failed = catch_unwind(AssertUnwindSafe(|| {
             with_queue!(&scheme.queue, |queue| {
-                sojourn_simulate_parallel(&scene, queue, running, threads, &Progress::default())
+                simulate_on_threads(&scene, queue, running, threads, &Progress::default())
             })
         }));
         assert!(failed.is_err(), "{threads} threads");

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 
 /// Simulates `scene` on at most so many threads, each with a transport of its own. The outcome is
 /// that of one thread.
-pub fn sojourn_simulate_parallel<B: Builder + Sync, T: Transport>(
+pub fn simulate_on_threads<B: Builder + Sync, T: Transport>(
     scene: &Scene,
     queue: &B,
     transport: impl Fn() -> T + Sync,
