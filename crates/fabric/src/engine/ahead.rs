@@ -1,6 +1,6 @@
 //! Lines that send ahead, against the same ones that keep their packets.
 
-use super::oracle::{changed, flows, scene, schemes, topologies};
+use super::worlds::{changed, flows, scene, schemes, topologies};
 use super::{Outcome, Scene, sojourn_simulate};
 use crate::qdisc::{Builder, Queue, with_queue};
 use crate::scheme::PacketScheme;

@@ -31,6 +31,8 @@ mod switches;
 mod threads;
 mod together;
 mod wire;
+#[cfg(test)]
+mod worlds;
 
 pub(crate) use mailbox::SHORTEST_LOOKAHEAD;
 pub use samples::Sample;

@@ -1,6 +1,6 @@
 //! Several threads, against one.
 
-use super::oracle::{buffers, flows, scene, schemes, topologies};
+use super::worlds::{buffers, flows, scene, schemes, topologies};
 use super::{Cancelled, Outcome, Progress, Scene, simulate_on_threads};
 use crate::buffer::{Buffer, Tiers};
 use crate::packet::Packet;

@@ -1,18 +1,20 @@
 //! Topologies: hosts, switches, the links between them, and the shortest paths.
 //!
-//! A topology is one file here that names its parameters and lays its links; numbering, routing
-//! and checks are common to all ([`Graph`]).
+//! A topology is one file here that names its parameters and lays its links ([`Graph`]); numbering
+//! and routing are common to all ([`Network`]).
 
 mod clos;
 mod fat_tree;
 mod graph;
 mod leaf_spine;
+mod network;
 mod single_switch;
 
 pub use clos::Clos;
 pub use fat_tree::FatTree;
-pub use graph::{Graph, Hop, Link, LinkSpec, Network, Ppm};
+pub use graph::{Graph, LinkSpec, Ppm};
 pub use leaf_spine::LeafSpine;
+pub use network::{Hop, Link, Network};
 pub use single_switch::SingleSwitch;
 
 use graph::MOST_PPM;

@@ -129,7 +129,7 @@ pub struct Setup {
 
 impl Setup {
     /// Packet `sequence` of `flow`, of whose packets `arrived` are known to have arrived.
-    #[inline]
+    #[inline(always)]
     fn data(&self, flow: u32, sequence: u32, arrived: u32, now: Time) -> Packet {
         let this = &self.flows[flow as usize];
         let full = self.packets.payload.0;

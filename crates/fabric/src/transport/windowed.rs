@@ -297,16 +297,15 @@ impl<C: Control> Acting<'_, C> {
     }
 
     /// Sends all that may be sent now.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self) {
         if self.sender.recovery.active {
             self.send_in_recovery();
             return;
         }
-        while let Some(sequence) = self.may_send() {
-            if self.held_back() {
-                return;
-            }
+        while !self.held_back()
+            && let Some(sequence) = self.may_send()
+        {
             self.sender.next = sequence + 1;
             self.emit(sequence);
         }
@@ -370,7 +369,7 @@ impl<C: Control> Acting<'_, C> {
     }
 
     /// Sets a wake-up if none is set that comes early enough.
-    #[inline]
+    #[inline(always)]
     fn arm(&mut self) {
         let mut at = self.sender.due;
         if self.rules.paced && self.waits_for_its_pace() {
