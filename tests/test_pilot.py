@@ -35,7 +35,7 @@ def test_what_is_finished_is_not_on_the_list(command, study, tmp_path):
 def test_a_pilot_promises_about_what_the_run_takes():
     # 40,000 flows take seconds: the pilots see the beginning, and the rest is as long as that says
     study = Study.parse(STUDY + SWEEP, "study", [("workload.flows", "40000")])
-    found = plan(study, Ledger(), threads=2)
+    found = plan(study, Ledger(), at_a_time=2)
     (task, *_) = found.tasks
     assert task.progress.done < 40_000  # it was stopped
     assert found.left_s > 1

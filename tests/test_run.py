@@ -19,6 +19,8 @@ import pytest
 
 import sojourn
 from conftest import STUDY, SWEEP
+from sojourn import studies
+from sojourn.execute import Threads
 from sojourn.ledger import Ledger
 from sojourn.rundir import RunDirectory
 
@@ -96,6 +98,15 @@ def test_the_rows_do_not_depend_on_the_number_of_threads(command, tmp_path):
     one, two = ([record.figures for record in run] for run in runs)
     assert one == two
     assert all(record.cpu_s > 0 for record in runs[1])
+
+
+@pytest.mark.parametrize(
+    ("jobs", "threads", "shared"),
+    [(None, 1, (4, 1)), (None, 2, (2, 2)), (None, 9, (1, 4)), (1, 3, (1, 3)), (9, 2, (9, 1))],
+)
+def test_cases_at_a_time_share_four_processors(monkeypatch, jobs, threads, shared):
+    monkeypatch.setattr(studies, "processors", lambda: 4)
+    assert studies.place(jobs, None, "", threads) == Threads(*shared)
 
 
 def test_another_seed_gives_other_rows(command, study, tmp_path):

@@ -25,7 +25,7 @@ class Plan:
     title: str
     finished: int
     tasks: tuple[Task, ...]
-    threads: int
+    at_a_time: int
     left_s: float | None
 
     def to_dict(self) -> dict[str, object]:
@@ -38,7 +38,7 @@ class Plan:
         return {
             "title": self.title,
             "finished": self.finished,
-            "threads": self.threads,
+            "at_a_time": self.at_a_time,
             "left_s": self.left_s,
             "cases": cases,
         }
@@ -67,17 +67,18 @@ class Plan:
         done = f", {count(self.finished, 'case')} finished before" if self.finished else ""
         said = [f"{count(len(self.tasks), 'case')} to run, replications counted{done}"]
         if self.left_s is not None and self.tasks:
-            at_a_time = f"{self.threads} at a time" if self.threads > 1 else "one at a time"
+            at_a_time = f"{self.at_a_time} at a time" if self.at_a_time > 1 else "one at a time"
             said.append(f"about {clock(self.left_s)}, {at_a_time} (rough, by pilots)")
         return said
 
 
-def plan(study: Study, ledger: Ledger, *, threads: int) -> Plan:
+def plan(study: Study, ledger: Ledger, *, at_a_time: int) -> Plan:
     """What is left of a study, with the time that pilots promise.
 
-    A pilot is the beginning of a case, for `_EACH_S` seconds; at most `_PILOTS` cases have one, and
-    the others' times follow from what they have in common with those. The beginning of a case is
-    quicker than the rest of it where queues still fill, so that the promise is rather too short.
+    A pilot is the beginning of a case, for `_EACH_S` seconds and on one thread; at most `_PILOTS`
+    cases have one, and the others' times follow from what they have in common with those. The
+    beginning of a case is quicker than the rest of it where queues still fill, so that the promise
+    is rather too short.
 
     Raises:
         SpecError: a case turned out to be impossible.
@@ -85,11 +86,12 @@ def plan(study: Study, ledger: Ledger, *, threads: int) -> Plan:
     tasks = unfinished(study, ledger)
     first = [task for task in tasks if task.replication == min(t.replication for t in tasks)]
     chosen = first[:: max(1, -(-len(first) // _PILOTS))]
-    with ThreadPoolExecutor(max_workers=threads) as pool:
+    with ThreadPoolExecutor(max_workers=at_a_time) as pool:
         known = dict(zip(map(id, chosen), pool.map(_pilot, chosen), strict=True))
     earlier = [Work(r.axes, r.jobs, r.wall_s, r.wall_s) for r in ledger]
     work = [known.get(id(task)) or Work(task.case.axes, task.case.jobs) for task in tasks]
-    return Plan(study.title, len(ledger), tuple(tasks), threads, left_s([*earlier, *work], threads))
+    left = left_s([*earlier, *work], at_a_time)
+    return Plan(study.title, len(ledger), tuple(tasks), at_a_time, left)
 
 
 def _pilot(task: Task) -> Work:

@@ -55,10 +55,10 @@ def at_a_time(jobs: int | None, threads: int = 1) -> int:
         InputError: a number out of range.
     """
     if not (isinstance(threads, int) and 1 <= threads <= _MOST_THREADS):
-        raise InputError(f"threads is {threads}, expected 1 to {_MOST_THREADS} for a case")
+        raise InputError(f"threads is {threads!r}, expected 1 to {_MOST_THREADS} for a case")
     number = max(processors() // threads, 1) if jobs is None else jobs
     if not (isinstance(number, int) and 1 <= number <= _MOST_JOBS):
-        raise InputError(f"jobs is {jobs}, expected 1 to {_MOST_JOBS:,} cases at a time")
+        raise InputError(f"jobs is {jobs!r}, expected 1 to {_MOST_JOBS:,} cases at a time")
     return number
 
 
@@ -70,7 +70,9 @@ def place(
     Raises:
         InputError: a number out of range; several threads a case on a cluster.
     """
-    here = Threads(at_a_time(jobs, threads), min(threads, processors()))
+    number = at_a_time(jobs, threads)
+    # A side of a fabric that waits for a processor has all others wait.
+    here = Threads(number, max(min(threads, processors() // number), 1))
     if scheduler is None:
         return here
     if threads > 1:

@@ -108,7 +108,7 @@ def _plan(study: "Study", directory: "RunDirectory", at_a_time: int, *, as_json:
     from sojourn import document
     from sojourn.pilot import plan
 
-    found = plan(study, directory.finished(), threads=at_a_time)
+    found = plan(study, directory.finished(), at_a_time=at_a_time)
     if as_json:
         click.echo(document.dumps(found.to_dict()))
     else:

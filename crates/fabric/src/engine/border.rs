@@ -5,6 +5,7 @@
 //! cross, and agree on the next window in which anybody has something to do. What arrives where and
 //! when is the same for any number of sides, and so are the rows.
 
+use super::bell::Bell;
 use super::mailbox::Mailbox;
 use super::sides::Sides;
 use crate::packet::{Packet, Slab};
@@ -12,15 +13,13 @@ use sojourn_kernel::Time;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What one side says when a window is over, and what all agree on.
+/// What one side says when a window is over, and what all say together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Said {
     /// When there is something to do next.
     pub(super) next: Time,
     /// How many flows and watches are done.
     pub(super) done: usize,
-    /// Whether everything is to stop.
-    pub(super) stop: bool,
 }
 
 /// What lies around the part of a fabric that one thread simulates.
@@ -31,9 +30,9 @@ pub(super) trait Border {
     /// A packet is under way to `unit` on another side.
     fn hand_over(&mut self, unit: u32, packet: Packet);
 
-    /// The window is over: puts what comes from other sides into `mailbox` and says what all say
-    /// together; nothing if everything is to stop.
-    fn meet(&mut self, said: Said, mailbox: &mut Mailbox, slab: &mut Slab) -> Option<Said>;
+    /// The window is over: puts what comes from other sides into `mailbox` and gives what all say
+    /// together. Nothing, said by anybody, is that everything stops.
+    fn meet(&mut self, said: Option<Said>, mailbox: &mut Mailbox, slab: &mut Slab) -> Option<Said>;
 }
 
 /// One thread simulates all: there is nobody to meet.
@@ -50,8 +49,8 @@ impl Border for Whole {
     }
 
     #[inline]
-    fn meet(&mut self, said: Said, _: &mut Mailbox, _: &mut Slab) -> Option<Said> {
-        (!said.stop).then_some(said)
+    fn meet(&mut self, said: Option<Said>, _: &mut Mailbox, _: &mut Slab) -> Option<Said> {
+        said
     }
 }
 
@@ -63,6 +62,7 @@ pub(super) struct Crossing {
     parcels: [Vec<Mutex<Vec<Packet>>>; 2],
     /// A side has failed, or was told to stop.
     stopped: AtomicBool,
+    bell: Bell,
 }
 
 /// What one side lets the others know, in cache lines of its own.
@@ -90,20 +90,27 @@ impl Crossing {
             posts: (0..sides).map(|_| Post::default()).collect(),
             parcels: [parcels(), parcels()],
             stopped: AtomicBool::new(false),
+            bell: Bell::new(sides),
         }
+    }
+
+    /// Nobody need wait for anybody any more.
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        self.bell.ring();
     }
 
     /// The others need not wait for a side that fails.
     pub(super) fn tell_of_failure(&self) -> impl Drop {
-        struct Bell<'a>(&'a AtomicBool);
-        impl Drop for Bell<'_> {
+        struct Watch<'a>(&'a Crossing);
+        impl Drop for Watch<'_> {
             fn drop(&mut self) {
                 if std::thread::panicking() {
-                    self.0.store(true, Ordering::Relaxed);
+                    self.0.stop();
                 }
             }
         }
-        Bell(&self.stopped)
+        Watch(self)
     }
 
     fn parcel(&self, meeting: usize, from: usize, to: usize) -> &Mutex<Vec<Packet>> {
@@ -113,25 +120,11 @@ impl Crossing {
     /// Waits until side `from` has come to so many `meetings`; nothing if all is to stop.
     #[inline]
     fn wait_for(&self, from: usize, meetings: u64) -> Option<()> {
-        let mut looks = 0;
-        while self.posts[from].meetings.load(Ordering::Acquire) < meetings {
-            if self.stopped.load(Ordering::Relaxed) {
-                return None;
-            }
-            looks += 1;
-            if looks < PATIENCE {
-                std::hint::spin_loop();
-            } else {
-                std::thread::yield_now();
-            }
-        }
-        Some(())
+        let came = || self.posts[from].meetings.load(Ordering::SeqCst) >= meetings;
+        self.bell.wait_until(|| came() || self.stopped.load(Ordering::SeqCst));
+        came().then_some(())
     }
 }
-
-/// How often a side looks for another one before it lets other programs have the processor: for
-/// some ten microseconds, as long as a busy window takes.
-const PATIENCE: u32 = 200;
 
 /// One side's end of the crossing.
 pub(super) struct Side<'a> {
@@ -164,12 +157,12 @@ impl Border for Side<'_> {
         self.leaving[self.sides.of(unit)].push(Packet { next: unit, ..packet });
     }
 
-    fn meet(&mut self, said: Said, mailbox: &mut Mailbox, slab: &mut Slab) -> Option<Said> {
+    fn meet(&mut self, said: Option<Said>, mailbox: &mut Mailbox, slab: &mut Slab) -> Option<Said> {
         let crossing = self.crossing;
-        if said.stop {
-            crossing.stopped.store(true, Ordering::Relaxed);
+        let Some(said) = said else {
+            crossing.stop();
             return None;
-        }
+        };
         let meeting = (self.meetings % 2) as usize;
         let mut parcels = 0;
         for (to, leaving) in self.leaving.iter_mut().enumerate().filter(|(_, all)| !all.is_empty())
@@ -184,9 +177,10 @@ impl Border for Side<'_> {
         own.words[meeting].done.store(said.done as u64, Ordering::Relaxed);
         own.words[meeting].parcels.store(parcels, Ordering::Relaxed);
         self.meetings += 1;
-        own.meetings.store(self.meetings, Ordering::Release);
+        own.meetings.store(self.meetings, Ordering::SeqCst);
+        crossing.bell.ring();
 
-        let mut all = Said { next, done: said.done, stop: false };
+        let mut all = Said { next, ..said };
         for from in (0..self.sides.count).filter(|from| *from != self.number) {
             crossing.wait_for(from, self.meetings)?;
             let words = &crossing.posts[from].words[meeting];

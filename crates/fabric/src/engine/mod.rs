@@ -13,6 +13,7 @@
 mod ahead;
 mod alone;
 mod apart;
+mod bell;
 mod border;
 mod diary;
 mod fabric;
@@ -169,19 +170,19 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
                 }
             }
             S::all_came(&mut self);
-            let mut stop = false;
+            let mut goes_on = true;
             if windows.is_multiple_of(LOOK_EVERY) {
                 self.report(progress);
-                stop = progress.cancelled.load(Ordering::Relaxed);
+                goes_on = !progress.cancelled.load(Ordering::Relaxed);
             }
             windows += 1;
             let starts = self.scene.flows.get(self.next_flow).map(|flow| flow.arrived);
             let limit = starts.unwrap_or(Time::NEVER).min(horizon + Span::from_s(1));
             let Fabric { mailbox, slab, border, .. } = &mut self.fabric;
-            let said = Said { next: mailbox.next(limit), done: self.done, stop };
-            let agreed = border.meet(said, mailbox, slab).ok_or(Cancelled)?;
-            mailbox.go_on_to(agreed.next, slab);
-            self.unfinished = self.all - agreed.done;
+            let said = goes_on.then(|| Said { next: mailbox.next(limit), done: self.done });
+            let all = border.meet(said, mailbox, slab).ok_or(Cancelled)?;
+            mailbox.go_on_to(all.next, slab);
+            self.unfinished = self.all - all.done;
         }
         self.report(progress);
         if self.unfinished > 0 {

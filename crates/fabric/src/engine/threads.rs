@@ -13,7 +13,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 
 /// Simulates `scene` on at most so many threads, each with a transport of its own. The outcome is
-/// that of one thread.
+/// that of one thread; so is the panic of a thread that fails.
 pub fn simulate_on_threads<B: Builder + Sync, T: Transport>(
     scene: &Scene,
     queue: &B,
@@ -43,11 +43,13 @@ fn on_sides<B: Builder + Sync, T: Transport, S: Switches>(
 ) -> Result<Outcome, Cancelled> {
     let crossing = Crossing::new(sides.count);
     let on = |number| {
-        let _bell = crossing.tell_of_failure();
+        let _watch = crossing.tell_of_failure();
         let side = Side::new(number, sides, &crossing);
         Engine::<_, _, S, _>::new(scene, queue, transport(), side).run(progress)
     };
     let parts: Result<Vec<Outcome>, Cancelled> = std::thread::scope(|threads| {
+        // The system may refuse a thread: then those that have begun wait for nobody.
+        let _watch = crossing.tell_of_failure();
         let helped = |number| {
             let part = on(number);
             progress.helped_ns.fetch_add(processor_ns(), Ordering::Relaxed);
@@ -55,14 +57,17 @@ fn on_sides<B: Builder + Sync, T: Transport, S: Switches>(
         };
         let others: Vec<_> =
             (1..sides.count).map(|number| threads.spawn(move || helped(number))).collect();
-        let ended =
-            others.into_iter().map(|other| other.join().unwrap_or_else(|e| resume_unwind(e)));
-        std::iter::once_with(|| on(0)).chain(ended).collect()
+        let mut parts = vec![on(0)];
+        for other in others {
+            parts.push(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        parts.into_iter().collect()
     });
     parts.map(|parts| Outcome::joined(parts, scene, sides))
 }
 
-/// How long this thread has had a processor.
+/// How long this thread has had a processor: for who wants to know, nothing depends on it.
+#[expect(clippy::disallowed_methods)]
 fn processor_ns() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

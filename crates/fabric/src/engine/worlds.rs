@@ -37,6 +37,10 @@ pub(super) fn topologies() -> impl Strategy<Value = Topology> {
                 [("racks", racks), ("hosts", hosts), ("spines", spines), ("uplinks", uplinks)];
             named("leaf-spine", &sizes)
         }),
+        (1i64..3, 1i64..3, 2i64..4, 1i64..3).prop_map(|(pods, racks, hosts, planes)| {
+            let sizes = [("pods", pods), ("racks", racks), ("hosts", hosts), ("planes", planes)];
+            named("clos", &sizes)
+        }),
         Just(named("fat-tree", &[("k", 4)])),
     ];
     let delays = prop_oneof![Just(0u64), 1..2_000u64, Just(300_000u64)];
