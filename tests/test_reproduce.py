@@ -217,6 +217,9 @@ def test_what_is_finished_so_far_is_judged(tiny, tmp_path):
         assert verdict.measured == complete[verdict.claim].measured
         lacking = ", 5 cases not run yet" if verdict.figure == "4" else ", web search"
         assert f"so far, 15 jobs a case, 1 replication{lacking}" in verdict.note
+    shutil.rmtree(tmp_path / "rto/rows")
+    found = reproduce(paper, figures, tmp_path, full=False, command="a test", so_far=True)
+    assert {verdict.figure for verdict in found.verdicts} == {"4"}, "records without rows"
     with pytest.raises(InputError, match="nothing finished there"):
         reproduce(paper, figures, tmp_path / "no", full=False, command="a test", so_far=True)
     assert not (tmp_path / "no").exists()

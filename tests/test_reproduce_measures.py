@@ -163,6 +163,9 @@ def test_a_case_that_is_not_run_yet_is_said_and_nothing_holds(web):
     said = verdict(web, ends=6.5, measure=table | {"lines": ["slow"], "at": [0.1, 0.5]})
     assert (said.measured, said.holds) == (6.5, False)
     assert "not judged: 1 case not run yet" in said.note
+    begun = replace(web.run, missing=3)
+    part = Result("web", begun, "load")
+    assert measured([part], lines=["slow"], **table).lacking == 3, "of all loads nothing is known"
     table |= {"kind": "ratio", "runs": ["web"], "of": ["slow"], "to": ["quick"]}
     del table["run"]
     assert measured([web], at=[0.5], **table) == replace(found, points=(), late=0, lacking=2)
@@ -263,6 +266,9 @@ def test_an_interval_over_a_limit_is_said(tmp_path):
         said = verdict(Result("web", Run.open(run.path), "load"), ends=2, within=0.01)
         assert said.holds
         assert ("reaches over a limit" in said.note) is crosses
+    beside = verdict(Result("web", Run.open(run.path), "load"), ends=2.05, within=0.01)
+    assert not beside.holds
+    assert "reaches over a limit" in beside.note, "all that is accepted lies inside the interval"
 
 
 def test_the_ratio_of_a_sample_and_itself_is_sure():

@@ -37,6 +37,15 @@ def test_the_contract_of_the_document(tmp_path):
     assert (empty["n"], empty["mean"], empty["p50"], empty["max"]) == (0, None, None, None)
 
 
+def test_rows_that_are_fewer_than_their_record_says_are_refused(tmp_path):
+    run = make_run(tmp_path / "r", [Made({"load": 0.5}, [1, 2, 3, 4])])
+    make_run(tmp_path / "other", [Made({"load": 0.5}, [1, 2, 3])])
+    other = next((tmp_path / "other/rows").iterdir())
+    other.rename(run.path / "rows" / other.name)
+    with pytest.raises(InputError, match=r"parquet: 3 rows, expected 4, one a job of this case"):
+        run.summary()
+
+
 def test_upper_ends_belong_to_their_bin(tmp_path):
     sizes = [1, 100_000, 100_001, 10_000_000, 10_000_001]
     run = make_run(tmp_path / "r", [Made({}, [1, 2, 3, 4, 5], sizes)])

@@ -80,13 +80,16 @@ class Ledger:
     def size(self) -> str:
         """How much is in it: `4 cases x 2 replications, 480 jobs`."""
         jobs = sum(record.jobs for record in self)
-        replications = Counter(record.case for record in self)
-        fewest, most = min(replications.values(), default=0), max(replications.values(), default=0)
-        often = f"{fewest} to {count(most, 'replication')}"
-        if fewest == most:
-            often = count(most, "replication") if most > 1 else ""
-        cases = count(len(replications), "case")
-        return f"{cases}{often and f' x {often}'}, {count(jobs, 'job')}"
+        cases = len({record.case for record in self})
+        often = "" if cases == len(self) else f" x {self.replications()}"
+        return f"{count(cases, 'case')}{often}, {count(jobs, 'job')}"
+
+    def replications(self) -> str:
+        """How often each case is in it: `2 replications`, `1 to 3 replications`."""
+        often = Counter(record.case for record in self).values()
+        fewest, most = min(often, default=0), max(often, default=0)
+        said = count(most, "replication")
+        return said if fewest == most else f"{fewest} to {said}"
 
     def table(self) -> pa.Table:
         """The records as one flat table; a field's metadata says whose column it is.

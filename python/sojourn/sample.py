@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 
 from sojourn import rows
 from sojourn.columns import Column, groups
+from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Record, Value
 from sojourn.rundir import RunDirectory
 from sojourn.statistics import BATCHES, Values, batches
-from sojourn.units import picoseconds
+from sojourn.units import count, picoseconds
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Warmup: TypeAlias = bool | str
@@ -182,6 +183,9 @@ def _read(
     measured = [GOODPUT] if rows.holds(path, GOODPUT) else []
     wanted = dict.fromkeys([*names, "size_bytes", "arrived_ps", *TIMES, *due, *measured])
     table = rows.read(path, list(wanted))
+    if table.num_rows != record.jobs:
+        given = count(table.num_rows, "row")
+        raise InputError(f"{path}: {given}, expected {record.jobs:,}, one a job of this case")
     arrived = table["arrived_ps"].to_numpy()
     metrics = {name: table[name].to_numpy().astype(np.float64) for name in TIMES}
     nothing = np.full(arrived.size, np.nan)

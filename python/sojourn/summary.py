@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sojourn.runs import Run
 
-# Upper ends belong to their bin. Source: the pFabric paper, section 4, "FCT breakdown".
+# Upper ends belong to their bin. Source: the pFabric paper, section 3, "FCT breakdown".
 BINS = {
     "all": (-np.inf, np.inf),
     "(0,100KB]": (0, 100e3),

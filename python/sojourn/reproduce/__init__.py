@@ -95,7 +95,7 @@ def reproduce(
 
 def _begun(place: Path) -> bool:
     """Whether there is a run with at least one finished case."""
-    return RunDirectory(place).cases.exists()
+    return len(RunDirectory(place).ledger()) > 0
 
 
 def _run(paper: Paper, name: str, out: Path, *, full: bool, command: str) -> None:
@@ -112,9 +112,9 @@ def _run(paper: Paper, name: str, out: Path, *, full: bool, command: str) -> Non
 
 def _note(paper: Paper, result: Result, length: str) -> str:
     """What a reader must know of a run: how much was run, and of what."""
-    records = list(result.run.ledger)
-    replications = len({record.replication for record in records})
-    size = f"{count(records[0].jobs, 'job')} a case, {count(replications, 'replication')}"
+    ledger = result.run.ledger
+    jobs = next(iter(ledger)).jobs
+    size = f"{count(jobs, 'job')} a case, {ledger.replications()}"
     missing = result.run.missing
     lacking = [f"{count(missing, 'case')} not run yet"] if missing else []
     return ", ".join([f"{result.name}: {length}", size, *lacking, paper.runs[result.name].note])

@@ -122,7 +122,7 @@ def judge(claim: Claim, results: Results, *, paper: str, remarks: Sequence[str])
         notes.append(f"not judged: {count(measured.lacking, 'case')} not run yet")
     if measured.unfinished:
         notes.append(f"{count(measured.unfinished, 'unfinished job')} left out")
-    if not holds and claim.finding:
+    if not holds and not measured.lacking and claim.finding:
         notes.append(claim.finding)
     notes += remarks
     return Verdict(
@@ -155,5 +155,6 @@ def _inside(value: float, span: Span) -> bool:
 
 
 def _crosses(point: Point, span: Span) -> bool:
-    """Whether one end of the interval would be judged otherwise than its value."""
-    return any(_inside(end, span) != _inside(point.value, span) for end in point.ci95 or ())
+    """Whether a value inside the interval would be judged otherwise."""
+    low, high = point.ci95 or (point.value, point.value)
+    return any(low < limit < high for limit in span)

@@ -85,7 +85,8 @@ class Level:
             result.cell(line, x, self.what)
             for line, x in product(self.lines, self.at or result.values)
         ]
-        return _measured((cell.point() for cell in cells), cells)
+        missing = 0 if self.at else result.run.missing
+        return _measured((cell.point() for cell in cells), cells, missing)
 
 
 @dataclass(frozen=True)
@@ -105,12 +106,13 @@ class Ratio:
 
     def __call__(self, results: Results) -> Measured:
         """Measure."""
+        own = [results[run] for run in self.runs]
         pairs = [
             (result.cell(of, x, self.what), result.cell(to, x, self.what))
-            for result in (results[run] for run in self.runs)
+            for result in own
             for x, of, to in product(self.at or result.values, self.of, self.to)
         ]
-        return _compared(pairs)
+        return _compared(pairs, 0 if self.at else sum(result.run.missing for result in own))
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ class Steps:
             (result.cell(line, value, self.what), result.cell(line, before, self.what))
             for line, (before, value) in product(self.lines, pairwise(result.values))
         ]
-        return _compared(pairs)
+        return _compared(pairs, result.run.missing)
 
 
 @dataclass(frozen=True)
@@ -387,21 +389,22 @@ def measure_of(table: Mapping[str, Any]) -> Measure:
     return measure(**own)
 
 
-def _measured(points: Iterable[Point | None], cells: Iterable[Cell]) -> Measured:
+def _measured(points: Iterable[Point | None], cells: Iterable[Cell], missing: int = 0) -> Measured:
+    """What was found in cells; where they are to be all of a run, `missing` cases are not run."""
     looked_at = {(cell.run, cell.at, cell.line): cell for cell in cells}.values()
     return Measured(
         points=tuple(point for point in points if point),
         unfinished=sum(cell.unfinished for cell in looked_at),
         late=max(cell.late for cell in looked_at),
-        lacking=sum(not cell.sample.parts for cell in looked_at),
+        lacking=max(missing, sum(not cell.sample.parts for cell in looked_at)),
     )
 
 
-def _compared(pairs: Iterable[tuple[Cell, Cell]]) -> Measured:
+def _compared(pairs: Iterable[tuple[Cell, Cell]], missing: int = 0) -> Measured:
     """The first of each pair over the second."""
     pairs = list(pairs)
     points = (above.over(below) for above, below in pairs)
-    return _measured(points, [cell for pair in pairs for cell in pair])
+    return _measured(points, [cell for pair in pairs for cell in pair], missing)
 
 
 def _quotient(above: Point, below: Point) -> Point:
