@@ -220,6 +220,8 @@ def test_what_is_finished_so_far_is_judged(tiny, tmp_path):
     shutil.rmtree(tmp_path / "rto/rows")
     found = reproduce(paper, figures, tmp_path, full=False, command="a test", so_far=True)
     assert {verdict.figure for verdict in found.verdicts} == {"4"}, "records without rows"
+    with pytest.raises(InputError, match=r"websearch: holds another run: workload.flows is 15 th"):
+        reproduce(paper, figures, tmp_path, full=True, command="a test", so_far=True)
     with pytest.raises(InputError, match="nothing finished there"):
         reproduce(paper, figures, tmp_path / "no", full=False, command="a test", so_far=True)
     assert not (tmp_path / "no").exists()
@@ -296,6 +298,38 @@ def paper(tmp_path, monkeypatch):
     monkeypatch.setattr(papers, "ROOT", folder.parent)
     monkeypatch.chdir(tmp_path)
     return folder
+
+
+def test_so_far_needs_each_case_once(paper, command):
+    """Two schemes in two replications: with the first of either a claim about both is judged."""
+    study = STUDY + "run.replications = 2\n"
+    (paper / "four.toml").write_text(study)
+    both = CLAIM.format(ends=1).replace('lines = ["DCTCP"]', 'lines = ["DCTCP", "Ideal"]')
+    (paper / "claims.toml").write_text(both)
+    assert command("reproduce", "--so-far", "--json").code == 2, "nothing begun"
+    (whole,) = command("reproduce", "--json").document
+    ledger = Path("out/small/four/cases.parquet")
+    records = list(Ledger.read(ledger))
+    Ledger(record for record in records if record.replication == 0).write(ledger)
+    (once,) = command("reproduce", "--so-far", "--json").document
+    assert once["holds"]
+    assert once["measured"] != whole["measured"]
+    assert "1 replication, 2 cases not run yet" in once["note"]
+    Ledger(records[:1]).write(ledger)
+    (half,) = command("reproduce", "--so-far", "--json").document
+    assert (half["measured"], half["holds"]) == (None, False)
+    assert "not judged: 1 case not run yet" in half["note"]
+    shown = command("reproduce", "--so-far")
+    assert (shown.code, "NO" in shown.out) == (1, False)
+    assert "0 of 1 claims hold, 1 not measured" in shown.out
+
+
+def test_all_so_far_leaves_out_papers_that_are_not_begun(paper, command):
+    shutil.copytree(paper, paper.parent / "other")
+    assert command("reproduce", "other").code == 0
+    (verdict,) = command("reproduce", "--so-far", "--json").document
+    assert verdict["paper"] == "other"
+    assert command("reproduce", "small", "--so-far").code == 2
 
 
 @pytest.mark.usefixtures("paper")

@@ -72,7 +72,7 @@ def test_unfinished_flows_are_counted_and_in_no_value(web):
     large = {"run": "web", "bin": "(10MB,inf)", "statistic": "mean"}
     found = measured([web], kind="level", lines=["quick"], at=[0.8], **large)
     assert values(found) == [5]
-    assert found.unfinished == 1
+    assert (found.unfinished, found.most_unfinished) == (1, 0.5)
     none = measured([web], kind="level", lines=["quick"], **large | {"bin": "(100KB,10MB]"})
     assert none.points == ()
 
@@ -99,6 +99,13 @@ def test_choice_is_one_place_over_others(web):
     found = measured([web], kind="choice", lines=["slow", "quick"], at=0.8, than=[0.1], **small)
     assert values(found) == [2, 1]
     assert found.ends[1].where == "web at load 0.8: slow / load 0.1"
+
+
+def test_how_many_are_unfinished_is_said(web):
+    large = {"kind": "level", "run": "web", "bin": "(10MB,inf)", "statistic": "mean"}
+    said = verdict(web, ends=5, measure=large | {"lines": ["quick"]})
+    assert said.holds
+    assert "2 unfinished jobs left out, up to 50.00% of a case's" in said.note
 
 
 def test_flows_that_outlast_the_arrivals_are_said(tmp_path):
@@ -161,9 +168,9 @@ def test_a_case_that_is_not_run_yet_is_said_and_nothing_holds(web):
     found = measured([web], lines=["slow"], at=[0.1, 0.5], **table)
     assert (values(found), found.lacking) == ([6.5], 1)
     said = verdict(web, ends=6.5, measure=table | {"lines": ["slow"], "at": [0.1, 0.5]})
-    assert (said.measured, said.holds) == (6.5, False)
+    assert (said.measured, said.ci95, said.holds) == (None, None, False)
     assert "not judged: 1 case not run yet" in said.note
-    begun = replace(web.run, missing=3)
+    begun = replace(web.run, missing=9, lacking=3)
     part = Result("web", begun, "load")
     assert measured([part], lines=["slow"], **table).lacking == 3, "of all loads nothing is known"
     table |= {"kind": "ratio", "runs": ["web"], "of": ["slow"], "to": ["quick"]}
@@ -217,8 +224,8 @@ def test_a_range_holds_when_both_its_ends_do(web):
     assert held.note == (
         "accepted 2.7 to 3.3 and 5.4 to 6.6 at the other end: it is a mean;"
         " smallest for web at load 0.1: slow, largest for web at load 0.8: slow;"
-        " no interval: too few jobs for one; too short a run: up to 100% of the bytes were in"
-        " jobs not done when the last one arrived, so the load did not last; made up"
+        " no interval: too few jobs for one; up to 100% of the bytes were in jobs not done when"
+        " the last one arrived: too short a run, or its queues do not settle; made up"
     )
     assert not verdict(web, ends=[3, 7]).holds
     assert not verdict(web, ends=[2, 6]).holds

@@ -129,7 +129,7 @@ class RunDirectory:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise InputError(f"{self.path}: another run is writing there") from None
-            self._refuse_other_study(study)
+            self.expect(study)
             _write(self.study, study)
             yield
         finally:
@@ -168,7 +168,12 @@ class RunDirectory:
                 " choose another --out"
             )
 
-    def _refuse_other_study(self, study: str) -> None:
+    def expect(self, study: str) -> None:
+        """Check that no other study is run here than the one of this resolved text.
+
+        Raises:
+            InputError: one is, or it cannot be read.
+        """
         if not self.study.exists():
             return
         try:

@@ -1,6 +1,7 @@
 """A run as an object: its rows, its cases, its summary, its pictures."""
 
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -24,13 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run directory opened for reading; `missing` counts the cases that are not finished yet."""
+    """A run directory opened for reading.
+
+    `missing` counts the cases that are not finished yet, replications counted; `lacking` those
+    without any finished replication.
+    """
 
     directory: RunDirectory
     title: str
     meta: dict[str, object]
     ledger: Ledger
     missing: int
+    lacking: int
 
     @staticmethod
     def open(path: Path) -> "Run":
@@ -45,12 +51,15 @@ class Run:
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{directory.study}: not TOML ({error})") from None
         ledger = directory.ledger()
+        cases, replications = _size(study)
+        begun = Counter(record.case for record in ledger if record.replication < replications)
         return Run(
             directory=directory,
             title=str(study.get("title", path.name)),
             meta=directory.read_meta(),
             ledger=ledger,
-            missing=_missing(study, ledger),
+            missing=max(cases * replications - begun.total(), 0),
+            lacking=max(cases - len(begun), 0),
         )
 
     @property
@@ -168,10 +177,10 @@ class Run:
         return f"<table><caption>{caption}</caption><tr>{head}</tr>{body}</table>"
 
 
-def _missing(study: Mapping[str, object], ledger: Ledger) -> int:
-    """How many cases of a resolved study are not finished, replications counted.
+def _size(study: Mapping[str, object]) -> tuple[int, int]:
+    """How many cases a resolved study has, and how many replications of each it asks for.
 
-    A case may have more replications than the study asks for.
+    A run may hold more of them than that.
     """
 
     def lists(value: object) -> Iterator[int]:
@@ -186,5 +195,4 @@ def _missing(study: Mapping[str, object], ledger: Ledger) -> int:
             replications = number
         case _:
             replications = 1
-    asked = replications * prod(lists(study.get("sweep")))
-    return max(asked - sum(record.replication < replications for record in ledger), 0)
+    return prod(lists(study.get("sweep"))), replications

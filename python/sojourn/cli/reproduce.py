@@ -33,6 +33,7 @@ def reproduce(
     from dataclasses import asdict
 
     from sojourn import document
+    from sojourn.errors import InputError
     from sojourn.reproduce import papers
     from sojourn.reproduce import reproduce as reproduce_one
     from sojourn.reproduce.show import show as print_claims
@@ -45,6 +46,8 @@ def reproduce(
         place = out or Path("out", "-".join(kind))
         if out and paper == papers.ALL:
             place = out / one.name
+        if so_far and len(found) > 1 and not place.exists():
+            continue
         done.append(
             reproduce_one(
                 one, wanted, place, full=full, command=common.command(context), so_far=so_far
@@ -52,6 +55,8 @@ def reproduce(
         )
         if not as_json:
             print_claims(done[-1])
+    if not done:
+        raise InputError(f"{out or 'out'}: no paper begun there that could be judged")
     verdicts = [verdict for reproduction in done for verdict in reproduction.verdicts]
     if as_json:
         click.echo(document.dumps([asdict(verdict) for verdict in verdicts]))

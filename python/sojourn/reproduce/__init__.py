@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sojourn import document, studies
+from sojourn._core import Study
 from sojourn.errors import InputError
 from sojourn.files import write_text
 from sojourn.reproduce.claims import Verdict, judge
@@ -60,7 +61,9 @@ def reproduce(
     places = {name: out / name for name in paper.runs if name in asked_for}
     claims = paper.claims_of(figures)
     if so_far:
-        places = {name: place for name, place in places.items() if _begun(place)}
+        places = {
+            name: place for name, place in places.items() if _begun(paper, name, place, full=full)
+        }
         figures = [figure for figure in figures if places.keys() >= set(figure.runs)]
         claims = [claim for claim in claims if places.keys() >= set(claim.measure.needs)]
         if not places:
@@ -68,7 +71,8 @@ def reproduce(
     else:
         out.mkdir(parents=True, exist_ok=True)
         for name, place in places.items():
-            _run(paper, name, place, full=full, command=command)
+            study = _study(paper, name, full=full)
+            studies.simulate(study, RunDirectory(place), jobs=None, command=command)
     results = {
         name: Result(name, Run.open(place), plan.x, plan.lines, plan.axis)
         for name, place, plan in ((name, place, paper.runs[name]) for name, place in places.items())
@@ -93,21 +97,24 @@ def reproduce(
     )
 
 
-def _begun(place: Path) -> bool:
-    """Whether there is a run with at least one finished case."""
-    return len(RunDirectory(place).ledger()) > 0
+def _begun(paper: Paper, name: str, place: Path, *, full: bool) -> bool:
+    """Whether at least one case of a run is finished there."""
+    directory = RunDirectory(place)
+    if not directory.ledger():
+        return False
+    directory.expect(_study(paper, name, full=full).resolved())
+    return True
 
 
-def _run(paper: Paper, name: str, out: Path, *, full: bool, command: str) -> None:
+def _study(paper: Paper, name: str, *, full: bool) -> Study:
     plan = paper.runs[name]
-    study = studies.parse(
+    return studies.parse(
         studies.read(plan.study),
         str(plan.study),
         plan.overrides(full=full),
         seed=None,
         replications=None,
     )
-    studies.simulate(study, RunDirectory(out), jobs=None, command=command)
 
 
 def _note(paper: Paper, result: Result, length: str) -> str:

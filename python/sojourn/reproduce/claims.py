@@ -69,7 +69,7 @@ class Verdict:
     """A claim, what was measured, and whether the two agree; the contract's JSON object.
 
     `measured` is one number, or the smallest and the largest where the claim is about several
-    values; None where no flow finished that it could be measured on.
+    values; None where no job finished that it could be measured on, or a case is not run once.
     """
 
     paper: str
@@ -99,12 +99,16 @@ def judge(claim: Claim, results: Results, *, paper: str, remarks: Sequence[str])
     value: float | Span | None = None
     ci95, holds = None, False
     notes = [f"accepted {_accepted(claim)}: {claim.because}"]
-    if measured.points:
+    if measured.lacking:
+        notes.append(f"not judged: {count(measured.lacking, 'case')} not run yet")
+    elif not measured.points:
+        notes.append("not measured: no job of this size finished")
+    else:
         low, high = measured.ends
         value = low.value if low is high else (low.value, high.value)
         ci95 = measured.ci95
         ends = list(zip((low, high), claim.accepted, strict=True))
-        holds = not measured.lacking and all(_inside(end.value, span) for end, span in ends)
+        holds = all(_inside(end.value, span) for end, span in ends)
         if low is not high:
             notes.append(f"smallest for {low.where}, largest for {high.where}")
         if any(end.ci95 is None for end in (low, high)):
@@ -113,17 +117,14 @@ def judge(claim: Claim, results: Results, *, paper: str, remarks: Sequence[str])
             notes.append("the interval reaches over a limit: only more jobs can tell for sure")
         if measured.late > _LATE:
             notes.append(
-                f"too short a run: up to {measured.late:.0%} of the bytes were in jobs not done"
-                " when the last one arrived, so the load did not last"
+                f"up to {measured.late:.0%} of the bytes were in jobs not done when the last one"
+                " arrived: too short a run, or its queues do not settle"
             )
-    elif not measured.lacking:
-        notes.append("not measured: no job of this size finished")
-    if measured.lacking:
-        notes.append(f"not judged: {count(measured.lacking, 'case')} not run yet")
+        if not holds and claim.finding:
+            notes.append(claim.finding)
     if measured.unfinished:
-        notes.append(f"{count(measured.unfinished, 'unfinished job')} left out")
-    if not holds and not measured.lacking and claim.finding:
-        notes.append(claim.finding)
+        left_out = count(measured.unfinished, "unfinished job")
+        notes.append(f"{left_out} left out, up to {measured.most_unfinished:.2%} of a case's")
     notes += remarks
     return Verdict(
         paper=paper,

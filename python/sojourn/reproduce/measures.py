@@ -23,13 +23,15 @@ Results: TypeAlias = Mapping[str, Result]
 class Measured:
     """The values that a measure found, one for each combination that it looked at.
 
-    `unfinished` counts the flows that belong there and are in none of the values; `late` is the
-    largest share of a case's bytes in flows that were not done when the last one arrived; `lacking`
-    counts the cases that are not run yet.
+    `unfinished` counts the jobs that belong there and are in none of the values, `most_unfinished`
+    is their largest share of a case; `late` is the largest share of a case's bytes in jobs that
+    were not done when the last one arrived; `lacking` counts the cases of which no replication is
+    run yet.
     """
 
     points: tuple[Point, ...]
     unfinished: int = 0
+    most_unfinished: float = 0
     late: float = 0
     lacking: int = 0
 
@@ -85,8 +87,8 @@ class Level:
             result.cell(line, x, self.what)
             for line, x in product(self.lines, self.at or result.values)
         ]
-        missing = 0 if self.at else result.run.missing
-        return _measured((cell.point() for cell in cells), cells, missing)
+        lacking = 0 if self.at else result.run.lacking
+        return _measured((cell.point() for cell in cells), cells, lacking)
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Ratio:
             for result in own
             for x, of, to in product(self.at or result.values, self.of, self.to)
         ]
-        return _compared(pairs, 0 if self.at else sum(result.run.missing for result in own))
+        return _compared(pairs, 0 if self.at else sum(result.run.lacking for result in own))
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ class Steps:
             (result.cell(line, value, self.what), result.cell(line, before, self.what))
             for line, (before, value) in product(self.lines, pairwise(result.values))
         ]
-        return _compared(pairs, result.run.missing)
+        return _compared(pairs, result.run.lacking)
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,7 @@ class Lead:
         return Measured(
             points=tuple(_quotient(a, b) for a, b in pairs),
             unfinished=ours.unfinished + theirs.unfinished,
+            most_unfinished=max(ours.most_unfinished, theirs.most_unfinished),
             late=max(ours.late, theirs.late),
             lacking=ours.lacking + theirs.lacking,
         )
@@ -295,7 +298,7 @@ class Total:
         totals = np.array([float(record.figures[self.figure]) for record in run.ledger])
         ci95 = sum_ratio_interval(totals, np.ones_like(totals)) if totals.size > 1 else None
         where = f"{self.run}: {count(totals.size, 'replication')}"
-        return Measured((Point(float(totals.mean()), ci95, where),), lacking=run.missing)
+        return Measured((Point(float(totals.mean()), ci95, where),), lacking=run.lacking)
 
 
 @dataclass(frozen=True)
@@ -328,7 +331,7 @@ class Hours:
         ci95 = sum_ratio_interval(above, below) if len(parts) > 1 else None
         where = f"{self.run}: {count(len(parts), 'replication')}"
         value = float(above.sum() / below.sum())
-        return Measured((Point(value, ci95, where),), lacking=run.missing)
+        return Measured((Point(value, ci95, where),), lacking=run.lacking)
 
 
 @dataclass(frozen=True)
@@ -389,22 +392,23 @@ def measure_of(table: Mapping[str, Any]) -> Measure:
     return measure(**own)
 
 
-def _measured(points: Iterable[Point | None], cells: Iterable[Cell], missing: int = 0) -> Measured:
-    """What was found in cells; where they are to be all of a run, `missing` cases are not run."""
+def _measured(points: Iterable[Point | None], cells: Iterable[Cell], lacking: int = 0) -> Measured:
+    """What was found in cells; where they are to be all of a run, so many are `lacking` there."""
     looked_at = {(cell.run, cell.at, cell.line): cell for cell in cells}.values()
     return Measured(
         points=tuple(point for point in points if point),
         unfinished=sum(cell.unfinished for cell in looked_at),
+        most_unfinished=max(cell.unfinished_share for cell in looked_at),
         late=max(cell.late for cell in looked_at),
-        lacking=max(missing, sum(not cell.sample.parts for cell in looked_at)),
+        lacking=max(lacking, sum(not cell.sample.parts for cell in looked_at)),
     )
 
 
-def _compared(pairs: Iterable[tuple[Cell, Cell]], missing: int = 0) -> Measured:
+def _compared(pairs: Iterable[tuple[Cell, Cell]], lacking: int = 0) -> Measured:
     """The first of each pair over the second."""
     pairs = list(pairs)
     points = (above.over(below) for above, below in pairs)
-    return _measured(points, [cell for pair in pairs for cell in pair], missing)
+    return _measured(points, [cell for pair in pairs for cell in pair], lacking)
 
 
 def _quotient(above: Point, below: Point) -> Point:

@@ -109,6 +109,12 @@ class Cell:
         """How many of the jobs did not finish."""
         return self.sample.counts()[1]
 
+    @property
+    def unfinished_share(self) -> float:
+        """What share of those that are not left out as warm-up."""
+        kept, unfinished, _ = self.sample.counts()
+        return unfinished / max(kept + unfinished, 1)
+
     def values(self) -> Values:
         """The metric in rising order, warm-up left out; infinite for times of unfinished jobs."""
         return self.sample.values(self.what.metric) / self.what.scale

@@ -31,8 +31,10 @@ def show(done: Reproduction) -> None:
 
 def _lines(done: Reproduction) -> Iterable[str]:
     failing = [verdict for verdict in done.verdicts if not verdict.holds]
+    unmeasured = [verdict for verdict in failing if verdict.measured is None]
     if done.verdicts:
-        yield f"{len(done.verdicts) - len(failing)} of {len(done.verdicts)} claims hold"
+        holding = f"{len(done.verdicts) - len(failing)} of {len(done.verdicts)} claims hold"
+        yield f"{holding}, {len(unmeasured)} not measured" if unmeasured else holding
     else:
         yield "no claim of the text is judged here: the picture is for the eye"
     for verdict in failing:
