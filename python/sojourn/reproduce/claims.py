@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, TypeAlias
 
-from sojourn.reproduce.measures import Measure, Results, measure_of
+from sojourn.reproduce.measures import measure_of
+from sojourn.reproduce.measures.measured import Measure, Results
 from sojourn.reproduce.results import Point
 from sojourn.statistics import Interval
 from sojourn.units import count, number

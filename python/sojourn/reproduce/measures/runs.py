@@ -1,0 +1,151 @@
+"""Measures of whole runs: what arrived, totals of cases, time series; and one that needs no run."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sojourn.fanout import Leaf, finish, latest_finish
+from sojourn.mail.logs.stats import Ended
+from sojourn.reproduce.hours import counted
+from sojourn.reproduce.measures.measured import Measured, Results
+from sojourn.reproduce.results import Point
+from sojourn.statistics import sum_ratio_interval
+from sojourn.units import count
+
+
+@dataclass(frozen=True)
+class Share:
+    """The share of the arriving flows, or of their bytes, that flows of `(above, upto]` are."""
+
+    run: str
+    of: str
+    above: float = 0
+    upto: float = np.inf
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The runs it looks at."""
+        return (self.run,)
+
+    def __call__(self, results: Results) -> Measured:
+        """Measure."""
+        sections = results[self.run].sizes()
+        weights = [section if self.of == "bytes" else np.ones_like(section) for section in sections]
+        chosen = [(section > self.above) & (section <= self.upto) for section in sections]
+        over = np.array([weight[mine].sum() for weight, mine in zip(weights, chosen, strict=True)])
+        under = np.array([weight.sum() for weight in weights])
+        value = float(over.sum() / under.sum())
+        return Measured((Point(value, sum_ratio_interval(over, under)),))
+
+
+@dataclass(frozen=True)
+class Waste:
+    """The share of the data packets sent by hosts that switches drop.
+
+    Of the packets delivered, every second is an acknowledgement.
+    """
+
+    run: str
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The runs it looks at."""
+        return (self.run,)
+
+    def __call__(self, results: Results) -> Measured:
+        """Measure."""
+        totals = [
+            [
+                float(record.figures["packets_dropped_at_switches"]),
+                float(record.figures["packets_delivered"]) / 2,
+            ]
+            for record in results[self.run].run.ledger
+        ]
+        dropped, delivered = np.array(totals).T
+        sent = dropped + delivered
+        value = float(dropped.sum() / sent.sum())
+        return Measured((Point(value, sum_ratio_interval(dropped, sent)),))
+
+
+@dataclass(frozen=True)
+class Total:
+    """A total of each case and replication, such as the share of time that a line is busy."""
+
+    run: str
+    figure: str
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The runs it looks at."""
+        return (self.run,)
+
+    def __call__(self, results: Results) -> Measured:
+        """Measure."""
+        run = results[self.run].run
+        totals = np.array([float(record.figures[self.figure]) for record in run.ledger])
+        ci95 = sum_ratio_interval(totals, np.ones_like(totals)) if totals.size > 1 else None
+        where = f"{self.run}: {count(totals.size, 'replication')}"
+        return Measured((Point(float(totals.mean()), ci95, where),), lacking=run.lacking)
+
+
+@dataclass(frozen=True)
+class Hours:
+    """What a time series counted in some hours of each case and replication, as a ratio.
+
+    `of` are columns of the series, `over` those that they are divided by, all summed over the hours
+    from the first of `hours` to the one before the second.
+    """
+
+    run: str
+    of: tuple[str, ...]
+    over: tuple[str, ...]
+    hours: tuple[int, int]
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The runs it looks at."""
+        return (self.run,)
+
+    def __call__(self, results: Results) -> Measured:
+        """Measure."""
+        run = results[self.run].run
+        parts = [Ended.sum(counted(run.directory, it.key, *self.hours)) for it in run.ledger]
+        sums = [
+            np.array([sum(getattr(part, name) for name in names) for part in parts], dtype=float)
+            for names in (self.of, self.over)
+        ]
+        above, below = sums
+        ci95 = sum_ratio_interval(above, below) if len(parts) > 1 else None
+        where = f"{self.run}: {count(len(parts), 'replication')}"
+        value = float(above.sum() / below.sum())
+        return Measured((Point(value, ci95, where),), lacking=run.lacking)
+
+
+@dataclass(frozen=True)
+class FanOut:
+    """When a `share` of so many leaves has answered, at a percentile of requests; no run.
+
+    `quantiles` are a leaf's latencies at `percentiles`. Leaves are independent; without `leaves`
+    the value is the most that leaves can give which hang together in any way.
+    """
+
+    percentiles: tuple[float, ...]
+    quantiles: tuple[float, ...]
+    share: float
+    percentile: float
+    leaves: int | None = None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The runs it looks at."""
+        return ()
+
+    def __call__(self, results: Results) -> Measured:  # noqa: ARG002
+        """Compute."""
+        shares = [percentile / 100 for percentile in self.percentiles]
+        leaf = Leaf.fitted(dict(zip(shares, self.quantiles, strict=True)))
+        if self.leaves is None:
+            value = latest_finish(leaf, self.share, self.percentile / 100)
+        else:
+            value = finish(leaf, self.leaves, self.share, self.percentile / 100)
+        return Measured((Point(value, (value, value)),))
