@@ -68,6 +68,32 @@ def test_an_overloaded_disk_is_named():
     assert "caution: a station is busy" in repr(run.summary())
 
 
+NARROW = """
+title = "ten hosts behind one link"
+scheme = "MinTCP+pFabric"
+workload = { kind = "poisson", load = 0.8, flows = 300, sizes = "websearch" }
+topology = { kind = "leaf-spine", racks = 2, hosts = 10, spines = 1, uplink_rate = "1Gbps" }
+"""
+
+
+def test_a_port_that_never_rests_is_named():
+    busy = "a port is busy all the time: the load is at its capacity or over it"
+    assert any(busy in said for said in sojourn.run(NARROW).summary().cautions)
+    wide = sojourn.run(NARROW.replace("1Gbps", "100Gbps"))
+    assert not any(busy in said for said in wide.summary().cautions)
+
+
+def test_what_is_pooled_is_said(tmp_path):
+    cases = [{"scheme": s, "load": x} for s in ("A", "B") for x in (0.2, 0.4)]
+    run = make_run(tmp_path / "made", [Made(case, [1, 2, 3]) for case in cases])
+    pooled = "lines are of different cases, scheme: --by would keep these apart"
+    assert pooled in run.summary(by="load").cautions
+    assert "lines are of different cases, scheme and load: " in run.summary(by=[]).cautions[0]
+    assert not any("different cases" in said for said in run.summary().cautions)
+    half = run.summary(by=["scheme", "load"]).cautions
+    assert not any("different cases" in said for said in half)
+
+
 def test_what_became_of_a_trace_is_said(command, tmp_path):
     (tmp_path / "t.csv").write_text(
         "10,h,0,Read,0,4096,1\n5,h,0,Read,0,4096,1\n20,h,0,Read,999999999999999,4096,1\n"

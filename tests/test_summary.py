@@ -37,6 +37,17 @@ def test_the_contract_of_the_document(tmp_path):
     assert (empty["n"], empty["mean"], empty["p50"], empty["max"]) == (0, None, None, None)
 
 
+def test_parts_of_a_workload_are_apart():
+    study = 'background = { kind = "incast", fan_in = 3, rounds = 5 }\n' + STUDY
+    run = sojourn.run(study)
+    found = [e for e in run.summary(warmup=False) if (e.bin, e.metric) == ("all", "slowdown")]
+    assert {e.case["part"]: e.n for e in found}["background"] == 15
+    assert len({e.case["part"] for e in found}) == 2
+    together = [e for e in run.summary(by=[], warmup=False) if e.bin == "all"]
+    assert {e.n for e in together} == {sum(record.jobs for record in run.ledger)}
+    assert "part" not in sojourn.run(STUDY).summary().by
+
+
 def test_rows_that_are_fewer_than_their_record_says_are_refused(tmp_path):
     run = make_run(tmp_path / "r", [Made({"load": 0.5}, [1, 2, 3, 4])])
     make_run(tmp_path / "other", [Made({"load": 0.5}, [1, 2, 3])])

@@ -1,6 +1,6 @@
 """What a user must know before they trust the numbers of a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TypeAlias
 
 from sojourn.ledger import Ledger, Value
@@ -11,6 +11,8 @@ from sojourn.units import count
 Case: TypeAlias = Mapping[str, Value | None]
 
 _BUSY = 0.99
+_PORT = "busiest_port_utilisation"
+_BUSY_PORT = 0.95  # hosts that lost packets leave one idle at times, whatever is offered
 _BEYOND = 10
 _NAMED = 3
 # Counts of what in a trace was left out or is elsewhere than it was.
@@ -37,19 +39,37 @@ def unsteady(cases: Sequence[Case]) -> list[str]:
     ]
 
 
-def saturated(ledger: Ledger) -> list[str]:
-    """What is said of cases with a station that never rests: there is more work than it can do."""
-    cases = [
-        record.axes
-        for record in ledger
-        if any(
-            name.startswith("busiest") and isinstance(value, float) and value >= _BUSY
-            for name, value in record.figures.items()
-        )
-    ]
-    if not cases:
+def pooled(groups: Iterable[Set[int]], ledger: Ledger) -> list[str]:
+    """What is said of groups of cases that differ in what was swept."""
+    axes = {record.case: record.axes for record in ledger}
+    names = dict.fromkeys(
+        name
+        for cases in groups
+        for name in axes[min(cases)]
+        if len({axes[case].get(name) for case in cases}) > 1
+    )
+    if not names:
         return []
-    return [f"a station is busy all the time{_of(cases)}: the load is at its capacity or over it"]
+    return [f"lines are of different cases, {' and '.join(names)}: --by would keep these apart"]
+
+
+def saturated(ledger: Ledger) -> list[str]:
+    """What is said of cases with a station that never rests: there is more work than it can do.
+
+    That of a port may all be one flow's, in a short run.
+    """
+    found: dict[bool, list[Case]] = {}
+    for record in ledger:
+        for name, value in record.figures.items():
+            if name.startswith("busiest") and isinstance(value, float):
+                is_port = name == _PORT
+                if value >= (_BUSY_PORT if is_port else _BUSY):
+                    found.setdefault(is_port, []).append(record.axes)
+    return [
+        f"a {'port' if is_port else 'station'} is busy all the time{_of(cases)}:"
+        f" the load is at its capacity or over it{', or a few flows fill it' if is_port else ''}"
+        for is_port, cases in found.items()
+    ]
 
 
 def replayed(ledger: Ledger) -> list[str]:

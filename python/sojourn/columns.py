@@ -11,6 +11,9 @@ from sojourn.errors import InputError, did_you_mean
 from sojourn.ledger import Ledger, Record, Value
 from sojourn.rundir import RunDirectory
 
+# Which workload of several a job is of.
+_PART = "part"
+
 Key: TypeAlias = tuple[Value | None, ...]
 
 
@@ -30,6 +33,11 @@ class Columns:
     axes: tuple[str, ...]
     parameters: tuple[str, ...]
     of_rows: tuple[str, ...]
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """What is kept apart unless somebody says otherwise: axes, and the parts of a workload."""
+        return (*self.axes, *(name for name in self.of_rows if name == _PART))
 
     @staticmethod
     def of(directory: RunDirectory, ledger: Ledger) -> "Columns":

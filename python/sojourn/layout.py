@@ -46,11 +46,12 @@ class Layout:
         axis = columns.find(x or ranked[0]) if x or ranked else None
         if axis and axis.in_rows:
             raise InputError(f"column {axis.label!r} is one of the rows, not of the cases")
-        others = [name for name in axes if axis is None or name != axis.name] if by is None else by
+        if by is None:
+            by = [name for name in columns.apart if axis is None or name != axis.name]
         return Layout(
             x=axis,
             values=tuple(_values(run.ledger, axis.name)) if axis else (),
-            by=tuple(columns.find(name) for name in others),
+            by=tuple(columns.find(name) for name in by),
         )
 
     @property

@@ -148,7 +148,7 @@ def summarise(
     Args:
         run: the run.
         by: columns to group by: axes, parameters, dictionary columns of the rows; by default
-            the axes.
+            the axes, and the part of the workload where it has two.
         percentiles: which ones, in per cent.
         warmup: what to leave out at the start.
 
@@ -158,11 +158,12 @@ def summarise(
     check_percentiles(percentiles)
     percentiles = [*dict.fromkeys(percentiles)]
     columns = Columns.of(run.directory, run.ledger)
-    chosen = [columns.find(name) for name in dict.fromkeys(columns.axes if by is None else by)]
+    chosen = [columns.find(name) for name in dict.fromkeys(columns.apart if by is None else by)]
     estimates: list[Estimate] = []
-    growing = []
+    growing, together = [], []
     for group in groups_of(run.directory, run.ledger, chosen, warmup=warmup):
         estimates += _of_group(group, percentiles)
+        together.append({part.case for part in group.sample.parts})
         if cautions.grows(group.sample):
             growing.append(group.case)
     timed = [e.n for e in estimates if e.metric == "slowdown"]
@@ -175,6 +176,7 @@ def summarise(
         cautions=(
             *cautions.estimated(run.meta),
             *cautions.replayed(run.ledger),
+            *cautions.pooled(together, run.ledger),
             *cautions.saturated(run.ledger),
             *cautions.unsteady(growing),
             *cautions.thin(timed, percentiles),

@@ -10,6 +10,7 @@ use crate::workload::Query;
 use sojourn_kernel::parameters::Value;
 use sojourn_kernel::{Span, Time};
 use sojourn_queueing::{Column, Job, Keep, Report, Rows};
+use std::slice;
 
 /// What the rows' `class` is called.
 const CLASS_NAMES: [&str; CLASSES] = ["0", "1", "2", "3", "4", "5", "6", "7"];
@@ -322,11 +323,18 @@ fn figures(outcome: &Outcome, network: &Network, unfinished: usize) -> Vec<(Stri
         peaks().map(|(_, peak)| ("switch_memory_peak_bytes", peak)).max(),
         core().map(|(_, peak)| ("core_memory_peak_bytes", peak)).max(),
     ];
-    let shares = [("host_link_utilisation", hosts), ("switch_port_utilisation", switches)];
+    // Flows without an end take what there is: then a port that never rests says nothing.
+    let busiest = outcome.busy.iter().max().filter(|_| outcome.watched.is_empty());
+    let shares = [
+        Some(("host_link_utilisation", hosts)),
+        Some(("switch_port_utilisation", switches)),
+        busiest.map(|busy| ("busiest_port_utilisation", slice::from_ref(busy))),
+    ];
+    let shares = shares.into_iter().flatten();
     counts
         .into_iter()
         .chain(peaks.into_iter().flatten())
         .map(|(name, count)| (name.to_owned(), Value::Int(count as i64)))
-        .chain(shares.iter().map(|&(name, busy)| (name.to_owned(), Value::Float(share(busy)))))
+        .chain(shares.map(|(name, busy)| (name.to_owned(), Value::Float(share(busy)))))
         .collect()
 }
