@@ -47,6 +47,9 @@ parameters! {
 /// Ports are not looked at more often.
 const SHORTEST_SAMPLE: Span = Span::from_us(1);
 
+/// All jobs of a case are in memory, with half a kilobyte each.
+const MAX_JOBS: usize = 20_000_000;
+
 impl Check for FabricCase {
     fn check(&self) -> Result<(), Refusal> {
         if self.drain > LONGEST_DRAIN {
@@ -151,9 +154,16 @@ impl FabricCase {
     /// takes.
     pub fn count(&self, read: &dyn Fn(&str) -> Result<String, String>) -> Result<usize, Refusal> {
         let stage = Stage { graph: &self.topology.graph(), packets: &self.packets, read };
-        self.sources()
-            .map(|(key, source)| source.count(&stage).map_err(|refusal| refusal.under(key)))
-            .sum()
+        let mut jobs = 0;
+        for (key, source) in self.sources() {
+            jobs += source.count(&stage).map_err(|refusal| refusal.under(key))?;
+            if jobs > MAX_JOBS {
+                let given = Value::Text(format!("{jobs} jobs"));
+                let expected = format!("at most {MAX_JOBS} in a case of a fabric");
+                return Err(Refusal::value(&given, expected).under(key));
+            }
+        }
+        Ok(jobs)
     }
 
     /// The memories of switches.

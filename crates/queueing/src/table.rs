@@ -9,7 +9,8 @@
 //! ```
 //!
 //! In a line that starts with `#`, fields are divided by `|`; `unit:` (default `bytes`) and
-//! `reading:` (default `linear`) are understood, and everything else is for people.
+//! `reading:` (default `linear`) are understood, `Units:` and the like refused, and everything else
+//! is for people.
 
 use crate::{Reading, SizeTable, Unit};
 use sojourn_kernel::parameters::{Setting, Value};
@@ -45,6 +46,9 @@ impl SizeTable {
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.trim();
             if let Some(comment) = line.strip_prefix('#') {
+                if let Some(field) = comment.split('|').map(str::trim).find(|it| is_slip(it)) {
+                    return Err(error(number, field, "\"unit:\" or \"reading:\""));
+                }
                 if let Some(name) = field(comment, "unit:") {
                     unit = parse_unit(name).ok_or_else(|| error(number, name, UNITS))?;
                 }
@@ -84,6 +88,14 @@ fn error(line: usize, given: &str, expected: impl Into<String>) -> TableError {
 pub(crate) fn field<'a>(comment: &'a str, key: &str) -> Option<&'a str> {
     let mut fields = comment.split('|');
     fields.find_map(|field| field.trim().strip_prefix(key)).map(str::trim)
+}
+
+/// Whether a field must have been meant as one that is understood, and is not.
+fn is_slip(field: &str) -> bool {
+    field.split_once(':').is_some_and(|(word, _)| {
+        let means = |key: &&str| word.to_ascii_lowercase().starts_with(key) && word != *key;
+        ["unit", "reading"].iter().any(means)
+    })
 }
 
 fn parse_row(line: &str) -> Option<(f64, f64)> {

@@ -57,6 +57,12 @@ fn a_bad_table_is_refused_with_its_line() {
         refused("# mine | unit: furlongs\n1 1"),
         "line 1: \"furlongs\", expected \"bytes\" or \"packets of <N> B\""
     );
+    for field in ["Unit: bytes", "units: packets of 1460 B", "unit : bytes", "Reading: step"] {
+        let expected = format!("line 2: {field:?}, expected \"unit:\" or \"reading:\"");
+        assert_eq!(refused(&format!("# mine\n#{field}\n1 1")), expected);
+        assert_eq!(refused(&format!("\n# mine | {field} | ours\n1 1")), expected);
+    }
+    assert!(SizeTable::parse("# unit sizes | read by us | source: x\n1 1", None).is_ok());
     for unit in ["packets", "packets of 0 B", "packets of -1 B", "packets of 1.5 B", "Bytes", ""] {
         assert!(refused(&format!("# unit: {unit}\n1 1")).starts_with(&format!("line 1: {unit:?}")));
     }

@@ -84,11 +84,17 @@ pub(crate) fn cut(given: impl Display) -> String {
     text
 }
 
+/// So many letters that a name begins with are enough to mean it.
+const BEGUN: usize = 3;
+
 /// The names that would have done, and the one that `given` is nearest to.
 fn suggest(given: &str, names: &[&'static str]) -> String {
     let list = names.join(", ");
+    let given = given.to_lowercase();
     let likeness = |name: &str| {
-        strsim::normalized_damerau_levenshtein(&given.to_lowercase(), &name.to_lowercase())
+        let name = name.to_lowercase();
+        let begun = given.len() >= BEGUN && name.starts_with(&given);
+        f64::from(begun) + strsim::normalized_damerau_levenshtein(&given, &name)
     };
     let nearest = names.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     match nearest {

@@ -58,11 +58,14 @@ pub(super) fn check_ack_delay(delay: Option<Span>) -> Result<(), Refusal> {
     }
 }
 
+/// No timer is shorter: it would run out again and again while a packet is on its first wire.
+const SHORTEST_TIMER: Span = Span::from_ns(100);
+
 /// Refuses a timer that would run out at once, or later than a run can last.
 pub(super) fn check_timer(key: &str, span: Span) -> Result<(), Refusal> {
-    if span == Span::ZERO || span > LONGEST_TIMER {
+    if !(SHORTEST_TIMER..=LONGEST_TIMER).contains(&span) {
         let given = span.write().expect("a time");
-        let expected = format!("a time above zero, at most {LONGEST_TIMER}");
+        let expected = format!("a time from {SHORTEST_TIMER} to {LONGEST_TIMER}");
         return Err(Refusal::value(&given, expected).under(key));
     }
     Ok(())

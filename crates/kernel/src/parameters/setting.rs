@@ -43,8 +43,8 @@ macro_rules! text_setting {
 }
 
 text_setting! {
-    Span: "a time with its unit, such as \"12us\" (ps, ns, us, ms, s, min, h; not below 1ps)";
-    Bytes: "a size with its unit, such as \"22.5KB\" (B, KB, MB, GB, KiB, MiB, GiB; whole bytes)";
+    Span: "a time with its unit, such as \"12us\" (ps, ns, us, ms, s, min, h; whole picoseconds)";
+    Bytes: "a size with its unit, such as \"22.5KB\" (B, KB, MB, GB, TB, KiB, MiB, GiB, TiB; whole bytes)";
     Rate: "a speed with its unit, such as \"10Gbps\" (bps, Kbps, Mbps, Gbps, Tbps; above 0)";
     Frequency: "a frequency with its unit, such as \"0.01/ms\" (above 0)";
     String: "a text";
