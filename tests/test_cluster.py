@@ -122,6 +122,7 @@ def test_nobody_at_the_address(command, study, tmp_path, address, monkeypatch):
     result = command("run", study, "--out", tmp_path / "out", "--scheduler", address)
     assert (result.code, result.out) == (2, "")
     assert f"no Dask scheduler at {address!r}" in result.err
+    assert not (tmp_path / "out").exists(), "nothing was begun"
 
 
 @pytest.mark.parametrize(

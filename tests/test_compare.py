@@ -355,6 +355,16 @@ def test_two_values_of_a_column_within_a_run(command, tmp_path):
     assert "difference: per cent of scheme A" in shown.out
 
 
+def test_values_with_commas_in_them(command, tmp_path):
+    names = ("EDF", "EDF, demoting", "demoting")
+    run = make_run(tmp_path / "r", [Made({"scheme": name}, [1, 2]) for name in names])
+    for both, of in (("EDF, demoting,EDF", names[1]), ("EDF,demoting", names[0])):
+        shown = command("compare", run.path, "--between", f"scheme={both}", "--warmup", "none")
+        assert f"difference: per cent of scheme {of}" in shown.out
+    wrong = command("compare", run.path, "--between", "scheme=EDF,EDF, promoting")
+    assert (wrong.code, "expected COLUMN=A,B" in wrong.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [

@@ -169,6 +169,16 @@ def test_kinds_of_job_are_lines_of_their_own(tmp_path):
     assert labels(run.plot("cdf").axes[0]) == ["query", "reply"]
 
 
+def test_a_distribution_is_drawn_at_one_name(tmp_path):
+    sizes = ("15KB", "30KB")
+    cases = [Made({"buffer": size, "ties": t}, [1, 2, 3]) for size in sizes for t in "ab"]
+    run = make_run(tmp_path / "r", cases)
+    assert labels(run.plot("cdf", x="buffer", at="30KB").axes[0]) == ["a", "b"]
+    assert len(labels(run.plot("cdf", x="buffer").axes[0])) == 4
+    with pytest.raises(InputError, match="no case at 22KB; there is 15KB, 30KB"):
+        run.plot("cdf", x="buffer", at="22KB")
+
+
 def test_a_distribution_is_drawn_at_one_load(swept):
     picture = swept.plot("cdf", at=0.2, warmup=False)
     assert picture.get_suptitle() == "made up: load = 0.2"

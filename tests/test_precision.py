@@ -91,6 +91,9 @@ def test_a_percentile_too(command, two_loads, tmp_path):
     ("words", "said"),
     [
         (["--precision", "5"], "precision '5': expected a percentage like 5%"),
+        (["--precision", "200%"], "precision '200%': expected a percentage like 5%, below 100%"),
+        (["--precision-of", "p99"], "expected --precision too"),
+        (["--most-replications", "7"], "expected --precision too"),
         (["--precision", "0%"], "precision '0%'"),
         (["--precision", "nan%"], "precision 'nan%'"),
         (["--precision", "120%"], "precision '120%'"),

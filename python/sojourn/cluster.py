@@ -6,6 +6,7 @@ its cases with it, and Dask has others run them again.
 """
 
 import math
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ _LARGEST_BATCH = 1000
 _AHEAD = 2  # batches a thread that are with the cluster, one of them waiting
 _REMEMBERED = 50
 _CONNECT_S = 20
+_AGAIN_S = 0.1
 _NAMED = 5
 
 
@@ -168,6 +170,28 @@ def _distributed() -> Any:
     except ImportError:
         raise InputError("--scheduler needs Dask: pip install 'sojourn[dask]'") from None
     return distributed
+
+
+def reach(address: str) -> None:
+    """Wait until somebody listens at an address, for a while.
+
+    Where nobody does the library's client would not only fail but keep the process from ending.
+
+    Raises:
+        InputError: it is no address, or nobody does; Dask is not installed.
+    """
+    addressing = _distributed().comm
+    end = time.monotonic() + _CONNECT_S
+    while True:
+        try:
+            socket.create_connection(addressing.get_address_host_port(address), _CONNECT_S).close()
+        except (OSError, ValueError) as error:
+            if not isinstance(error, ConnectionRefusedError) or time.monotonic() > end:
+                said = _first_line(error)
+                raise InputError(f"no Dask scheduler at {address!r}: {said}") from None
+            time.sleep(_AGAIN_S)
+        else:
+            return
 
 
 @contextmanager

@@ -66,16 +66,18 @@ def groups_at(
 ) -> tuple[str, list[Group]]:
     """A picture's title, and the jobs for its lines: of numbers along x those at one of them.
 
+    Of names along x those of all, unless one is asked for.
+
     Raises:
-        InputError: no such value along x, or no number is swept; rows that cannot be read.
+        InputError: no such value along x, or nothing is swept; rows that cannot be read.
     """
     ledger, by, title = run.ledger, list(layout.by), run.title
-    if layout.x and layout.numeric:
+    if layout.x and (layout.numeric or at is not None):
         value = layout.value(at)
         ledger = Ledger(groups(ledger, [layout.x])[(value,)])
         title = f"{title}: {layout.x.label} = {value}"
     elif at is not None:
-        raise InputError(f"no case at {at}: no number is swept")
+        raise InputError(f"no case at {at}: nothing is swept")
     elif layout.x:
         by.append(layout.x)
     return title, list(groups_of(run.directory, ledger, by, warmup=warmup))

@@ -43,7 +43,7 @@ class Precision:
         """
         per_cent = _number(share.removesuffix("%"))
         if not (share.endswith("%") and 0 < per_cent < _PER_CENT):
-            raise InputError(f"precision {share!r}: expected a percentage like 5%")
+            raise InputError(f"precision {share!r}: expected a percentage like 5%, below 100%")
         percentile = None if of == "mean" else _number(of.removeprefix("p"))
         if percentile is not None and not (of.startswith("p") and 0 < percentile < _PER_CENT):
             raise InputError(f"precision of {of!r}: expected mean, or a percentile like p99")

@@ -68,7 +68,7 @@ def place(
     """Threads here, or the workers that the scheduler at an address has, for a resolved study.
 
     Raises:
-        InputError: a number out of range; several threads a case on a cluster.
+        InputError: a number out of range; several threads a case on a cluster, or no cluster there.
     """
     number = at_a_time(jobs, threads)
     # A side of a fabric that waits for a processor has all others wait.
@@ -77,8 +77,9 @@ def place(
         return here
     if threads > 1:
         raise InputError(f"threads is {threads}, expected 1 on a cluster: a worker has its own")
-    from sojourn.cluster import Cluster
+    from sojourn.cluster import Cluster, reach
 
+    reach(scheduler)
     return Cluster(scheduler, study)
 
 

@@ -1,11 +1,15 @@
 """`sojourn compare`: two runs beside each other."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sojourn.cli import common
 from sojourn.errors import InputError
+
+if TYPE_CHECKING:
+    from sojourn.runs import Run
 
 
 @click.command()
@@ -59,9 +63,10 @@ def compare(
         both = Run.open(run_a), Run.open(run_b)
         found = comparing.compare(*both, metrics=metrics, percentiles=shown, warmup=warmup)
     else:
-        column, values = _two_values(between or "")
+        run = Run.open(run_a)
+        column, values = _two_values(between or "", run)
         found = comparing.between(
-            Run.open(run_a), column, values, metrics=metrics, percentiles=shown, warmup=warmup
+            run, column, values, metrics=metrics, percentiles=shown, warmup=warmup
         )
     if picture is not None:
         from sojourn.compare.draw import draw
@@ -78,12 +83,20 @@ def compare(
         context.exit(common.FAILED)
 
 
-def _two_values(given: str) -> tuple[str, tuple[str, str]]:
-    column, _, values = given.partition("=")
-    both = [value.strip() for value in values.split(",")]
-    if not column.strip() or len(both) != 2 or not all(both):
+def _two_values(given: str, run: "Run") -> tuple[str, tuple[str, str]]:
+    """A column and two of its values, in which there may be commas too."""
+    from sojourn.compare import values_of
+
+    column, _, values = (part.strip() for part in given.partition("="))
+    words = values.split(",")
+    cuts = range(1, len(words))
+    pairs = [(",".join(words[:cut]).strip(), ",".join(words[cut:]).strip()) for cut in cuts]
+    if len(pairs) > 1:
+        there = values_of(run, column)
+        pairs = [pair for pair in pairs if all(value in there for value in pair)]
+    if not column or not pairs or not all(pairs[0]):
         raise InputError(f"--between {given!r}: expected COLUMN=A,B")
-    return column.strip(), (both[0], both[1])
+    return column, pairs[0]
 
 
 def _per_cent(given: str | None) -> float | None:

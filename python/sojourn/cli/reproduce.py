@@ -29,7 +29,10 @@ def reproduce(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Run the studies of a PAPER, draw its figures, and say which of its claims hold."""
+    """Run the studies of a PAPER, draw its figures, and say which of its claims hold.
+
+    Without a PAPER, or with `all`, of all of them, one after the other.
+    """
     from dataclasses import asdict
 
     from sojourn import document

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     metavar="PERCENT",
     help="Add replications until each case is known that well: 5% is ± 5 %.",
 )
-@click.option(
-    "--precision-of", metavar="mean|p99", default="mean", help="Of what.  [default: mean]"
-)
+@click.option("--precision-of", metavar="mean|p50|p99|...", help="Of what.  [default: mean]")
 @click.option("--most-replications", type=int, metavar="N", help="A case at most.  [default: 100]")
 @click.option("--jobs", type=int, help="Cases at a time.  [default: a processor for each thread]")
 @click.option(
@@ -50,7 +48,7 @@ def run(
     seed: int | None,
     replications: int | None,
     precision: str | None,
-    precision_of: str,
+    precision_of: str | None,
     most_replications: int | None,
     jobs: int | None,
     threads: int,
@@ -65,6 +63,7 @@ def run(
     it may have.
     """
     from sojourn import document, studies
+    from sojourn.errors import InputError
     from sojourn.precision import MOST, Precision, judge
     from sojourn.rundir import RunDirectory
     from sojourn.runs import Run
@@ -77,8 +76,10 @@ def run(
         at_a_time = studies.at_a_time(jobs, threads)
         _plan(parsed, directory, at_a_time, as_json=as_json)
         return
+    if precision is None and (precision_of or most_replications is not None):
+        raise InputError("--precision-of and --most-replications: expected --precision too")
     most = MOST if most_replications is None else most_replications
-    asked = None if precision is None else Precision.read(precision, precision_of, most)
+    asked = None if precision is None else Precision.read(precision, precision_of or "mean", most)
     words = common.command(context)
     ran = studies.simulate(
         parsed,

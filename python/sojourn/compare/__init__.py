@@ -143,11 +143,26 @@ def between(
     )
 
 
-def _where(run: Run, column: Column, value: str) -> Run:
-    """The cases of a run with that value."""
+def values_of(run: Run, column: str) -> list[str]:
+    """What there is in a column of the cases of a run, as text.
+
+    Raises:
+        InputError: there is no such column, or it is one of the rows.
+    """
+    found = Columns.of(run.directory, run.ledger).find(column)
+    return list(dict.fromkeys(_texts(run, found).values()))
+
+
+def _texts(run: Run, column: Column) -> dict[tuple[int, int], str]:
+    """What each case has in a column, as text."""
     if column.in_rows:
         raise InputError(f"{column.label!r} differs from job to job, not from case to case")
-    texts = {record.key: str(record.columns.get(column.name)) for record in run.ledger}
+    return {record.key: str(record.columns.get(column.name)) for record in run.ledger}
+
+
+def _where(run: Run, column: Column, value: str) -> Run:
+    """The cases of a run with that value."""
+    texts = _texts(run, column)
     if value not in texts.values():
         there = dict.fromkeys(texts.values())
         raise InputError(f"no case with {column.label} {value!r}{did_you_mean(value, there)}")
