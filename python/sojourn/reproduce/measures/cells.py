@@ -8,28 +8,22 @@ from math import hypot
 import numpy as np
 
 from sojourn.ledger import Value
-from sojourn.reproduce.measures.measured import Measured, Results
+from sojourn.reproduce.measures.measured import Measured, OfRun, Results
 from sojourn.reproduce.results import Cell, Point, Quantity
 from sojourn.statistics import batches, mean_interval
 from sojourn.units import count
 
 
 @dataclass(frozen=True)
-class Level:
+class Level(OfRun):
     """A quantity in each line, at each value of `at`.
 
     Without `at`, at all values along the run's axis.
     """
 
-    run: str
     lines: tuple[str, ...]
     what: Quantity
     at: tuple[Value, ...] = ()
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The runs it looks at."""
-        return (self.run,)
 
     def __call__(self, results: Results) -> Measured:
         """Measure."""
@@ -69,22 +63,16 @@ class Ratio:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(OfRun):
     """A quantity in each line at the value `at` along the axis, over that at each of `than`.
 
     What it costs to have chosen `at`: below 1, it was the better choice.
     """
 
-    run: str
     lines: tuple[str, ...]
     at: Value
     than: tuple[Value, ...]
     what: Quantity
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The runs it looks at."""
-        return (self.run,)
 
     def __call__(self, results: Results) -> Measured:
         """Measure."""
@@ -97,17 +85,11 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(OfRun):
     """A quantity in each line at each value along the axis over that at the value before it."""
 
-    run: str
     lines: tuple[str, ...]
     what: Quantity
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The runs it looks at."""
-        return (self.run,)
 
     def __call__(self, results: Results) -> Measured:
         """Measure."""
@@ -152,19 +134,13 @@ class Lead:
 
 
 @dataclass(frozen=True)
-class Attained:
+class Attained(OfRun):
     """The share of replications in which the metric of each job is at least `least`."""
 
-    run: str
     line: str
     at: Value
     least: float
     what: Quantity
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The runs it looks at."""
-        return (self.run,)
 
     def __call__(self, results: Results) -> Measured:
         """Measure."""

@@ -52,3 +52,15 @@ class Measure(Protocol):
         Raises:
             InputError: a run cannot be read.
         """
+
+
+@dataclass(frozen=True)
+class OfRun:
+    """What measures have in common that look at one run."""
+
+    run: str
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The runs it looks at."""
+        return (self.run,)

@@ -7,25 +7,19 @@ import numpy as np
 from sojourn.fanout import Leaf, finish, latest_finish
 from sojourn.mail.logs.stats import Ended
 from sojourn.reproduce.hours import counted
-from sojourn.reproduce.measures.measured import Measured, Results
+from sojourn.reproduce.measures.measured import Measured, OfRun, Results
 from sojourn.reproduce.results import Point
 from sojourn.statistics import sum_ratio_interval
 from sojourn.units import count
 
 
 @dataclass(frozen=True)
-class Share:
+class Share(OfRun):
     """The share of the arriving flows, or of their bytes, that flows of `(above, upto]` are."""
 
-    run: str
     of: str
     above: float = 0
     upto: float = np.inf
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The runs it looks at."""
-        return (self.run,)
 
     def __call__(self, results: Results) -> Measured:
         """Measure."""
@@ -39,18 +33,11 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Waste:
+class Waste(OfRun):
     """The share of the data packets sent by hosts that switches drop.
 
     Of the packets delivered, every second is an acknowledgement.
     """
-
-    run: str
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The runs it looks at."""
-        return (self.run,)
 
     def __call__(self, results: Results) -> Measured:
         """Measure."""
@@ -68,16 +55,10 @@ class Waste:
 
 
 @dataclass(frozen=True)
-class Total:
+class Total(OfRun):
     """A total of each case and replication, such as the share of time that a line is busy."""
 
-    run: str
     figure: str
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The runs it looks at."""
-        return (self.run,)
 
     def __call__(self, results: Results) -> Measured:
         """Measure."""
@@ -89,22 +70,16 @@ class Total:
 
 
 @dataclass(frozen=True)
-class Hours:
+class Hours(OfRun):
     """What a time series counted in some hours of each case and replication, as a ratio.
 
     `of` are columns of the series, `over` those that they are divided by, all summed over the hours
     from the first of `hours` to the one before the second.
     """
 
-    run: str
     of: tuple[str, ...]
     over: tuple[str, ...]
     hours: tuple[int, int]
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The runs it looks at."""
-        return (self.run,)
 
     def __call__(self, results: Results) -> Measured:
         """Measure."""
