@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 parameters! {
     /// What every study has, whatever it simulates; beside this, `sweep` has lists of values for
-    /// any of the other parameters.
+    /// any of the parameters of that.
     pub struct Head: "study" {
         /// What the study is called.
         pub title: String = "untitled".to_owned(),

@@ -9,7 +9,8 @@ use std::num::NonZeroU32;
 
 parameters! {
     /// DCTCP (RFC 8257): NewReno, and at most once a window of data the window shrinks by
-    /// alpha/2, where alpha is the smoothed share of marked packets. Wants an `ecn` queue.
+    /// alpha/2, where alpha is the smoothed share of marked packets. Wants a queue that marks:
+    /// `ecn` or `levels`.
     pub struct Dctcp: "dctcp" {
         /// Packets a flow may send before the first ACK.
         pub initial_window: NonZeroU32 = NonZeroU32::new(10).expect("10"),
