@@ -55,9 +55,11 @@ impl<'a> Ideals<'a> {
     fn waiting(&mut self, answer: &Flow, alone: Span) -> Span {
         let begun = alone - self.one_way(answer);
         // A queue may let a short last packet go first.
-        let short = self.packets.wire(self.packets.last_payload(answer.bytes));
+        let packets = self.packets;
+        let short = packets.wire(packets.last_payload(answer.bytes));
         let (out, _) = self.trip(answer);
-        let cross = |hop: &Hop| hop.link.rate.span(short.into()) + hop.link.delay;
+        let first = |hop: &Hop| if hop.cuts { packets.smallest() } else { short };
+        let cross = |hop: &Hop| hop.link.rate.span(first(hop).into()) + hop.link.delay;
         begun + out[..out.len() - 1].iter().map(cross).sum::<Span>()
     }
 
@@ -90,10 +92,10 @@ impl<'a> Ideals<'a> {
             .get_or_insert_with(|| Box::new((network.path(from, to), network.path(to, from))));
         // Between two racks all paths are alike but for their first and last links.
         let (out, back) = &mut **trip;
-        let ends = [network.links[from].spec, network.links[to].spec];
+        let ends = [&network.links[from], &network.links[to]];
         for (path, [first, last]) in [(out, ends), (back, [ends[1], ends[0]])] {
-            path[0].link = first;
-            path.last_mut().expect("two hops at least").link = last;
+            (path[0].link, path[0].cuts) = (first.spec, first.cuts);
+            path.last_mut().expect("two hops at least").link = last.spec;
         }
         trip
     }

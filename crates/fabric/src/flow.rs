@@ -111,7 +111,7 @@ impl Packets {
 }
 
 /// The best possible completion time of a flow of `bytes` over the hops `out`, its last
-/// acknowledgement coming `back`: nobody else in the fabric, store and forward.
+/// acknowledgement coming `back`: nobody else in the fabric.
 ///
 /// Full packets follow each other as a pipeline, at the pace of the slowest hop; where a flow can
 /// be sprayed over several links at once, their joint pace. The last packet leaves after all others
@@ -132,19 +132,23 @@ pub fn ideal_fct(packets: &Packets, bytes: u64, out: &[Hop], back: &[Hop]) -> Sp
             false => hop.link.rate.span(size.into()),
         }
     };
-    let (whole, rest) = (cross(full), cross(last));
+    let (whole, head) = (cross(full), cross(packets.smallest()));
+    let pass = |size: u16| {
+        let all = cross(size);
+        move |hop: &Hop| if hop.cuts { head(hop) } else { all(hop) }
+    };
     let slowest = out.iter().map(|hop| whole(hop) / hop.parallel).max().unwrap_or(Span::ZERO);
-    let pipeline = out.iter().map(&whole).sum::<Span>() + slowest * (in_full - 1);
-    let first = whole(&out[0]) * (count - 1) + rest(&out[0]);
-    let overtaking = first + out[1..].iter().map(&rest).sum::<Span>();
+    let pipeline = out.iter().map(pass(full)).sum::<Span>() + slowest * (in_full - 1);
+    let overtaking = whole(&out[0]) * (count - 1) + out.iter().map(pass(last)).sum::<Span>();
     let travel = out.iter().chain(back).map(|hop| hop.link.delay).sum::<Span>();
-    let ack = back.iter().map(cross(packets.ack.0 as u16)).sum::<Span>();
+    let ack = back.iter().map(pass(packets.ack.0 as u16)).sum::<Span>();
     pipeline.max(overtaking) + travel + ack
 }
 
 /// The completion time of a flow of `bytes` that has the fabric for itself, all its packets on one
-/// path and in order, and never has to wait for an acknowledgement: [`ideal_fct`], and where the
-/// last packet is shorter than the others, what it waits behind them.
+/// path and in order, and never has to wait for an acknowledgement, where switches store and
+/// forward: [`ideal_fct`], and where the last packet is shorter than the others, what it waits behind
+/// them.
 pub fn alone_fct(packets: &Packets, bytes: u64, out: &[Hop], back: &[Hop]) -> Span {
     let before = u64::from(packets.count(bytes)) - 1;
     let last = packets.wire(packets.last_payload(bytes));

@@ -18,9 +18,14 @@ const CLASS_NAMES: [&str; CLASSES] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 /// What the rows' `part` is called: the parts of a case that draw jobs.
 pub(crate) const PART_NAMES: [&str; 2] = ["workload", "background"];
 
-/// What the rows' `ideal_ps` is, for people.
-const IDEAL: &str = "ideal: nobody else in the fabric, store and forward on the flow's own \
-                         path, until the last packet's ACK is back at the sender";
+/// What the rows' `ideal_ps` is, for people, where switches wait for whole packets and where they do
+/// not.
+const IDEALS: [&str; 2] = [
+    "ideal: nobody else in the fabric, store and forward on the flow's own path, until the last \
+     packet's ACK is back at the sender",
+    "ideal: nobody else in the fabric, cut through on the flow's own path, until the last packet's \
+     ACK is back at the sender",
+];
 
 /// The same for queries.
 const IDEAL_OF_QUERIES: &str = "ideal of a query: from the question on, each request and answer \
@@ -85,7 +90,11 @@ pub(crate) fn report(
     };
     let mut figures = figures(outcome, network, unfinished);
     let also = if script.queries.is_empty() { "" } else { IDEAL_OF_QUERIES };
-    let ideal = [IDEAL, also].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>();
+    let cuts = network.links.iter().any(|link| link.cuts);
+    let ideal = [IDEALS[usize::from(cuts)], also]
+        .into_iter()
+        .filter(|said| !said.is_empty())
+        .collect::<Vec<_>>();
     figures.push(("ideal".to_owned(), Value::Text(ideal.join("; "))));
     Report { rows, series, figures }
 }

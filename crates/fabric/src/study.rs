@@ -10,7 +10,7 @@ use crate::qdisc::{Builder, Queue, with_queue};
 use crate::rows::{PART_NAMES, report};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::script::Script;
-use crate::topology::{LinkSpec, Network, Topology};
+use crate::topology::{Forwarding, LinkSpec, Network, Topology};
 use crate::transport::{Running, Setup, Tally};
 use crate::workload::{Drawn, Stage, Workload};
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
@@ -36,6 +36,8 @@ parameters! {
         pub core_buffer: Option<Buffer> = None,
         /// How flows are cut into packets.
         pub packets: Packets = defaults(),
+        /// When switches may send a packet on.
+        pub forwarding: Forwarding = Forwarding::StoreAndForward,
         /// How long after the last arrival a run may go on.
         pub drain: Span = Span::from_s(1),
         /// How often the ports of switches are looked at for time series of what waits there and how
@@ -177,7 +179,7 @@ impl FabricCase {
         streams: Streams,
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Ready, Refusal> {
-        let graph = self.topology.graph().drawn(streams);
+        let graph = self.topology.graph().forwarding(self.forwarding).drawn(streams);
         let stage = Stage { graph: &graph, packets: &self.packets, read };
         let drawn: Result<Vec<Drawn>, Refusal> = self
             .sources()

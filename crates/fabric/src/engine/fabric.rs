@@ -68,7 +68,7 @@ impl<B: Border> Fabric<'_, B> {
         let span = port.wire.span(packet.size);
         port.free = now + span;
         port.busy += span;
-        let arrives = port.free + port.wire.delay;
+        let arrives = port.wire.arrival(now, port.free);
         packet.key = Packet::arriving(arrives, port.wire.arrives_by);
         let wire = &port.wire;
         // Whether it goes to a host cannot be guessed, so the way on is found for all.

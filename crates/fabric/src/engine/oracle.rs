@@ -199,7 +199,11 @@ impl<B: Builder> Oracle<'_, B> {
         let mut packet = self.slab[id];
         self.slab.free(id);
         self.free[unit] = at + link.spec.rate.span(packet.size.into());
-        packet.key = Packet::arriving(self.free[unit] + link.spec.delay, link.arrives_by);
+        let there = match link.cuts {
+            true => at + link.spec.rate.span(self.scene.smallest.into()),
+            false => self.free[unit],
+        };
+        packet.key = Packet::arriving(there + link.spec.delay, link.arrives_by);
         let hosts = self.scene.network.hosts;
         let to = match (link.to as usize).checked_sub(hosts) {
             None => link.to as usize,

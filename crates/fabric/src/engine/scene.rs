@@ -43,7 +43,8 @@ pub struct Scene {
 impl Scene {
     /// The wires of all ports.
     pub(super) fn wires(&self) -> impl Iterator<Item = Wire> + '_ {
-        self.network.links.iter().map(|link| Wire::new(link, self.network.hosts))
+        let links = self.network.links.iter();
+        links.map(|link| Wire::new(link, self.network.hosts, self.smallest))
     }
 
     /// How long nothing that leaves a port can arrive anywhere.

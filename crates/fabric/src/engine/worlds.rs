@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::flow::{Flow, Packets};
 use crate::qdisc::{Between, Classes, DropTail, Drr, PFabric, Queue, Victim};
 use crate::scheme::{PacketScheme, Scheme};
-use crate::topology::Topology;
+use crate::topology::{Forwarding, Topology};
 use crate::transport::Setup;
 use proptest::prelude::*;
 use sojourn_kernel::parameters::{Parameters, Setting, Table, Value, defaults};
@@ -105,7 +105,12 @@ pub(super) fn scene(
     flows: &[(u16, u16, u64, u64)],
     seed: u64,
 ) -> (Scene, Setup) {
-    let graph = topology.graph();
+    // Every third world cuts through.
+    let forwarding = match seed % 3 {
+        0 => Forwarding::CutThrough,
+        _ => Forwarding::StoreAndForward,
+    };
+    let graph = topology.graph().forwarding(forwarding);
     let hosts = graph.hosts() as u16;
     let packets: Packets = defaults();
     let mut now = Time::ZERO;

@@ -5,6 +5,7 @@ use crate::balance::Balance;
 use crate::buffer::Buffer;
 use crate::scheme::Scheme;
 use crate::study::FabricCase;
+use crate::topology::Forwarding;
 use crate::transport::TransportKind;
 use sojourn_kernel::parameters::{Refusal, Setting, Value};
 
@@ -47,6 +48,12 @@ impl FabricCase {
                                 memory with others";
                 return refuse(shared.name(), expected, &[key]);
             }
+        }
+        if self.forwarding != Forwarding::StoreAndForward {
+            let given = self.forwarding.write().expect("a name");
+            let expected = "\"store-and-forward\" to estimate: times of links add up only where each \
+                            takes packets whole";
+            return Err(Refusal::value(&given, expected).under("forwarding"));
         }
         if let Some(sample) = self.sample {
             let given = sample.write().expect("a time");

@@ -5,7 +5,7 @@ use crate::buffer::Buffer;
 use crate::flow::Flow;
 use crate::scheme::{PacketScheme, Scheme};
 use crate::study::{FabricCase, Ready};
-use crate::topology::Topology;
+use crate::topology::{Forwarding, Topology};
 use crate::workload::{Arrivals, Csv};
 use sojourn_kernel::parameters::defaults;
 use sojourn_kernel::{Span, Streams, Time};
@@ -21,6 +21,7 @@ pub(super) fn ready(topology: Topology, flows: &[Flow]) -> Ready {
         buffer: Buffer::default(),
         core_buffer: None,
         packets: defaults(),
+        forwarding: Forwarding::StoreAndForward,
         drain: Span::from_s(1),
         sample: None,
     };

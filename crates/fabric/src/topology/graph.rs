@@ -1,7 +1,18 @@
 //! The graph of a fabric: what a topology lays, and what one replication draws of it.
 
 use super::Network;
-use sojourn_kernel::{Rate, Span, Streams};
+use sojourn_kernel::{Rate, Span, Streams, choices};
+
+choices! {
+    /// When a switch may send a packet on.
+    pub enum Forwarding: "forwarding" {
+        /// Once it is there whole.
+        StoreAndForward = "store-and-forward",
+        /// Once its first bytes are there, as many as the smallest packet has, if it came by a link
+        /// that no port of the switch is faster than. Queues take it whole at that moment.
+        CutThrough = "cut-through",
+    }
+}
 
 /// How fast and how long a link is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +31,7 @@ pub struct Graph {
     pub(super) cables: Vec<(usize, usize, LinkSpec)>,
     spread: Span,
     clocks: Ppm,
+    forwarding: Forwarding,
 }
 
 /// How far clocks may be off, in millionths.
@@ -31,7 +43,14 @@ pub(super) const MOST_PPM: Ppm = 1000;
 impl Graph {
     /// `switches` switches, nothing connected yet.
     pub fn new(switches: usize) -> Graph {
-        Graph { switches, hosts: Vec::new(), cables: Vec::new(), spread: Span::ZERO, clocks: 0 }
+        Graph {
+            switches,
+            hosts: Vec::new(),
+            cables: Vec::new(),
+            spread: Span::ZERO,
+            clocks: 0,
+            forwarding: Forwarding::StoreAndForward,
+        }
     }
 
     /// Hangs the next host on `switch`.
@@ -112,6 +131,20 @@ impl Graph {
         self.clocks = clocks;
     }
 
+    /// The same graph with switches that send packets on so.
+    pub fn forwarding(self, forwarding: Forwarding) -> Graph {
+        Graph { forwarding, ..self }
+    }
+
+    /// How fast a link into each switch must be for packets to be cut through: as its fastest port,
+    /// but for clocks that are off. None where switches wait for whole packets.
+    pub(super) fn cutting(&self) -> Option<Vec<Rate>> {
+        let fastest = |ports: Vec<Rate>| ports.into_iter().max().unwrap_or(NO_PORT);
+        let ports = || self.ports().into_iter().map(fastest);
+        let cuts = self.forwarding == Forwarding::CutThrough;
+        cuts.then(|| ports().map(|rate| ticking(rate, MOST_PPM, 0)).collect())
+    }
+
     /// A host's link as far and as slow as it may be drawn.
     pub fn farthest(&self, link: LinkSpec) -> LinkSpec {
         LinkSpec {
@@ -142,6 +175,9 @@ impl Graph {
         Network::new(self)
     }
 }
+
+/// The speed of the ports of a switch that has none.
+const NO_PORT: Rate = Rate::gbps(1);
 
 /// Bits per second that `clocks` make of `rate`.
 fn off(rate: Rate, clocks: Ppm) -> u64 {

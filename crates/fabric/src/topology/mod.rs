@@ -12,7 +12,7 @@ mod single_switch;
 
 pub use clos::Clos;
 pub use fat_tree::FatTree;
-pub use graph::{Graph, LinkSpec, Ppm};
+pub use graph::{Forwarding, Graph, LinkSpec, Ppm};
 pub use leaf_spine::LeafSpine;
 pub use network::{Hop, Link, Network};
 pub use single_switch::SingleSwitch;

@@ -15,6 +15,8 @@ pub struct Link {
     pub to: u32,
     /// The number, at the node it leads to, of the port on the other end.
     pub arrives_by: u8,
+    /// Whether the switch it leads to sends a packet on once its header is there.
+    pub cuts: bool,
     /// Speed and length.
     pub spec: LinkSpec,
 }
@@ -24,6 +26,8 @@ pub struct Link {
 pub struct Hop {
     /// Its speed and length.
     pub link: LinkSpec,
+    /// Whether it is on its way on once its header is there.
+    pub cuts: bool,
     /// How many links like it a flow that is sprayed can use at once, at most.
     pub parallel: u64,
 }
@@ -98,7 +102,7 @@ impl Network {
         }
         first_port.push(next);
 
-        let nowhere = Link { from: 0, to: 0, arrives_by: 0, spec: NO_LINK };
+        let nowhere = Link { from: 0, to: 0, arrives_by: 0, cuts: false, spec: NO_LINK };
         let mut links = vec![nowhere; next as usize];
         let mut used = vec![0u32; graph.switches];
         let mut take = |switch: usize| {
@@ -109,15 +113,24 @@ impl Network {
         for (host, &(switch, spec)) in graph.hosts.iter().enumerate() {
             let (port, number) = take(switch);
             let (host, node) = (host as u32, (hosts + switch) as u32);
-            links[host as usize] = Link { from: host, to: node, arrives_by: number, spec };
-            links[port as usize] = Link { from: node, to: host, arrives_by: 0, spec };
+            let whole = Link { from: host, to: node, arrives_by: number, cuts: false, spec };
+            links[host as usize] = whole;
+            links[port as usize] = Link { from: node, to: host, arrives_by: 0, ..whole };
             down_port.push(port);
         }
         for &(a, b, spec) in &graph.cables {
             let ((port_a, number_a), (port_b, number_b)) = (take(a), take(b));
             let (node_a, node_b) = ((hosts + a) as u32, (hosts + b) as u32);
-            links[port_a as usize] = Link { from: node_a, to: node_b, arrives_by: number_b, spec };
-            links[port_b as usize] = Link { from: node_b, to: node_a, arrives_by: number_a, spec };
+            let whole = Link { from: node_a, to: node_b, arrives_by: number_b, cuts: false, spec };
+            links[port_a as usize] = whole;
+            links[port_b as usize] =
+                Link { from: node_b, to: node_a, arrives_by: number_a, ..whole };
+        }
+        if let Some(cutting) = graph.cutting() {
+            for link in &mut links {
+                let switch = (link.to as usize).checked_sub(hosts);
+                link.cuts = switch.is_some_and(|switch| link.spec.rate >= cutting[switch]);
+            }
         }
 
         let mut edges: Vec<u32> = graph.hosts.iter().map(|&(switch, _)| switch as u32).collect();
@@ -240,7 +253,8 @@ impl Network {
     /// The links a packet from `from` to `to` crosses on one of its shortest paths (all of them
     /// have the same links in every topology here, up to symmetry).
     pub fn path(&self, from: usize, to: usize) -> Vec<Hop> {
-        let mut path = vec![Hop { link: self.links[from].spec, parallel: 1 }];
+        let first = &self.links[from];
+        let mut path = vec![Hop { link: first.spec, cuts: first.cuts, parallel: 1 }];
         let mut node = self.links[from].to as usize;
         let mut parallel = 1;
         while node >= self.hosts {
@@ -248,7 +262,7 @@ impl Network {
             let link = &self.links[ways[0] as usize];
             node = link.to as usize;
             parallel = if node < self.hosts { 1 } else { parallel * ways.len() as u64 };
-            path.push(Hop { link: link.spec, parallel });
+            path.push(Hop { link: link.spec, cuts: link.cuts, parallel });
         }
         path
     }

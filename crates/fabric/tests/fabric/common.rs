@@ -3,7 +3,7 @@
 use proptest::test_runner::Config as ProptestConfig;
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::qdisc::{DropTail, PFabric, Queue};
-use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
+use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{AckPriority, MinTcp, NewReno, Priority, TransportKind};
 use sojourn_fabric::workload::{Arrivals, Csv, Workload};
 use sojourn_fabric::{
@@ -25,6 +25,7 @@ pub(crate) struct Lab {
     pub(crate) buffer: Buffer,
     pub(crate) core_buffer: Option<Buffer>,
     pub(crate) packets: Packets,
+    pub(crate) forwarding: Forwarding,
     pub(crate) drain: Span,
     pub(crate) sample: Option<Span>,
     pub(crate) streams: Streams,
@@ -38,6 +39,7 @@ impl Lab {
             buffer: Buffer::default(),
             core_buffer: None,
             packets: defaults(),
+            forwarding: Forwarding::StoreAndForward,
             drain: Span::from_s(1000),
             sample: None,
             streams: Streams::new(1, 0),
@@ -53,6 +55,7 @@ impl Lab {
             buffer: self.buffer.clone(),
             core_buffer: self.core_buffer.clone(),
             packets: self.packets.clone(),
+            forwarding: self.forwarding,
             drain: self.drain,
             sample: self.sample,
         }

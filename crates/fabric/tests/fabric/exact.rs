@@ -6,7 +6,7 @@
 
 use crate::common::*;
 use sojourn_fabric::qdisc::{PFabric, Queue, Ties};
-use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
+use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{MinTcp, Priority, Sent, TransportKind};
 use sojourn_fabric::{Balance, Flow, PacketScheme};
 use sojourn_kernel::parameters::defaults;
@@ -79,6 +79,30 @@ fn fat_tree_in_rack_pod_and_fabric() {
     }
     let smallest = Topology::FatTree(FatTree { k: 2, ..defaults() });
     assert_eq!(alone(&smallest, &fifo(), 0, 1, FULL), 12_000 * NS);
+}
+
+/// A switch that cuts through holds a packet for its first 40 B, 32 ns, so the fat-tree takes
+/// 5 × 32 + 1200 + 12 × 384 + 6 × 32 between pods. In the leaf-spine packets from hosts are stored,
+/// since uplinks are faster; those on uplinks are held for 8 ns: 2 × 1200 + 2 × 8 + 4 × 200 out.
+#[test]
+fn cutting_through_waits_for_the_header_alone() {
+    let cutting = |topology| Lab {
+        forwarding: Forwarding::CutThrough,
+        ..Lab::new(topology, known("MinTCP+pFabric"))
+    };
+    let fct = |lab: &Lab, to, packets| lab.run(&[flow(0, to, packets * FULL, 0)]).fcts()[0];
+    let lab = cutting(fat_tree(6));
+    assert_eq!(fct(&lab, 2, 1), (32 + 1200 + 2 * 32 + 4 * 384) * NS);
+    assert_eq!(fct(&lab, 53, 1), (5 * 32 + 1200 + 6 * 32 + 12 * 384) * NS);
+    assert_eq!(fct(&lab, 53, 10), (5 * 32 + 10 * 1200 + 6 * 32 + 12 * 384) * NS);
+    let lab = cutting(Topology::LeafSpine(leaf_spine(3, 2, 2, 1)));
+    assert_eq!(fct(&lab, 1, 1), 3264 * NS);
+    assert_eq!(fct(&lab, 5, 1), (2 * 1200 + 2 * 8 + 4 * 200 + 2 * 32 + 2 * 8 + 4 * 200) * NS);
+    // Two for one host: the second waits for all of the first.
+    let lab = cutting(single_switch(3));
+    let fcts = lab.run(&[flow(0, 2, FULL, 0), flow(1, 2, FULL, 0)]).fcts();
+    let first = 32 + 1200 + 2 * 32 + 4 * 383;
+    assert_eq!(fcts, [first * NS, (first + 1200) * NS]);
 }
 
 /// 1500 B at 7 Gb/s are 1,714,285.71 ps and 40 B are 45,714.29: both are rounded up, on each link.
@@ -296,8 +320,14 @@ fn an_idle_fabric_is_ideal() {
     ];
     for fabric in &fabrics {
         for name in ["TCP+DropTail", "DCTCP", "MinTCP+pFabric", "LineRate+pFabric"] {
-            for balance in [Balance::Spray, Balance::Ecmp] {
-                let lab = Lab::new(fabric.clone(), PacketScheme { balance, ..known(name) });
+            let ways = [
+                (Balance::Spray, Forwarding::StoreAndForward),
+                (Balance::Ecmp, Forwarding::StoreAndForward),
+                (Balance::Spray, Forwarding::CutThrough),
+            ];
+            for (balance, forwarding) in ways {
+                let scheme = PacketScheme { balance, ..known(name) };
+                let lab = Lab { forwarding, ..Lab::new(fabric.clone(), scheme) };
                 let flows: Vec<Flow> = (1..9)
                     .map(|i| flow(0, i, u64::from(i) * FULL, u64::from(i) * 100_000_000))
                     .collect();

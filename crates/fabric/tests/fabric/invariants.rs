@@ -4,7 +4,7 @@ use crate::common::*;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use sojourn_fabric::qdisc::{Builder, Queue};
-use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
+use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{AckPriority, Deadline, Priority, Sent, TransportKind};
 use sojourn_fabric::{Balance, Buffer, Flow, PacketScheme, Packets, Scheme};
 use sojourn_kernel::parameters::{Entry, Setting, Table, Value, defaults};
@@ -138,6 +138,10 @@ fn packets() -> impl Strategy<Value = Packets> {
     })
 }
 
+fn forwarding() -> impl Strategy<Value = Forwarding> {
+    select(&[Forwarding::StoreAndForward, Forwarding::StoreAndForward, Forwarding::CutThrough][..])
+}
+
 /// Every other one is the disciplines' own; the others are small.
 fn buffers() -> impl Strategy<Value = Buffer> {
     let small = select(vec![
@@ -155,13 +159,14 @@ fn buffers() -> impl Strategy<Value = Buffer> {
 
 /// Anything that can run: up to 30 flows of up to 40 KB within 300 us, many at the same moments.
 fn labs() -> impl Strategy<Value = (Lab, Vec<Flow>)> {
-    let parts =
-        (topologies(&RATES, &DELAYS), schemes(priorities()), buffers(), packets(), any::<u64>());
-    let lab = parts.prop_map(|(topology, scheme, buffer, packets, seed)| {
+    let fabric = (topologies(&RATES, &DELAYS), forwarding());
+    let parts = (fabric, schemes(priorities()), buffers(), packets(), any::<u64>());
+    let lab = parts.prop_map(|((topology, forwarding), scheme, buffer, packets, seed)| {
         let shares = scheme.queue.shares();
         Lab {
             buffer: if shares { buffer } else { Buffer::default() },
             packets,
+            forwarding,
             streams: Streams::new(seed, 0),
             ..Lab::new(topology, scheme)
         }
@@ -294,10 +299,11 @@ proptest! {
     #[test]
     fn a_slower_world_is_the_same_world(
         topology in topologies(&RATES[..4], &DELAYS),
+        forwarding in forwarding(),
         scheme in schemes(timeless()),
         draws in draws(),
     ) {
-        let mut lab = Lab::new(topology, scheme);
+        let mut lab = Lab { forwarding, ..Lab::new(topology, scheme) };
         if setting(&lab.scheme.transport, "min_rto").is_some() {
             // An estimate is rounded; out of its reach, the floor is what counts.
             set(&mut lab.scheme.transport, "min_rto", "100ms");
@@ -327,6 +333,7 @@ proptest! {
     #[test]
     fn min_tcp_is_ideal_in_an_idle_fabric(
         topology in topologies(&RATES[1..4], &DELAYS[..4]),
+        forwarding in forwarding(),
         queue in select(vec![pfabric(), drop_tail(22_500), Queue::Ecn(defaults())]),
         balance in select(&[Balance::Spray, Balance::Ecmp][..]),
         draws in draws(),
@@ -342,7 +349,7 @@ proptest! {
             flow.bytes += 1;
             flow.deadline = Time::NEVER;
         }
-        let lab = Lab::new(topology, scheme);
+        let lab = Lab { forwarding, ..Lab::new(topology, scheme) };
         let run = lab.run(&flows);
         prop_assert_eq!((run.drops(), run.sum("timeouts"), run.sum("retransmits")), (0, 0, 0));
         let times = run.fcts().into_iter().zip(run.rows.ints("ideal_ps"));
