@@ -120,6 +120,7 @@ def test_a_buffer_counted_in_packets():
         (["topology.hosts=255"], ["topology.hosts = 255", "at most 250"]),
         (["packets.header=60B"], ['packets.header = "60B"', "52B with timestamps"]),
         (["packets.ack=64B"], ['packets.ack = "64B"', "expected 40B"]),
+        (["forwarding=cut-through"], ['forwarding = "cut-through"', "store-and-forward"]),
         (["packets.payload=100B"], ['packets.payload = "100B"', "at least 536B"]),
         (["scheme.transport.min_rto=100us"], ['min_rto = "100us"', "whole milliseconds"]),
         (["scheme.transport.initial_rto=1s"], ['initial_rto = "1s"', "the same as min_rto"]),

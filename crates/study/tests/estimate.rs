@@ -26,7 +26,7 @@ fn refused(overrides: &[(&str, &str)]) -> String {
 
 #[test]
 fn what_links_alone_do_not_show_is_refused_by_name() {
-    let messages: [(&[(&str, &str)], &str); 13] = [
+    let messages: [(&[(&str, &str)], &str); 14] = [
         (&[], "nothing"),
         (&[("background.kind", "poisson"), ("background.load", "0.1")], "nothing"),
         (
@@ -59,6 +59,12 @@ fn what_links_alone_do_not_show_is_refused_by_name() {
             &[("background", "bulk")],
             "--set background=bulk: background.kind = \"bulk\", expected \"poisson\" or \"csv\" to \
              estimate: flows that come on their own, one after the other, and end",
+        ),
+        (
+            &[("forwarding", "cut-through")],
+            "--set forwarding=cut-through: forwarding = \"cut-through\", expected \
+             \"store-and-forward\" to estimate: times of links add up only where each takes packets \
+             whole",
         ),
         (
             &[("sample", "10us")],

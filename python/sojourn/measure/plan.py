@@ -84,6 +84,7 @@ def plan(case: Case, source: str) -> Plan:
     congestion = _transport(asked, route, sysctls)
     room = _queue(asked, payload + header)
     asked.only("background", "none")
+    asked.only("forwarding", "store-and-forward")
     asked.only("sample", "none")
     asked.refuse_the_rest()
     return Plan(
