@@ -64,11 +64,34 @@ impl<B: Border> Fabric<'_, B> {
     /// Puts a packet on the wire at `now`: it is under way to the next unit.
     #[inline(always)]
     pub(super) fn launch<D, S>(&mut self, port: &mut Port<D, S>, now: Time, id: PacketId) {
+        match port.wire.whole(self.slab.known(id).size) {
+            Some(times) => self.launch_for(port, now, id, times),
+            None => self.launch_through(port, now, id),
+        }
+    }
+
+    /// The same where the next switch cuts through: out of the way of those where none does.
+    #[cold]
+    #[inline(never)]
+    fn launch_through<D, S>(&mut self, port: &mut Port<D, S>, now: Time, id: PacketId) {
+        let size = self.slab.known(id).size;
+        let times = (port.wire.span(size), port.wire.crossing(size));
+        self.launch_for(port, now, id, times);
+    }
+
+    /// The same for a packet of which it is known how long it takes to leave, and to cross.
+    #[inline(always)]
+    fn launch_for<D, S>(
+        &mut self,
+        port: &mut Port<D, S>,
+        now: Time,
+        id: PacketId,
+        (span, crossing): (Span, Span),
+    ) {
         let packet = self.slab.known_mut(id);
-        let span = port.wire.span(packet.size);
         port.free = now + span;
         port.busy += span;
-        let arrives = port.wire.arrival(now, port.free);
+        let arrives = now + crossing;
         packet.key = Packet::arriving(arrives, port.wire.arrives_by);
         let wire = &port.wire;
         // Whether it goes to a host cannot be guessed, so the way on is found for all.
