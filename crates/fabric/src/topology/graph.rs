@@ -139,10 +139,12 @@ impl Graph {
     /// How fast a link into each switch must be for packets to be cut through: as its fastest port,
     /// but for clocks that are off. None where switches wait for whole packets.
     pub(super) fn cutting(&self) -> Option<Vec<Rate>> {
-        let fastest = |ports: Vec<Rate>| ports.into_iter().max().unwrap_or(NO_PORT);
-        let ports = || self.ports().into_iter().map(fastest);
+        let enough = |ports: Vec<Rate>| {
+            let fastest = ports.into_iter().max().unwrap_or(NO_PORT);
+            ticking(fastest, MOST_PPM, 0)
+        };
         let cuts = self.forwarding == Forwarding::CutThrough;
-        cuts.then(|| ports().map(|rate| ticking(rate, MOST_PPM, 0)).collect())
+        cuts.then(|| self.ports().into_iter().map(enough).collect())
     }
 
     /// A host's link as far and as slow as it may be drawn.
