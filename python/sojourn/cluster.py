@@ -33,7 +33,7 @@ _LARGEST_BATCH = 1000
 _AHEAD = 2  # batches a thread that are with the cluster, one of them waiting
 _REMEMBERED = 50
 _CONNECT_S = 20
-_AGAIN_S = 0.1
+_AGAIN_S = 0.1  # who was just started listens a moment later
 _NAMED = 5
 
 

@@ -138,13 +138,13 @@ impl Graph {
 
     /// How fast a link into each switch must be for packets to be cut through: as its fastest port,
     /// but for clocks that are off. None where switches wait for whole packets.
-    pub(super) fn cutting(&self) -> Option<Vec<Rate>> {
-        let enough = |ports: Vec<Rate>| {
-            let fastest = ports.into_iter().max().unwrap_or(NO_PORT);
-            ticking(fastest, MOST_PPM, 0)
-        };
+    pub(super) fn cutting(&self) -> Vec<Option<Rate>> {
         let cuts = self.forwarding == Forwarding::CutThrough;
-        cuts.then(|| self.ports().into_iter().map(enough).collect())
+        let enough = |ports: Vec<Rate>| {
+            let fastest = ports.into_iter().max().filter(|_| cuts)?;
+            Some(ticking(fastest, MOST_PPM, 0))
+        };
+        self.ports().into_iter().map(enough).collect()
     }
 
     /// A host's link as far and as slow as it may be drawn.
@@ -177,9 +177,6 @@ impl Graph {
         Network::new(self)
     }
 }
-
-/// The speed of the ports of a switch that has none.
-const NO_PORT: Rate = Rate::gbps(1);
 
 /// Bits per second that `clocks` make of `rate`.
 fn off(rate: Rate, clocks: Ppm) -> u64 {

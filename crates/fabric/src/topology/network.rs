@@ -126,11 +126,10 @@ impl Network {
             links[port_b as usize] =
                 Link { from: node_b, to: node_a, arrives_by: number_a, ..whole };
         }
-        if let Some(cutting) = graph.cutting() {
-            for link in &mut links {
-                let switch = (link.to as usize).checked_sub(hosts);
-                link.cuts = switch.is_some_and(|switch| link.spec.rate >= cutting[switch]);
-            }
+        let cutting = graph.cutting();
+        for link in &mut links {
+            let enough = (link.to as usize).checked_sub(hosts).and_then(|switch| cutting[switch]);
+            link.cuts = enough.is_some_and(|enough| link.spec.rate >= enough);
         }
 
         let mut edges: Vec<u32> = graph.hosts.iter().map(|&(switch, _)| switch as u32).collect();
