@@ -21,6 +21,7 @@ pub mod policy;
 pub mod report;
 pub mod smtp;
 pub mod study;
+pub mod token;
 pub mod world;
 
 pub use address::{Address, BadAddress};
