@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::header::fields;
+use crate::return_path::LOCAL_MAX;
 use sojourn_kernel::parameters::{Check, Refusal, Value};
 use sojourn_kernel::{nested, parameters};
 
@@ -11,9 +12,10 @@ parameters! {
         /// The return path of its mail, such as `announce-bounces@lists.example`. What comes back
         /// there is read here, so the host's mail has to lead here (its MX).
         pub bounces: Address,
-        /// Whether the return path names the recipient (VERP): each gets a transaction of its own,
-        /// and whatever comes back says whom it is about. A recipient for whom the path would have
-        /// more than 64 octets before the `@` gets the plain one.
+        /// Whether each copy has a return path of its own (VERP), with a token that this server can
+        /// verify: each recipient gets a transaction of its own, and what comes back says whom it is
+        /// about. The name before the `@` may have at most 31 octets then, as 33 follow it. Without,
+        /// only failures that this server meets itself count.
         pub verp: bool = true,
         /// Who reads what comes back and is no report that a program understands; nobody, when it
         /// is not set.
@@ -47,6 +49,12 @@ impl Check for List {
         let refuse = |key: &str, given: &str, expected: &str| {
             Err(Refusal::value(&Value::Text(given.to_owned()), expected).under(key))
         };
+        if self.verp && self.bounces.local().len() > LOCAL_MAX {
+            let expected = format!(
+                "at most {LOCAL_MAX} octets before the @, as a token of 33 follows them, or verp = false"
+            );
+            return refuse("bounces", self.bounces.as_str(), &expected);
+        }
         if let Some(id) = self.id.as_deref().filter(|id| !is_id(id)) {
             return refuse("id", id, "labels with dots between, such as announce.lists.example");
         }

@@ -22,6 +22,11 @@ impl Epoch {
         Time::from_ps((since as u64).saturating_mul(MS))
     }
 
+    /// The calendar's day of `time`, counted from 1970; days are those of Greenwich.
+    pub fn day(self, time: Time) -> u16 {
+        self.unix_ms(time).div_euclid(86_400_000).clamp(0, u16::MAX.into()) as u16
+    }
+
     /// The calendar's time of `time`, rounded up.
     pub fn unix_ms(self, time: Time) -> i64 {
         self.unix_ms + time.ps().div_ceil(MS) as i64

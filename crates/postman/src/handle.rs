@@ -9,6 +9,7 @@ use crate::names::{self, Names};
 use crate::news::Observer;
 use crate::settings::Settings;
 use crate::spool::SpoolError;
+use sojourn_mail::ReturnPaths;
 use sojourn_mail::engine::MessageId;
 use sojourn_mail::smtp::Step;
 use std::fmt;
@@ -99,10 +100,10 @@ impl Postman {
         path: &Path,
         observer: impl Observer,
     ) -> Result<(Postman, Running), StartError> {
-        Postman::start_with_home(settings, path, observer, Arc::new(()))
+        Postman::start_with_home(settings, path, observer, Arc::new(()), ReturnPaths::default())
     }
 
-    /// The same for a server where somebody is at home.
+    /// The same for a server where lists are at home, whose copies get return paths as `paths` says.
     ///
     /// # Errors
     ///
@@ -112,6 +113,7 @@ impl Postman {
         path: &Path,
         observer: impl Observer,
         home: Arc<dyn Home>,
+        paths: ReturnPaths,
     ) -> Result<(Postman, Running), StartError> {
         let mut notices = Vec::new();
         notices.extend(fit_sessions(&mut settings));
@@ -128,7 +130,8 @@ impl Postman {
         };
         let (requests, inbox) = mpsc::channel(WAITING);
         let start = Start::open(settings, path, names, security, Box::new(observer), home, unix_ms)
-            .map_err(StartError::Spool)?;
+            .map_err(StartError::Spool)?
+            .with_return_paths(paths);
         let (begins, begun) = std::sync::mpsc::channel::<()>();
         let begun_is_told = move || drop(begins);
         let work =
@@ -162,6 +165,17 @@ impl Postman {
         let request = Request::Submit(mail, answer);
         self.requests.blocking_send(request).map_err(|_| Refused::Stopped)?;
         answered.blocking_recv().unwrap_or(Err(Refused::Stopped))
+    }
+
+    /// Copies of lists' mail get return paths as `paths` says, from the next transaction on. This
+    /// blocks while the server is busy; it panics inside a runtime.
+    ///
+    /// # Errors
+    ///
+    /// The server has stopped.
+    pub fn set_return_paths(&self, paths: ReturnPaths) -> Result<(), Refused> {
+        let request = Request::ReturnPaths(paths);
+        self.requests.blocking_send(request).map_err(|_| Refused::Stopped)
     }
 
     /// How many sessions with hosts there are.

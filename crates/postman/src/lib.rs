@@ -16,6 +16,7 @@ mod driver;
 mod epoch;
 mod handle;
 mod home;
+mod keys;
 mod line;
 mod lines;
 mod live;
@@ -31,10 +32,14 @@ pub mod spool;
 mod tally;
 mod texts;
 
-pub use book::{Book, BookError, Member};
+pub use book::{
+    Book, BookError, COUNTED_DAYS, Counted, Entered, MAILED_DAYS, Member, NotEntered,
+    SUSPENDED_DAYS, Unverified,
+};
 pub use epoch::Epoch;
 pub use handle::{Left, Postman, Refused, Running, Sessions, StartError};
 pub use home::Home;
+pub use keys::{KEYS_MAX, KeyFile};
 pub use line::TlsError;
 pub use lines::Lines;
 pub use live::{Live, Shown};

@@ -17,6 +17,9 @@ pub struct Mail {
     pub eight_bit: bool,
     /// Whether its header needs SMTPUTF8 (RFC 6531).
     pub utf8: bool,
+    /// The recipients' numbers in the list's register, in their order, 0 where one has none; empty
+    /// where none of them has.
+    pub subscribers: Vec<u32>,
 }
 
 impl Mail {
@@ -27,6 +30,13 @@ impl Mail {
         canonical.push(given, &mut text);
         let eight_bit = canonical.eight_bit;
         canonical.finish(&mut text);
-        Mail { sender, recipients, text: text.into(), eight_bit, utf8: false }
+        Mail {
+            sender,
+            recipients,
+            text: text.into(),
+            eight_bit,
+            utf8: false,
+            subscribers: Vec::new(),
+        }
     }
 }

@@ -211,10 +211,13 @@ fn insert(database: &Connection, id: MessageId, offer: &Offer) -> rusqlite::Resu
         ":accepted": accepted_ms,
         ":text": &text[..],
     })?;
-    let recipient = "INSERT INTO recipient (message, number, address) VALUES (?, ?, ?)";
+    let recipient = "INSERT INTO recipient (message, number, address, subscriber)
+        VALUES (?, ?, ?, ?)";
     let mut recipient = database.prepare_cached(recipient)?;
-    for (number, address) in submission.recipients.iter().enumerate() {
-        recipient.execute((key(id), number as i64, address.as_str()))?;
+    let subscribers = submission.subscribers.iter().copied().chain(std::iter::repeat(0));
+    for ((number, address), subscriber) in (0_i64..).zip(&submission.recipients).zip(subscribers) {
+        let subscriber = (subscriber != 0).then_some(subscriber);
+        recipient.execute((key(id), number, address.as_str(), subscriber))?;
     }
     Ok(())
 }

@@ -145,6 +145,8 @@ impl World<'_> {
             size: TEXT.len() as u64,
             eight_bit: false,
             utf8: false,
+            subscribers: Vec::new(),
+            day: 0,
             recipients: self.list.clone(),
         };
         assert_eq!(submission.id, MessageId(1));

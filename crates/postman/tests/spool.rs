@@ -28,6 +28,8 @@ fn submission(id: MessageId, recipients: usize, text: &[u8]) -> Submission {
         size: text.len() as u64,
         eight_bit: !text.is_ascii(),
         utf8: id.0.is_multiple_of(2),
+        subscribers: Vec::new(),
+        day: 0,
         recipients: (0..recipients).map(|i| format!("r{i}@é.example").parse().unwrap()).collect(),
     }
 }

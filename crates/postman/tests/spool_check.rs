@@ -24,6 +24,8 @@ fn spool(folder: &Path) -> PathBuf {
             size: 3,
             eight_bit: false,
             utf8: false,
+            subscribers: Vec::new(),
+            day: 0,
             recipients: ["a", "b", "c"].map(|it| format!("{it}@x.example").parse().unwrap()).into(),
         };
         spool.offer(Time::ZERO + Span::from_s(1), submission, (*b"x\r\n").into());
@@ -166,7 +168,16 @@ fn damaged_pages() {
     let recipients: Vec<_> =
         (0..2000).map(|i| format!("subscriber{i:05}@x.example").parse().unwrap()).collect();
     let sender = None;
-    let submission = Submission { id, sender, size: 3, eight_bit: false, utf8: false, recipients };
+    let submission = Submission {
+        id,
+        sender,
+        size: 3,
+        eight_bit: false,
+        utf8: false,
+        recipients,
+        subscribers: vec![],
+        day: 0,
+    };
     spool.offer(Time::ZERO, submission, (*b"x\r\n").into());
     spool.write(&[Record::Accepted(id)]).unwrap();
     drop(spool);

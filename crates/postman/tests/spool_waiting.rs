@@ -30,8 +30,16 @@ fn deferred(message: u64, recipient: u32, at: u64, host: Option<&str>, text: &st
 fn offer(spool: &mut Spool) -> Record {
     let id = spool.next_id();
     let recipients = ["a", "b"].map(|it| format!("{it}@x.example").parse().unwrap()).into();
-    let submission =
-        Submission { id, sender: None, size: 3, eight_bit: false, utf8: false, recipients };
+    let submission = Submission {
+        id,
+        sender: None,
+        size: 3,
+        eight_bit: false,
+        utf8: false,
+        recipients,
+        subscribers: vec![],
+        day: 0,
+    };
     spool.offer(seconds(1), submission, (*b"x\r\n").into());
     Record::Accepted(id)
 }

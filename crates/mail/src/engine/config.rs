@@ -31,6 +31,7 @@ parameters! {
         pub domain: Vec<DomainLimits> = Vec::new(),
         /// Senders whose return path names the recipient (VERP): `list-bounces@host` becomes
         /// `list-bounces+user=domain@host`. Each recipient of theirs gets a transaction of its own.
+        /// This is for lists whose bounces another program reads; those at home have tokens.
         pub verp: Vec<Address> = Vec::new(),
         /// Whether sessions turn to TLS.
         pub tls: Tls = Tls::Opportunistic,

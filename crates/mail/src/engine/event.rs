@@ -65,6 +65,11 @@ pub struct Submission {
     pub utf8: bool,
     /// Whom it is for.
     pub recipients: Vec<Address>,
+    /// The recipients' numbers in the list's register, in their order, 0 where one has none; empty
+    /// where none of them has.
+    pub subscribers: Vec<u32>,
+    /// The day on which it was accepted, counted from 1970: its return paths are verified by it.
+    pub day: u16,
 }
 
 /// A message as stable storage has it.

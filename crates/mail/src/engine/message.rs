@@ -6,6 +6,7 @@ use crate::address::Address;
 use crate::policy::split::{Place, together};
 use sojourn_kernel::{Span, Time};
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 
 /// A message under way.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub(super) struct Message {
     pub(super) eight_bit: bool,
     pub(super) utf8: bool,
     pub(super) accepted: Time,
+    /// The day that its return paths name.
+    pub(super) day: u16,
     pub(super) recipients: Vec<Recipient>,
     /// Recipients whose end is not on stable storage yet.
     pub(super) open: u32,
@@ -24,6 +27,8 @@ pub(super) struct Message {
 pub(super) struct Recipient {
     pub(super) address: Address,
     pub(super) destination: u32,
+    /// Its number in the list's register.
+    pub(super) subscriber: Option<NonZeroU32>,
     pub(super) state: State,
     /// How many times it was refused for now, and when first.
     pub(super) refused: u32,
@@ -67,11 +72,13 @@ pub(super) struct Chain {
 impl Message {
     /// A message whose recipients go to `destinations`.
     pub(super) fn new(submission: Submission, accepted: Time, destinations: Vec<u32>) -> Message {
-        let recipients = submission.recipients.into_iter().zip(destinations);
+        let numbers = submission.subscribers.into_iter().chain(std::iter::repeat(0));
+        let recipients = submission.recipients.into_iter().zip(destinations).zip(numbers);
         let recipients: Vec<_> = recipients
-            .map(|(address, destination)| Recipient {
+            .map(|((address, destination), number)| Recipient {
                 address,
                 destination,
+                subscriber: NonZeroU32::new(number),
                 state: State::Waiting,
                 refused: 0,
                 first_refused: Time::ZERO,
@@ -83,6 +90,7 @@ impl Message {
             eight_bit: submission.eight_bit,
             utf8: submission.utf8,
             accepted,
+            day: submission.day,
             open: recipients.len() as u32,
             recipients,
         }

@@ -22,6 +22,7 @@ mod message;
 mod names;
 mod outcome;
 mod reason;
+mod return_path;
 mod session;
 mod sessions;
 mod set_back;
@@ -37,6 +38,7 @@ pub use reason::Reason;
 
 use crate::address::Address;
 use crate::policy::split::{Place, Split};
+use crate::return_path::ReturnPaths;
 use crate::smtp::{Output, Step};
 use destination::Destinations;
 use host::Hosts;
@@ -57,6 +59,7 @@ pub struct Engine {
     config: Config,
     /// The name that sessions give.
     hello: Arc<str>,
+    return_paths: ReturnPaths,
     streams: Streams,
     now: Time,
     timers: Calendar<Timer>,
@@ -104,6 +107,7 @@ impl Engine {
     pub fn new(config: Config, seed: u64) -> Engine {
         Engine {
             hello: config.hello.as_str().into(),
+            return_paths: ReturnPaths::default(),
             config,
             streams: Streams::new(seed, 0),
             now: Time::ZERO,

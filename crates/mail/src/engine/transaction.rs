@@ -1,12 +1,10 @@
 //! From a parcel to a transaction.
 
 use super::Engine;
-use super::config::Config;
 use super::event::{SessionId, Task};
 use super::message::{Parcel, State};
 use super::reason::{Reason, status};
 use crate::address::Address;
-use crate::report::verp;
 use crate::smtp::Envelope;
 use sojourn_kernel::Span;
 
@@ -20,7 +18,7 @@ impl Engine {
         let mut recipients = std::mem::take(&mut parcel.recipients);
         // What is too many is cut off first: a large parcel is looked through once, not each time.
         let most = match self.messages.get(&parcel.message) {
-            Some(message) if is_named(&self.config, message.sender.as_ref()) => 1,
+            Some(message) if self.is_named(message) => 1,
             _ => self.config.limits.recipients.get(),
         };
         let destination = &mut self.destinations.list[number];
@@ -74,12 +72,9 @@ impl Engine {
             recipient.address.clone()
         };
         let recipients: Vec<Address> = parcel.recipients.iter().map(begin).collect();
-        let named = match (&message.sender, &recipients[..]) {
-            (Some(back), [one]) if is_named(&self.config, Some(back)) => verp::encode(back, one),
-            _ => None,
-        };
+        let message = &self.messages[&parcel.message];
         let envelope = Envelope {
-            sender: named.or_else(|| message.sender.clone()),
+            sender: self.return_path(parcel.message, &parcel.recipients),
             recipients,
             size: message.size,
             eight_bit: message.eight_bit,
@@ -103,9 +98,4 @@ impl Engine {
         self.set_deadline(id);
         self.obey(id, outputs);
     }
-}
-
-/// Whether the return path of mail from `sender` names its recipient.
-fn is_named(config: &Config, sender: Option<&Address>) -> bool {
-    sender.is_some_and(|sender| config.verp.contains(sender))
 }

@@ -149,6 +149,8 @@ impl Witness for Book {
             size: self.size,
             eight_bit: false,
             utf8: false,
+            subscribers: Vec::new(),
+            day: 0,
             recipients: self.list.iter().map(|(address, _)| address.clone()).collect(),
         })
     }

@@ -82,6 +82,8 @@ fn submission(recipients: &[&str]) -> Submission {
         size: 1000,
         eight_bit: false,
         utf8: false,
+        subscribers: Vec::new(),
+        day: 0,
         recipients: recipients.iter().map(|it| it.parse().unwrap()).collect(),
     }
 }
@@ -182,6 +184,8 @@ fn return_paths_that_name_the_recipient() {
         size: 9,
         eight_bit: false,
         utf8: false,
+        subscribers: Vec::new(),
+        day: 0,
         recipients: people.iter().map(|it| it.parse().unwrap()).collect(),
     };
     let mut hand = Hand::new(config);

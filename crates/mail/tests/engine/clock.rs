@@ -83,6 +83,8 @@ fn what_comes_from_the_future_comes_from_now() {
             size: 9,
             eight_bit: false,
             utf8: false,
+            subscribers: Vec::new(),
+            day: 0,
             recipients: people(1, "x.example").iter().map(|it| it.parse().unwrap()).collect(),
         };
         let due = accepted + Span::from_s(300);

@@ -70,6 +70,8 @@ fn offer(engine: &mut Engine, id: u64, sender: bool, recipients: usize) -> Optio
         size: 1000,
         eight_bit: false,
         utf8: false,
+        subscribers: Vec::new(),
+        day: 0,
         recipients: people(recipients, "x.example").iter().map(|it| it.parse().unwrap()).collect(),
     };
     let effects = engine.handle(seconds(id), Event::Submitted(submission));

@@ -138,8 +138,16 @@ impl World {
         let recipients = recipients.iter().map(|it| it.parse().unwrap()).collect();
         let sender = Some("list-bounces@lists.example".parse().unwrap());
         let id = MessageId(id);
-        let submission =
-            Submission { id, sender, size: 1500, eight_bit: false, utf8: false, recipients };
+        let submission = Submission {
+            id,
+            sender,
+            size: 1500,
+            eight_bit: false,
+            utf8: false,
+            recipients,
+            subscribers: vec![],
+            day: 0,
+        };
         self.submissions.insert(id, submission);
         self.world.remind(at, id);
     }

@@ -13,8 +13,8 @@ use crate::settings::Settings;
 use crate::spool::{Spool, SpoolError};
 use crate::texts::Texts;
 use sojourn_kernel::{Span, Time};
-use sojourn_mail::Engine;
 use sojourn_mail::engine::{Event, Progress, Stored};
+use sojourn_mail::{Engine, ReturnPaths};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::rc::Rc;
@@ -32,6 +32,7 @@ pub(crate) struct Start {
     security: Security,
     observer: Box<dyn Observer>,
     home: Arc<dyn Home>,
+    paths: ReturnPaths,
 }
 
 /// A spool may have messages that are older than their lifetime, by this much.
@@ -52,7 +53,13 @@ impl Start {
         let (clock, epoch) = Clock::start(begin, calendar);
         let spool = Spool::open(path, epoch)?;
         let stored = spool.load()?;
-        Ok(Start { settings, spool, stored, clock, epoch, names, security, observer, home })
+        let paths = ReturnPaths::default();
+        Ok(Start { settings, spool, stored, clock, epoch, names, security, observer, home, paths })
+    }
+
+    /// What is in the spool is sent with return paths as `paths` says.
+    pub(crate) fn with_return_paths(self, paths: ReturnPaths) -> Start {
+        Start { paths, ..self }
     }
 }
 
@@ -63,8 +70,18 @@ impl Driver {
         inputs: mpsc::Sender<Input>,
         written: mpsc::Sender<Input>,
     ) -> Driver {
-        let Start { settings, mut spool, stored, clock, epoch, names, security, observer, home } =
-            start;
+        let Start {
+            settings,
+            mut spool,
+            stored,
+            clock,
+            epoch,
+            names,
+            security,
+            observer,
+            home,
+            paths,
+        } = start;
         let next_id = spool.next_id();
         let mut driver = Driver {
             hello: settings.mail.hello.clone(),
@@ -87,6 +104,7 @@ impl Driver {
             observer,
             home,
         };
+        driver.engine.set_return_paths(paths);
         for message in stored {
             let submission = &message.submission;
             let open = message.progress.iter().filter(|it| **it != Progress::Ended).count();

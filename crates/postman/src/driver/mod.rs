@@ -22,9 +22,9 @@ use crate::spool::SpoolError;
 use crate::texts::Texts;
 use later::Later;
 use sojourn_kernel::Span;
-use sojourn_mail::Engine;
 use sojourn_mail::engine::{Event, MessageId, Reason, SessionId, Submission};
 use sojourn_mail::smtp::Framing;
+use sojourn_mail::{Engine, ReturnPaths};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -37,6 +37,7 @@ use tokio::time::{Duration, Instant, interval, sleep_until};
 pub(crate) enum Request {
     Submit(Mail, oneshot::Sender<Result<MessageId, Refused>>),
     Count(oneshot::Sender<Sessions>),
+    ReturnPaths(ReturnPaths),
     Stop,
 }
 
@@ -163,6 +164,7 @@ pub(crate) async fn run(
                 Request::Submit(mail, answer) => {
                     driver.submit(mail, Submitter::Outside(answer));
                 }
+                Request::ReturnPaths(paths) => driver.engine.set_return_paths(paths),
                 // Who has gone away does not want to know.
                 Request::Count(answer) => drop(answer.send(driver.engine.steps().collect())),
                 Request::Stop => {
@@ -283,6 +285,7 @@ impl Driver {
     fn submit(&mut self, mail: Mail, by: Submitter) {
         let id = self.next_id;
         self.next_id.0 += 1;
+        let now = self.clock.now();
         let submission = Submission {
             id,
             sender: mail.sender.clone(),
@@ -290,13 +293,11 @@ impl Driver {
             eight_bit: mail.eight_bit,
             utf8: mail.utf8,
             recipients: mail.recipients.clone(),
+            subscribers: mail.subscribers.clone(),
+            day: self.epoch.day(now),
         };
         self.texts.keep(id, Arc::clone(&mail.text));
-        self.archive.order(Job::Offer(
-            self.clock.now(),
-            submission.clone(),
-            Arc::clone(&mail.text),
-        ));
+        self.archive.order(Job::Offer(now, submission.clone(), Arc::clone(&mail.text)));
         self.offered.insert(id, Offered { mail, by });
         self.soon.push_back(Event::Submitted(submission));
     }

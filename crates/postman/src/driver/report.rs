@@ -43,7 +43,8 @@ impl Driver {
         let to = to.clone();
         let home = self.home.has(&to);
         let (recipients, text) = (vec![to], text.into());
-        let mail = Mail { sender: None, recipients, text, eight_bit, utf8 };
+        let subscribers = Vec::new();
+        let mail = Mail { sender: None, recipients, text, eight_bit, utf8, subscribers };
         let recipients = failures.into_iter().map(|(recipient, _)| recipient).collect();
         let reported = Reported { message, recipients };
         if home {

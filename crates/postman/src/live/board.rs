@@ -42,6 +42,7 @@ pub(super) struct Totals {
     pub(super) deferred: u64,
     pub(super) failed: u64,
     pub(super) bounced: u64,
+    pub(super) unverified: u64,
     pub(super) suspended: u64,
     pub(super) not_taken: u64,
     pub(super) wrong_passwords: u64,
@@ -196,6 +197,7 @@ impl Attendant for Board {
                 known.error(Error::of("not taken", unix_ms(), why));
             }
             Happening::Bounced { .. } => known.totals.bounced += 1,
+            Happening::Unverified { number, .. } => known.totals.unverified += number,
             Happening::Suspended { .. } => known.totals.suspended += 1,
             Happening::WrongPassword { .. } => known.totals.wrong_passwords += 1,
             Happening::TooMany { .. } => known.totals.turned_away += 1,

@@ -24,7 +24,9 @@ impl Board {
                 ("failed", totals.failed),
             ],
         );
-        page.one("bounces_total", "counter", "Reports and other mail back.", totals.bounced);
+        page.one("bounces_total", "counter", "Bounces that counted.", totals.bounced);
+        let counted = "Mail to return paths that is not verified.";
+        page.one("unverified_bounces_total", "counter", counted, totals.unverified);
         page.one("suspensions_total", "counter", "Suspended subscribers.", totals.suspended);
         page.many(
             "refusals_total",

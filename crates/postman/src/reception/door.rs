@@ -3,15 +3,18 @@
 use super::error::SetupError;
 use super::hall::Hall;
 use super::happening::{Attendant, Happening};
-use super::lists::Lists;
+use super::lists::{Lists, now};
 use super::places::Places;
+use super::returns::good_days;
 use super::rights::become_user;
+use super::ring::{KeyRing, return_paths};
 use super::settings::{Listener, Serving};
 use super::signing::Signer;
 use super::tls::acceptor;
 use super::visit::{Phase, receive};
 use crate::book::Book;
 use crate::handle::{Left, Postman, Running, StartError};
+use crate::keys::KeyFile;
 use crate::live::{Board, Frame, Shown, Site, Watched};
 use crate::news::Observer;
 use crate::ports::bind;
@@ -21,7 +24,7 @@ use std::fmt;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -43,6 +46,7 @@ pub struct MailServer {
     watched: Option<Watched>,
     /// Where it is watched.
     pub live: Option<Shown>,
+    keys: KeyRing,
 }
 
 /// Why a mail server cannot start.
@@ -97,6 +101,8 @@ impl MailServer {
         let spool = Path::new(&settings.spool);
         let window = frame.map(|frame| frame.glaze(spool)).transpose()?;
         let book = Book::open(&Book::beside(spool)).map_err(SetupError::Book)?;
+        let file = KeyFile::beside(spool);
+        let keys = KeyFile::read_or_make(&file, now())?.token_keys();
         let rules = &settings.reception;
         let board = Board::default();
         let attendant: Arc<dyn Attendant> = Arc::new((board.clone(), attendant));
@@ -106,16 +112,20 @@ impl MailServer {
             postmaster: rules.postmaster.clone(),
             rule: settings.bounces.clone(),
             book: Mutex::new(book),
+            most: rules.subscribers.get().into(),
+            keys: RwLock::new(keys.clone()),
+            good_days: good_days(settings.mail.lifetime),
+            reader_hourly: rules.reader_hourly.get(),
+            readings: Mutex::default(),
             attendant: Arc::clone(&attendant),
         });
-        let named = settings.list.iter().filter(|list| list.verp);
-        let mut mail = settings.mail.clone();
-        mail.verp.extend(named.map(|list| list.bounces.clone()));
-        let delivery = Settings { mail, network: settings.network.clone() };
+        let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
         let home = Arc::<Lists>::clone(&lists);
+        let paths = return_paths(keys, &settings.list);
         let (postman, running) =
-            Postman::start_with_home(delivery, spool, (board.clone(), observer), home)
+            Postman::start_with_home(delivery, spool, (board.clone(), observer), home, paths)
                 .map_err(ServeError::Start)?;
+        let keys = KeyRing { file, lists: Arc::clone(&lists), postman: postman.clone() };
         let hall = Arc::new(Hall {
             name: settings.mail.hello.clone(),
             postman,
@@ -146,12 +156,21 @@ impl MailServer {
         let work = move || open(&runtime, listeners, &settings, &hall, places, watching);
         let thread = std::thread::Builder::new().name("reception".into()).spawn(work);
         let thread = thread.map_err(SetupError::System)?;
-        Ok(MailServer { phase, thread, running, addresses, notices, watched, live })
+        Ok(MailServer { phase, thread, running, addresses, notices, watched, live, keys })
     }
 
     /// Whether no part of it has come to an end by itself, which it does when it panics.
     pub fn is_running(&self) -> bool {
         !self.thread.is_finished() && self.running.is_running()
+    }
+
+    /// Reads the file of the keys again ([`KeyFile`]): the last key in it signs from now on.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or has no keys; those from before are used on.
+    pub fn reload_keys(&self) -> Result<(), SetupError> {
+        self.keys.reload()
     }
 
     /// Stops the server: its ports are closed, messages that are coming may come for

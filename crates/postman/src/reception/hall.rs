@@ -3,7 +3,9 @@
 
 use super::happening::{Attendant, Happening};
 use super::lists::{Lists, now};
+use super::returns::NotRead;
 use super::users::{User, is_right};
+use crate::book::NotEntered;
 use crate::handle::{Postman, Refused};
 use crate::log::QueueId;
 use crate::mail::Mail;
@@ -12,6 +14,7 @@ use sojourn_mail::header::header;
 use sojourn_mail::report::date;
 use sojourn_mail::smtp::server::{Arrival, Credentials, Trace};
 use sojourn_mail::smtp::{Enhanced, Reply};
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -82,16 +85,22 @@ impl Hall {
                 Refused::Stopped => reply(451, Enhanced(4, 3, 2), "the server stops"),
             }
         };
+        let full = |why: &dyn Display| {
+            self.tell(&Happening::NotTaken { peer, why: &why.to_string() });
+            reply(452, Enhanced(4, 3, 1), &format!("{why}, try again later"))
+        };
         let mut text = text;
         if !back.is_empty() {
             let readers;
             (text, readers) = match self.came_back(back, text, now).await {
-                Ok(told) => told,
-                Err(why) => return later(&why),
+                Ok((text, Ok(readers))) => (text, readers),
+                Ok((_, Err(why @ NotRead::ReaderFull(_)))) => return full(&why),
+                Ok((_, Err(why))) => return later(&why.to_string()),
+                Err(why) => return later(why),
             };
             if !readers.is_empty() {
                 let all = [&received[..], &text[..]].concat();
-                let mail = mail(None, readers, all, utf8);
+                let mail = mail(None, readers, all, utf8, Vec::new());
                 if let Err(why) = self.postman.submit(mail).await {
                     return refused(why);
                 }
@@ -102,16 +111,24 @@ impl Hall {
         }
         let count = on.len();
         let (lists, from) = (Arc::clone(&self.lists), sender.clone());
-        // A signature takes a millisecond of a processor.
+        // A signature takes a millisecond of a processor, a new subscriber some microseconds.
         let dressed = spawn_blocking(move || {
-            let text = match lists.of_sender(from.as_ref()) {
-                Some(list) => lists.dressed(list, &on, text),
-                None => text,
+            let Some(list) = lists.of_sender(from.as_ref()) else {
+                return Ok(mail(from, on, [received, text].concat(), utf8, Vec::new()));
             };
-            (on, [received, text].concat())
+            let subscribers = lists.numbers(list, &on, now)?;
+            lists.expire(now);
+            let text = [received, lists.dressed(list, &on, text)].concat();
+            let sender = from.map(|from| lists.as_written(list, from));
+            Ok(mail(sender, on, text, utf8, subscribers))
         });
-        let Ok((on, text)) = dressed.await else { return later("signing it failed") };
-        match self.postman.submit(mail(sender.clone(), on, text, utf8)).await {
+        let mail = match dressed.await {
+            Ok(Ok(mail)) => mail,
+            Ok(Err(NotEntered::Full)) => return full(&"there are as many subscribers as may be"),
+            Ok(Err(NotEntered::Book(error))) => return later(&error.to_string()),
+            Err(_) => return later("signing it failed"),
+        };
+        match self.postman.submit(mail).await {
             Ok(message) => {
                 let (user, sender) = (user.as_deref(), sender.as_ref());
                 let taken =
@@ -129,23 +146,28 @@ impl Hall {
         back: Vec<Address>,
         text: Vec<u8>,
         now: i64,
-    ) -> Result<(Vec<u8>, Vec<Address>), String> {
+    ) -> Result<(Vec<u8>, Result<Vec<Address>, NotRead>), &'static str> {
         let lists = Arc::clone(&self.lists);
         let work = spawn_blocking(move || {
-            let entered = lists.enter(&back, &text, now);
-            (entered, text)
+            let readers = lists.read(&back, &text, now);
+            lists.expire(now);
+            (text, readers)
         });
-        let (entered, text) = work.await.map_err(|_| "reading a bounce failed".to_owned())?;
-        let readers = entered.map_err(|error| error.to_string())?;
-        Ok((text, readers))
+        work.await.map_err(|_| "reading a bounce failed")
     }
 }
 
 /// A message in canonical form. Who says that it needs SMTPUTF8 may do so for its addresses only.
-fn mail(sender: Option<Address>, recipients: Vec<Address>, text: Vec<u8>, utf8: bool) -> Mail {
+fn mail(
+    sender: Option<Address>,
+    recipients: Vec<Address>,
+    text: Vec<u8>,
+    utf8: bool,
+    subscribers: Vec<u32>,
+) -> Mail {
     let utf8 = utf8 && !header(&text).is_ascii();
     let eight_bit = !text.is_ascii();
-    Mail { sender, recipients, text: text.into(), eight_bit, utf8 }
+    Mail { sender, recipients, text: text.into(), eight_bit, utf8, subscribers }
 }
 
 fn reply(code: u16, status: Enhanced, text: &str) -> Reply {

@@ -1,5 +1,6 @@
 //! What a reception tells of its work.
 
+use crate::book::Unverified;
 use crate::log::QueueId;
 use sojourn_mail::Address;
 use sojourn_mail::engine::MessageId;
@@ -62,6 +63,16 @@ pub enum Happening<'a> {
         /// The subscriber.
         subscriber: &'a Address,
     },
+    /// Mail came to a return path that is not verified: it was counted and scores no subscriber. As
+    /// many of these come as strangers like.
+    Unverified {
+        /// The list, by its return path.
+        list: &'a Address,
+        /// Why it is not verified.
+        kind: Unverified,
+        /// How many return paths one message came to.
+        number: u64,
+    },
     /// A password was wrong.
     WrongPassword {
         /// The client.
@@ -96,6 +107,9 @@ impl fmt::Display for Happening<'_> {
             }
             Happening::Suspended { list, subscriber } => {
                 write!(f, "suspended: list=<{list}>, to=<{subscriber}>")
+            }
+            Happening::Unverified { list, kind, number } => {
+                write!(f, "unverified: list=<{list}>, {kind}, nrcpt={number}")
             }
             Happening::WrongPassword { peer, user } => {
                 write!(f, "wrong password: client=[{}], user={}", peer.ip(), Plain(user))

@@ -1,15 +1,17 @@
 //! The lists at home here: whose mail is whose, what comes back, and who is suspended.
 
-use super::happening::{Attendant, Happening};
+use super::happening::Attendant;
+use super::returns::Readings;
 use super::signing::Signer;
-use crate::book::{Book, BookError};
+use crate::book::Book;
 use crate::home::Home;
-use sojourn_mail::report::verp::{self, Reading};
-use sojourn_mail::report::{Bounce, Rule, bounces};
+use sojourn_mail::report::Rule;
+use sojourn_mail::return_path::{Form, form};
 use sojourn_mail::smtp::server::{House, Welcome};
 use sojourn_mail::smtp::{Enhanced, Reply};
+use sojourn_mail::token::TokenKeys;
 use sojourn_mail::{Address, List};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The lists.
@@ -19,6 +21,15 @@ pub(super) struct Lists {
     pub(super) postmaster: Option<Address>,
     pub(super) rule: Rule,
     pub(super) book: Mutex<Book>,
+    /// Subscribers of all lists that there may be.
+    pub(super) most: u64,
+    /// What signs return paths and verifies them.
+    pub(super) keys: RwLock<TokenKeys>,
+    /// For how many days a return path is good.
+    pub(super) good_days: i64,
+    /// Messages that a list's reader gets in an hour, and what each list's has had.
+    pub(super) reader_hourly: u32,
+    pub(super) readings: Mutex<Vec<Readings>>,
     pub(super) attendant: Arc<dyn Attendant>,
 }
 
@@ -26,13 +37,16 @@ impl Lists {
     /// The list whose mail comes from `sender`, its return path in one of its forms.
     pub(super) fn of_sender(&self, sender: Option<&Address>) -> Option<&List> {
         let sender = sender?;
-        self.lists.iter().find(|list| verp::decode(&list.bounces, sender).is_some())
+        self.lists.iter().find(|list| form(&list.bounces, sender).is_some())
     }
 
-    /// The list to whose return path mail comes, and whom the path names.
-    pub(super) fn of_return(&self, recipient: &Address) -> Option<(&List, Reading)> {
-        let mut all = self.lists.iter();
-        all.find_map(|list| Some((list, verp::decode(&list.bounces, recipient)?)))
+    /// The sender of a list's mail as the configuration has it: the case of a return path does not
+    /// matter.
+    pub(super) fn as_written(&self, list: &List, sender: Address) -> Address {
+        match form(&list.bounces, &sender) {
+            Some(Form::Plain) => list.bounces.clone(),
+            _ => sender,
+        }
     }
 
     /// The text of a list's mail with what its list adds: nothing of what is there is touched.
@@ -44,35 +58,8 @@ impl Lists {
         if signatures.is_empty() { text } else { [signatures.into_bytes(), text].concat() }
     }
 
-    /// Enters what came back to `recipients`, at `now` in seconds since 1970; who is to read it, as
-    /// no program can.
-    pub(super) fn enter(
-        &self,
-        recipients: &[Address],
-        text: &[u8],
-        now: i64,
-    ) -> Result<Vec<Address>, BookError> {
-        let mut readers = Vec::new();
-        for recipient in recipients {
-            let Some((list, reading)) = self.of_return(recipient) else { continue };
-            let Some(found) = bounces(&reading, text) else {
-                readers.extend(list.reader.clone());
-                continue;
-            };
-            let list = &list.bounces;
-            let suspended = self.book().enter(list, &found, now, &self.rule)?;
-            for Bounce { subscriber, reason, .. } in &found {
-                self.attendant.notice(&Happening::Bounced { list, subscriber, reason });
-            }
-            for subscriber in &suspended {
-                self.attendant.notice(&Happening::Suspended { list, subscriber });
-            }
-        }
-        Ok(readers)
-    }
-
     /// A book whose last user panicked is what the database says it is.
-    fn book(&self) -> MutexGuard<'_, Book> {
+    pub(super) fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -108,7 +95,7 @@ impl Home for Lists {
     }
 
     fn receive(&self, address: &Address, report: &[u8]) -> bool {
-        self.enter(std::slice::from_ref(address), report, now()).is_ok()
+        self.read_own(address, report, now())
     }
 }
 

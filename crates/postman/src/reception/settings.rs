@@ -8,7 +8,8 @@ use crate::settings::Network;
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_kernel::units::Bytes;
 use sojourn_kernel::{Span, nested, parameters};
-use sojourn_mail::report::{Rule, verp};
+use sojourn_mail::report::Rule;
+use sojourn_mail::return_path::form;
 use sojourn_mail::smtp::server::{AuthUse, Bounds, Protocol};
 use sojourn_mail::{Address, Config, List};
 use std::net::SocketAddr;
@@ -61,6 +62,11 @@ parameters! {
         /// Memory for messages that are coming in, all sessions together. Who needs more is asked
         /// to come again.
         pub memory: Bytes = Bytes(200_000_000),
+        /// Subscribers of all lists together that are known. Mail for others is asked to come again
+        /// (452) when there are so many; one takes about 150 octets of the disk.
+        pub subscribers: NonZeroU32 = NonZeroU32::new(10_000_000).expect("above 0"),
+        /// Messages that a list's `reader` gets in an hour; more are asked to come again (452).
+        pub reader_hourly: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
         /// Whether a CR or LF that stands alone in a message of somebody trusted is made a line's end
         /// (programs that hand lines to Python's smtplib as they have them end them so); else, and
         /// in messages of all others, it is refused.
@@ -143,5 +149,5 @@ impl Check for Serving {
 fn reads(back: &Address, address: &Address) -> bool {
     let named = format!("{}+x=y", address.name());
     let named = Address::of(&named, address.domain()).unwrap_or_else(|_| address.clone());
-    verp::decode(back, address).is_some() || verp::decode(back, &named).is_some()
+    form(back, address).is_some() || form(back, &named).is_some()
 }

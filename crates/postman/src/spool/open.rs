@@ -10,7 +10,7 @@ use std::time::Duration;
 /// "sojn", which the file begins to be known by.
 const APPLICATION: i32 = i32::from_be_bytes(*b"sojn");
 /// Of the tables below.
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 
 const TABLES: &str = "
     CREATE TABLE message (
@@ -34,6 +34,7 @@ const TABLES: &str = "
         reason TEXT,
         tried_ms INTEGER,
         host TEXT,
+        subscriber INTEGER,
         PRIMARY KEY (message, number)
     ) STRICT, WITHOUT ROWID;
 ";
@@ -43,7 +44,9 @@ const SINCE_1: &str = "
     ALTER TABLE recipient ADD COLUMN tried_ms INTEGER;
     ALTER TABLE recipient ADD COLUMN host TEXT;
 ";
-/// The same for somebody who may only look.
+/// What the tables of version 2 lack: a recipient's number in its list's register.
+const SINCE_2: &str = "ALTER TABLE recipient ADD COLUMN subscriber INTEGER;";
+/// Version 1 for a process that may only look; nothing that looks reads what version 2 lacks.
 const SEEN_AS_2: &str = "
     CREATE TEMP VIEW recipient AS
         SELECT *, NULL AS tried_ms, NULL AS host FROM main.recipient;
@@ -108,7 +111,8 @@ fn prepare(database: &Connection) -> rusqlite::Result<Option<u64>> {
     database.pragma_update(None, "foreign_keys", true)?;
     match kind {
         Kind::Empty => make(database)?,
-        Kind::Spool(1) => change(database, SINCE_1)?,
+        Kind::Spool(1) => change(database, &[SINCE_1, SINCE_2].concat())?,
+        Kind::Spool(2) => change(database, SINCE_2)?,
         _ => {}
     }
     let last = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'message'";

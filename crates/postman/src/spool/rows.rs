@@ -36,7 +36,8 @@ fn load_all(database: &Connection, epoch: Epoch) -> Result<Vec<Stored>, Bad> {
         FROM message ORDER BY id";
     let mut messages = database.prepare(messages)?;
     let mut recipients = database.prepare(
-        "SELECT number, address, state, times, first_ms, due_ms, status, reason
+        "SELECT number, address, state, times, first_ms, due_ms, status, reason,
+                subscriber
             FROM recipient WHERE message = ? ORDER BY number",
     )?;
     let (mut rows, mut stored) = (messages.query([])?, Vec::new());
@@ -51,10 +52,17 @@ fn load_all(database: &Connection, epoch: Epoch) -> Result<Vec<Stored>, Bad> {
                 return Err(Bad::What(format!("{}: one before it is missing", place())));
             }
             message.submission.recipients.push(address(&row.get::<_, String>(1)?, place)?);
+            // A number that is damaged is none: the recipient gets the plain return path.
+            let subscriber =
+                row.get::<_, Option<i64>>(8)?.map_or(0, |it| it.try_into().unwrap_or(0));
+            message.submission.subscribers.push(subscriber);
             message.progress.push(progress(row, epoch, place)?);
         }
         if message.progress.is_empty() {
             return Err(Bad::What(format!("message {id} has no recipients")));
+        }
+        if message.submission.subscribers.iter().all(|&subscriber| subscriber == 0) {
+            message.submission.subscribers = Vec::new();
         }
         stored.push(message);
     }
@@ -66,6 +74,7 @@ fn message(row: &Row<'_>, epoch: Epoch) -> Result<Stored, Bad> {
     let id = row.get::<_, i64>(0)? as u64;
     let sender: Option<String> = row.get(1)?;
     let place = || format!("message {id}, sender");
+    let accepted = epoch.time(row.get(4)?);
     let submission = Submission {
         id: MessageId(id),
         sender: sender.map(|sender| address(&sender, place)).transpose()?,
@@ -73,8 +82,10 @@ fn message(row: &Row<'_>, epoch: Epoch) -> Result<Stored, Bad> {
         eight_bit: row.get(2)?,
         utf8: row.get(3)?,
         recipients: Vec::new(),
+        subscribers: Vec::new(),
+        day: epoch.day(accepted),
     };
-    Ok(Stored { submission, accepted: epoch.time(row.get(4)?), progress: Vec::new() })
+    Ok(Stored { submission, accepted, progress: Vec::new() })
 }
 
 fn address(text: &str, place: impl Fn() -> String) -> Result<Address, Bad> {

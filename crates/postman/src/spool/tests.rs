@@ -15,6 +15,8 @@ fn offer(spool: &mut Spool, text: Vec<u8>) -> MessageId {
         size: text.len() as u64,
         eight_bit: false,
         utf8: false,
+        subscribers: Vec::new(),
+        day: 0,
         recipients: vec!["a@x.example".parse().unwrap(), "b@x.example".parse().unwrap()],
     };
     spool.offer(Time::ZERO + Span::from_s(1), submission, text.into());
