@@ -35,6 +35,9 @@ __all__ = [
     "mail_waiting",
     "quantity",
     "registry",
+    "rotate_token_keys",
+    "token_keys",
+    "unverified_mail",
 ]
 
 _Value: TypeAlias = bool | int | float | str
@@ -470,6 +473,10 @@ class ServeSettings:
         """
 
     @property
+    def keys(self) -> PathLike[str]:
+        """The file of the keys that sign return paths."""
+
+    @property
     def book(self) -> PathLike[str]:
         """The file that keeps the lists' bounces."""
 
@@ -538,6 +545,33 @@ def forget_bounces(path: PathLike[str], bounces: str, subscriber: str) -> bool:
     Raises:
         MailError: the book cannot be written.
         ValueError: something is no address.
+    """
+
+def unverified_mail(path: PathLike[str]) -> list[tuple[str, int, str, int]]:
+    """Mail to return paths that is not verified, by list, the newest first.
+
+    Each with the list's return path, the day (counted from 1970), why it is not verified
+    (`no token`, `wrong`, `expired`), and how much came.
+
+    Raises:
+        MailError: the book cannot be read.
+    """
+
+def token_keys(path: PathLike[str]) -> list[int]:
+    """When each key in a file was made (seconds since 1970); the last one signs.
+
+    Raises:
+        MailError: the file cannot be read, or has no keys.
+    """
+
+def rotate_token_keys(path: PathLike[str], now: int) -> list[int]:
+    """Add a key, made at `now` (seconds since 1970), and drop those beyond the eighth.
+
+    Returns:
+        When each was made.
+
+    Raises:
+        MailError: the file cannot be read or replaced, or has no keys.
     """
 
 def mail_password(password: str) -> str:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from shutil import get_terminal_size
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -72,6 +73,18 @@ def print_table(
         parts[-1].append(column)
     for place, part in enumerate(parts):
         console.print(table([*texts, *part], None if place else title))
+
+
+def print_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows under their heads, as wide as they are: for tables of any length.
+
+    Laying out tens of thousands of rows for the terminal's width takes a program seconds.
+    """
+    lines = [list(heads), *(list(row) for row in rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        padded = (text + " " * (wide - cell_len(text)) for text, wide in zip(line, widths, strict=True))
+        print(" ".join(padded).rstrip())
 
 
 def print_lines(lines: Iterable[str]) -> None:

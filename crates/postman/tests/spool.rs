@@ -28,8 +28,12 @@ fn submission(id: MessageId, recipients: usize, text: &[u8]) -> Submission {
         size: text.len() as u64,
         eight_bit: !text.is_ascii(),
         utf8: id.0.is_multiple_of(2),
-        subscribers: Vec::new(),
-        day: 0,
+        // Every other message has numbers, which one of its recipients lacks.
+        subscribers: match id.0.is_multiple_of(2) {
+            true => (0..recipients as u32).map(|i| if i == 1 { 0 } else { i + 7 }).collect(),
+            false => Vec::new(),
+        },
+        day: 19_675,
         recipients: (0..recipients).map(|i| format!("r{i}@é.example").parse().unwrap()).collect(),
     }
 }

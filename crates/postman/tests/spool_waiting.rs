@@ -132,7 +132,7 @@ fn a_spool_of_version_1_lives_on() {
     assert_eq!(version(&path), 1);
 
     let mut spool = Spool::open(&path, EPOCH).unwrap();
-    assert_eq!(version(&path), 2);
+    assert_eq!(version(&path), 3);
     let deferral = Deferral { times: 1, first: seconds(5), due: seconds(60) };
     let stored = spool.load().unwrap();
     assert_eq!(stored[0].progress, [Progress::Open, Progress::Deferred(deferral)]);
@@ -158,7 +158,37 @@ fn a_damaged_spool_of_version_1_is_repaired() {
     drop(database);
     assert!(!check(&path).unwrap().is_empty());
     repair(&path).unwrap().unwrap();
-    assert_eq!((check(&path).unwrap(), version(&path)), (Vec::new(), 2));
+    assert_eq!((check(&path).unwrap(), version(&path)), (Vec::new(), 3));
     let found = waiting(&path).unwrap();
     assert_eq!(found.last(), Some(&someone("b", 1, 0, Some(60))));
+}
+
+/// One of version 2, as it was, lives on: its recipients have no numbers, and new ones have.
+#[test]
+fn a_spool_of_version_2_lives_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("spool");
+    of_version_1(&path);
+    let database = Connection::open(&path).unwrap();
+    let since_1 = "ALTER TABLE recipient ADD COLUMN tried_ms INTEGER;
+        ALTER TABLE recipient ADD COLUMN host TEXT;
+        UPDATE recipient SET tried_ms = 1700000007000, host = 'mx.x.example' WHERE number = 1;
+        PRAGMA user_version = 2;";
+    database.execute_batch(since_1).unwrap();
+    drop(database);
+    let before = waiting(&path).unwrap();
+    assert_eq!((check(&path).unwrap(), version(&path)), (Vec::new(), 2));
+
+    let mut spool = Spool::open(&path, EPOCH).unwrap();
+    assert_eq!((version(&path), waiting(&path).unwrap()), (3, before));
+    let stored = spool.load().unwrap();
+    assert!(stored[0].submission.subscribers.is_empty());
+    // The day of 1,700,000,001 seconds.
+    assert_eq!(stored[0].submission.day, 19_675);
+    let Record::Accepted(id) = offer(&mut spool) else { panic!("it was offered") };
+    spool.write(&[Record::Accepted(id)]).unwrap();
+    drop(spool);
+    repair(&path).unwrap();
+    let spool = Spool::open(&path, EPOCH).unwrap();
+    assert_eq!(spool.load().unwrap().len(), 2);
 }

@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use sojourn_mail::Address;
 use sojourn_postman::reception::hash_password;
-use sojourn_postman::{Book, Lines, Log, MailServer, Serving};
+use sojourn_postman::{Book, KeyFile, Lines, Log, MailServer, Serving};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,12 @@ impl ServeSettings {
         let complete = sojourn_postman::complete;
         let read = sojourn_study::read_settings(text, source, &overrides, complete);
         read.map(ServeSettings).map_err(refused)
+    }
+
+    /// The file of the keys that sign return paths.
+    #[getter]
+    fn keys(&self) -> PathBuf {
+        KeyFile::beside(self.0.spool.as_ref())
     }
 
     /// The file that keeps the lists' bounces.
@@ -95,6 +101,13 @@ impl ListServer {
         Ok(())
     }
 
+    /// Reads its keys again: the last one signs from now on.
+    fn reload_keys(&self, py: Python<'_>) -> PyResult<()> {
+        let server = self.server();
+        let Some(server) = server.as_ref() else { return Ok(()) };
+        py.detach(|| server.reload_keys()).map_err(failed)
+    }
+
     /// Stops it; how many messages are left in the spool, and how many sessions had to be cut.
     fn stop(&self, py: Python<'_>) -> PyResult<(usize, usize)> {
         let server = self.server().take();
@@ -133,6 +146,29 @@ pub(super) fn forget_bounces(path: PathBuf, bounces: &str, subscriber: &str) -> 
     };
     let (list, subscriber) = (address(bounces)?, address(subscriber)?);
     Book::open(&path).and_then(|mut book| book.forget(&list, &subscriber)).map_err(failed)
+}
+
+/// A list's return path, a day (counted from 1970), why mail of that day is not verified, how much.
+type Counted = (String, i64, String, u64);
+
+/// Mail to return paths that is not verified, by list, the newest first.
+#[pyfunction]
+pub(super) fn unverified_mail(path: PathBuf) -> PyResult<Vec<Counted>> {
+    let counted = Book::open(&path).and_then(|book| book.counted()).map_err(failed)?;
+    Ok(counted.into_iter().map(|it| (it.list, it.day, it.kind, it.number)).collect())
+}
+
+/// When each key in a file was made (seconds since 1970); the last one signs.
+#[pyfunction]
+pub(super) fn token_keys(path: PathBuf) -> PyResult<Vec<i64>> {
+    KeyFile::read(&path).map(|keys| keys.made()).map_err(failed)
+}
+
+/// Adds a key, made at `now` (seconds since 1970), and drops those beyond the eighth.
+#[pyfunction]
+pub(super) fn rotate_token_keys(path: PathBuf, now: i64) -> PyResult<Vec<i64>> {
+    let rotate = |mut keys: KeyFile| keys.rotate(now).map(|()| keys.made());
+    KeyFile::read(&path).and_then(rotate).map_err(failed)
 }
 
 /// The hash of a password, as it stands in a configuration.

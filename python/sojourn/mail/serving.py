@@ -1,7 +1,8 @@
 """The list server that takes mail in, and its book of bounces."""
 
+import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from sojourn._core import (
@@ -10,6 +11,9 @@ from sojourn._core import (
     ServeSettings,
     bounce_book,
     forget_bounces,
+    rotate_token_keys,
+    token_keys,
+    unverified_mail,
 )
 from sojourn.errors import InputError, reason
 
@@ -35,6 +39,23 @@ class Member:
     last_bounce: str
     status: str | None
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unverified:
+    """Mail to a list's return paths that nothing shows to come from a host that was sent a copy.
+
+    Attributes:
+        list: the list, by its return path.
+        day: the day it came (ISO 8601, UTC).
+        kind: why it is not verified: `no token`, `wrong` or `expired`.
+        number: how much.
+    """
+
+    list: str
+    day: str
+    kind: str
+    number: int
 
 
 def settings(path: Path, pairs: list[tuple[str, str]]) -> ServeSettings:
@@ -96,6 +117,54 @@ def members(path: Path) -> list[Member]:
         Member(list_, who, score, _day(suspended), _utc(last), status, why)
         for list_, who, score, last, suspended, status, why in found
     ]
+
+
+def unverified(path: Path) -> list[Unverified]:
+    """Mail to the return paths of a server's lists that scores no subscriber, the newest first.
+
+    Raises:
+        InputError: there is no such book, or it cannot be read.
+        SpecError: the file has what no server can be set to.
+    """
+    try:
+        found = unverified_mail(_book(path))
+    except MailError as error:
+        raise InputError(str(error)) from None
+    day = timedelta(days=1)
+    first = date(1970, 1, 1)
+    return [
+        Unverified(list_, (first + it * day).isoformat(), kind, number)
+        for list_, it, kind, number in found
+    ]
+
+
+def keys(path: Path, *, rotate: bool) -> list[str]:
+    """When each key of a server was made (ISO 8601, UTC), after another was added if asked for.
+
+    The last one signs what the server sends from its next start or reload on; all verify.
+
+    Raises:
+        InputError: the file of the keys cannot be read or replaced.
+        SpecError: the configuration has what no server can be set to.
+    """
+    file = settings(path, []).keys
+    try:
+        made = rotate_token_keys(file, int(time.time())) if rotate else token_keys(file)
+    except MailError as error:
+        raise InputError(str(error)) from None
+    return [_utc(seconds) for seconds in made]
+
+
+def reload_keys(server: ListServer) -> None:
+    """Have a server read its keys again.
+
+    Raises:
+        InputError: their file cannot be read; those from before are used on.
+    """
+    try:
+        server.reload_keys()
+    except MailError as error:
+        raise InputError(str(error)) from None
 
 
 def resume(path: Path, list_: str, subscriber: str) -> bool:

@@ -6,7 +6,9 @@ use sojourn_mail::engine::{
     Answer, BatchId, Effect, Engine, Event, MailHost, MessageId, Record, Refusal, Relay, SessionId,
     Submission,
 };
-use sojourn_mail::{Config, smtp::Tls};
+use sojourn_mail::return_path::{Form, form};
+use sojourn_mail::token::{Claim, Purpose, SECRET, TokenKeys};
+use sojourn_mail::{Address, Config, ReturnPaths, smtp::Tls};
 use std::net::IpAddr;
 
 const HOST: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
@@ -169,26 +171,8 @@ fn late_news_are_ignored() {
     assert_eq!(effects, [Effect::Send(nth(0), mail)]);
 }
 
-/// Each recipient gets a transaction of its own, whose return path names it; one for whom it would
-/// be too long gets the plain one.
-#[test]
-fn return_paths_that_name_the_recipient() {
-    let back = "list-bounces@lists.example";
-    let mut config = config();
-    config.verp = vec![back.parse().unwrap()];
-    let long = "u".repeat(60);
-    let people = ["a@x.example".to_owned(), format!("{long}@x.example")];
-    let submission = Submission {
-        id: MessageId(1),
-        sender: Some(back.parse().unwrap()),
-        size: 9,
-        eight_bit: false,
-        utf8: false,
-        subscribers: Vec::new(),
-        day: 0,
-        recipients: people.iter().map(|it| it.parse().unwrap()).collect(),
-    };
-    let mut hand = Hand::new(config);
+/// The lines by which `engine` begins its transactions for `submission`, with a host that takes all.
+fn mail_lines(mut hand: Hand, submission: Submission, transactions: usize) -> Vec<String> {
     hand.connect(submission);
     let (mut said, mut effects) = (Vec::new(), hand.hear(0, "250 hi\r\n"));
     while !effects.is_empty() {
@@ -208,19 +192,63 @@ fn return_paths_that_name_the_recipient() {
             _ => vec![],
         });
         effects = next.collect();
-        if effects.is_empty() && said.len() < 7 {
+        if effects.is_empty()
+            && said.iter().filter(|line| line.starts_with("MAIL")).count() < transactions
+        {
             hand.now += Span::from_ms(100);
             effects = hand.tell(Event::Tick);
         }
     }
-    let paths: Vec<_> = said.iter().filter(|line| line.starts_with("MAIL")).collect();
+    said.retain(|line| line.starts_with("MAIL"));
+    said
+}
+
+/// Each recipient gets a transaction of its own, whose return path names it; one for whom it would
+/// be too long gets the plain one.
+#[test]
+fn return_paths_that_name_the_recipient() {
+    let back = "list-bounces@lists.example";
+    let mut config = config();
+    config.verp = vec![back.parse().unwrap()];
+    let long = format!("{}@x.example", "u".repeat(60));
+    let sender = Some(back.parse().unwrap());
+    let submission = Submission { sender, ..submission(&["a@x.example", &long]) };
     assert_eq!(
-        paths,
+        mail_lines(Hand::new(config), submission, 2),
         [
             "MAIL FROM:<list-bounces+a=x.example@lists.example>\r\n",
             "MAIL FROM:<list-bounces@lists.example>\r\n",
         ]
     );
+}
+
+/// Copies of a list at home have return paths with tokens that say whose they are, whatever `verp`
+/// says; a recipient without a number gets the plain path.
+#[test]
+fn return_paths_with_tokens() {
+    let back: Address = "list-bounces@lists.example".parse().unwrap();
+    let keys = TokenKeys::new(&[[1; SECRET]]).unwrap();
+    let config = Config { verp: vec![back.clone()], ..config() };
+    let mut hand = Hand::new(config);
+    hand.engine.set_return_paths(ReturnPaths::new(keys.clone(), vec![back.clone()]));
+    let submission = Submission {
+        id: MessageId((5 << 32) + 7),
+        sender: Some(back.clone()),
+        subscribers: vec![3, 0, u32::MAX],
+        day: 20_781,
+        ..submission(&["a@x.example", "b@x.example", "c@x.example"])
+    };
+    let lines = mail_lines(hand, submission, 3);
+    let claims = lines.iter().map(|line| {
+        let path = line.strip_prefix("MAIL FROM:<").unwrap().strip_suffix(">\r\n").unwrap();
+        match form(&back, &path.parse().unwrap()).unwrap() {
+            Form::Token(token) => keys.verify(Purpose::Bounce, &back, &token),
+            _ => None,
+        }
+    });
+    let of = |subscriber| Some(Claim { subscriber, mailing: 7, day: 20_781 });
+    assert_eq!(claims.collect::<Vec<_>>(), [of(3), None, of(u32::MAX)]);
+    assert_eq!(lines[1], "MAIL FROM:<list-bounces@lists.example>\r\n");
 }
 
 /// Words in plain text after the reply to STARTTLS, and a server that leaves when it has turned to

@@ -86,16 +86,17 @@ fn subscribers_have_numbers() {
     assert_eq!((numbers[0], numbers[1]), (1, 2));
     assert_eq!(numbers[1], numbers[2]);
     assert_eq!(book.numbers(&one, &given, 9 * DAY, MOST).unwrap(), numbers);
-    assert_eq!(book.numbers(&other, &given[..1], 0, MOST).unwrap(), [3]);
+    let next = book.numbers(&other, &given[..1], 0, MOST).unwrap()[0];
+    assert!(next > 2);
     assert_eq!(book.subscriber(&one, 2).unwrap(), Some(address("b@d")));
     assert_eq!(
-        (book.subscriber(&one, 3).unwrap(), book.subscriber(&one, 9).unwrap()),
+        (book.subscriber(&one, next).unwrap(), book.subscriber(&one, 9).unwrap()),
         (None, None)
     );
     // There is room for one more, and no further one is let in by half.
     let two = [address("c@d"), address("e@d")];
     assert!(matches!(book.numbers(&one, &two, 0, 4), Err(NotEntered::Full)));
-    assert_eq!(book.numbers(&one, &two[..1], 0, 4).unwrap(), [4]);
+    assert!(book.numbers(&one, &two[..1], 0, 4).unwrap()[0] > next);
     assert_eq!(book.numbers(&one, &given, 0, 4).unwrap(), numbers);
 }
 

@@ -3,6 +3,7 @@
 mod clients;
 mod full;
 mod returns;
+mod sink;
 mod watched;
 
 use sojourn_kernel::parameters::{Parameters, Table, Value};

@@ -19,8 +19,15 @@ _DAY = len("2026-11-22")
     metavar="BOUNCES SUBSCRIBER",
     help="Serve a subscriber again, of the list whose return path is BOUNCES.",
 )
+@click.option(
+    "--unverified",
+    is_flag=True,
+    help="Instead, count the mail to return paths that scores no subscriber, day by day.",
+)
 @common.as_json
-def list_(config: Path, resume: tuple[str, str] | None, *, as_json: bool) -> None:
+def list_(
+    config: Path, resume: tuple[str, str] | None, *, unverified: bool, as_json: bool
+) -> None:
     """Show the subscribers whose mail came back to a server's lists, those suspended first.
 
     CONFIG is the server's own; it may be running. With --resume the bounces of one subscriber are
@@ -28,14 +35,24 @@ def list_(config: Path, resume: tuple[str, str] | None, *, as_json: bool) -> Non
     """
     from sojourn import document
     from sojourn.mail import serving
-    from sojourn.terminal import print_lines, print_table
+    from sojourn.terminal import print_columns, print_lines
 
     if resume is not None:
-        if as_json:
-            raise click.UsageError("--resume prints nothing that --json could")
+        if as_json or unverified:
+            raise click.UsageError("--resume prints nothing that other options could change")
         if not serving.resume(config, *resume):
             click.echo(f"sojourn: no mail for {resume[1]} came back to {resume[0]}", err=True)
             raise click.exceptions.Exit(common.FAILED)
+        return
+    if unverified:
+        counted = serving.unverified(config)
+        if as_json:
+            click.echo(document.dumps([asdict(it) for it in counted]))
+            return
+        print_columns(
+            ["day", "number", "kind", "list"],
+            [[it.day, str(it.number), it.kind, it.list] for it in counted],
+        )
         return
     found = serving.members(config)
     if as_json:
@@ -49,4 +66,5 @@ def list_(config: Path, resume: tuple[str, str] | None, *, as_json: bool) -> Non
             [it.subscriber, f"{it.score:g}", (it.suspended or "-")[:_DAY], it.reason]
             for it in group
         ]
-        print_table([rows], ["subscriber", "score", "suspended", "why"], title=name)
+        print_lines([name])
+        print_columns(["subscriber", "score", "suspended", "why"], rows)

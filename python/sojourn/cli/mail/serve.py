@@ -28,7 +28,7 @@ def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
 
     Runs until SIGTERM or Ctrl-C; what is not delivered then stays in the spool, for the next
     start. The log is written as Postfix writes it; SIGHUP has it go on in a new file of the same
-    name, after the old one was moved away.
+    name, after the old one was moved away, and has the keys read again (sojourn mail keys).
     """
     import signal
     import threading
@@ -43,6 +43,10 @@ def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
             serving.reopen_log(server)
         except InputError as error:
             _say(f"the log goes on in the old file: {error}")
+        try:
+            serving.reload_keys(server)
+        except InputError as error:
+            _say(f"the keys are those from before: {error}")
 
     try:
         signal.signal(signal.SIGHUP, reopen)

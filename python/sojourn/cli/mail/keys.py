@@ -1,0 +1,28 @@
+"""`sojourn mail keys`: the keys that sign the return paths of a server's lists."""
+
+from pathlib import Path
+
+import click
+
+from sojourn.cli import common
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option("--rotate", is_flag=True, help="Add a key, which signs from now on.")
+@common.as_json
+def keys(config: Path, *, rotate: bool, as_json: bool) -> None:
+    """Show when each key of a server's return paths was made; the last one signs.
+
+    CONFIG is the server's own; it may be running, and takes a new key up at SIGHUP. All keys
+    verify, at most eight: a rotation drops the oldest beyond, and with it what it signed.
+    """
+    from sojourn import document
+    from sojourn.mail import serving
+    from sojourn.terminal import print_lines
+
+    made = serving.keys(config, rotate=rotate)
+    if as_json:
+        click.echo(document.dumps(made))
+        return
+    print_lines([*made[:-1], f"{made[-1]} signs"])
