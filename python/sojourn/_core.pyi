@@ -521,6 +521,13 @@ class ListServer:
             MailError: it cannot be opened; the log goes on in the old one.
         """
 
+    def reload_keys(self) -> None:
+        """Read its keys again: the last one signs from now on.
+
+        Raises:
+            MailError: their file cannot be read, or has no keys; those from before are used on.
+        """
+
     def stop(self) -> tuple[int, int]:
         """Stop it; how many messages are left in the spool, and how many sessions were cut."""
 

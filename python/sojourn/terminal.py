@@ -83,8 +83,10 @@ def print_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     lines = [list(heads), *(list(row) for row in rows)]
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        padded = (text + " " * (wide - cell_len(text)) for text, wide in zip(line, widths, strict=True))
-        print(" ".join(padded).rstrip())
+        padded = (
+            text + " " * (wide - cell_len(text)) for text, wide in zip(line, widths, strict=True)
+        )
+        sys.stdout.write(" ".join(padded).rstrip() + "\n")
 
 
 def print_lines(lines: Iterable[str]) -> None:

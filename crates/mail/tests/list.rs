@@ -84,3 +84,17 @@ fn what_cannot_stand_in_a_header_is_refused() {
     let named = [("id", text("a.b")), ("name", text("x\r\nBcc: y@z"))];
     assert_eq!(List::read_table(&table(&named)).unwrap_err().path, ["name"]);
 }
+
+/// With VERP a token follows the name: it has room, or the list is refused with a word on why.
+#[test]
+fn a_return_path_has_room_for_a_token() {
+    let of = |name: usize, verp| {
+        let bounces = text(&format!("{}@lists.example", "b".repeat(name)));
+        List::read_table(&table(&[("bounces", bounces), ("verp", Value::Bool(verp))]))
+    };
+    assert!(of(31, true).is_ok() && of(64, false).is_ok());
+    let refusal = of(32, true).unwrap_err();
+    assert_eq!(refusal.path, ["bounces"]);
+    let told = format!("{refusal:?}");
+    assert!(told.contains("at most 31 octets before the @"), "{told}");
+}

@@ -215,3 +215,6 @@ impl fmt::Display for NotRead {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,9 +25,7 @@ _DAY = len("2026-11-22")
     help="Instead, count the mail to return paths that scores no subscriber, day by day.",
 )
 @common.as_json
-def list_(
-    config: Path, resume: tuple[str, str] | None, *, unverified: bool, as_json: bool
-) -> None:
+def list_(config: Path, resume: tuple[str, str] | None, *, unverified: bool, as_json: bool) -> None:
     """Show the subscribers whose mail came back to a server's lists, those suspended first.
 
     CONFIG is the server's own; it may be running. With --resume the bounces of one subscriber are
