@@ -172,7 +172,8 @@ fn a_spool_of_version_2_lives_on() {
     let database = Connection::open(&path).unwrap();
     let since_1 = "ALTER TABLE recipient ADD COLUMN tried_ms INTEGER;
         ALTER TABLE recipient ADD COLUMN host TEXT;
-        UPDATE recipient SET tried_ms = 1700000007000, host = 'mx.x.example' WHERE number = 1;
+        UPDATE recipient SET tried_ms = 1700000007000, host = 'mx.x.example',
+            status = '4.2.2', reason = '452 full' WHERE number = 1;
         PRAGMA user_version = 2;";
     database.execute_batch(since_1).unwrap();
     drop(database);

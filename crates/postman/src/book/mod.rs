@@ -196,6 +196,12 @@ fn list_id(database: &Connection, list: &str) -> rusqlite::Result<Option<i64>> {
     find.query_row([list], |row| row.get(0)).optional()
 }
 
+/// The number of a list of which the book had nothing.
+fn add_list(database: &Connection, list: &str) -> rusqlite::Result<i64> {
+    let insert = "INSERT INTO list (bounces) VALUES (?) RETURNING id";
+    database.query_row(insert, [list], |row| row.get(0))
+}
+
 /// A subscriber's number, and what bounces have cost; nothing when the list never mailed there.
 fn standing(
     database: &Connection,

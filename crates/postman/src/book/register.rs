@@ -1,9 +1,10 @@
 //! The register: who was mailed, list by list, and by which number tokens name each.
 
-use super::{Book, BookError, key, list_id};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use super::{Book, BookError, add_list, key, list_id};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 use sojourn_mail::Address;
 use sojourn_mail::report::Rule;
+use std::collections::BTreeMap;
 
 /// How long a subscriber is known who is not mailed any more, in days.
 pub const MAILED_DAYS: i64 = 400;
@@ -66,71 +67,30 @@ impl Book {
         today: i64,
         most: u64,
     ) -> rusqlite::Result<Option<Vec<u32>>> {
-        let mut numbers = Vec::with_capacity(recipients.len());
-        // Their places.
-        let (mut new, mut old) = (Vec::new(), Vec::new());
+        let known = list_id(&self.database, list)?;
         let reading = self.database.transaction()?;
-        let known = list_id(&reading, list)?;
-        let find = "SELECT number, mailed_day FROM subscriber WHERE list = ? AND address = ?";
-        {
-            let mut find = reading.prepare_cached(find)?;
-            for (place, recipient) in recipients.iter().enumerate() {
-                let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get::<_, i64>(1)?));
-                let found = match known {
-                    Some(list) => find.query_row((list, key(recipient)), row).optional()?,
-                    None => None,
-                };
-                match found {
-                    Some((_, day)) if today - day > WRITTEN_DAYS => old.push(place),
-                    Some(_) => {}
-                    None => new.push(place),
-                }
-                numbers.push(found.map_or(0, |(number, _)| number));
-            }
-        }
+        let mut found = look_up(&reading, known, recipients, today)?;
         drop(reading);
-        if new.is_empty() && old.is_empty() {
-            return Ok(Some(numbers));
+        if found.new.is_empty() && found.old.is_empty() {
+            return Ok(Some(found.numbers));
         }
-        let rows = match self.subscribers {
+        let before = match self.subscribers {
             Some(rows) => rows,
             None => count(&self.database)?,
         };
-        if !new.is_empty() && rows + new.len() as u64 > most {
-            self.subscribers = Some(rows);
+        self.subscribers = Some(before);
+        let after = before + found.new.len() as u64;
+        if !found.new.is_empty() && after > most {
             return Ok(None);
         }
         // Until what follows is on stable storage, the number of rows is not known.
         self.subscribers = None;
         let writing = self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        {
-            let list = match known {
-                Some(list) => list,
-                None => writing.query_row(
-                    "INSERT INTO list (bounces) VALUES (?1)
-                        ON CONFLICT (bounces) DO UPDATE SET bounces = ?1 RETURNING id",
-                    [list],
-                    |row| row.get(0),
-                )?,
-            };
-            // One address may stand in a message twice, in letters of another case.
-            let insert = "INSERT INTO subscriber (list, address, mailed_day) VALUES (?, ?, ?)
-                ON CONFLICT (list, address) DO UPDATE SET mailed_day = excluded.mailed_day
-                RETURNING number";
-            let mut insert = writing.prepare_cached(insert)?;
-            for place in new.iter().copied() {
-                let row = (list, key(&recipients[place]), today);
-                numbers[place] = insert.query_row(row, |row| row.get(0))?;
-            }
-            let update = "UPDATE subscriber SET mailed_day = ? WHERE number = ?";
-            let mut update = writing.prepare_cached(update)?;
-            for place in old {
-                update.execute((today, numbers[place]))?;
-            }
-        }
+        let list = known.map_or_else(|| add_list(&writing, list), Ok)?;
+        found.write(&writing, list, today)?;
         writing.commit()?;
-        self.subscribers = Some(rows + new.len() as u64);
-        Ok(Some(numbers))
+        self.subscribers = Some(after);
+        Ok(Some(found.numbers))
     }
 
     /// The subscriber of `list` with this number.
@@ -198,8 +158,65 @@ impl Book {
     }
 }
 
+/// What the register has of some recipients.
+struct Found {
+    /// Their numbers, in their order; 0 where one has none.
+    numbers: Vec<u32>,
+    /// Those without a number, with their places: one may stand there twice, in letters of another
+    /// case.
+    new: BTreeMap<String, Vec<usize>>,
+    /// The places of those whose day is to be written again.
+    old: Vec<usize>,
+}
+
+fn look_up(
+    database: &Connection,
+    list: Option<i64>,
+    recipients: &[Address],
+    today: i64,
+) -> rusqlite::Result<Found> {
+    let numbers = Vec::with_capacity(recipients.len());
+    let mut found = Found { numbers, new: BTreeMap::new(), old: Vec::new() };
+    let find = "SELECT number, mailed_day FROM subscriber WHERE list = ? AND address = ?";
+    let mut find = database.prepare_cached(find)?;
+    for (place, recipient) in recipients.iter().enumerate() {
+        let recipient = key(recipient);
+        let pair = |row: &Row<'_>| Ok((row.get::<_, u32>(0)?, row.get::<_, i64>(1)?));
+        let row = match list {
+            Some(list) => find.query_row((list, &recipient), pair).optional()?,
+            None => None,
+        };
+        match row {
+            Some((_, day)) if today - day > WRITTEN_DAYS => found.old.push(place),
+            Some(_) => {}
+            None => found.new.entry(recipient).or_default().push(place),
+        }
+        found.numbers.push(row.map_or(0, |(number, _)| number));
+    }
+    Ok(found)
+}
+
+impl Found {
+    /// Enters the new ones, and today for the old.
+    fn write(&mut self, database: &Connection, list: i64, today: i64) -> rusqlite::Result<()> {
+        let insert = "INSERT INTO subscriber (list, address, mailed_day) VALUES (?, ?, ?)
+            RETURNING number";
+        let mut insert = database.prepare_cached(insert)?;
+        for (address, places) in &self.new {
+            let number = insert.query_row((list, address, today), |row| row.get(0))?;
+            places.iter().for_each(|&place| self.numbers[place] = number);
+        }
+        let update = "UPDATE subscriber SET mailed_day = ? WHERE number = ?";
+        let mut update = database.prepare_cached(update)?;
+        for &place in &self.old {
+            update.execute((today, self.numbers[place]))?;
+        }
+        Ok(())
+    }
+}
+
+/// How many subscribers there are.
 fn count(database: &Connection) -> rusqlite::Result<u64> {
-    database
-        .query_row("SELECT count(*) FROM subscriber", [], |row| row.get::<_, i64>(0))
-        .map(|it| it as u64)
+    let rows = "SELECT count(*) FROM subscriber";
+    database.query_row(rows, [], |row| row.get::<_, i64>(0)).map(|rows| rows as u64)
 }

@@ -1,7 +1,7 @@
 //! Mail to return paths that nothing shows to come from a host that was sent a copy: it is counted,
 //! and scores no subscriber.
 
-use super::{Book, BookError, key, list_id};
+use super::{Book, BookError, add_list, key, list_id};
 use sojourn_mail::Address;
 use std::fmt;
 
@@ -45,13 +45,8 @@ impl Book {
     ) -> Result<(), BookError> {
         let count = || {
             let list = key(list);
-            let list: i64 = match list_id(&self.database, &list)? {
-                Some(list) => list,
-                None => {
-                    let insert = "INSERT INTO list (bounces) VALUES (?) RETURNING id";
-                    self.database.query_row(insert, [list], |row| row.get(0))?
-                }
-            };
+            let known = list_id(&self.database, &list)?;
+            let list = known.map_or_else(|| add_list(&self.database, &list), Ok)?;
             let add = "INSERT INTO unverified (list, day, kind, number) VALUES (?, ?, ?, ?)
                 ON CONFLICT (list, day, kind) DO UPDATE SET number = number + excluded.number";
             let day = now.div_euclid(86_400);

@@ -63,7 +63,7 @@ parameters! {
         /// to come again.
         pub memory: Bytes = Bytes(200_000_000),
         /// Subscribers of all lists together that are known. Mail for others is asked to come again
-        /// (452) when there are so many; one takes about 150 octets of the disk.
+        /// (452) when there are so many; one takes about 100 octets of the disk.
         pub subscribers: NonZeroU32 = NonZeroU32::new(10_000_000).expect("above 0"),
         /// Messages that a list's `reader` gets in an hour; more are asked to come again (452).
         pub reader_hourly: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
