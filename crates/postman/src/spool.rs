@@ -4,8 +4,10 @@
 //! The database is in WAL mode and every transaction is synced (`synchronous = FULL`): what
 //! [`Spool::write`] returned for survives a crash, and of a batch that was cut short nothing does.
 //! One process at a time owns it, by a lock on a file beside it, which ends with the process; others
-//! may look at it meanwhile.
+//! may look at it meanwhile. Answers that were read and are not in the database yet are in a file beside
+//! it ([`Answers`]), which whoever only looks does without.
 
+mod answers;
 mod check;
 mod error;
 mod look;
@@ -15,6 +17,7 @@ mod salvage;
 #[cfg(test)]
 mod tests;
 
+pub use answers::Answers;
 pub use check::{Finding, Repaired, check, repair};
 pub use error::{Doing, SpoolError};
 pub use look::{Queued, Tried, Waiting, look, waiting};
@@ -36,6 +39,7 @@ pub struct Spool {
     /// As long as it is open, nobody else owns the spool.
     _lock: File,
     database: Connection,
+    answers: Option<Answers>,
     next: u64,
     offers: BTreeMap<MessageId, Offer>,
     /// How far the calendar was set since what is stored was written.
@@ -53,7 +57,8 @@ struct Offer {
 }
 
 impl Spool {
-    /// Opens the spool at `path`, or makes an empty one. Times are those of an engine whose time
+    /// Opens the spool at `path`, or makes an empty one, and ends the recipients whose answers were
+    /// noted. Times are those of an engine whose time
     /// begins at `epoch`.
     ///
     /// # Errors
@@ -61,17 +66,23 @@ impl Spool {
     /// Another process has it; it is something else than a spool; it cannot be read or written.
     pub fn open(path: &Path, epoch: Epoch) -> Result<Spool, SpoolError> {
         let lock = open::own(path)?;
-        let (database, next) = open::open(path)?;
+        let (database, next, answers) = open::open(path)?;
         Ok(Spool {
             path: path.to_owned(),
             epoch,
             _lock: lock,
             database,
+            answers: Some(answers),
             next,
             offers: BTreeMap::new(),
             stepped_ms: 0,
             finished: Vec::new(),
         })
+    }
+
+    /// Where answers are noted, by whoever reads them. Panics when it is asked for again.
+    pub fn answers(&mut self) -> Answers {
+        self.answers.take().expect("answers are noted in one place")
     }
 
     /// A number for a new message. None that was ever written is given again.

@@ -233,6 +233,11 @@ pub enum Effect {
     StartTls(SessionId),
     /// Close the connection; nothing is awaited from it any more.
     Close(SessionId),
+    /// The recipient has it: keep that where the end of the process does not reach it, before
+    /// anything else of what is to be done. It is not promised: a crash that forgets it sends again,
+    /// until the [`Record::Delivered`] is on stable storage, which is in the next
+    /// [`Effect::Persist`] or a later one.
+    Note(Task),
     /// Write to stable storage, all or nothing, in order. No two of them overlap.
     Persist(BatchId, Arc<[Record]>),
     /// The message is on stable storage: its submitter may be told so.

@@ -238,6 +238,7 @@ impl Engine {
     }
 
     fn delivered(&mut self, task: Task) -> Outcome {
+        self.effects.push(Effect::Note(task));
         self.journal.push(self.now, Record::Delivered(task));
         let message = self.messages.get_mut(&task.message).expect("it has open recipients");
         let recipient = &mut message.recipients[task.recipient as usize];

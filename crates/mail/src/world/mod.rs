@@ -213,6 +213,17 @@ impl<H: Host, W: Witness> World<H, W> {
         self.witness.told(self.now, &event);
         let mut effects = std::mem::take(&mut self.effects);
         self.engine.handle_into(self.now, event, &mut effects);
+        let noted = effects.iter().filter_map(|effect| match effect {
+            Effect::Note(task) => Some(*task),
+            _ => None,
+        });
+        for task in noted {
+            if self.witness.notes(self.now, task) == Write::PowerFails {
+                effects.clear();
+                self.effects = effects;
+                return self.restart();
+            }
+        }
         for effect in effects.drain(..) {
             self.witness.wanted(self.now, &effect);
             if !self.obey(effect) {
@@ -247,6 +258,8 @@ impl<H: Host, W: Witness> World<H, W> {
                 }
             }
             Effect::StartTls(_) => panic!("no host of a world offers TLS"),
+            // It was, before all others.
+            Effect::Note(_) => {}
             Effect::Persist(batch, records) => match self.witness.writes(now, &records) {
                 Write::Done => {
                     let at = self.stations.writes(now);

@@ -1,6 +1,6 @@
 //! Who is told what happens in a world, and decides what is left open there.
 
-use crate::engine::{Effect, Engine, Entry, Event, MessageId, Reason, Record, SessionId, Stored};
+use crate::engine::{Effect, Engine, Entry, Event, MessageId, Reason, Record, SessionId, Stored, Task};
 use sojourn_kernel::Time;
 use std::net::IpAddr;
 
@@ -72,6 +72,11 @@ pub trait Witness {
 
     /// A host took over a message, at a time that may lie a little ahead.
     fn took(&mut self, _at: Time, _line: Line, _message: MessageId) {}
+
+    /// A recipient has it, which is kept where the end of the process does not reach it.
+    fn notes(&mut self, _now: Time, _task: Task) -> Write {
+        Write::Done
+    }
 
     /// Something is to be written.
     fn writes(&mut self, _now: Time, _records: &[Record]) -> Write {

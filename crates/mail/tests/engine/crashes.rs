@@ -1,4 +1,4 @@
-//! The power goes at a write, before or after it reached the disk.
+//! The process ends at a write, before or after it reached the disk, with the power or alone.
 
 use crate::chance;
 use crate::seconds;
@@ -23,8 +23,10 @@ fn at_every_write() {
         let mut world = chance::world(seed);
         world.run_to_the_end(seconds(8 * 3600));
         for write in 0..world.writes {
-            for written in [false, true] {
-                more += duplicates(seed, vec![Crash { write, written }]);
+            for (written, power) in
+                [(false, false), (false, true), (true, false), (true, true)]
+            {
+                more += duplicates(seed, vec![Crash { write, written, power }]);
                 crashes += 1;
             }
         }
@@ -39,7 +41,11 @@ fn again_and_again() {
     for seed in 0..2500 {
         let stream = &mut Streams::new(seed, 0).stream("crashes", 0);
         let crashes = (0..1 + stream.below(3))
-            .map(|_| Crash { write: stream.below(60), written: stream.below(2) == 0 })
+            .map(|_| Crash {
+                write: stream.below(200),
+                written: stream.below(2) == 0,
+                power: stream.below(2) == 0,
+            })
             .collect();
         duplicates(seed, crashes);
     }

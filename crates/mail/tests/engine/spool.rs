@@ -41,6 +41,14 @@ impl Spool {
         }
     }
 
+    /// The recipient has it, as was noted.
+    pub(crate) fn note(&mut self, task: Task) {
+        let progress = self.progress(task);
+        if matches!(progress, Progress::Open | Progress::Deferred(_)) {
+            *progress = Progress::Ended;
+        }
+    }
+
     fn progress(&mut self, task: Task) -> &mut Progress {
         let stored = self.stored.get_mut(&task.message).expect("it was accepted");
         &mut stored.progress[task.recipient as usize]

@@ -5,7 +5,7 @@ use crate::server::Host;
 use crate::spool::Spool;
 use sojourn_kernel::parameters::defaults;
 use sojourn_kernel::{Span, Time};
-use sojourn_mail::engine::{Effect, Engine, Entry, Event, MessageId, Reason, Record, Submission};
+use sojourn_mail::engine::{Effect, Engine, Entry, Event, MessageId, Reason, Record, Submission, Task};
 use sojourn_mail::world::{self, Line, Rebirth, Witness, Write};
 use sojourn_mail::{Config, policy::Limits};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,11 +17,13 @@ pub(crate) use sojourn_mail::world::Say as Names;
 /// How long a write takes.
 const WRITE: Span = Span::from_ms(3);
 
-/// When the power goes: at the n-th write, before or after it reaches the disk.
+/// When the process ends: at the n-th write, before or after it reaches the disk; with the power, which
+/// takes along what was noted and is not on the disk, or alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crash {
     pub(crate) write: u64,
     pub(crate) written: bool,
+    pub(crate) power: bool,
 }
 
 /// When a recipient was taken over, over which line and in which of its transactions.
@@ -49,6 +51,8 @@ pub(crate) struct Book {
     /// may not have been written.
     pub(crate) cut: BTreeSet<Line>,
     pub(crate) writes: u64,
+    /// Who has it, as was noted.
+    pub(crate) noted: BTreeSet<Task>,
     pub(crate) finished: BTreeMap<MessageId, Time>,
     pub(crate) most_open: usize,
     pub(crate) keep_trace: bool,
@@ -97,6 +101,7 @@ impl World {
             crashes: Vec::new(),
             cut: BTreeSet::new(),
             writes: 0,
+            noted: BTreeSet::new(),
             finished: BTreeMap::new(),
             most_open: 0,
             keep_trace: false,
@@ -184,6 +189,21 @@ impl Book {
         self.limits.closed(line.1);
         self.ended.push((now, line));
         self.counted.remove(&line).is_some()
+    }
+
+    /// Whether this is the write at which it ends.
+    fn crash(&mut self) -> Option<Crash> {
+        let crash = self.crashes.iter().find(|crash| crash.write == self.writes).copied();
+        self.writes += 1;
+        crash
+    }
+
+    fn forget(&mut self, crash: Option<Crash>) -> Write {
+        let Some(crash) = crash else { return Write::Done };
+        if crash.power {
+            self.noted.clear();
+        }
+        Write::PowerFails
     }
 
     fn check_limits(&mut self, address: IpAddr) {
@@ -277,14 +297,20 @@ impl Witness for Book {
         *accepted += 1;
     }
 
+    fn notes(&mut self, _: Time, task: Task) -> Write {
+        let crash = self.crash();
+        if crash.is_none_or(|crash| crash.written) {
+            assert!(self.noted.insert(task), "{task:?} was noted, and sent again");
+        }
+        self.forget(crash)
+    }
+
     fn writes(&mut self, now: Time, records: &[Record]) -> Write {
-        let crash = self.crashes.iter().find(|crash| crash.write == self.writes).copied();
-        self.writes += 1;
-        let Some(crash) = crash else { return Write::Done };
+        let Some(crash) = self.crash() else { return Write::Done };
         if crash.written {
             self.spool.apply(now, records, &self.submissions);
         }
-        Write::PowerFails
+        self.forget(Some(crash))
     }
 
     fn written(&mut self, now: Time, records: &[Record]) -> Result<(), String> {
@@ -297,6 +323,7 @@ impl Witness for Book {
 
     fn reborn(&mut self, now: Time) -> Rebirth<MessageId> {
         self.cut.extend(self.counted.keys());
+        self.noted.iter().for_each(|&task| self.spool.note(task));
         let unwritten = Span::from_ms(4) + WRITE * 2;
         let lately = self.ended.drain(..).filter(|(at, _)| now.since(*at) <= unwritten);
         self.cut.extend(lately.map(|(_, line)| line));

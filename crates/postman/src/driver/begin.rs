@@ -82,7 +82,7 @@ impl Driver {
             home,
             paths,
         } = start;
-        let next_id = spool.next_id();
+        let (next_id, answers) = (spool.next_id(), spool.answers());
         let mut driver = Driver {
             hello: settings.mail.hello.clone(),
             // What is left to chance need not be the same from start to start.
@@ -91,6 +91,8 @@ impl Driver {
             epoch,
             wake: clock.instant(Time::NEVER),
             archive: Archive::start(spool, written),
+            answers,
+            unnoted: false,
             texts: Texts::default(),
             unread: BTreeMap::new(),
             lines: BTreeMap::new(),

@@ -18,11 +18,11 @@ use crate::line::{Order, Wire};
 use crate::mail::Mail;
 use crate::names::Names;
 use crate::news::{News, Observer};
-use crate::spool::SpoolError;
+use crate::spool::{Answers, SpoolError};
 use crate::texts::Texts;
 use later::Later;
 use sojourn_kernel::Span;
-use sojourn_mail::engine::{Event, MessageId, Reason, SessionId, Submission};
+use sojourn_mail::engine::{Effect, Event, MessageId, Reason, SessionId, Submission};
 use sojourn_mail::smtp::Framing;
 use sojourn_mail::{Engine, ReturnPaths};
 use std::collections::{BTreeMap, VecDeque};
@@ -71,6 +71,9 @@ struct Driver {
     /// When the engine wants to be woken.
     wake: Instant,
     archive: Archive,
+    answers: Answers,
+    /// Whether it was told that answers cannot be noted.
+    unnoted: bool,
     texts: Texts,
     /// Who waits for a text to be read.
     unread: BTreeMap<MessageId, Vec<Reader>>,
@@ -192,7 +195,11 @@ pub(crate) async fn run(
     // The spool's thread may be about to tell something that nobody takes any more.
     driver.observer.pause();
     drop((inbox, storage));
-    drop(driver.archive.close());
+    let (all, spool) = (driver.engine.is_at_rest(), driver.archive.close());
+    if all {
+        driver.answers.remove();
+    }
+    drop(spool);
     left
 }
 
@@ -214,9 +221,24 @@ impl Driver {
                 // Until the engine says otherwise.
                 self.wake = Instant::now() + Duration::from_secs(3600);
             }
-            for effect in self.engine.handle(self.clock.now(), event) {
+            let effects = self.engine.handle(self.clock.now(), event);
+            self.note(&effects);
+            for effect in effects {
                 self.obey(effect);
             }
+        }
+    }
+
+    /// Notes who has it, before anything else is done or sent.
+    fn note(&mut self, effects: &[Effect]) {
+        let delivered = effects.iter().filter_map(|effect| match effect {
+            Effect::Note(task) => Some(*task),
+            _ => None,
+        });
+        if let Err(why) = self.answers.note(delivered)
+            && !std::mem::replace(&mut self.unnoted, true)
+        {
+            self.news(&News::Trouble(&why));
         }
     }
 
@@ -230,8 +252,13 @@ impl Driver {
     fn take(&mut self, input: Input) {
         match input {
             Input::Event(event) => {
-                if let Event::Closed(session, _) = &event {
-                    self.lines.remove(session);
+                match &event {
+                    Event::Closed(session, _) => drop(self.lines.remove(session)),
+                    Event::Persisted(_) => {
+                        self.answers.saved();
+                        self.unnoted = false;
+                    }
+                    _ => {}
                 }
                 self.soon.push_back(event);
             }

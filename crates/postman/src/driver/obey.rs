@@ -22,7 +22,12 @@ impl Driver {
             }
             Effect::StartTls(session) => self.order(session, Order::StartTls),
             Effect::Close(session) => drop(self.lines.remove(&session)),
-            Effect::Persist(batch, records) => self.archive.order(Job::Write(batch, records)),
+            // It was, before all others.
+            Effect::Note(_) => {}
+            Effect::Persist(batch, records) => {
+                self.answers.batched();
+                self.archive.order(Job::Write(batch, records));
+            }
             Effect::Accepted(id) => self.accepted(id),
             Effect::Refused(id, why) => {
                 self.archive.order(Job::Withdraw(id));

@@ -1,7 +1,7 @@
 //! What is wrong with a spool, and what can be done about it.
 
 use super::error::{Doing, SpoolError};
-use super::{open, rows, salvage};
+use super::{answers, open, rows, salvage};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode};
 use sojourn_mail::Address;
@@ -82,7 +82,13 @@ const FAULTS: [Fault; 5] = [
 /// There is no spool; it cannot be read at all.
 pub fn check(path: &Path) -> Result<Vec<Finding>, SpoolError> {
     let database = open::look(path)?;
-    find(&database).map_err(|error| SpoolError::sqlite(path, Doing::Read, error))
+    let found = find(&database).map_err(|error| SpoolError::sqlite(path, Doing::Read, error));
+    let mut findings = found?;
+    if answers::is_strange(path) {
+        let what = format!("{} has something else than answers", answers::beside(path).display());
+        findings.push(Finding { what, remedy: "emptied" });
+    }
+    Ok(findings)
 }
 
 /// Remedies what is wrong with the spool at `path`, which nobody may own meanwhile; a copy of it as
@@ -102,7 +108,8 @@ pub fn repair(path: &Path) -> Result<Option<Repaired>, SpoolError> {
     if !is_sound(&open::look(path)?).map_err(failed)? {
         salvage::rebuild(path).map_err(failed)?;
     }
-    let (database, _) = open::open(path)?;
+    // With what was answered, before recipients are numbered anew.
+    let (database, ..) = open::open(path)?;
     mend(&database).map_err(failed)?;
     Ok(Some(Repaired { findings, copy }))
 }
@@ -224,8 +231,10 @@ fn keep(path: &Path) -> std::io::Result<PathBuf> {
         .find(|copy| !copy.exists())
         .expect("a number is free");
     std::fs::copy(path, &copy)?;
-    if beside("-wal").exists() {
-        std::fs::copy(beside("-wal"), format!("{}-wal", copy.display()))?;
+    for suffix in ["-wal", "-answers"] {
+        if beside(suffix).exists() {
+            std::fs::copy(beside(suffix), format!("{}{suffix}", copy.display()))?;
+        }
     }
     Ok(copy)
 }

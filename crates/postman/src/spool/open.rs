@@ -1,5 +1,6 @@
 //! A spool's file: whose it is, and what is in it at first.
 
+use super::answers::Answers;
 use super::error::{Doing, SpoolError};
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{FlockOperation, flock};
@@ -68,14 +69,16 @@ pub(super) fn own(path: &Path) -> Result<File, SpoolError> {
     }
 }
 
-/// Opens the database at `path`, makes the tables where there are none; with the number of the next
-/// message.
-pub(super) fn open(path: &Path) -> Result<(Connection, u64), SpoolError> {
+/// Opens the database at `path`, makes the tables where there are none, and has it take what was
+/// answered; with the number of the next message, and where answers are noted.
+pub(super) fn open(path: &Path) -> Result<(Connection, u64, Answers), SpoolError> {
     let failed = |error| SpoolError::sqlite(path, Doing::Open, error);
     let database = Connection::open(path).map_err(failed)?;
     let next = prepare(&database).map_err(failed)?;
     let next = next.ok_or_else(|| SpoolError::NotASpool { path: path.to_owned() })?;
-    Ok((database, next))
+    let answers = Answers::open(path, &database);
+    let answers = answers.map_err(|error| SpoolError::sqlite(path, Doing::Write, error))?;
+    Ok((database, next, answers))
 }
 
 /// What a database is.

@@ -1,6 +1,6 @@
 //! Out of a file whose pages are damaged, what can be read.
 
-use super::open;
+use super::{answers, open};
 use rusqlite::{Connection, params_from_iter, types::Value};
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,7 @@ pub(super) fn rebuild(path: &Path) -> rusqlite::Result<()> {
         to.execute_batch("BEGIN")?;
         copy(&from, &to, "message", "id");
         copy(&from, &to, "recipient", "message");
+        answers::carry(&from, &to)?;
         to.execute_batch("COMMIT; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;")?;
     }
     for suffix in ["-wal", "-shm"] {
