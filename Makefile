@@ -63,8 +63,8 @@ docs: build ## the handbook in target/site, Rust's own pages in target/doc
 papers: build ## every paper in full, its figures and claims, into out/papers: hours
 	$(BIN)/sojourn reproduce all --full --out out/papers || [ $$? -eq 1 ]
 
-kills: ## a list server killed fifty times in the midst of its work, and what that cost: minutes
-	$(CARGO) test -p sojourn-postman --test kill -- --ignored --nocapture fifty
+kills: ## a list server killed in the midst of 1, 5 and 20 messages, and what that cost: a quarter of an hour
+	$(CARGO) test -p sojourn-postman --test kill -- --ignored --nocapture --test-threads=1 shape
 
 fuzz: .tools/bin/cargo-fuzz ## a minute of random bytes for each parser
 	$(foreach target,$(patsubst fuzz/fuzz_targets/%.rs,%,$(wildcard fuzz/fuzz_targets/*.rs)),\

@@ -31,6 +31,7 @@ pub struct Internet {
     smtp_port: u16,
     authority: String,
     started: SystemTime,
+    began: Instant,
     log: Arc<Log>,
     open: Arc<AtomicUsize>,
     names_up: watch::Sender<bool>,
@@ -69,6 +70,7 @@ struct Ready {
     smtp_port: u16,
     authority: String,
     started: SystemTime,
+    began: Instant,
 }
 
 impl Internet {
@@ -105,13 +107,15 @@ impl Internet {
         };
         let thread = std::thread::Builder::new().name("internet".into()).spawn(body);
         let thread = thread.map_err(failed("a thread"))?;
-        let Ready { resolver, smtp_port, authority, started } = told.recv().expect("it tells")?;
+        let Ready { resolver, smtp_port, authority, started, began } =
+            told.recv().expect("it tells")?;
         let (stop, thread) = (Some(stop), Some(thread));
         Ok(Internet {
             resolver,
             smtp_port,
             authority,
             started,
+            began,
             log,
             open,
             names_up,
@@ -139,6 +143,11 @@ impl Internet {
     /// When it started, since 1970.
     pub fn started_unix(&self) -> Duration {
         self.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+    }
+
+    /// How long ago that was, by the clock that [`Acceptance`]s are dated by.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
     }
 
     /// What was taken over so far, but for the first `known`.
@@ -217,8 +226,9 @@ impl Everything {
         let authority = Authority::new().map_err(unsigned)?;
         let shared =
             Shared { started, keep_texts: world.keep_texts, sessions: Cell::new(0), open, log };
-        let authority_pem = authority.pem.clone();
-        let ready = Ready { resolver, smtp_port, authority: authority_pem, started: started_at };
+        let (authority_pem, began) = (authority.pem.clone(), started);
+        let ready =
+            Ready { resolver, smtp_port, authority: authority_pem, started: started_at, began };
         let (shared, zones) = (Rc::new(shared), Rc::new(zones));
         Ok((ready, Everything { shared, sites, authority, zones, udp, tcp, hosts }))
     }

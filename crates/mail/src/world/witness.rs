@@ -1,6 +1,8 @@
 //! Who is told what happens in a world, and decides what is left open there.
 
-use crate::engine::{Effect, Engine, Entry, Event, MessageId, Reason, Record, SessionId, Stored, Task};
+use crate::engine::{
+    Effect, Engine, Entry, Event, MessageId, Reason, Record, SessionId, Stored, Task,
+};
 use sojourn_kernel::Time;
 use std::net::IpAddr;
 

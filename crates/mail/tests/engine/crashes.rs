@@ -23,9 +23,7 @@ fn at_every_write() {
         let mut world = chance::world(seed);
         world.run_to_the_end(seconds(8 * 3600));
         for write in 0..world.writes {
-            for (written, power) in
-                [(false, false), (false, true), (true, false), (true, true)]
-            {
+            for (written, power) in [(false, false), (false, true), (true, false), (true, true)] {
                 more += duplicates(seed, vec![Crash { write, written, power }]);
                 crashes += 1;
             }

@@ -5,7 +5,9 @@ use crate::server::Host;
 use crate::spool::Spool;
 use sojourn_kernel::parameters::defaults;
 use sojourn_kernel::{Span, Time};
-use sojourn_mail::engine::{Effect, Engine, Entry, Event, MessageId, Reason, Record, Submission, Task};
+use sojourn_mail::engine::{
+    Effect, Engine, Entry, Event, MessageId, Reason, Record, Submission, Task,
+};
 use sojourn_mail::world::{self, Line, Rebirth, Witness, Write};
 use sojourn_mail::{Config, policy::Limits};
 use std::collections::{BTreeMap, BTreeSet};

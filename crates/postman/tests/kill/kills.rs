@@ -1,10 +1,10 @@
 //! kill -9 at random moments.
 
-use crate::{PATIENCE, Stage, Tale, ids};
+use crate::{PATIENCE, Stage, ids};
 use sojourn_internet::{Acceptance, Drawn};
 use sojourn_kernel::parameters::defaults;
 use sojourn_kernel::{Span, Streams};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// The world of the kills: nobody is unreachable, so everybody has to have everything.
 fn drawn(subscribers: u32, domains: u32, greylisting: Span) -> Drawn {
@@ -36,7 +36,7 @@ fn a_burst_survives_kills() {
         let so_far = stage.internet.accepted_since(0).len();
         let step = stream.below((2 * all / kills) as u64) as usize;
         stage.internet.wait_for((so_far + step).min(all * 9 / 10), PATIENCE);
-        sender.kill();
+        sender.kill("accepted ");
         sender = stage.sender();
     }
     assert_eq!(stage.wait_for_all(&ids(0..messages as u64)).lost, 0);
@@ -55,7 +55,8 @@ fn what_is_being_taken_over_is_there_whole_or_not_at_all() {
             assert_eq!(sender.hear().unwrap(), format!("accepted {}", round * 10 + n));
             promised.push(round * 10 + n);
         }
-        promised.extend(sender.kill());
+        let taken = sender.kill("accepted ");
+        promised.extend(taken.iter().map(|number| number.parse::<u64>().unwrap()));
     }
     let sender = stage.sender();
     assert_eq!(stage.wait_for_all(&ids(promised)).lost, 0);
@@ -69,87 +70,126 @@ fn what_is_being_taken_over_is_there_whole_or_not_at_all() {
     }
 }
 
-/// Issue 6, point 7; see the Makefile's `kills`.
+/// The database is locked by someone else, so nothing is written; what was answered meanwhile was
+/// noted all the same, and is not sent again.
 #[test]
-#[ignore = "takes ten minutes; prints a table"]
-fn fifty_kills() {
+fn what_was_answered_is_not_sent_again_though_nothing_could_be_written() {
+    let near = Drawn {
+        round_trip: Span::from_ms(5),
+        slow_reply: Span::from_ms(20),
+        greylisted: 0.0,
+        ..drawn(200, 40, Span::from_s(1))
+    };
+    let stage = Stage::new(near);
+    let mut sender = stage.talkative_sender();
+    assert_eq!(sender.send(0, &stage.recipients), "accepted 0");
+    let database = rusqlite::Connection::open(stage.spool()).unwrap();
+    database.busy_timeout(PATIENCE).unwrap();
+    database.execute_batch("BEGIN IMMEDIATE").unwrap();
+    // Who was told of before may be written already: twenty more are not, but for one batch.
+    let mut delivered = Vec::new();
+    while delivered.len() < 20 {
+        let said = sender.hear().expect("it lives");
+        delivered.extend(said.strip_prefix("delivered ").map(str::to_owned));
+    }
+    delivered.extend(sender.kill("delivered "));
+    database.execute_batch("ROLLBACK").unwrap();
+    drop(database);
+    let sender = stage.sender();
+    assert_eq!(stage.wait_for_all(&ids([0])).lost, 0);
+    let accepted = stage.internet.accepted_since(0);
+    for recipient in delivered {
+        let times = accepted.iter().filter(|it| *it.recipient == *recipient).count();
+        assert_eq!(times, 1, "{recipient} was answered for, and was sent to again");
+    }
+    assert!(sender.stop().starts_with("stopped"));
+}
+
+/// Copies of what was answered so long before the kill are ours to avoid, and held to this many in
+/// 10,000 deliveries (issue 23, point 7).
+const LONG_AGO: Duration = Duration::from_millis(10);
+const MOST: f64 = 5.0;
+
+#[test]
+#[ignore = "takes minutes; prints a table"]
+fn shape_of_one_message() {
+    shape(1, 20);
+}
+
+#[test]
+#[ignore = "takes minutes; prints a table"]
+fn shape_of_five_messages() {
+    shape(5, 12);
+}
+
+#[test]
+#[ignore = "takes minutes; prints a table"]
+fn shape_of_twenty_messages() {
+    shape(20, 5);
+}
+
+/// Kills a burst of so many messages to 2,000 subscribers, so many times, each at a delivery drawn
+/// evenly from all; see the Makefile's `kills`.
+fn shape(messages: u64, kills: u64) {
     let stage = Stage::new(drawn(2000, 400, Span::from_s(5)));
-    let stream = &mut Streams::new(50, 0).stream("kills", 0);
-    let messages = 4;
-    let mut number = 0;
-    let mut burst = |kill_after: Option<Duration>| {
+    let stream = &mut Streams::new(messages, 0).stream("kills", 0);
+    let each = messages as usize * stage.recipients.len();
+    let share = |part: usize| part as f64 * 1e4 / each as f64;
+    println!(
+        "{messages} messages, {each} deliveries; copies in 10,000 of them, by their first answer:"
+    );
+    println!("kill   at   after [s]  sessions  copies  in doubt  not answered  just now  long ago");
+    let mut all = [0.0; 5];
+    for kill in 0..kills {
         let mut sender = stage.sender();
-        let begin = Instant::now();
-        let numbers = number..number + messages;
-        number += messages;
+        let (begin, before) = (Instant::now(), stage.internet.accepted_since(0).len());
+        let numbers = kill * messages..(kill + 1) * messages;
         for number in numbers.clone() {
             assert_eq!(sender.send(number, &stage.recipients), format!("accepted {number}"));
         }
-        let (mut in_flight, mut killed) = (0, Duration::ZERO);
-        if let Some(after) = kill_after {
-            // Nobody takes so many: this waits for the time to pass.
-            stage.internet.wait_for(usize::MAX, after.saturating_sub(begin.elapsed()));
-            in_flight = stage.internet.sessions();
-            killed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-            killed -= stage.internet.started_unix();
-            sender.kill();
-            sender = stage.sender();
-        }
+        let at = stream.below(each as u64) as usize;
+        stage.internet.wait_for(before + at, PATIENCE);
+        let (sessions, after) = (stage.internet.sessions(), begin.elapsed());
+        let killed = stage.internet.elapsed();
+        sender.kill("accepted ");
+        let sender = stage.sender();
         let numbers = ids(numbers);
         let tale = stage.wait_for_all(&numbers);
-        let took = begin.elapsed();
         sender.stop();
-        let accepted = stage.internet.accepted_since(0);
-        let copies = stage.copies(&numbers, &accepted);
-        let answered = copies.iter().filter(|it| it.answered.is_some_and(|at| at < killed)).count();
-        Burst { tale, in_flight, answered, took, doubtful: doubtful(&numbers, &accepted) }
-    };
-    let Burst { tale, took, doubtful, .. } = burst(None);
-    assert_eq!(tale, Tale { lost: 0, copies: 0, repeated: 0 });
-    let each = messages as usize * stage.recipients.len();
-    println!(
-        "a burst of {each} deliveries takes {:.1} s; of each, {:.0} ms pass between its last octet \
-         and its answer: a kill at any moment finds {:.1} in 10,000 of which nobody can know",
-        took.as_secs_f64(),
-        doubtful.as_secs_f64() * 1e3 / each as f64,
-        doubtful.as_secs_f64() / took.as_secs_f64() * 1e4 / each as f64,
-    );
-    println!("kill  after [s]  sessions  lost  transactions twice  copies  of them answered");
-    let (mut copies, mut all_answered) = (0, 0);
-    for kill in 1..=50 {
-        let after = took.mul_f64(stream.uniform());
-        let Burst { tale, in_flight, answered, .. } = burst(Some(after));
-        println!(
-            "{kill:4}  {:9.2}  {in_flight:8}  {:4}  {:18}  {:6}  {answered:16}",
-            after.as_secs_f64(),
-            tale.lost,
-            tale.repeated,
-            tale.copies,
-        );
         assert_eq!(tale.lost, 0);
-        assert!(tale.repeated <= in_flight, "{tale:?}");
-        copies += tale.copies;
-        all_answered += answered;
+        assert!(tale.repeated <= sessions + 1, "{tale:?}, {sessions} sessions");
+        let accepted = stage.internet.accepted_since(before);
+        let copies = stage.copies(&numbers, &accepted);
+        let answered = |from: Duration, to: Duration| {
+            let then = |it: &&&Acceptance| it.answered.is_some_and(|at| from <= at && at < to);
+            copies.iter().filter(then).count()
+        };
+        let long_ago = answered(Duration::ZERO, killed.saturating_sub(LONG_AGO));
+        let just_now = answered(killed.saturating_sub(LONG_AGO), killed);
+        let doubtful =
+            |it: &&Acceptance| it.read < killed && it.answered.is_none_or(|at| at > killed);
+        let row = [
+            copies.len(),
+            accepted.iter().filter(doubtful).count(),
+            copies.len() - long_ago - just_now,
+            just_now,
+            long_ago,
+        ]
+        .map(share);
+        let after = after.as_secs_f64();
+        let [copied, doubt, unanswered, now, ago] = row;
+        println!(
+            "{:4}  {at:6}  {after:7.2}  {sessions:8}  {copied:6.1}  {doubt:8.1}  {unanswered:12.1}  \
+             {now:8.1}  {ago:8.1}",
+            kill + 1,
+        );
+        all.iter_mut().zip(row).for_each(|(sum, it)| *sum += it / kills as f64);
     }
-    let share = |part: usize| part as f64 * 1e4 / (50 * each) as f64;
-    let (all, answered) = (share(copies), share(all_answered));
-    println!("lost 0; on average {all:.1} copies in 10,000 deliveries, {answered:.1} of them of");
-    println!("messages whose answer had come; of the others nobody could know");
-}
-
-/// A burst, and what a kill in it did.
-struct Burst {
-    tale: Tale,
-    /// Sessions at the kill.
-    in_flight: usize,
-    /// Copies of what was answered before the kill: a record in no time would have avoided them.
-    answered: usize,
-    took: Duration,
-    /// How long its deliveries were in doubt, all together: sent to their end, and not answered.
-    doubtful: Duration,
-}
-
-fn doubtful(messages: &[String], accepted: &[Acceptance]) -> Duration {
-    let of_these = accepted.iter().filter(|it| messages.contains(&it.message.to_string()));
-    of_these.filter_map(|it| Some(it.answered?.saturating_sub(it.read))).sum()
+    let [copies, doubtful, unanswered, just_now, long_ago] = all;
+    println!(
+        "lost 0; on average {copies:.1} copies in 10,000 deliveries, where {doubtful:.1} were in doubt \
+         at the kill: read by a host and not answered, the least possible for whoever sends. \
+         {unanswered:.1} were not answered, {just_now:.1} in the last 10 ms, {long_ago:.1} before that"
+    );
+    assert!(long_ago <= MOST, "{long_ago:.1} copies of what was answered long ago");
 }

@@ -47,7 +47,12 @@ impl Stage {
     }
 
     fn sender(&self) -> Sender {
-        Sender::start(&self.internet, &self.spool())
+        Sender::start(&self.internet, &self.spool(), false)
+    }
+
+    /// One that tells of each delivery.
+    fn talkative_sender(&self) -> Sender {
+        Sender::start(&self.internet, &self.spool(), true)
     }
 
     /// Waits until everybody has all of these messages; what became of them.

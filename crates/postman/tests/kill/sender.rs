@@ -3,6 +3,7 @@
 use sojourn_internet::Internet;
 use sojourn_kernel::parameters::{Parameters, Table, Value};
 use sojourn_mail::Address;
+use sojourn_mail::engine::Outcome;
 use sojourn_postman::{Mail, News, Observer, Postman, Settings};
 use std::io::{BufRead, BufReader, Write, stdin};
 use std::net::SocketAddr;
@@ -22,13 +23,14 @@ pub(crate) fn message_id(number: u64) -> String {
 }
 
 impl Sender {
-    /// One that tries again after a second.
-    pub(crate) fn start(internet: &Internet, spool: &Path) -> Sender {
+    /// One that tries again after a second, and may tell of each delivery.
+    pub(crate) fn start(internet: &Internet, spool: &Path, tells: bool) -> Sender {
         let mut process = Command::new(std::env::current_exe().unwrap())
             .args(["--ignored", "--exact", "--nocapture", "sender::a_list_server"])
             .env("SENDER_SPOOL", spool)
             .env("SENDER_RESOLVER", internet.resolver().to_string())
             .env("SENDER_PORT", internet.smtp_port().to_string())
+            .env("SENDER_TELLS", if tells { "yes" } else { "" })
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -80,17 +82,15 @@ impl Sender {
         drop(self.orders.as_mut().unwrap().write_all(line.as_bytes()));
     }
 
-    /// kill -9; how many messages it had taken over of those that were ordered and not heard of.
-    pub(crate) fn kill(mut self) -> Vec<u64> {
+    /// kill -9; what it had said that begins with `word` and was not heard.
+    pub(crate) fn kill(mut self, word: &str) -> Vec<String> {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
-        let mut taken = Vec::new();
+        let mut said_last = Vec::new();
         while let Some(said) = self.hear() {
-            taken.extend(
-                said.strip_prefix("accepted ").map(|number| number.parse::<u64>().unwrap()),
-            );
+            said_last.extend(said.strip_prefix(word).map(str::to_owned));
         }
-        taken
+        said_last
     }
 
     /// Ends it as SIGTERM would; what it says at the end.
@@ -106,13 +106,19 @@ impl Sender {
 }
 
 /// Says what its parent may wait for.
-struct Crier;
+struct Crier {
+    /// Of each delivery.
+    tells: bool,
+}
 
 impl Observer for Crier {
     fn notice(&mut self, _: i64, news: &News<'_>) {
         match news {
             News::HostDown(..) => println!("sender: host down"),
             News::DomainDown(..) => println!("sender: domain down"),
+            News::Attempt { recipient, outcome: Outcome::Delivered, .. } if self.tells => {
+                println!("sender: delivered {recipient}");
+            }
             _ => {}
         }
     }
@@ -124,8 +130,9 @@ fn a_list_server() {
     let Some(spool) = std::env::var_os("SENDER_SPOOL") else { return };
     let resolver: SocketAddr = std::env::var("SENDER_RESOLVER").unwrap().parse().unwrap();
     let port: i64 = std::env::var("SENDER_PORT").unwrap().parse().unwrap();
+    let crier = Crier { tells: std::env::var_os("SENDER_TELLS").is_some_and(|it| it == "yes") };
     let (postman, running) =
-        Postman::start(settings(resolver, port), Path::new(&spool), Crier).unwrap();
+        Postman::start(settings(resolver, port), Path::new(&spool), crier).unwrap();
     println!("sender: started");
     for line in stdin().lines() {
         let line = line.unwrap();
