@@ -3,10 +3,13 @@
 
 use sojourn_kernel::parameters::{Parameters, Table, Value};
 use sojourn_kernel::{Span, Time};
-use sojourn_mail::engine::{Answer, Effect, Event, MailHost, MessageId, SessionId, Submission};
+use sojourn_mail::engine::{
+    Answer, Effect, Event, MailHost, MessageId, SessionId, Submission, Task,
+};
 use sojourn_mail::{Address, Config, Engine};
+use sojourn_postman::spool::Answers;
 use sojourn_postman::{Epoch, Spool};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 
 const EPOCH: Epoch = Epoch { unix_ms: 1_700_000_000_000 };
@@ -24,6 +27,8 @@ struct World<'a> {
     path: &'a Path,
     engine: Engine,
     spool: Spool,
+    answers: Answers,
+    noted: BTreeSet<Task>,
     now: Time,
     events: VecDeque<Event>,
     recipients: BTreeMap<SessionId, Vec<String>>,
@@ -31,7 +36,7 @@ struct World<'a> {
     failed: BTreeMap<String, u32>,
     list: Vec<Address>,
     writes: u32,
-    /// The write at which the power goes, and whether it still reaches the disk.
+    /// The write at which the process ends, a note or a batch, and whether it is still made.
     crash: Option<(u32, bool)>,
 }
 
@@ -39,7 +44,11 @@ impl World<'_> {
     fn run(&mut self) {
         while let Some(event) = self.events.pop_front() {
             self.now += Span::from_ms(3);
-            for effect in self.engine.handle(self.now, event) {
+            let effects = self.engine.handle(self.now, event);
+            if !self.note(&effects) {
+                continue;
+            }
+            for effect in effects {
                 if !self.obey(effect) {
                     break;
                 }
@@ -47,7 +56,25 @@ impl World<'_> {
         }
     }
 
-    /// Does one effect; false when the power went.
+    /// Notes who has it; false when the process ended.
+    fn note(&mut self, effects: &[Effect]) -> bool {
+        for effect in effects {
+            let Effect::Note(task) = *effect else { continue };
+            let crash = self.crash.filter(|&(at, _)| at == self.writes);
+            self.writes += 1;
+            if crash.is_none_or(|(_, written)| written) {
+                self.answers.note([task]).unwrap();
+                assert!(self.noted.insert(task), "{task:?} was noted, and sent to again");
+            }
+            if crash.is_some() {
+                self.restart();
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Does one effect; false when the process ended.
     fn obey(&mut self, effect: Effect) -> bool {
         let event = match effect {
             Effect::Resolve(domain) => {
@@ -77,6 +104,7 @@ impl World<'_> {
                 Event::Received(session, b"250 taken\r\n".to_vec())
             }
             Effect::Persist(batch, records) => {
+                self.answers.batched();
                 let crash = self.crash.filter(|&(at, _)| at == self.writes);
                 self.writes += 1;
                 if crash.is_none_or(|(_, written)| written) {
@@ -86,6 +114,7 @@ impl World<'_> {
                     self.restart();
                     return false;
                 }
+                self.answers.saved();
                 Event::Persisted(batch)
             }
             Effect::Report(message, failures) => {
@@ -128,6 +157,7 @@ impl World<'_> {
         let other = self.path.with_extension("other");
         drop(std::mem::replace(&mut self.spool, Spool::open(&other, EPOCH).unwrap()));
         self.spool = Spool::open(self.path, EPOCH).unwrap();
+        self.answers = self.spool.answers();
         let found = self.spool.load().unwrap();
         if found.is_empty() && self.delivered.is_empty() {
             return self.offer();
@@ -161,10 +191,13 @@ fn run(crash: Option<(u32, bool)>) -> (u32, usize) {
     let path = folder.path().join("spool");
     let names = ["a", "b", "unknown", "c", "d", "e", "f"];
     let list = names.map(|name| format!("{name}@x.example").parse().unwrap());
+    let mut spool = Spool::open(&path, EPOCH).unwrap();
     let mut world = World {
         path: &path,
         engine: Engine::new(config(), 1),
-        spool: Spool::open(&path, EPOCH).unwrap(),
+        answers: spool.answers(),
+        spool,
+        noted: BTreeSet::new(),
         now: Time::ZERO,
         events: VecDeque::new(),
         recipients: BTreeMap::new(),
@@ -188,7 +221,7 @@ fn run(crash: Option<(u32, bool)>) -> (u32, usize) {
 fn stopped_at_every_write() {
     let (writes, twice) = run(None);
     assert_eq!(twice, 0);
-    assert!(writes >= 5, "{writes}");
+    assert!(writes >= 11, "{writes}");
     for write in 0..writes {
         for written in [false, true] {
             let (_, twice) = run(Some((write, written)));

@@ -180,6 +180,7 @@ fn damaged_pages() {
     };
     spool.offer(Time::ZERO, submission, (*b"x\r\n").into());
     spool.write(&[Record::Accepted(id)]).unwrap();
+    spool.answers().note([Task { message: id, recipient: 5 }]).unwrap();
     drop(spool);
     let mut bytes = std::fs::read(&path).unwrap();
     let at = bytes.windows(15).position(|it| it == b"subscriber01000").unwrap();
@@ -192,6 +193,48 @@ fn damaged_pages() {
     assert_eq!(std::fs::read(&repaired.copy).unwrap(), bytes);
     assert_eq!(check(&path).unwrap(), []);
     let stored = Spool::open(&path, EPOCH).unwrap().load().unwrap();
+    assert_eq!(stored[0].submission.recipients[5].as_str(), "subscriber00005@x.example");
+    let ended = stored[0].progress.iter().filter(|it| **it == Progress::Ended).count();
+    assert_eq!((&stored[0].progress[5], ended), (&Progress::Ended, 1));
     let saved = stored[0].submission.recipients.len();
     assert!((1000..2000).contains(&saved), "{saved}");
+}
+
+/// Recipients get other numbers in a repair: those whose answer was noted under the old ones have it
+/// before that. The copy has the answers as well.
+#[test]
+fn answers_are_taken_before_recipients_are_numbered_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = spool(folder.path());
+    let mut owner = Spool::open(&path, EPOCH).unwrap();
+    owner.answers().note([Task { message: MessageId(1), recipient: 2 }]).unwrap();
+    drop(owner);
+    damage(&path, "DELETE FROM recipient WHERE message = 1 AND number = 0");
+    let beside = |path: &Path| PathBuf::from(format!("{}-answers", path.display()));
+    let noted = std::fs::read(beside(&path)).unwrap();
+    let repaired = repair(&path).unwrap().unwrap();
+    assert_eq!(std::fs::read(beside(&repaired.copy)).unwrap(), noted);
+    for spool in [path, repaired.copy] {
+        let mut repaired = Spool::open(&spool, EPOCH).map(|spool| spool.load());
+        if repaired.as_ref().is_ok_and(|loaded| loaded.is_err()) {
+            // The copy is as damaged as the spool was, and is repaired as it would have been.
+            repair(&spool).unwrap().unwrap();
+            repaired = Spool::open(&spool, EPOCH).map(|spool| spool.load());
+        }
+        let stored = repaired.unwrap().unwrap();
+        assert_eq!(stored[0].progress, [Progress::Open, Progress::Ended]);
+    }
+}
+
+#[test]
+fn a_file_in_the_way_of_answers_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = spool(folder.path());
+    let beside = format!("{}-answers", path.display());
+    std::fs::write(&beside, "a letter to my aunt").unwrap();
+    let findings = check(&path).unwrap();
+    assert_eq!(findings[0].what, format!("{beside} has something else than answers"));
+    repair(&path).unwrap().unwrap();
+    assert_eq!(check(&path).unwrap(), []);
+    assert_eq!(std::fs::metadata(&beside).unwrap().len(), 0);
 }

@@ -72,7 +72,7 @@ struct Driver {
     wake: Instant,
     archive: Archive,
     answers: Answers,
-    /// Whether it was told that answers cannot be noted.
+    /// Whether answers could not be noted lately, which was told.
     unnoted: bool,
     texts: Texts,
     /// Who waits for a text to be read.
@@ -231,14 +231,18 @@ impl Driver {
 
     /// Notes who has it, before anything else is done or sent.
     fn note(&mut self, effects: &[Effect]) {
-        let delivered = effects.iter().filter_map(|effect| match effect {
+        let mut delivered = effects.iter().filter_map(|effect| match effect {
             Effect::Note(task) => Some(*task),
             _ => None,
         });
-        if let Err(why) = self.answers.note(delivered)
-            && !std::mem::replace(&mut self.unnoted, true)
-        {
-            self.news(&News::Trouble(&why));
+        let Some(first) = delivered.next() else { return };
+        match self.answers.note(std::iter::once(first).chain(delivered)) {
+            Ok(()) => self.unnoted = false,
+            Err(_) if self.unnoted => {}
+            Err(why) => {
+                self.unnoted = true;
+                self.news(&News::Trouble(&why));
+            }
         }
     }
 
@@ -254,10 +258,7 @@ impl Driver {
             Input::Event(event) => {
                 match &event {
                     Event::Closed(session, _) => drop(self.lines.remove(session)),
-                    Event::Persisted(_) => {
-                        self.answers.saved();
-                        self.unnoted = false;
-                    }
+                    Event::Persisted(_) => self.answers.saved(),
                     _ => {}
                 }
                 self.soon.push_back(event);

@@ -94,14 +94,16 @@ impl Sender {
     }
 
     /// Ends it as SIGTERM would; what it says at the end.
-    pub(crate) fn stop(mut self) -> String {
+    pub(crate) fn stop(self) -> String {
+        self.stop_and_tell().pop().unwrap_or_default()
+    }
+
+    /// The same; all that it says and was not heard.
+    pub(crate) fn stop_and_tell(mut self) -> Vec<String> {
         drop(self.orders.take());
-        let mut last = String::new();
-        while let Some(said) = self.hear() {
-            last = said;
-        }
+        let rest = std::iter::from_fn(|| self.hear()).collect();
         assert!(self.process.wait().unwrap().success());
-        last
+        rest
     }
 }
 
@@ -116,6 +118,7 @@ impl Observer for Crier {
         match news {
             News::HostDown(..) => println!("sender: host down"),
             News::DomainDown(..) => println!("sender: domain down"),
+            News::Trouble(what) => println!("sender: trouble: {what}"),
             News::Attempt { recipient, outcome: Outcome::Delivered, .. } if self.tells => {
                 println!("sender: delivered {recipient}");
             }

@@ -118,3 +118,22 @@ fn a_full_disk_loses_nothing_and_takes_nothing() {
     assert!(sender.stop().starts_with("stopped"));
     drop(mounted);
 }
+
+/// What a process is to note lies in the way: it says so once, and everybody has everything once.
+#[test]
+fn answers_that_cannot_be_noted_are_delivered_all_the_same() {
+    let stage = stage(Span::from_ms(20));
+    let beside = format!("{}-answers", stage.spool().display());
+    std::fs::create_dir(&beside).unwrap();
+    let mut sender = stage.sender();
+    assert_eq!(sender.send(0, &stage.recipients), "accepted 0");
+    let right = format!(
+        "answers cannot be noted in {beside}, a crash repeats them: Is a directory (os error 21)"
+    );
+    sender.hear_of(&format!("trouble: {right}"));
+    let tale = stage.wait_for_all(&ids([0]));
+    assert_eq!((tale.lost, tale.copies), (0, 0));
+    // It is told to stop, and everything that it has said meanwhile is heard.
+    let rest = sender.stop_and_tell();
+    assert!(rest.iter().all(|said| !said.starts_with("trouble")), "{rest:?}");
+}
