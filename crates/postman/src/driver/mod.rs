@@ -22,7 +22,7 @@ use crate::spool::{Answers, SpoolError};
 use crate::texts::Texts;
 use later::Later;
 use sojourn_kernel::Span;
-use sojourn_mail::engine::{Effect, Event, MessageId, Reason, SessionId, Submission};
+use sojourn_mail::engine::{Event, MessageId, Reason, SessionId, Submission};
 use sojourn_mail::smtp::Framing;
 use sojourn_mail::{Engine, ReturnPaths};
 use std::collections::{BTreeMap, VecDeque};
@@ -225,23 +225,6 @@ impl Driver {
             self.note(&effects);
             for effect in effects {
                 self.obey(effect);
-            }
-        }
-    }
-
-    /// Notes who has it, before anything else is done or sent.
-    fn note(&mut self, effects: &[Effect]) {
-        let mut delivered = effects.iter().filter_map(|effect| match effect {
-            Effect::Note(task) => Some(*task),
-            _ => None,
-        });
-        let Some(first) = delivered.next() else { return };
-        match self.answers.note(std::iter::once(first).chain(delivered)) {
-            Ok(()) => self.unnoted = false,
-            Err(_) if self.unnoted => {}
-            Err(why) => {
-                self.unnoted = true;
-                self.news(&News::Trouble(&why));
             }
         }
     }

@@ -12,6 +12,23 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_local;
 
 impl Driver {
+    /// Notes who has it, before anything else is done or sent.
+    pub(super) fn note(&mut self, effects: &[Effect]) {
+        let mut delivered = effects.iter().filter_map(|effect| match effect {
+            Effect::Note(task) => Some(*task),
+            _ => None,
+        });
+        let Some(first) = delivered.next() else { return };
+        match self.answers.note(std::iter::once(first).chain(delivered)) {
+            Ok(()) => self.unnoted = false,
+            Err(_) if self.unnoted => {}
+            Err(why) => {
+                self.unnoted = true;
+                self.news(&News::Trouble(&why));
+            }
+        }
+    }
+
     pub(super) fn obey(&mut self, effect: Effect) {
         match effect {
             Effect::Resolve(domain) => self.resolve(domain),
