@@ -45,6 +45,8 @@ auth = "loopback"
 [[user]]
 name = "ann"
 password = "{password}"
+lists = ["*"]
+senders = ["*"]
 
 [[list]]
 bounces = "news-bounces@lists.example"

@@ -8,7 +8,7 @@ use sojourn_kernel::Time;
 use sojourn_kernel::parameters::defaults;
 use sojourn_mail::Address;
 use sojourn_mail::smtp::server::{
-    Arrival, AuthUse, House, Output, Peer, Protocol, Session, Terms, Welcome,
+    Arrival, AuthUse, House, Output, Peer, Protocol, Session, Submitter, Terms, Verdict, Welcome,
 };
 use sojourn_mail::smtp::{Enhanced, Reply};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 struct Here;
 
 impl House for Here {
-    fn receives(&self, _: Option<&Address>, recipient: &Address) -> Welcome {
+    fn receives(&self, _: Submitter<'_>, _: Option<&Address>, recipient: &Address) -> Welcome {
         match recipient.domain() {
             "here" => Welcome::Anybody,
             _ => Welcome::Trusted,
@@ -50,7 +50,9 @@ fn run(first: u8, bytes: &[u8], size: usize) -> (Vec<u8>, Vec<Arrival>) {
                     Output::Send(bytes) => said.extend_from_slice(&bytes),
                     Output::StartTls => panic!("it is not offered"),
                     Output::Verify(it) => {
-                        session.verified(Time::ZERO, it.password.0 == "right", &mut out);
+                        let right = it.password.0 == "right";
+                        let verdict = if right { Verdict::Right } else { Verdict::Wrong };
+                        session.verified(Time::ZERO, verdict, &mut out);
                     }
                     Output::Deliver(arrival) => {
                         let mut people = arrival.recipients.iter();

@@ -17,6 +17,7 @@ mod address;
 pub mod engine;
 pub mod header;
 mod list;
+pub mod outgoing;
 pub mod policy;
 pub mod report;
 pub mod return_path;

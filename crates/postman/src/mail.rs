@@ -1,6 +1,7 @@
 //! A message as it is handed over.
 
 use sojourn_mail::Address;
+use sojourn_mail::outgoing::{without_blind_copies, wrapped};
 use sojourn_mail::smtp::Canonical;
 use std::sync::Arc;
 
@@ -23,13 +24,15 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// A message whose text is brought into canonical form, and otherwise kept as given.
+    /// A message whose text is brought into canonical form, without `Bcc:` and with its long lines
+    /// cut ([`wrapped`]), and otherwise kept as given.
     pub fn new(sender: Option<Address>, recipients: Vec<Address>, given: &[u8]) -> Mail {
         let mut canonical = Canonical::default();
         let mut text = Vec::with_capacity(given.len() + 2);
         canonical.push(given, &mut text);
         let eight_bit = canonical.eight_bit;
         canonical.finish(&mut text);
+        let text = wrapped(without_blind_copies(text)).text;
         Mail {
             sender,
             recipients,

@@ -9,7 +9,7 @@ use sojourn_kernel::parameters::defaults;
 use sojourn_kernel::{Span, Time};
 use sojourn_mail::Address;
 use sojourn_mail::smtp::server::{
-    Arrival, AuthUse, House, Output, Peer, Protocol, Session, Terms, Welcome,
+    Arrival, AuthUse, House, Output, Peer, Protocol, Session, Submitter, Terms, Verdict, Welcome,
 };
 use sojourn_mail::smtp::{Enhanced, Reply};
 use std::sync::Arc;
@@ -18,8 +18,17 @@ use std::sync::Arc;
 struct Here;
 
 impl House for Here {
-    fn receives(&self, _: Option<&Address>, recipient: &Address) -> Welcome {
+    fn receives(
+        &self,
+        submitter: Submitter<'_>,
+        _: Option<&Address>,
+        recipient: &Address,
+    ) -> Welcome {
         match recipient.as_str() {
+            "users@there.example" => Welcome::Nobody(match submitter {
+                Submitter::User(user) => reply(550, &format!("not as {user}")),
+                _ => reply(550, "no user"),
+            }),
             "bounces@here.example" => Welcome::Anybody,
             "off@there.example" => Welcome::Nobody(reply(550, "suspended")),
             _ if recipient.domain() == "here.example" => Welcome::Nobody(reply(550, "unknown")),
@@ -115,7 +124,9 @@ impl Talk {
                 }
                 Output::StartTls => self.session.secured(self.now, &mut out),
                 Output::Verify(it) => {
-                    self.session.verified(self.now, it.password.0 == "right", &mut out);
+                    let right = it.password.0 == "right";
+                    let verdict = if right { Verdict::Right } else { Verdict::Wrong };
+                    self.session.verified(self.now, verdict, &mut out);
                 }
                 Output::Deliver(arrival) => {
                     self.arrivals.push(arrival);

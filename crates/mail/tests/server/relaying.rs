@@ -122,3 +122,19 @@ fn nothing_is_smuggled() {
     );
     assert_eq!(it.send("NOOP\rNOOP\r\n"), "500 5.5.2 a line is text in UTF-8 that ends with CRLF");
 }
+
+/// Whom the house is asked about: a network's client, and a user once the password was right.
+#[test]
+fn the_house_is_told_who_submits() {
+    let peer = Peer { address: [127, 0, 0, 1].into(), trusted: true, secured: false };
+    let mut it = Talk::with(Terms { auth: AuthUse::Loopback, ..terms() }, peer);
+    it.say("EHLO x");
+    assert_eq!(it.session.submitter(), Submitter::Network(peer.address));
+    it.say("AUTH PLAIN AGFubgB3cm9uZw==");
+    assert_eq!(it.session.submitter(), Submitter::Network(peer.address));
+    it.say("AUTH PLAIN AGFubgByaWdodA==");
+    assert_eq!(it.session.submitter(), Submitter::User("ann"));
+    it.say("MAIL FROM:<other@there.example>");
+    assert_eq!(it.say("RCPT TO:<users@there.example>"), "550 5.1.1 not as ann");
+    assert_eq!(Talk::greeted(terms(), false).session.submitter(), Submitter::Untrusted);
+}

@@ -46,6 +46,7 @@ pub(super) struct Totals {
     pub(super) suspended: u64,
     pub(super) not_taken: u64,
     pub(super) wrong_passwords: u64,
+    pub(super) refused_passwords: u64,
     pub(super) turned_away: u64,
 }
 
@@ -200,6 +201,7 @@ impl Attendant for Board {
             Happening::Unverified { number, .. } => known.totals.unverified += number,
             Happening::Suspended { .. } => known.totals.suspended += 1,
             Happening::WrongPassword { .. } => known.totals.wrong_passwords += 1,
+            Happening::PasswordRefused { .. } => known.totals.refused_passwords += 1,
             Happening::TooMany { .. } => known.totals.turned_away += 1,
         }
     }

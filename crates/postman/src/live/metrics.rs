@@ -36,6 +36,7 @@ impl Board {
             &[
                 ("not_stored", totals.not_taken),
                 ("wrong_password", totals.wrong_passwords),
+                ("password_not_verified", totals.refused_passwords),
                 ("too_many_sessions", totals.turned_away),
             ],
         );

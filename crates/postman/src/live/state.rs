@@ -36,6 +36,7 @@ impl Board {
                 "suspended": totals.suspended,
                 "not_taken": totals.not_taken,
                 "wrong_passwords": totals.wrong_passwords,
+                "refused_passwords": totals.refused_passwords,
                 "turned_away": totals.turned_away,
             },
             "queue": {

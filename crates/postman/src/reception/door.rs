@@ -4,12 +4,14 @@ use super::error::SetupError;
 use super::hall::Hall;
 use super::happening::{Attendant, Happening};
 use super::lists::{Lists, now};
+use super::passwords::Passwords;
 use super::places::Places;
 use super::returns::good_days;
 use super::rights::become_user;
 use super::ring::{KeyRing, return_paths};
 use super::settings::{Listener, Serving};
 use super::signing::Signer;
+use super::submitters::Submitters;
 use super::tls::acceptor;
 use super::visit::{Phase, receive};
 use crate::book::Book;
@@ -30,7 +32,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 /// A list server that takes mail from other programs. It runs on threads of its own.
@@ -72,7 +74,6 @@ struct Port {
 const LAST: Duration = Duration::from_secs(2);
 /// Threads for passwords, signatures and the book.
 const HELPERS: usize = 4;
-const VERIFYING: usize = 2;
 
 impl MailServer {
     /// Opens the ports, reads the keys, takes on the rights that are set, and starts to deliver and
@@ -109,6 +110,7 @@ impl MailServer {
         let lists = Arc::new(Lists {
             lists: settings.list.clone(),
             signers,
+            submitters: Submitters::new(&rules.trusted, &settings.submitter, &settings.user),
             postmaster: rules.postmaster.clone(),
             rule: settings.bounces.clone(),
             book: Mutex::new(book),
@@ -130,12 +132,11 @@ impl MailServer {
             name: settings.mail.hello.clone(),
             postman,
             lists,
-            users: settings.user.clone().into(),
+            passwords: Passwords::new(settings.user.clone().into(), Arc::clone(&attendant)),
             tls,
             attendant,
             held: AtomicUsize::new(0),
             memory: usize::try_from(rules.memory.0).unwrap_or(usize::MAX),
-            verifying: Semaphore::new(VERIFYING),
         });
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -209,7 +210,7 @@ fn open(
         });
         for port in ports {
             let (hall, places, hears) = (Arc::clone(hall), Arc::clone(&places), hears.clone());
-            tokio::spawn(attend(port, hall, places, settings.reception.trusted.clone(), hears));
+            tokio::spawn(attend(port, hall, places, hears));
         }
         drop(hears);
         let mut phase = phase;
@@ -241,7 +242,6 @@ async fn attend(
     port: Port,
     hall: Arc<Hall>,
     places: Arc<Places>,
-    trusted: Vec<super::Subnet>,
     mut phase: watch::Receiver<Phase>,
 ) {
     /// After the system had no file for a connection.
@@ -257,7 +257,7 @@ async fn attend(
             },
             _ = phase.changed() => return,
         };
-        let known = trusted.iter().any(|net| net.contains(peer.ip()));
+        let known = hall.lists.submitters.knows(peer.ip());
         let Some(place) = places.take(peer.ip(), known) else {
             hall.tell(&Happening::TooMany { peer });
             tokio::spawn(turn_away(stream));

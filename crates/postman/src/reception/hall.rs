@@ -3,22 +3,23 @@
 
 use super::happening::{Attendant, Happening};
 use super::lists::{Lists, now};
+use super::passwords::Passwords;
 use super::returns::NotRead;
-use super::users::{User, is_right};
+use super::submission::outgoing;
 use crate::book::NotEntered;
 use crate::handle::{Postman, Refused};
 use crate::log::QueueId;
 use crate::mail::Mail;
 use sojourn_mail::Address;
 use sojourn_mail::header::header;
+use sojourn_mail::outgoing::wrapped;
 use sojourn_mail::report::date;
-use sojourn_mail::smtp::server::{Arrival, Credentials, Trace};
+use sojourn_mail::smtp::server::{Arrival, Submitter, Trace};
 use sojourn_mail::smtp::{Enhanced, Reply};
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio_rustls::TlsAcceptor;
 
@@ -27,14 +28,12 @@ pub(super) struct Hall {
     pub(super) name: String,
     pub(super) postman: Postman,
     pub(super) lists: Arc<Lists>,
-    pub(super) users: Arc<[User]>,
+    pub(super) passwords: Passwords,
     pub(super) tls: Option<TlsAcceptor>,
     pub(super) attendant: Arc<dyn Attendant>,
     /// Octets held by all sessions, and how many there may be.
     pub(super) held: AtomicUsize,
     pub(super) memory: usize,
-    /// Passwords that are verified at once: each takes 19 MB and much of a processor.
-    pub(super) verifying: Semaphore,
 }
 
 impl Hall {
@@ -51,19 +50,13 @@ impl Hall {
         !more || all <= self.memory
     }
 
-    pub(super) async fn verify(&self, given: Credentials) -> bool {
-        let _turn = self.verifying.acquire().await;
-        let users = Arc::clone(&self.users);
-        spawn_blocking(move || is_right(&users, &given)).await.unwrap_or(false)
-    }
-
     /// Takes a message over: when the reply is positive, all of it is on stable storage.
     pub(super) async fn take(
         &self,
         arrival: Arrival,
         trace: &Trace,
         peer: SocketAddr,
-        user: Option<String>,
+        submitter: Submitter<'_>,
     ) -> Reply {
         let now = now();
         let received = trace.received(&self.name, &date(now)).into_bytes();
@@ -89,7 +82,15 @@ impl Hall {
             self.tell(&Happening::NotTaken { peer, why: &why.to_string() });
             reply(452, Enhanced(4, 3, 1), &format!("{why}, try again later"))
         };
-        let mut text = text;
+        let (mut text, mut sender, mut list) = (text, sender, None);
+        if !on.is_empty() {
+            let sent_on = match outgoing(&self.lists, submitter, sender, text) {
+                Ok(sent_on) => sent_on,
+                Err(refusal) => return refusal,
+            };
+            (text, sender) = (sent_on.text, sent_on.sender);
+            list = sent_on.list.cloned();
+        }
         if !back.is_empty() {
             let readers;
             (text, readers) = match self.came_back(back, text, now).await {
@@ -99,6 +100,7 @@ impl Hall {
                 Err(why) => return later(why),
             };
             if !readers.is_empty() {
+                text = wrapped(text).text;
                 let all = [&received[..], &text[..]].concat();
                 let mail = mail(None, readers, all, utf8, Vec::new());
                 if let Err(why) = self.postman.submit(mail).await {
@@ -113,7 +115,7 @@ impl Hall {
         let (lists, from) = (Arc::clone(&self.lists), sender.clone());
         // A signature takes a millisecond of a processor, a new subscriber some microseconds.
         let dressed = spawn_blocking(move || {
-            let Some(list) = lists.of_sender(from.as_ref()) else {
+            let Some(list) = &list else {
                 return Ok(mail(from, on, [received, text].concat(), utf8, Vec::new()));
             };
             let subscribers = lists.numbers(list, &on, now)?;
@@ -130,7 +132,11 @@ impl Hall {
         };
         match self.postman.submit(mail).await {
             Ok(message) => {
-                let (user, sender) = (user.as_deref(), sender.as_ref());
+                let user = match submitter {
+                    Submitter::User(user) => Some(user),
+                    Submitter::Network(_) | Submitter::Untrusted => None,
+                };
+                let sender = sender.as_ref();
                 let taken =
                     Happening::Taken { message, peer, user, sender, size, recipients: count };
                 self.tell(&taken);

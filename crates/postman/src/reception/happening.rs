@@ -6,6 +6,7 @@ use sojourn_mail::Address;
 use sojourn_mail::engine::MessageId;
 use std::fmt;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// Somebody who follows a reception's work. It is told on the reception's threads, and must not
 /// wait.
@@ -80,11 +81,30 @@ pub enum Happening<'a> {
         /// Who it was to be.
         user: &'a str,
     },
+    /// A password was not verified: too many were wrong before.
+    PasswordRefused {
+        /// The client.
+        peer: SocketAddr,
+        /// Who it was to be.
+        user: &'a str,
+        /// How long until one is verified again.
+        wait: Duration,
+        /// How many of these had no line of the log since the last one that had; nothing when this
+        /// one is to have none either.
+        untold: Option<u64>,
+    },
     /// A client found no place.
     TooMany {
         /// The client.
         peer: SocketAddr,
     },
+}
+
+impl Happening<'_> {
+    /// Whether it has a line of the log.
+    pub fn has_line(&self) -> bool {
+        !matches!(self, Happening::PasswordRefused { untold: None, .. })
+    }
 }
 
 /// A line of the log, without a date.
@@ -113,6 +133,15 @@ impl fmt::Display for Happening<'_> {
             }
             Happening::WrongPassword { peer, user } => {
                 write!(f, "wrong password: client=[{}], user={}", peer.ip(), Plain(user))
+            }
+            Happening::PasswordRefused { peer, user, wait, untold } => {
+                let (user, wait) = (Plain(user), wait.as_secs());
+                write!(f, "password not verified: client=[{}], user={user}", peer.ip())?;
+                write!(f, ": too many were wrong, again in {wait} s")?;
+                match untold {
+                    None | Some(0) => Ok(()),
+                    Some(more) => write!(f, "; and {more} more since the last such line"),
+                }
             }
             Happening::TooMany { peer } => write!(f, "too many sessions: client=[{}]", peer.ip()),
         }

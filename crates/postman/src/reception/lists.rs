@@ -3,11 +3,12 @@
 use super::happening::Attendant;
 use super::returns::Readings;
 use super::signing::Signer;
+use super::submitters::Submitters;
 use crate::book::Book;
 use crate::home::Home;
 use sojourn_mail::report::Rule;
 use sojourn_mail::return_path::{Form, form};
-use sojourn_mail::smtp::server::{House, Welcome};
+use sojourn_mail::smtp::server::{House, Submitter, Welcome};
 use sojourn_mail::smtp::{Enhanced, Reply};
 use sojourn_mail::token::TokenKeys;
 use sojourn_mail::{Address, List};
@@ -18,6 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) struct Lists {
     pub(super) lists: Vec<List>,
     pub(super) signers: Vec<Signer>,
+    pub(super) submitters: Submitters,
     pub(super) postmaster: Option<Address>,
     pub(super) rule: Rule,
     pub(super) book: Mutex<Book>,
@@ -49,6 +51,11 @@ impl Lists {
         }
     }
 
+    /// Whether mail of `list` is signed.
+    pub(super) fn signs(&self, list: &List) -> bool {
+        self.signers.iter().any(|it| it.is_for(list.bounces.domain()))
+    }
+
     /// The text of a list's mail with what its list adds: nothing of what is there is touched.
     pub(super) fn dressed(&self, list: &List, recipients: &[Address], text: Vec<u8>) -> Vec<u8> {
         let added = list.headers(&text, recipients);
@@ -65,7 +72,12 @@ impl Lists {
 }
 
 impl House for Lists {
-    fn receives(&self, sender: Option<&Address>, recipient: &Address) -> Welcome {
+    fn receives(
+        &self,
+        submitter: Submitter<'_>,
+        sender: Option<&Address>,
+        recipient: &Address,
+    ) -> Welcome {
         if self.of_return(recipient).is_some() || self.postmaster.as_ref() == Some(recipient) {
             return Welcome::Anybody;
         }
@@ -73,7 +85,13 @@ impl House for Lists {
         if self.lists.iter().any(|list| list.bounces.domain() == recipient.domain()) {
             return nobody(550, Enhanced(5, 1, 1), "there is no such mailbox");
         }
-        let Some(list) = self.of_sender(sender) else { return Welcome::Trusted };
+        let list = self.of_sender(sender);
+        if !self.submitters.may_send(submitter, list, sender) {
+            // RFC 6409 section 6.1; asked for each recipient, as mail to what is at home may come
+            // from anybody.
+            return nobody(550, Enhanced(5, 7, 1), &not_allowed(submitter, list, sender));
+        }
+        let Some(list) = list else { return Welcome::Trusted };
         match self.book().member(&list.bounces, recipient) {
             Ok(Some(member)) if member.standing.suspended.is_some() => {
                 let why = format!("delivery is suspended after bounces; last: {}", member.reason);
@@ -96,6 +114,20 @@ impl Home for Lists {
 
     fn receive(&self, address: &Address, report: &[u8]) -> bool {
         self.read_own(address, report, now())
+    }
+}
+
+/// Why mail from `sender` is not sent on.
+fn not_allowed(submitter: Submitter<'_>, list: Option<&List>, sender: Option<&Address>) -> String {
+    let who = match submitter {
+        Submitter::User(user) => format!("user {user}"),
+        Submitter::Network(address) => format!("client {address}"),
+        Submitter::Untrusted => "this client".to_owned(),
+    };
+    match (list, sender) {
+        (Some(list), _) => format!("{who} may not send to the list of <{}>", list.bounces),
+        (None, Some(sender)) => format!("{who} may not send as <{sender}>"),
+        (None, None) => format!("{who} may not send without a return path"),
     }
 }
 

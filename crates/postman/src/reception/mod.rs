@@ -1,19 +1,24 @@
 //! Taking mail in: the sessions of [`sojourn_mail::smtp::server`] on sockets, and what they need of
 //! the world: certificates, passwords, the lists' book of bounces, signatures.
 
+mod author;
 mod door;
 mod error;
 mod hall;
 mod happening;
 mod lists;
+mod passwords;
 mod places;
 mod returns;
 mod rights;
 mod ring;
 mod settings;
 mod signing;
+mod submission;
+mod submitters;
 mod subnet;
 mod tls;
+mod tries;
 mod users;
 mod visit;
 
@@ -22,5 +27,6 @@ pub use error::SetupError;
 pub use happening::{Attendant, Happening};
 pub use settings::{Certificate, Listener, Rules, Serving};
 pub use signing::Dkim;
+pub use submitters::{Pattern, Program};
 pub use subnet::{NotASubnet, Subnet};
 pub use users::{User, hash_password};

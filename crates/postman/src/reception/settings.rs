@@ -1,6 +1,7 @@
 //! What a mail server is set to.
 
 use super::signing::Dkim;
+use super::submitters::{Program, check_lists};
 use super::subnet::Subnet;
 use super::users::User;
 use crate::live::Live;
@@ -32,6 +33,8 @@ parameters! {
         pub certificate: Option<Certificate>,
         /// Who may send by a password.
         pub user: Vec<User> = Vec::new(),
+        /// Programs that may send without a password, and what they may send.
+        pub submitter: Vec<Program> = Vec::new(),
         /// The lists whose mail comes back here.
         pub list: Vec<List> = Vec::new(),
         /// What signs the lists' mail.
@@ -46,8 +49,8 @@ parameters! {
 parameters! {
     /// Who may send, and how much.
     pub struct Rules: "reception" {
-        /// Networks that may send without a password. Mail of all others is taken for the lists'
-        /// return paths alone.
+        /// Networks that may send as anybody and to every list, without a password. Mail of those
+        /// who may not send is taken for the lists' return paths alone.
         pub trusted: Vec<Subnet> = Vec::new(),
         /// The user whose rights the server takes on when its ports are open and its keys read.
         pub run_as: Option<String>,
@@ -121,7 +124,8 @@ impl Check for Serving {
             let expected = format!("what {} is to show under TLS", bare.address);
             return Err(Refusal::missing("certificate", expected));
         }
-        if self.reception.trusted.is_empty() && self.user.is_empty() {
+        let submitters = self.user.len() + self.submitter.len();
+        if self.reception.trusted.is_empty() && submitters == 0 {
             let missing = Refusal::missing("trusted", "a network, or a user: who may send?");
             return Err(missing.under("reception"));
         }
@@ -130,6 +134,17 @@ impl Check for Serving {
                 let given = Value::Text(user.name.clone());
                 let refusal = Refusal::value(&given, "each name once").under("name");
                 return Err(refusal.among(i).under("user"));
+            }
+            check_lists(&user.lists, &self.list).map_err(|it| it.among(i).under("user"))?;
+        }
+        for (i, program) in self.submitter.iter().enumerate() {
+            let here = |refusal: Refusal| refusal.among(i).under("submitter");
+            check_lists(&program.lists, &self.list).map_err(here)?;
+            let trusted = |net: &Subnet| self.reception.trusted.iter().any(|it| it.covers(*net));
+            if let Some(j) = program.networks.iter().position(trusted) {
+                let given = program.networks[j].write().expect("a network is a text");
+                let expected = "a network outside of reception.trusted, which may send everything";
+                return Err(here(Refusal::value(&given, expected).among(j).under("networks")));
             }
         }
         for (i, list) in self.list.iter().enumerate() {

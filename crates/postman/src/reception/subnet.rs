@@ -25,6 +25,13 @@ impl Subnet {
     }
 }
 
+impl Subnet {
+    /// Whether all of `other` is in it.
+    pub(super) fn covers(self, other: Subnet) -> bool {
+        self.bits <= other.bits && self.contains(other.address)
+    }
+}
+
 /// The bits of an address, the first ones first.
 fn number(address: IpAddr) -> u128 {
     match address {
@@ -98,6 +105,9 @@ mod tests {
             let net: Subnet = net.parse().unwrap();
             assert_eq!(net.contains(address.parse().unwrap()), inside, "{net} {address}");
         }
+        let covers = |a: &str, b: &str| a.parse::<Subnet>().unwrap().covers(b.parse().unwrap());
+        assert!(covers("10.0.0.0/8", "10.1.0.0/16") && covers("::1", "::1"));
+        assert!(!covers("10.1.0.0/16", "10.0.0.0/8") && !covers("::/0", "10.0.0.0/8"));
         for text in ["", "192.0.2.1/24", "192.0.2.0/33", "::/129", "x/8", "1.2.3.4/", "1.2.3.4/-1"]
         {
             assert_eq!(text.parse::<Subnet>(), Err(NotASubnet), "{text}");

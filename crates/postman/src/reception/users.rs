@@ -1,5 +1,6 @@
 //! Who may send by a password. Passwords are known by their Argon2 hashes only (RFC 9106).
 
+use super::submitters::{Pattern, says_what};
 use argon2::Argon2;
 use argon2::password_hash::rand_core::OsRng;
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
@@ -14,6 +15,13 @@ parameters! {
         pub name: String,
         /// The hash of the password, as `sojourn mail password` prints it.
         pub password: String,
+        /// The lists that the user may send to, by their return paths: `MAIL FROM` is such a path.
+        pub lists: Vec<Pattern> = Vec::new(),
+        /// The addresses that may stand in `MAIL FROM` of mail that is no list's. A list's return
+        /// path is never meant by them.
+        pub senders: Vec<Pattern> = Vec::new(),
+        /// The addresses that may stand in the `From:` field, of all the user's mail; any without.
+        pub from: Vec<Pattern> = Vec::new(),
     }
 }
 
@@ -24,7 +32,7 @@ impl Check for User {
         let is_hash = PasswordHash::new(&self.password)
             .is_ok_and(|hash| hash.algorithm.as_str().starts_with("argon2") && hash.hash.is_some());
         if is_hash {
-            return Ok(());
+            return says_what(&self.lists, &self.senders);
         }
         // What was given may be the password itself: it is not repeated.
         let given = Value::Text("...".into());
@@ -60,7 +68,14 @@ mod tests {
 
     #[test]
     fn passwords() {
-        let user = User { name: "ann".into(), password: hash_password("right") };
+        let ann = |password: String| User {
+            name: "ann".into(),
+            password,
+            lists: Vec::new(),
+            senders: vec![Pattern::Any],
+            from: Vec::new(),
+        };
+        let user = ann(hash_password("right"));
         user.check().unwrap();
         let users = [user];
         let right = |user: &str, password: &str| {
@@ -69,7 +84,7 @@ mod tests {
         };
         assert!(right("ann", "right"));
         assert!(!right("ann", "wrong") && !right("bob", "right") && !right("ann", ""));
-        let plain = User { name: "ann".into(), password: "secret".into() };
+        let plain = ann("secret".into());
         assert!(!format!("{:?}", plain.check().unwrap_err()).contains("secret"));
     }
 }

@@ -1,7 +1,6 @@
 //! One session on its socket: bytes in, replies out, and what it wants done.
 
 use super::hall::Hall;
-use super::happening::Happening;
 use sojourn_kernel::{Span, Time};
 use sojourn_mail::smtp::server::{Output, Peer, Session, Terms};
 use std::collections::VecDeque;
@@ -122,18 +121,14 @@ impl Visit {
                     self.session.secured(now, &mut wanted);
                 }
                 Output::Verify(credentials) => {
-                    let user = credentials.user.clone();
-                    let right = self.hall.verify(credentials).await;
-                    if !right {
-                        self.hall.tell(&Happening::WrongPassword { peer: self.peer, user: &user });
-                    }
+                    let verdict = self.hall.passwords.verify(credentials, self.peer).await;
                     let now = self.now();
-                    self.session.verified(now, right, &mut wanted);
+                    self.session.verified(now, verdict, &mut wanted);
                 }
                 Output::Deliver(arrival) => {
                     let trace = self.session.trace(arrival.utf8);
-                    let user = self.session.user().map(str::to_owned);
-                    let reply = self.hall.take(arrival, &trace, self.peer, user).await;
+                    let submitter = self.session.submitter();
+                    let reply = self.hall.take(arrival, &trace, self.peer, submitter).await;
                     self.hall.count(&mut self.held, 0);
                     let now = self.now();
                     self.session.taken(now, &reply, &mut wanted);

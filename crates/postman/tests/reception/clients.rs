@@ -74,7 +74,8 @@ fn passwords_under_tls() {
     std::fs::write(&chain, made.cert.pem()).unwrap();
     std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
     let password = hash_password("right");
-    let user = table(&[("name", text("ann")), ("password", text(&password))]);
+    let senders = Value::List(vec![text("a@b")]);
+    let user = table(&[("name", text("ann")), ("password", text(&password)), ("senders", senders)]);
     let files = [("chain", text(chain.to_str().unwrap())), ("key", text(key.to_str().unwrap()))];
     let place = Place::new(&[("user", Value::List(vec![user])), ("certificate", table(&files))]);
     let server = place.start();

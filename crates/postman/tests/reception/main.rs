@@ -4,6 +4,7 @@ mod clients;
 mod full;
 mod returns;
 mod sink;
+mod submitters;
 mod watched;
 
 use sojourn_kernel::parameters::{Parameters, Table, Value};
@@ -141,12 +142,17 @@ impl<W: Read + Write> Client<W> {
         self.0.get_mut().flush().unwrap();
     }
 
-    /// A whole message; the last reply.
-    pub(crate) fn mail(&mut self, from: &str, to: &[&str], message: &str) -> String {
+    /// A sender and recipients, who are taken.
+    pub(crate) fn begin(&mut self, from: &str, to: &[&str]) {
         assert_eq!(self.say(&format!("MAIL FROM:<{from}>")), "250 2.1.0 ok");
         for to in to {
             assert_eq!(self.say(&format!("RCPT TO:<{to}>")), "250 2.1.5 ok", "{to}");
         }
+    }
+
+    /// A whole message; the last reply.
+    pub(crate) fn mail(&mut self, from: &str, to: &[&str], message: &str) -> String {
+        self.begin(from, to);
         assert!(self.say("DATA").starts_with("354"));
         self.say(&format!("{message}\r\n."))
     }

@@ -23,6 +23,17 @@ impl fmt::Debug for Password {
     }
 }
 
+/// What came of verifying a name and a password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// They are right.
+    Right,
+    /// One of them is wrong.
+    Wrong,
+    /// They were not looked at: too many were wrong before.
+    Later,
+}
+
 /// What is awaited from the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Exchange {

@@ -156,18 +156,19 @@ impl Session {
             Ok(recipient) => recipient,
             Err(fault) => return self.fault(fault, out),
         };
-        let trusted = self.is_trusted();
-        let most = if trusted { self.terms.bounds.recipients.get() as usize } else { STRANGERS };
+        let submitter = self.submitter();
+        let known = submitter.is_known();
+        let most = if known { self.terms.bounds.recipients.get() as usize } else { STRANGERS };
         if transaction.full {
             return self.say("452 4.3.1 too many messages at once, try again later");
         }
         if transaction.recipients.len() >= most {
             return self.say("452 4.5.3 too many recipients in one message");
         }
-        match self.terms.house.receives(transaction.sender.as_ref(), &recipient) {
+        match self.terms.house.receives(submitter, transaction.sender.as_ref(), &recipient) {
             Welcome::Anybody => {}
-            Welcome::Trusted if trusted => {}
-            Welcome::Nobody(reply) if trusted => return self.say(&reply.to_string()),
+            Welcome::Trusted if known => {}
+            Welcome::Nobody(reply) if known => return self.say(&reply.to_string()),
             Welcome::Trusted | Welcome::Nobody(_) if self.may_log_in() => {
                 return self.fault("530 5.7.0 a password is needed", out);
             }
@@ -266,7 +267,7 @@ impl Session {
         let transaction = self.transaction.take().expect("it has a text");
         let Transaction { sender, recipients, utf8, intake, .. } = transaction;
         self.detours = 0;
-        let repair = self.terms.repair && self.is_trusted();
+        let repair = self.terms.repair && self.submitter().is_known();
         let taken = intake.expect("it has begun").finish(repair).and_then(|text| {
             match fields(&text, "Received") > self.terms.bounds.hops.get() as usize {
                 true => Err("554 5.4.6 the message goes round in circles"),

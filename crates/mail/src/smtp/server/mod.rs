@@ -3,8 +3,8 @@
 //!
 //! - Extensions: PIPELINING (RFC 2920), SIZE (1870), 8BITMIME (6152), SMTPUTF8 (6531), CHUNKING
 //!   (3030), ENHANCEDSTATUSCODES (2034), STARTTLS (3207), AUTH PLAIN and LOGIN (4954, 4616).
-//! - Only a peer that is trusted, by its network or by a password, has mail sent on; anybody may
-//!   reach what is at home here, which the [`House`] says.
+//! - Only a submitter that is known, by its network or by a password, has mail sent on, as far as
+//!   the [`House`] lets it; anybody may reach what is at home here.
 //! - What a session holds is bounded: a line, a message, its recipients, and what came while it
 //!   waited for its driver. So is its time: for a command, for a message, for all of it.
 
@@ -20,8 +20,8 @@ mod terms;
 mod trace;
 mod transaction;
 
-pub use auth::{Credentials, Password};
-pub use house::{House, Welcome};
+pub use auth::{Credentials, Password, Verdict};
+pub use house::{House, Submitter, Welcome};
 pub use session::Session;
 pub use state::Output;
 pub use terms::{AuthUse, Bounds, Peer, Protocol, Terms};

@@ -1,7 +1,8 @@
 //! The session: what it is told, and what it wants done.
 
-use super::auth::Turn;
+use super::auth::{Turn, Verdict};
 use super::command::Command;
+use super::house::Submitter;
 use super::lines::{BadLine, Lines};
 use super::state::{Busy, Hello, Output, State};
 use super::terms::{Peer, Protocol, Terms};
@@ -135,14 +136,17 @@ impl Session {
         self.go_on(now, out);
     }
 
-    /// Whether the password was right.
-    pub fn verified(&mut self, now: Time, right: bool, out: &mut Vec<Output>) {
+    /// What came of the password. A [`Verdict::Later`] counts as a wrong one.
+    pub fn verified(&mut self, now: Time, verdict: Verdict, out: &mut Vec<Output>) {
         let State::Busy(Busy::Verifying(user)) = &self.state else { panic!("nothing to verify") };
-        if right {
+        if verdict == Verdict::Right {
             self.user = Some(user.clone());
             self.say("235 2.7.0 welcome");
         } else {
-            self.say("535 5.7.8 the name or the password is wrong");
+            self.say(match verdict {
+                Verdict::Later => "454 4.7.0 too many wrong passwords, try again later",
+                _ => "535 5.7.8 the name or the password is wrong",
+            });
             self.logins += 1;
             if self.logins >= self.terms.bounds.logins.get() {
                 return self.end("421 4.7.0 too many wrong passwords", out);
@@ -175,9 +179,13 @@ impl Session {
         self.terms.protocol == Protocol::Lmtp
     }
 
-    /// Whether mail is sent on for this peer.
-    pub(super) fn is_trusted(&self) -> bool {
-        self.peer.trusted || self.user.is_some()
+    /// Who hands over mail. A password says more than a network does.
+    pub fn submitter(&self) -> Submitter<'_> {
+        match &self.user {
+            Some(user) => Submitter::User(user),
+            None if self.peer.trusted => Submitter::Network(self.peer.address),
+            None => Submitter::Untrusted,
+        }
     }
 
     /// The driver has answered: on with what came meanwhile.

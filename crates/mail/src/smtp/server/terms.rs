@@ -83,7 +83,7 @@ pub struct Terms {
     pub auth: AuthUse,
     /// Whether STARTTLS is offered.
     pub start_tls: bool,
-    /// Whether a message of a trusted peer with a CR or LF that stands alone is repaired; else, and
+    /// Whether a message of a known submitter with a CR or LF that stands alone is repaired; else, and
     /// of all others, it is refused.
     pub repair: bool,
     /// How much a session may take.
@@ -97,7 +97,7 @@ pub struct Terms {
 pub struct Peer {
     /// Its address.
     pub address: IpAddr,
-    /// Whether its network is trusted.
+    /// Whether its network may send.
     pub trusted: bool,
     /// Whether TLS stands already.
     pub secured: bool,

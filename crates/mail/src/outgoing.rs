@@ -1,0 +1,197 @@
+//! What a message has to lose or to change before it may be sent, and signed.
+
+use crate::header::{fields, header};
+use memchr::{memchr, memrchr2};
+
+/// Octets of a line, without its end (RFC 5321 section 4.5.3.1.6, RFC 5322 section 2.1.1).
+pub const LINE_MAX: usize = 998;
+/// A line of the body is cut at white space where there is some among so many of its last octets.
+const NEAR: usize = 100;
+
+/// A text in lines of at most [`LINE_MAX`] octets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrapped {
+    /// The text.
+    pub text: Vec<u8>,
+    /// Whether a line of the header had to be cut where it has no white space, which changes it.
+    pub broken_header: bool,
+}
+
+/// Cuts lines that are longer than SMTP carries, in a text in canonical form; one without such
+/// lines is given back as it came.
+///
+/// A line is cut before white space. In the header that is folding, and changes nothing (RFC 5322
+/// section 2.2.3). Where there is none, CRLF and a space are put in, as Postfix does
+/// (`smtp_line_length_limit`), never within a character of UTF-8.
+pub fn wrapped(text: Vec<u8>) -> Wrapped {
+    if lines(&text).all(|line| content(line).len() <= LINE_MAX) {
+        return Wrapped { text, broken_header: false };
+    }
+    let mut out = Vec::with_capacity(text.len() + text.len() / 256);
+    let (mut in_header, mut broken_header) = (true, false);
+    for line in lines(&text) {
+        in_header &= is_of_header(line);
+        let mut rest = line;
+        while content(rest).len() > LINE_MAX {
+            let near = if in_header { LINE_MAX } else { NEAR };
+            let (end, space) = cut(rest, near);
+            broken_header |= in_header && !space;
+            out.extend_from_slice(&rest[..end]);
+            out.extend_from_slice(if space { b"\r\n" } else { b"\r\n " });
+            rest = &rest[end..];
+        }
+        out.extend_from_slice(rest);
+    }
+    Wrapped { text: out, broken_header }
+}
+
+/// The fields that tell whom else a message goes to (RFC 5322 sections 3.6.3 and 3.6.6).
+const BLIND: [&str; 2] = ["Bcc", "Resent-Bcc"];
+
+/// A text in canonical form without `Bcc:` and `Resent-Bcc:`; one that has none is given back as it
+/// came.
+pub fn without_blind_copies(text: Vec<u8>) -> Vec<u8> {
+    if BLIND.iter().all(|name| fields(&text, name) == 0) {
+        return text;
+    }
+    let end = header(&text).len();
+    let mut out = Vec::with_capacity(text.len());
+    let mut dropped = false;
+    for line in lines(&text[..end]) {
+        if !line.starts_with(b" ") && !line.starts_with(b"\t") {
+            dropped = BLIND.iter().any(|name| fields(line, name) > 0);
+        }
+        if !dropped {
+            out.extend_from_slice(line);
+        }
+    }
+    out.extend_from_slice(&text[end..]);
+    out
+}
+
+/// Lines with their ends.
+fn lines(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let end = memchr(b'\n', text).map_or(text.len(), |end| end + 1);
+        let (line, rest) = text.split_at(end);
+        text = rest;
+        (!line.is_empty()).then_some(line)
+    })
+}
+
+fn content(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r\n").unwrap_or(line)
+}
+
+/// Whether a line can be one of a header: a field's first one, or one that goes on with it.
+fn is_of_header(line: &[u8]) -> bool {
+    if line.starts_with(b" ") || line.starts_with(b"\t") {
+        return true;
+    }
+    let is_name = |name: &[u8]| !name.is_empty() && name.iter().all(u8::is_ascii_graphic);
+    // A name that is longer than a line may be is none.
+    let start = &line[..line.len().min(LINE_MAX)];
+    memchr(b':', start).is_some_and(|colon| is_name(start[..colon].trim_ascii_end()))
+}
+
+/// Where a long line is cut, and whether there is white space that the rest begins with. It is not
+/// cut within the white space that it begins with: what is before would be an empty line to some.
+fn cut(line: &[u8], near: usize) -> (usize, bool) {
+    let within = &line[..line.len().min(LINE_MAX + 1)];
+    let indent = within.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let from = (LINE_MAX + 1 - near).max(indent + 1);
+    if let Some(place) = within.get(from..).and_then(|end| memrchr2(b' ', b'\t', end)) {
+        return (from + place, true);
+    }
+    // A character has four octets at most; what is no UTF-8 is cut anywhere.
+    let is_start = |place: &usize| line[*place] & 0xC0 != 0x80;
+    let last = LINE_MAX - 1;
+    ((last - 3..=last).rev().find(is_start).unwrap_or(last), false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_short(text: &[u8]) -> bool {
+        lines(text).all(|line| content(line).len() <= LINE_MAX)
+    }
+
+    #[test]
+    fn what_is_short_stays_where_it_is() {
+        let text = [b"A: b\r\n\r\n".to_vec(), b"x".repeat(998), b"\r\n".to_vec()].concat();
+        let place = text.as_ptr();
+        let wrapped = wrapped(text);
+        assert!(!wrapped.broken_header && wrapped.text.as_ptr() == place);
+        let text = without_blind_copies(wrapped.text);
+        assert_eq!(text.as_ptr(), place);
+    }
+
+    #[test]
+    fn long_lines_of_a_body() {
+        let line = "x".repeat(999);
+        let of = |body: &str| wrapped(format!("A: b\r\n\r\n{body}\r\ny\r\n").into_bytes());
+        let one = of(&line);
+        let expected = format!("A: b\r\n\r\n{}\r\n xx\r\ny\r\n", &line[..997]);
+        assert_eq!(String::from_utf8(one.text).unwrap(), expected);
+        // Cut before a space that is near, and nothing is added.
+        let body = format!("{} {}", "x".repeat(950), "y".repeat(200));
+        let expected = format!("A: b\r\n\r\n{}\r\n {}\r\ny\r\n", &body[..950], &body[951..]);
+        assert_eq!(String::from_utf8(of(&body).text).unwrap(), expected);
+        for body in ["x".repeat(1_000_000), "x y".repeat(500_000), " ".repeat(100_000)] {
+            let wrapped = of(&body);
+            assert!(is_short(&wrapped.text) && !wrapped.broken_header);
+            let kept = |text: &str| text.replace([' ', '\r', '\n'], "");
+            assert_eq!(
+                kept(std::str::from_utf8(&wrapped.text).unwrap()),
+                kept(&format!("A: b{body}y"))
+            );
+        }
+    }
+
+    #[test]
+    fn characters_stay_whole() {
+        for character in ["ä", "€", "😀"] {
+            for shift in 0..4 {
+                let body = "x".repeat(shift) + &character.repeat(3000);
+                let text = wrapped(format!("\r\n{body}\r\n").into_bytes()).text;
+                assert!(is_short(&text));
+                let text = String::from_utf8(text).expect("no character is cut");
+                assert_eq!(
+                    text.replace("\r\n ", ""),
+                    format!("\r\n{body}\r\n").replace("\r\n ", "")
+                );
+            }
+        }
+        // What is no UTF-8 ends too.
+        assert!(is_short(&wrapped([b"\r\n".to_vec(), vec![0x80; 5000]].concat()).text));
+    }
+
+    #[test]
+    fn long_lines_of_a_header() {
+        let words = "word ".repeat(1000);
+        let folded = wrapped(format!("Subject: {words}\r\n\r\nx\r\n").into_bytes());
+        assert!(is_short(&folded.text) && !folded.broken_header);
+        let text = String::from_utf8(folded.text).unwrap();
+        // Unfolded it is what it was.
+        assert_eq!(text.replace("\r\n ", " "), format!("Subject: {words}\r\n\r\nx\r\n"));
+        let token = wrapped(format!("X: {}\r\n\r\nx\r\n", "y".repeat(2000)).into_bytes());
+        assert!(is_short(&token.text) && token.broken_header);
+        // A text without a header is all body.
+        let bare = wrapped(format!("{}\r\n", "x".repeat(2000)).into_bytes());
+        assert!(is_short(&bare.text) && !bare.broken_header);
+    }
+
+    #[test]
+    fn nobody_learns_who_else_has_it() {
+        let text = "From: a@b\r\nBCC: x@y,\r\n z@y\r\nSubject: bcc: n\r\n bcc: m\r\nbcc :\r\n\tw@y\r\n\
+            Resent-Bcc: v@y\r\nTo: c@d\r\n\r\nBcc: text\r\n";
+        let left = without_blind_copies(text.as_bytes().to_vec());
+        assert_eq!(
+            std::str::from_utf8(&left).unwrap(),
+            "From: a@b\r\nSubject: bcc: n\r\n bcc: m\r\nTo: c@d\r\n\r\nBcc: text\r\n"
+        );
+        let last = without_blind_copies(b"From: a@b\r\nBcc: x@y\r\n z@y\r\n".to_vec());
+        assert_eq!(last, b"From: a@b\r\n");
+    }
+}

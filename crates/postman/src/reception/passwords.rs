@@ -1,0 +1,149 @@
+//! Verifying passwords: not too often, and not too many at once.
+
+use super::happening::{Attendant, Happening};
+use super::tries::{Tries, Turn};
+use super::users::{User, is_right};
+use sojourn_mail::smtp::server::{Credentials, Verdict};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+/// Passwords that are verified at once: each takes 19 MB and much of a processor.
+const VERIFYING: usize = 2;
+/// Sessions that are held at once until their password is verified; it is refused to others.
+const HELD: usize = 10;
+/// Refusals get one line of the log in so long a time.
+const QUIET: Duration = Duration::from_secs(10);
+
+/// What verifies passwords.
+pub(super) struct Passwords {
+    users: Arc<[User]>,
+    attendant: Arc<dyn Attendant>,
+    /// The clock of what follows.
+    began: Instant,
+    tries: Mutex<Tries>,
+    refusals: Mutex<Refusals>,
+    held: Semaphore,
+    verifying: Semaphore,
+}
+
+/// Refusals since the last line that told of one.
+#[derive(Debug, Default)]
+struct Refusals {
+    told: Option<Duration>,
+    since: u64,
+}
+
+impl Passwords {
+    pub(super) fn new(users: Arc<[User]>, attendant: Arc<dyn Attendant>) -> Passwords {
+        Passwords {
+            users,
+            attendant,
+            began: Instant::now(),
+            tries: Mutex::new(Tries::new()),
+            refusals: Mutex::default(),
+            held: Semaphore::new(HELD),
+            verifying: Semaphore::new(VERIFYING),
+        }
+    }
+
+    /// What comes of a name and a password from `peer`. This may take a minute, where the peer or
+    /// its neighbours had wrong ones before.
+    pub(super) async fn verify(&self, given: Credentials, peer: SocketAddr) -> Verdict {
+        let user = given.user.clone();
+        let turn = lock(&self.tries).admit(self.now(), peer.ip(), &user);
+        let held;
+        match turn {
+            Turn::After(Duration::ZERO) => {}
+            Turn::After(wait) => {
+                held = self.held.try_acquire();
+                if held.is_err() {
+                    return self.refuse(peer, &user, wait);
+                }
+                sleep(wait).await;
+            }
+            Turn::Refused(wait) => return self.refuse(peer, &user, wait),
+        }
+        let _turn = self.verifying.acquire().await;
+        let users = Arc::clone(&self.users);
+        let right = spawn_blocking(move || is_right(&users, &given)).await.unwrap_or(false);
+        lock(&self.tries).verified(self.now(), peer.ip(), &user, right);
+        if right {
+            return Verdict::Right;
+        }
+        self.attendant.notice(&Happening::WrongPassword { peer, user: &user });
+        Verdict::Wrong
+    }
+
+    fn refuse(&self, peer: SocketAddr, user: &str, wait: Duration) -> Verdict {
+        let untold = lock(&self.refusals).line(self.now());
+        self.attendant.notice(&Happening::PasswordRefused { peer, user, wait, untold });
+        Verdict::Later
+    }
+
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+}
+
+impl Refusals {
+    /// One more; how many had no line since the last one, when this one gets a line.
+    fn line(&mut self, now: Duration) -> Option<u64> {
+        if self.told.is_some_and(|told| now < told + QUIET) {
+            self.since += 1;
+            return None;
+        }
+        self.told = Some(now);
+        Some(std::mem::take(&mut self.since))
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_mail::smtp::server::Password;
+
+    struct Ear(Mutex<Vec<String>>);
+
+    impl Attendant for Ear {
+        fn notice(&self, happening: &Happening<'_>) {
+            lock(&self.0).push(happening.to_string());
+        }
+    }
+
+    /// Who is refused does not wait for those whose passwords are verified, nor they for him.
+    #[test]
+    fn refused_before_it_is_verified() {
+        let ear = Arc::new(Ear(Mutex::default()));
+        let passwords = Passwords::new(Arc::new([]), Arc::<Ear>::clone(&ear));
+        let peer: SocketAddr = "192.0.2.1:25".parse().unwrap();
+        for _ in 0..12 {
+            lock(&passwords.tries).verified(passwords.now(), peer.ip(), "ann", false);
+        }
+        let _all = passwords.verifying.try_acquire_many(VERIFYING as u32).unwrap();
+        let password = Password("x".into());
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let given = Credentials { user: "ann".into(), password };
+        let verify = || runtime.block_on(passwords.verify(given.clone(), peer));
+        assert_eq!([verify(), verify()], [Verdict::Later, Verdict::Later]);
+        let heard = lock(&ear.0);
+        let line =
+            "password not verified: client=[192.0.2.1], user=ann: too many were wrong, again in 51";
+        assert!(heard[0].starts_with(line), "{heard:?}");
+    }
+
+    #[test]
+    fn lines_are_few() {
+        let mut refusals = Refusals::default();
+        let s = Duration::from_secs;
+        let lines: Vec<_> = [0, 1, 9, 10, 11, 40].map(|now| refusals.line(s(now))).to_vec();
+        assert_eq!(lines, [Some(0), None, None, Some(2), None, Some(1)]);
+    }
+}

@@ -1,0 +1,215 @@
+//! Who may send to which list, and as whom.
+
+use super::subnet::Subnet;
+use super::users::User;
+use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
+use sojourn_kernel::{nested, parameters};
+use sojourn_mail::smtp::server::Submitter;
+use sojourn_mail::{Address, List};
+use std::net::IpAddr;
+
+parameters! {
+    /// Programs that may send without a password, by their addresses, and what they may send.
+    pub struct Program: "submitter" {
+        /// The networks that they are in.
+        pub networks: Vec<Subnet>,
+        /// The lists that they may send to, by their return paths: `MAIL FROM` is such a path.
+        pub lists: Vec<Pattern> = Vec::new(),
+        /// The addresses that may stand in `MAIL FROM` of mail that is no list's. A list's return
+        /// path is never meant by them.
+        pub senders: Vec<Pattern> = Vec::new(),
+        /// The addresses that may stand in the `From:` field, of all their mail; any without.
+        pub from: Vec<Pattern> = Vec::new(),
+    }
+}
+
+nested!(Program);
+
+impl Check for Program {
+    fn check(&self) -> Result<(), Refusal> {
+        if self.networks.is_empty() {
+            return Err(Refusal::missing("networks", "at least one"));
+        }
+        says_what(&self.lists, &self.senders)
+    }
+}
+
+/// Refuses somebody who may send nothing.
+pub(super) fn says_what(lists: &[Pattern], senders: &[Pattern]) -> Result<(), Refusal> {
+    if lists.is_empty() && senders.is_empty() {
+        let expected = "what may be sent: return paths of lists here, or addresses in senders";
+        return Err(Refusal::missing("lists", expected));
+    }
+    Ok(())
+}
+
+/// Addresses that are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// `*`: every address, and the null sender.
+    Any,
+    /// `<>`: the null sender, which notifications have (RFC 5321 section 4.5.5).
+    Null,
+    /// `*@domain`: the addresses of a domain, without those below it.
+    Domain(String),
+    /// One address, whatever the case of its letters.
+    One(Address),
+}
+
+impl Pattern {
+    /// Whether a sender is meant; nothing stands for the null sender.
+    pub(super) fn means(&self, sender: Option<&Address>) -> bool {
+        match (self, sender) {
+            (Pattern::Any, _) | (Pattern::Null, None) => true,
+            (Pattern::Domain(domain), Some(sender)) => sender.domain() == domain,
+            (Pattern::One(address), Some(sender)) => is_same(address, sender),
+            _ => false,
+        }
+    }
+}
+
+fn is_same(one: &Address, other: &Address) -> bool {
+    one.domain() == other.domain() && one.name().eq_ignore_ascii_case(&other.name())
+}
+
+impl Setting for Pattern {
+    fn expected() -> String {
+        "a mail address, \"*@\" with a domain, \"<>\" (the null sender) or \"*\" (any)".to_owned()
+    }
+
+    fn read(value: &Value) -> Result<Pattern, Refusal> {
+        let pattern = match value {
+            Value::Text(text) if text == "*" => Some(Pattern::Any),
+            Value::Text(text) if text == "<>" => Some(Pattern::Null),
+            Value::Text(text) => match text.strip_prefix("*@") {
+                Some(domain) => {
+                    let address: Option<Address> = format!("x@{domain}").parse().ok();
+                    address.map(|address| Pattern::Domain(address.domain().to_owned()))
+                }
+                None => text.parse().ok().map(Pattern::One),
+            },
+            _ => None,
+        };
+        pattern.ok_or_else(|| Refusal::value(value, Pattern::expected()))
+    }
+
+    fn write(&self) -> Option<Value> {
+        Some(Value::Text(match self {
+            Pattern::Any => "*".into(),
+            Pattern::Null => "<>".into(),
+            Pattern::Domain(domain) => format!("*@{domain}"),
+            Pattern::One(address) => address.to_string(),
+        }))
+    }
+}
+
+/// What one entry of the configuration allows.
+#[derive(Clone, Debug)]
+struct Grant {
+    lists: Vec<Pattern>,
+    senders: Vec<Pattern>,
+    from: Vec<Pattern>,
+}
+
+impl Grant {
+    /// For mail of `list`, or for mail from `sender` that is no list's.
+    fn covers(&self, list: Option<&List>, sender: Option<&Address>) -> bool {
+        match list {
+            Some(list) => self.lists.iter().any(|it| it.means(Some(&list.bounces))),
+            None => self.senders.iter().any(|it| it.means(sender)),
+        }
+    }
+}
+
+/// Who may send what.
+#[derive(Clone, Debug)]
+pub(super) struct Submitters {
+    networks: Vec<(Subnet, Grant)>,
+    users: Vec<(String, Grant)>,
+}
+
+impl Submitters {
+    /// `trusted` may send as anybody, to every list.
+    pub(super) fn new(trusted: &[Subnet], programs: &[Program], users: &[User]) -> Submitters {
+        let all = || vec![Pattern::Any];
+        let everything = Grant { lists: all(), senders: all(), from: Vec::new() };
+        let mut networks: Vec<_> = trusted.iter().map(|it| (*it, everything.clone())).collect();
+        for Program { networks: of, lists, senders, from } in programs {
+            let (lists, senders, from) = (lists.clone(), senders.clone(), from.clone());
+            let grant = Grant { lists, senders, from };
+            networks.extend(of.iter().map(|it| (*it, grant.clone())));
+        }
+        let user = |it: &User| {
+            let (lists, senders, from) = (it.lists.clone(), it.senders.clone(), it.from.clone());
+            (it.name.clone(), Grant { lists, senders, from })
+        };
+        Submitters { networks, users: users.iter().map(user).collect() }
+    }
+
+    /// Whether somebody at `address` may send without a password.
+    pub(super) fn knows(&self, address: IpAddr) -> bool {
+        self.networks.iter().any(|(network, _)| network.contains(address))
+    }
+
+    /// Whether `submitter` may send mail of `list`, or mail from `sender` that is no list's.
+    pub(super) fn may_send(
+        &self,
+        submitter: Submitter<'_>,
+        list: Option<&List>,
+        sender: Option<&Address>,
+    ) -> bool {
+        self.grants(submitter).any(|grant| grant.covers(list, sender))
+    }
+
+    /// Whether `submitter` may send such mail in the name of `authors`; nothing stands for
+    /// those that cannot be told.
+    pub(super) fn may_write_as(
+        &self,
+        submitter: Submitter<'_>,
+        list: Option<&List>,
+        sender: Option<&Address>,
+        authors: Option<&[Address]>,
+    ) -> bool {
+        let mut grants = self.grants(submitter).filter(|grant| grant.covers(list, sender));
+        grants.any(|Grant { from, .. }| {
+            let means = |author| from.iter().any(|it| it.means(Some(author)));
+            from.is_empty() || authors.is_some_and(|authors| authors.iter().all(means))
+        })
+    }
+
+    /// All that speaks for a submitter. Whoever has given a password is that user, wherever.
+    fn grants(&self, submitter: Submitter<'_>) -> impl Iterator<Item = &Grant> {
+        let here = self.networks.iter().filter(move |(network, _)| match submitter {
+            Submitter::Network(address) => network.contains(address),
+            Submitter::User(_) | Submitter::Untrusted => false,
+        });
+        let user = self.users.iter().filter(move |(name, _)| match submitter {
+            Submitter::User(user) => name == user,
+            Submitter::Network(_) | Submitter::Untrusted => false,
+        });
+        here.map(|(_, grant)| grant).chain(user.map(|(_, grant)| grant))
+    }
+}
+
+/// Refuses patterns for lists that mean no list, by the nearest that there is.
+pub(super) fn check_lists(patterns: &[Pattern], lists: &[List]) -> Result<(), Refusal> {
+    for (i, pattern) in patterns.iter().enumerate() {
+        let is_known = lists.iter().any(|list| pattern.means(Some(&list.bounces)));
+        if *pattern == Pattern::Any || is_known {
+            continue;
+        }
+        let given = pattern.write().expect("a pattern is a text");
+        let mut expected = "the return path of a [[list]]".to_owned();
+        let likeness = |path: &str| match &given {
+            Value::Text(text) => strsim::normalized_damerau_levenshtein(text, path),
+            _ => 0.0,
+        };
+        let nearest = lists.iter().map(|list| list.bounces.as_str());
+        let nearest = nearest.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        if let Some(nearest) = nearest {
+            expected += &format!(" (did you mean {nearest}?)");
+        }
+        return Err(Refusal::value(&given, expected).among(i).under("lists"));
+    }
+    Ok(())
+}
