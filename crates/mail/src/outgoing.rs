@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_learns_who_else_has_it() {
+    fn blind_copies_are_taken_out() {
         let text = "From: a@b\r\nBCC: x@y,\r\n z@y\r\nSubject: bcc: n\r\n bcc: m\r\nbcc :\r\n\tw@y\r\n\
             Resent-Bcc: v@y\r\nTo: c@d\r\n\r\nBcc: text\r\n";
         let left = without_blind_copies(text.as_bytes().to_vec());

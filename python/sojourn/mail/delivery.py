@@ -2,6 +2,7 @@
 
 import email.parser
 import email.policy
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +23,8 @@ from sojourn.mail.subscribers import Subscribers
 _LARGEST_MESSAGE = 100 * 10**6
 _LOOK_S = 0.1
 _PERCENTILES = (50, 95, 99)
+_HEADER_END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}|\A[\r\n]")
+_AUTHOR = re.compile(rb"from[ \t]*:", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ def message(path: Path) -> bytes:
     """The octets of a message, or of standard input where it is called `-`.
 
     Raises:
-        InputError: it cannot be read, is empty or too large.
+        InputError: it cannot be read, is empty or too large, or does not say who wrote it.
     """
     try:
         if path == Path("-"):
@@ -116,7 +119,17 @@ def message(path: Path) -> bytes:
     if b"\0" in text:
         line = text[: text.index(b"\0")].count(b"\n") + 1
         raise InputError(f"{path}:{line}: a NUL, which no mail may have (RFC 5322)")
+    if (count := _authors(text)) != 1:
+        said = "no From: field" if count == 0 else f"{count} From: fields"
+        raise InputError(f"{path}: {said}; hosts refuse mail without exactly one (RFC 5322)")
     return text
+
+
+def _authors(text: bytes) -> int:
+    """How many `From` fields the header has."""
+    end = _HEADER_END.search(text)
+    head = text if end is None else text[: end.start()]
+    return sum(_AUTHOR.match(line) is not None for line in head.splitlines())
 
 
 def sender(given: str | None, text: bytes, source: Path) -> str:

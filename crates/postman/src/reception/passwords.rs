@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    /// Who is refused does not wait for those whose passwords are verified, nor they for him.
+    /// A client that is refused takes no turn of those whose passwords are verified.
     #[test]
     fn refused_before_it_is_verified() {
         let ear = Arc::new(Ear(Mutex::default()));

@@ -34,7 +34,7 @@ impl Check for Program {
     }
 }
 
-/// Refuses somebody who may send nothing.
+/// Refuses a submitter that may send nothing.
 pub(super) fn says_what(lists: &[Pattern], senders: &[Pattern]) -> Result<(), Refusal> {
     if lists.is_empty() && senders.is_empty() {
         let expected = "what may be sent: return paths of lists here, or addresses in senders";
@@ -146,7 +146,7 @@ impl Submitters {
         Submitters { networks, users: users.iter().map(user).collect() }
     }
 
-    /// Whether somebody at `address` may send without a password.
+    /// Whether a client at `address` may send without a password.
     pub(super) fn knows(&self, address: IpAddr) -> bool {
         self.networks.iter().any(|(network, _)| network.contains(address))
     }
@@ -177,7 +177,8 @@ impl Submitters {
         })
     }
 
-    /// All that speaks for a submitter. Whoever has given a password is that user, wherever.
+    /// All entries that are about a submitter. A client that has given a password has the rights of
+    /// that user alone, whatever its network has.
     fn grants(&self, submitter: Submitter<'_>) -> impl Iterator<Item = &Grant> {
         let here = self.networks.iter().filter(move |(network, _)| match submitter {
             Submitter::Network(address) => network.contains(address),

@@ -6,15 +6,14 @@
 //! the client's and the user's forgotten.
 //!
 //! A client from which a user has lately logged in is judged by that user's wrong passwords from
-//! there alone, so that nobody else, near or far, locks the user out.
+//! there alone, so that wrong passwords of others, near or far, do not lock the user out.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-/// The most that a client is held before its password is verified; who would have to wait longer
-/// is refused.
+/// The longest wait before a password is verified; with a longer one it is refused.
 const HELD: Duration = Duration::from_secs(60);
 /// After so long without another, one wrong password is forgotten.
 const FORGOTTEN: Duration = Duration::from_secs(3600);
@@ -30,7 +29,7 @@ struct Allowance {
 
 const CLIENT: Allowance = Allowance { free: 3, longest: Duration::from_secs(3600) };
 const NEIGHBOURS: Allowance = Allowance { free: 12, longest: Duration::from_secs(3600) };
-/// Who is not known from a client is delayed when others guess at the name, but for a minute only.
+/// Guesses at a name delay its user at a new place, but for a minute only.
 const USER: Allowance = Allowance { free: 10, longest: HELD };
 
 /// What is to be done with a password.
@@ -77,8 +76,8 @@ impl Tries {
         }
     }
 
-    /// A password for `user` comes from `address`. Whoever is held takes the turn of those who come
-    /// later.
+    /// A password for `user` comes from `address`. Clients that are to wait are verified one after
+    /// the other: each one makes the next one's wait longer.
     pub(super) fn admit(&mut self, now: Duration, address: IpAddr, user: &str) -> Turn {
         let (client, neighbours) = networks(address);
         let user = self.names.hash_one(user);

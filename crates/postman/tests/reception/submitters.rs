@@ -6,7 +6,7 @@ use sojourn_postman::reception::hash_password;
 use sojourn_postman::{MailServer, Serving};
 use std::time::{Duration, Instant};
 
-/// Somebody at a host that is not there: what is for them stays in the spool.
+/// A mailbox at a host that is not there: mail for it stays in the spool.
 const NOBODY: &str = "x@[127.0.0.77]";
 const NEWS: &str = "news-bounces@lists.example";
 const WELL: &str = "From: editor@lists.example\r\nSubject: x\r\n\r\nx";
@@ -196,7 +196,7 @@ fn passwords_are_not_guessed() {
     server.stop();
 }
 
-/// Who gives a password has that user's rights alone.
+/// A client that gives a password has that user's rights alone.
 #[test]
 fn users_send_what_they_may() {
     let user = table(&[

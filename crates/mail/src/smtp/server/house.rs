@@ -32,7 +32,7 @@ pub enum Submitter<'a> {
 }
 
 impl Submitter<'_> {
-    /// Whether there is somebody who answers for what it sends.
+    /// Whether its network or a password speaks for it.
     pub fn is_known(self) -> bool {
         self != Submitter::Untrusted
     }
