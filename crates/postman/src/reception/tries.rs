@@ -264,7 +264,7 @@ mod tests {
 
     /// Guesses from everywhere do not keep out a user from where that user has logged in.
     #[test]
-    fn nobody_locks_a_user_out() {
+    fn others_do_not_lock_a_user_out() {
         let mut tries = Tries::new();
         let home = ip("192.0.2.1");
         tries.verified(s(0), home, "ann", true);
