@@ -25,13 +25,29 @@ REFUSED = [
     ("[bounces]", '[[list]]\nbounces = "NEWS-bounces+a=b@lists.example"\n[bounces]', "list."),
     ("[bounces]", "[[dkim]]\ndomain = 'x y'\nselector = 's'\nkey = 'k'\n[bounces]", "dkim.domain"),
     ("[bounces]", "[live]\naddress = 'here'\n[bounces]", 'live.address = "here", expected'),
-    ("[[user]]", "[[user]]\nname = 'ann'\nlists = ['*']\npassword = '" + HASH + "'\n[[user]]", "user.name"),
+    (
+        "[[user]]",
+        "[[user]]\nname = 'ann'\nlists = ['*']\npassword = '" + HASH + "'\n[[user]]",
+        "user.name",
+    ),
     ('lists = ["*"]\nsenders = ["*"]\n', "", "user.lists is missing, expected what may be sent"),
-    ('lists = ["*"]', 'lists = ["new-bounces@lists.example"]', '28: user.lists = "new-bounces@lists.example",'
-     " expected the return path of a [[list]] (did you mean news-bounces@lists.example?)"),
-    ('senders = ["*"]', 'senders = ["*lists.example"]', '29: user.senders = "*lists.example", expected a mail'),
-    ("[bounces]", "[[submitter]]\nnetworks = ['127.0.0.1']\nlists = ['*']\n[bounces]", "outside of reception.trusted"),
-    ("[bounces]", "[[submitter]]\nnetworks = ['127.0.0.3']\n[bounces]", "submitter.lists is missing"),
+    (
+        'lists = ["*"]',
+        'lists = ["new-bounces@lists.example"]',
+        '28: user.lists = "new-bounces@lists.example", expected the return path of a [[list]]'
+        " (did you mean news-bounces@lists.example?)",
+    ),
+    ('senders = ["*"]', 'senders = ["*x"]', '29: user.senders = "*x", expected a mail address'),
+    (
+        "[bounces]",
+        "[[submitter]]\nnetworks = ['127.0.0.1']\nlists = ['*']\n[bounces]",
+        "outside of reception.trusted",
+    ),
+    (
+        "[bounces]",
+        "[[submitter]]\nnetworks = ['127.0.0.3']\n[bounces]",
+        "submitter.lists is missing",
+    ),
     ('protocol = "lmtp"', "implicit_tls = true", "certificate is missing"),
     ("[[user]]", "[[user", "25: not TOML"),
 ]  # fmt: skip

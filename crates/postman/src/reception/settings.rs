@@ -144,7 +144,7 @@ impl Check for Serving {
             if let Some(j) = program.networks.iter().position(trusted) {
                 let given = program.networks[j].write().expect("a network is a text");
                 let expected = "a network outside of reception.trusted, which may send everything";
-                return Err(here(Refusal::value(&given, expected).among(j).under("networks")));
+                return Err(here(Refusal::value(&given, expected).under("networks")));
             }
         }
         for (i, list) in self.list.iter().enumerate() {

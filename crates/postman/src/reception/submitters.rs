@@ -194,7 +194,7 @@ impl Submitters {
 
 /// Refuses patterns for lists that mean no list, by the nearest that there is.
 pub(super) fn check_lists(patterns: &[Pattern], lists: &[List]) -> Result<(), Refusal> {
-    for (i, pattern) in patterns.iter().enumerate() {
+    for pattern in patterns {
         let is_known = lists.iter().any(|list| pattern.means(Some(&list.bounces)));
         if *pattern == Pattern::Any || is_known {
             continue;
@@ -210,7 +210,7 @@ pub(super) fn check_lists(patterns: &[Pattern], lists: &[List]) -> Result<(), Re
         if let Some(nearest) = nearest {
             expected += &format!(" (did you mean {nearest}?)");
         }
-        return Err(Refusal::value(&given, expected).among(i).under("lists"));
+        return Err(Refusal::value(&given, expected).under("lists"));
     }
     Ok(())
 }

@@ -223,7 +223,7 @@ fn users_send_what_they_may() {
 fn lists_that_are_none() {
     let place = with_program(&[("lists", texts(&["new-bounces@lists.example"]))]);
     let refusal = Serving::read_table(&place.settings).unwrap_err();
-    assert_eq!(refusal.path.join("."), "submitter.[0].lists.[0]");
+    assert_eq!(refusal.path.join("."), "submitter.[0].lists");
     let expected = "the return path of a [[list]] (did you mean news-bounces@lists.example?)";
     assert_eq!(refusal.expected, expected);
 }
