@@ -3,6 +3,7 @@
 use super::*;
 use crate::book::Book;
 use crate::reception::happening::Attendant;
+use crate::reception::submitters::Submitters;
 use sojourn_kernel::parameters::{Parameters, Table, Value, defaults};
 use sojourn_mail::return_path::with_token;
 use sojourn_mail::token::{Claim, SECRET};
@@ -38,6 +39,7 @@ fn lists(folder: &tempfile::TempDir) -> Lists {
     Lists {
         lists: vec![List::read_table(&table).unwrap()],
         signers: Vec::new(),
+        submitters: Submitters::new(&[], &[], &[]),
         postmaster: None,
         rule: defaults(),
         book: Mutex::new(book),
