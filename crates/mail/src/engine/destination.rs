@@ -131,9 +131,7 @@ impl Destinations {
 
 impl Destination {
     fn new(name: Arc<str>, config: &Config) -> Destination {
-        let own = config.domain.iter().find(|it| it.is_for(&name));
-        let limit = config.limits.destination;
-        Destination {
+        let mut new = Destination {
             name,
             routes: Routes::Unknown,
             wanted: 0,
@@ -153,10 +151,20 @@ impl Destination {
             delay: None,
             learned: None,
             most_recipients: u32::MAX,
-            most_sessions: own.and_then(|it| it.sessions).map_or(limit, |it| it.min(limit)).get(),
-            gap: own.map_or(Span::ZERO, DomainLimits::gap),
+            most_sessions: 0,
+            gap: Span::ZERO,
             open_from: Time::ZERO,
-        }
+        };
+        new.set_limits(config);
+        new
+    }
+
+    /// Takes on the limits that are set for it.
+    pub(super) fn set_limits(&mut self, config: &Config) {
+        let own = config.domain.iter().find(|it| it.is_for(&self.name));
+        let limit = config.limits.destination;
+        self.most_sessions = own.and_then(|it| it.sessions).map_or(limit, |it| it.min(limit)).get();
+        self.gap = own.map_or(Span::ZERO, DomainLimits::gap);
     }
 
     /// Whether it may have another transaction only later.

@@ -251,7 +251,7 @@ impl Engine {
     }
 
     /// Those whose time has come are queued again: one message's together, the oldest first.
-    fn queue_again(&mut self, destination: u32, tasks: Vec<Task>) {
+    pub(super) fn queue_again(&mut self, destination: u32, tasks: Vec<Task>) {
         let mut messages: BTreeMap<_, Vec<u32>> = BTreeMap::new();
         for task in tasks {
             if self.is_waiting(task) {

@@ -1,6 +1,8 @@
 //! What the engine is told, and what it wants done.
 
+use super::config::Config;
 use super::reason::Reason;
+use super::selection::{Counts, Operation, Selection};
 use crate::address::Address;
 use crate::smtp::Framing;
 use sojourn_kernel::{Span, Time};
@@ -81,6 +83,8 @@ pub struct Stored {
     pub accepted: Time,
     /// How far each recipient has come, in the list's order.
     pub progress: Vec<Progress>,
+    /// The numbers of those that are held, in order.
+    pub held: Vec<u32>,
 }
 
 /// How far one recipient has come, as stable storage has it.
@@ -131,6 +135,8 @@ pub enum Record {
     Deferred(Task, Deferral, Box<Obstacle>),
     /// The failure was reported, or there is nobody to report it to.
     Reported(Task),
+    /// An operator did this with these recipients: `Hold`, `Release`, `Delete` or `Requeue`.
+    Operated(Operation, MessageId, Arc<[u32]>),
 }
 
 /// Where the mail of a domain goes, as its name servers have it.
@@ -197,6 +203,11 @@ pub enum Event {
     Closed(SessionId, String),
     /// The failures were reported: the answer to [`Effect::Report`].
     Reported(MessageId, Vec<u32>),
+    /// An operator wants this done with these recipients; [`Effect::Operated`] with the same number
+    /// answers.
+    Operate(u64, Operation, Box<Selection>),
+    /// The server is set otherwise from now on. Its name stays.
+    Configure(Box<Config>),
     /// Time has passed: the answer to [`Effect::Wake`].
     Tick,
     /// The server is to stop: no message is taken over any more and no transaction begun. Those
@@ -247,7 +258,9 @@ pub enum Effect {
     /// Report failures to the message's sender, then say so. After a crash a report may be asked
     /// for again.
     Report(MessageId, Vec<(u32, Reason)>),
-    /// All of the message's recipients are delivered or reported, on stable storage.
+    /// An operation was done, on stable storage where it has to last.
+    Operated(u64, Counts),
+    /// All of the message's recipients are at their end, on stable storage.
     Finished(MessageId),
     /// For the log.
     Log(Entry),
@@ -301,6 +314,8 @@ pub enum Entry {
     HostDown(IpAddr, Time, Reason),
     /// A domain is tried again later.
     DomainDown(Arc<str>, Time, Reason),
+    /// An operator did this with these recipients.
+    Operated(Operation, MessageId, Arc<[u32]>),
     /// Stable storage could not be written.
     NotPersisted(String),
 }

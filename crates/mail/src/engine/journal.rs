@@ -1,6 +1,7 @@
 //! What is to be on stable storage, and what is on the way there.
 
 use super::event::{BatchId, Record, SessionId};
+use super::selection::Counts;
 use super::set_back::set_back;
 use sojourn_kernel::{Span, Time};
 use std::collections::VecDeque;
@@ -12,6 +13,8 @@ pub(super) struct Journal {
     records: Vec<Record>,
     /// Sessions that wait for `records`.
     held: Vec<SessionId>,
+    /// Operations that are answered when `records` are written.
+    answers: Vec<(u64, Counts)>,
     /// What is to be written by itself, and the envelope that waits for it.
     files: VecDeque<(Vec<Record>, Option<usize>)>,
     /// Since when the first of `records` waits.
@@ -31,6 +34,7 @@ pub(super) struct Batch {
     id: BatchId,
     pub(super) records: Arc<[Record]>,
     pub(super) held: Vec<SessionId>,
+    pub(super) answers: Vec<(u64, Counts)>,
     /// Where it was written by itself: the envelope that waits for it, if one does.
     pub(super) file: Option<Option<usize>>,
 }
@@ -51,7 +55,7 @@ impl Journal {
         if self.records.is_empty() {
             self.since = now;
         }
-        self.urgent |= matches!(record, Record::Accepted(_));
+        self.urgent |= matches!(record, Record::Accepted(_) | Record::Operated(..));
         self.records.push(record);
     }
 
@@ -73,6 +77,11 @@ impl Journal {
     /// `session` waits until all that was pushed is written.
     pub(super) fn hold(&mut self, session: SessionId) {
         self.held.push(session);
+    }
+
+    /// An operation is answered when all that was pushed is written.
+    pub(super) fn answer(&mut self, number: u64, counts: Counts) {
+        self.answers.push((number, counts));
     }
 
     /// How many records wait, when none are being written.
@@ -105,16 +114,18 @@ impl Journal {
         let id = BatchId(self.next);
         self.next += 1;
         let file = if self.records.is_empty() { self.files.pop_front() } else { None };
-        let (records, held, file) = match file {
-            Some((records, envelope)) => (records, Vec::new(), Some(envelope)),
+        let (records, held, answers, file) = match file {
+            Some((records, envelope)) => (records, Vec::new(), Vec::new(), Some(envelope)),
             None => {
                 self.urgent = false;
                 let next = Vec::with_capacity(self.records.len());
-                (std::mem::replace(&mut self.records, next), std::mem::take(&mut self.held), None)
+                let (held, answers) =
+                    (std::mem::take(&mut self.held), std::mem::take(&mut self.answers));
+                (std::mem::replace(&mut self.records, next), held, answers, None)
             }
         };
         let records: Arc<[Record]> = records.into();
-        self.writing = Some(Batch { id, records: Arc::clone(&records), held, file });
+        self.writing = Some(Batch { id, records: Arc::clone(&records), held, answers, file });
         (id, records)
     }
 
@@ -131,6 +142,8 @@ impl Journal {
             None => {
                 self.records.splice(0..0, records);
                 self.held.splice(0..0, batch.held);
+                self.answers.splice(0..0, batch.answers);
+                self.urgent |= !self.answers.is_empty();
             }
         }
     }

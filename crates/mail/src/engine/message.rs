@@ -30,6 +30,7 @@ pub(super) struct Recipient {
     /// Its number in the list's register.
     pub(super) subscriber: Option<NonZeroU32>,
     pub(super) state: State,
+    pub(super) wish: Wish,
     /// How many times it was refused for now, and when first.
     pub(super) refused: u32,
     pub(super) first_refused: Time,
@@ -37,7 +38,7 @@ pub(super) struct Recipient {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// It stands in a parcel or waits for its time.
+    /// It stands in a parcel or waits for its time, or is held.
     Waiting,
     /// It is in a transaction.
     InFlight,
@@ -45,6 +46,16 @@ pub(super) enum State {
     Failed,
     /// It is delivered or reported, on stable storage or on the way there.
     Ended,
+}
+
+/// What an operator wants to become of a recipient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    Send,
+    /// Not to be tried: it stands in no place while it waits.
+    Hold,
+    /// It is in a transaction; if that does not deliver it, it is given up.
+    Remove,
 }
 
 /// Recipients of one message at one destination: the work of one or more transactions.
@@ -69,6 +80,13 @@ pub(super) struct Chain {
     pub(super) unsaved: Vec<Record>,
 }
 
+impl Recipient {
+    /// Whether it is to be sent to.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.state == State::Waiting && self.wish == Wish::Send
+    }
+}
+
 impl Message {
     /// A message whose recipients go to `destinations`.
     pub(super) fn new(submission: Submission, accepted: Time, destinations: Vec<u32>) -> Message {
@@ -80,6 +98,7 @@ impl Message {
                 destination,
                 subscriber: NonZeroU32::new(number),
                 state: State::Waiting,
+                wish: Wish::Send,
                 refused: 0,
                 first_refused: Time::ZERO,
             })
@@ -102,14 +121,14 @@ impl Message {
     }
 
     pub(super) fn is_waiting(&self, recipient: u32) -> bool {
-        self.recipients[recipient as usize].state == State::Waiting
+        self.recipients[recipient as usize].is_waiting()
     }
 
     /// The places of all recipients that wait, in the list's order.
     pub(super) fn waiting(&self) -> Vec<Place> {
         let places = self.recipients.iter().zip(0..);
         places
-            .filter(|(recipient, _)| recipient.state == State::Waiting)
+            .filter(|(recipient, _)| recipient.is_waiting())
             .map(|(it, recipient)| Place { recipient, destination: it.destination })
             .collect()
     }

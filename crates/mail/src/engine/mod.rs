@@ -12,6 +12,7 @@
 
 mod attempt;
 mod config;
+mod configure;
 mod destination;
 mod dispatch;
 mod event;
@@ -20,9 +21,11 @@ mod host;
 mod journal;
 mod message;
 mod names;
+mod operate;
 mod outcome;
 mod reason;
 mod return_path;
+mod selection;
 mod session;
 mod sessions;
 mod set_back;
@@ -35,6 +38,7 @@ pub use event::{
     Outcome, Progress, Record, Refusal, Relay, SessionId, Stored, Submission, Task,
 };
 pub use reason::Reason;
+pub use selection::{Counts, Operation, Selection};
 
 use crate::address::Address;
 use crate::policy::split::{Place, Split};
@@ -163,6 +167,10 @@ impl Engine {
             Event::Closed(session, why) => self.closed(session, why),
             Event::Reported(message, recipients) => self.reported(message, &recipients),
             // The clock that rang may be ahead of the one that is read.
+            Event::Operate(number, operation, selection) => {
+                self.operate(number, operation, &selection);
+            }
+            Event::Configure(config) => self.configure(*config),
             Event::Tick => self.announced = Time::NEVER,
             Event::Stop => self.stop(),
         }
@@ -283,6 +291,12 @@ impl Engine {
     fn is_waiting(&self, task: Task) -> bool {
         let message = self.messages.get(&task.message);
         message.is_some_and(|message| message.is_waiting(task.recipient))
+    }
+
+    /// A transaction that is over has said nothing of this recipient; whether it is to be sent to.
+    fn is_to_be_sent(&mut self, task: Task) -> bool {
+        self.set_state(task, State::Waiting);
+        self.is_waiting(task)
     }
 
     fn set_state(&mut self, task: Task, state: State) {

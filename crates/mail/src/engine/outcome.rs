@@ -1,11 +1,11 @@
 //! What came of an attempt, and what follows from it.
 
-use super::Engine;
 use super::attempt::Attempt;
 use super::event::{Deferral, Effect, Entry, MessageId, Outcome, Record, SessionId, Task};
-use super::message::{Parcel, State};
+use super::message::{Parcel, State, Wish};
 use super::reason::{Reason, status};
 use super::session::Session;
+use super::{Engine, Timer};
 use crate::policy::checkpoint::Checkpoint;
 use crate::policy::retry::{Retry, Setback};
 use crate::smtp::{Loss, Reply, Tls, Verdict, wait_named};
@@ -226,8 +226,13 @@ impl Engine {
         if recipients.is_empty() {
             return;
         }
-        for &recipient in &recipients {
-            self.set_state(Task { message: parcel.message, recipient }, State::Waiting);
+        let mut recipients = recipients;
+        recipients.retain(|&recipient| {
+            let task = Task { message: parcel.message, recipient };
+            !self.is_removed(task) && self.is_to_be_sent(task)
+        });
+        if recipients.is_empty() {
+            return;
         }
         let chain = &mut self.chains[parcel.envelope];
         chain.outstanding += 1;
@@ -272,9 +277,13 @@ impl Engine {
         reason: &Reason,
         named: Option<Span>,
     ) -> Outcome {
+        if self.is_removed(task) {
+            return Outcome::Deferred;
+        }
         let now = self.now;
         let message = self.messages.get_mut(&task.message).expect("it has open recipients");
-        if now >= message.accepted + self.config.lifetime {
+        let wish = message.recipients[task.recipient as usize].wish;
+        if now >= message.accepted + self.config.lifetime && wish == Wish::Send {
             self.fail(task, expired(reason));
             return Outcome::Failed;
         }
@@ -301,10 +310,13 @@ impl Engine {
         Outcome::Deferred
     }
 
-    /// The recipient waits until `due`.
+    /// The recipient waits until `due`; one that is held, until it is released.
     pub(super) fn set_aside(&mut self, task: Task, due: Time) {
-        let message = &self.messages[&task.message];
-        let destination = message.recipients[task.recipient as usize].destination;
+        let recipient = &self.messages[&task.message].recipients[task.recipient as usize];
+        if !recipient.is_waiting() {
+            return;
+        }
+        let destination = recipient.destination;
         self.destinations.list[destination as usize].later.insert((due, task));
         self.set_destination_alarm(destination);
     }
@@ -312,6 +324,11 @@ impl Engine {
     /// The message has had its time.
     pub(super) fn expire(&mut self, id: MessageId) {
         let Some(message) = self.messages.get(&id) else { return };
+        if self.now < message.accepted + self.config.lifetime {
+            // The lifetime was set to be longer meanwhile.
+            let expires = message.accepted + self.config.lifetime;
+            return self.timers.schedule(expires, Timer::Expiry(id));
+        }
         for place in message.waiting() {
             let reason = Reason::new(status::EXPIRED, "it could not be delivered in its time");
             self.fail_unsent(Task { message: id, recipient: place.recipient }, reason);

@@ -4,7 +4,8 @@ use super::event::{
     BatchId, Deferral, Effect, Entry, MessageId, Progress, Record, Refusal, Stored, Submission,
     Task,
 };
-use super::message::{Message, State};
+use super::message::{Message, State, Wish};
+use super::selection::Operation;
 use super::{Engine, Timer};
 use crate::policy::checkpoint::Checkpoint;
 use sojourn_kernel::{Span, Time};
@@ -97,6 +98,11 @@ impl Engine {
         if message.open == 0 {
             return self.effects.push(Effect::Finished(id));
         }
+        for number in stored.held {
+            if let Some(recipient) = message.recipients.get_mut(number as usize) {
+                recipient.wish = Wish::Hold;
+            }
+        }
         deferred.retain(|&(_, deferral): &(u32, Deferral)| deferral.due > self.now);
         let mut places = message.waiting();
         places.retain(|place| {
@@ -152,7 +158,12 @@ impl Engine {
                 Record::Failed(task, reason) => {
                     reports.entry(task.message).or_default().push((task.recipient, reason.clone()));
                 }
-                Record::Deferred(..) => {}
+                Record::Operated(Operation::Delete, message, recipients) => {
+                    for &recipient in &recipients[..] {
+                        self.settle(Task { message: *message, recipient });
+                    }
+                }
+                Record::Deferred(..) | Record::Operated(..) => {}
             }
         }
         for (message, failures) in reports {
@@ -160,6 +171,9 @@ impl Engine {
         }
         if let Some(Some(envelope)) = batch.file {
             self.done(envelope);
+        }
+        for (number, counts) in batch.answers {
+            self.effects.push(Effect::Operated(number, counts));
         }
         for id in batch.held {
             if let Some(session) = self.sessions.get_mut(id) {

@@ -279,6 +279,7 @@ impl<H: Host, W: Witness> World<H, W> {
                 self.calendar.schedule(now + REPORTING, reported);
             }
             Effect::Finished(id) => self.witness.finished(now, id),
+            Effect::Operated(number, counts) => self.witness.operated(now, number, counts),
             Effect::Log(entry) => self.witness.log(now, entry),
             Effect::Wake(at) => self.wake = at.max(now),
         }

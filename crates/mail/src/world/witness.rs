@@ -1,7 +1,7 @@
 //! Who is told what happens in a world, and decides what is left open there.
 
 use crate::engine::{
-    Effect, Engine, Entry, Event, MessageId, Reason, Record, SessionId, Stored, Task,
+    Counts, Effect, Engine, Entry, Event, MessageId, Reason, Record, SessionId, Stored, Task,
 };
 use sojourn_kernel::Time;
 use std::net::IpAddr;
@@ -61,6 +61,9 @@ pub trait Witness {
 
     /// A message has come to its end.
     fn finished(&mut self, _now: Time, _message: MessageId) {}
+
+    /// An operator's wish was done.
+    fn operated(&mut self, _now: Time, _number: u64, _counts: Counts) {}
 
     /// A connection is tried.
     fn opens(&mut self, _now: Time, _line: Line, _address: IpAddr) {}

@@ -90,8 +90,10 @@ fn what_comes_from_the_future_comes_from_now() {
         let due = accepted + Span::from_s(300);
         let deferral = Deferral { times: 1, first: accepted, due };
         let progress = vec![Progress::Deferred(deferral)];
-        let effects =
-            engine.handle(now, Event::Restored(Stored { submission, accepted, progress }));
+        let effects = engine.handle(
+            now,
+            Event::Restored(Stored { submission, accepted, progress, held: Vec::new() }),
+        );
         assert_eq!(effects, [Effect::Wake(now + Span::from_s(300))]);
         assert_eq!(engine.accepted(MessageId(1)), Some(now));
         let asked = engine.handle(now + Span::from_s(300), Event::Tick);

@@ -9,6 +9,7 @@ mod domains;
 mod fates;
 mod limits;
 mod memory;
+mod operator;
 mod outages;
 mod server;
 mod spool;

@@ -1,12 +1,14 @@
 //! Stable storage of the simulated world: what survives a crash.
 
 use sojourn_kernel::Time;
-use sojourn_mail::engine::{MessageId, Progress, Record, Stored, Submission, Task};
-use std::collections::BTreeMap;
+use sojourn_mail::engine::{MessageId, Operation, Progress, Record, Stored, Submission, Task};
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spool {
     pub(crate) stored: BTreeMap<MessageId, Stored>,
+    /// Recipients that an operator gave up.
+    pub(crate) deleted: BTreeSet<Task>,
 }
 
 impl Spool {
@@ -22,7 +24,7 @@ impl Spool {
                 Record::Accepted(id) => {
                     let submission = offered[id].clone();
                     let progress = vec![Progress::Open; submission.recipients.len()];
-                    let stored = Stored { submission, accepted: now, progress };
+                    let stored = Stored { submission, accepted: now, progress, held: Vec::new() };
                     assert!(self.stored.insert(*id, stored).is_none(), "accepted twice");
                 }
                 Record::Delivered(task) => *self.open(*task) = Progress::Ended,
@@ -37,6 +39,11 @@ impl Spool {
                     assert!(matches!(progress, Progress::Failed(_)), "reported: {progress:?}");
                     *progress = Progress::Ended;
                 }
+                Record::Operated(operation, message, recipients) => {
+                    for &recipient in &recipients[..] {
+                        self.operate(*operation, Task { message: *message, recipient });
+                    }
+                }
             }
         }
     }
@@ -46,6 +53,30 @@ impl Spool {
         let progress = self.progress(task);
         if matches!(progress, Progress::Open | Progress::Deferred(_)) {
             *progress = Progress::Ended;
+        }
+    }
+
+    fn operate(&mut self, operation: Operation, task: Task) {
+        match operation {
+            Operation::Hold => {
+                self.open(task);
+                let held = &mut self.stored.get_mut(&task.message).unwrap().held;
+                assert!(!held.contains(&task.recipient), "held twice: {task:?}");
+                held.push(task.recipient);
+            }
+            Operation::Release => {
+                self.open(task);
+                let held = &mut self.stored.get_mut(&task.message).unwrap().held;
+                let before = held.len();
+                held.retain(|&it| it != task.recipient);
+                assert_eq!(held.len() + 1, before, "not held: {task:?}");
+            }
+            Operation::Delete => {
+                *self.open(task) = Progress::Ended;
+                assert!(self.deleted.insert(task), "deleted twice: {task:?}");
+            }
+            Operation::Requeue => *self.open(task) = Progress::Open,
+            Operation::Count | Operation::Flush => panic!("{operation:?} changes nothing"),
         }
     }
 

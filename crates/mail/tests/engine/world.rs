@@ -6,7 +6,8 @@ use crate::spool::Spool;
 use sojourn_kernel::parameters::defaults;
 use sojourn_kernel::{Span, Time};
 use sojourn_mail::engine::{
-    Effect, Engine, Entry, Event, MessageId, Reason, Record, Submission, Task,
+    Counts, Effect, Engine, Entry, Event, MessageId, Operation, Reason, Record, Selection,
+    Submission, Task,
 };
 use sojourn_mail::world::{self, Line, Rebirth, Witness, Write};
 use sojourn_mail::{Config, policy::Limits};
@@ -35,6 +36,13 @@ pub(crate) struct World {
     world: world::World<Host, Book>,
 }
 
+/// What the engine is told at its time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Due {
+    Message(MessageId),
+    Operation(u64),
+}
+
 /// All that is to be known of a run.
 pub(crate) struct Book {
     pub(crate) config: Config,
@@ -59,6 +67,11 @@ pub(crate) struct Book {
     pub(crate) most_open: usize,
     pub(crate) keep_trace: bool,
     pub(crate) spool: Spool,
+    pub(crate) operations: Vec<(Operation, Selection)>,
+    /// Those that the engine was told of and has not answered.
+    pub(crate) asked: BTreeSet<u64>,
+    /// What became of the operations that were answered, and when.
+    pub(crate) answers: BTreeMap<u64, (Time, Counts)>,
     pub(crate) limits: Domains,
     seed: u64,
     /// Recipients that a host took in the present transaction, and how many transactions it
@@ -108,6 +121,9 @@ impl World {
             most_open: 0,
             keep_trace: false,
             spool: Spool::default(),
+            operations: Vec::new(),
+            asked: BTreeSet::new(),
+            answers: BTreeMap::new(),
             limits: Domains::default(),
             seed,
             named: BTreeMap::new(),
@@ -156,7 +172,14 @@ impl World {
             day: 0,
         };
         self.submissions.insert(id, submission);
-        self.world.remind(at, id);
+        self.world.remind(at, Due::Message(id));
+    }
+
+    /// An operator wants something done at `at`.
+    pub(crate) fn operate(&mut self, at: Time, operation: Operation, selection: Selection) {
+        let number = self.operations.len() as u64;
+        self.operations.push((operation, selection));
+        self.world.remind(at, Due::Operation(number));
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -224,9 +247,17 @@ impl Book {
 }
 
 impl Witness for Book {
-    type Due = MessageId;
+    type Due = Due;
 
-    fn due(&mut self, _: Time, id: MessageId) -> Event {
+    fn due(&mut self, _: Time, due: Due) -> Event {
+        let id = match due {
+            Due::Message(id) => id,
+            Due::Operation(number) => {
+                let (operation, selection) = self.operations[number as usize].clone();
+                self.asked.insert(number);
+                return Event::Operate(number, operation, Box::new(selection));
+            }
+        };
         self.unanswered.insert(id);
         Event::Submitted(self.submissions[&id].clone())
     }
@@ -273,6 +304,11 @@ impl Witness for Book {
 
     fn finished(&mut self, now: Time, message: MessageId) {
         self.finished.insert(message, now);
+    }
+
+    fn operated(&mut self, now: Time, number: u64, counts: Counts) {
+        assert!(self.asked.remove(&number), "answered twice");
+        self.answers.insert(number, (now, counts));
     }
 
     fn opens(&mut self, _: Time, line: Line, address: IpAddr) {
@@ -323,7 +359,7 @@ impl Witness for Book {
         Ok(())
     }
 
-    fn reborn(&mut self, now: Time) -> Rebirth<MessageId> {
+    fn reborn(&mut self, now: Time) -> Rebirth<Due> {
         self.cut.extend(self.counted.keys());
         self.noted.iter().for_each(|&task| self.spool.note(task));
         let unwritten = Span::from_ms(4) + WRITE * 2;
@@ -334,8 +370,11 @@ impl Witness for Book {
         // Whoever was not answered offers the message again, unless it is found in the spool.
         let unanswered = std::mem::take(&mut self.unanswered).into_iter();
         let again = unanswered.filter(|id| !self.spool.stored.contains_key(id));
+        // So does an operator.
+        let wishes = std::mem::take(&mut self.asked).into_iter().map(Due::Operation);
+        let again = again.map(Due::Message).chain(wishes);
         Rebirth {
-            due: again.map(|id| (now + Span::from_s(1), id)).collect(),
+            due: again.map(|due| (now + Span::from_s(1), due)).collect(),
             engine: Engine::new(self.config.clone(), self.seed),
             stored: self.spool.stored.values().cloned().collect(),
         }

@@ -92,8 +92,8 @@ fn status<'a>(value: &'a [u8], mut attempt: Attempt<'a>) -> Result<Option<Attemp
         b"sent" => Outcome::Delivered,
         b"deferred" | b"SOFTBOUNCE" => Outcome::Deferred,
         b"bounced" | b"expired" => Outcome::Bounced,
-        // probes of addresses are no deliveries
-        b"deliverable" | b"undeliverable" => return Ok(None),
+        // probes of addresses are no deliveries, and what an operator deletes is none either
+        b"deliverable" | b"undeliverable" | b"deleted" => return Ok(None),
         _ => return Err("a status that is none of sent, deferred, bounced, expired"),
     };
     let text = text.strip_prefix(b"(").unwrap_or(text);
