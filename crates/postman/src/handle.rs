@@ -1,6 +1,6 @@
 //! The handle of a running list server.
 
-use crate::driver::{self, Request, Start};
+use crate::driver::{self, Configuration, Request, Start};
 use crate::home::Home;
 use crate::line::{Security, TlsError};
 use crate::log::unix_ms;
@@ -10,7 +10,7 @@ use crate::news::Observer;
 use crate::settings::Settings;
 use crate::spool::SpoolError;
 use sojourn_mail::ReturnPaths;
-use sojourn_mail::engine::MessageId;
+use sojourn_mail::engine::{Counts, MessageId, Operation, Selection};
 use sojourn_mail::smtp::Step;
 use std::fmt;
 use std::path::Path;
@@ -176,6 +176,45 @@ impl Postman {
     pub fn set_return_paths(&self, paths: ReturnPaths) -> Result<(), Refused> {
         let request = Request::ReturnPaths(paths);
         self.requests.blocking_send(request).map_err(|_| Refused::Stopped)
+    }
+
+    /// Does what an operator wants with recipients that wait; returns when it is on stable storage.
+    ///
+    /// # Errors
+    ///
+    /// The server has stopped.
+    pub async fn operate(
+        &self,
+        operation: Operation,
+        selection: Selection,
+    ) -> Result<Counts, Refused> {
+        let (answer, answered) = oneshot::channel();
+        let request = Request::Operate(operation, selection, answer);
+        self.requests.send(request).await.map_err(|_| Refused::Stopped)?;
+        answered.await.map_err(|_| Refused::Stopped)
+    }
+
+    /// Delivers as `settings` say from now on; sessions with hosts go on as they began. The name that
+    /// the server gives stays. This blocks while the server is busy; it panics inside a runtime.
+    /// What is to be said about it is returned.
+    ///
+    /// # Errors
+    ///
+    /// Something cannot be used as it is set, or the server has stopped: nothing has changed.
+    pub(crate) fn configure(
+        &self,
+        mut settings: Settings,
+        home: Option<(Arc<dyn Home>, ReturnPaths)>,
+    ) -> Result<Option<String>, String> {
+        let notice = fit_sessions(&mut settings);
+        let security = Security::new(settings.mail.tls, settings.network.roots.as_deref())
+            .map_err(|why| why.to_string())?;
+        let (answer, answered) = oneshot::channel();
+        let new = Box::new(Configuration { settings, security, home });
+        let stopped = || Refused::Stopped.to_string();
+        let request = Request::Configure(new, answer);
+        self.requests.blocking_send(request).map_err(|_| stopped())?;
+        answered.blocking_recv().unwrap_or_else(|_| Err(stopped())).map(|()| notice)
     }
 
     /// How many sessions with hosts there are.

@@ -4,7 +4,7 @@ use crate::news::{News, Observer};
 use crate::reception::{Attendant, Happening};
 use sojourn_kernel::Span;
 use sojourn_mail::Address;
-use sojourn_mail::engine::{MessageId, Outcome, Relay};
+use sojourn_mail::engine::{MessageId, Operation, Outcome, Relay};
 use std::fmt;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -84,6 +84,30 @@ impl<W: Write + Send + 'static> Observer for Log<W> {
                     format_args!(
                         "{id}: to=<{recipient}>, relay={relay}, delay={delay}, \
                          delays={a}/{b}/{c}/{d}, dsn={dsn}, status={status} ({text})"
+                    ),
+                );
+            }
+            News::Operated { operation, message, recipients } => {
+                let did = match operation {
+                    Operation::Hold => "held",
+                    Operation::Release => "released",
+                    Operation::Requeue => "requeued",
+                    Operation::Count | Operation::Flush | Operation::Delete => return,
+                };
+                let id = QueueId(*message);
+                self.write(
+                    unix_ms,
+                    "qmgr",
+                    format_args!("{id}: {did} by the operator, nrcpt={recipients}"),
+                );
+            }
+            News::Deleted { task, recipient } => {
+                let id = QueueId(task.message);
+                self.write(
+                    unix_ms,
+                    "qmgr",
+                    format_args!(
+                        "{id}: to=<{recipient}>, relay=none, status=deleted (by the operator)"
                     ),
                 );
             }

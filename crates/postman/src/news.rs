@@ -2,7 +2,7 @@
 
 use sojourn_kernel::Span;
 use sojourn_mail::Address;
-use sojourn_mail::engine::{Delays, MessageId, Outcome, Reason, Relay, Task};
+use sojourn_mail::engine::{Delays, MessageId, Operation, Outcome, Reason, Relay, Task};
 use std::net::IpAddr;
 
 /// Somebody who follows a postman's work.
@@ -66,6 +66,22 @@ pub enum News<'a> {
         outcome: Outcome,
         /// What the host said, or words of our own.
         reason: &'a Reason,
+    },
+    /// An operator did this with so many recipients of a message.
+    Operated {
+        /// What.
+        operation: Operation,
+        /// The message.
+        message: MessageId,
+        /// How many.
+        recipients: usize,
+    },
+    /// An operator gave up a recipient.
+    Deleted {
+        /// The recipient.
+        task: Task,
+        /// Its address.
+        recipient: &'a Address,
     },
     /// All of a message's recipients are at their end, on stable storage.
     Finished {

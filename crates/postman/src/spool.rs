@@ -12,6 +12,7 @@ mod check;
 mod error;
 mod look;
 mod open;
+mod operate;
 mod rows;
 mod salvage;
 #[cfg(test)]
@@ -21,11 +22,14 @@ pub use answers::Answers;
 pub use check::{Finding, Repaired, check, repair};
 pub use error::{Doing, SpoolError};
 pub use look::{Queued, Tried, Waiting, look, waiting};
+pub use operate::operate;
 
 use crate::epoch::Epoch;
 use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, named_params};
 use sojourn_kernel::Time;
-use sojourn_mail::engine::{Deferral, MessageId, Obstacle, Record, Stored, Submission, Task};
+use sojourn_mail::engine::{
+    Deferral, MessageId, Obstacle, Operation, Record, Stored, Submission, Task,
+};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -165,6 +169,19 @@ impl Spool {
                         [times, &first, &due, &at, host, &status, &reason.text];
                     change(&transaction, DEFERRED, *task, &with)?;
                 }
+                Record::Operated(operation, message, recipients) => {
+                    let statement = match operation {
+                        Operation::Hold => HELD,
+                        Operation::Release => RELEASED,
+                        Operation::Delete => DELIVERED,
+                        Operation::Requeue => REQUEUED,
+                        Operation::Count | Operation::Flush => continue,
+                    };
+                    for &recipient in &recipients[..] {
+                        let task = Task { message: *message, recipient };
+                        change(&transaction, statement, task, &[])?;
+                    }
+                }
             }
         }
         for id in &self.finished {
@@ -202,6 +219,22 @@ impl Spool {
     /// Has a message removed, all of whose recipients are at their end, with the next write.
     pub fn finish(&mut self, id: MessageId) {
         self.finished.push(id);
+    }
+
+    /// Has the recipients of `records` tried at the next start, where they are deferred.
+    fn make_due(&mut self, records: &[Record]) -> Result<(), SpoolError> {
+        let mut write = || {
+            let transaction =
+                self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            for record in records {
+                let Record::Operated(_, message, recipients) = record else { continue };
+                for &recipient in &recipients[..] {
+                    transaction.prepare_cached(DUE)?.execute((key(*message), recipient))?;
+                }
+            }
+            transaction.commit()
+        };
+        write().map_err(|error| SpoolError::sqlite(&self.path, Doing::Write, error))
     }
 
     /// Whether something waits for the next write: finished messages, a step of the calendar.
@@ -247,6 +280,15 @@ const DEFERRED: &str = "UPDATE recipient
     SET state = 'deferred', times = ?3, first_ms = ?4, due_ms = ?5,
         tried_ms = ?6, host = ?7, status = ?8, reason = ?9
     WHERE message = ?1 AND number = ?2 AND state IN ('open', 'deferred')";
+const HELD: &str = "UPDATE recipient SET held = 1
+    WHERE message = ?1 AND number = ?2 AND state IN ('open', 'deferred')";
+const RELEASED: &str = "UPDATE recipient SET held = 0
+    WHERE message = ?1 AND number = ?2 AND held";
+const REQUEUED: &str = "UPDATE recipient
+    SET state = 'open', times = NULL, first_ms = NULL, due_ms = NULL
+    WHERE message = ?1 AND number = ?2 AND state IN ('open', 'deferred')";
+const DUE: &str = "UPDATE recipient SET due_ms = first_ms
+    WHERE message = ?1 AND number = ?2 AND state = 'deferred'";
 const REMOVE: &str = "DELETE FROM message WHERE id = ?1 AND NOT EXISTS
     (SELECT * FROM recipient WHERE message = ?1 AND state <> 'ended')";
 

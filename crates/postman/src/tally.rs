@@ -97,7 +97,8 @@ impl Observer for Tally {
                 }
             }
             News::Trouble(what) => count.trouble = Some((*what).to_owned()),
-            News::HostDown(..) | News::DomainDown(..) => {}
+            News::Deleted { task, .. } => drop(count.troubled.remove(task)),
+            News::HostDown(..) | News::DomainDown(..) | News::Operated { .. } => {}
         }
     }
 }

@@ -97,7 +97,7 @@ impl Model {
                 let accepted = Time::ZERO + Span::from_ms(id.0 * 7);
                 let progress = vec![Progress::Open; *recipients];
                 spool.offer(accepted, submission.clone(), text.into());
-                self.0.insert(id, Stored { submission, accepted, progress });
+                self.0.insert(id, Stored { submission, accepted, progress, held: Vec::new() });
                 Some(Record::Accepted(id))
             }
             Step::Deliver(which) => self.pick(which, true).map(|task| {

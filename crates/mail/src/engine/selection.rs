@@ -3,6 +3,7 @@
 use super::event::{MessageId, Stored};
 use crate::address::Address;
 use crate::report::verp;
+use crate::return_path::form;
 use std::collections::BTreeSet;
 
 /// Which recipients an operator means: those that fit every kind of condition that is given, and one
@@ -23,7 +24,10 @@ pub struct Selection {
 impl Selection {
     /// Whether recipients of this message can be meant.
     pub fn has_message(&self, id: MessageId, sender: Option<&Address>) -> bool {
-        let of_list = |sender| self.lists.iter().any(|list| verp::decode(list, sender).is_some());
+        let of_list = |sender| {
+            let mut lists = self.lists.iter();
+            lists.any(|it| form(it, sender).is_some() || verp::decode(it, sender).is_some())
+        };
         (self.messages.is_empty() || self.messages.contains(&id))
             && (self.lists.is_empty() || sender.is_some_and(of_list))
     }

@@ -105,6 +105,9 @@ impl Driver {
             later: Later::default(),
             observer,
             home,
+            grace: super::duration(settings.network.grace),
+            operations: BTreeMap::new(),
+            next_operation: 0,
         };
         driver.engine.set_return_paths(paths);
         for message in stored {

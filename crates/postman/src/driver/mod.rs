@@ -5,9 +5,11 @@ mod begin;
 mod calendar;
 mod later;
 mod obey;
+mod operator;
 mod report;
 
 pub(crate) use begin::Start;
+pub(crate) use operator::Configuration;
 
 use crate::archive::{Archive, Job};
 use crate::clock::Clock;
@@ -22,7 +24,9 @@ use crate::spool::{Answers, SpoolError};
 use crate::texts::Texts;
 use later::Later;
 use sojourn_kernel::Span;
-use sojourn_mail::engine::{Event, MessageId, Reason, SessionId, Submission};
+use sojourn_mail::engine::{
+    Counts, Event, MessageId, Operation, Reason, Selection, SessionId, Submission,
+};
 use sojourn_mail::smtp::Framing;
 use sojourn_mail::{Engine, ReturnPaths};
 use std::collections::{BTreeMap, VecDeque};
@@ -38,6 +42,10 @@ pub(crate) enum Request {
     Submit(Mail, oneshot::Sender<Result<MessageId, Refused>>),
     Count(oneshot::Sender<Sessions>),
     ReturnPaths(ReturnPaths),
+    /// What an operator wants done with recipients that wait.
+    Operate(Operation, Selection, oneshot::Sender<Counts>),
+    /// New settings; the name that is given, the port and the spool stay.
+    Configure(Box<Configuration>, oneshot::Sender<Result<(), String>>),
     Stop,
 }
 
@@ -89,6 +97,11 @@ struct Driver {
     later: Later,
     observer: Box<dyn Observer>,
     home: Arc<dyn Home>,
+    /// How long transactions may take when the server is stopped.
+    grace: Duration,
+    /// Who waits for an operation to be done, by its number.
+    operations: BTreeMap<u64, oneshot::Sender<Counts>>,
+    next_operation: u64,
 }
 
 /// A message on the way to stable storage, and who waits for it to be there.
@@ -136,7 +149,6 @@ pub(crate) async fn run(
 ) -> Left {
     let (inputs, mut inbox) = mpsc::channel(WAITING);
     let (written, mut storage) = mpsc::channel(WRITTEN);
-    let grace = duration(start.settings.network.grace);
     let mut driver = Driver::begin(start, inputs, written);
     begun();
     let mut wake = std::pin::pin!(sleep_until(driver.wake));
@@ -168,10 +180,14 @@ pub(crate) async fn run(
                     driver.submit(mail, Submitter::Outside(answer));
                 }
                 Request::ReturnPaths(paths) => driver.engine.set_return_paths(paths),
+                Request::Operate(operation, selection, answer) => {
+                    driver.operate(operation, selection, answer);
+                }
+                Request::Configure(new, answer) => drop(answer.send(driver.configure(*new))),
                 // Who has gone away does not want to know.
                 Request::Count(answer) => drop(answer.send(driver.engine.steps().collect())),
                 Request::Stop => {
-                    let until = Instant::now() + grace;
+                    let until = Instant::now() + driver.grace;
                     end = Some((until, until + LAST_WRITE));
                     driver.soon.push_back(Event::Stop);
                 }

@@ -57,6 +57,10 @@ impl Driver {
                 self.archive.order(Job::Finish(message));
                 self.news(&News::Finished { message });
             }
+            Effect::Operated(number, counts) => self.operated(number, counts),
+            Effect::Log(Entry::Operated(operation, message, recipients)) => {
+                self.log_operation(operation, message, &recipients);
+            }
             Effect::Log(entry) => self.log(&entry),
             Effect::Wake(at) => self.wake = self.clock.instant(at),
         }
@@ -137,6 +141,7 @@ impl Driver {
             Entry::DomainDown(domain, until, reason) => {
                 News::DomainDown(domain, self.epoch.unix_ms(*until), reason)
             }
+            Entry::Operated(..) => return,
             Entry::NotPersisted(why) => News::Trouble(why),
         };
         self.observer.notice(now, &news);

@@ -172,6 +172,11 @@ impl Observer for Board {
                 known.queue.ended(task.message, delivered);
                 known.stragglers.ended(*task);
             }
+            News::Operated { .. } => {}
+            News::Deleted { task, .. } => {
+                known.queue.deleted(task.message);
+                known.stragglers.ended(*task);
+            }
             News::Finished { message } => {
                 known.queue.finished(*message);
                 known.stragglers.finished(*message);

@@ -45,6 +45,13 @@ impl Queue {
         }
     }
 
+    /// A recipient was given up by an operator.
+    pub(super) fn deleted(&mut self, message: MessageId) {
+        if let Some(queued) = self.0.get_mut(&message) {
+            queued.recipients = queued.recipients.saturating_sub(1);
+        }
+    }
+
     pub(super) fn finished(&mut self, message: MessageId) {
         self.0.remove(&message);
     }

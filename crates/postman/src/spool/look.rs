@@ -23,6 +23,8 @@ pub struct Queued {
     pub failed: u64,
     /// Those at their end.
     pub ended: u64,
+    /// Those of the first two that an operator holds.
+    pub held: u64,
     /// When the first of those who were refused is tried again, in milliseconds since 1970.
     pub next_ms: Option<i64>,
 }
@@ -38,7 +40,7 @@ pub fn look(path: &Path) -> Result<Vec<Queued>, SpoolError> {
         let mut messages = database.prepare(
             "SELECT message.id, sender, length(text), accepted_ms, total(state = 'open'),
                 total(state = 'deferred'), total(state = 'failed'), total(state = 'ended'),
-                min(due_ms) FILTER (WHERE state = 'deferred')
+                min(due_ms) FILTER (WHERE state = 'deferred' AND NOT held), total(held AND state IN ('open', 'deferred'))
                 FROM message LEFT JOIN recipient ON recipient.message = message.id
                 GROUP BY message.id ORDER BY message.id",
         )?;
@@ -54,6 +56,7 @@ pub fn look(path: &Path) -> Result<Vec<Queued>, SpoolError> {
                 failed: count(6)?,
                 ended: count(7)?,
                 next_ms: row.get(8)?,
+                held: count(9)?,
             })
         })?;
         rows.collect()

@@ -36,6 +36,7 @@ const TABLES: &str = "
         tried_ms INTEGER,
         host TEXT,
         subscriber INTEGER,
+        held INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (message, number)
     ) STRICT, WITHOUT ROWID;
 ";
@@ -47,11 +48,16 @@ const SINCE_1: &str = "
 ";
 /// What the tables of version 2 lack: a recipient's number in its list's register.
 const SINCE_2: &str = "ALTER TABLE recipient ADD COLUMN subscriber INTEGER;";
+/// And whether an operator holds it.
+const HELD: &str = "ALTER TABLE recipient ADD COLUMN held INTEGER NOT NULL DEFAULT 0;";
 /// Version 1 for a process that may only look; nothing that looks reads what version 2 lacks.
 const SEEN_AS_2: &str = "
     CREATE TEMP VIEW recipient AS
-        SELECT *, NULL AS tried_ms, NULL AS host FROM main.recipient;
+        SELECT *, NULL AS tried_ms, NULL AS host, 0 AS held FROM main.recipient;
 ";
+/// Version 2 for a process that may only look.
+const SEEN_AS_3: &str =
+    "CREATE TEMP VIEW recipient AS SELECT *, 0 AS held FROM main.recipient;";
 
 /// How long to wait for somebody who looks at the spool.
 const LOOKERS: Duration = Duration::from_secs(5);
@@ -114,8 +120,8 @@ fn prepare(database: &Connection) -> rusqlite::Result<Option<u64>> {
     database.pragma_update(None, "foreign_keys", true)?;
     match kind {
         Kind::Empty => make(database)?,
-        Kind::Spool(1) => change(database, &[SINCE_1, SINCE_2].concat())?,
-        Kind::Spool(2) => change(database, SINCE_2)?,
+        Kind::Spool(1) => change(database, &[SINCE_1, SINCE_2, HELD].concat())?,
+        Kind::Spool(2) => change(database, &[SINCE_2, HELD].concat())?,
         _ => {}
     }
     let last = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'message'";
@@ -144,6 +150,7 @@ pub(super) fn look(path: &Path) -> Result<Connection, SpoolError> {
     database.busy_timeout(LOOKERS).map_err(failed)?;
     match kind(&database).map_err(failed)? {
         Kind::Spool(1) => database.execute_batch(SEEN_AS_2).map_err(failed)?,
+        Kind::Spool(2) => database.execute_batch(SEEN_AS_3).map_err(failed)?,
         Kind::Spool(_) => {}
         _ => return Err(SpoolError::NotASpool { path: path.to_owned() }),
     }

@@ -37,7 +37,7 @@ fn load_all(database: &Connection, epoch: Epoch) -> Result<Vec<Stored>, Bad> {
     let mut messages = database.prepare(messages)?;
     let mut recipients = database.prepare(
         "SELECT number, address, state, times, first_ms, due_ms, status, reason,
-                subscriber
+                subscriber, held
             FROM recipient WHERE message = ? ORDER BY number",
     )?;
     let (mut rows, mut stored) = (messages.query([])?, Vec::new());
@@ -56,6 +56,9 @@ fn load_all(database: &Connection, epoch: Epoch) -> Result<Vec<Stored>, Bad> {
             let subscriber =
                 row.get::<_, Option<i64>>(8)?.map_or(0, |it| it.try_into().unwrap_or(0));
             message.submission.subscribers.push(subscriber);
+            if row.get(9)? {
+                message.held.push(number as u32);
+            }
             message.progress.push(progress(row, epoch, place)?);
         }
         if message.progress.is_empty() {
@@ -85,7 +88,7 @@ fn message(row: &Row<'_>, epoch: Epoch) -> Result<Stored, Bad> {
         subscribers: Vec::new(),
         day: epoch.day(accepted),
     };
-    Ok(Stored { submission, accepted, progress: Vec::new() })
+    Ok(Stored { submission, accepted, progress: Vec::new(), held: Vec::new() })
 }
 
 fn address(text: &str, place: impl Fn() -> String) -> Result<Address, Bad> {
