@@ -30,7 +30,9 @@ __all__ = [
     "mail_address",
     "mail_log_formats",
     "mail_password",
+    "mail_operate",
     "mail_queue",
+    "mail_reload",
     "mail_spool_check",
     "mail_waiting",
     "quantity",
@@ -477,6 +479,10 @@ class ServeSettings:
         """The file of the keys that sign return paths."""
 
     @property
+    def spool(self) -> PathLike[str]:
+        """The file that keeps what is to be delivered."""
+
+    @property
     def book(self) -> PathLike[str]:
         """The file that keeps the lists' bounces."""
 
@@ -510,6 +516,13 @@ class ListServer:
     @property
     def notices(self) -> list[str]:
         """What was found at the start that whoever runs the server has to know."""
+
+    def reload(self) -> list[str]:
+        """Read its configuration again and go by it; what is to be said about it.
+
+        Raises:
+            MailError: it is refused; the server goes on as it was.
+        """
 
     def is_running(self) -> bool:
         """Whether no part of it has come to an end by itself."""
@@ -681,13 +694,50 @@ def mail_address(text: str) -> str:
         ValueError: it is none; why.
     """
 
+def mail_operate(
+    spool: PathLike[str],
+    operation: str,
+    messages: list[int],
+    lists: list[str],
+    domains: list[str],
+    addresses: list[str],
+) -> tuple[int, int, int]:
+    """Have an operation done with recipients in a spool, by the process that owns it, if one does.
+
+    Args:
+        spool: where they are.
+        operation: `count`, `hold`, `release`, `delete`, `flush` or `requeue`.
+        messages: only recipients of these.
+        lists: only recipients of messages of lists with these return paths.
+        domains: only recipients there.
+        addresses: only these recipients.
+
+    Returns:
+        How many messages, how many recipients, and how many more are in a transaction.
+
+    Raises:
+        MailError: the spool cannot be used, or the process that owns it does not answer.
+        ValueError: something is no address, or there is no such operation.
+    """
+
+def mail_reload(spool: PathLike[str], config: str) -> list[str]:
+    """Have the server with this spool read its configuration again, which is this file.
+
+    Returns:
+        What it has to say about it.
+
+    Raises:
+        MailError: there is no server; it refuses the configuration, and goes on as it was.
+    """
+
 def mail_queue(
     spool: PathLike[str],
-) -> list[tuple[int, str | None, int, int, int, int, int, int, int | None]]:
+) -> list[tuple[int, str | None, int, int, int, int, int, int, int | None, int]]:
     """The messages of a spool, the oldest first, whoever owns it.
 
     Each with its number, sender, octets, when it was accepted, its recipients that are open,
-    deferred, failed and ended, and when the next is tried; times in milliseconds since 1970.
+    deferred, failed and ended, when the next is tried, and how many of them are held; times in
+    milliseconds since 1970.
 
     Raises:
         MailError: there is no spool; it cannot be read.

@@ -1,5 +1,6 @@
 //! The handle of a running list server.
 
+use crate::control::{Control, Reload};
 use crate::driver::{self, Configuration, Request, Start};
 use crate::home::Home;
 use crate::line::{Security, TlsError};
@@ -14,10 +15,10 @@ use sojourn_mail::engine::{Counts, MessageId, Operation, Selection};
 use sojourn_mail::smtp::Step;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::LocalSet;
+use tokio::task::{LocalSet, spawn_local};
 
 /// A running list server, or one end of it: clones are the same server.
 ///
@@ -29,12 +30,13 @@ pub struct Postman {
 }
 
 /// The one who started a server and can stop it.
-#[derive(Debug)]
 pub struct Running {
     requests: mpsc::Sender<Request>,
     thread: JoinHandle<Left>,
     /// What was found at the start that whoever runs the server has to know.
     pub notices: Vec<String>,
+    /// Who takes on another configuration when an operator asks for that.
+    pub(crate) reload: Arc<OnceLock<Box<Reload>>>,
 }
 
 /// What is left when a server has stopped.
@@ -132,15 +134,29 @@ impl Postman {
         let start = Start::open(settings, path, names, security, Box::new(observer), home, unix_ms)
             .map_err(StartError::Spool)?
             .with_return_paths(paths);
+        let reload = Arc::new(OnceLock::new());
+        let control = match Control::open(path) {
+            Ok(control) => Some((control, Postman { requests: requests.clone() }, reload.clone())),
+            Err(error) => {
+                notices.push(format!("an operator cannot ask for anything: {error}"));
+                None
+            }
+        };
         let (begins, begun) = std::sync::mpsc::channel::<()>();
         let begun_is_told = move || drop(begins);
-        let work =
-            move || LocalSet::new().block_on(&runtime, driver::run(start, inbox, begun_is_told));
+        let work = move || {
+            LocalSet::new().block_on(&runtime, async {
+                if let Some((control, postman, reload)) = control {
+                    spawn_local(control.serve(postman, reload));
+                }
+                driver::run(start, inbox, begun_is_told).await
+            })
+        };
         let thread = std::thread::Builder::new().name("postman".into()).spawn(work);
         let thread = thread.map_err(StartError::System)?;
         // Nobody says anything: this ends when the other end is gone.
         let _ = begun.recv();
-        Ok((Postman { requests: requests.clone() }, Running { requests, thread, notices }))
+        Ok((Postman { requests: requests.clone() }, Running { requests, thread, notices, reload }))
     }
 
     /// Hands over a message; returns when it and all its recipients are on stable storage.
@@ -243,6 +259,12 @@ impl FromIterator<Step> for Sessions {
             } += 1;
         }
         sessions
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").field("thread", &self.thread).finish_non_exhaustive()
     }
 }
 

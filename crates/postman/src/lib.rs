@@ -12,6 +12,7 @@
 mod archive;
 mod book;
 mod clock;
+pub mod control;
 mod driver;
 mod epoch;
 mod handle;

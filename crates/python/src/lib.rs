@@ -277,7 +277,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<mail::MailServer>()?;
     module.add("MailError", module.py().get_type::<mail::MailError>())?;
     module.add_function(wrap_pyfunction!(mail::mail_address, module)?)?;
+    module.add_function(wrap_pyfunction!(mail::mail_operate, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_queue, module)?)?;
+    module.add_function(wrap_pyfunction!(mail::mail_reload, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_waiting, module)?)?;
     module.add_function(wrap_pyfunction!(mail::mail_spool_check, module)?)?;
     module.add("Cancelled", module.py().get_type::<Cancelled>())?;

@@ -7,8 +7,9 @@ use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_mail::Address;
+use sojourn_mail::engine::{MessageId, Operation, Selection};
 use sojourn_mail::policy::timeouts::Timeouts;
-use sojourn_postman::{Log, Mail, Postman, Running, Settings, Tally, spool};
+use sojourn_postman::{Log, Mail, Postman, Running, Settings, Tally, control, spool};
 use std::fs::OpenOptions;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -174,10 +175,10 @@ pub(super) fn mail_address(text: &str) -> PyResult<String> {
 }
 
 /// See `mail_queue`.
-type Queued = (u64, Option<String>, u64, i64, u64, u64, u64, u64, Option<i64>);
+type Queued = (u64, Option<String>, u64, i64, u64, u64, u64, u64, Option<i64>, u64);
 
 /// The messages of a spool: number, sender, octets, when accepted, recipients open, deferred, failed
-/// and ended, when the next is tried; times in milliseconds since 1970.
+/// and ended, when the next is tried, how many of them are held; times in milliseconds since 1970.
 #[pyfunction]
 pub(super) fn mail_queue(py: Python<'_>, spool: PathBuf) -> PyResult<Vec<Queued>> {
     let list = py.detach(|| spool::look(&spool)).map_err(failed)?;
@@ -185,9 +186,52 @@ pub(super) fn mail_queue(py: Python<'_>, spool: PathBuf) -> PyResult<Vec<Queued>
         let counts = (it.open, it.deferred, it.failed, it.ended);
         let (open, deferred, failed, ended) = counts;
         let (id, sender, size, at) = (it.message, it.sender, it.size, it.accepted_ms);
-        (id, sender, size, at, open, deferred, failed, ended, it.next_ms)
+        (id, sender, size, at, open, deferred, failed, ended, it.next_ms, it.held)
     };
     Ok(list.into_iter().map(row).collect())
+}
+
+/// Has an operation done with recipients in a spool, by the process that owns it where there is one:
+/// `count`, `hold`, `release`, `delete`, `flush` or `requeue`, for the messages, lists, domains and
+/// addresses that are given, or for all. How many messages and recipients, and how many recipients
+/// more are in a transaction.
+#[pyfunction]
+pub(super) fn mail_operate(
+    py: Python<'_>,
+    spool: PathBuf,
+    operation: &str,
+    messages: Vec<u64>,
+    lists: Vec<String>,
+    domains: Vec<String>,
+    addresses: Vec<String>,
+) -> PyResult<(u64, u64, u64)> {
+    let operation = match operation {
+        "count" => Operation::Count,
+        "hold" => Operation::Hold,
+        "release" => Operation::Release,
+        "delete" => Operation::Delete,
+        "flush" => Operation::Flush,
+        "requeue" => Operation::Requeue,
+        other => return Err(PyValueError::new_err(format!("no operation {other:?}"))),
+    };
+    let selection = Selection {
+        messages: messages.into_iter().map(MessageId).collect(),
+        lists: lists.iter().map(|it| address(it)).collect::<PyResult<_>>()?,
+        domains: domains.iter().map(|it| it.to_ascii_lowercase()).collect(),
+        addresses: addresses
+            .iter()
+            .map(|it| Ok(address(it)?.as_str().to_ascii_lowercase()))
+            .collect::<PyResult<_>>()?,
+    };
+    let counts = py.detach(|| control::operate(&spool, operation, &selection)).map_err(failed)?;
+    Ok((counts.messages, counts.recipients, counts.under_way))
+}
+
+/// Has the server with this spool read its configuration again, which is this file; what it has to
+/// say about it.
+#[pyfunction]
+pub(super) fn mail_reload(py: Python<'_>, spool: PathBuf, config: &str) -> PyResult<Vec<String>> {
+    py.detach(|| control::reload(&spool, config)).map_err(failed)
 }
 
 /// See `mail_waiting`.

@@ -5,7 +5,7 @@ use super::refused;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use sojourn_mail::Address;
-use sojourn_postman::reception::hash_password;
+use sojourn_postman::reception::{Reloader, hash_password};
 use sojourn_postman::{Book, KeyFile, Lines, Log, MailServer, Serving};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -14,7 +14,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How such a server is set: a file, read and checked.
 #[pyclass(frozen, module = "sojourn._core")]
-pub(super) struct ServeSettings(Serving);
+pub(super) struct ServeSettings {
+    serving: Serving,
+    /// Where they were read, and what was laid over them.
+    source: PathBuf,
+    overrides: Vec<(String, String)>,
+}
 
 #[pymethods]
 impl ServeSettings {
@@ -25,20 +30,27 @@ impl ServeSettings {
         overrides: Vec<(String, String)>,
     ) -> PyResult<ServeSettings> {
         let complete = sojourn_postman::complete;
-        let read = sojourn_study::read_settings(text, source, &overrides, complete);
-        read.map(ServeSettings).map_err(refused)
+        let serving = sojourn_study::read_settings(text, source, &overrides, complete);
+        let serving = serving.map_err(refused)?;
+        Ok(ServeSettings { serving, source: source.into(), overrides })
+    }
+
+    /// The file that keeps what is to be delivered.
+    #[getter]
+    fn spool(&self) -> PathBuf {
+        self.serving.spool.clone().into()
     }
 
     /// The file of the keys that sign return paths.
     #[getter]
     fn keys(&self) -> PathBuf {
-        KeyFile::beside(self.0.spool.as_ref())
+        KeyFile::beside(self.serving.spool.as_ref())
     }
 
     /// The file that keeps the lists' bounces.
     #[getter]
     fn book(&self) -> PathBuf {
-        Book::beside(self.0.spool.as_ref())
+        Book::beside(self.serving.spool.as_ref())
     }
 }
 
@@ -48,12 +60,41 @@ pub(super) struct ListServer {
     server: Mutex<Option<MailServer>>,
     /// The log's file, and what writes there.
     log: Option<(PathBuf, Lines<Box<dyn Write + Send>>)>,
+    again: Again,
+    reloader: Reloader,
     #[pyo3(get)]
     addresses: Vec<String>,
     #[pyo3(get)]
     live: Option<(String, PathBuf)>,
     #[pyo3(get)]
     notices: Vec<String>,
+}
+
+/// Where a configuration is read again.
+#[derive(Clone)]
+struct Again {
+    file: PathBuf,
+    overrides: Vec<(String, String)>,
+}
+
+impl Again {
+    fn read(&self) -> Result<Serving, String> {
+        let file = self.file.display().to_string();
+        let text = std::fs::read_to_string(&self.file).map_err(|why| format!("{file}: {why}"))?;
+        let complete = sojourn_postman::complete;
+        let read = sojourn_study::read_settings(&text, &file, &self.overrides, complete);
+        read.map_err(|why| why.to_string())
+    }
+
+    /// The same, where `named` is the file that an operator believes it to be.
+    fn read_as(&self, named: &str) -> Result<Serving, String> {
+        let (own, other) = (self.file.canonicalize(), Path::new(named).canonicalize());
+        if own.is_ok() && other.is_ok_and(|other| Some(other) != own.ok()) {
+            let file = self.file.display();
+            return Err(format!("the server was started with {file}, not with {named}"));
+        }
+        self.read()
+    }
 }
 
 impl ListServer {
@@ -72,7 +113,9 @@ impl ListServer {
         page: String,
         log: Option<PathBuf>,
     ) -> PyResult<ListServer> {
-        let settings = settings.0.clone();
+        let ServeSettings { serving, source, overrides } = settings;
+        let (file, overrides) = (std::path::absolute(source)?, overrides.clone());
+        let settings = serving.clone();
         let out: Box<dyn Write + Send> = match &log {
             None => Box::new(std::io::stdout()),
             Some(path) => Box::new(open(path)?),
@@ -85,12 +128,21 @@ impl ListServer {
         let live = server.live.clone().map(|it| (it.address.to_string(), it.token));
         let notices = std::mem::take(&mut server.notices);
         let log = log.map(|path| (path, lines));
-        Ok(ListServer { server: Mutex::new(Some(server)), log, addresses, live, notices })
+        let again = Again { file, overrides };
+        let (reloader, on_ask) = (server.reloader(), again.clone());
+        server.on_reload(move |named| on_ask.read_as(named));
+        let server = Mutex::new(Some(server));
+        Ok(ListServer { server, again, reloader, log, addresses, live, notices })
     }
 
     /// Whether it still serves.
     fn is_running(&self) -> bool {
         self.server().as_ref().is_some_and(MailServer::is_running)
+    }
+
+    /// Reads its configuration again and goes by it; what is to be said about it.
+    fn reload(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        py.detach(|| self.reloader.reload(self.again.read())).map_err(failed)
     }
 
     /// Goes on with its log in a new file of the same name.

@@ -14,13 +14,44 @@ from sojourn.errors import InputError, did_you_mean
 DONE, FAILED, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+_SPOOL = Path("out", "mail", "spool")
 spool = click.option(
     "--spool",
     type=click.Path(path_type=Path),
-    default=Path("out", "mail", "spool"),
+    default=_SPOOL,
     show_default=True,
     help="What is to be delivered, kept safe.",
 )
+config = click.argument("config", required=False, type=click.Path(path_type=Path))
+config_option = click.option(
+    "--config",
+    "config",
+    type=click.Path(path_type=Path),
+    help="A server's configuration, which names its spool.",
+)
+config_spool = click.option(
+    "--spool",
+    type=click.Path(path_type=Path),
+    help=f"A spool, instead of a CONFIG that names one.  [default: {_SPOOL}]",
+)
+"""What the verbs take that are about a spool: the CONFIG of its server, or its own path. CONFIG is
+an option where a verb has other arguments."""
+
+
+def spool_of(config: Path | None, spool: Path | None) -> Path:
+    """The spool that is meant: of the server whose configuration is given, or itself.
+
+    Raises:
+        InputError: both are given, or the configuration cannot be read.
+        SpecError: the configuration has what no server can be set to.
+    """
+    if config is None:
+        return spool or _SPOOL
+    if spool is not None:
+        raise InputError("CONFIG and --spool: expected one of them; CONFIG names its spool")
+    from sojourn.mail import serving
+
+    return Path(serving.settings(config, []).spool)
 
 
 def _left_out(_context: click.Context, _option: click.Parameter, given: str | None) -> bool | str:

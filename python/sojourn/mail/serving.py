@@ -11,6 +11,7 @@ from sojourn._core import (
     ServeSettings,
     bounce_book,
     forget_bounces,
+    mail_reload,
     rotate_token_keys,
     token_keys,
     unverified_mail,
@@ -98,6 +99,20 @@ def reopen_log(server: ListServer) -> None:
     """
     try:
         server.reopen_log()
+    except MailError as error:
+        raise InputError(str(error)) from None
+
+
+def reload(path: Path) -> list[str]:
+    """Have the running server of this file read it again; what it has to say about it.
+
+    Raises:
+        InputError: no server is running, or it refuses the file and goes on as it was.
+        SpecError: the file has what no server can be set to.
+    """
+    chosen = settings(path, [])
+    try:
+        return mail_reload(chosen.spool, str(path.absolute()))
     except MailError as error:
         raise InputError(str(error)) from None
 

@@ -10,8 +10,10 @@ from sojourn._core import MailError, mail_queue, mail_spool_check, mail_waiting
 from sojourn.errors import InputError
 from sojourn.units import duration
 
-HEADS = ("message", "sender", "left", "open", "deferred", "done", "bytes", "age", "next try")
-NUMBERS = 7
+HEADS = (
+    "message", "sender", "left", "open", "deferred", "held", "done", "bytes", "age", "next try",
+)  # fmt: skip
+NUMBERS = 8
 _MS_PS = 1e9
 
 _Answer = TypeVar("_Answer")
@@ -19,7 +21,10 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A message in a spool; times in milliseconds since 1970."""
+    """A message in a spool; times in milliseconds since 1970.
+
+    `held` of the open and the deferred are not tried until an operator releases them.
+    """
 
     message: int
     sender: str | None
@@ -30,6 +35,7 @@ class Queued:
     failed: int
     ended: int
     next_ms: int | None
+    held: int
 
     @property
     def left(self) -> int:
@@ -43,10 +49,13 @@ class Queued:
     def cells(self, now: float) -> list[str]:
         """For a table; `now` in seconds since 1970."""
         now_ms = now * 1000
-        due = "now" if self.open or self.failed else "-"
+        waiting = self.open + self.deferred - self.held
+        due = "now" if self.failed or (self.open and waiting) else "-"
         if due == "-" and self.next_ms is not None:
             due = f"in {duration(max(self.next_ms - now_ms, 0) * _MS_PS)}"
-        counts = (self.left, self.open, self.deferred, self.ended, self.size_bytes)
+        counts = (
+            self.left, self.open, self.deferred, self.held, self.ended, self.size_bytes,
+        )  # fmt: skip
         return [
             f"{self.message:010X}",
             self.sender or "<>",

@@ -207,6 +207,8 @@ impl Attendant for Board {
             Happening::Suspended { .. } => known.totals.suspended += 1,
             Happening::WrongPassword { .. } => known.totals.wrong_passwords += 1,
             Happening::PasswordRefused { .. } => known.totals.refused_passwords += 1,
+            Happening::Reloaded => {}
+            Happening::NotReloaded { why } => known.error(Error::of("trouble", unix_ms(), why)),
             Happening::TooMany { .. } => known.totals.turned_away += 1,
         }
     }

@@ -6,15 +6,17 @@ use super::happening::{Attendant, Happening};
 use super::lists::{Lists, now};
 use super::passwords::Passwords;
 use super::places::Places;
+use super::reload::{NotReloaded, Ports};
 use super::returns::good_days;
 use super::rights::become_user;
-use super::ring::{KeyRing, return_paths};
+use super::ring::return_paths;
 use super::settings::{Listener, Serving};
 use super::signing::Signer;
 use super::submitters::Submitters;
 use super::tls::acceptor;
 use super::visit::{Phase, receive};
 use crate::book::Book;
+use crate::control::Reload;
 use crate::handle::{Left, Postman, Running, StartError};
 use crate::keys::KeyFile;
 use crate::live::{Board, Frame, Shown, Site, Watched};
@@ -22,6 +24,7 @@ use crate::news::Observer;
 use crate::ports::bind;
 use crate::settings::Settings;
 use sojourn_mail::smtp::server::{AuthUse, Terms};
+use sojourn_mail::token::TokenKeys;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -34,6 +37,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 
 /// A list server that takes mail from other programs. It runs on threads of its own.
 #[derive(Debug)]
@@ -48,7 +52,7 @@ pub struct MailServer {
     watched: Option<Watched>,
     /// Where it is watched.
     pub live: Option<Shown>,
-    keys: KeyRing,
+    ports: Arc<Ports>,
 }
 
 /// Why a mail server cannot start.
@@ -63,11 +67,44 @@ pub enum ServeError {
 /// What is left of a server that has stopped.
 pub type Stopped = Left;
 
-/// One port, and what is held against whoever comes there.
-struct Port {
-    listener: tokio::net::TcpListener,
-    terms: Arc<Terms>,
-    implicit: bool,
+/// Takes on another configuration for a running server.
+#[derive(Clone, Debug)]
+pub struct Reloader(Arc<Ports>);
+
+impl Reloader {
+    /// Goes by `settings` from now on; what is to be said about it is returned, and told in the log.
+    /// Sessions keep what they began with. This blocks while the server is busy; it panics inside a
+    /// runtime.
+    ///
+    /// # Errors
+    ///
+    /// Something cannot be used as it is set, or needs a restart: nothing has changed.
+    pub fn reload(&self, settings: Result<Serving, String>) -> Result<Vec<String>, String> {
+        let done =
+            settings.and_then(|it| self.0.reload(it).map_err(|why: NotReloaded| why.to_string()));
+        let hall = &self.0.present().hall;
+        match &done {
+            Ok(_) => hall.tell(&Happening::Reloaded),
+            Err(why) => hall.tell(&Happening::NotReloaded { why }),
+        }
+        done
+    }
+
+    /// Where the server listens, in the order of the settings.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.0.addresses()
+    }
+}
+
+/// What a server keeps when its configuration changes.
+pub(super) struct Kept {
+    pub(super) attendant: Arc<dyn Attendant>,
+    pub(super) book: Arc<Mutex<Book>>,
+    pub(super) keys: Arc<RwLock<TokenKeys>>,
+    /// What counts wrong passwords.
+    pub(super) passwords: Arc<Passwords>,
+    /// Octets held by all sessions.
+    pub(super) held: Arc<AtomicUsize>,
 }
 
 /// After sessions were told that it is over, how long until nobody waits for them.
@@ -104,40 +141,23 @@ impl MailServer {
         let book = Book::open(&Book::beside(spool)).map_err(SetupError::Book)?;
         let file = KeyFile::beside(spool);
         let keys = KeyFile::read_or_make(&file, now())?.token_keys();
-        let rules = &settings.reception;
         let board = Board::default();
         let attendant: Arc<dyn Attendant> = Arc::new((board.clone(), attendant));
-        let lists = Arc::new(Lists {
-            lists: settings.list.clone(),
-            signers,
-            submitters: Submitters::new(&rules.trusted, &settings.submitter, &settings.user),
-            postmaster: rules.postmaster.clone(),
-            rule: settings.bounces.clone(),
-            book: Mutex::new(book),
-            most: rules.subscribers.get().into(),
-            keys: RwLock::new(keys.clone()),
-            good_days: good_days(settings.mail.lifetime),
-            reader_hourly: rules.reader_hourly.get(),
-            readings: Mutex::default(),
-            attendant: Arc::clone(&attendant),
-        });
+        let kept = Kept {
+            passwords: Arc::new(Passwords::new(Arc::clone(&attendant))),
+            attendant,
+            book: Arc::new(Mutex::new(book)),
+            keys: Arc::new(RwLock::new(keys.clone())),
+            held: Arc::default(),
+        };
+        let lists = Arc::new(lists(&settings, signers, &kept));
         let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
         let home = Arc::<Lists>::clone(&lists);
         let paths = return_paths(keys, &settings.list);
         let (postman, running) =
             Postman::start_with_home(delivery, spool, (board.clone(), observer), home, paths)
                 .map_err(ServeError::Start)?;
-        let keys = KeyRing { file, lists: Arc::clone(&lists), postman: postman.clone() };
-        let hall = Arc::new(Hall {
-            name: settings.mail.hello.clone(),
-            postman,
-            lists,
-            passwords: Passwords::new(settings.user.clone().into(), Arc::clone(&attendant)),
-            tls,
-            attendant,
-            held: AtomicUsize::new(0),
-            memory: usize::try_from(rules.memory.0).unwrap_or(usize::MAX),
-        });
+        let hall = Arc::new(hall(&settings, lists, tls, &kept, postman));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
@@ -154,10 +174,13 @@ impl MailServer {
             Watched::start(window, site)
         });
         let watched = watched.transpose().map_err(SetupError::System)?;
-        let work = move || open(&runtime, listeners, &settings, &hall, places, watching);
+        let grace = Duration::from_secs_f64(settings.reception.grace.seconds());
+        let ports = Ports::open(settings, listeners, hall, kept, places, runtime.handle().clone());
+        let told = ports.told.clone();
+        let work = move || serve(&runtime, grace, &told, watching);
         let thread = std::thread::Builder::new().name("reception".into()).spawn(work);
         let thread = thread.map_err(SetupError::System)?;
-        Ok(MailServer { phase, thread, running, addresses, notices, watched, live, keys })
+        Ok(MailServer { phase, thread, running, addresses, notices, watched, live, ports })
     }
 
     /// Whether no part of it has come to an end by itself, which it does when it panics.
@@ -171,7 +194,24 @@ impl MailServer {
     ///
     /// The file cannot be read, or has no keys; those from before are used on.
     pub fn reload_keys(&self) -> Result<(), SetupError> {
-        self.keys.reload()
+        self.ports.reload_keys()
+    }
+
+    /// Has `read` called when an operator asks for the server's configuration to be read again, with
+    /// the file that the operator named; what it gives is taken on.
+    pub fn on_reload(
+        &self,
+        read: impl Fn(&str) -> Result<Serving, String> + Send + Sync + 'static,
+    ) {
+        let reloader = self.reloader();
+        let reload: Box<Reload> = Box::new(move |file| reloader.reload(read(file)));
+        // The first stays.
+        let _ = self.running.reload.set(reload);
+    }
+
+    /// What takes on another configuration.
+    pub fn reloader(&self) -> Reloader {
+        Reloader(Arc::clone(&self.ports))
     }
 
     /// Stops the server: its ports are closed, messages that are coming may come for
@@ -191,29 +231,13 @@ impl MailServer {
 }
 
 /// Serves until the phase is another.
-fn open(
+fn serve(
     runtime: &Runtime,
-    listeners: Vec<TcpListener>,
-    settings: &Serving,
-    hall: &Arc<Hall>,
-    places: Arc<Places>,
-    phase: watch::Receiver<Phase>,
+    grace: Duration,
+    told: &watch::Sender<Phase>,
+    mut phase: watch::Receiver<Phase>,
 ) {
-    let grace = Duration::from_secs_f64(settings.reception.grace.seconds());
     runtime.block_on(async {
-        // Sessions hear of the end from here, at its two stages.
-        let (told, hears) = watch::channel(Phase::Open);
-        let ports = listeners.into_iter().zip(&settings.listener).map(|(listener, it)| {
-            let listener = tokio::net::TcpListener::from_std(listener).expect("it is a socket");
-            let terms = Arc::new(terms(settings, it, hall));
-            Port { listener, terms, implicit: it.implicit_tls }
-        });
-        for port in ports {
-            let (hall, places, hears) = (Arc::clone(hall), Arc::clone(&places), hears.clone());
-            tokio::spawn(attend(port, hall, places, hears));
-        }
-        drop(hears);
-        let mut phase = phase;
         // A server whose handle is gone stops too.
         let _ = phase.wait_for(|phase| *phase != Phase::Open).await;
         told.send_replace(Phase::Closing);
@@ -225,7 +249,47 @@ fn open(
     });
 }
 
-fn terms(settings: &Serving, listener: &Listener, hall: &Hall) -> Terms {
+/// The lists of `settings`, with what outlasts a change of the configuration.
+pub(super) fn lists(settings: &Serving, signers: Vec<Signer>, kept: &Kept) -> Lists {
+    let rules = &settings.reception;
+    Lists {
+        lists: settings.list.clone(),
+        signers,
+        submitters: Submitters::new(&rules.trusted, &settings.submitter, &settings.user),
+        postmaster: rules.postmaster.clone(),
+        rule: settings.bounces.clone(),
+        book: Arc::clone(&kept.book),
+        most: rules.subscribers.get().into(),
+        keys: Arc::clone(&kept.keys),
+        good_days: good_days(settings.mail.lifetime),
+        reader_hourly: rules.reader_hourly.get(),
+        readings: Mutex::default(),
+        attendant: Arc::clone(&kept.attendant),
+    }
+}
+
+/// What the sessions share that begin under `settings`.
+pub(super) fn hall(
+    settings: &Serving,
+    lists: Arc<Lists>,
+    tls: Option<TlsAcceptor>,
+    kept: &Kept,
+    postman: Postman,
+) -> Hall {
+    Hall {
+        name: settings.mail.hello.clone(),
+        postman,
+        lists,
+        users: settings.user.clone().into(),
+        tls,
+        attendant: Arc::clone(&kept.attendant),
+        passwords: Arc::clone(&kept.passwords),
+        held: Arc::clone(&kept.held),
+        memory: usize::try_from(settings.reception.memory.0).unwrap_or(usize::MAX),
+    }
+}
+
+pub(super) fn terms(settings: &Serving, listener: &Listener, hall: &Hall) -> Terms {
     Terms {
         name: hall.name.clone(),
         protocol: listener.protocol,
@@ -238,17 +302,18 @@ fn terms(settings: &Serving, listener: &Listener, hall: &Hall) -> Terms {
 }
 
 /// Lets clients in at one port, until it is to be closed.
-async fn attend(
-    port: Port,
-    hall: Arc<Hall>,
-    places: Arc<Places>,
+pub(super) async fn attend(
+    listener: TcpListener,
+    number: u64,
+    ports: Arc<Ports>,
     mut phase: watch::Receiver<Phase>,
 ) {
     /// After the system had no file for a connection.
     const PAUSE: Duration = Duration::from_millis(100);
+    let listener = tokio::net::TcpListener::from_std(listener).expect("it is a socket");
     loop {
         let (stream, peer) = tokio::select! {
-            accepted = port.listener.accept() => match accepted {
+            accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
                 Err(_) => {
                     sleep(PAUSE).await;
@@ -257,14 +322,16 @@ async fn attend(
             },
             _ = phase.changed() => return,
         };
+        let present = ports.present();
+        let Some((terms, implicit)) = present.port(number) else { return };
+        let hall = Arc::clone(&present.hall);
         let known = hall.lists.submitters.knows(peer.ip());
-        let Some(place) = places.take(peer.ip(), known) else {
+        let Some(place) = ports.places.take(peer.ip(), known) else {
             hall.tell(&Happening::TooMany { peer });
             tokio::spawn(turn_away(stream));
             continue;
         };
-        let (hall, terms, phase) = (Arc::clone(&hall), Arc::clone(&port.terms), phase.clone());
-        let implicit = port.implicit;
+        let phase = phase.clone();
         tokio::spawn(async move {
             receive(hall, terms, stream, peer, known, implicit, phase).await;
             drop(place);

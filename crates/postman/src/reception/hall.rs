@@ -6,6 +6,7 @@ use super::lists::{Lists, now};
 use super::passwords::Passwords;
 use super::returns::NotRead;
 use super::submission::outgoing;
+use super::users::User;
 use crate::book::NotEntered;
 use crate::handle::{Postman, Refused};
 use crate::log::QueueId;
@@ -28,11 +29,12 @@ pub(super) struct Hall {
     pub(super) name: String,
     pub(super) postman: Postman,
     pub(super) lists: Arc<Lists>,
-    pub(super) passwords: Passwords,
+    pub(super) users: Arc<[User]>,
+    pub(super) passwords: Arc<Passwords>,
     pub(super) tls: Option<TlsAcceptor>,
     pub(super) attendant: Arc<dyn Attendant>,
     /// Octets held by all sessions, and how many there may be.
-    pub(super) held: AtomicUsize,
+    pub(super) held: Arc<AtomicUsize>,
     pub(super) memory: usize,
 }
 

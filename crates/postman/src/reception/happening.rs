@@ -93,6 +93,13 @@ pub enum Happening<'a> {
         /// one is to have none either.
         untold: Option<u64>,
     },
+    /// Another configuration was taken on.
+    Reloaded,
+    /// Another configuration was refused: the server goes on as it was.
+    NotReloaded {
+        /// Why.
+        why: &'a str,
+    },
     /// A client found no place.
     TooMany {
         /// The client.
@@ -142,6 +149,10 @@ impl fmt::Display for Happening<'_> {
                     None | Some(0) => Ok(()),
                     Some(more) => write!(f, "; and {more} more since the last such line"),
                 }
+            }
+            Happening::Reloaded => f.write_str("the configuration was reloaded"),
+            Happening::NotReloaded { why } => {
+                write!(f, "the configuration was not reloaded: {}", Plain(why))
             }
             Happening::TooMany { peer } => write!(f, "too many sessions: client=[{}]", peer.ip()),
         }

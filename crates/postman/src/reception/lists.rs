@@ -22,11 +22,11 @@ pub(super) struct Lists {
     pub(super) submitters: Submitters,
     pub(super) postmaster: Option<Address>,
     pub(super) rule: Rule,
-    pub(super) book: Mutex<Book>,
+    pub(super) book: Arc<Mutex<Book>>,
     /// Subscribers of all lists that there may be.
     pub(super) most: u64,
     /// What signs return paths and verifies them.
-    pub(super) keys: RwLock<TokenKeys>,
+    pub(super) keys: Arc<RwLock<TokenKeys>>,
     /// For how many days a return path is good.
     pub(super) good_days: i64,
     /// Messages that a list's reader gets in an hour, and what each list's has had.

@@ -20,7 +20,6 @@ const QUIET: Duration = Duration::from_secs(10);
 
 /// What verifies passwords.
 pub(super) struct Passwords {
-    users: Arc<[User]>,
     attendant: Arc<dyn Attendant>,
     /// The clock of what follows.
     began: Instant,
@@ -38,9 +37,8 @@ struct Refusals {
 }
 
 impl Passwords {
-    pub(super) fn new(users: Arc<[User]>, attendant: Arc<dyn Attendant>) -> Passwords {
+    pub(super) fn new(attendant: Arc<dyn Attendant>) -> Passwords {
         Passwords {
-            users,
             attendant,
             began: Instant::now(),
             tries: Mutex::new(Tries::new()),
@@ -50,9 +48,14 @@ impl Passwords {
         }
     }
 
-    /// What comes of a name and a password from `peer`. This may take a minute, where the peer or
-    /// its neighbours had wrong ones before.
-    pub(super) async fn verify(&self, given: Credentials, peer: SocketAddr) -> Verdict {
+    /// What comes of a name and a password from `peer`, where `users` have passwords. This may take a
+    /// minute, where the peer or its neighbours had wrong ones before.
+    pub(super) async fn verify(
+        &self,
+        users: &Arc<[User]>,
+        given: Credentials,
+        peer: SocketAddr,
+    ) -> Verdict {
         let user = given.user.clone();
         let turn = lock(&self.tries).admit(self.now(), peer.ip(), &user);
         let held;
@@ -68,7 +71,7 @@ impl Passwords {
             Turn::Refused(wait) => return self.refuse(peer, &user, wait),
         }
         let _turn = self.verifying.acquire().await;
-        let users = Arc::clone(&self.users);
+        let users = Arc::clone(users);
         let right = spawn_blocking(move || is_right(&users, &given)).await.unwrap_or(false);
         lock(&self.tries).verified(self.now(), peer.ip(), &user, right);
         if right {
@@ -122,7 +125,7 @@ mod tests {
     #[test]
     fn refused_before_it_is_verified() {
         let ear = Arc::new(Ear(Mutex::default()));
-        let passwords = Passwords::new(Arc::new([]), Arc::<Ear>::clone(&ear));
+        let passwords = Passwords::new(Arc::<Ear>::clone(&ear) as _);
         let peer: SocketAddr = "192.0.2.1:25".parse().unwrap();
         for _ in 0..12 {
             lock(&passwords.tries).verified(passwords.now(), peer.ip(), "ann", false);
@@ -131,7 +134,8 @@ mod tests {
         let password = Password("x".into());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let given = Credentials { user: "ann".into(), password };
-        let verify = || runtime.block_on(passwords.verify(given.clone(), peer));
+        let users: Arc<[User]> = Arc::new([]);
+        let verify = || runtime.block_on(passwords.verify(&users, given.clone(), peer));
         assert_eq!([verify(), verify()], [Verdict::Later, Verdict::Later]);
         let heard = lock(&ear.0);
         let line =

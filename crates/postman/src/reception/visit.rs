@@ -121,7 +121,8 @@ impl Visit {
                     self.session.secured(now, &mut wanted);
                 }
                 Output::Verify(credentials) => {
-                    let verdict = self.hall.passwords.verify(credentials, self.peer).await;
+                    let hall = &self.hall;
+                    let verdict = hall.passwords.verify(&hall.users, credentials, self.peer).await;
                     let now = self.now();
                     self.session.verified(now, verdict, &mut wanted);
                 }

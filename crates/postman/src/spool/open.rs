@@ -56,8 +56,7 @@ const SEEN_AS_2: &str = "
         SELECT *, NULL AS tried_ms, NULL AS host, 0 AS held FROM main.recipient;
 ";
 /// Version 2 for a process that may only look.
-const SEEN_AS_3: &str =
-    "CREATE TEMP VIEW recipient AS SELECT *, 0 AS held FROM main.recipient;";
+const SEEN_AS_3: &str = "CREATE TEMP VIEW recipient AS SELECT *, 0 AS held FROM main.recipient;";
 
 /// How long to wait for somebody who looks at the spool.
 const LOOKERS: Duration = Duration::from_secs(5);

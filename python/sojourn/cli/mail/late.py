@@ -17,9 +17,19 @@ from sojourn.errors import InputError
     type=click.Path(path_type=Path),
     help="Who waits there now, and until when, whether or not a server is at work on it.",
 )
+@common.config_option
 @common.as_json
-def late(*, logs: tuple[str, ...], spool: Path | None, as_json: bool, **asked: Any) -> None:
+def late(
+    *,
+    logs: tuple[str, ...],
+    spool: Path | None,
+    config: Path | None,
+    as_json: bool,
+    **asked: Any,
+) -> None:
     """Show who has how many messages waiting when the LOG... ends, and why; or in a --spool.
+
+    With --config it is the spool of the server that is set so.
 
     A log is a file, packed or not, or - for standard input.
     """
@@ -28,6 +38,8 @@ def late(*, logs: tuple[str, ...], spool: Path | None, as_json: bool, **asked: A
     from sojourn.mail import spools
     from sojourn.mail.logs import late as of
 
+    if config is not None:
+        spool = common.spool_of(config, spool)
     if spool is None and not logs:
         raise InputError("no LOG and no --spool: expected one of them")
     if spool is None:

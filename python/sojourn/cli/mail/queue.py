@@ -1,18 +1,126 @@
-"""`sojourn mail queue`: what a spool holds."""
+"""`sojourn mail queue`: what a spool holds, and what an operator does with it."""
 
+import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sojourn.cli import common
+from sojourn.errors import InputError
+
+if TYPE_CHECKING:
+    from sojourn.mail.operate import Counts, Selected
+
+_OPERATIONS = ("hold", "release", "delete", "flush", "requeue")
+_DONE = {
+    "hold": "held",
+    "release": "released",
+    "delete": "deleted",
+    "flush": "to be tried now",
+    "requeue": "requeued",
+}
 
 
 @click.command()
-@common.spool
+@click.argument("what", nargs=-1, metavar="[CONFIG] [show|hold|release|delete|flush|requeue]")
+@common.config_spool
+@click.option(
+    "--mailing", "mailings", multiple=True, metavar="ID", help="A message, as the log names it."
+)
+@click.option(
+    "--list", "lists", multiple=True, metavar="ADDRESS", help="A list, by its return path."
+)
+@click.option("--domain", "domains", multiple=True, help="A domain of recipients.")
+@click.option("--address", "addresses", multiple=True, help="A recipient.")
+@click.option("--all", "everything", is_flag=True, help="All that waits.")
+@click.option("--yes", is_flag=True, help="Delete without a question.")
 @common.as_json
-def queue(*, spool: Path, as_json: bool) -> None:
-    """Show the messages of a spool, whether or not a server is at work on it."""
+def queue(
+    *,
+    what: tuple[str, ...],
+    spool: Path | None,
+    mailings: tuple[str, ...],
+    lists: tuple[str, ...],
+    domains: tuple[str, ...],
+    addresses: tuple[str, ...],
+    everything: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Show the messages of a spool, or do something with their recipients.
+
+    The spool is the one that CONFIG names, a server's configuration, or --spool. A server may be
+    at work on it.
+
+    hold: do not try them until they are released. release: try them again. delete: give them up;
+    nobody is told. flush: try now what waits for its time. requeue: the same, and forget earlier
+    attempts. What is in a transaction ends as it ends.
+
+    --mailing, --list, --domain and --address may be repeated: one of each kind has to fit.
+
+    The exit code is 1 when nothing fits.
+    """
+    config, verb = _split(what)
+    path = common.spool_of(config, spool)
+    if verb == "show":
+        if mailings or lists or domains or addresses or everything or yes:
+            raise InputError("show has all: expected none of the options that choose")
+        return _show(path, as_json=as_json)
+    from sojourn.mail import operate
+
+    if yes and verb != "delete":
+        raise InputError(f"--yes: {verb} asks nothing")
+    chosen = operate.select(path, mailings, lists, domains, addresses)
+    if chosen.is_all != everything:
+        expected = "--mailing, --list, --domain, --address or --all"
+        raise InputError(f"{verb}: expected {expected}, and --all alone")
+    if verb == "delete" and not yes:
+        _confirm(path, chosen)
+    done = operate.operate(path, verb, chosen)
+    _say(verb, done, as_json=as_json)
+    if done.nothing:
+        raise click.exceptions.Exit(common.FAILED)
+
+
+def _split(what: tuple[str, ...]) -> tuple[Path | None, str]:
+    """CONFIG and the verb; a file that is called like a verb is given as ./verb."""
+    verbs = ("show", *_OPERATIONS)
+    *before, last = what or ("show",)
+    if last not in verbs:
+        before, last = [*before, last], "show"
+    if len(before) > 1:
+        from sojourn.errors import did_you_mean
+
+        given = before[-1]
+        raise InputError(f"no verb {given!r}{did_you_mean(given, verbs)}")
+    return (Path(before[0]) if before else None), last
+
+
+def _confirm(path: Path, chosen: "Selected") -> None:
+    from sojourn.mail import operate
+
+    if not sys.stdin.isatty():
+        raise InputError("delete: expected --yes, as nobody can be asked here")
+    counts = operate.operate(path, "count", chosen)
+    if not counts.nothing and not click.confirm(f"delete {counts.words()}?", err=True):
+        raise click.exceptions.Exit(common.REFUSED)
+
+
+def _say(verb: str, done: "Counts", *, as_json: bool) -> None:
+    from sojourn import document
+    from sojourn.terminal import print_lines
+
+    if as_json:
+        click.echo(document.dumps(done.to_dict()))
+    elif done.nothing:
+        print_lines(["nothing fits"])
+    else:
+        print_lines([f"{done.words()} {_DONE[verb]}", *done.notes(verb)])
+
+
+def _show(spool: Path, *, as_json: bool) -> None:
     from sojourn import document
     from sojourn.mail import spools
     from sojourn.terminal import print_lines, print_table
@@ -29,4 +137,6 @@ def queue(*, spool: Path, as_json: bool) -> None:
     lines = [message.cells(now) for message in messages]
     print_table([lines], spools.HEADS, numbers=spools.NUMBERS)
     left = sum(message.left for message in messages)
-    print_lines([f"{count(len(messages), 'message')}, {count(left, 'recipient')} left"])
+    held = sum(message.held for message in messages)
+    said = f"{count(len(messages), 'message')}, {count(left, 'recipient')} left"
+    print_lines([said + (f", {held:,} of them held" if held else "")])

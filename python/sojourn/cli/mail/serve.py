@@ -27,18 +27,20 @@ def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
     """Take list mail by SMTP and LMTP as CONFIG says, and deliver it.
 
     Runs until SIGTERM or Ctrl-C; what is not delivered then stays in the spool, for the next
-    start. The log is written as Postfix writes it; SIGHUP has it go on in a new file of the same
-    name, after the old one was moved away, and has the keys read again (sojourn mail keys).
+    start. The log is written as Postfix writes it. SIGHUP has it go on in a new file of the same
+    name, after the old one was moved away, and has the keys (sojourn mail keys) and CONFIG read
+    again: see `sojourn mail reload`.
     """
     import signal
     import threading
 
+    from sojourn._core import MailError
     from sojourn.mail import serving
     from sojourn.units import count
 
     server = serving.start(config, [common.pair(setting) for setting in settings], log)
 
-    def reopen(*_: object) -> None:
+    def hang_up(*_: object) -> None:
         try:
             serving.reopen_log(server)
         except InputError as error:
@@ -47,9 +49,16 @@ def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
             serving.reload_keys(server)
         except InputError as error:
             _say(f"the keys are those from before: {error}")
+        try:
+            notices = server.reload()
+        except MailError as error:
+            _say(f"the configuration was not reloaded: {error}")
+        else:
+            for notice in (*notices, "the configuration was reloaded"):
+                _say(notice)
 
     try:
-        signal.signal(signal.SIGHUP, reopen)
+        signal.signal(signal.SIGHUP, hang_up)
         _say_where(server)
         wait = threading.Event().wait
         while server.is_running():

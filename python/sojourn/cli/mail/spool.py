@@ -13,11 +13,14 @@ def spool() -> None:
 
 
 @spool.command()
-@common.spool
+@common.config
+@common.config_spool
 @click.option("--repair", is_flag=True, help="Remedy what is found; a copy is kept.")
 @common.as_json
-def check(*, spool: Path, repair: bool, as_json: bool) -> None:
+def check(*, config: Path | None, spool: Path | None, repair: bool, as_json: bool) -> None:
     """Look for damage: pages, states that do not fit, recipients without a message.
+
+    The spool is the one that CONFIG names, a server's configuration, or --spool.
 
     The exit code is 0 when the spool is sound, or sound again, and 1 when it is not.
     """
@@ -25,13 +28,14 @@ def check(*, spool: Path, repair: bool, as_json: bool) -> None:
     from sojourn.mail import spools
     from sojourn.terminal import print_lines
 
-    checked = spools.check(spool, repair=repair)
+    path = common.spool_of(config, spool)
+    checked = spools.check(path, repair=repair)
     if as_json:
         click.echo(document.dumps(checked.to_dict()))
     else:
         lines = [f"{finding.what}: {finding.remedy}" for finding in checked.findings]
         if not checked.findings:
-            lines.append(f"{spool}: sound")
+            lines.append(f"{path}: sound")
         elif checked.copy:
             lines.append(f"repaired; as it was before: {checked.copy}")
         else:

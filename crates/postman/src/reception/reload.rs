@@ -1,0 +1,269 @@
+//! A server that takes on another configuration while it runs.
+//!
+//! Sessions keep what they began with; those that begin later are held to what is new. Where
+//! something new cannot be used, nothing changes.
+
+use super::door::{Kept, attend, hall, lists, terms};
+use super::error::SetupError;
+use super::hall::Hall;
+use super::places::Places;
+use super::ring::{KeyRing, return_paths};
+use super::settings::Serving;
+use super::signing::Signer;
+use super::tls::acceptor;
+use super::visit::Phase;
+use crate::handle::Postman;
+use crate::keys::KeyFile;
+use crate::ports::bind;
+use crate::settings::Settings;
+use sojourn_kernel::parameters::{Parameters, Table, Value};
+use sojourn_mail::smtp::server::Terms;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+/// Why a configuration is not taken on; the server goes on as it was.
+#[derive(Debug)]
+pub enum NotReloaded {
+    /// This setting only takes effect at a start.
+    NeedsRestart(String),
+    /// A port or a key cannot be had: with the rights that the server has by now.
+    Setup(SetupError),
+    /// Delivery cannot go on as it is set, or has stopped.
+    Delivery(String),
+}
+
+/// What sessions are held to that begin now.
+pub(super) struct Present {
+    pub(super) hall: Arc<Hall>,
+    pub(super) settings: Serving,
+    /// What is held against clients of each port, and whether TLS begins at once.
+    ports: BTreeMap<u64, (Arc<Terms>, bool)>,
+}
+
+/// A port that is listened at.
+struct Port {
+    number: u64,
+    /// As it is set, and as it is.
+    set: SocketAddr,
+    address: SocketAddr,
+    attended: Option<AbortHandle>,
+}
+
+/// The ports of a server, and what sessions there are held to.
+pub(super) struct Ports {
+    pub(super) postman: Postman,
+    pub(super) places: Arc<Places>,
+    kept: Kept,
+    keys: PathBuf,
+    present: RwLock<Arc<Present>>,
+    open: Mutex<Vec<Port>>,
+    turn: Mutex<()>,
+    /// Sessions hear of the end from here, at its two stages.
+    pub(super) told: watch::Sender<Phase>,
+    runtime: Handle,
+}
+
+/// Settings that take effect while the server runs: all of a table, or those named.
+const FREE: [(&str, &[&str]); 9] = [
+    ("listener", &[]),
+    ("certificate", &[]),
+    ("user", &[]),
+    ("submitter", &[]),
+    ("list", &[]),
+    ("dkim", &[]),
+    ("bounces", &[]),
+    ("reception", &["trusted", "postmaster", "repair", "bounds", "subscribers", "reader_hourly"]),
+    ("network", &["resolvers", "question", "sources", "families", "roots", "grace"]),
+];
+/// Of `mail`, all but this does.
+const NAME: &str = "hello";
+
+impl Present {
+    /// What is held against a client of this port, and whether TLS begins at once; nothing for one
+    /// that is no longer listened at.
+    pub(super) fn port(&self, number: u64) -> Option<(Arc<Terms>, bool)> {
+        self.ports.get(&number).cloned()
+    }
+}
+
+impl Ports {
+    /// Listens at `listeners`, those of `settings` in their order.
+    pub(super) fn open(
+        settings: Serving,
+        listeners: Vec<TcpListener>,
+        hall: Arc<Hall>,
+        kept: Kept,
+        places: Arc<Places>,
+        runtime: Handle,
+    ) -> Arc<Ports> {
+        let ports = Arc::new(Ports {
+            postman: hall.postman.clone(),
+            places,
+            kept,
+            keys: KeyFile::beside(Path::new(&settings.spool)),
+            present: RwLock::new(Arc::new(Present {
+                hall: Arc::clone(&hall),
+                settings: settings.clone(),
+                ports: BTreeMap::new(),
+            })),
+            open: Mutex::default(),
+            turn: Mutex::default(),
+            told: watch::channel(Phase::Open).0,
+            runtime,
+        });
+        let listeners = listeners.into_iter().map(Some).collect();
+        ports.take_on(settings, hall, listeners);
+        ports
+    }
+
+    pub(super) fn present(&self) -> Arc<Present> {
+        Arc::clone(&self.present.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Where it listens, in the order of the settings.
+    pub(super) fn addresses(&self) -> Vec<SocketAddr> {
+        self.lock().iter().map(|port| port.address).collect()
+    }
+
+    /// Reads the file of the keys again.
+    pub(super) fn reload_keys(&self) -> Result<(), SetupError> {
+        let lists = Arc::clone(&self.present().hall.lists);
+        KeyRing { file: self.keys.clone(), lists, postman: self.postman.clone() }.reload()
+    }
+
+    /// Goes by `settings` from now on; what is to be said about it.
+    pub(super) fn reload(self: &Arc<Ports>, settings: Serving) -> Result<Vec<String>, NotReloaded> {
+        let _one_after_the_other = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = first_fixed(&self.present().settings, &settings) {
+            return Err(NotReloaded::NeedsRestart(key));
+        }
+        let mut old: Vec<SocketAddr> = self.lock().iter().map(|port| port.set).collect();
+        let mut listeners = Vec::new();
+        for listener in &settings.listener {
+            listeners.push(match old.iter().position(|it| *it == listener.address) {
+                Some(place) => {
+                    old.swap_remove(place);
+                    None
+                }
+                None => Some(bind(listener.address)?),
+            });
+        }
+        let tls = settings.certificate.as_ref().map(acceptor).transpose()?;
+        let signers = settings.dkim.iter().map(Signer::load).collect::<Result<Vec<_>, _>>()?;
+        let keys = KeyFile::read(&self.keys)?.token_keys();
+        let lists = Arc::new(lists(&settings, signers, &self.kept));
+        let paths = return_paths(keys.clone(), &settings.list);
+        let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
+        let home = Arc::<super::lists::Lists>::clone(&lists);
+        let notice =
+            self.postman.configure(delivery, Some((home, paths))).map_err(NotReloaded::Delivery)?;
+        // Nothing can go wrong any more.
+        lists.set_keys(keys);
+        let hall = Arc::new(hall(&settings, lists, tls, &self.kept, self.postman.clone()));
+        self.take_on(settings, hall, listeners);
+        Ok(notice.into_iter().collect())
+    }
+
+    /// Has sessions held to what is new, listens at `listeners` and, where there is none, goes on
+    /// with the port that was set so before; closes all others, while their sessions go on.
+    fn take_on(
+        self: &Arc<Ports>,
+        settings: Serving,
+        hall: Arc<Hall>,
+        listeners: Vec<Option<TcpListener>>,
+    ) {
+        let mut old = std::mem::take(&mut *self.lock());
+        let next = old.iter().map(|port| port.number + 1).max().unwrap_or(0);
+        let (mut terms_of, mut open, mut new) = (BTreeMap::new(), Vec::new(), Vec::new());
+        for ((number, listener), set) in (next..).zip(listeners).zip(&settings.listener) {
+            let known = old.iter().position(|port| port.set == set.address);
+            let number = match (listener, known) {
+                (None, Some(place)) => {
+                    open.push(old.remove(place));
+                    open.last().expect("it was pushed").number
+                }
+                (listener, _) => {
+                    let listener = listener.expect("a port is open or opened");
+                    let address = listener.local_addr().unwrap_or(set.address);
+                    new.push((number, listener));
+                    open.push(Port { number, set: set.address, address, attended: None });
+                    number
+                }
+            };
+            let terms = Arc::new(terms(&settings, set, &hall));
+            terms_of.insert(number, (terms, set.implicit_tls));
+        }
+        let present = Present { hall, settings, ports: terms_of };
+        *self.present.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(present);
+        for (number, listener) in new {
+            let work = attend(listener, number, Arc::clone(self), self.told.subscribe());
+            let attended = self.runtime.spawn(work).abort_handle();
+            let port = open.iter_mut().find(|port| port.number == number);
+            port.expect("it was added").attended = Some(attended);
+        }
+        *self.lock() = open;
+        old.iter().filter_map(|port| port.attended.as_ref()).for_each(AbortHandle::abort);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Port>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The first setting that is another and only takes effect at a start.
+fn first_fixed(old: &Serving, new: &Serving) -> Option<String> {
+    let (old, new) = (old.write_table(), new.write_table());
+    let is_free = |table: &str, key: &str| match table {
+        "mail" => key != NAME,
+        _ => FREE.iter().any(|(name, keys)| *name == table && keys.contains(&key)),
+    };
+    differences(&old, &new).into_iter().find_map(|key| {
+        if FREE.iter().any(|(name, keys)| *name == key && keys.is_empty()) {
+            return None;
+        }
+        let (Some(Value::Table(before)), Some(Value::Table(after))) =
+            (old.get(&key), new.get(&key))
+        else {
+            return Some(key);
+        };
+        let fixed = differences(before, after).into_iter().find(|inner| !is_free(&key, inner));
+        fixed.map(|inner| format!("{key}.{inner}"))
+    })
+}
+
+/// The keys whose values are not the same.
+fn differences(old: &Table, new: &Table) -> Vec<String> {
+    let changed = new.iter().filter(|(key, value)| old.get(key) != Some(value));
+    let gone = old.iter().filter(|(key, _)| new.get(key).is_none());
+    changed.chain(gone).map(|(key, _)| key.to_owned()).collect()
+}
+
+impl From<SetupError> for NotReloaded {
+    fn from(error: SetupError) -> NotReloaded {
+        NotReloaded::Setup(error)
+    }
+}
+
+impl fmt::Display for NotReloaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotReloaded::NeedsRestart(key) => write!(f, "another {key} needs a restart"),
+            NotReloaded::Setup(error) => error.fmt(f),
+            NotReloaded::Delivery(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for NotReloaded {}
+
+impl fmt::Debug for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ports({:?})", self.addresses())
+    }
+}

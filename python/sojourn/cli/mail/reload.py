@@ -1,0 +1,19 @@
+"""`sojourn mail reload`: a running server takes on another configuration."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path))
+def reload(config: Path) -> None:
+    """Have the running server of CONFIG read it again and go by it.
+
+    Sessions keep what they began with. A configuration that cannot be used is refused, and the
+    server goes on as it was. The exit code is 2 then. SIGHUP does the same.
+    """
+    from sojourn.mail import serving
+    from sojourn.terminal import print_lines
+
+    print_lines([*serving.reload(config), "reloaded"])

@@ -1,0 +1,154 @@
+"""A server that takes on another configuration while it runs: SIGHUP and `sojourn mail reload`."""
+
+import signal
+import smtplib
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from listserver import Server, config, sojourn
+from waiting import until
+
+NOBODY = "x@[127.0.0.77]"
+LISTENERS = '[[listener]]\naddress = "127.0.0.2:0"\nauth = "loopback"\n'
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with Server(config(tmp_path)) as running:
+        yield running
+
+
+def change(server: Server, old: str, new: str) -> None:
+    text = server.config.read_text("utf-8")
+    assert old in text
+    server.config.write_text(text.replace(old, new, 1), "utf-8")
+
+
+def is_open(address: tuple[str, int]) -> bool:
+    try:
+        socket.create_connection(address).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def welcome(server: Server, recipient: str) -> int:
+    """What a stranger's RCPT gets."""
+    with server.stranger() as client:
+        client.ehlo()
+        client.mail("")
+        return client.rcpt(recipient)[0]
+
+
+def test_a_new_list_is_known_and_no_session_is_lost(server):
+    client = server.trusted()
+    client.ehlo()
+    client.mail("a@b")
+    client.rcpt(NOBODY)
+    assert client.docmd("DATA")[0] == 354
+    client.send(b"first half\r\n")
+    new = "more-bounces@more.example"
+    assert welcome(server, new) != 250
+    change(server, "[[list]]", f'[[list]]\nbounces = "{new}"\nid = "more.example"\n\n[[list]]')
+    # The very same ports go on.
+    done = sojourn("mail", "reload", server.config)
+    assert (done.returncode, done.stdout) == (0, "reloaded\n"), done.stderr
+    assert welcome(server, "more-bounces@more.example") == 250
+    client.send(b"second half\r\n.\r\n")
+    assert client.getreply()[0] == 250
+    client.quit()
+    assert "the configuration was reloaded" in server.log.read_text("utf-8")
+    assert "1 message left" in server.stop()
+
+
+def test_a_removed_port_closes_and_a_new_one_opens(server):
+    client = smtplib.SMTP(*server.ports[2])
+    change(server, LISTENERS, "")
+    server.process.send_signal(signal.SIGHUP)
+    server.await_log("the configuration was reloaded")
+    until(lambda: not is_open(server.ports[2]))
+    assert is_open(server.ports[0])
+    # Whoever is inside stays.
+    assert client.noop()[0] == 250
+    with socket.create_server(("127.0.0.3", 0)) as free:
+        port = free.getsockname()[1]
+    change(server, "[[user]]", f'[[listener]]\naddress = "127.0.0.3:{port}"\n\n[[user]]')
+    server.process.send_signal(signal.SIGHUP)
+    until(lambda: is_open(("127.0.0.3", port)))
+    assert client.noop()[0] == 250
+    client.quit()
+    server.stop()
+
+
+def test_who_is_trusted(server):
+    with server.stranger() as client:
+        with pytest.raises(smtplib.SMTPRecipientsRefused):
+            client.sendmail("a@b", [NOBODY], b"x\r\n")
+        change(server, '["127.0.0.1"]', '["127.0.0.0/8"]')
+        assert sojourn("mail", "reload", server.config).returncode == 0
+        # A session keeps what it began with.
+        with pytest.raises(smtplib.SMTPRecipientsRefused):
+            client.sendmail("a@b", [NOBODY], b"x\r\n")
+    with server.stranger() as client:
+        assert client.sendmail("a@b", [NOBODY], b"x\r\n") == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("[reception]", "[reception]\ntrustd = 1", "trustd"),
+        ("[[list]]", "[[list]", "lists.toml"),
+        ('hello = "lists.example"', 'hello = "other.example"', "another mail.hello needs a restart"),
+        ('grace = "1s"', 'grace = "2s"', "another reception.grace needs a restart"),
+        ("[network]\nport = 9", "[network]\nport = 10", "another network.port needs a restart"),
+        ("[[user]]", "[certificate]\nchain = 'none'\nkey = 'none'\n[[user]]", "none"),
+        ("[[user]]", "[[listener]]\naddress = '192.0.2.1:0'\n[[user]]", "192.0.2.1"),
+    ],
+)
+def test_what_is_refused(server, old, new, why):
+    """With one clear error; the server goes on as it was."""
+    change(server, old, new)
+    change(server, '["127.0.0.1"]', '["127.0.0.0/8"]')
+    done = sojourn("mail", "reload", server.config)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done
+    assert why in done.stderr
+    server.process.send_signal(signal.SIGHUP)
+    log = server.await_log("the configuration was not reloaded: ")
+    assert why in log.rpartition("the configuration was not reloaded: ")[2]
+    assert welcome(server, NOBODY) != 250
+    assert welcome(server, "news-bounces@lists.example") == 250
+    assert "0 messages left" in server.stop()
+
+
+def test_no_server_and_another_file(server, tmp_path):
+    other = tmp_path / "other.toml"
+    other.write_bytes(server.config.read_bytes())
+    done = sojourn("mail", "reload", other)
+    assert done.returncode == 2
+    assert f"the server was started with {server.config}, not with {other}" in done.stderr
+    server.stop()
+    done = sojourn("mail", "reload", server.config)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "no server is at work on the spool" in done.stderr
+
+
+def test_every_verb_takes_the_same_file(server):
+    spool = server.config.with_name("spool")
+    for verb in (("queue",), ("spool", "check"), ("list",)):
+        done = sojourn("mail", *verb, server.config)
+        assert (done.returncode, done.stderr) == (0, ""), done
+    assert sojourn("mail", "late", "--config", server.config).returncode == 0
+    for verb in (("spool", "check"), ("queue",)):
+        done = sojourn("mail", *verb, server.config, "--spool", spool)
+        assert done.returncode == 2
+        assert "CONFIG and --spool: expected one of them" in done.stderr
+    done = sojourn("mail", "late", "--config", server.config, "--spool", spool)
+    assert done.returncode == 2
+    change(server, "[reception]", "[reception]\ntrustd = 1")
+    for verb in (("queue",), ("spool", "check"), ("list",), ("reload",), ("late", "--config")):
+        done = sojourn("mail", *verb, server.config)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert "trustd" in done.stderr
