@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use sojourn_kernel::{Span, Time};
 use sojourn_mail::engine::{
-    Deferral, MessageId, Obstacle, Progress, Reason, Record, Stored, Submission, Task,
+    Deferral, MessageId, Obstacle, Operation, Progress, Reason, Record, Stored, Submission, Task,
 };
 use sojourn_mail::smtp::Enhanced;
 use sojourn_postman::{Epoch, Spool, SpoolError};
@@ -46,6 +46,7 @@ enum Step {
     Fail(prop::sample::Index),
     Defer(prop::sample::Index, u32),
     Report(prop::sample::Index),
+    Operate(prop::sample::Index, Operation),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -56,6 +57,16 @@ fn step() -> impl Strategy<Value = Step> {
         any::<Index>().prop_map(Step::Fail),
         (any::<Index>(), 1u32..9).prop_map(|(which, times)| Step::Defer(which, times)),
         any::<Index>().prop_map(Step::Report),
+        (any::<Index>(), operation()).prop_map(|(which, it)| Step::Operate(which, it)),
+    ]
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        Just(Operation::Hold),
+        Just(Operation::Release),
+        Just(Operation::Delete),
+        Just(Operation::Requeue),
     ]
 }
 
@@ -121,6 +132,19 @@ impl Model {
                 self.set(task, Progress::Ended);
                 Record::Reported(task)
             }),
+            Step::Operate(which, operation) => {
+                let task = self.pick(which, true)?;
+                let held = &mut self.0.get_mut(&task.message).unwrap().held;
+                let place = held.binary_search(&task.recipient);
+                match (operation, place) {
+                    (Operation::Hold, Err(place)) => held.insert(place, task.recipient),
+                    (Operation::Release, Ok(place)) => drop(held.remove(place)),
+                    (Operation::Hold | Operation::Release, _) => return None,
+                    (Operation::Delete, _) => self.set(task, Progress::Ended),
+                    _ => self.set(task, Progress::Open),
+                }
+                Some(Record::Operated(*operation, task.message, [task.recipient].into()))
+            }
         }
     }
 
