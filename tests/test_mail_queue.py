@@ -1,5 +1,6 @@
 """`sojourn mail queue`: what an operator holds, releases, deletes, flushes and requeues."""
 
+import json
 import os
 import pty
 import socket
@@ -56,7 +57,8 @@ def test_what_is_held_stays_held(server):
     server.stop()
     with Server(server.config) as again:
         done = queue(again, "release", "--address", f"s0@{GONE}", "--json")
-        assert done.stdout.split() == '{ "messages": 1, "recipients": 1, "under_way": 0 }'.split()
+        counts = {"messages": 1, "recipients": 1, "under_way": 0}
+        assert json.loads(done.stdout) == counts
         # Those released before are not held.
         assert "4 recipients of 1 message released" in queue(again, "release", "--all").stdout
         assert queue(again, "release", "--all").returncode == 1
@@ -68,9 +70,10 @@ def test_what_is_deleted_is_gone(server):
     assert (done.returncode, done.stdout) == (0, "3 recipients of 1 message deleted\n")
     log = server.await_log(f"to=<s2@{GONE}>, relay=none, status=deleted (by the operator)")
     assert log.count("status=deleted") == 3
-    assert "2 recipients of 1 message deleted" in queue(
-        server, "delete", "--mailing", "1", "--yes"
-    ).stdout
+    assert (
+        "2 recipients of 1 message deleted"
+        in queue(server, "delete", "--mailing", "1", "--yes").stdout
+    )
     server.await_log("0000000001: removed")
     assert len(states(server)) == 4
     # Nobody was told.

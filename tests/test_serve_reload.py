@@ -101,7 +101,11 @@ def test_who_is_trusted(server):
     [
         ("[reception]", "[reception]\ntrustd = 1", "trustd"),
         ("[[list]]", "[[list]", "lists.toml"),
-        ('hello = "lists.example"', 'hello = "other.example"', "another mail.hello needs a restart"),
+        (
+            'hello = "lists.example"',
+            'hello = "other.example"',
+            "another mail.hello needs a restart",
+        ),
         ('grace = "1s"', 'grace = "2s"', "another reception.grace needs a restart"),
         ("[network]\nport = 9", "[network]\nport = 10", "another network.port needs a restart"),
         ("[[user]]", "[certificate]\nchain = 'none'\nkey = 'none'\n[[user]]", "none"),

@@ -13,6 +13,7 @@ impl Engine {
             destination.set_limits(&self.config);
             self.look_at(number);
         }
+        self.hosts.list.iter_mut().for_each(|host| host.set_limits(&self.config.limits));
         if is_shorter {
             for (&id, message) in &self.messages {
                 let expires = message.accepted + self.config.lifetime;

@@ -137,6 +137,11 @@ impl Host {
         }
     }
 
+    /// It is given no more sessions than are set now.
+    pub(super) fn set_limits(&mut self, limits: &Limits) {
+        self.allowed = self.allowed.min(limits.destination.get());
+    }
+
     /// How a session with it turns to TLS: what was tried and did not work is not tried again where
     /// it need not.
     pub(super) fn tls(&self, wanted: Tls) -> Tls {

@@ -139,6 +139,49 @@ fn requeued() {
     });
 }
 
+/// Another lifetime is that of messages that wait already.
+#[test]
+fn another_lifetime() {
+    for (lifetime_s, failed_s) in [(3600, 3600), (10 * 86_400, 10 * 86_400), (60, 1000)] {
+        let mut world = World::new(config(), 1);
+        add(&mut world, "x.example", Personality::BlackHole);
+        world.submit(seconds(1), 1, &people(3, "x.example"));
+        let other = sojourn_mail::Config { lifetime: Span::from_s(lifetime_s), ..config() };
+        world.configure(seconds(1000), other);
+        world.run_to_the_end(seconds(11 * 86_400));
+        assert_eq!(world.failed.len(), 3);
+        let finished = world.finished[&MessageId(1)];
+        let expected = seconds(failed_s);
+        let late = Span::from_s(2);
+        assert!(expected <= finished && finished < expected + late, "{lifetime_s}: {finished}");
+    }
+}
+
+/// A domain that gets a limit while it has work keeps to it from then on.
+#[test]
+fn another_limit() {
+    let mut each = config();
+    each.limits.recipients = 1.try_into().unwrap();
+    let mut world = World::new(each.clone(), 1);
+    add(&mut world, "x.example", Personality::Slow);
+    world.submit(seconds(1), 1, &people(300, "x.example"));
+    let limited = sojourn_mail::policy::DomainLimits {
+        name: "x.example".into(),
+        sessions: None,
+        per_minute: Some(6.try_into().unwrap()),
+    };
+    world.configure(seconds(60), sojourn_mail::Config { domain: vec![limited], ..each });
+    world.run_to_the_end(seconds(86_400));
+    let mut times: Vec<Time> = world.taken.values().map(|taken| taken[0].0).collect();
+    times.sort_unstable();
+    // What was under way by then is through.
+    times.retain(|&at| at > seconds(120));
+    assert!(times.len() > 50, "{}", times.len());
+    for pair in times.windows(2) {
+        assert!(pair[1].since(pair[0]) > Span::from_s(5), "{pair:?}");
+    }
+}
+
 /// Operations drawn from a seed, among them a release of all at the end.
 fn operations(world: &mut World, seed: u64) {
     let stream = &mut Streams::new(seed, 0).stream("operations", 0);

@@ -41,6 +41,7 @@ pub(crate) struct World {
 pub(crate) enum Due {
     Message(MessageId),
     Operation(u64),
+    Configuration(usize),
 }
 
 /// All that is to be known of a run.
@@ -68,6 +69,7 @@ pub(crate) struct Book {
     pub(crate) keep_trace: bool,
     pub(crate) spool: Spool,
     pub(crate) operations: Vec<(Operation, Selection)>,
+    configurations: Vec<Config>,
     /// Those that the engine was told of and has not answered.
     pub(crate) asked: BTreeSet<u64>,
     /// What became of the operations that were answered, and when.
@@ -122,6 +124,7 @@ impl World {
             keep_trace: false,
             spool: Spool::default(),
             operations: Vec::new(),
+            configurations: Vec::new(),
             asked: BTreeSet::new(),
             answers: BTreeMap::new(),
             limits: Domains::default(),
@@ -173,6 +176,12 @@ impl World {
         };
         self.submissions.insert(id, submission);
         self.world.remind(at, Due::Message(id));
+    }
+
+    /// It is set otherwise from `at` on.
+    pub(crate) fn configure(&mut self, at: Time, config: Config) {
+        self.configurations.push(config);
+        self.world.remind(at, Due::Configuration(self.configurations.len() - 1));
     }
 
     /// An operator wants something done at `at`.
@@ -252,6 +261,10 @@ impl Witness for Book {
     fn due(&mut self, _: Time, due: Due) -> Event {
         let id = match due {
             Due::Message(id) => id,
+            Due::Configuration(number) => {
+                self.config = self.configurations[number].clone();
+                return Event::Configure(Box::new(self.config.clone()));
+            }
             Due::Operation(number) => {
                 let (operation, selection) = self.operations[number as usize].clone();
                 self.asked.insert(number);

@@ -67,7 +67,8 @@ def queue(
     if verb == "show":
         if mailings or lists or domains or addresses or everything or yes:
             raise InputError("show has all: expected none of the options that choose")
-        return _show(path, as_json=as_json)
+        _show(path, as_json=as_json)
+        return
     from sojourn.mail import operate
 
     if yes and verb != "delete":
