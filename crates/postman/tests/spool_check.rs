@@ -70,6 +70,7 @@ fn a_spool_in_use_can_be_looked_at() {
         failed: 0,
         ended,
         next_ms,
+        held: 0,
     };
     let second = message(2, 1, 1, 1, Some(EPOCH.unix_ms + 60_000));
     assert_eq!(look(&path).unwrap(), [message(1, 3, 0, 0, None), second]);

@@ -280,7 +280,7 @@ fn crashes() {
             for written in [false, true] {
                 let mut world = chance::world(seed);
                 operations(&mut world, seed);
-                world.crashes = vec![Crash { write, written }];
+                world.crashes = vec![Crash { write, written, power: false }];
                 world.run_to_the_end(seconds(16 * 3600));
                 check(&world);
                 crashes += 1;
