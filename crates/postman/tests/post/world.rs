@@ -26,7 +26,7 @@ struct Ear(mpsc::Sender<Told>);
 impl Observer for Ear {
     fn notice(&mut self, _: i64, news: &News<'_>) {
         let told = match news {
-            News::Accepted { .. } => return,
+            News::Accepted { .. } | News::Operated { .. } | News::Deleted { .. } => return,
             News::Attempt { recipient, outcome, reason, .. } => Told::Attempt {
                 recipient: recipient.to_string(),
                 outcome: *outcome,
