@@ -12,16 +12,28 @@ pub fn header(text: &[u8]) -> &[u8] {
 /// How many fields of `text` have this name.
 pub fn fields(text: &[u8], name: &str) -> usize {
     let lines = header(text).split_inclusive(|&byte| byte == b'\n');
-    lines
-        .filter(|line| {
-            line.split_at_checked(name.len()).is_some_and(|(start, rest)| {
-                // RFC 5322 section 4.5.3: old messages have space before the colon.
-                start.eq_ignore_ascii_case(name.as_bytes())
-                    && rest.trim_ascii_start().starts_with(b":")
-                    && !rest.starts_with(b"\r")
-            })
-        })
-        .count()
+    lines.filter(|line| is_field(line, name)).count()
+}
+
+/// The text of the first field of this name in a header, its lines joined as RFC 5322 section 2.2.3
+/// says; nothing where the header has no such field, or its text is not UTF-8.
+pub fn field(header: &[u8], name: &str) -> Option<String> {
+    let mut lines = header.split_inclusive(|&byte| byte == b'\n');
+    let first = lines.find(|line| is_field(line, name))?;
+    let is_more = |line: &&[u8]| line.starts_with(b" ") || line.starts_with(b"\t");
+    let all = [&[first], &lines.take_while(is_more).collect::<Vec<_>>()[..]].concat().concat();
+    let text = std::str::from_utf8(&all).ok()?.split_once(':')?.1;
+    Some(text.replace(['\r', '\n'], "").trim().to_owned())
+}
+
+/// Whether `line` begins a field of this name.
+fn is_field(line: &[u8], name: &str) -> bool {
+    line.split_at_checked(name.len()).is_some_and(|(start, rest)| {
+        // RFC 5322 section 4.5.3: old messages have space before the colon.
+        start.eq_ignore_ascii_case(name.as_bytes())
+            && rest.trim_ascii_start().starts_with(b":")
+            && !rest.starts_with(b"\r")
+    })
 }
 
 #[cfg(test)]
@@ -35,6 +47,9 @@ mod tests {
         assert_eq!(fields(text, "List-Id"), 2);
         assert_eq!(fields(text, "List"), 0);
         assert_eq!(fields(b"\r\nList-Id: b\r\n", "List-Id"), 0);
+        assert_eq!(field(text, "x").as_deref(), Some("list-id: 1 list-id: 2"));
+        assert_eq!(field(text, "LIST-ID").as_deref(), Some("<a>"));
+        assert_eq!((field(text, "y"), field(b"Y: \xff\r\n", "Y")), (None, None));
         assert_eq!(header(b"A: b\r\n"), b"A: b\r\n");
         assert_eq!(header(b"A: b\r\n\r\n\r\n\r\n"), b"A: b\r\n");
         assert_eq!(header(b""), b"");

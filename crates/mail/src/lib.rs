@@ -16,6 +16,7 @@
 mod address;
 pub mod engine;
 pub mod header;
+pub mod leave;
 mod list;
 pub mod outgoing;
 pub mod policy;

@@ -32,6 +32,7 @@ mod settings;
 pub mod spool;
 mod tally;
 mod texts;
+mod unsubscribe;
 
 pub use book::{
     Book, BookError, COUNTED_DAYS, Counted, Entered, MAILED_DAYS, Member, NotEntered,
@@ -52,3 +53,4 @@ pub use registry::registry;
 pub use settings::{Families, Network, Settings, complete};
 pub use spool::{Doing, Spool, SpoolError};
 pub use tally::{Count, Tally, Trouble};
+pub use unsubscribe::Unsubscribe;

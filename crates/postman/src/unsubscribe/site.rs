@@ -1,0 +1,296 @@
+//! The endpoint by HTTP.
+
+use super::page;
+use super::settings::decoded;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY,
+    RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+
+/// Those who have subscribed, as links name them.
+pub(crate) trait Subscriptions: Send + Sync + 'static {
+    /// The subscription that a link to `list` with `token` is for; nothing when there is none. It
+    /// may wait for the disk.
+    fn find(&self, list: &str, token: &str) -> Result<Option<Subscription>, String>;
+
+    /// Ends that subscription: on stable storage when this returns, however often it is asked for.
+    fn end(&self, list: &str, token: &str) -> Result<Option<Subscription>, String>;
+}
+
+/// One who has subscribed to a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Subscription {
+    /// The list, by its name for people.
+    pub(crate) list: String,
+    pub(crate) address: String,
+}
+
+/// Where links lead.
+pub(crate) struct Endpoint<S> {
+    /// The path that links begin with.
+    pub(crate) path: String,
+    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) subscriptions: Arc<S>,
+}
+
+/// Connections at once; more wait in the system's queue.
+const CONNECTIONS: usize = 100;
+/// How long a connection may last, whatever comes over it: a click is one request.
+const LIFETIME: Duration = Duration::from_secs(20);
+/// How long a handshake, or the head of a request, may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Octets of a head.
+const HEAD: usize = 16 * 1024;
+/// Octets of a request's body, which nothing depends on: `List-Unsubscribe=One-Click` in one of two
+/// forms (RFC 8058 section 3.1).
+const BODY: usize = 4096;
+
+impl<S: Subscriptions> Endpoint<S> {
+    /// Serves the endpoint at `listener` until `stopped` says true, or nobody is left to say it.
+    pub(crate) async fn serve(
+        self: Arc<Self>,
+        listener: TcpListener,
+        stopped: watch::Receiver<bool>,
+    ) {
+        let mut stop = stopped.clone();
+        tokio::select! {
+            () = self.accept(listener, &stopped) => {}
+            _ = stop.wait_for(|stopped| *stopped) => {}
+        }
+    }
+
+    async fn accept(self: Arc<Self>, listener: TcpListener, stopped: &watch::Receiver<bool>) {
+        /// After the system had no file for a connection.
+        const PAUSE: Duration = Duration::from_millis(100);
+        let listener = tokio::net::TcpListener::from_std(listener).expect("it is a socket");
+        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        loop {
+            let place = Arc::clone(&places).acquire_owned().await.expect("it stays open");
+            let Ok((stream, _)) = listener.accept().await else {
+                sleep(PAUSE).await;
+                continue;
+            };
+            let (endpoint, mut stop) = (Arc::clone(&self), stopped.clone());
+            tokio::spawn(async move {
+                tokio::select! {
+                    _ = timeout(LIFETIME, endpoint.converse(stream)) => {}
+                    _ = stop.wait_for(|stopped| *stopped) => {}
+                }
+                drop(place);
+            });
+        }
+    }
+
+    async fn converse(self: Arc<Self>, stream: tokio::net::TcpStream) {
+        let Some(tls) = &self.tls else { return self.answer_all(stream).await };
+        if let Ok(Ok(stream)) = timeout(PATIENCE, tls.accept(stream)).await {
+            self.answer_all(stream).await;
+        }
+    }
+
+    async fn answer_all(&self, stream: impl AsyncRead + AsyncWrite + Unpin) {
+        let mut http = hyper::server::conn::http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD);
+        let answer = service_fn(async |request| Ok::<_, Infallible>(self.answer(request).await));
+        // A client that breaks off, or says nothing that can be read, gets no answer.
+        let _ = http.serve_connection(TokioIo::new(stream), answer).await;
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let Some((list, token)) = self.names(request.uri().path()) else {
+            return respond(StatusCode::NOT_FOUND, page::unknown());
+        };
+        let subscriptions = Arc::clone(&self.subscriptions);
+        let ends = match *request.method() {
+            Method::GET | Method::HEAD => false,
+            Method::POST => true,
+            _ => {
+                let mut response = respond(StatusCode::METHOD_NOT_ALLOWED, page::unknown());
+                response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
+                return response;
+            }
+        };
+        // Read so that the connection can close in good order; a larger one is cut off.
+        if ends && Limited::new(request.into_body(), BODY).collect().await.is_err() {
+            return respond(StatusCode::PAYLOAD_TOO_LARGE, page::unknown());
+        }
+        let found = spawn_blocking(move || match ends {
+            true => subscriptions.end(&list, &token),
+            false => subscriptions.find(&list, &token),
+        });
+        match found.await {
+            Ok(Ok(Some(Subscription { list, address }))) => {
+                let page = if ends { page::done } else { page::question };
+                respond(StatusCode::OK, page(&list, &address))
+            }
+            Ok(Ok(None)) => respond(StatusCode::NOT_FOUND, page::unknown()),
+            Ok(Err(_)) | Err(_) => {
+                let mut response = respond(StatusCode::SERVICE_UNAVAILABLE, page::later());
+                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("60"));
+                response
+            }
+        }
+    }
+
+    /// The list and the token that a path names.
+    fn names(&self, path: &str) -> Option<(String, String)> {
+        let (list, token) = path.strip_prefix(&*self.path)?.strip_prefix('/')?.split_once('/')?;
+        Some((decoded(list)?, decoded(token)?))
+    }
+}
+
+fn respond(status: StatusCode, page: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(page.into()));
+    *response.status_mut() = status;
+    for (name, value) in [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CACHE_CONTROL, "no-store"),
+        // The token is in the page's address.
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// A page has its style in itself and sends its form to where it came from.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; \
+    frame-ancestors 'none'; base-uri 'none'";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{SocketAddr, TcpStream};
+    use std::sync::Mutex;
+
+    /// One subscriber, whose token is "good".
+    #[derive(Default)]
+    struct One(Mutex<Vec<String>>);
+
+    impl Subscriptions for One {
+        fn find(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {
+            self.0.lock().unwrap().push(format!("find {list} {token}"));
+            let known = Subscription { list: "News <1>".into(), address: "ann@x.example".into() };
+            match token {
+                "good" => Ok(Some(known)),
+                "full" => Err("disk full".into()),
+                _ => Ok(None),
+            }
+        }
+
+        fn end(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {
+            let found = self.find(list, token);
+            let mut told = self.0.lock().unwrap();
+            let last = told.last_mut().unwrap();
+            *last = last.replace("find", "end");
+            found
+        }
+    }
+
+    /// An endpoint on a thread of its own, as long as this lives.
+    struct Served {
+        address: SocketAddr,
+        one: Arc<One>,
+        stop: watch::Sender<bool>,
+        thread: Option<std::thread::JoinHandle<()>>,
+    }
+
+    impl Served {
+        fn start() -> Served {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.set_nonblocking(true).unwrap();
+            let (address, one) = (listener.local_addr().unwrap(), Arc::new(One::default()));
+            let path = "/leave".to_owned();
+            let endpoint = Arc::new(Endpoint { path, tls: None, subscriptions: Arc::clone(&one) });
+            let (stop, stopped) = watch::channel(false);
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let work = move || runtime.block_on(endpoint.serve(listener, stopped));
+            Served { address, one, stop, thread: Some(std::thread::spawn(work)) }
+        }
+
+        fn ask(&self, request: &str) -> String {
+            let mut stream = TcpStream::connect(self.address).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        }
+
+        fn request(&self, line: &str, body: &str) -> String {
+            let length = body.len();
+            self.ask(&format!(
+                "{line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+                 Content-Type: application/x-www-form-urlencoded\r\n\
+                 Content-Length: {length}\r\n\r\n{body}"
+            ))
+        }
+
+        fn told(&self) -> Vec<String> {
+            self.one.0.lock().unwrap().clone()
+        }
+    }
+
+    impl Drop for Served {
+        fn drop(&mut self) {
+            self.stop.send_replace(true);
+            self.thread.take().unwrap().join().unwrap();
+        }
+    }
+
+    const CLICK: &str = "List-Unsubscribe=One-Click";
+
+    #[test]
+    fn a_post_unsubscribes_and_a_get_asks() {
+        let served = Served::start();
+        let answer = served.request("POST /leave/news%40x@lists.example/good", CLICK);
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        assert!(answer.contains("Unsubscribed from News &lt;1&gt;"), "{answer}");
+        assert!(!answer.to_lowercase().contains("set-cookie"), "{answer}");
+        let answer = served.request("GET /leave/news@lists.example/good", "");
+        assert!(answer.contains("<form method=\"post\">"), "{answer}");
+        assert_eq!(
+            served.told(),
+            ["end news@x@lists.example good", "find news@lists.example good"]
+        );
+    }
+
+    #[test]
+    fn what_is_no_link_changes_nothing() {
+        let served = Served::start();
+        for (line, status) in [
+            ("POST /leave/news@lists.example/bad", "404"),
+            ("GET /leave/news@lists.example/bad", "404"),
+            ("POST /leave/news@lists.example/full", "503"),
+            ("POST /other/news@lists.example/good", "404"),
+            ("POST /leave/%zz/good", "404"),
+            ("POST /leave", "404"),
+            ("PUT /leave/news@lists.example/good", "405"),
+            ("OPTIONS * ", "400"),
+        ] {
+            let answer = served.request(line, CLICK);
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{line}: {answer}");
+        }
+        let answer = served.request("POST /leave/news@lists.example/good", &"x".repeat(5000));
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+        assert!(served.told().iter().all(|it| !it.ends_with("good")), "{:?}", served.told());
+    }
+}
