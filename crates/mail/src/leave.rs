@@ -24,11 +24,27 @@ pub fn author(text: &[u8]) -> Option<Address> {
     mailbox(&field(header, "From")?)
 }
 
-/// The address of a field with one mailbox: `name <address>`, or the address alone.
+/// The address of a field with one mailbox: `name <address>`, or the address alone. Lists and groups
+/// of mailboxes, and local parts in quotes, are none.
 fn mailbox(text: &str) -> Option<Address> {
-    let bare = match text.rsplit_once('<') {
+    let (mut quoted, mut escaped) = (false, false);
+    let mut plain = text.to_owned();
+    plain.retain(|c| {
+        let (was_quoted, was_escaped) = (quoted, std::mem::take(&mut escaped));
+        match c {
+            _ if was_escaped => {}
+            '\\' => escaped = was_quoted,
+            '"' => quoted = !quoted,
+            _ => {}
+        }
+        !was_quoted && c != '"'
+    });
+    if plain.contains([',', ':', ';']) {
+        return None;
+    }
+    let bare = match plain.split_once('<') {
         Some((_, rest)) => rest.split_once('>').filter(|(_, rest)| rest.trim().is_empty())?.0,
-        None => text,
+        None => &plain,
     };
     bare.trim().parse().ok()
 }
