@@ -29,6 +29,7 @@ resolvers = ["{resolver}"]
 
 [reception]
 trusted = ["127.0.0.1"]
+postmaster = "admin@[127.0.0.77]"
 grace = "1s"
 
 [[listener]]

@@ -39,6 +39,7 @@ __all__ = [
     "registry",
     "rotate_token_keys",
     "token_keys",
+    "unsubscribed",
     "unverified_mail",
 ]
 
@@ -514,6 +515,10 @@ class ListServer:
         """Where it is watched, and the file with the token to be shown there."""
 
     @property
+    def unsubscribe(self) -> str | None:
+        """Where recipients unsubscribe with one click."""
+
+    @property
     def notices(self) -> list[str]:
         """What was found at the start that whoever runs the server has to know."""
 
@@ -565,6 +570,15 @@ def forget_bounces(path: PathLike[str], bounces: str, subscriber: str) -> bool:
     Raises:
         MailError: the book cannot be written.
         ValueError: something is no address.
+    """
+
+def unsubscribed(path: PathLike[str]) -> list[tuple[str, str, int]]:
+    """Those who have unsubscribed, by list, the last one first.
+
+    Each with the list's return path, the address, and when (seconds since 1970).
+
+    Raises:
+        MailError: the book cannot be read.
     """
 
 def unverified_mail(path: PathLike[str]) -> list[tuple[str, int, str, int]]:

@@ -20,6 +20,9 @@ parameters! {
         /// Who reads what comes back and is no report that a program understands; nobody, when it
         /// is not set.
         pub reader: Option<Address>,
+        /// The address for leaving by mail, such as `announce-leave@lists.example`. With a token
+        /// behind its name it unsubscribes at once; without, the subscriber is asked to confirm.
+        pub leave: Option<Address>,
         /// The list's identity in `List-Id` (RFC 2919), such as `announce.lists.example`.
         pub id: Option<String>,
         /// The list's name, before its identity.
@@ -54,6 +57,10 @@ impl Check for List {
                 "at most {LOCAL_MAX} octets before the @, as a token of 33 follows them, or verp = false"
             );
             return refuse("bounces", self.bounces.as_str(), &expected);
+        }
+        if let Some(leave) = self.leave.as_ref().filter(|it| it.local().len() > LOCAL_MAX) {
+            let expected = format!("at most {LOCAL_MAX} octets before the @, as a token follows");
+            return refuse("leave", leave.as_str(), &expected);
         }
         if let Some(id) = self.id.as_deref().filter(|id| !is_id(id)) {
             return refuse("id", id, "labels with dots between, such as announce.lists.example");
@@ -99,6 +106,17 @@ fn is_uri(uri: &str) -> bool {
 const RECIPIENT: &str = "{recipient}";
 
 impl List {
+    /// The list's name for people: its name, its identity, or its return path.
+    pub fn title(&self) -> &str {
+        self.name.as_deref().or(self.id.as_deref()).unwrap_or(self.bounces.as_str())
+    }
+
+    /// The address where the holder of `token` leaves by mail; nothing where there is none.
+    pub fn leave_path(&self, token: &str) -> Option<Address> {
+        let leave = self.leave.as_ref()?;
+        Address::of(&format!("{}+{token}", leave.name()), leave.domain()).ok()
+    }
+
     /// The fields of URIs, by name and key.
     fn fields(&self) -> [(&'static str, &'static str, &Vec<String>); 6] {
         [

@@ -268,6 +268,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reception::ListServer>()?;
     module.add_function(wrap_pyfunction!(reception::bounce_book, module)?)?;
     module.add_function(wrap_pyfunction!(reception::forget_bounces, module)?)?;
+    module.add_function(wrap_pyfunction!(reception::unsubscribed, module)?)?;
     module.add_function(wrap_pyfunction!(reception::unverified_mail, module)?)?;
     module.add_function(wrap_pyfunction!(reception::token_keys, module)?)?;
     module.add_function(wrap_pyfunction!(reception::rotate_token_keys, module)?)?;

@@ -67,6 +67,8 @@ pub(super) struct ListServer {
     #[pyo3(get)]
     live: Option<(String, PathBuf)>,
     #[pyo3(get)]
+    unsubscribe: Option<String>,
+    #[pyo3(get)]
     notices: Vec<String>,
 }
 
@@ -126,13 +128,14 @@ impl ListServer {
             py.detach(|| MailServer::start(settings, page, logs.0, logs.1)).map_err(failed)?;
         let addresses = server.addresses.iter().map(ToString::to_string).collect();
         let live = server.live.clone().map(|it| (it.address.to_string(), it.token));
+        let unsubscribe = server.unsubscribe.map(|it| it.to_string());
         let notices = std::mem::take(&mut server.notices);
         let log = log.map(|path| (path, lines));
         let again = Again { file, overrides };
         let (reloader, on_ask) = (server.reloader(), again.clone());
         server.on_reload(move |named| on_ask.read_as(named));
         let server = Mutex::new(Some(server));
-        Ok(ListServer { server, again, reloader, log, addresses, live, notices })
+        Ok(ListServer { server, again, reloader, log, addresses, live, unsubscribe, notices })
     }
 
     /// Whether it still serves.
@@ -198,6 +201,13 @@ pub(super) fn forget_bounces(path: PathBuf, bounces: &str, subscriber: &str) -> 
     };
     let (list, subscriber) = (address(bounces)?, address(subscriber)?);
     Book::open(&path).and_then(|mut book| book.forget(&list, &subscriber)).map_err(failed)
+}
+
+/// Those who have unsubscribed, by list, the last one first: the list's return path, the address,
+/// and when (seconds since 1970).
+#[pyfunction]
+pub(super) fn unsubscribed(path: PathBuf) -> PyResult<Vec<(String, String, i64)>> {
+    Book::open(&path).and_then(|book| book.left()).map_err(failed)
 }
 
 /// A list's return path, a day (counted from 1970), why mail of that day is not verified, how much.

@@ -14,6 +14,7 @@ from sojourn._core import (
     mail_reload,
     rotate_token_keys,
     token_keys,
+    unsubscribed,
     unverified_mail,
 )
 from sojourn.errors import InputError, reason
@@ -40,6 +41,21 @@ class Member:
     last_bounce: str
     status: str | None
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A subscriber who has unsubscribed.
+
+    Attributes:
+        list: the list, by its return path.
+        subscriber: the address, in lower case.
+        left: when (ISO 8601, UTC).
+    """
+
+    list: str
+    subscriber: str
+    left: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +148,20 @@ def members(path: Path) -> list[Member]:
         Member(list_, who, score, _day(suspended), _utc(last), status, why)
         for list_, who, score, last, suspended, status, why in found
     ]
+
+
+def left(path: Path) -> list[Left]:
+    """Those who have unsubscribed from the lists of a server, the last one first.
+
+    Raises:
+        InputError: there is no such book, or it cannot be read.
+        SpecError: the file has what no server can be set to.
+    """
+    try:
+        found = unsubscribed(_book(path))
+    except MailError as error:
+        raise InputError(str(error)) from None
+    return [Left(list_, who, _utc(seconds)) for list_, who, seconds in found]
 
 
 def unverified(path: Path) -> list[Unverified]:

@@ -4,12 +4,14 @@
 //!
 //! Unlike the spool it may be read while a server runs.
 
+mod leaving;
 mod register;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod unverified;
 
+pub(crate) use leaving::Barred;
 pub use register::{COUNTED_DAYS, MAILED_DAYS, NotEntered, SUSPENDED_DAYS};
 pub use unverified::{Counted, Unverified};
 
@@ -168,16 +170,30 @@ impl Book {
         self.of(read())
     }
 
-    /// Forgets the bounces of a subscriber, who is served again; whether there were any.
+    /// Forgets the bounces of a subscriber, or that one has left, who is served again; whether there
+    /// was anything to forget.
     ///
     /// # Errors
     ///
     /// It cannot be written.
     pub fn forget(&mut self, list: &Address, subscriber: &Address) -> Result<bool, BookError> {
-        let delete = "DELETE FROM bounce WHERE subscriber = (SELECT number FROM subscriber
-            JOIN list ON list.id = subscriber.list WHERE bounces = ? AND address = ?)";
-        let deleted = self.database.execute(delete, [key(list), key(subscriber)]);
-        self.of(deleted.map(|rows| rows > 0))
+        let number = "SELECT number FROM subscriber
+            JOIN list ON list.id = subscriber.list WHERE bounces = ? AND address = ?";
+        let mut forget = || {
+            let transaction =
+                self.database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let found = transaction
+                .query_row(number, [key(list), key(subscriber)], |row| row.get::<_, i64>(0));
+            let Some(number) = found.optional()? else { return Ok(false) };
+            let stay =
+                "UPDATE subscriber SET left_s = NULL WHERE number = ? AND left_s IS NOT NULL";
+            let rows = transaction.execute("DELETE FROM bounce WHERE subscriber = ?", [number])?
+                + transaction.execute(stay, [number])?;
+            transaction.commit()?;
+            Ok(rows > 0)
+        };
+        let forgotten = forget();
+        self.of(forgotten)
     }
 
     fn of<T>(&self, result: rusqlite::Result<T>) -> Result<T, BookError> {

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 /// How long a subscriber is known who is not mailed any more, in days.
 pub const MAILED_DAYS: i64 = 400;
-/// The same for one who is suspended, from the suspension on: who is refused is not mailed, and must
-/// not become a stranger to the book by that.
+/// The same for one who is suspended or has left, from then on: who is refused is not mailed, and
+/// must not become a stranger to the book by that.
 pub const SUSPENDED_DAYS: i64 = 4 * 365;
 /// Days for which unverified mail stays counted.
 pub const COUNTED_DAYS: i64 = 90;
@@ -145,9 +145,10 @@ impl Book {
             )?;
             removed = writing.execute(
                 "DELETE FROM subscriber WHERE number > ?1 AND number <= ?2 AND mailed_day < ?3
+                    AND (left_s IS NULL OR left_s < ?4)
                     AND number NOT IN (SELECT subscriber FROM bounce
                         WHERE subscriber > ?1 AND subscriber <= ?2 AND suspended_s IS NOT NULL)",
-                (after, last, today - MAILED_DAYS),
+                (after, last, today - MAILED_DAYS, now - SUSPENDED_DAYS * DAY),
             )?;
         } else {
             writing.execute("DELETE FROM unverified WHERE day < ?", [today - COUNTED_DAYS])?;

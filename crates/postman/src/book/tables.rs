@@ -21,8 +21,11 @@ const TABLES: &str = "
         list INTEGER NOT NULL REFERENCES list,
         address TEXT NOT NULL,
         mailed_day INTEGER NOT NULL,
+        left_s INTEGER,
+        asked_day INTEGER,
         UNIQUE (list, address)
     ) STRICT;
+    CREATE INDEX leaver ON subscriber (left_s) WHERE left_s IS NOT NULL;
     CREATE TABLE bounce (
         subscriber INTEGER PRIMARY KEY REFERENCES subscriber ON DELETE CASCADE,
         score REAL NOT NULL,

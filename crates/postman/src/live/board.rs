@@ -44,6 +44,7 @@ pub(super) struct Totals {
     pub(super) bounced: u64,
     pub(super) unverified: u64,
     pub(super) suspended: u64,
+    pub(super) left: u64,
     pub(super) not_taken: u64,
     pub(super) wrong_passwords: u64,
     pub(super) refused_passwords: u64,
@@ -205,6 +206,9 @@ impl Attendant for Board {
             Happening::Bounced { .. } => known.totals.bounced += 1,
             Happening::Unverified { number, .. } => known.totals.unverified += number,
             Happening::Suspended { .. } => known.totals.suspended += 1,
+            Happening::Left { .. } => known.totals.left += 1,
+            // Only an answer to the question counts.
+            Happening::AskedToLeave { .. } => {}
             Happening::WrongPassword { .. } => known.totals.wrong_passwords += 1,
             Happening::PasswordRefused { .. } => known.totals.refused_passwords += 1,
             Happening::Reloaded => {}

@@ -28,6 +28,7 @@ impl Board {
         let counted = "Mail to return paths that is not verified.";
         page.one("unverified_bounces_total", "counter", counted, totals.unverified);
         page.one("suspensions_total", "counter", "Suspended subscribers.", totals.suspended);
+        page.one("unsubscribed_total", "counter", "Subscribers who left.", totals.left);
         page.many(
             "refusals_total",
             "counter",

@@ -23,6 +23,7 @@ use crate::live::{Board, Frame, Shown, Site, Watched};
 use crate::news::Observer;
 use crate::ports::bind;
 use crate::settings::Settings;
+use crate::unsubscribe::{Endpoint, Served};
 use sojourn_mail::smtp::server::{AuthUse, Terms};
 use sojourn_mail::token::TokenKeys;
 use std::fmt;
@@ -50,8 +51,11 @@ pub struct MailServer {
     /// What was found at the start that whoever runs the server has to know.
     pub notices: Vec<String>,
     watched: Option<Watched>,
+    served: Option<Served>,
     /// Where it is watched.
     pub live: Option<Shown>,
+    /// Where recipients unsubscribe with one click.
+    pub unsubscribe: Option<SocketAddr>,
     ports: Arc<Ports>,
 }
 
@@ -131,6 +135,7 @@ impl MailServer {
         let frame = settings.live.as_ref().map(Frame::open).transpose()?;
         let addresses: Result<Vec<_>, _> = listeners.iter().map(TcpListener::local_addr).collect();
         let addresses = addresses.map_err(SetupError::System)?;
+        let one_click = settings.unsubscribe.as_ref().map(|it| bind(it.address)).transpose()?;
         let tls = settings.certificate.as_ref().map(acceptor).transpose()?;
         let signers = settings.dkim.iter().map(Signer::load).collect::<Result<Vec<_>, _>>()?;
         if let Some(user) = &settings.reception.run_as {
@@ -174,13 +179,33 @@ impl MailServer {
             Watched::start(window, site)
         });
         let watched = watched.transpose().map_err(SetupError::System)?;
+        let unsubscribe = one_click.as_ref().map(TcpListener::local_addr);
+        let unsubscribe = unsubscribe.transpose().map_err(SetupError::System)?;
         let grace = Duration::from_secs_f64(settings.reception.grace.seconds());
+        let endpoint = settings.unsubscribe.clone();
         let ports = Ports::open(settings, listeners, hall, kept, places, runtime.handle().clone());
+        let served = one_click.zip(endpoint).map(|(listener, it)| {
+            let (path, under_tls) = (it.path().to_owned(), it.tls);
+            let endpoint = Endpoint { path, under_tls, subscriptions: Arc::clone(&ports) };
+            Served::start(listener, endpoint)
+        });
+        let served = served.transpose().map_err(SetupError::System)?;
         let told = ports.told.clone();
         let work = move || serve(&runtime, grace, &told, watching);
         let thread = std::thread::Builder::new().name("reception".into()).spawn(work);
         let thread = thread.map_err(SetupError::System)?;
-        Ok(MailServer { phase, thread, running, addresses, notices, watched, live, ports })
+        Ok(MailServer {
+            phase,
+            thread,
+            running,
+            addresses,
+            notices,
+            watched,
+            served,
+            live,
+            unsubscribe,
+            ports,
+        })
     }
 
     /// Whether no part of it has come to an end by itself, which it does when it panics.
@@ -226,6 +251,9 @@ impl MailServer {
         if let Some(watched) = self.watched {
             watched.stop();
         }
+        if let Some(served) = self.served {
+            served.stop();
+        }
         left
     }
 }
@@ -253,10 +281,13 @@ fn serve(
 pub(super) fn lists(settings: &Serving, signers: Vec<Signer>, kept: &Kept) -> Lists {
     let rules = &settings.reception;
     Lists {
+        name: settings.mail.hello.clone(),
+        unsubscribe: settings.unsubscribe.clone(),
         lists: settings.list.clone(),
         signers,
         submitters: Submitters::new(&rules.trusted, &settings.submitter, &settings.user),
         postmaster: rules.postmaster.clone(),
+        abuse: rules.abuse.clone().or_else(|| rules.postmaster.clone()),
         rule: settings.bounces.clone(),
         book: Arc::clone(&kept.book),
         most: rules.subscribers.get().into(),

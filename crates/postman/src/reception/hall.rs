@@ -7,7 +7,7 @@ use super::passwords::Passwords;
 use super::returns::NotRead;
 use super::submission::outgoing;
 use super::users::User;
-use crate::book::NotEntered;
+use crate::book::{BookError, NotEntered};
 use crate::handle::{Postman, Refused};
 use crate::log::QueueId;
 use crate::mail::Mail;
@@ -23,6 +23,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::task::spawn_blocking;
 use tokio_rustls::TlsAcceptor;
+
+/// A message's recipients by what is to be done with it.
+#[derive(Default)]
+struct Sorted {
+    /// Return paths.
+    back: Vec<Address>,
+    /// Addresses for leaving a list.
+    leaving: Vec<Address>,
+    /// Those to whom it is sent on.
+    on: Vec<Address>,
+}
 
 /// What all sessions share.
 pub(super) struct Hall {
@@ -64,8 +75,7 @@ impl Hall {
         let received = trace.received(&self.name, &date(now)).into_bytes();
         let Arrival { sender, recipients, text, utf8 } = arrival;
         let size = text.len();
-        let (back, on): (Vec<_>, Vec<_>) =
-            recipients.into_iter().partition(|it| self.lists.of_return(it).is_some());
+        let Sorted { back, leaving, on } = self.sort(recipients);
         let later = |why: &str| {
             self.tell(&Happening::NotTaken { peer, why });
             reply(451, Enhanced(4, 3, 0), "it cannot be taken now, try again later")
@@ -110,6 +120,19 @@ impl Hall {
                 }
             }
         }
+        if !leaving.is_empty() {
+            let asked;
+            (text, asked) = match self.leave(leaving, text, now).await {
+                Ok((text, Ok(asked))) => (text, asked),
+                Ok((_, Err(why))) => return later(&why.to_string()),
+                Err(why) => return later(why),
+            };
+            for question in asked {
+                if let Err(why) = self.postman.submit(question).await {
+                    return refused(why);
+                }
+            }
+        }
         if on.is_empty() {
             return reply(250, Enhanced(2, 0, 0), "taken");
         }
@@ -146,6 +169,39 @@ impl Hall {
             }
             Err(why) => refused(why),
         }
+    }
+
+    /// Recipients by what is to be done with mail for them.
+    fn sort(&self, recipients: Vec<Address>) -> Sorted {
+        let mut sorted = Sorted::default();
+        for recipient in recipients {
+            if self.lists.of_return(&recipient).is_some() {
+                sorted.back.push(recipient);
+            } else if self.lists.of_leave(&recipient).is_some() {
+                sorted.leaving.push(recipient);
+            } else {
+                sorted.on.push(self.lists.of_role(&recipient).cloned().unwrap_or(recipient));
+            }
+        }
+        sorted
+    }
+
+    /// Takes a request to leave; its text again, and what asks to confirm it.
+    async fn leave(
+        &self,
+        recipients: Vec<Address>,
+        text: Vec<u8>,
+        now: i64,
+    ) -> Result<(Vec<u8>, Result<Vec<Mail>, BookError>), &'static str> {
+        let lists = Arc::clone(&self.lists);
+        let work = spawn_blocking(move || {
+            let requests = recipients.iter().filter_map(|it| lists.of_leave(it));
+            let asked = requests
+                .filter_map(|(list, request)| lists.leave(list, &request, &text, now).transpose());
+            let asked = asked.collect();
+            (text, asked)
+        });
+        work.await.map_err(|_| "reading a request to leave failed")
     }
 
     /// Enters what came back; its text again, and who is to read it.

@@ -57,6 +57,20 @@ pub enum Happening<'a> {
         /// Why it came back.
         reason: &'a str,
     },
+    /// A subscriber has left.
+    Left {
+        /// The list, by its return path.
+        list: &'a Address,
+        /// The subscriber.
+        subscriber: &'a Address,
+    },
+    /// A subscriber was asked whether a request to leave is theirs.
+    AskedToLeave {
+        /// The list, by its return path.
+        list: &'a Address,
+        /// The subscriber.
+        subscriber: &'a Address,
+    },
     /// A subscriber is suspended.
     Suspended {
         /// The list, by its return path.
@@ -137,6 +151,12 @@ impl fmt::Display for Happening<'_> {
             }
             Happening::Unverified { list, kind, number } => {
                 write!(f, "unverified: list=<{list}>, {kind}, nrcpt={number}")
+            }
+            Happening::Left { list, subscriber } => {
+                write!(f, "left: list=<{list}>, to=<{subscriber}>")
+            }
+            Happening::AskedToLeave { list, subscriber } => {
+                write!(f, "asked to confirm leaving: list=<{list}>, to=<{subscriber}>")
             }
             Happening::WrongPassword { peer, user } => {
                 write!(f, "wrong password: client=[{}], user={}", peer.ip(), Plain(user))

@@ -4,8 +4,9 @@ use super::happening::Attendant;
 use super::returns::Readings;
 use super::signing::Signer;
 use super::submitters::Submitters;
-use crate::book::Book;
+use crate::book::{Barred, Book};
 use crate::home::Home;
+use crate::unsubscribe::Unsubscribe;
 use sojourn_mail::report::Rule;
 use sojourn_mail::return_path::{Form, form};
 use sojourn_mail::smtp::server::{House, Submitter, Welcome};
@@ -17,10 +18,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The lists.
 pub(super) struct Lists {
+    /// The server's own name.
+    pub(super) name: String,
+    /// Where links to leave lead.
+    pub(super) unsubscribe: Option<Unsubscribe>,
     pub(super) lists: Vec<List>,
     pub(super) signers: Vec<Signer>,
     pub(super) submitters: Submitters,
     pub(super) postmaster: Option<Address>,
+    pub(super) abuse: Option<Address>,
     pub(super) rule: Rule,
     pub(super) book: Arc<Mutex<Book>>,
     /// Subscribers of all lists that there may be.
@@ -60,9 +66,33 @@ impl Lists {
     pub(super) fn dressed(&self, list: &List, recipients: &[Address], text: Vec<u8>) -> Vec<u8> {
         let added = list.headers(&text, recipients);
         let text = if added.is_empty() { text } else { [added.into_bytes(), text].concat() };
-        let signers = self.signers.iter().filter(|it| it.is_for(list.bounces.domain()));
-        let signatures: String = signers.filter_map(|signer| signer.sign(&text)).collect();
+        let signatures = self.signatures(list, &text);
         if signatures.is_empty() { text } else { [signatures.into_bytes(), text].concat() }
+    }
+
+    /// The signatures that mail of a list has above it.
+    pub(super) fn signatures(&self, list: &List, text: &[u8]) -> String {
+        let signers = self.signers.iter().filter(|it| it.is_for(list.bounces.domain()));
+        signers.filter_map(|signer| signer.sign(text)).collect()
+    }
+
+    /// Who reads mail for a role that every domain has: postmaster (RFC 5321 section 4.5.1) and abuse
+    /// (RFC 2142 section 2). Nothing where the address is none of a list's domain.
+    pub(super) fn of_role(&self, recipient: &Address) -> Option<&Address> {
+        if !self.is_of_list(recipient.domain()) {
+            return None;
+        }
+        match recipient.name().to_ascii_lowercase().as_str() {
+            "postmaster" => self.postmaster.as_ref(),
+            "abuse" => self.abuse.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Whether a list's return path or address for leaving is of `domain`.
+    fn is_of_list(&self, domain: &str) -> bool {
+        let mut all = self.lists.iter().flat_map(|list| [Some(&list.bounces), list.leave.as_ref()]);
+        all.any(|address| address.is_some_and(|it| it.domain() == domain))
     }
 
     /// A book whose last user panicked is what the database says it is.
@@ -78,11 +108,16 @@ impl House for Lists {
         sender: Option<&Address>,
         recipient: &Address,
     ) -> Welcome {
-        if self.of_return(recipient).is_some() || self.postmaster.as_ref() == Some(recipient) {
+        let persons = [&self.postmaster, &self.abuse];
+        if self.of_return(recipient).is_some()
+            || self.of_leave(recipient).is_some()
+            || self.of_role(recipient).is_some()
+            || persons.iter().any(|person| person.as_ref() == Some(recipient))
+        {
             return Welcome::Anybody;
         }
         // Sent on, it would come back here.
-        if self.lists.iter().any(|list| list.bounces.domain() == recipient.domain()) {
+        if self.is_of_list(recipient.domain()) {
             return nobody(550, Enhanced(5, 1, 1), "there is no such mailbox");
         }
         let list = self.of_sender(sender);
@@ -92,12 +127,15 @@ impl House for Lists {
             return nobody(550, Enhanced(5, 7, 1), &not_allowed(submitter, list, sender));
         }
         let Some(list) = list else { return Welcome::Trusted };
-        match self.book().member(&list.bounces, recipient) {
-            Ok(Some(member)) if member.standing.suspended.is_some() => {
-                let why = format!("delivery is suspended after bounces; last: {}", member.reason);
+        match self.book().barred(&list.bounces, recipient) {
+            Ok(Some(Barred::Suspended(last))) => {
+                let why = format!("delivery is suspended after bounces; last: {last}");
                 nobody(550, Enhanced(5, 2, 1), &why)
             }
-            Ok(_) => Welcome::Trusted,
+            Ok(Some(Barred::Left)) => {
+                nobody(550, Enhanced(5, 7, 1), "the subscriber has unsubscribed")
+            }
+            Ok(None) => Welcome::Trusted,
             Err(_) => nobody(451, Enhanced(4, 3, 0), "the book of bounces cannot be read"),
         }
     }

@@ -6,6 +6,7 @@ mod door;
 mod error;
 mod hall;
 mod happening;
+mod leaving;
 mod lists;
 mod passwords;
 mod places;

@@ -78,7 +78,10 @@ const FREE: [(&str, &[&str]); 9] = [
     ("list", &[]),
     ("dkim", &[]),
     ("bounces", &[]),
-    ("reception", &["trusted", "postmaster", "repair", "bounds", "subscribers", "reader_hourly"]),
+    (
+        "reception",
+        &["trusted", "postmaster", "abuse", "repair", "bounds", "subscribers", "reader_hourly"],
+    ),
     ("network", &["resolvers", "question", "sources", "families", "roots", "grace"]),
 ];
 /// Of `mail`, all but this does.

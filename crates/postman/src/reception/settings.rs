@@ -6,6 +6,7 @@ use super::subnet::Subnet;
 use super::users::User;
 use crate::live::Live;
 use crate::settings::Network;
+use crate::unsubscribe::Unsubscribe;
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_kernel::units::Bytes;
 use sojourn_kernel::{Span, nested, parameters};
@@ -41,6 +42,8 @@ parameters! {
         pub dkim: Vec<Dkim> = Vec::new(),
         /// When a subscriber is suspended.
         pub bounces: Rule = defaults(),
+        /// Where recipients unsubscribe with one click; nowhere without.
+        pub unsubscribe: Option<Unsubscribe>,
         /// Where it is watched; nowhere without, and `[live]` alone is enough.
         pub live: Option<Live>,
     }
@@ -54,8 +57,12 @@ parameters! {
         pub trusted: Vec<Subnet> = Vec::new(),
         /// The user whose rights the server takes on when its ports are open and its keys read.
         pub run_as: Option<String>,
-        /// Who reads mail for `postmaster` (RFC 5321 section 4.5.1).
+        /// Who reads mail for `postmaster`, and for `postmaster` of each list's domain (RFC 5321
+        /// section 4.5.1). A server that has lists needs one.
         pub postmaster: Option<Address>,
+        /// Who reads mail for `abuse` of each list's domain (RFC 2142 section 2): the postmaster, when
+        /// it is not set.
+        pub abuse: Option<Address>,
         /// Sessions at once.
         pub sessions: NonZeroU32 = NonZeroU32::new(200).expect("above 0"),
         /// Of these, those of peers that are not in trusted networks.
@@ -124,6 +131,10 @@ impl Check for Serving {
             let expected = format!("what {} is to show under TLS", bare.address);
             return Err(Refusal::missing("certificate", expected));
         }
+        if self.unsubscribe.as_ref().is_some_and(|it| it.tls) && self.certificate.is_none() {
+            let expected = "what [unsubscribe] is to show under TLS, or unsubscribe.tls = false";
+            return Err(Refusal::missing("certificate", expected));
+        }
         let submitters = self.user.len() + self.submitter.len();
         if self.reception.trusted.is_empty() && submitters == 0 {
             let missing = Refusal::missing("trusted", "a network, or a user: who may send?");
@@ -155,6 +166,10 @@ impl Check for Serving {
                 let refusal = Refusal::value(&given, expected).under("bounces");
                 return Err(refusal.among(i).under("list"));
             }
+        }
+        if !self.list.is_empty() && self.reception.postmaster.is_none() {
+            let expected = "who reads mail for postmaster and abuse of the lists' domains";
+            return Err(Refusal::missing("postmaster", expected).under("reception"));
         }
         Ok(())
     }

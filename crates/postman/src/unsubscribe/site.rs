@@ -23,6 +23,9 @@ use tokio_rustls::TlsAcceptor;
 
 /// Those who have subscribed, as links name them.
 pub(crate) trait Subscriptions: Send + Sync + 'static {
+    /// What a connection is shown under TLS that begins now.
+    fn tls(&self) -> Option<TlsAcceptor>;
+
     /// The subscription that a link to `list` with `token` is for; nothing when there is none. It
     /// may wait for the disk.
     fn find(&self, list: &str, token: &str) -> Result<Option<Subscription>, String>;
@@ -43,7 +46,7 @@ pub(crate) struct Subscription {
 pub(crate) struct Endpoint<S> {
     /// The path that links begin with.
     pub(crate) path: String,
-    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) under_tls: bool,
     pub(crate) subscriptions: Arc<S>,
 }
 
@@ -96,7 +99,10 @@ impl<S: Subscriptions> Endpoint<S> {
     }
 
     async fn converse(self: Arc<Self>, stream: tokio::net::TcpStream) {
-        let Some(tls) = &self.tls else { return self.answer_all(stream).await };
+        if !self.under_tls {
+            return self.answer_all(stream).await;
+        }
+        let Some(tls) = self.subscriptions.tls() else { return };
         if let Ok(Ok(stream)) = timeout(PATIENCE, tls.accept(stream)).await {
             self.answer_all(stream).await;
         }
@@ -176,6 +182,8 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ports::bind;
+    use crate::unsubscribe::Served;
     use std::io::{Read, Write};
     use std::net::{SocketAddr, TcpStream};
     use std::sync::Mutex;
@@ -185,6 +193,10 @@ mod tests {
     struct One(Mutex<Vec<String>>);
 
     impl Subscriptions for One {
+        fn tls(&self) -> Option<TlsAcceptor> {
+            None
+        }
+
         fn find(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {
             self.0.lock().unwrap().push(format!("find {list} {token}"));
             let known = Subscription { list: "News <1>".into(), address: "ann@x.example".into() };
@@ -204,26 +216,21 @@ mod tests {
         }
     }
 
-    /// An endpoint on a thread of its own, as long as this lives.
-    struct Served {
+    /// An endpoint as long as this lives.
+    struct Stage {
         address: SocketAddr,
         one: Arc<One>,
-        stop: watch::Sender<bool>,
-        thread: Option<std::thread::JoinHandle<()>>,
+        served: Option<Served>,
     }
 
-    impl Served {
-        fn start() -> Served {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            listener.set_nonblocking(true).unwrap();
+    impl Stage {
+        fn start() -> Stage {
+            let listener = bind("127.0.0.1:0".parse().unwrap()).unwrap();
             let (address, one) = (listener.local_addr().unwrap(), Arc::new(One::default()));
             let path = "/leave".to_owned();
-            let endpoint = Arc::new(Endpoint { path, tls: None, subscriptions: Arc::clone(&one) });
-            let (stop, stopped) = watch::channel(false);
-            let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            let work = move || runtime.block_on(endpoint.serve(listener, stopped));
-            Served { address, one, stop, thread: Some(std::thread::spawn(work)) }
+            let endpoint = Endpoint { path, under_tls: false, subscriptions: Arc::clone(&one) };
+            let served = Some(Served::start(listener, endpoint).unwrap());
+            Stage { address, one, served }
         }
 
         fn ask(&self, request: &str) -> String {
@@ -249,10 +256,9 @@ mod tests {
         }
     }
 
-    impl Drop for Served {
+    impl Drop for Stage {
         fn drop(&mut self) {
-            self.stop.send_replace(true);
-            self.thread.take().unwrap().join().unwrap();
+            self.served.take().expect("it is stopped once").stop();
         }
     }
 
@@ -260,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_post_unsubscribes_and_a_get_asks() {
-        let served = Served::start();
+        let served = Stage::start();
         let answer = served.request("POST /leave/news%40x@lists.example/good", CLICK);
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
         assert!(answer.contains("Unsubscribed from News &lt;1&gt;"), "{answer}");
@@ -275,7 +281,7 @@ mod tests {
 
     #[test]
     fn what_is_no_link_changes_nothing() {
-        let served = Served::start();
+        let served = Stage::start();
         for (line, status) in [
             ("POST /leave/news@lists.example/bad", "404"),
             ("GET /leave/news@lists.example/bad", "404"),

@@ -24,23 +24,44 @@ _DAY = len("2026-11-22")
     is_flag=True,
     help="Instead, count the mail to return paths that scores no subscriber, day by day.",
 )
+@click.option("--left", is_flag=True, help="Instead, show who has unsubscribed.")
 @common.as_json
-def list_(config: Path, resume: tuple[str, str] | None, *, unverified: bool, as_json: bool) -> None:
+def list_(
+    config: Path,
+    resume: tuple[str, str] | None,
+    *,
+    unverified: bool,
+    left: bool,
+    as_json: bool,
+) -> None:
     """Show the subscribers whose mail came back to a server's lists, those suspended first.
 
     CONFIG is the server's own; it may be running. With --resume the bounces of one subscriber are
-    forgotten. The exit code is 1 when there are none to forget.
+    forgotten, or that one has unsubscribed. The exit code is 1 when there is nothing to forget.
     """
     from sojourn import document
     from sojourn.mail import serving
     from sojourn.terminal import print_columns, print_lines
 
     if resume is not None:
-        if as_json or unverified:
+        if as_json or unverified or left:
             raise click.UsageError("--resume prints nothing that other options could change")
         if not serving.resume(config, *resume):
-            click.echo(f"sojourn: no mail for {resume[1]} came back to {resume[0]}", err=True)
+            said = f"no mail for {resume[1]} came back to {resume[0]}, and none unsubscribed"
+            click.echo(f"sojourn: {said}", err=True)
             raise click.exceptions.Exit(common.FAILED)
+        return
+    if unverified and left:
+        raise click.UsageError("--unverified and --left are two lists: expected one of them")
+    if left:
+        gone = serving.left(config)
+        if as_json:
+            click.echo(document.dumps([asdict(it) for it in gone]))
+            return
+        print_columns(
+            ["unsubscribed", "subscriber", "list"],
+            [[it.left[:_DAY], it.subscriber, it.list] for it in gone],
+        )
         return
     if unverified:
         counted = serving.unverified(config)

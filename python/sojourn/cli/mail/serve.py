@@ -78,6 +78,8 @@ def _say_where(server: "ListServer") -> None:
         # a token is for whoever sits there, not for a log
         secret = f"?token={Path(token).read_text('utf-8').strip()}" if sys.stderr.isatty() else ""
         _say(f"live page at http://{address}/{secret}" + ("" if secret else f", token in {token}"))
+    if server.unsubscribe is not None:
+        _say(f"unsubscribing at {server.unsubscribe}")
     for notice in server.notices:
         _say(notice)
 

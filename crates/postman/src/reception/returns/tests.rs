@@ -37,10 +37,13 @@ fn lists(folder: &tempfile::TempDir) -> Lists {
     let people: Vec<_> = ('a'..='h').map(|it| address(&format!("{it}@x.example"))).collect();
     book.numbers(&address(LIST), &people, TODAY * DAY, 100).unwrap();
     Lists {
+        name: "lists.example".into(),
+        unsubscribe: None,
         lists: vec![List::read_table(&table).unwrap()],
         signers: Vec::new(),
         submitters: Submitters::new(&[], &[], &[]),
         postmaster: None,
+        abuse: None,
         rule: defaults(),
         book: Arc::new(Mutex::new(book)),
         most: 100,

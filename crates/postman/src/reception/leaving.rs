@@ -1,0 +1,140 @@
+//! Leaving a list: by one click, by mail with a token, or by mail that has to be confirmed.
+
+use super::happening::Happening;
+use super::lists::{Lists, now};
+use super::reload::Ports;
+use crate::book::BookError;
+use crate::mail::Mail;
+use crate::unsubscribe::{Subscription, Subscriptions};
+use sojourn_mail::leave::{Question, author};
+use sojourn_mail::token::{Claim, Purpose};
+use sojourn_mail::{Address, List};
+use std::sync::{Arc, PoisonError};
+use tokio_rustls::TlsAcceptor;
+
+const DAY: i64 = 86_400;
+
+/// How a request to leave by mail says whose subscription it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    /// By a token behind the address that it came to.
+    Token(String),
+    /// By its `From:` alone.
+    Author,
+}
+
+impl Lists {
+    /// The list whose address for leaving this is, and how the request names its subscriber.
+    pub(super) fn of_leave(&self, recipient: &Address) -> Option<(&List, Request)> {
+        self.lists.iter().find_map(|list| {
+            let leave = list.leave.as_ref().filter(|it| it.domain() == recipient.domain())?;
+            let (own, name) = (leave.name(), recipient.name());
+            let (head, rest) = name.split_at_checked(own.len())?;
+            if !head.eq_ignore_ascii_case(&own) {
+                return None;
+            }
+            match rest.strip_prefix('+') {
+                Some(token) => Some((list, Request::Token(token.to_owned()))),
+                None => rest.is_empty().then_some((list, Request::Author)),
+            }
+        })
+    }
+
+    /// Takes `text`, which came to an address for leaving at `now`, in seconds since 1970. Returns
+    /// the message that asks the subscriber to confirm, where a request has no token: it goes to
+    /// subscribers alone, and to each once a day.
+    pub(super) fn leave(
+        &self,
+        list: &List,
+        request: &Request,
+        text: &[u8],
+        now: i64,
+    ) -> Result<Option<Mail>, BookError> {
+        if let Request::Token(token) = request {
+            self.unsubscribe(list, token, now)?;
+            return Ok(None);
+        }
+        let Some(author) = author(text) else { return Ok(None) };
+        let day = now.div_euclid(DAY);
+        let Some(number) = self.book().ask(&list.bounces, &author, day)? else { return Ok(None) };
+        let token =
+            self.leave_token(list, Claim { subscriber: number, mailing: 0, day: day as u16 });
+        let Some(answer_to) = list.leave_path(&token) else { return Ok(None) };
+        let link = self.unsubscribe.as_ref().map(|it| it.link(list.bounces.as_str(), &token));
+        let question = Question {
+            server: &self.name,
+            id: &format!("leave.{now}.{number}"),
+            now,
+            list: list.title(),
+            to: &author,
+            answer_to: &answer_to,
+            link: link.as_deref(),
+        };
+        let text = question.write().into_bytes();
+        let text = [self.signatures(list, &text).into_bytes(), text].concat();
+        self.attendant
+            .notice(&Happening::AskedToLeave { list: &list.bounces, subscriber: &author });
+        Ok(Some(Mail::new(None, vec![author], &text)))
+    }
+
+    /// Ends the subscription that a token names; whose it was. Nothing where it is no token of this
+    /// server for this list.
+    fn unsubscribe(
+        &self,
+        list: &List,
+        token: &str,
+        now: i64,
+    ) -> Result<Option<Address>, BookError> {
+        let Some(claim) = self.leave_claim(list, token) else { return Ok(None) };
+        let left = self.book().leave(&list.bounces, claim.subscriber, now)?;
+        let Some((subscriber, is_new)) = left else { return Ok(None) };
+        if is_new {
+            let list = &list.bounces;
+            self.attendant.notice(&Happening::Left { list, subscriber: &subscriber });
+        }
+        Ok(Some(subscriber))
+    }
+
+    /// The token with which a subscriber leaves.
+    pub(super) fn leave_token(&self, list: &List, claim: Claim) -> String {
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        keys.sign(Purpose::Unsubscribe, &list.bounces, claim)
+    }
+
+    /// What a token to leave claims. It does not expire, as links in old messages have to work.
+    fn leave_claim(&self, list: &List, token: &str) -> Option<Claim> {
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        keys.verify(Purpose::Unsubscribe, &list.bounces, token)
+    }
+
+    /// The list with this return path.
+    fn named(&self, bounces: &str) -> Option<&List> {
+        self.lists.iter().find(|list| list.bounces.as_str().eq_ignore_ascii_case(bounces))
+    }
+}
+
+/// A link leads to the lists as they are set by then.
+impl Subscriptions for Ports {
+    fn tls(&self) -> Option<TlsAcceptor> {
+        self.present().hall.tls.clone()
+    }
+
+    fn find(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {
+        let hall = Arc::clone(&self.present().hall);
+        let Some(list) = hall.lists.named(list) else { return Ok(None) };
+        let Some(claim) = hall.lists.leave_claim(list, token) else { return Ok(None) };
+        let found = hall.lists.book().subscriber(&list.bounces, claim.subscriber);
+        Ok(found.map_err(|error| error.to_string())?.map(|address| subscription(list, &address)))
+    }
+
+    fn end(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {
+        let hall = Arc::clone(&self.present().hall);
+        let Some(list) = hall.lists.named(list) else { return Ok(None) };
+        let left = hall.lists.unsubscribe(list, token, now()).map_err(|error| error.to_string())?;
+        Ok(left.map(|address| subscription(list, &address)))
+    }
+}
+
+fn subscription(list: &List, address: &Address) -> Subscription {
+    Subscription { list: list.title().to_owned(), address: address.to_string() }
+}
