@@ -31,8 +31,8 @@ parameters! {
         pub help: Vec<String> = Vec::new(),
         /// How to join.
         pub subscribe: Vec<String> = Vec::new(),
-        /// How to leave. `{recipient}` stands for the recipient; such a URI goes into messages for
-        /// one recipient only, as all share one text otherwise.
+        /// How to leave. In all these URIs `{recipient}` stands for the recipient: each copy has its
+        /// own, and its own signature, which needs `verp`.
         pub unsubscribe: Vec<String> = Vec::new(),
         /// Whether one of these is an https URI where a POST is enough to leave (RFC 8058).
         pub one_click: bool = false,
@@ -80,6 +80,9 @@ impl Check for List {
                     "a mailto, http or https URI in ASCII, without < > or space",
                 );
             }
+        }
+        if !self.verp && self.has_own_fields() {
+            return refuse("verp", "false", "true, as {recipient} in a URI differs in each copy");
         }
         if self.one_click && !self.unsubscribe.iter().any(|uri| uri.starts_with("https:")) {
             return refuse("one_click", "true", "an https URI in unsubscribe with it");
@@ -129,9 +132,14 @@ impl List {
         ]
     }
 
-    /// The fields that `text` is to have above its own, for mail to `recipients`. A field that it
-    /// has already stays alone, as its author wrote it (RFC 2369 section 3 wants at most one).
-    pub fn headers(&self, text: &[u8], recipients: &[Address]) -> String {
+    /// Whether copies differ by their recipients: a URI names whom it is for.
+    pub fn has_own_fields(&self) -> bool {
+        self.fields().iter().any(|(_, _, uris)| names_recipient(uris))
+    }
+
+    /// The fields that `text` is to have above its own, whoever it is for. A field that it has
+    /// already stays alone, as its author wrote it (RFC 2369 section 3 wants at most one).
+    pub fn shared_fields(&self, text: &[u8]) -> String {
         let mut added = String::new();
         let missing = |name: &str| fields(text, name) == 0;
         if let Some(id) = self.id.as_ref().filter(|_| missing("List-Id")) {
@@ -141,19 +149,40 @@ impl List {
             };
         }
         for (field, _, uris) in self.fields() {
-            let uris: Vec<_> = uris.iter().filter_map(|uri| for_one(uri, recipients)).collect();
-            if uris.is_empty() || !missing(field) {
-                continue;
-            }
-            let https = uris.iter().any(|uri| uri.starts_with("https:"));
-            let listed: Vec<_> = uris.into_iter().map(bracketed).collect();
-            added += &format!("{field}: {}\r\n", listed.join(",\r\n "));
-            if field == "List-Unsubscribe" && self.one_click && https {
-                added += "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n";
+            if !names_recipient(uris) && missing(field) {
+                added += &self.field(field, uris.clone());
             }
         }
         added
     }
+
+    /// The fields that the copy for `recipient` is to have above these.
+    pub fn own_fields(&self, text: &[u8], recipient: &Address) -> String {
+        let mut added = String::new();
+        for (field, _, uris) in self.fields() {
+            if names_recipient(uris) && fields(text, field) == 0 {
+                added += &self.field(field, uris.iter().map(|uri| for_one(uri, recipient)).collect());
+            }
+        }
+        added
+    }
+
+    fn field(&self, field: &str, uris: Vec<String>) -> String {
+        if uris.is_empty() {
+            return String::new();
+        }
+        let https = uris.iter().any(|uri| uri.starts_with("https:"));
+        let listed: Vec<_> = uris.into_iter().map(bracketed).collect();
+        let mut text = format!("{field}: {}\r\n", listed.join(",\r\n "));
+        if field == "List-Unsubscribe" && self.one_click && https {
+            text += "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n";
+        }
+        text
+    }
+}
+
+fn names_recipient(uris: &[String]) -> bool {
+    uris.iter().any(|uri| uri.contains(RECIPIENT))
 }
 
 fn bracketed(uri: String) -> String {
@@ -165,12 +194,8 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The URI for these recipients: one that names its recipient is for one alone.
-fn for_one(uri: &str, recipients: &[Address]) -> Option<String> {
-    if !uri.contains(RECIPIENT) {
-        return Some(uri.to_owned());
-    }
-    let [recipient] = recipients else { return None };
+/// The URI for this recipient.
+fn for_one(uri: &str, recipient: &Address) -> String {
     let octet = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
             char::from(byte).to_string()
@@ -178,5 +203,5 @@ fn for_one(uri: &str, recipients: &[Address]) -> Option<String> {
         _ => format!("%{byte:02X}"),
     };
     let encoded: String = recipient.as_str().bytes().map(octet).collect();
-    Some(uri.replace(RECIPIENT, &encoded))
+    uri.replace(RECIPIENT, &encoded)
 }

@@ -108,6 +108,103 @@ fn a_transaction_takes_two_round_trips_with_pipelining() {
     assert_eq!(session.client.step(), Step::Idle);
 }
 
+/// A session whose first message is written, and that has begun the next transaction.
+fn early(ehlo: &str) -> (Session, String) {
+    let mut session = Session::ready(ehlo);
+    session.begin(envelope(&["a@x"]));
+    assert!(!session.client.can_begin_early());
+    session.hear("250 ok\r\n250 ok\r\n");
+    if session.client.step() == Step::Data {
+        session.hear("354 go\r\n");
+    }
+    assert!(!session.client.can_begin_early());
+    session.client.written();
+    assert!(session.client.can_begin_early());
+    let sent = session.begin(envelope(&["b@x"]));
+    assert!(!session.client.can_begin_early());
+    assert_eq!(session.client.step(), Step::Dot);
+    (session, sent)
+}
+
+#[test]
+fn the_next_transaction_follows_a_message_without_waiting() {
+    let (mut session, sent) = early(PIPELINING);
+    let commands = "MAIL FROM:<owner@lists.example> SIZE=321\r\nRCPT TO:<b@x>\r\n";
+    assert_eq!(sent, format!("{commands}DATA\r\n"));
+    // The answer to the message and those to the commands, in one breath.
+    assert_eq!(session.hear("250 taken\r\n250 ok\r\n250 ok\r\n354 go\r\n"), "");
+    assert_eq!(session.verdicts(), "D");
+    assert_eq!(session.outputs.len(), 2, "{:?}", session.outputs);
+    assert_eq!(session.outputs[1], Output::Body(Framing::Dots));
+    session.client.written();
+    session.hear("250 taken\r\n");
+    assert_eq!(session.verdicts(), "D");
+    assert_eq!(session.outputs.last(), Some(&Output::Ready));
+
+    // With BDAT, which leaves a server unsettled when it fails.
+    let (mut session, sent) = early("250-hi\r\n250-PIPELINING\r\n250 CHUNKING\r\n");
+    assert_eq!(sent, "RSET\r\nMAIL FROM:<owner@lists.example>\r\nRCPT TO:<b@x>\r\n");
+    assert_eq!(session.hear("451 full\r\n250 ok\r\n250 ok\r\n250 ok\r\n"), "");
+    assert_eq!(session.verdicts(), "L");
+    assert_eq!(session.outputs.last(), Some(&Output::Body(Framing::Chunk)));
+    session.client.written();
+    session.hear("250 taken\r\n");
+    assert_eq!(session.verdicts(), "D");
+}
+
+/// Whatever a server says and wherever it stops, the first transaction has one verdict, and the
+/// second is delivered by its own answer only.
+#[test]
+fn cuts_of_a_pipeline() {
+    let replies = ["250 taken\r\n", "250 ok\r\n", "250 ok\r\n", "354 go\r\n", "250 taken\r\n"];
+    let after = [("?", ""), ("D", "?"), ("D", "?"), ("D", "?"), ("D", "?"), ("D", "D")];
+    for (said, (first, second)) in after.into_iter().enumerate() {
+        for last in ["", "421 bye\r\n", "garbage\r\n"] {
+            let (mut session, _) = early(PIPELINING);
+            let mut verdicts = Vec::new();
+            for reply in replies[..said].iter().copied().chain([last]) {
+                if session.client.step() == Step::Block {
+                    session.client.written();
+                }
+                session.hear(reply);
+                verdicts.extend(session.outputs.iter().filter_map(|output| match output {
+                    Output::Settled(it) | Output::Lost(_, it) => Some(letters(it)),
+                    _ => None,
+                }));
+            }
+            if last.is_empty() {
+                verdicts.push(letters(&session.client.closed()));
+            }
+            verdicts.retain(|it| !it.is_empty());
+            let expected: Vec<_> = [first, second].into_iter().filter(|it| !it.is_empty()).collect();
+            assert_eq!(verdicts, expected, "{said} replies, then {last:?}");
+            // Nothing was heard of the second: it may have come too soon.
+            assert_eq!(session.client.is_early_unheard(), said == 1, "{said}, {last:?}");
+        }
+    }
+}
+
+#[test]
+fn a_refusal_of_what_came_early_is_not_believed() {
+    let (mut session, _) = early(PIPELINING);
+    session.hear("250 taken\r\n503 not yet\r\n503 MAIL first\r\n503 RCPT first\r\n");
+    let settled: Vec<_> = session
+        .outputs
+        .iter()
+        .filter_map(|output| match output {
+            Output::Settled(verdicts) => Some(letters(verdicts)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(settled, ["D", "?"]);
+    assert_eq!(session.client.step(), Step::Idle);
+    // Nor that of a server that would take an empty message.
+    let (mut session, _) = early(PIPELINING);
+    assert_eq!(session.hear("250 taken\r\n503 not yet\r\n503 no\r\n354 go\r\n"), ".\r\n");
+    session.hear("554 nobody\r\n");
+    assert_eq!(session.verdicts(), "?");
+}
+
 #[test]
 fn one_command_at_a_time_without() {
     let mut session = Session::ready("250 hi\r\n");
@@ -126,8 +223,8 @@ fn chunking_sends_the_message_as_it_is() {
     let mut session = Session::ready(CHUNKING);
     let sent = session.begin(envelope(&["é@x"]));
     assert_eq!(sent, "MAIL FROM:<owner@lists.example> SMTPUTF8\r\nRCPT TO:<é@x>\r\n");
-    assert_eq!(session.hear("250 ok\r\n250 ok\r\n"), "BDAT 321 LAST\r\n");
-    assert_eq!(session.outputs, [Output::Body(Framing::Plain)]);
+    assert_eq!(session.hear("250 ok\r\n250 ok\r\n"), "");
+    assert_eq!(session.outputs, [Output::Body(Framing::Chunk)]);
     session.client.written();
     // A BDAT that failed leaves the server unsettled: RSET.
     assert_eq!(session.hear("451 disk full\r\n"), "RSET\r\n");

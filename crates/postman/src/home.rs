@@ -1,6 +1,7 @@
 //! Who is at home here.
 
 use sojourn_mail::Address;
+use sojourn_mail::engine::MessageId;
 
 /// Addresses whose mail ends here: reports of failures that are for them need not be sent.
 pub trait Home: Send + Sync + 'static {
@@ -10,6 +11,24 @@ pub trait Home: Send + Sync + 'static {
     /// Receives a report for `address`, on a thread that may wait; whether it is on stable storage.
     /// It is brought again until it is, and once more after a crash.
     fn receive(&self, address: &Address, report: &[u8]) -> bool;
+
+    /// Whether each copy of mail from `sender` has a head of its own. That needs a transaction for
+    /// each recipient ([`verp`](sojourn_mail::Config)).
+    fn has_heads(&self, _sender: &Address) -> bool {
+        false
+    }
+
+    /// The header fields that go before `text` in the copy for `recipient`: whole lines in ASCII,
+    /// made on a thread that may take its time. They are made anew each time it is sent.
+    fn head(
+        &self,
+        _sender: &Address,
+        _recipient: &Address,
+        _message: MessageId,
+        _text: &[u8],
+    ) -> Vec<u8> {
+        Vec::new()
+    }
 }
 
 /// Nobody is.

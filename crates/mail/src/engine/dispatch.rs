@@ -67,6 +67,7 @@ impl Engine {
     /// Brings one destination's work forward by one step. Whoever has not waited for a session goes
     /// behind those who do.
     fn dispatch(&mut self, destination: u32, has_waited: bool) {
+        let worth = self.sessions_worth(destination);
         let this = &mut self.destinations.list[destination as usize];
         if this.queue.is_empty() {
             return;
@@ -91,8 +92,12 @@ impl Engine {
             return self.look_at(destination);
         }
         // One at a time is enough where transactions have to be apart.
-        let most = if this.gap > Span::ZERO { 1 } else { this.queue.len() };
-        if this.coming as usize >= most || this.sessions >= this.most_sessions {
+        let enough = match worth {
+            _ if this.gap > Span::ZERO => this.coming >= 1,
+            Some(worth) => this.sessions as usize >= worth,
+            None => this.coming as usize >= this.queue.len(),
+        };
+        if enough || this.sessions >= this.most_sessions {
             // One of its own sessions takes the work when it is free.
             return;
         }

@@ -238,8 +238,9 @@ pub enum Effect {
     Connect(SessionId, Relay),
     /// Send these bytes.
     Send(SessionId, Vec<u8>),
-    /// Send the text of a message, and say when it is written.
-    SendBody(SessionId, MessageId, Framing),
+    /// Send the text of a message, and say when it is written. Where the return path names the
+    /// recipient (VERP), so may the text: it is for this one alone.
+    SendBody(SessionId, MessageId, Option<u32>, Framing),
     /// Turn to TLS.
     StartTls(SessionId),
     /// Close the connection; nothing is awaited from it any more.

@@ -30,6 +30,9 @@ pub(super) struct Host {
     ceiling: (u32, Time),
     /// Whether its TLS did not work when it was tried.
     pub(super) tls_broken: bool,
+    /// Whether it broke off a transaction that was begun before the one before it was answered, and
+    /// so gets one after the other.
+    pub(super) wants_apart: bool,
     /// Destinations that want a session here.
     pub(super) line: VecDeque<u32>,
 }
@@ -87,6 +90,7 @@ impl Hosts {
             successes: 0,
             ceiling: (u32::MAX, Time::ZERO),
             tls_broken: false,
+            wants_apart: false,
             line: VecDeque::new(),
         };
         let number = place(&mut self.list, &mut self.free, host);

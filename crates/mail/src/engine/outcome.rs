@@ -32,15 +32,22 @@ impl Engine {
         let parcel = session.parcel.take().expect("a transaction was under way");
         let (host, destination) = (session.host, session.destination);
         let probe = std::mem::take(&mut session.probe);
-        session.coming = true;
+        let next = session.next.take();
+        session.coming = next.is_none();
         let took = self.took(id);
         let this = &mut self.destinations.list[destination as usize];
-        this.coming += 1;
+        this.coming += u32::from(next.is_none());
         this.took(took);
         let attempt = self.attempt(&self.sessions[id], &parcel, took);
+        if let Some(next) = next {
+            self.sessions.get_mut(id).expect("it is open").start(next, self.now);
+        }
         let mark = self.journal.mark();
         let again = self.judge(&parcel, verdicts, &attempt);
-        if !again.is_empty() {
+        if again.len() == parcel.recipients.len() {
+            // It refused the transaction because it came before the answer to the one before.
+            self.hosts.list[host as usize].wants_apart = true;
+        } else if !again.is_empty() {
             // The server said where its limit is: so many in one transaction.
             let fitted = (parcel.recipients.len() - again.len()) as u32;
             let most = &mut self.destinations.list[destination as usize].most_recipients;
@@ -114,8 +121,17 @@ impl Engine {
         if session.quitting || (session.ready && session.parcel.is_none()) {
             return self.look_at(destination);
         }
+        let unheard = session.client.is_early_unheard();
         let this = &mut self.hosts.list[host as usize];
+        // It may drop commands that come before the answer to a message.
+        this.wants_apart |= unheard || session.next.is_some();
         let others = this.sessions > 0;
+        if let Some(next) = &session.next {
+            // Nothing of it was sent but commands.
+            self.hand_back(destination, next, next.recipients.clone());
+            self.done(next.envelope);
+        }
+        let this = &mut self.hosts.list[host as usize];
         if self.stopping {
             if let Some(parcel) = &session.parcel {
                 let mark = self.journal.mark();
@@ -131,7 +147,7 @@ impl Engine {
         }
         // A server may want a new connection after some messages: one that answered before in this
         // session is sound, and the next session will show.
-        let served = session.transactions > 1 && end != End::TimedOut;
+        let served = session.transactions > 1 && (end != End::TimedOut || unheard);
         // While a host has other sessions, it is not down for what becomes of one. One that drops
         // a transaction may take exception to this message alone.
         if others && !served && (!session.ready || end == End::Refused) {

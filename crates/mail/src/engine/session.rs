@@ -41,6 +41,8 @@ pub(super) struct Session {
     pub(super) began: Time,
     /// The work of the present transaction.
     pub(super) parcel: Option<Parcel>,
+    /// The work of the one that was begun before the present one is answered.
+    pub(super) next: Option<Parcel>,
     /// Transactions so far.
     pub(super) transactions: u32,
 }
@@ -75,6 +77,7 @@ impl Session {
             since: now,
             began: now,
             parcel: None,
+            next: None,
             transactions: 0,
         }
     }
@@ -83,9 +86,19 @@ impl Session {
         for time in [&mut self.deadline, &mut self.alarm, &mut self.since, &mut self.began] {
             set_back(time, by);
         }
-        if let Some(parcel) = &mut self.parcel {
+        for parcel in self.parcel.iter_mut().chain(&mut self.next) {
             set_back(&mut parcel.queued, by);
         }
+    }
+
+    /// The transaction of `parcel` is the present one from now on.
+    pub(super) fn start(&mut self, parcel: Parcel, now: Time) {
+        if self.transactions > 0 {
+            self.since = now;
+        }
+        self.transactions += 1;
+        self.began = now;
+        self.parcel = Some(parcel);
     }
 
     pub(super) fn step(&self) -> Step {
@@ -158,6 +171,9 @@ impl Engine {
                 session.client.written();
             }
             self.set_deadline(id);
+            if all {
+                self.begin_early(id);
+            }
         }
     }
 
@@ -184,8 +200,9 @@ impl Engine {
                 Output::Send(bytes) => self.effects.push(Effect::Send(id, bytes)),
                 Output::Body(framing) => {
                     let parcel = &self.sessions[id].parcel;
-                    let message = parcel.as_ref().expect("a transaction is under way").message;
-                    self.effects.push(Effect::SendBody(id, message, framing));
+                    let parcel = parcel.as_ref().expect("a transaction is under way");
+                    let own = self.recipient_named(parcel);
+                    self.effects.push(Effect::SendBody(id, parcel.message, own, framing));
                 }
                 Output::StartTls => self.effects.push(Effect::StartTls(id)),
                 Output::Settled(verdicts) => self.settled(id, verdicts),
@@ -285,7 +302,7 @@ impl Engine {
 
     /// Whether others wait for what this session holds, and it has had it for long enough; or has
     /// no work for it now.
-    fn has_had_its_turn(&self, id: SessionId) -> bool {
+    pub(super) fn has_had_its_turn(&self, id: SessionId) -> bool {
         if self.stopping {
             return true;
         }

@@ -1,14 +1,79 @@
 //! From a parcel to a transaction.
+//!
+//! Where each recipient has a transaction of its own, the commands of the next one follow a message
+//! without waiting for the answer to it (RFC 2920). A message is still sent only when the one before
+//! it was answered, so a crash or a connection that breaks leaves no more in doubt.
 
 use super::Engine;
-use super::event::{SessionId, Task};
+use super::event::{MessageId, SessionId, Task};
 use super::message::{Parcel, State};
 use super::reason::{Reason, status};
 use crate::address::Address;
+use crate::policy::checkpoint::Checkpoint;
 use crate::smtp::Envelope;
 use sojourn_kernel::Span;
 
+/// So many transactions, of those that carry one recipient each, are worth another session: to
+/// set one up takes three round trips, where a transaction takes one.
+const WORTH_A_SESSION: usize = 8;
+
+/// Octets of header fields that a copy for one recipient may have beyond the text of all.
+const OWN_FIELDS: u64 = 4096;
+
 impl Engine {
+    /// Whether the return path of a message's mail names its recipient, so that each has a
+    /// transaction of its own.
+    pub(super) fn names_recipients(&self, message: MessageId) -> bool {
+        self.messages.get(&message).is_some_and(|message| self.is_named(message))
+    }
+
+    /// The recipient whom the return path of a parcel's transaction names.
+    pub(super) fn recipient_named(&self, parcel: &Parcel) -> Option<u32> {
+        match parcel.recipients[..] {
+            [one] if self.names_recipients(parcel.message) => Some(one),
+            _ => None,
+        }
+    }
+
+    /// How many sessions a destination's queue is worth, up to its limit, where each of its
+    /// recipients has a transaction of its own; nothing where they share.
+    pub(super) fn sessions_worth(&self, destination: u32) -> Option<usize> {
+        let this = &self.destinations.list[destination as usize];
+        let (queue, most) = (&this.queue, this.most_sessions as usize);
+        if !self.names_recipients(queue.front()?.message) {
+            return None;
+        }
+        // Each parcel is worth a part of one at least.
+        let parcels = queue.iter().take(most.saturating_mul(WORTH_A_SESSION));
+        let recipients: usize = parcels.map(|parcel| parcel.recipients.len()).sum();
+        Some(recipients.div_ceil(WORTH_A_SESSION).min(most))
+    }
+
+    /// Begins the next transaction before the present one is answered, where that gains a round
+    /// trip and nothing wants transactions apart: the host, a limit by the minute, or a policy that
+    /// waits for storage in between.
+    pub(super) fn begin_early(&mut self, id: SessionId) {
+        let session = &self.sessions[id];
+        let (host, number) = (&self.hosts.list[session.host as usize], session.destination as usize);
+        let checkpoint = &self.config.checkpoint;
+        let apart = host.wants_apart || checkpoint.holds() || checkpoint.file().is_some();
+        let destination = &self.destinations.list[number];
+        let Some(parcel) = destination.queue.front() else { return };
+        if apart
+            || destination.gap > Span::ZERO
+            || self.journal.failing
+            || !session.client.can_begin_early()
+            || !self.names_recipients(parcel.message)
+            || self.has_had_its_turn(id)
+        {
+            return;
+        }
+        let parcel = self.destinations.list[number].queue.pop_front().expect("it has one");
+        if let Some(parcel) = self.fit(id, parcel) {
+            self.begin(id, parcel);
+        }
+    }
+
     /// What of `parcel` can go into one transaction now; the rest goes back or fails.
     pub(super) fn fit(&mut self, id: SessionId, mut parcel: Parcel) -> Option<Parcel> {
         let session = &self.sessions[id];
@@ -17,10 +82,8 @@ impl Engine {
         let task = |recipient| Task { message: parcel.message, recipient };
         let mut recipients = std::mem::take(&mut parcel.recipients);
         // What is too many is cut off first: a large parcel is looked through once, not each time.
-        let most = match self.messages.get(&parcel.message) {
-            Some(message) if self.is_named(message) => 1,
-            _ => self.config.limits.recipients.get(),
-        };
+        let named = self.names_recipients(parcel.message);
+        let most = if named { 1 } else { self.config.limits.recipients.get() };
         let destination = &mut self.destinations.list[number];
         let most = destination.most_recipients.min(most) as usize;
         if recipients.len() > most {
@@ -28,6 +91,10 @@ impl Engine {
             let chain = &mut self.chains[parcel.envelope];
             chain.outstanding += 1;
             destination.queue.push_front(Parcel { recipients: rest, ..parcel });
+            if named {
+                // Sessions at the same time may carry the others.
+                self.look_at(number as u32);
+            }
         }
         let Some(message) = self.messages.get(&parcel.message) else {
             self.done(parcel.envelope);
@@ -65,6 +132,7 @@ impl Engine {
     }
 
     pub(super) fn begin(&mut self, id: SessionId, parcel: Parcel) {
+        let named = self.names_recipients(parcel.message);
         let message = self.messages.get_mut(&parcel.message).expect("it has open recipients");
         let begin = |&recipient: &u32| {
             let recipient = &mut message.recipients[recipient as usize];
@@ -76,17 +144,17 @@ impl Engine {
         let envelope = Envelope {
             sender: self.return_path(parcel.message, &parcel.recipients),
             recipients,
-            size: message.size,
+            // Copies for one recipient may have fields of their own (RFC 1870 section 5: an estimate).
+            size: message.size + if parcel.recipients.len() == 1 && named { OWN_FIELDS } else { 0 },
             eight_bit: message.eight_bit,
             utf8: message.utf8,
         };
         let session = self.sessions.get_mut(id).expect("it is open");
-        if session.transactions > 0 {
-            session.since = self.now;
+        if session.parcel.is_none() {
+            session.start(parcel, self.now);
+        } else {
+            session.next = Some(parcel);
         }
-        session.transactions += 1;
-        session.began = self.now;
-        session.parcel = Some(parcel);
         let number = session.destination;
         let mut outputs = self.spare.pop().unwrap_or_default();
         session.client.begin(envelope, &mut outputs);

@@ -2,7 +2,9 @@
 //!
 //! It is told what came and answers what to send; whoever drives it keeps the time, by the
 //! [`Step`] that it waits in. With PIPELINING (RFC 2920) a transaction takes two round trips: its
-//! commands together, then the message.
+//! commands together, then the message. The commands of the next one may follow the message at
+//! once; then each takes one. A message is only sent when the one before it was answered, so a
+//! session that breaks leaves one in doubt.
 
 use super::command;
 use super::dialogue::{Framing, Loss, Output, Step, Tls};
@@ -25,6 +27,9 @@ pub struct Client {
     /// The replies that are awaited, in order.
     awaited: VecDeque<Awaited>,
     transaction: Option<Transaction>,
+    /// The one whose commands followed the message of `transaction`.
+    next: Option<Transaction>,
+    ended_early: bool,
     writing: bool,
     over: bool,
 }
@@ -55,6 +60,8 @@ struct Transaction {
     verdicts: Vec<Option<Verdict>>,
     accepted: usize,
     mail_accepted: bool,
+    /// Whether it was begun before the one before it was answered.
+    early: bool,
 }
 
 impl Client {
@@ -71,6 +78,8 @@ impl Client {
             reader: ReplyReader::default(),
             awaited,
             transaction: None,
+            next: None,
+            ended_early: false,
             writing: false,
             over: false,
         }
@@ -109,10 +118,24 @@ impl Client {
         self.turning
     }
 
-    /// Begins a transaction. The session has to be [`Step::Idle`] after it was ready.
+    /// Whether a transaction may begin before the present one is answered: its message is written,
+    /// and the server takes commands in groups.
+    pub fn can_begin_early(&self) -> bool {
+        let sent = self.step() == Step::Dot && self.awaited.len() == 1;
+        sent && self.extensions.pipelining
+    }
+
+    /// Begins a transaction. The session has to be [`Step::Idle`] after it was ready, or
+    /// [ready for one more](Client::can_begin_early).
     pub fn begin(&mut self, envelope: Envelope, out: &mut Vec<Output>) {
-        assert!(self.step() == Step::Idle && !envelope.recipients.is_empty());
+        let early = self.can_begin_early();
+        assert!((early || self.step() == Step::Idle) && !envelope.recipients.is_empty());
         let mut bytes = command::mail(&envelope, &self.extensions);
+        if early && self.extensions.chunking {
+            // A BDAT that fails leaves the server unsettled (RFC 3030 section 2).
+            bytes.insert_str(0, command::RSET);
+            self.awaited.push_back(Awaited::Rset);
+        }
         self.awaited.push_back(Awaited::Mail);
         if self.extensions.pipelining {
             let lengths = envelope.recipients.iter().map(command::rcpt_length);
@@ -127,8 +150,9 @@ impl Client {
             }
         }
         let verdicts = vec![None; envelope.recipients.len()];
-        self.transaction =
-            Some(Transaction { envelope, verdicts, accepted: 0, mail_accepted: false });
+        let transaction =
+            Transaction { envelope, verdicts, accepted: 0, mail_accepted: false, early };
+        *(if early { &mut self.next } else { &mut self.transaction }) = Some(transaction);
         out.push(Output::Send(bytes.into_bytes()));
     }
 
@@ -167,13 +191,22 @@ impl Client {
         self.reader = reader;
     }
 
-    /// The connection is gone: the verdicts of the transaction that was under way.
+    /// The connection is gone: the verdicts of the transaction that was under way. Of one that was
+    /// begun early nothing was said.
     pub fn closed(&mut self) -> Vec<Verdict> {
         self.over = true;
+        let unheard = |it: &Transaction| it.early && !it.mail_accepted;
+        self.ended_early = self.transaction.as_ref().is_some_and(unheard);
         self.transaction.take().map_or_else(Vec::new, |transaction| {
             let known = |verdict: Option<Verdict>| verdict.unwrap_or(Verdict::Unsettled);
             transaction.verdicts.into_iter().map(known).collect()
         })
+    }
+
+    /// Whether the session ended after a message was answered, and before anything was heard of the
+    /// transaction that had begun by then.
+    pub fn is_early_unheard(&self) -> bool {
+        self.ended_early
     }
 
     fn answered(&mut self, said: Said<'_>, more: bool, out: &mut Vec<Output>) {
@@ -216,6 +249,7 @@ impl Client {
             Awaited::Rcpt(i) => self.rcpt_answered(i, said, out),
             Awaited::Data => self.data_answered(said, out),
             Awaited::Dot => self.dot_answered(said, out),
+            Awaited::Rset if said.is_positive() && self.transaction.is_some() => {}
             Awaited::Rset if said.is_positive() => out.push(Output::Ready),
             Awaited::Rset => self.lose(Loss::Unavailable(said.reply()), out),
             Awaited::Quit => {
@@ -242,7 +276,11 @@ impl Client {
         let transaction = self.transaction.as_mut().expect("MAIL was sent in one");
         transaction.mail_accepted = said.is_positive();
         if !transaction.mail_accepted {
-            transaction.verdicts.fill(Some(Verdict::negative(Arc::new(said.reply()))));
+            // A server that wants transactions apart may mean only that it comes too soon.
+            let early = transaction.early;
+            let verdict = || Verdict::negative(Arc::new(said.reply()));
+            let verdict = if early { Verdict::Unsettled } else { verdict() };
+            transaction.verdicts.fill(Some(verdict));
             if self.awaited.is_empty() {
                 self.settle(false, out);
             }
@@ -273,8 +311,7 @@ impl Client {
             let reset = transaction.mail_accepted;
             self.settle(reset, out);
         } else if self.extensions.chunking {
-            out.push(Output::Send(format!("BDAT {} LAST\r\n", transaction.envelope.size).into()));
-            self.write(Framing::Plain, out);
+            self.write(Framing::Chunk, out);
         } else {
             self.send(command::DATA.into(), Awaited::Data, out);
         }
@@ -326,8 +363,12 @@ impl Client {
         let transaction = self.transaction.take().expect("one is to be settled");
         let verdicts = transaction.verdicts.into_iter();
         out.push(Output::Settled(verdicts.map(|it| it.unwrap_or(Verdict::Unsettled)).collect()));
+        self.transaction = self.next.take();
+        if self.transaction.is_some() {
+            return;
+        }
         if reset {
-            self.send("RSET\r\n".into(), Awaited::Rset, out);
+            self.send(command::RSET.into(), Awaited::Rset, out);
         } else {
             out.push(Output::Ready);
         }

@@ -7,6 +7,8 @@ use std::fmt::Write;
 
 /// The text may come.
 pub(super) const DATA: &str = "DATA\r\n";
+/// The transaction is given up.
+pub(super) const RSET: &str = "RSET\r\n";
 
 const MAIL: &str = "MAIL FROM:<";
 const RCPT: &str = "RCPT TO:<";

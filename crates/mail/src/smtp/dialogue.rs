@@ -37,8 +37,8 @@ pub enum Step {
 pub enum Framing {
     /// Dots doubled, a dot alone at the end (DATA).
     Dots,
-    /// As it is (BDAT, whose size has been said).
-    Plain,
+    /// As it is, after `BDAT` with its size and `LAST` (RFC 3030).
+    Chunk,
 }
 
 choices! {
@@ -77,11 +77,13 @@ pub enum Output {
     Body(Framing),
     /// Turn to TLS, then call [`Client::secured`](super::Client::secured).
     StartTls,
-    /// The transaction is over: one verdict for each recipient, in order.
+    /// The transaction that began first is over: one verdict for each recipient, in order.
+    /// [`Verdict::Unsettled`] here: the server refused it while the one before was not answered.
     Settled(Vec<Verdict>),
     /// The session is open for a transaction.
     Ready,
-    /// The session is over, though it was not ended; verdicts of the transaction under way.
+    /// The session is over, though it was not ended; verdicts of the transaction under way that
+    /// began first. Of the one after it nothing was said.
     Lost(Loss, Vec<Verdict>),
     /// QUIT is answered: close the connection.
     Close,

@@ -243,7 +243,7 @@ impl<H: Host, W: Witness> World<H, W> {
             }
             Effect::Connect(session, relay) => self.connect((life, session), relay.address),
             Effect::Send(session, bytes) => self.send((life, session), &bytes),
-            Effect::SendBody(session, message, _) => {
+            Effect::SendBody(session, message, ..) => {
                 let at = self.stations.sends(now, self.witness.size(message));
                 let here = self.connections.find((life, session));
                 self.calendar.schedule(at, Happening::Out(here, message));

@@ -73,10 +73,11 @@ impl<H: Host, W: Witness> World<H, W> {
     /// A text is out: the engine is told so, and the host has it half a round trip later.
     pub(super) fn out(&mut self, here: At, message: MessageId) {
         let line = here.line;
-        self.tell(Event::Written(line.1, true));
-        let Some(connection) = self.connections.get_mut(here) else { return };
+        let Some(connection) = self.connections.get_mut(here) else {
+            return self.tell(Event::Written(line.1, true));
+        };
         if connection.over {
-            return;
+            return self.tell(Event::Written(line.1, true));
         }
         let site = &mut self.sites[connection.site as usize];
         let half = site.host.round_trip() / 2;
@@ -88,6 +89,8 @@ impl<H: Host, W: Witness> World<H, W> {
             self.witness.took(reached, line, message);
         }
         self.answer(here, answer, reached, half, thinking);
+        // Commands that follow at once come after the text.
+        self.tell(Event::Written(line.1, true));
     }
 
     /// What a server says, at the time `reached` and after some thought, goes to the client.

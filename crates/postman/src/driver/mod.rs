@@ -3,6 +3,7 @@
 
 mod begin;
 mod calendar;
+mod copy;
 mod later;
 mod obey;
 mod operator;
@@ -25,14 +26,14 @@ use crate::texts::Texts;
 use later::Later;
 use sojourn_kernel::Span;
 use sojourn_mail::engine::{
-    Counts, Event, MessageId, Operation, Reason, Selection, SessionId, Submission,
+    Counts, Event, MessageId, Operation, Reason, Selection, SessionId, Submission, Task,
 };
 use sojourn_mail::smtp::Framing;
 use sojourn_mail::{Engine, ReturnPaths};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::yield_now;
 use tokio::time::{Duration, Instant, interval, sleep_until};
 
@@ -102,6 +103,8 @@ struct Driver {
     /// Who waits for an operation to be done, by its number.
     operations: BTreeMap<u64, oneshot::Sender<Counts>>,
     next_operation: u64,
+    /// Heads that are made at once: each may take a signature, a millisecond of a processor.
+    heads: Arc<Semaphore>,
 }
 
 /// A message on the way to stable storage, and who waits for it to be there.
@@ -125,7 +128,8 @@ pub(crate) struct Reported {
 
 /// Who wants to read a text.
 enum Reader {
-    Session(SessionId, Framing),
+    /// A session; and the recipient whom the copy is for, where it is for one alone.
+    Session(SessionId, Option<u32>, Framing),
     /// A report on these failures.
     Report(Vec<(u32, Reason)>),
 }
@@ -279,7 +283,7 @@ impl Driver {
                 let why = error.to_string();
                 self.news(&News::Trouble(&why));
                 for reader in readers {
-                    if let Reader::Session(session, _) = reader {
+                    if let Reader::Session(session, ..) = reader {
                         self.lines.remove(&session);
                         self.soon.push_back(Event::Closed(session, why.clone()));
                     }
@@ -302,8 +306,9 @@ impl Driver {
 
     fn give(&mut self, id: MessageId, text: &Arc<[u8]>, reader: Reader) {
         match reader {
-            Reader::Session(session, framing) => {
-                self.order(session, Order::Body(Arc::clone(text), framing));
+            Reader::Session(session, own, framing) => {
+                let task = own.map(|recipient| Task { message: id, recipient });
+                self.send_copy(session, task, Arc::clone(text), framing);
             }
             Reader::Report(failures) => self.report(id, text, failures),
         }

@@ -34,8 +34,8 @@ impl Driver {
             Effect::Resolve(domain) => self.resolve(domain),
             Effect::Connect(session, relay) => self.connect(session, relay),
             Effect::Send(session, bytes) => self.order(session, Order::Send(bytes)),
-            Effect::SendBody(session, message, framing) => {
-                self.read(message, Reader::Session(session, framing));
+            Effect::SendBody(session, message, own, framing) => {
+                self.read(message, Reader::Session(session, own, framing));
             }
             Effect::StartTls(session) => self.order(session, Order::StartTls),
             Effect::Close(session) => drop(self.lines.remove(&session)),

@@ -1,11 +1,14 @@
 //! A message on its way out, piece by piece.
 
+use super::Copy;
 use sojourn_mail::smtp::{Framing, Stuffer};
 use std::sync::Arc;
 
 /// What is left of a message, and how it is framed.
 #[derive(Debug)]
 pub(super) struct Body {
+    /// What goes before the first piece.
+    head: Vec<u8>,
     text: Arc<[u8]>,
     at: usize,
     /// For dots; nothing where the text goes as it is.
@@ -16,16 +19,24 @@ pub(super) struct Body {
 const PIECE: usize = 16 * 1024;
 
 impl Body {
-    pub(super) fn new(text: Arc<[u8]>, framing: Framing) -> Body {
-        let stuffer = match framing {
-            Framing::Dots => Some(Stuffer::default()),
-            Framing::Plain => None,
-        };
-        Body { text, at: 0, stuffer }
+    pub(super) fn new(Copy { head, text, framing }: Copy) -> Body {
+        match framing {
+            Framing::Dots => {
+                let (mut stuffer, mut stuffed) = (Stuffer::default(), Vec::new());
+                stuffer.push(&head, &mut stuffed);
+                Body { head: stuffed, text, at: 0, stuffer: Some(stuffer) }
+            }
+            Framing::Chunk => {
+                let command = format!("BDAT {} LAST\r\n", head.len() + text.len());
+                let head = [command.into_bytes(), head].concat();
+                Body { head, text, at: 0, stuffer: None }
+            }
+        }
     }
 
     /// Appends the next piece; whether it was the last.
     pub(super) fn fill(&mut self, out: &mut Vec<u8>) -> bool {
+        out.append(&mut self.head);
         let end = self.text.len().min(self.at + PIECE);
         let piece = &self.text[self.at..end];
         self.at = end;
@@ -51,16 +62,18 @@ mod tests {
     fn pieces_make_the_whole() {
         let text: Vec<u8> = b".a line\r\n".repeat(9000);
         let all = |framing| {
-            let (mut body, mut out) = (Body::new(text.as_slice().into(), framing), Vec::new());
+            let copy = Copy { head: b".head\r\n".into(), text: text.as_slice().into(), framing };
+            let (mut body, mut out) = (Body::new(copy), Vec::new());
             let mut pieces = 1;
             while !body.fill(&mut out) {
                 pieces += 1;
             }
             (pieces, out)
         };
-        assert_eq!(all(Framing::Plain), (5, text.clone()));
-        let mut dots = b"..a line\r\n".repeat(9000);
+        let chunk = [b"BDAT 90007 LAST\r\n.head\r\n", &text[..]].concat();
+        assert_eq!(all(Framing::Chunk), (6, chunk));
+        let mut dots = [b"..head\r\n".to_vec(), b"..a line\r\n".repeat(9000)].concat();
         dots.extend_from_slice(b".\r\n");
-        assert_eq!(all(Framing::Dots), (5, dots));
+        assert_eq!(all(Framing::Dots), (6, dots));
     }
 }

@@ -117,7 +117,7 @@ impl Line {
             match self.told.pop_front() {
                 Some(Order::Send(bytes)) if self.out.is_empty() => self.out = bytes,
                 Some(Order::Send(bytes)) => self.out.extend_from_slice(&bytes),
-                Some(Order::Body(text, framing)) => self.body = Some(Body::new(text, framing)),
+                Some(Order::Body(copy)) => self.body = Some(Body::new(copy)),
                 Some(Order::StartTls) if self.out.is_empty() => return true,
                 Some(order) => {
                     self.told.push_front(order);

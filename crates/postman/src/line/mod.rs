@@ -23,11 +23,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 
+/// One copy of a message: the text that all share, after a head of its own.
+#[derive(Debug)]
+pub(crate) struct Copy {
+    pub(crate) head: Vec<u8>,
+    pub(crate) text: Arc<[u8]>,
+    pub(crate) framing: Framing,
+}
+
 /// What a line is told; it closes when nobody is left to tell it anything.
 #[derive(Debug)]
 pub(crate) enum Order {
     Send(Vec<u8>),
-    Body(Arc<[u8]>, Framing),
+    Body(Copy),
     StartTls,
 }
 

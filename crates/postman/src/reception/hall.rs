@@ -145,7 +145,7 @@ impl Hall {
             };
             let subscribers = lists.numbers(list, &on, now)?;
             lists.expire(now);
-            let text = [received, lists.dressed(list, &on, text)].concat();
+            let text = [received, lists.dressed(list, text)].concat();
             let sender = from.map(|from| lists.as_written(list, from));
             Ok(mail(sender, on, text, utf8, subscribers))
         });

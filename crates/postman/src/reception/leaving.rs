@@ -71,7 +71,7 @@ impl Lists {
             link: link.as_deref(),
         };
         let text = question.write().into_bytes();
-        let text = [self.signatures(list, &text).into_bytes(), text].concat();
+        let text = [self.signatures(list, &[&text]).into_bytes(), text].concat();
         self.attendant
             .notice(&Happening::AskedToLeave { list: &list.bounces, subscriber: &author });
         Ok(Some(Mail::new(None, vec![author], &text)))

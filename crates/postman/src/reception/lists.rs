@@ -7,6 +7,7 @@ use super::submitters::Submitters;
 use crate::book::{Barred, Book};
 use crate::home::Home;
 use crate::unsubscribe::Unsubscribe;
+use sojourn_mail::engine::MessageId;
 use sojourn_mail::report::Rule;
 use sojourn_mail::return_path::{Form, form};
 use sojourn_mail::smtp::server::{House, Submitter, Welcome};
@@ -62,18 +63,24 @@ impl Lists {
         self.signers.iter().any(|it| it.is_for(list.bounces.domain()))
     }
 
-    /// The text of a list's mail with what its list adds: nothing of what is there is touched.
-    pub(super) fn dressed(&self, list: &List, recipients: &[Address], text: Vec<u8>) -> Vec<u8> {
-        let added = list.headers(&text, recipients);
-        let text = if added.is_empty() { text } else { [added.into_bytes(), text].concat() };
-        let signatures = self.signatures(list, &text);
-        if signatures.is_empty() { text } else { [signatures.into_bytes(), text].concat() }
+    /// The text of a list's mail with what its list adds for all recipients: nothing of what is
+    /// there is touched. It is signed here where all copies are the same.
+    pub(super) fn dressed(&self, list: &List, text: Vec<u8>) -> Vec<u8> {
+        let added = list.shared_fields(&text).into_bytes();
+        let signatures = match list.has_own_fields() {
+            true => String::new(),
+            false => self.signatures(list, &[&added, &text]),
+        };
+        if added.is_empty() && signatures.is_empty() {
+            return text;
+        }
+        [signatures.into_bytes(), added, text].concat()
     }
 
-    /// The signatures that mail of a list has above it.
-    pub(super) fn signatures(&self, list: &List, text: &[u8]) -> String {
+    /// The signatures of a list's mail, whose text is in `parts`.
+    pub(super) fn signatures(&self, list: &List, parts: &[&[u8]]) -> String {
         let signers = self.signers.iter().filter(|it| it.is_for(list.bounces.domain()));
-        signers.filter_map(|signer| signer.sign(text)).collect()
+        signers.filter_map(|signer| signer.sign(parts)).collect()
     }
 
     /// Who reads mail for a role that every domain has: postmaster (RFC 5321 section 4.5.1) and abuse
@@ -152,6 +159,21 @@ impl Home for Lists {
 
     fn receive(&self, address: &Address, report: &[u8]) -> bool {
         self.read_own(address, report, now())
+    }
+
+    fn has_heads(&self, sender: &Address) -> bool {
+        self.of_sender(Some(sender)).is_some_and(List::has_own_fields)
+    }
+
+    fn head(&self, sender: &Address, recipient: &Address, _: MessageId, text: &[u8]) -> Vec<u8> {
+        let Some(list) = self.of_sender(Some(sender)) else { return Vec::new() };
+        // Strangers may write to the postmaster: they get no signature of ours.
+        if self.postmaster.as_ref() == Some(recipient) {
+            return Vec::new();
+        }
+        let own = list.own_fields(text, recipient);
+        let signatures = self.signatures(list, &[own.as_bytes(), text]);
+        (signatures + &own).into_bytes()
     }
 }
 

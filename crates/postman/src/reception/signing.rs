@@ -107,16 +107,17 @@ impl Signer {
         domain.strip_suffix(&*self.domain).is_some_and(below)
     }
 
-    /// The `DKIM-Signature:` field for `text`; nothing for a message without `From:`, which cannot
+    /// The `DKIM-Signature:` field for a text in parts, of which the last has the whole body; nothing for a message without `From:`, which cannot
     /// be signed (RFC 6376 section 5.4). Fields that it has not are signed as missing: nobody adds
     /// one.
-    pub(super) fn sign(&self, text: &[u8]) -> Option<String> {
-        if fields(text, "From") == 0 {
+    pub(super) fn sign(&self, parts: &[&[u8]]) -> Option<String> {
+        if parts.iter().all(|part| fields(part, "From") == 0) {
             return None;
         }
+        let parts = parts.iter().copied();
         let signature = match &self.key {
-            Key::Rsa(signer) => signer.sign(text),
-            Key::Ed25519(signer) => signer.sign(text),
+            Key::Rsa(signer) => signer.sign_chained(parts),
+            Key::Ed25519(signer) => signer.sign_chained(parts),
         };
         signature.ok().map(|signature| signature.to_header())
     }
@@ -196,7 +197,7 @@ mod tests {
     #[test]
     fn signatures_are_good_to_others_until_something_changes() {
         for kind in ["rsa", "ed25519"] {
-            let field = signer(kind).sign(TEXT.as_bytes()).unwrap();
+            let field = signer(kind).sign(&[TEXT.as_bytes()]).unwrap();
             assert!(field.starts_with("DKIM-Signature:") && field.ends_with("\r\n"), "{field}");
             for part in ["c=relaxed/relaxed", "d=lists.example", "List-Unsubscribe-Post"] {
                 assert!(field.contains(part), "{part}: {field}");
@@ -216,7 +217,7 @@ mod tests {
                 assert!(!signed(&TEXT.replace(old, new)), "{old}");
             }
         }
-        assert_eq!(signer("rsa").sign(b"Subject: x\r\n\r\nx\r\n"), None);
+        assert_eq!(signer("rsa").sign(&[b"Subject: x\r\n\r\nx\r\n"]), None);
     }
 
     #[test]
