@@ -8,7 +8,7 @@ use super::reason::{Reason, status};
 use super::set_back::set_back;
 use super::{Engine, Timer};
 use crate::policy::timeouts::Steps;
-use crate::smtp::{Client, Output, Step};
+use crate::smtp::{Client, Framing, Output, Step};
 use sojourn_kernel::{Span, Time};
 use std::collections::VecDeque;
 
@@ -32,6 +32,8 @@ pub(super) struct Session {
     /// Whether its last transaction is being written, and whether it waits for that.
     pub(super) held: bool,
     pub(super) waits: bool,
+    /// A text that waits for that: its commands were sent early.
+    pub(super) text: Option<Framing>,
     steps: Steps,
     deadline: Time,
     alarm: Time,
@@ -71,6 +73,7 @@ impl Session {
             quitting: false,
             held: false,
             waits: false,
+            text: None,
             steps,
             deadline: Time::NEVER,
             alarm: Time::NEVER,
@@ -124,7 +127,7 @@ impl Engine {
             return;
         }
         session.alarm = Time::NEVER;
-        if session.waits {
+        if session.waits || session.text.is_some() {
             return;
         }
         if session.deadline > self.now {
@@ -199,10 +202,9 @@ impl Engine {
             match output {
                 Output::Send(bytes) => self.effects.push(Effect::Send(id, bytes)),
                 Output::Body(framing) => {
-                    let parcel = &self.sessions[id].parcel;
-                    let parcel = parcel.as_ref().expect("a transaction is under way");
-                    let own = self.recipient_named(parcel);
-                    self.effects.push(Effect::SendBody(id, parcel.message, own, framing));
+                    let session = self.sessions.get_mut(id).expect("it is open");
+                    session.text = Some(framing);
+                    self.send_text(id);
                 }
                 Output::StartTls => self.effects.push(Effect::StartTls(id)),
                 Output::Settled(verdicts) => self.settled(id, verdicts),
@@ -218,6 +220,20 @@ impl Engine {
             }
         }
         self.spare.push(outputs);
+    }
+
+    /// Sends the text that the session is to send, unless its last transaction is being written: a
+    /// crash repeats no more than one transaction of each session.
+    pub(super) fn send_text(&mut self, id: SessionId) {
+        let session = self.sessions.get_mut(id).expect("it is open");
+        if session.held {
+            return;
+        }
+        let Some(framing) = session.text.take() else { return };
+        let parcel = self.sessions[id].parcel.as_ref().expect("a transaction is under way");
+        let own = self.recipient_named(parcel);
+        self.effects.push(Effect::SendBody(id, parcel.message, own, framing));
+        self.set_deadline(id);
     }
 
     fn session_ready(&mut self, id: SessionId) {

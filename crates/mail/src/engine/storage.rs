@@ -180,6 +180,8 @@ impl Engine {
                 session.held = false;
                 if session.waits {
                     self.go_on(id);
+                } else {
+                    self.send_text(id);
                 }
             }
         }

@@ -50,13 +50,13 @@ impl Engine {
     }
 
     /// Begins the next transaction before the present one is answered, where that gains a round
-    /// trip and nothing wants transactions apart: the host, a limit by the minute, or a policy that
-    /// waits for storage in between.
+    /// trip and nothing wants transactions apart: the host, a limit by the minute, or envelopes that
+    /// are written one by one. Where a session waits for storage, only the text does.
     pub(super) fn begin_early(&mut self, id: SessionId) {
         let session = &self.sessions[id];
         let (host, number) = (&self.hosts.list[session.host as usize], session.destination as usize);
         let checkpoint = &self.config.checkpoint;
-        let apart = host.wants_apart || checkpoint.holds() || checkpoint.file().is_some();
+        let apart = host.wants_apart || checkpoint.file().is_some();
         let destination = &self.destinations.list[number];
         let Some(parcel) = destination.queue.front() else { return };
         if apart

@@ -86,6 +86,9 @@ pub(crate) fn config(seed: u64) -> Config {
     config.limits.recipients = pick(stream, &[3, 100]).try_into().unwrap();
     config.lifetime = Span::from_s(5 * 3600);
     config.domain = limited(seed);
+    if seed % 2 == 1 {
+        config.verp = vec!["list-bounces@lists.example".parse().unwrap()];
+    }
     config
 }
 

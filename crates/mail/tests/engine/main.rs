@@ -11,6 +11,7 @@ mod limits;
 mod memory;
 mod operator;
 mod outages;
+mod pipeline;
 mod server;
 mod spool;
 mod stragglers;

@@ -1,6 +1,7 @@
 //! A mail server on its ports: what clients are told, what is in the spool and in the book.
 
 mod clients;
+mod copies;
 mod full;
 mod leaving;
 mod returns;
