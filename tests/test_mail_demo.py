@@ -150,7 +150,7 @@ def test_bars() -> None:
     assert [bars[figure].holds for figure in ("ns_per_unit", "peak_mb", "lost", "twice")] == [
         *(False, True, True, True)
     ]
-    like = benchmarks.Load("list", 1, like=("x", ("fast_95_s",)))
+    like = benchmarks.Load("list", 1, like=("x", ("fast_95_s",), 1.1))
     other = replace(found, fast_95_s=0.95)
     assert benchmarks.judged(found, like, {"x": other})[-1].holds
     assert not benchmarks.judged(found, like, {"x": replace(found, fast_95_s=0.9)})[-1].holds

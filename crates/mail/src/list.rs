@@ -161,7 +161,8 @@ impl List {
         let mut added = String::new();
         for (field, _, uris) in self.fields() {
             if names_recipient(uris) && fields(text, field) == 0 {
-                added += &self.field(field, uris.iter().map(|uri| for_one(uri, recipient)).collect());
+                added +=
+                    &self.field(field, uris.iter().map(|uri| for_one(uri, recipient)).collect());
             }
         }
         added

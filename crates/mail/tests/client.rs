@@ -176,7 +176,8 @@ fn cuts_of_a_pipeline() {
                 verdicts.push(letters(&session.client.closed()));
             }
             verdicts.retain(|it| !it.is_empty());
-            let expected: Vec<_> = [first, second].into_iter().filter(|it| !it.is_empty()).collect();
+            let expected: Vec<_> =
+                [first, second].into_iter().filter(|it| !it.is_empty()).collect();
             assert_eq!(verdicts, expected, "{said} replies, then {last:?}");
             // Nothing was heard of the second: it may have come too soon.
             assert_eq!(session.client.is_early_unheard(), said == 1, "{said}, {last:?}");

@@ -6,6 +6,7 @@ from importlib.resources import files
 
 from sojourn.bench import Cost
 from sojourn.rehearsal.outcome import Outcome
+from sojourn.rehearsal.sender_child import SENDER
 from sojourn.rehearsal.stage import Moment, Script, play
 from sojourn.terminal import print_table
 from sojourn.units import number
@@ -20,14 +21,16 @@ class Load:
         messages: how many at once, each to everybody.
         overrides: what is laid over the world.
         bars: figures of a `MailCost`, and their bars.
-        like: another load, of whose figures these may be a tenth more.
+        like: another load, of whose figures these may be so many times as much.
+        verp: whether the return path names the recipient: a transaction for each.
     """
 
     world: str
     messages: int
     overrides: tuple[tuple[str, str], ...] = ()
     bars: tuple[tuple[str, float], ...] = ()
-    like: tuple[str, tuple[str, ...]] | None = None
+    like: tuple[str, tuple[str, ...], float] | None = None
+    verp: bool = False
 
 
 # What the list server is to reach on two cores. A Postfix tuned for lists, with a relay to fall
@@ -44,11 +47,16 @@ LOADS = {
         "list",
         20,
         (("drawn.unreachable", "0.1"),),
-        like=("twenty-messages", ("fast_95_s", "reachable_95_s")),
+        like=("twenty-messages", ("fast_95_s", "reachable_95_s"), 1.1),
+    ),
+    "one-message-verp": Load(
+        "list", 1, like=("one-message", ("prompt_95_s", "ns_per_unit"), 1.5), verp=True
+    ),
+    "twenty-messages-verp": Load(
+        "list", 20, like=("twenty-messages", ("prompt_95_s", "ns_per_unit"), 1.5), verp=True
     ),
     "clean": Load("clean", 20, bars=(("reachable_all_s", 8.0),)),
 }
-_A_TENTH_MORE = 1.1
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,7 @@ def judged(found: MailCost, load: Load, others: Mapping[str, MailCost]) -> tuple
     bars = [*load.bars, *_EVERYWHERE]
     if load.like and load.like[0] in others:
         other = others[load.like[0]]
-        bars += [(figure, getattr(other, figure) * _A_TENTH_MORE) for figure in load.like[1]]
+        bars += [(figure, getattr(other, figure) * load.like[2]) for figure in load.like[1]]
     measured = ((figure, most, getattr(found, figure)) for figure, most in bars)
     return tuple(Bar(figure, most, value, holds=value <= most) for figure, most, value in measured)
 
@@ -130,7 +138,8 @@ def script(load: Load) -> Script:
     """What is played for a load."""
     world = files("sojourn").joinpath("rehearsal", "worlds", f"{load.world}.toml")
     text = world.read_text(encoding="utf-8")
-    return Script(world=text, source=load.world, overrides=load.overrides, messages=load.messages)
+    server = Script.server + (f'verp = ["{SENDER}"]\n' if load.verp else "")
+    return Script(text, load.world, load.overrides, load.messages, server=server)
 
 
 def cost(name: str, outcome: Outcome) -> MailCost:

@@ -13,7 +13,7 @@ from pathlib import Path
 from sojourn._core import MailServer, MailSettings
 from sojourn.rehearsal.pipe import answer, questions, refusals
 
-_SENDER = "list-bounces@lists.example"
+SENDER = "list-bounces@lists.example"
 
 
 def main() -> None:
@@ -27,7 +27,7 @@ def main() -> None:
         server = MailServer.start(settings, Path(task["spool"]), log)
         submitted = time.time()
         numbers = {
-            server.submit(_SENDER, task["recipients"], _message(number, task["size_bytes"])): number
+            server.submit(SENDER, task["recipients"], _message(number, task["size_bytes"])): number
             for number in range(task["messages"])
         }
         answer(submitted=submitted, accepted=time.time())

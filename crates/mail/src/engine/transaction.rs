@@ -54,7 +54,8 @@ impl Engine {
     /// are written one by one. Where a session waits for storage, only the text does.
     pub(super) fn begin_early(&mut self, id: SessionId) {
         let session = &self.sessions[id];
-        let (host, number) = (&self.hosts.list[session.host as usize], session.destination as usize);
+        let (host, number) =
+            (&self.hosts.list[session.host as usize], session.destination as usize);
         let checkpoint = &self.config.checkpoint;
         let apart = host.wants_apart || checkpoint.file().is_some();
         let destination = &self.destinations.list[number];

@@ -71,13 +71,15 @@ fn each_recipient_can_leave_by_one_click() {
             }
         });
         let leave = Value::List(vec![text("https://lists.example/leave/{recipient}")]);
-        let mut place = Place::trusting(&[("unsubscribe", leave), ("one_click", Value::Bool(true))]);
+        let mut place =
+            Place::trusting(&[("unsubscribe", leave), ("one_click", Value::Bool(true))]);
         let mut network = Table::default();
         network.set("port", Value::Int(port.into()));
         network.set("resolvers", Value::List(vec![text("127.0.0.1:9")]));
         place.settings.set("network", Value::Table(network));
         let key = format!("{}/tests/keys/ed25519.pem", env!("CARGO_MANIFEST_DIR"));
-        let dkim = [("domain", text("lists.example")), ("selector", text("s")), ("key", text(&key))];
+        let dkim =
+            [("domain", text("lists.example")), ("selector", text("s")), ("key", text(&key))];
         place.settings.set("dkim", Value::List(vec![table(&dkim)]));
         let server = place.start();
         let mut client = connect(&server);
