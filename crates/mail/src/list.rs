@@ -106,6 +106,8 @@ fn is_uri(uri: &str) -> bool {
         && uri.chars().all(|c| c.is_ascii_graphic() && !"<>\"\\,".contains(c))
 }
 
+const UNSUBSCRIBE: &str = "List-Unsubscribe";
+const ONE_CLICK: &str = "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n";
 const RECIPIENT: &str = "{recipient}";
 
 impl List {
@@ -125,7 +127,7 @@ impl List {
         [
             ("List-Help", "help", &self.help),
             ("List-Subscribe", "subscribe", &self.subscribe),
-            ("List-Unsubscribe", "unsubscribe", &self.unsubscribe),
+            (UNSUBSCRIBE, "unsubscribe", &self.unsubscribe),
             ("List-Post", "post", &self.post),
             ("List-Owner", "owner", &self.owner),
             ("List-Archive", "archive", &self.archive),
@@ -137,9 +139,10 @@ impl List {
         self.fields().iter().any(|(_, _, uris)| names_recipient(uris))
     }
 
-    /// The fields that `text` is to have above its own, whoever it is for. A field that it has
-    /// already stays alone, as its author wrote it (RFC 2369 section 3 wants at most one).
-    pub fn shared_fields(&self, text: &[u8]) -> String {
+    /// The fields that `text` is to have above its own, the same for all recipients. A field that it
+    /// has already stays alone, as its author wrote it (RFC 2369 section 3 wants at most one). With
+    /// `own_links` each copy has links of its own to unsubscribe, which are not among these.
+    pub fn shared_fields(&self, text: &[u8], own_links: bool) -> String {
         let mut added = String::new();
         let missing = |name: &str| fields(text, name) == 0;
         if let Some(id) = self.id.as_ref().filter(|_| missing("List-Id")) {
@@ -149,34 +152,42 @@ impl List {
             };
         }
         for (field, _, uris) in self.fields() {
-            if !names_recipient(uris) && missing(field) {
-                added += &self.field(field, uris.clone());
+            let links = field == UNSUBSCRIBE && own_links;
+            if !names_recipient(uris) && !links && missing(field) {
+                let leave = self.leave.as_ref().filter(|_| field == UNSUBSCRIBE).map(mailto);
+                added += &self.field(field, leave.into_iter().chain(uris.iter().cloned()));
             }
         }
         added
     }
 
-    /// The fields that the copy for `recipient` is to have above these.
-    pub fn own_fields(&self, text: &[u8], recipient: &Address) -> String {
+    /// The fields that the copy for `recipient` is to have above these. `links` are the recipient's
+    /// own to unsubscribe: an https URI among them is one where a POST is enough (RFC 8058).
+    pub fn own_fields(&self, text: &[u8], recipient: &Address, links: &[String]) -> String {
         let mut added = String::new();
         for (field, _, uris) in self.fields() {
-            if names_recipient(uris) && fields(text, field) == 0 {
-                added +=
-                    &self.field(field, uris.iter().map(|uri| for_one(uri, recipient)).collect());
+            let links = if field == UNSUBSCRIBE { links } else { &[] };
+            if (names_recipient(uris) || !links.is_empty()) && fields(text, field) == 0 {
+                let uris = uris.iter().map(|uri| for_one(uri, recipient));
+                added += &self.field(field, links.iter().cloned().chain(uris));
+                if links.iter().any(|uri| uri.starts_with("https:")) && !self.one_click {
+                    added += ONE_CLICK;
+                }
             }
         }
         added
     }
 
-    fn field(&self, field: &str, uris: Vec<String>) -> String {
+    fn field(&self, field: &str, uris: impl Iterator<Item = String>) -> String {
+        let uris: Vec<String> = uris.collect();
         if uris.is_empty() {
             return String::new();
         }
         let https = uris.iter().any(|uri| uri.starts_with("https:"));
         let listed: Vec<_> = uris.into_iter().map(bracketed).collect();
         let mut text = format!("{field}: {}\r\n", listed.join(",\r\n "));
-        if field == "List-Unsubscribe" && self.one_click && https {
-            text += "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n";
+        if field == UNSUBSCRIBE && self.one_click && https {
+            text += ONE_CLICK;
         }
         text
     }
@@ -197,12 +208,22 @@ fn quoted(name: &str) -> String {
 
 /// The URI for this recipient.
 fn for_one(uri: &str, recipient: &Address) -> String {
+    uri.replace(RECIPIENT, &encoded(recipient.as_str()))
+}
+
+/// The URI for mail to `address` (RFC 6068).
+pub fn mailto(address: &Address) -> String {
+    let (name, domain) = (encoded(address.local()), encoded(address.domain()));
+    format!("mailto:{name}@{domain}")
+}
+
+/// `text` with all but the unreserved characters encoded (RFC 3986 section 2.3).
+fn encoded(text: &str) -> String {
     let octet = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
             char::from(byte).to_string()
         }
         _ => format!("%{byte:02X}"),
     };
-    let encoded: String = recipient.as_str().bytes().map(octet).collect();
-    uri.replace(RECIPIENT, &encoded)
+    text.bytes().map(octet).collect()
 }

@@ -42,31 +42,52 @@ fn address(text: &str) -> Address {
 fn fields() {
     let text = b"Subject: x\r\n\r\n";
     assert_eq!(
-        full().shared_fields(text),
+        full().shared_fields(text, false),
         "List-Id: \"News, \\\"fit to print\\\"\" <announce.lists.example>\r\n\
          List-Help: <mailto:announce-request@lists.example?subject=help>\r\n\
          List-Post: NO\r\n\
          List-Archive: <https://lists.example/archive>\r\n"
     );
     assert_eq!(
-        full().own_fields(text, &address("a+b@x.example")),
+        full().own_fields(text, &address("a+b@x.example"), &[]),
         "List-Unsubscribe: <https://lists.example/leave/a%2Bb%40x.example>,\r\n \
          <mailto:leave@lists.example>\r\n\
          List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n"
     );
     // What the message has already stays as it is.
     let own = b"LIST-ID: <x.y>\r\nList-unsubscribe: <mailto:x@y>\r\nSubject: List-Post:\r\n\r\nList-Help: x\r\n";
-    let added = full().shared_fields(own);
+    let added = full().shared_fields(own, false);
     let names: Vec<_> = added.lines().map(|line| line.split(':').next().unwrap()).collect();
     assert_eq!(names, ["List-Help", "List-Post", "List-Archive"]);
-    assert_eq!(full().own_fields(own, &address("a@x")), "");
+    assert_eq!(full().own_fields(own, &address("a@x"), &[]), "");
     // Nothing set, nothing added.
     let bare = List::read_table(&table(&[])).unwrap();
-    assert!(!bare.has_own_fields() && bare.shared_fields(b"").is_empty());
+    assert!(!bare.has_own_fields() && bare.shared_fields(b"", false).is_empty());
     // Where all copies are the same, so is how to leave.
     let leave = [("unsubscribe", uris(&["mailto:leave@lists.example"]))];
-    let same = List::read_table(&table(&leave)).unwrap().shared_fields(text);
+    let same = List::read_table(&table(&leave)).unwrap().shared_fields(text, false);
     assert_eq!(same, "List-Unsubscribe: <mailto:leave@lists.example>\r\n");
+}
+
+/// Links of a recipient's own come first, and bring one click with them.
+#[test]
+fn links_of_ones_own() {
+    let text = b"Subject: x\r\n\r\n";
+    let own = ["https://l.example/t".to_owned(), "mailto:leave+t@l.example".to_owned()];
+    let list = List::read_table(&table(&[("leave", self::text("leave@l.example"))])).unwrap();
+    assert_eq!(
+        list.own_fields(text, &address("a@x.example"), &own),
+        "List-Unsubscribe: <https://l.example/t>,\r\n <mailto:leave+t@l.example>\r\n\
+         List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n"
+    );
+    assert_eq!(
+        list.own_fields(text, &address("a@x.example"), &own[1..]),
+        "List-Unsubscribe: <mailto:leave+t@l.example>\r\n"
+    );
+    assert_eq!(list.shared_fields(text, true), "");
+    assert_eq!(list.shared_fields(text, false), "List-Unsubscribe: <mailto:leave@l.example>\r\n");
+    let post = full().own_fields(text, &address("a@x.example"), &own);
+    assert_eq!(post.matches("List-Unsubscribe-Post").count(), 1, "{post}");
 }
 
 /// Copies of one transaction are the same, and could not name each recipient.

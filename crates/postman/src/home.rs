@@ -1,7 +1,18 @@
 //! Who is at home here.
 
 use sojourn_mail::Address;
-use sojourn_mail::engine::MessageId;
+use sojourn_mail::token::Claim;
+
+/// A copy of a list's mail, as far as its head depends on it.
+#[derive(Clone, Debug)]
+pub struct Addressed {
+    /// The message's sender.
+    pub sender: Address,
+    /// Whom the copy is for.
+    pub recipient: Address,
+    /// What its tokens claim; nothing where the recipient is not in the register.
+    pub claim: Option<Claim>,
+}
 
 /// Addresses whose mail ends here: reports of failures that are for them need not be sent.
 pub trait Home: Send + Sync + 'static {
@@ -20,13 +31,7 @@ pub trait Home: Send + Sync + 'static {
 
     /// The header fields that go before `text` in the copy for `recipient`: whole lines in ASCII,
     /// made on a thread that may take its time. They are made anew each time it is sent.
-    fn head(
-        &self,
-        _sender: &Address,
-        _recipient: &Address,
-        _message: MessageId,
-        _text: &[u8],
-    ) -> Vec<u8> {
+    fn head(&self, _copy: &Addressed, _text: &[u8]) -> Vec<u8> {
         Vec::new()
     }
 }

@@ -1,7 +1,7 @@
 //! Which return path a transaction has.
 
 use super::Engine;
-use super::event::MessageId;
+use super::event::{MessageId, Task};
 use super::message::Message;
 use crate::address::Address;
 use crate::report::verp;
@@ -13,6 +13,16 @@ impl Engine {
     /// already keeps the path that it has.
     pub fn set_return_paths(&mut self, paths: ReturnPaths) {
         self.return_paths = paths;
+    }
+
+    /// What tokens in the copy for a recipient claim; nothing where the recipient has no number in
+    /// the register, or its message is finished.
+    pub fn claim(&self, task: Task) -> Option<Claim> {
+        let message = self.messages.get(&task.message)?;
+        let subscriber = message.recipients.get(task.recipient as usize)?.subscriber?;
+        // Of a mailing's number, a token has the lower half.
+        let mailing = task.message.0 as u32;
+        Some(Claim { subscriber: subscriber.get(), mailing, day: message.day })
     }
 
     /// Whether each recipient of `message` gets a return path of its own, and so a transaction of
@@ -30,16 +40,11 @@ impl Engine {
         let message = &self.messages[&id];
         let sender = message.sender.as_ref()?;
         let [one] = recipients else { return Some(sender.clone()) };
-        let recipient = &message.recipients[*one as usize];
         let named = if self.return_paths.has(sender) {
-            // Of a mailing's number, a token has the lower half.
-            let mailing = id.0 as u32;
-            recipient.subscriber.and_then(|subscriber| {
-                let claim = Claim { subscriber: subscriber.get(), mailing, day: message.day };
-                self.return_paths.path(sender, claim)
-            })
+            let claim = self.claim(Task { message: id, recipient: *one });
+            claim.and_then(|claim| self.return_paths.path(sender, claim))
         } else if self.config.verp.contains(sender) {
-            verp::encode(sender, &recipient.address)
+            verp::encode(sender, &message.recipients[*one as usize].address)
         } else {
             None
         };

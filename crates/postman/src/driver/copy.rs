@@ -2,6 +2,7 @@
 //! message's sender is a list that gives each recipient one.
 
 use super::{Driver, Input};
+use crate::home::Addressed;
 use crate::line::{Copy, Order};
 use sojourn_mail::engine::{Event, SessionId, Task};
 use sojourn_mail::smtp::Framing;
@@ -21,9 +22,10 @@ impl Driver {
         let engine = &self.engine;
         let names = own.and_then(|task| {
             let sender = engine.sender(task.message).filter(|it| self.home.has_heads(it))?;
-            Some((task.message, sender.clone(), engine.recipient(task)?.clone()))
+            let recipient = engine.recipient(task)?.clone();
+            Some(Addressed { sender: sender.clone(), recipient, claim: engine.claim(task) })
         });
-        let Some((message, sender, recipient)) = names else {
+        let Some(addressed) = names else {
             return self.order(session, Order::Body(Copy { head: Vec::new(), text, framing }));
         };
         // A session that was closed meanwhile must not send it any more.
@@ -34,7 +36,7 @@ impl Driver {
             let turn = heads.acquire_owned().await;
             let made = spawn_blocking(move || {
                 let _turn = turn;
-                let head = home.head(&sender, &recipient, message, &text);
+                let head = home.head(&addressed, &text);
                 Copy { head, text, framing }
             });
             match (made.await, line.upgrade()) {

@@ -8,7 +8,7 @@ use crate::mail::Mail;
 use crate::unsubscribe::{Subscription, Subscriptions};
 use sojourn_mail::leave::{Question, author};
 use sojourn_mail::token::{Claim, Purpose};
-use sojourn_mail::{Address, List};
+use sojourn_mail::{Address, List, mailto};
 use std::sync::{Arc, PoisonError};
 use tokio_rustls::TlsAcceptor;
 
@@ -75,6 +75,24 @@ impl Lists {
         self.attendant
             .notice(&Happening::AskedToLeave { list: &list.bounces, subscriber: &author });
         Ok(Some(Mail::new(None, vec![author], &text)))
+    }
+
+    /// Whether each recipient of the list has links of its own to unsubscribe.
+    pub(super) fn has_own_links(&self, list: &List) -> bool {
+        list.verp && (self.unsubscribe.is_some() || list.leave.is_some())
+    }
+
+    /// The links to unsubscribe of the subscriber whom `claim` names: one click, and mail. Without a
+    /// claim, mail that has to be confirmed.
+    pub(super) fn links(&self, list: &List, claim: Option<Claim>) -> Vec<String> {
+        let token = claim.map(|claim| self.leave_token(list, claim));
+        let endpoint = self.unsubscribe.as_ref().zip(token.as_ref());
+        let one_click = endpoint.map(|(it, token)| it.link(list.bounces.as_str(), token));
+        let leave = match &token {
+            Some(token) => list.leave_path(token),
+            None => list.leave.clone(),
+        };
+        one_click.into_iter().chain(leave.as_ref().map(mailto)).collect()
     }
 
     /// Ends the subscription that a token names; whose it was. Nothing where it is no token of this

@@ -5,9 +5,8 @@ use super::returns::Readings;
 use super::signing::Signer;
 use super::submitters::Submitters;
 use crate::book::{Barred, Book};
-use crate::home::Home;
+use crate::home::{Addressed, Home};
 use crate::unsubscribe::Unsubscribe;
-use sojourn_mail::engine::MessageId;
 use sojourn_mail::report::Rule;
 use sojourn_mail::return_path::{Form, form};
 use sojourn_mail::smtp::server::{House, Submitter, Welcome};
@@ -66,8 +65,8 @@ impl Lists {
     /// The text of a list's mail with what its list adds for all recipients: nothing of what is
     /// there is touched. It is signed here where all copies are the same.
     pub(super) fn dressed(&self, list: &List, text: Vec<u8>) -> Vec<u8> {
-        let added = list.shared_fields(&text).into_bytes();
-        let signatures = match list.has_own_fields() {
+        let added = list.shared_fields(&text, self.has_own_links(list)).into_bytes();
+        let signatures = match self.has_own_copies(list) {
             true => String::new(),
             false => self.signatures(list, &[&added, &text]),
         };
@@ -75,6 +74,11 @@ impl Lists {
             return text;
         }
         [signatures.into_bytes(), added, text].concat()
+    }
+
+    /// Whether each copy of a list's mail has a text of its own.
+    fn has_own_copies(&self, list: &List) -> bool {
+        list.has_own_fields() || self.has_own_links(list)
     }
 
     /// The signatures of a list's mail, whose text is in `parts`.
@@ -162,16 +166,14 @@ impl Home for Lists {
     }
 
     fn has_heads(&self, sender: &Address) -> bool {
-        self.of_sender(Some(sender)).is_some_and(List::has_own_fields)
+        self.of_sender(Some(sender)).is_some_and(|list| self.has_own_copies(list))
     }
 
-    fn head(&self, sender: &Address, recipient: &Address, _: MessageId, text: &[u8]) -> Vec<u8> {
-        let Some(list) = self.of_sender(Some(sender)) else { return Vec::new() };
-        // Strangers may write to the postmaster: they get no signature of ours.
-        if self.postmaster.as_ref() == Some(recipient) {
-            return Vec::new();
-        }
-        let own = list.own_fields(text, recipient);
+    fn head(&self, copy: &Addressed, text: &[u8]) -> Vec<u8> {
+        let Some(list) = self.of_sender(Some(&copy.sender)) else { return Vec::new() };
+        let links =
+            if self.has_own_links(list) { self.links(list, copy.claim) } else { Vec::new() };
+        let own = list.own_fields(text, &copy.recipient, &links);
         let signatures = self.signatures(list, &[own.as_bytes(), text]);
         (signatures + &own).into_bytes()
     }

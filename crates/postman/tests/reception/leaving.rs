@@ -1,5 +1,6 @@
 //! Leaving a list, and the mailboxes that every domain has.
 
+use crate::sink::Sink;
 use crate::{Place, connect, table, text};
 use sojourn_kernel::parameters::Value;
 use sojourn_mail::engine::Stored;
@@ -12,8 +13,8 @@ const LIST: &str = "news-bounces@lists.example";
 const LEAVE: &str = "news-leave@lists.example";
 const ANN: &str = "ann@[127.0.0.77]";
 
-/// A list that can be left by mail and by one click, and whose only subscriber is Ann.
-fn stage() -> (Place, MailServer) {
+/// A list that can be left by mail and by one click.
+fn stage_settings() -> Place {
     let mut place = Place::trusting(&[("leave", text(LEAVE))]);
     let endpoint = [
         ("url", text("https://lists.example/leave")),
@@ -21,6 +22,12 @@ fn stage() -> (Place, MailServer) {
         ("tls", Value::Bool(false)),
     ];
     place.settings.set("unsubscribe", table(&endpoint));
+    place
+}
+
+/// The same with Ann as its only subscriber.
+fn stage() -> (Place, MailServer) {
+    let place = stage_settings();
     let server = place.start();
     let mut client = connect(&server);
     client.hear();
@@ -137,6 +144,45 @@ fn one_click_unsubscribes() {
     assert!(place.book().forget(&LIST.parse().unwrap(), &ANN.parse().unwrap()).unwrap());
     assert!(!has_left(&server));
     server.stop();
+}
+
+/// The link and the address in a copy are the recipient's own: they unsubscribe that one, whoever
+/// else is in the envelope.
+#[test]
+fn each_copy_has_links_of_its_own() {
+    let sink = Sink::open();
+    let mut place = stage_settings();
+    place.settings.set("network", table(&[("port", Value::Int(sink.port.into()))]));
+    let server = place.start();
+    let mut client = connect(&server);
+    client.hear();
+    client.say("EHLO client.example");
+    client.mail(LIST, &[ANN, "bob@[127.0.0.77]"], "Subject: news\r\n\r\nx");
+    let copies = sink.copies(2);
+    let link = |who: &str| {
+        let copy = &copies[who].text;
+        assert!(
+            copy.contains("\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n"),
+            "{copy}"
+        );
+        let field = part(copy, "List-Unsubscribe: <https://lists.example", ">\r\n");
+        let (link, leave) = field.split_once(">,\r\n <mailto:").expect(field);
+        assert!(leave.starts_with("news-leave%2B") && leave.ends_with("@lists.example"), "{leave}");
+        (link.to_owned(), leave.replace("%2B", "+"))
+    };
+    let (ann, bob) = (link(ANN), link("bob@[127.0.0.77]"));
+    assert!(ann.0 != bob.0 && ann.1 != bob.1);
+    assert!(post(&server, &bob.0).starts_with("HTTP/1.1 200 "));
+    assert!(!has_left(&server));
+    // The return path's token is for bounces alone.
+    let (_, bounce) = copies[ANN].path.split_once(['+', '@']).unwrap();
+    let forged =
+        ann.0.replace(ann.0.rsplit('/').next().unwrap(), bounce.split('@').next().unwrap());
+    assert!(post(&server, &forged).starts_with("HTTP/1.1 404 "));
+    assert_eq!(write_to(&server, "any@other.example", &ann.1, ""), "250 2.0.0 taken");
+    assert!(has_left(&server));
+    server.stop();
+    assert_eq!(place.book().left().unwrap().len(), 2);
 }
 
 /// Every domain of a list has a postmaster and a mailbox for abuse (RFC 5321 section 4.5.1, RFC
