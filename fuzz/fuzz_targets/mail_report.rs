@@ -1,12 +1,14 @@
 //! Messages that come back: whatever they say, who is named is an address, what is said has no line
-//! of its own, and one message speaks of no more people than it may.
+//! of its own and is never empty, one message speaks of no more people than it may, and what is
+//! behind the first megabyte changes nothing.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use sojourn_mail::Address;
-use sojourn_mail::report::bounces;
 use sojourn_mail::report::verp::{Reading, decode, encode};
+use sojourn_mail::report::{Action, Outcome, PARSED_MAX, Returned, outcomes, returned};
+use std::collections::BTreeSet;
 
 fuzz_target!(|bytes: &[u8]| {
     let list: Address = "list-bounces@here".parse().expect("it is one");
@@ -14,14 +16,38 @@ fuzz_target!(|bytes: &[u8]| {
     let path = encode(&list, &subscriber).expect("it is short");
     assert_eq!(decode(&list, &path), Some(Reading::Of(subscriber.clone())));
 
+    let outcomes = outcomes(bytes);
+    for outcome in outcomes.iter().flatten() {
+        assert!(outcome.diagnostic.chars().count() <= 500);
+        assert!(!outcome.diagnostic.contains(char::is_control));
+    }
     for reading in [Reading::Plain, Reading::Of(subscriber.clone())] {
-        let Some(found) = bounces(&reading, bytes) else { continue };
-        assert!(found.len() <= 1000);
-        for bounce in found {
-            assert!(reading == Reading::Plain || bounce.subscriber == subscriber);
-            assert_eq!(bounce.subscriber.as_str().parse(), Ok(bounce.subscriber.clone()));
-            assert!(bounce.reason.chars().count() <= 500);
-            assert!(!bounce.reason.contains(char::is_control));
+        let is_named = |who: &Address| reading == Reading::Plain || *who == subscriber;
+        let told = returned(&reading, bytes);
+        if bytes.len() > PARSED_MAX {
+            assert_eq!(told, returned(&reading, &bytes[..PARSED_MAX]));
+        }
+        match told {
+            Returned::Bounces(found) => {
+                assert!(found.len() <= 1000);
+                let failed = |it: &&Outcome| it.action == Action::Failed;
+                let failed = outcomes.as_ref().map_or(1, |all| all.iter().filter(failed).count());
+                assert!(found.len() <= failed);
+                let people: BTreeSet<_> = found.iter().map(|bounce| &bounce.subscriber).collect();
+                assert_eq!(people.len(), found.len());
+                for bounce in &found {
+                    assert!(is_named(&bounce.subscriber));
+                    assert_eq!(bounce.subscriber.as_str().parse(), Ok(bounce.subscriber.clone()));
+                    assert!(!bounce.reason.is_empty() && bounce.reason.chars().count() <= 500);
+                    assert!(!bounce.reason.contains(char::is_control));
+                }
+            }
+            Returned::Complaint(complaint) => {
+                assert_eq!(outcomes, None);
+                assert!(complaint.subscriber.iter().all(is_named));
+                assert!(reading == Reading::Plain || complaint.subscriber.is_some());
+            }
+            Returned::Unclear => assert!(reading == Reading::Plain && outcomes.is_none()),
         }
     }
     // An address that is a return path names the same subscriber when its path is made anew.

@@ -1,9 +1,13 @@
 //! From a message that came back to whom it says something about.
 
-use super::status::{Action, is_reply, message, read};
+use super::feedback::{Complaint, complaint};
+use super::mime::{Report, is_reply, report};
+use super::status::{Action, Outcome, recipients};
 use super::verp::Reading;
+use super::words::words;
 use crate::address::Address;
 use crate::smtp::Enhanced;
+use std::collections::BTreeSet;
 
 /// Mail for a subscriber came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +18,7 @@ pub struct Bounce {
     pub severity: Severity,
     /// Why.
     pub status: Option<Enhanced>,
-    /// Why, in words.
+    /// Why, in words: those of the host that refused, or else what the status means. Never empty.
     pub reason: String,
 }
 
@@ -27,40 +31,67 @@ pub enum Severity {
     Soft,
 }
 
-/// Whom the message `text`, which came to a return path, says something about. Nothing when it
-/// cannot be told: a person should look at it. Nobody, when it is no bounce: news of a delay, of a
-/// delivery, or an absence note.
+/// What a message says that came to a return path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Returned {
+    /// Mail for these subscribers did not arrive. There are none when it is news of a delay, of a
+    /// delivery, or an absence note.
+    Bounces(Vec<Bounce>),
+    /// A recipient called the mail spam: it arrived.
+    Complaint(Complaint),
+    /// No program can tell; a person should read it.
+    Unclear,
+}
+
+/// What the message `text`, which came to a return path, says. Its first
+/// [`PARSED_MAX`](super::PARSED_MAX) octets are looked at.
 ///
 /// A return path that names the subscriber counts more than what the report names: mail may have
 /// been forwarded.
-pub fn bounces(to: &Reading, text: &[u8]) -> Option<Vec<Bounce>> {
-    let message = message(text)?;
+pub fn returned(to: &Reading, text: &[u8]) -> Returned {
     let named = match to {
         Reading::Of(subscriber) => Some(subscriber),
         Reading::Plain => None,
     };
-    let Some(outcomes) = read(&message) else {
-        let subscriber = named?.clone();
-        if is_reply(&message) {
-            return Some(Vec::new());
+    match (report(text), named) {
+        (Some(Report::Delivery(status)), _) => Returned::Bounces(failures(named, &status)),
+        (Some(Report::Feedback(text)), _) => {
+            let complaint = complaint(&text);
+            let subscriber = named.cloned().or(complaint.subscriber);
+            Returned::Complaint(Complaint { subscriber, ..complaint })
         }
-        let reason = "a message came back that is no report".into();
-        return Some(vec![Bounce { subscriber, severity: Severity::Soft, status: None, reason }]);
-    };
-    let mut bounces: Vec<Bounce> = Vec::new();
-    for outcome in outcomes {
-        if outcome.action != Action::Failed {
-            continue;
-        }
-        let subscriber = named.cloned().or(outcome.original).or(outcome.recipient);
-        let Some(subscriber) = subscriber else { continue };
-        if bounces.iter().any(|known| known.subscriber == subscriber) {
-            continue;
-        }
-        let soft = outcome.status.is_some_and(|Enhanced(class, ..)| class == 4);
-        let severity = if soft { Severity::Soft } else { Severity::Hard };
-        let (status, reason) = (outcome.status, outcome.diagnostic);
-        bounces.push(Bounce { subscriber, severity, status, reason });
+        (None, None) => Returned::Unclear,
+        (None, Some(_)) if is_reply(text) => Returned::Bounces(Vec::new()),
+        (None, Some(subscriber)) => Returned::Bounces(vec![Bounce {
+            subscriber: subscriber.clone(),
+            severity: Severity::Soft,
+            status: None,
+            reason: "a message came back that is no report".into(),
+        }]),
     }
-    Some(bounces)
+}
+
+/// The bounces of whom the text of a `message/delivery-status` calls failed, or of `named` alone.
+fn failures(named: Option<&Address>, status: &[u8]) -> Vec<Bounce> {
+    let mut known = BTreeSet::new();
+    let failed = recipients(status).into_iter().filter(|outcome| outcome.action == Action::Failed);
+    failed
+        .filter_map(|outcome| {
+            let Outcome { recipient, original, status, diagnostic, .. } = outcome;
+            let subscriber = named.cloned().or(original).or(recipient)?;
+            let soft = status.is_some_and(|Enhanced(class, ..)| class == 4);
+            let severity = if soft { Severity::Soft } else { Severity::Hard };
+            let reason = match status {
+                _ if !diagnostic.is_empty() => diagnostic,
+                Some(status) => format!("{status}: {}", words(status)),
+                None => "delivery failed; the report gives no status".into(),
+            };
+            known.insert(subscriber.clone()).then_some(Bounce {
+                subscriber,
+                severity,
+                status,
+                reason,
+            })
+        })
+        .collect()
 }

@@ -3,7 +3,8 @@
 use crate::address::Address;
 use crate::engine::Reason;
 use crate::header::header;
-use mail_parser::DateTime;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc2822;
 
 /// A report on one message, to be written.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +39,8 @@ pub struct Written {
 
 /// Octets of the original's header that go along.
 const HEADER_MAX: usize = 64 * 1024;
+/// The end of the year 9999, in seconds since 1970.
+const LAST_SECOND: i64 = 253_402_300_799;
 /// Where lines are folded, if they have a space.
 const WIDTH: usize = 76;
 
@@ -126,9 +129,12 @@ impl Notice<'_> {
     }
 }
 
-/// A date as RFC 5322 writes it.
+/// The date of `unix` seconds since 1970 as RFC 5322 writes it, in Greenwich; a clock that is outside
+/// the years 1970 to 9999 is wrong, and the nearest of them is written.
 pub fn date(unix: i64) -> String {
-    DateTime::from_timestamp(unix).to_rfc822()
+    let date = OffsetDateTime::from_unix_timestamp(unix.clamp(0, LAST_SECOND));
+    let text = date.ok().and_then(|date| date.format(&Rfc2822).ok());
+    text.expect("a year of four digits can be written")
 }
 
 /// Of a message's header what goes along, whole lines of it.

@@ -18,7 +18,7 @@ pub use unverified::{Counted, Unverified};
 use register::Sweep;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, named_params};
 use sojourn_mail::Address;
-use sojourn_mail::report::{Bounce, Rule, Severity, Standing};
+use sojourn_mail::report::{Bounce, Rule, Standing};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -246,18 +246,13 @@ fn write(
 ) -> rusqlite::Result<()> {
     let entry = "INSERT OR REPLACE INTO bounce
         VALUES (:subscriber, :score, :last, :suspended, :status, :reason)";
-    let words = match (bounce.reason.as_str(), bounce.severity) {
-        ("", Severity::Hard) => "refused without a reason",
-        ("", Severity::Soft) => "not delivered in time",
-        (words, _) => words,
-    };
     database.prepare_cached(entry)?.execute(named_params! {
         ":subscriber": number,
         ":score": after.score,
         ":last": after.last,
         ":suspended": after.suspended,
         ":status": bounce.status.map(|status| status.to_string()),
-        ":reason": words,
+        ":reason": bounce.reason,
     })?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use sojourn_kernel::parameters::defaults;
+use sojourn_mail::report::Severity;
 use sojourn_mail::smtp::Enhanced;
 
 const DAY: i64 = 86_400;

@@ -199,6 +199,8 @@ impl Attendant for Board {
         match happening {
             // The engine tells of it.
             Happening::Taken { .. } => {}
+            // It is told in the log.
+            Happening::Complaint { .. } => {}
             Happening::NotTaken { why, .. } => {
                 known.totals.not_taken += 1;
                 known.error(Error::of("not taken", unix_ms(), why));

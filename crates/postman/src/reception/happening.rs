@@ -4,6 +4,7 @@ use crate::book::Unverified;
 use crate::log::QueueId;
 use sojourn_mail::Address;
 use sojourn_mail::engine::MessageId;
+use sojourn_mail::report::Feedback;
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -70,6 +71,15 @@ pub enum Happening<'a> {
         list: &'a Address,
         /// The subscriber.
         subscriber: &'a Address,
+    },
+    /// A recipient called mail spam. It arrived: nothing is scored.
+    Complaint {
+        /// The list, by its return path.
+        list: &'a Address,
+        /// The subscriber, when the report tells.
+        subscriber: Option<&'a Address>,
+        /// What is said of the mail.
+        feedback: Feedback,
     },
     /// A subscriber is suspended.
     Suspended {
@@ -145,6 +155,10 @@ impl fmt::Display for Happening<'_> {
             }
             Happening::Bounced { list, subscriber, reason } => {
                 write!(f, "bounced: list=<{list}>, to=<{subscriber}>: {}", Plain(reason))
+            }
+            Happening::Complaint { list, subscriber, feedback } => {
+                let subscriber = subscriber.map_or("", Address::as_str);
+                write!(f, "complaint: list=<{list}>, to=<{subscriber}>: {feedback}")
             }
             Happening::Suspended { list, subscriber } => {
                 write!(f, "suspended: list=<{list}>, to=<{subscriber}>")

@@ -6,7 +6,7 @@ use super::lists::Lists;
 use crate::book::{BookError, NotEntered, Unverified};
 use sojourn_kernel::Span;
 use sojourn_mail::report::verp::Reading;
-use sojourn_mail::report::{Bounce, bounces};
+use sojourn_mail::report::{Bounce, Complaint, Returned, returned};
 use sojourn_mail::return_path::{Form, form};
 use sojourn_mail::token::{Purpose, TokenKeys};
 use sojourn_mail::{Address, List};
@@ -72,7 +72,7 @@ impl Lists {
             unverified.push((list, kind));
             if let (Form::Plain, Some(reader)) = (&form, &list.reader)
                 && !readers.contains(reader)
-                && !is_report.get_or_init(|| bounces(&Reading::Plain, text).is_some())
+                && !is_report.get_or_init(|| returned(&Reading::Plain, text) != Returned::Unclear)
             {
                 self.count_reading(list, now)?;
                 readers.push(reader.clone());
@@ -142,11 +142,16 @@ impl Lists {
     /// Enters what `text` says. Bounces are told of where they count: no other mail with the same
     /// token leads to a line of the log on that day.
     fn enter(&self, list: &List, to: &Reading, text: &[u8], now: i64) -> Result<(), BookError> {
-        let found = bounces(to, text).unwrap_or_default();
-        if found.is_empty() {
-            return Ok(());
-        }
         let list = &list.bounces;
+        let found = match returned(to, text) {
+            Returned::Bounces(found) if !found.is_empty() => found,
+            Returned::Bounces(_) | Returned::Unclear => return Ok(()),
+            Returned::Complaint(Complaint { subscriber, feedback }) => {
+                let subscriber = subscriber.as_ref();
+                self.attendant.notice(&Happening::Complaint { list, subscriber, feedback });
+                return Ok(());
+            }
+        };
         let entered = self.book().enter(list, &found, now, &self.rule)?;
         for &place in &entered.counted {
             let Bounce { subscriber, reason, .. } = &found[place];

@@ -160,3 +160,29 @@ fn our_own_reports_are_believed() {
     let named: Vec<_> = members.iter().map(|it| &*it.subscriber).collect();
     assert_eq!(named, ["a@x.example", "b@x.example"]);
 }
+
+/// A complaint says that the mail arrived: it is told and costs nothing.
+#[test]
+fn complaints_are_told_and_not_scored() {
+    let folder = tempfile::tempdir().unwrap();
+    let ear = Arc::new(Ear(Mutex::default()));
+    let lists = Lists { attendant: ear.clone(), ..lists(&folder) };
+    let said = "Content-Type: multipart/report; report-type=feedback-report; boundary=b\r\n\r\n\
+        --b\r\nContent-Type: message/feedback-report\r\n\r\nFeedback-Type: abuse\r\n\
+        User-Agent: x\r\nVersion: 1\r\n\r\n--b--\r\n";
+    lists.read(&[path(1, TODAY)], said.as_bytes(), TODAY * DAY).unwrap();
+    assert_eq!(lists.book().members().unwrap(), []);
+    let told = format!("complaint: list=<{LIST}>, to=<a@x.example>: abuse");
+    assert_eq!(*ear.0.lock().unwrap(), [told]);
+}
+
+/// A report without a diagnosis is entered with what its status means.
+#[test]
+fn a_status_is_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let lists = lists(&folder);
+    let said = report(&["a@x.example"]);
+    lists.read(&[path(1, TODAY)], said.as_bytes(), TODAY * DAY).unwrap();
+    let members = lists.book().members().unwrap();
+    assert_eq!(members[0].reason, "5.1.1: bad destination mailbox address");
+}
