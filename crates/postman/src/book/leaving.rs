@@ -14,9 +14,8 @@ pub(crate) enum Barred {
 }
 
 impl Book {
-    /// Ends the subscription that has this number, at `now`, in seconds since 1970: on stable
-    /// storage when this returns. Whose it was, and whether it was not over already; nothing when
-    /// the list has none of that number.
+    /// Ends the subscription of `subscriber` at `now`, in seconds since 1970: on stable storage when
+    /// this returns. Whether there was one that was not over already.
     ///
     /// # Errors
     ///
@@ -24,13 +23,16 @@ impl Book {
     pub fn leave(
         &mut self,
         list: &Address,
-        number: u32,
+        subscriber: &Address,
         now: i64,
-    ) -> Result<Option<(Address, bool)>, BookError> {
-        let Some(address) = self.subscriber(list, number)? else { return Ok(None) };
-        let update = "UPDATE subscriber SET left_s = ? WHERE number = ? AND left_s IS NULL";
-        let changed = self.database.execute(update, (now, number));
-        self.of(changed.map(|rows| Some((address, rows > 0))))
+    ) -> Result<bool, BookError> {
+        let leave = || {
+            let Some(list) = list_id(&self.database, &key(list))? else { return Ok(0) };
+            let update = "UPDATE subscriber SET left_s = ? WHERE list = ? AND address = ?
+                AND left_s IS NULL";
+            self.database.execute(update, (now, list, key(subscriber)))
+        };
+        Ok(self.of(leave())? > 0)
     }
 
     /// The number of the one to ask, today, whether a request to leave is theirs; nothing where it

@@ -72,12 +72,12 @@ pub enum Happening<'a> {
         /// The subscriber.
         subscriber: &'a Address,
     },
-    /// A recipient called mail spam. It arrived: nothing is scored.
+    /// A recipient called mail spam. It arrived: nothing is scored, but the subscription ends.
     Complaint {
         /// The list, by its return path.
         list: &'a Address,
-        /// The subscriber, when the report tells.
-        subscriber: Option<&'a Address>,
+        /// The subscriber.
+        subscriber: &'a Address,
         /// What is said of the mail.
         feedback: Feedback,
     },
@@ -157,7 +157,6 @@ impl fmt::Display for Happening<'_> {
                 write!(f, "bounced: list=<{list}>, to=<{subscriber}>: {}", Plain(reason))
             }
             Happening::Complaint { list, subscriber, feedback } => {
-                let subscriber = subscriber.map_or("", Address::as_str);
                 write!(f, "complaint: list=<{list}>, to=<{subscriber}>: {feedback}")
             }
             Happening::Suspended { list, subscriber } => {

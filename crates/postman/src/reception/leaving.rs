@@ -104,13 +104,26 @@ impl Lists {
         now: i64,
     ) -> Result<Option<Address>, BookError> {
         let Some(claim) = self.leave_claim(list, token) else { return Ok(None) };
-        let left = self.book().leave(&list.bounces, claim.subscriber, now)?;
-        let Some((subscriber, is_new)) = left else { return Ok(None) };
+        let found = self.book().subscriber(&list.bounces, claim.subscriber)?;
+        if let Some(subscriber) = &found {
+            self.end(list, subscriber, now)?;
+        }
+        Ok(found)
+    }
+
+    /// Ends a subscription; whether it was not over already.
+    pub(super) fn end(
+        &self,
+        list: &List,
+        subscriber: &Address,
+        now: i64,
+    ) -> Result<bool, BookError> {
+        let is_new = self.book().leave(&list.bounces, subscriber, now)?;
         if is_new {
             let list = &list.bounces;
-            self.attendant.notice(&Happening::Left { list, subscriber: &subscriber });
+            self.attendant.notice(&Happening::Left { list, subscriber });
         }
-        Ok(Some(subscriber))
+        Ok(is_new)
     }
 
     /// The token with which a subscriber leaves.

@@ -6,7 +6,7 @@ use super::lists::Lists;
 use crate::book::{BookError, NotEntered, Unverified};
 use sojourn_kernel::Span;
 use sojourn_mail::report::verp::Reading;
-use sojourn_mail::report::{Bounce, Complaint, Returned, returned};
+use sojourn_mail::report::{Bounce, Complaint, Feedback, Returned, returned};
 use sojourn_mail::return_path::{Form, form};
 use sojourn_mail::token::{Purpose, TokenKeys};
 use sojourn_mail::{Address, List};
@@ -142,16 +142,12 @@ impl Lists {
     /// Enters what `text` says. Bounces are told of where they count: no other mail with the same
     /// token leads to a line of the log on that day.
     fn enter(&self, list: &List, to: &Reading, text: &[u8], now: i64) -> Result<(), BookError> {
-        let list = &list.bounces;
         let found = match returned(to, text) {
             Returned::Bounces(found) if !found.is_empty() => found,
             Returned::Bounces(_) | Returned::Unclear => return Ok(()),
-            Returned::Complaint(Complaint { subscriber, feedback }) => {
-                let subscriber = subscriber.as_ref();
-                self.attendant.notice(&Happening::Complaint { list, subscriber, feedback });
-                return Ok(());
-            }
+            Returned::Complaint(complaint) => return self.complained(list, &complaint, now),
         };
+        let list = &list.bounces;
         let entered = self.book().enter(list, &found, now, &self.rule)?;
         for &place in &entered.counted {
             let Bounce { subscriber, reason, .. } = &found[place];
@@ -160,6 +156,20 @@ impl Lists {
         for &place in &entered.suspended {
             let subscriber = &found[place].subscriber;
             self.attendant.notice(&Happening::Suspended { list, subscriber });
+        }
+        Ok(())
+    }
+
+    /// Ends the subscription of one whose mail box's provider says that the mail is unwanted. It is
+    /// told of once.
+    fn complained(&self, list: &List, complaint: &Complaint, now: i64) -> Result<(), BookError> {
+        let Complaint { subscriber: Some(subscriber), feedback } = complaint else { return Ok(()) };
+        if matches!(feedback, Feedback::NotSpam | Feedback::AuthFailure) {
+            return Ok(());
+        }
+        if self.end(list, subscriber, now)? {
+            let (list, feedback) = (&list.bounces, *feedback);
+            self.attendant.notice(&Happening::Complaint { list, subscriber, feedback });
         }
         Ok(())
     }

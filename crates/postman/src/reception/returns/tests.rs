@@ -163,17 +163,25 @@ fn our_own_reports_are_believed() {
 
 /// A complaint says that the mail arrived: it is told and costs nothing.
 #[test]
-fn complaints_are_told_and_not_scored() {
+fn a_complaint_unsubscribes_and_is_not_scored() {
     let folder = tempfile::tempdir().unwrap();
     let ear = Arc::new(Ear(Mutex::default()));
     let lists = Lists { attendant: ear.clone(), ..lists(&folder) };
     let said = "Content-Type: multipart/report; report-type=feedback-report; boundary=b\r\n\r\n\
         --b\r\nContent-Type: message/feedback-report\r\n\r\nFeedback-Type: abuse\r\n\
         User-Agent: x\r\nVersion: 1\r\n\r\n--b--\r\n";
-    lists.read(&[path(1, TODAY)], said.as_bytes(), TODAY * DAY).unwrap();
+    let not_spam = said.replace("abuse", "not-spam");
+    for text in [&not_spam, said, said] {
+        lists.read(&[path(1, TODAY)], text.as_bytes(), TODAY * DAY).unwrap();
+    }
+    // One that nothing verifies is of no consequence.
+    lists.read(&[address(LIST)], said.as_bytes(), TODAY * DAY).unwrap();
     assert_eq!(lists.book().members().unwrap(), []);
-    let told = format!("complaint: list=<{LIST}>, to=<a@x.example>: abuse");
-    assert_eq!(*ear.0.lock().unwrap(), [told]);
+    assert_eq!(lists.book().left().unwrap().len(), 1);
+    let told = ear.0.lock().unwrap();
+    let who = format!("list=<{LIST}>, to=<a@x.example>");
+    assert_eq!(told[..2], [format!("left: {who}"), format!("complaint: {who}: abuse")]);
+    assert!(told[2].starts_with("unverified: "), "{told:?}");
 }
 
 /// A report without a diagnosis is entered with what its status means.
