@@ -1,6 +1,7 @@
 //! What a message has to lose or to change before it may be sent, and signed.
 
 use crate::header::{fields, header};
+use crate::smtp::server::Text;
 use memchr::{memchr, memrchr2};
 
 /// Octets of a line, without its end (RFC 5321 section 4.5.3.1.6, RFC 5322 section 2.1.1).
@@ -12,9 +13,15 @@ const NEAR: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrapped {
     /// The text.
-    pub text: Vec<u8>,
+    pub text: Text,
     /// Whether a line of the header had to be cut where it has no white space, which changes it.
     pub broken_header: bool,
+}
+
+/// Whether [`without_blind_copies`] or [`wrapped`] makes another text of this one, of a 256th more
+/// octets at most.
+pub fn is_changed(text: &[u8]) -> bool {
+    !is_short(text) || has_blind_copies(text)
 }
 
 /// Cuts lines that are longer than SMTP carries, in a text in canonical form; one without such
@@ -23,11 +30,12 @@ pub struct Wrapped {
 /// A line is cut before white space. In the header that is folding, and changes nothing (RFC 5322
 /// section 2.2.3). Where there is none, CRLF and a space are put in, as Postfix does
 /// (`smtp_line_length_limit`), never within a character of UTF-8.
-pub fn wrapped(text: Vec<u8>) -> Wrapped {
-    if lines(&text).all(|line| content(line).len() <= LINE_MAX) {
+pub fn wrapped(text: impl Into<Text>) -> Wrapped {
+    let text = text.into();
+    if is_short(&text) {
         return Wrapped { text, broken_header: false };
     }
-    let mut out = Vec::with_capacity(text.len() + text.len() / 256);
+    let (mut out, most) = (Text::new(), text.len() + text.len() / 256);
     let (mut in_header, mut broken_header) = (true, false);
     for line in lines(&text) {
         in_header &= is_of_header(line);
@@ -36,11 +44,11 @@ pub fn wrapped(text: Vec<u8>) -> Wrapped {
             let near = if in_header { LINE_MAX } else { NEAR };
             let (end, space) = cut(rest, near);
             broken_header |= in_header && !space;
-            out.extend_from_slice(&rest[..end]);
-            out.extend_from_slice(if space { b"\r\n" } else { b"\r\n " });
+            out.append(&rest[..end], most);
+            out.append(if space { b"\r\n" } else { b"\r\n " }, most);
             rest = &rest[end..];
         }
-        out.extend_from_slice(rest);
+        out.append(rest, most);
     }
     Wrapped { text: out, broken_header }
 }
@@ -50,23 +58,32 @@ const BLIND: [&str; 2] = ["Bcc", "Resent-Bcc"];
 
 /// A text in canonical form without `Bcc:` and `Resent-Bcc:`; one that has none is given back as it
 /// came.
-pub fn without_blind_copies(text: Vec<u8>) -> Vec<u8> {
-    if BLIND.iter().all(|name| fields(&text, name) == 0) {
+pub fn without_blind_copies(text: impl Into<Text>) -> Text {
+    let text = text.into();
+    if !has_blind_copies(&text) {
         return text;
     }
     let end = header(&text).len();
-    let mut out = Vec::with_capacity(text.len());
+    let (mut out, most) = (Text::new(), text.len());
     let mut dropped = false;
     for line in lines(&text[..end]) {
         if !line.starts_with(b" ") && !line.starts_with(b"\t") {
             dropped = BLIND.iter().any(|name| fields(line, name) > 0);
         }
         if !dropped {
-            out.extend_from_slice(line);
+            out.append(line, most);
         }
     }
-    out.extend_from_slice(&text[end..]);
+    out.append(&text[end..], most);
     out
+}
+
+fn is_short(text: &[u8]) -> bool {
+    lines(text).all(|line| content(line).len() <= LINE_MAX)
+}
+
+fn has_blind_copies(text: &[u8]) -> bool {
+    BLIND.iter().any(|name| fields(text, name) > 0)
 }
 
 /// Lines with their ends.
@@ -113,10 +130,6 @@ fn cut(line: &[u8], near: usize) -> (usize, bool) {
 mod tests {
     use super::*;
 
-    fn is_short(text: &[u8]) -> bool {
-        lines(text).all(|line| content(line).len() <= LINE_MAX)
-    }
-
     #[test]
     fn what_is_short_stays_where_it_is() {
         let text = [b"A: b\r\n\r\n".to_vec(), b"x".repeat(998), b"\r\n".to_vec()].concat();
@@ -133,11 +146,11 @@ mod tests {
         let of = |body: &str| wrapped(format!("A: b\r\n\r\n{body}\r\ny\r\n").into_bytes());
         let one = of(&line);
         let expected = format!("A: b\r\n\r\n{}\r\n xx\r\ny\r\n", &line[..997]);
-        assert_eq!(String::from_utf8(one.text).unwrap(), expected);
+        assert_eq!(String::from_utf8(one.text.to_vec()).unwrap(), expected);
         // Cut before a space that is near, and nothing is added.
         let body = format!("{} {}", "x".repeat(950), "y".repeat(200));
         let expected = format!("A: b\r\n\r\n{}\r\n {}\r\ny\r\n", &body[..950], &body[951..]);
-        assert_eq!(String::from_utf8(of(&body).text).unwrap(), expected);
+        assert_eq!(String::from_utf8(of(&body).text.to_vec()).unwrap(), expected);
         for body in ["x".repeat(1_000_000), "x y".repeat(500_000), " ".repeat(100_000)] {
             let wrapped = of(&body);
             assert!(is_short(&wrapped.text) && !wrapped.broken_header);
@@ -156,7 +169,7 @@ mod tests {
                 let body = "x".repeat(shift) + &character.repeat(3000);
                 let text = wrapped(format!("\r\n{body}\r\n").into_bytes()).text;
                 assert!(is_short(&text));
-                let text = String::from_utf8(text).expect("no character is cut");
+                let text = String::from_utf8(text.to_vec()).expect("no character is cut");
                 assert_eq!(
                     text.replace("\r\n ", ""),
                     format!("\r\n{body}\r\n").replace("\r\n ", "")
@@ -172,7 +185,7 @@ mod tests {
         let words = "word ".repeat(1000);
         let folded = wrapped(format!("Subject: {words}\r\n\r\nx\r\n").into_bytes());
         assert!(is_short(&folded.text) && !folded.broken_header);
-        let text = String::from_utf8(folded.text).unwrap();
+        let text = String::from_utf8(folded.text.to_vec()).unwrap();
         // Unfolded it is what it was.
         assert_eq!(text.replace("\r\n ", " "), format!("Subject: {words}\r\n\r\nx\r\n"));
         let token = wrapped(format!("X: {}\r\n\r\nx\r\n", "y".repeat(2000)).into_bytes());

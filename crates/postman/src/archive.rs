@@ -3,6 +3,7 @@
 use crate::driver::Input;
 use crate::epoch::Epoch;
 use crate::spool::{Spool, SpoolError};
+use bytes::Bytes;
 use sojourn_kernel::Time;
 use sojourn_mail::engine::{BatchId, Event, MessageId, Record, Submission};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use tokio::sync::mpsc::Sender;
 #[derive(Debug)]
 pub(crate) enum Job {
     /// Keep a message that may be written soon.
-    Offer(Time, Submission, Arc<[u8]>),
+    Offer(Time, Submission, Bytes),
     /// Forget it.
     Withdraw(MessageId),
     Write(BatchId, Arc<[Record]>),
@@ -110,6 +111,6 @@ fn sweep(spool: &mut Spool) {
     }
 }
 
-fn text(spool: &Spool, id: MessageId) -> Result<Arc<[u8]>, SpoolError> {
-    spool.text(id)?.map(Arc::from).ok_or_else(|| spool.lacks(id))
+fn text(spool: &Spool, id: MessageId) -> Result<Bytes, SpoolError> {
+    spool.text(id)?.map(Bytes::from).ok_or_else(|| spool.lacks(id))
 }

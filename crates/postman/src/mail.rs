@@ -1,9 +1,10 @@
 //! A message as it is handed over.
 
+use bytes::Bytes;
 use sojourn_mail::Address;
 use sojourn_mail::outgoing::{without_blind_copies, wrapped};
 use sojourn_mail::smtp::Canonical;
-use std::sync::Arc;
+use sojourn_mail::smtp::server::Text;
 
 /// A message and its envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub struct Mail {
     /// Whom it is for.
     pub recipients: Vec<Address>,
     /// Its text in canonical form ([`Canonical`]).
-    pub text: Arc<[u8]>,
+    pub text: Bytes,
     /// Whether the text has octets above 127.
     pub eight_bit: bool,
     /// Whether its header needs SMTPUTF8 (RFC 6531).
@@ -21,6 +22,18 @@ pub struct Mail {
     /// The recipients' numbers in the list's register, in their order, 0 where one has none; empty
     /// where none of them has.
     pub subscribers: Vec<u32>,
+}
+
+/// Up to so many octets a text is copied.
+const SMALL: usize = 128 * 1024;
+
+/// The octets of a text that came in: a small one may stay for a while, and is to be no larger than
+/// it is; a large one is in memory once.
+pub(crate) fn octets(text: Text) -> Bytes {
+    match text.len() {
+        ..=SMALL => Bytes::copy_from_slice(&text),
+        _ => Bytes::from_owner(text),
+    }
 }
 
 impl Mail {
@@ -36,7 +49,7 @@ impl Mail {
         Mail {
             sender,
             recipients,
-            text: text.into(),
+            text: octets(text),
             eight_bit,
             utf8: false,
             subscribers: Vec::new(),

@@ -25,7 +25,9 @@ pub use look::{Queued, Tried, Waiting, look, waiting};
 pub use operate::operate;
 
 use crate::epoch::Epoch;
-use rusqlite::{Connection, OptionalExtension, ToSql, TransactionBehavior, named_params};
+use bytes::Bytes;
+use rusqlite::blob::ZeroBlob;
+use rusqlite::{Connection, MAIN_DB, OptionalExtension, ToSql, TransactionBehavior, named_params};
 use sojourn_kernel::Time;
 use sojourn_mail::engine::{
     Deferral, MessageId, Obstacle, Operation, Record, Stored, Submission, Task,
@@ -33,7 +35,6 @@ use sojourn_mail::engine::{
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// A spool that is open, and owned by this process.
 #[derive(Debug)]
@@ -57,7 +58,7 @@ pub struct Spool {
 struct Offer {
     submission: Submission,
     accepted_ms: i64,
-    text: Arc<[u8]>,
+    text: Bytes,
 }
 
 impl Spool {
@@ -97,7 +98,7 @@ impl Spool {
     }
 
     /// Keeps a message until the engine wants it written; `text` is in canonical form.
-    pub fn offer(&mut self, accepted: Time, submission: Submission, text: Arc<[u8]>) {
+    pub fn offer(&mut self, accepted: Time, submission: Submission, text: Bytes) {
         assert_eq!(submission.size, text.len() as u64, "the size is the text's");
         let accepted_ms = self.epoch.unix_ms(accepted);
         self.offers.insert(submission.id, Offer { submission, accepted_ms, text });
@@ -205,6 +206,9 @@ impl Spool {
     ///
     /// The database cannot be read.
     pub fn text(&self, id: MessageId) -> Result<Option<Vec<u8>>, SpoolError> {
+        if let Some(offer) = self.offers.get(&id) {
+            return Ok(Some(offer.text.to_vec()));
+        }
         let text = "SELECT text FROM message WHERE id = ?";
         let row = self.database.query_row(text, [key(id)], |row| row.get(0)).optional();
         row.map_err(|error| SpoolError::sqlite(&self.path, Doing::Read, error))
@@ -243,18 +247,33 @@ impl Spool {
     }
 }
 
+/// A text of more octets is written in pieces.
+const LARGE: usize = 256 * 1024;
+const PIECE: usize = 64 * 1024;
+
 fn insert(database: &Connection, id: MessageId, offer: &Offer) -> rusqlite::Result<()> {
     let Offer { submission, accepted_ms, text } = offer;
     let message = "INSERT INTO message (id, sender, eight_bit, utf8, accepted_ms, text)
         VALUES (:id, :sender, :eight_bit, :utf8, :accepted, :text)";
+    // SQLite copies what it is given, twice.
+    let in_pieces = text.len() > LARGE;
+    let room = ZeroBlob(i32::try_from(text.len()).map_err(|_| rusqlite::Error::BlobSizeError)?);
+    let given: &dyn ToSql = if in_pieces { &room } else { &&text[..] };
     database.prepare_cached(message)?.execute(named_params! {
         ":id": key(id),
         ":sender": submission.sender.as_ref().map(|sender| sender.as_str()),
         ":eight_bit": submission.eight_bit,
         ":utf8": submission.utf8,
         ":accepted": accepted_ms,
-        ":text": &text[..],
+        ":text": given,
     })?;
+    if in_pieces {
+        let mut blob = database.blob_open(MAIN_DB, "message", "text", key(id), false)?;
+        for (nth, piece) in text.chunks(PIECE).enumerate() {
+            blob.write_at(piece, nth * PIECE)?;
+        }
+        blob.close()?;
+    }
     let recipient = "INSERT INTO recipient (message, number, address, subscriber)
         VALUES (?, ?, ?, ?)";
     let mut recipient = database.prepare_cached(recipient)?;

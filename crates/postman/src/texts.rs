@@ -1,13 +1,13 @@
 //! The texts of messages that are being sent, as far as memory for them goes.
 
+use bytes::Bytes;
 use sojourn_mail::engine::MessageId;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
 /// The texts that were wanted last.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
-    held: BTreeMap<MessageId, Arc<[u8]>>,
+    held: BTreeMap<MessageId, Bytes>,
     /// In the order in which they came.
     order: VecDeque<MessageId>,
     octets: usize,
@@ -16,12 +16,23 @@ pub(crate) struct Texts {
 /// More is read again from the spool when it is wanted.
 const MOST: usize = 64 << 20;
 
+/// A text of more octets is not kept when it comes in, but when it is first sent: what is coming in
+/// has a limit of its own, and what was taken over is not to be in memory on top of it.
+const LARGE: usize = 1 << 20;
+
 impl Texts {
-    pub(crate) fn get(&self, id: MessageId) -> Option<Arc<[u8]>> {
+    /// Keeps the text of a message that has come in, unless it is a large one.
+    pub(crate) fn keep_new(&mut self, id: MessageId, text: &Bytes) {
+        if text.len() <= LARGE {
+            self.keep(id, text.clone());
+        }
+    }
+
+    pub(crate) fn get(&self, id: MessageId) -> Option<Bytes> {
         self.held.get(&id).cloned()
     }
 
-    pub(crate) fn keep(&mut self, id: MessageId, text: Arc<[u8]>) {
+    pub(crate) fn keep(&mut self, id: MessageId, text: Bytes) {
         self.octets += text.len();
         if let Some(before) = self.held.insert(id, text) {
             self.octets -= before.len();
@@ -55,10 +66,10 @@ mod tests {
     #[test]
     fn the_oldest_make_room() {
         let mut texts = Texts::default();
-        let text: Arc<[u8]> = vec![b'x'; MOST / 4].into();
-        (1..=6).for_each(|id| texts.keep(MessageId(id), Arc::clone(&text)));
+        let text: Bytes = vec![b'x'; MOST / 4].into();
+        (1..=6).for_each(|id| texts.keep(MessageId(id), text.clone()));
         texts.forget(MessageId(4));
-        texts.keep(MessageId(5), Arc::clone(&text));
+        texts.keep(MessageId(5), text.clone());
         let held: Vec<u64> = texts.held.keys().map(|id| id.0).collect();
         assert_eq!((held, texts.octets), (vec![3, 5, 6], 3 * MOST / 4));
     }

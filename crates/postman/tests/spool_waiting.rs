@@ -40,7 +40,7 @@ fn offer(spool: &mut Spool) -> Record {
         subscribers: vec![],
         day: 0,
     };
-    spool.offer(seconds(1), submission, (*b"x\r\n").into());
+    spool.offer(seconds(1), submission, (&b"x\r\n"[..]).into());
     Record::Accepted(id)
 }
 

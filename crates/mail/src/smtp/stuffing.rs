@@ -16,20 +16,29 @@ pub struct Canonical {
 impl Canonical {
     /// Appends the canonical form of the next piece.
     pub fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) {
-        for &byte in piece {
-            let was_cr = std::mem::replace(&mut self.after_cr, byte == b'\r');
-            match byte {
-                b'\n' if was_cr => {}
+        self.each(piece, |piece| out.extend_from_slice(piece));
+    }
+
+    /// Gives the canonical form of the next piece to `out`, run by run.
+    pub(super) fn each(&mut self, mut piece: &[u8], mut out: impl FnMut(&[u8])) {
+        while let Some(&first) = piece.first() {
+            let was_cr = std::mem::replace(&mut self.after_cr, first == b'\r');
+            let run = match first {
+                b'\n' if was_cr => 1,
                 b'\r' | b'\n' => {
-                    out.extend_from_slice(b"\r\n");
+                    out(b"\r\n");
                     self.within_line = false;
+                    1
                 }
                 _ => {
-                    out.push(byte);
+                    let end = memchr::memchr2(b'\r', b'\n', piece).unwrap_or(piece.len());
+                    out(&piece[..end]);
                     self.within_line = true;
-                    self.eight_bit |= byte > 127;
+                    self.eight_bit |= !piece[..end].is_ascii();
+                    end
                 }
-            }
+            };
+            piece = &piece[run..];
         }
     }
 

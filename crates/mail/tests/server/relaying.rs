@@ -102,7 +102,7 @@ fn nothing_is_smuggled() {
             assert_eq!(said, if good { taken } else { refused }, "{end:?}");
             assert_eq!(it.arrivals.len(), usize::from(good));
             for arrival in &it.arrivals {
-                let text = String::from_utf8(arrival.text.clone()).unwrap();
+                let text = String::from_utf8(arrival.text.to_vec()).unwrap();
                 assert!(text.contains(EVIL), "{text:?}");
                 let lone = text.replace("\r\n", "");
                 assert!(!lone.contains(['\r', '\n']), "{text:?}");

@@ -6,6 +6,7 @@ use crate::home::Addressed;
 use crate::line::{Copy, Order};
 use sojourn_mail::engine::{Event, SessionId, Task};
 use sojourn_mail::smtp::Framing;
+use bytes::Bytes;
 use std::sync::Arc;
 use tokio::task::{spawn_blocking, spawn_local};
 
@@ -16,7 +17,7 @@ impl Driver {
         &mut self,
         session: SessionId,
         own: Option<Task>,
-        text: Arc<[u8]>,
+        text: Bytes,
         framing: Framing,
     ) {
         let engine = &self.engine;

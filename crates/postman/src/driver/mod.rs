@@ -23,6 +23,7 @@ use crate::names::Names;
 use crate::news::{News, Observer};
 use crate::spool::{Answers, SpoolError};
 use crate::texts::Texts;
+use bytes::Bytes;
 use later::Later;
 use sojourn_kernel::Span;
 use sojourn_mail::engine::{
@@ -55,7 +56,7 @@ pub(crate) enum Request {
 pub(crate) enum Input {
     Event(Event),
     /// The text of a message that was to be read.
-    Text(MessageId, Result<Arc<[u8]>, SpoolError>),
+    Text(MessageId, Result<Bytes, SpoolError>),
     /// A report that was not taken over is to be tried again.
     Report(Mail, Reported),
 }
@@ -272,11 +273,11 @@ impl Driver {
     }
 
     /// The text is there for all who wait for it.
-    fn have_read(&mut self, id: MessageId, text: Result<Arc<[u8]>, SpoolError>) {
+    fn have_read(&mut self, id: MessageId, text: Result<Bytes, SpoolError>) {
         let readers = self.unread.remove(&id).unwrap_or_default();
         match text {
             Ok(text) => {
-                self.texts.keep(id, Arc::clone(&text));
+                self.texts.keep(id, text.clone());
                 readers.into_iter().for_each(|reader| self.give(id, &text, reader));
             }
             Err(error) => {
@@ -304,11 +305,11 @@ impl Driver {
         waiting.push(reader);
     }
 
-    fn give(&mut self, id: MessageId, text: &Arc<[u8]>, reader: Reader) {
+    fn give(&mut self, id: MessageId, text: &Bytes, reader: Reader) {
         match reader {
             Reader::Session(session, own, framing) => {
                 let task = own.map(|recipient| Task { message: id, recipient });
-                self.send_copy(session, task, Arc::clone(text), framing);
+                self.send_copy(session, task, text.clone(), framing);
             }
             Reader::Report(failures) => self.report(id, text, failures),
         }
@@ -328,8 +329,8 @@ impl Driver {
             subscribers: mail.subscribers.clone(),
             day: self.epoch.day(now),
         };
-        self.texts.keep(id, Arc::clone(&mail.text));
-        self.archive.order(Job::Offer(now, submission.clone(), Arc::clone(&mail.text)));
+        self.texts.keep_new(id, &mail.text);
+        self.archive.order(Job::Offer(now, submission.clone(), mail.text.clone()));
         self.offered.insert(id, Offered { mail, by });
         self.soon.push_back(Event::Submitted(submission));
     }

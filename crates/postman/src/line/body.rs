@@ -1,15 +1,15 @@
 //! A message on its way out, piece by piece.
 
 use super::Copy;
+use bytes::Bytes;
 use sojourn_mail::smtp::{Framing, Stuffer};
-use std::sync::Arc;
 
 /// What is left of a message, and how it is framed.
 #[derive(Debug)]
 pub(super) struct Body {
     /// What goes before the first piece.
     head: Vec<u8>,
-    text: Arc<[u8]>,
+    text: Bytes,
     at: usize,
     /// For dots; nothing where the text goes as it is.
     stuffer: Option<Stuffer>,
@@ -62,7 +62,7 @@ mod tests {
     fn pieces_make_the_whole() {
         let text: Vec<u8> = b".a line\r\n".repeat(9000);
         let all = |framing| {
-            let copy = Copy { head: b".head\r\n".into(), text: text.as_slice().into(), framing };
+            let copy = Copy { head: b".head\r\n".into(), text: text.clone().into(), framing };
             let (mut body, mut out) = (Body::new(copy), Vec::new());
             let mut pieces = 1;
             while !body.fill(&mut out) {

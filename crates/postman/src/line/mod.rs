@@ -15,19 +15,19 @@ pub use tls::TlsError;
 pub(crate) use wire::Wire;
 
 use crate::driver::Input;
+use bytes::Bytes;
 use carry::{Did, Line};
 use sojourn_mail::engine::{Event, Relay, SessionId};
 use sojourn_mail::smtp::Framing;
 use std::io;
 use std::rc::Rc;
-use std::sync::Arc;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver};
 
 /// One copy of a message: the text that all share, after a head of its own.
 #[derive(Debug)]
 pub(crate) struct Copy {
     pub(crate) head: Vec<u8>,
-    pub(crate) text: Arc<[u8]>,
+    pub(crate) text: Bytes,
     pub(crate) framing: Framing,
 }
 

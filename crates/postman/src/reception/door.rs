@@ -4,6 +4,7 @@ use super::error::SetupError;
 use super::hall::Hall;
 use super::happening::{Attendant, Happening};
 use super::lists::{Lists, now};
+use super::memory::Memory;
 use super::passwords::Passwords;
 use super::places::Places;
 use super::reload::{NotReloaded, Ports};
@@ -29,7 +30,6 @@ use sojourn_mail::token::TokenKeys;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -107,8 +107,8 @@ pub(super) struct Kept {
     pub(super) keys: Arc<RwLock<TokenKeys>>,
     /// What counts wrong passwords.
     pub(super) passwords: Arc<Passwords>,
-    /// Octets held by all sessions.
-    pub(super) held: Arc<AtomicUsize>,
+    /// What messages may occupy, all sessions together.
+    pub(super) memory: Arc<Memory>,
 }
 
 /// After sessions were told that it is over, how long until nobody waits for them.
@@ -153,7 +153,7 @@ impl MailServer {
             attendant,
             book: Arc::new(Mutex::new(book)),
             keys: Arc::new(RwLock::new(keys.clone())),
-            held: Arc::default(),
+            memory: Memory::new(usize::try_from(settings.reception.memory.0).unwrap_or(usize::MAX)),
         };
         let lists = Arc::new(lists(&settings, signers, &kept));
         let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
@@ -315,8 +315,7 @@ pub(super) fn hall(
         tls,
         attendant: Arc::clone(&kept.attendant),
         passwords: Arc::clone(&kept.passwords),
-        held: Arc::clone(&kept.held),
-        memory: usize::try_from(settings.reception.memory.0).unwrap_or(usize::MAX),
+        memory: Arc::clone(&kept.memory),
     }
 }
 

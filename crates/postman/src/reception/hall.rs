@@ -3,6 +3,7 @@
 
 use super::happening::{Attendant, Happening};
 use super::lists::{Lists, now};
+use super::memory::Memory;
 use super::passwords::Passwords;
 use super::returns::NotRead;
 use super::submission::outgoing;
@@ -10,17 +11,16 @@ use super::users::User;
 use crate::book::{BookError, NotEntered};
 use crate::handle::{Postman, Refused};
 use crate::log::QueueId;
-use crate::mail::Mail;
+use crate::mail::{Mail, octets};
 use sojourn_mail::Address;
 use sojourn_mail::header::header;
-use sojourn_mail::outgoing::wrapped;
+use sojourn_mail::outgoing::{is_changed, wrapped};
 use sojourn_mail::report::date;
-use sojourn_mail::smtp::server::{Arrival, Submitter, Trace};
+use sojourn_mail::smtp::server::{Arrival, Submitter, Text, Trace};
 use sojourn_mail::smtp::{Enhanced, Reply};
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::task::spawn_blocking;
 use tokio_rustls::TlsAcceptor;
 
@@ -44,9 +44,8 @@ pub(super) struct Hall {
     pub(super) passwords: Arc<Passwords>,
     pub(super) tls: Option<TlsAcceptor>,
     pub(super) attendant: Arc<dyn Attendant>,
-    /// Octets held by all sessions, and how many there may be.
-    pub(super) held: Arc<AtomicUsize>,
-    pub(super) memory: usize,
+    /// What messages may occupy, all sessions together.
+    pub(super) memory: Arc<Memory>,
 }
 
 impl Hall {
@@ -54,16 +53,8 @@ impl Hall {
         self.attendant.notice(happening);
     }
 
-    /// A session that held `before` octets holds `now`; whether there is memory for all of them.
-    pub(super) fn count(&self, before: &mut usize, now: usize) -> bool {
-        self.held.fetch_add(now, Ordering::Relaxed);
-        let all = self.held.fetch_sub(*before, Ordering::Relaxed) - *before;
-        let more = now > *before;
-        *before = now;
-        !more || all <= self.memory
-    }
-
-    /// Takes a message over: when the reply is positive, all of it is on stable storage.
+    /// Takes a message over: when the reply is positive, all of it is on stable storage. Its caller
+    /// holds the memory of the one copy of its text; of another one this is the only owner.
     pub(super) async fn take(
         &self,
         arrival: Arrival,
@@ -94,6 +85,9 @@ impl Hall {
             self.tell(&Happening::NotTaken { peer, why: &why.to_string() });
             reply(452, Enhanced(4, 3, 1), &format!("{why}, try again later"))
         };
+        // A text that is changed is there twice meanwhile.
+        let changed = if is_changed(&text) { text.len() + text.len() / 128 } else { 0 };
+        let Some(_changed) = self.memory.reserve(changed) else { return no_memory() };
         let (mut text, mut sender, mut list) = (text, sender, None);
         if !on.is_empty() {
             let sent_on = match outgoing(&self.lists, submitter, sender, text) {
@@ -112,9 +106,16 @@ impl Hall {
                 Err(why) => return later(why),
             };
             if !readers.is_empty() {
-                text = wrapped(text).text;
-                let all = [&received[..], &text[..]].concat();
-                let mail = mail(None, readers, all, utf8, Vec::new());
+                // Where others want it too, there are two for a while.
+                let second = if on.is_empty() { 0 } else { text.len() + received.len() };
+                let Some(_second) = self.memory.reserve(second) else { return no_memory() };
+                let text = match second {
+                    0 => std::mem::replace(&mut text, Vec::new().into()),
+                    _ => text.clone(),
+                };
+                let text = under(&received, wrapped(text).text);
+                let Some(text) = text else { return no_memory() };
+                let mail = mail(None, readers, text, utf8, Vec::new());
                 if let Err(why) = self.postman.submit(mail).await {
                     return refused(why);
                 }
@@ -141,16 +142,17 @@ impl Hall {
         // A signature takes a millisecond of a processor, a new subscriber some microseconds.
         let dressed = spawn_blocking(move || {
             let Some(list) = &list else {
-                return Ok(mail(from, on, [received, text].concat(), utf8, Vec::new()));
+                return Ok(under(&received, text).map(|it| mail(from, on, it, utf8, Vec::new())));
             };
             let subscribers = lists.numbers(list, &on, now)?;
             lists.expire(now);
-            let text = [received, lists.dressed(list, text)].concat();
+            let text = lists.dressed(list, text).and_then(|text| under(&received, text));
             let sender = from.map(|from| lists.as_written(list, from));
-            Ok(mail(sender, on, text, utf8, subscribers))
+            Ok(text.map(|text| mail(sender, on, text, utf8, subscribers)))
         });
         let mail = match dressed.await {
-            Ok(Ok(mail)) => mail,
+            Ok(Ok(Some(mail))) => mail,
+            Ok(Ok(None)) => return no_memory(),
             Ok(Err(NotEntered::Full)) => return full(&"there are as many subscribers as may be"),
             Ok(Err(NotEntered::Book(error))) => return later(&error.to_string()),
             Err(_) => return later("signing it failed"),
@@ -190,9 +192,9 @@ impl Hall {
     async fn leave(
         &self,
         recipients: Vec<Address>,
-        text: Vec<u8>,
+        text: Text,
         now: i64,
-    ) -> Result<(Vec<u8>, Result<Vec<Mail>, BookError>), &'static str> {
+    ) -> Result<(Text, Result<Vec<Mail>, BookError>), &'static str> {
         let lists = Arc::clone(&self.lists);
         let work = spawn_blocking(move || {
             let requests = recipients.iter().filter_map(|it| lists.of_leave(it));
@@ -208,9 +210,9 @@ impl Hall {
     async fn came_back(
         &self,
         back: Vec<Address>,
-        text: Vec<u8>,
+        text: Text,
         now: i64,
-    ) -> Result<(Vec<u8>, Result<Vec<Address>, NotRead>), &'static str> {
+    ) -> Result<(Text, Result<Vec<Address>, NotRead>), &'static str> {
         let lists = Arc::clone(&self.lists);
         let work = spawn_blocking(move || {
             let readers = lists.read(&back, &text, now);
@@ -225,13 +227,24 @@ impl Hall {
 fn mail(
     sender: Option<Address>,
     recipients: Vec<Address>,
-    text: Vec<u8>,
+    text: Text,
     utf8: bool,
     subscribers: Vec<u32>,
 ) -> Mail {
     let utf8 = utf8 && !header(&text).is_ascii();
     let eight_bit = !text.is_ascii();
-    Mail { sender, recipients, text: text.into(), eight_bit, utf8, subscribers }
+    let text = octets(text);
+    Mail { sender, recipients, text, eight_bit, utf8, subscribers }
+}
+
+/// The text with `head` above it; nothing where the system has no memory for it.
+pub(super) fn under(head: &[u8], mut text: Text) -> Option<Text> {
+    text.put_above(head).then_some(text)
+}
+
+/// There is no memory for the message now (RFC 3463 for a full system).
+fn no_memory() -> Reply {
+    reply(452, Enhanced(4, 3, 1), "too many messages at once, try again later")
 }
 
 fn reply(code: u16, status: Enhanced, text: &str) -> Reply {

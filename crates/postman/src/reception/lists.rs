@@ -1,5 +1,6 @@
 //! The lists at home here: whose mail is whose, what comes back, and who is suspended.
 
+use super::hall::under;
 use super::happening::Attendant;
 use super::returns::Readings;
 use super::signing::Signer;
@@ -9,7 +10,7 @@ use crate::home::{Addressed, Home};
 use crate::unsubscribe::Unsubscribe;
 use sojourn_mail::report::Rule;
 use sojourn_mail::return_path::{Form, form};
-use sojourn_mail::smtp::server::{House, Submitter, Welcome};
+use sojourn_mail::smtp::server::{House, Submitter, Text, Welcome};
 use sojourn_mail::smtp::{Enhanced, Reply};
 use sojourn_mail::token::TokenKeys;
 use sojourn_mail::{Address, List};
@@ -63,17 +64,16 @@ impl Lists {
     }
 
     /// The text of a list's mail with what its list adds for all recipients: nothing of what is
-    /// there is touched. It is signed here where all copies are the same.
-    pub(super) fn dressed(&self, list: &List, text: Vec<u8>) -> Vec<u8> {
-        let added = list.shared_fields(&text, self.has_own_links(list)).into_bytes();
-        let signatures = match self.has_own_copies(list) {
-            true => String::new(),
-            false => self.signatures(list, &[&added, &text]),
-        };
-        if added.is_empty() && signatures.is_empty() {
-            return text;
+    /// there is touched. It is signed here where all copies are the same. Nothing where the system
+    /// has no memory for it.
+    pub(super) fn dressed(&self, list: &List, text: Text) -> Option<Text> {
+        let added = list.shared_fields(&text, self.has_own_links(list));
+        let text = under(added.as_bytes(), text)?;
+        if self.has_own_copies(list) {
+            return Some(text);
         }
-        [signatures.into_bytes(), added, text].concat()
+        let signatures = self.signatures(list, &[&text]);
+        under(signatures.as_bytes(), text)
     }
 
     /// Whether each copy of a list's mail has a text of its own.

@@ -8,6 +8,7 @@ mod hall;
 mod happening;
 mod leaving;
 mod lists;
+mod memory;
 mod passwords;
 mod places;
 mod reload;

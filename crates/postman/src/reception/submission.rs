@@ -4,14 +4,14 @@ use super::author::authors;
 use super::lists::Lists;
 use sojourn_mail::header::fields;
 use sojourn_mail::outgoing::{without_blind_copies, wrapped};
-use sojourn_mail::smtp::server::Submitter;
+use sojourn_mail::smtp::server::{Submitter, Text};
 use sojourn_mail::smtp::{Enhanced, Reply};
 use sojourn_mail::{Address, List};
 
 /// How a message is sent on.
 pub(super) struct Outgoing<'a> {
     /// Its text, in lines of 998 octets at most.
-    pub(super) text: Vec<u8>,
+    pub(super) text: Text,
     /// Where failures are reported.
     pub(super) sender: Option<Address>,
     /// The list whose fields and signatures it gets.
@@ -27,7 +27,7 @@ pub(super) fn outgoing<'a>(
     lists: &'a Lists,
     submitter: Submitter<'_>,
     sender: Option<Address>,
-    text: Vec<u8>,
+    text: Text,
 ) -> Result<Outgoing<'a>, Reply> {
     let (list, from) = (lists.of_sender(sender.as_ref()), sender.as_ref());
     if !lists.submitters.may_send(submitter, list, from) {

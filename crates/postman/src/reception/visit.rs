@@ -1,6 +1,7 @@
 //! One session on its socket: bytes in, replies out, and what it wants done.
 
 use super::hall::Hall;
+use super::memory::Held;
 use sojourn_kernel::{Span, Time};
 use sojourn_mail::smtp::server::{Output, Peer, Session, Terms};
 use std::collections::VecDeque;
@@ -37,8 +38,8 @@ struct Visit {
     session: Session,
     wire: Option<Box<dyn Wire>>,
     began: Instant,
-    /// Octets that the hall counts for this session.
-    held: usize,
+    /// The memory that the session has, and the message that is being taken.
+    held: Held,
     peer: SocketAddr,
 }
 
@@ -67,10 +68,10 @@ pub(super) async fn receive(
     let who = Peer { address: peer.ip(), trusted, secured: implicit };
     let session = Session::new(terms, who, Time::ZERO, &mut out);
     let began = Instant::now();
-    let mut visit = Visit { hall, session, wire: Some(wire), began, held: 0, peer };
+    let held = hall.memory.hold();
+    let mut visit = Visit { hall, session, wire: Some(wire), began, held, peer };
     // A client that is gone is no news.
     let _ = visit.run(out, phase).await;
-    visit.hall.count(&mut visit.held, 0);
 }
 
 impl Visit {
@@ -90,9 +91,11 @@ impl Visit {
                     octets => {
                         let now = self.now();
                         self.session.received(now, &piece[..octets], &mut wanted);
-                        if !self.hall.count(&mut self.held, self.session.held()) {
+                        // What was handed out to be taken is still here.
+                        let taken: usize = wanted.iter().map(occupied).sum();
+                        if !self.held.set(self.session.held() + taken) {
                             self.session.shed();
-                            self.hall.count(&mut self.held, self.session.held());
+                            self.held.set(self.session.held() + taken);
                         }
                     }
                 },
@@ -130,9 +133,10 @@ impl Visit {
                     let trace = self.session.trace(arrival.utf8);
                     let submitter = self.session.submitter();
                     let reply = self.hall.take(arrival, &trace, self.peer, submitter).await;
-                    self.hall.count(&mut self.held, 0);
                     let now = self.now();
                     self.session.taken(now, &reply, &mut wanted);
+                    let taken: usize = wanted.iter().map(occupied).sum();
+                    self.held.set(self.session.held() + taken);
                 }
                 Output::Close => {
                     let wire = self.wire.as_mut().expect("it is open");
@@ -166,6 +170,14 @@ impl Visit {
 
     fn now(&self) -> Time {
         Time::ZERO + Span::from_us(self.began.elapsed().as_micros() as u64)
+    }
+}
+
+/// Octets of a message that is to be taken.
+fn occupied(output: &Output) -> usize {
+    match output {
+        Output::Deliver(arrival) => arrival.held(),
+        _ => 0,
     }
 }
 

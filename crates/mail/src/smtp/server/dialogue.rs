@@ -211,9 +211,10 @@ impl Session {
 
     fn begin_text(&mut self, now: Time) {
         let most = self.terms.bounds.message.0;
+        let repair = self.terms.repair && self.submitter().is_known();
         let transaction = self.transaction.as_mut().expect("it is under way");
         if transaction.intake.is_none() {
-            transaction.intake = Some(Intake::new(most));
+            transaction.intake = Some(Intake::new(most, repair));
             transaction.began = now;
         }
     }
@@ -267,8 +268,7 @@ impl Session {
         let transaction = self.transaction.take().expect("it has a text");
         let Transaction { sender, recipients, utf8, intake, .. } = transaction;
         self.detours = 0;
-        let repair = self.terms.repair && self.submitter().is_known();
-        let taken = intake.expect("it has begun").finish(repair).and_then(|text| {
+        let taken = intake.expect("it has begun").finish().and_then(|text| {
             match fields(&text, "Received") > self.terms.bounds.hops.get() as usize {
                 true => Err("554 5.4.6 the message goes round in circles"),
                 false => Ok(text),

@@ -1,14 +1,18 @@
 //! The text of a message as it comes in, by DATA or in chunks.
 
+use super::text::Text;
 use crate::smtp::stuffing::{Canonical, Unstuffer};
 
 /// Text so far. What it holds is bounded.
 #[derive(Debug)]
 pub(super) struct Intake {
-    octets: Vec<u8>,
-    most: u64,
+    text: Text,
+    most: usize,
     fate: Fate,
     unstuffer: Unstuffer,
+    /// What brings line ends into order; without it, a text with a CR or LF that stands alone is
+    /// refused.
+    repair: Option<Canonical>,
     /// Chunks are looked at for bare CR and LF as they come.
     after_cr: bool,
     bare: bool,
@@ -29,12 +33,13 @@ const SHED: &str = "452 4.3.1 too many messages at once, try again later";
 const BARE: &str = "554 5.6.0 a CR or LF stands alone (RFC 5321 section 2.3.8)";
 
 impl Intake {
-    pub(super) fn new(most: u64) -> Intake {
+    pub(super) fn new(most: u64, repair: bool) -> Intake {
         Intake {
-            octets: Vec::new(),
-            most,
+            text: Text::new(),
+            most: usize::try_from(most).unwrap_or(usize::MAX),
             fate: Fate::Good,
             unstuffer: Unstuffer::default(),
+            repair: repair.then(Canonical::default),
             after_cr: false,
             bare: false,
         }
@@ -42,7 +47,12 @@ impl Intake {
 
     /// Octets held.
     pub(super) fn held(&self) -> usize {
-        self.octets.capacity()
+        self.text.held()
+    }
+
+    /// Octets of the text that have come and are held.
+    pub(super) fn octets(&self) -> usize {
+        self.text.len()
     }
 
     /// The memory is needed for others: the rest of the text is passed over.
@@ -77,38 +87,44 @@ impl Intake {
     }
 
     /// The text, every line of it ended; or the reply that says why not.
-    pub(super) fn finish(self, repair: bool) -> Result<Vec<u8>, &'static str> {
-        if let Some(lost) = self.lost() {
-            return Err(lost);
-        }
+    pub(super) fn finish(mut self) -> Result<Text, &'static str> {
         let bare = self.bare || self.unstuffer.bare || self.after_cr;
-        if bare && !repair {
+        if self.fate == Fate::Good && bare && self.repair.is_none() {
             return Err(BARE);
         }
-        let ends = self.octets.is_empty() || self.octets.ends_with(b"\r\n");
-        if ends && !bare {
-            return Ok(self.octets);
+        let ends = self.text.is_empty() || self.text.ends_with(b"\r\n");
+        if !ends && !self.text.push(b"\r\n", self.most) {
+            self.lose(Fate::Shed);
         }
-        let (mut canonical, mut text) = (Canonical::default(), Vec::new());
-        canonical.push(&self.octets, &mut text);
-        canonical.finish(&mut text);
-        Ok(text)
+        self.lost().map_or(Ok(self.text), Err)
     }
 
     fn keep(&mut self, piece: &[u8]) {
+        match self.repair.take() {
+            None => self.append(piece),
+            Some(mut canonical) => {
+                canonical.each(piece, |piece| self.append(piece));
+                self.repair = Some(canonical);
+            }
+        }
+    }
+
+    fn append(&mut self, piece: &[u8]) {
         if self.fate != Fate::Good {
             return;
         }
-        if (self.octets.len() + piece.len()) as u64 > self.most {
+        if self.text.len() + piece.len() > self.most {
             return self.lose(Fate::TooLarge);
         }
-        self.octets.extend_from_slice(piece);
+        if !self.text.push(piece, self.most) {
+            self.lose(Fate::Shed);
+        }
     }
 
     fn lose(&mut self, fate: Fate) {
         if self.fate == Fate::Good {
             self.fate = fate;
         }
-        self.octets = Vec::new();
+        self.text = Text::new();
     }
 }

@@ -17,6 +17,7 @@ mod lines;
 mod session;
 mod state;
 mod terms;
+mod text;
 mod trace;
 mod transaction;
 
@@ -25,5 +26,6 @@ pub use house::{House, Submitter, Welcome};
 pub use session::Session;
 pub use state::Output;
 pub use terms::{AuthUse, Bounds, Peer, Protocol, Terms};
+pub use text::Text;
 pub use trace::Trace;
 pub use transaction::Arrival;

@@ -1,6 +1,7 @@
 //! One transaction: from MAIL to the end of the message.
 
 use super::intake::Intake;
+use super::text::Text;
 use crate::address::Address;
 use sojourn_kernel::Time;
 
@@ -12,16 +13,32 @@ pub struct Arrival {
     /// Whom it is for, in the order given.
     pub recipients: Vec<Address>,
     /// Its text as given, in lines that end with CRLF.
-    pub text: Vec<u8>,
+    pub text: Text,
     /// Whether the client said that it needs SMTPUTF8 (RFC 6531).
     pub utf8: bool,
+}
+
+impl Arrival {
+    /// Octets of memory that it occupies, with the copies of its envelope that are made on the way
+    /// to stable storage.
+    pub fn held(&self) -> usize {
+        self.text.held() + self.recipients.iter().map(of_address).sum::<usize>()
+    }
+}
+
+/// Octets of memory for a recipient: its address, what an allocator has around it, and the copies
+/// for the delivery and the spool.
+fn of_address(address: &Address) -> usize {
+    const COPIES: usize = 3;
+    const AROUND: usize = 16;
+    COPIES * (address.as_str().len() + size_of::<Address>() + AROUND)
 }
 
 #[derive(Debug)]
 pub(super) struct Transaction {
     pub(super) sender: Option<Address>,
     pub(super) recipients: Vec<Address>,
-    /// The octets of the recipients' addresses.
+    /// Octets of memory for the recipients.
     pub(super) octets: usize,
     pub(super) utf8: bool,
     /// Whether the server has no memory for more recipients.
@@ -46,7 +63,7 @@ impl Transaction {
     }
 
     pub(super) fn add(&mut self, recipient: Address) {
-        self.octets += recipient.as_str().len() + size_of::<Address>();
+        self.octets += of_address(&recipient);
         self.recipients.push(recipient);
     }
 
