@@ -196,7 +196,7 @@ fn a_finished_message_leaves_and_its_number_is_not_given_again() {
     let path = folder.path().join("spool");
     let mut spool = Spool::open(&path, EPOCH).unwrap();
     let id = spool.next_id();
-    spool.offer(Time::ZERO, submission(id, 2, b"x\r\n"), (*b"x\r\n").into());
+    spool.offer(Time::ZERO, submission(id, 2, b"x\r\n"), (&b"x\r\n"[..]).into());
     let task = |recipient| Task { message: id, recipient };
     spool.write(&[Record::Accepted(id), Record::Delivered(task(1))]).unwrap();
     spool.finish(id);

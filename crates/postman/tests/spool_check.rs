@@ -28,7 +28,7 @@ fn spool(folder: &Path) -> PathBuf {
             day: 0,
             recipients: ["a", "b", "c"].map(|it| format!("{it}@x.example").parse().unwrap()).into(),
         };
-        spool.offer(Time::ZERO + Span::from_s(1), submission, (*b"x\r\n").into());
+        spool.offer(Time::ZERO + Span::from_s(1), submission, (&b"x\r\n"[..]).into());
         records.push(Record::Accepted(id));
     }
     let task = |recipient| Task { message: MessageId(2), recipient };
@@ -179,7 +179,7 @@ fn damaged_pages() {
         subscribers: vec![],
         day: 0,
     };
-    spool.offer(Time::ZERO, submission, (*b"x\r\n").into());
+    spool.offer(Time::ZERO, submission, (&b"x\r\n"[..]).into());
     spool.write(&[Record::Accepted(id)]).unwrap();
     spool.answers().note([Task { message: id, recipient: 5 }]).unwrap();
     drop(spool);
