@@ -2,7 +2,7 @@
 
 use super::*;
 use sojourn_kernel::units::Bytes;
-use sojourn_mail::smtp::server::Bounds;
+use sojourn_mail::smtp::server::{Bounds, Stress};
 use std::num::NonZeroU32;
 
 fn small() -> Terms {
@@ -209,4 +209,55 @@ fn a_server_that_stops() {
     it.said.clear();
     it.obey(out);
     assert_eq!((it.said.as_str(), it.closed), (STOPS, true));
+}
+
+/// As connections become scarce, those who are connected already have less time as well.
+#[test]
+fn stress() {
+    const LATE: &str = "421 4.4.2 this takes too long";
+    let s = Span::from_s;
+    let full = Stress::of(10, 10);
+    let mut it = Talk::greeted(terms(), true);
+    assert_eq!(it.wait(s(11)), "");
+    it.session.set_stress(full);
+    assert_eq!(it.wait(s(0)), LATE);
+    // Commands in time do not help without a message.
+    let mut it = Talk::greeted(terms(), true);
+    it.session.set_stress(full);
+    it.send("MAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\n");
+    for _ in 0..6 {
+        assert_eq!(it.wait(s(9)), "");
+        it.say("RCPT TO:<c@d>");
+    }
+    assert_eq!(it.wait(s(6)), LATE);
+    // A text has the time that it needs at 500 octets a second.
+    let mut it = begun(terms());
+    it.session.set_stress(full);
+    it.say("DATA");
+    for _ in 0..20 {
+        it.hear(&[b'x'; 5000]);
+        assert_eq!(it.wait(s(9)), "");
+    }
+    assert_eq!(it.wait(s(10)), LATE);
+    let mut it = begun(terms());
+    it.session.set_stress(full);
+    it.say("DATA");
+    for _ in 0..6 {
+        it.hear(b"x");
+        assert_eq!(it.wait(s(9)), "");
+    }
+    it.hear(b"x");
+    assert_eq!(it.wait(s(6)), LATE);
+    // One error is enough.
+    let mut it = Talk::greeted(terms(), true);
+    it.session.set_stress(full);
+    assert_eq!(it.say("X").split('|').nth(1).unwrap(), "421 4.7.0 too many errors");
+    // What it is of use for.
+    let mut it = Talk::greeted(terms(), true);
+    assert_eq!(it.session.idle_since(), Some(Time::ZERO));
+    assert_eq!(it.say("MAIL FROM:<a@b>"), "250 2.1.0 ok");
+    assert_eq!(it.session.idle_since(), None);
+    it.wait(s(5));
+    it.send("RCPT TO:<c@d>\r\nDATA\r\n.\r\n");
+    assert_eq!(it.session.idle_since(), Some(Time::ZERO + s(5)));
 }

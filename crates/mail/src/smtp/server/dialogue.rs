@@ -20,7 +20,8 @@ impl Session {
     pub(super) fn command(&mut self, now: Time, command: Command<'_>, out: &mut Vec<Output>) {
         if command.is_detour() {
             self.detours += 1;
-            if self.detours > self.terms.bounds.detours.get() {
+            let bounds = &self.terms.bounds;
+            if self.detours > self.stress.count(bounds.detours, bounds.stressed.detours) {
                 return self.end("421 4.7.0 this leads nowhere", out);
             }
         }

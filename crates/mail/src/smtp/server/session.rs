@@ -5,6 +5,7 @@ use super::command::Command;
 use super::house::Submitter;
 use super::lines::{BadLine, Lines};
 use super::state::{Busy, Hello, Output, State};
+use super::stress::Stress;
 use super::terms::{Peer, Protocol, Terms};
 use super::trace::{Trace, protocol};
 use super::transaction::Transaction;
@@ -33,6 +34,9 @@ pub struct Session {
     began: Time,
     /// The last reply, or the last octet of a text.
     since: Time,
+    /// When the last message ended, or the session began.
+    message_ended: Time,
+    pub(super) stress: Stress,
     stopping: bool,
 }
 
@@ -55,6 +59,8 @@ impl Session {
             detours: 0,
             began: now,
             since: now,
+            message_ended: now,
+            stress: Stress::NONE,
             stopping: false,
         };
         let protocol = if session.is_lmtp() { "LMTP" } else { "ESMTP" };
@@ -90,17 +96,35 @@ impl Session {
 
     /// When [`late`](Session::late) is due, if nothing happens before.
     pub fn deadline(&self) -> Time {
-        let bounds = &self.terms.bounds;
+        let (bounds, stress) = (&self.terms.bounds, self.stress);
+        let stressed = &bounds.stressed;
         let after = |time: Time, span: Span| Time::from_ps(time.ps().saturating_add(span.ps()));
         let step = match &self.state {
             State::Busy(_) | State::Over => return Time::NEVER,
-            State::Command | State::Exchange(_) => after(self.since, bounds.command),
+            State::Command | State::Exchange(_) => {
+                after(self.since, stress.span(bounds.command, stressed.command))
+            }
             State::Text | State::Chunk { .. } => {
                 let began = self.transaction.as_ref().map_or(self.since, |it| it.began);
-                after(self.since, bounds.block).min(after(began, bounds.text))
+                let block = stress.span(bounds.block, stressed.command);
+                after(self.since, block).min(after(began, bounds.text))
             }
         };
-        step.min(after(self.began, bounds.session))
+        let octets = self.transaction.as_ref().map_or(0, Transaction::octets);
+        let message = stress.span(bounds.session, stressed.message(octets));
+        step.min(after(self.began, bounds.session)).min(after(self.message_ended, message))
+    }
+
+    /// How scarce connections are from now on: its bounds follow.
+    pub fn set_stress(&mut self, stress: Stress) {
+        self.stress = stress;
+    }
+
+    /// Since when it has been of no use: when it began or its last message ended, if none is under
+    /// way.
+    pub fn idle_since(&self) -> Option<Time> {
+        let used = self.transaction.is_some() || matches!(self.state, State::Busy(Busy::Taking(_)));
+        (!used).then_some(self.message_ended)
     }
 
     /// Its time is over.
@@ -159,6 +183,7 @@ impl Session {
     pub fn taken(&mut self, now: Time, reply: &Reply, out: &mut Vec<Output>) {
         let State::Busy(Busy::Taking(recipients)) = self.state else { panic!("nothing was taken") };
         self.answer_text(recipients, &reply.to_string());
+        self.message_ended = now;
         self.go_on(now, out);
     }
 
@@ -285,7 +310,8 @@ impl Session {
     pub(super) fn fault(&mut self, reply: &str, out: &mut Vec<Output>) {
         self.say(reply);
         self.errors += 1;
-        if self.errors >= self.terms.bounds.errors.get() {
+        let bounds = &self.terms.bounds;
+        if self.errors >= self.stress.count(bounds.errors, bounds.stressed.errors) {
             self.end("421 4.7.0 too many errors", out);
         }
     }

@@ -1,7 +1,8 @@
 //! What a session is held to.
 
 use super::house::House;
-use sojourn_kernel::parameters::{Check, Refusal, Value};
+use super::stress::Stressed;
+use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
 use sojourn_kernel::units::Bytes;
 use sojourn_kernel::{Span, choices, nested, parameters};
 use std::net::IpAddr;
@@ -57,6 +58,8 @@ parameters! {
         /// `Received:` lines of a message; one with more goes round in circles (RFC 5321 section
         /// 6.3: 100 at least).
         pub hops: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
+        /// What a session may take while hardly a connection is left for others.
+        pub stressed: Stressed = defaults(),
     }
 }
 

@@ -76,6 +76,11 @@ impl Transaction {
         }
     }
 
+    /// Octets of its text that have come.
+    pub(super) fn octets(&self) -> usize {
+        self.intake.as_ref().map_or(0, Intake::octets)
+    }
+
     /// Octets held.
     pub(super) fn held(&self) -> usize {
         self.octets + self.intake.as_ref().map_or(0, Intake::held)
