@@ -49,6 +49,7 @@ pub(super) struct Totals {
     pub(super) wrong_passwords: u64,
     pub(super) refused_passwords: u64,
     pub(super) turned_away: u64,
+    pub(super) gave_way: u64,
 }
 
 /// How long after their message was accepted recipients had it: how many within each bound.
@@ -215,6 +216,7 @@ impl Attendant for Board {
             Happening::PasswordRefused { .. } => known.totals.refused_passwords += 1,
             Happening::Reloaded => {}
             Happening::NotReloaded { why } => known.error(Error::of("trouble", unix_ms(), why)),
+            Happening::GaveWay { .. } => known.totals.gave_way += 1,
             Happening::TooMany { .. } => known.totals.turned_away += 1,
         }
     }

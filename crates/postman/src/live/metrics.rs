@@ -39,6 +39,7 @@ impl Board {
                 ("wrong_password", totals.wrong_passwords),
                 ("password_not_verified", totals.refused_passwords),
                 ("too_many_sessions", totals.turned_away),
+                ("gave_way", totals.gave_way),
             ],
         );
         let queue = &known.queue;

@@ -1,12 +1,12 @@
 //! A mail server: its ports, its threads, its end.
 
+use super::connections::Connections;
 use super::error::SetupError;
 use super::hall::Hall;
 use super::happening::{Attendant, Happening};
 use super::lists::{Lists, now};
 use super::memory::Memory;
 use super::passwords::Passwords;
-use super::places::Places;
 use super::reload::{NotReloaded, Ports};
 use super::returns::good_days;
 use super::rights::become_user;
@@ -28,12 +28,12 @@ use crate::unsubscribe::{Endpoint, Served};
 use sojourn_mail::smtp::server::{AuthUse, Terms};
 use sojourn_mail::token::TokenKeys;
 use std::fmt;
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
@@ -171,11 +171,11 @@ impl MailServer {
             .map_err(SetupError::System)?;
         let (phase, watching) = watch::channel(Phase::Open);
         let notices = running.notices.clone();
-        let places = Places::new(&settings.reception);
+        let connections = Connections::new(&settings.reception);
         let live = window.as_ref().map(|window| window.shown.clone());
         let watched = window.map(|window| {
-            let (postman, taken) = (hall.postman.clone(), Arc::clone(&places));
-            let site = Site { page, board, postman, reception: Box::new(move || taken.taken()) };
+            let (postman, open) = (hall.postman.clone(), Arc::clone(&connections));
+            let site = Site { page, board, postman, reception: Box::new(move || open.count()) };
             Watched::start(window, site)
         });
         let watched = watched.transpose().map_err(SetupError::System)?;
@@ -183,7 +183,7 @@ impl MailServer {
         let unsubscribe = unsubscribe.transpose().map_err(SetupError::System)?;
         let grace = Duration::from_secs_f64(settings.reception.grace.seconds());
         let endpoint = settings.unsubscribe.clone();
-        let ports = Ports::open(settings, listeners, hall, kept, places, runtime.handle().clone());
+        let ports = Ports::open(settings, listeners, hall, kept, connections, runtime.handle().clone());
         let served = one_click.zip(endpoint).map(|(listener, it)| {
             let (path, under_tls) = (it.path().to_owned(), it.tls);
             let endpoint = Endpoint { path, under_tls, subscriptions: Arc::clone(&ports) };
@@ -355,23 +355,21 @@ pub(super) async fn attend(
         let present = ports.present();
         let Some((terms, implicit)) = present.port(number) else { return };
         let hall = Arc::clone(&present.hall);
-        let known = hall.lists.submitters.knows(peer.ip());
-        let Some(place) = ports.places.take(peer.ip(), known) else {
+        let network = hall.lists.submitters.network(peer.ip());
+        let Some(admitted) = ports.connections.admit(peer.ip(), network) else {
             hall.tell(&Happening::TooMany { peer });
-            tokio::spawn(turn_away(stream));
+            turn_away(stream);
             continue;
         };
         let phase = phase.clone();
-        tokio::spawn(async move {
-            receive(hall, terms, stream, peer, known, implicit, phase).await;
-            drop(place);
-        });
+        tokio::spawn(receive(hall, terms, stream, peer, admitted, implicit, phase));
     }
 }
 
-async fn turn_away(mut stream: TcpStream) {
+/// Tells a client to come again. Nothing waits for it: a new connection has room for a reply.
+fn turn_away(stream: TcpStream) {
     let reply = b"421 4.7.0 too many sessions, try again later\r\n";
-    let _ = timeout(LAST, stream.write_all(reply)).await;
+    let _ = stream.into_std().and_then(|mut stream| stream.write(reply));
 }
 
 impl From<SetupError> for ServeError {

@@ -124,6 +124,11 @@ pub enum Happening<'a> {
         /// Why.
         why: &'a str,
     },
+    /// A client that had begun no message gave way to another one.
+    GaveWay {
+        /// The client.
+        peer: SocketAddr,
+    },
     /// A client found no place.
     TooMany {
         /// The client.
@@ -187,6 +192,7 @@ impl fmt::Display for Happening<'_> {
             Happening::NotReloaded { why } => {
                 write!(f, "the configuration was not reloaded: {}", Plain(why))
             }
+            Happening::GaveWay { peer } => write!(f, "gave way: client=[{}]", peer.ip()),
             Happening::TooMany { peer } => write!(f, "too many sessions: client=[{}]", peer.ip()),
         }
     }

@@ -2,6 +2,7 @@
 //! the world: certificates, passwords, the lists' book of bounces, signatures.
 
 mod author;
+mod connections;
 mod door;
 mod error;
 mod hall;
@@ -10,7 +11,6 @@ mod leaving;
 mod lists;
 mod memory;
 mod passwords;
-mod places;
 mod reload;
 mod returns;
 mod rights;

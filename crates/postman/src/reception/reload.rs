@@ -3,10 +3,10 @@
 //! Sessions keep what they began with; those that begin later are held to what is new. Where
 //! something new cannot be used, nothing changes.
 
+use super::connections::Connections;
 use super::door::{Kept, attend, hall, lists, terms};
 use super::error::SetupError;
 use super::hall::Hall;
-use super::places::Places;
 use super::ring::{KeyRing, return_paths};
 use super::settings::Serving;
 use super::signing::Signer;
@@ -58,7 +58,7 @@ struct Port {
 /// The ports of a server, and what sessions there are held to.
 pub(super) struct Ports {
     pub(super) postman: Postman,
-    pub(super) places: Arc<Places>,
+    pub(super) connections: Arc<Connections>,
     kept: Kept,
     keys: PathBuf,
     present: RwLock<Arc<Present>>,
@@ -102,12 +102,12 @@ impl Ports {
         listeners: Vec<TcpListener>,
         hall: Arc<Hall>,
         kept: Kept,
-        places: Arc<Places>,
+        connections: Arc<Connections>,
         runtime: Handle,
     ) -> Arc<Ports> {
         let ports = Arc::new(Ports {
             postman: hall.postman.clone(),
-            places,
+            connections,
             kept,
             keys: KeyFile::beside(Path::new(&settings.spool)),
             present: RwLock::new(Arc::new(Present {

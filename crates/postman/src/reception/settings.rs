@@ -63,14 +63,24 @@ parameters! {
         /// Who reads mail for `abuse` of each list's domain (RFC 2142 section 2): the postmaster, when
         /// it is not set.
         pub abuse: Option<Address>,
-        /// Sessions at once.
+        /// Sessions at once. Where a limit is reached, a session gives way to a new one that has
+        /// begun no message (421); where all have, the new one is asked to come again. From half
+        /// of them on, what a session may take shrinks to `bounds.stressed`. (Postfix:
+        /// default_process_limit, 100.)
         pub sessions: NonZeroU32 = NonZeroU32::new(200).expect("above 0"),
-        /// Of these, those of peers that are not in trusted networks.
+        /// Of these, those of clients who may not send without a password: they have these for
+        /// themselves; the rest is for the trusted alone.
         pub strangers: NonZeroU32 = NonZeroU32::new(50).expect("above 0"),
-        /// Of these, those of one peer: an address, or a network of 64 bits of IPv6.
+        /// Of the strangers' sessions, those of one network of 24 bits of IPv4, or 48 of IPv6:
+        /// what one subscriber of a provider commonly has at most.
+        pub neighbours: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
+        /// Of these, those of one client: an address, or a network of 64 bits of IPv6. (Postfix:
+        /// smtpd_client_connection_count_limit, half of all.)
         pub stranger: NonZeroU32 = NonZeroU32::new(10).expect("above 0"),
-        /// Memory for messages that are coming in, all sessions together. Who needs more is asked
-        /// to come again.
+        /// Of the trusted sessions, those of one network of `trusted` or of a submitter.
+        pub network: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
+        /// Memory for messages, from their first octet until they are answered for, all sessions
+        /// together. Who needs more is asked to come again (452). Four of the largest fit.
         pub memory: Bytes = Bytes(200_000_000),
         /// Subscribers of all lists together that are known. Mail for others is asked to come again
         /// (452) when there are so many; one takes about 100 octets of the disk.
@@ -114,7 +124,16 @@ parameters! {
 
 nested!(Rules, Listener, Certificate);
 
-impl Check for Rules {}
+impl Check for Rules {
+    fn check(&self) -> Result<(), Refusal> {
+        if self.strangers >= self.sessions {
+            let given = Value::Int(self.strangers.get().into());
+            let expected = "fewer than reception.sessions: the trusted have the rest";
+            return Err(Refusal::value(&given, expected).under("strangers"));
+        }
+        Ok(())
+    }
+}
 
 impl Check for Listener {}
 

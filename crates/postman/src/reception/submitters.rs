@@ -146,9 +146,10 @@ impl Submitters {
         Submitters { networks, users: users.iter().map(user).collect() }
     }
 
-    /// Whether a client at `address` may send without a password.
-    pub(super) fn knows(&self, address: IpAddr) -> bool {
-        self.networks.iter().any(|(network, _)| network.contains(address))
+    /// The network, by its place among all, whose clients may send without a password and which has
+    /// `address`.
+    pub(super) fn network(&self, address: IpAddr) -> Option<usize> {
+        self.networks.iter().position(|(network, _)| network.contains(address))
     }
 
     /// Whether `submitter` may send mail of `list`, or mail from `sender` that is no list's.

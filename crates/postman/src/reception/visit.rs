@@ -1,9 +1,11 @@
 //! One session on its socket: bytes in, replies out, and what it wants done.
 
+use super::connections::{Admitted, Connection, FAREWELL};
 use super::hall::Hall;
+use super::happening::Happening;
 use super::memory::Held;
 use sojourn_kernel::{Span, Time};
-use sojourn_mail::smtp::server::{Output, Peer, Session, Terms};
+use sojourn_mail::smtp::server::{Output, Peer, Session, Stress, Terms, Verdict};
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
@@ -36,6 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Visit {
     hall: Arc<Hall>,
     session: Session,
+    connection: Connection,
     wire: Option<Box<dyn Wire>>,
     began: Instant,
     /// The memory that the session has, and the message that is being taken.
@@ -43,21 +46,27 @@ struct Visit {
     peer: SocketAddr,
 }
 
-/// Serves one client, to the end.
+/// Serves one client, to the end, or until its connection is needed for another.
 pub(super) async fn receive(
     hall: Arc<Hall>,
     terms: Arc<Terms>,
     stream: TcpStream,
     peer: SocketAddr,
-    trusted: bool,
+    admitted: Admitted,
     implicit: bool,
     phase: watch::Receiver<Phase>,
 ) {
+    let Admitted { connection, trusted, mut leave } = admitted;
     // A reply is not held back for another.
     let _ = stream.set_nodelay(true);
     let wire: Box<dyn Wire> = if implicit {
         let Some(tls) = &hall.tls else { return };
-        match timeout(PATIENCE, tls.accept(stream)).await {
+        let accepted = tokio::select! {
+            biased;
+            _ = &mut leave => return hall.tell(&Happening::GaveWay { peer }),
+            accepted = timeout(PATIENCE, tls.accept(stream)) => accepted,
+        };
+        match accepted {
             Ok(Ok(stream)) => Box::new(stream),
             _ => return,
         }
@@ -69,9 +78,18 @@ pub(super) async fn receive(
     let session = Session::new(terms, who, Time::ZERO, &mut out);
     let began = Instant::now();
     let held = hall.memory.hold();
-    let mut visit = Visit { hall, session, wire: Some(wire), began, held, peer };
-    // A client that is gone is no news.
-    let _ = visit.run(out, phase).await;
+    let mut visit = Visit { hall, session, connection, wire: Some(wire), began, held, peer };
+    // First of all it is seen whether the connection is to be given up: what was of no use when that
+    // was decided has begun nothing since.
+    let needed = tokio::select! {
+        biased;
+        _ = &mut leave => true,
+        // A client that is gone is no news.
+        _ = visit.run(out, phase) => false,
+    };
+    if needed {
+        visit.give_way().await;
+    }
 }
 
 impl Visit {
@@ -82,7 +100,8 @@ impl Visit {
             if !self.obey(&mut out).await? {
                 return Ok(());
             }
-            let deadline = self.began + duration(self.session.deadline().since(Time::ZERO));
+            self.tell_idle();
+            let look = self.next_look();
             let wire = self.wire.as_mut().expect("it is open");
             let mut wanted = Vec::new();
             tokio::select! {
@@ -90,6 +109,7 @@ impl Visit {
                     0 => return Ok(()),
                     octets => {
                         let now = self.now();
+                        self.session.set_stress(self.connection.stress());
                         self.session.received(now, &piece[..octets], &mut wanted);
                         // What was handed out to be taken is still here.
                         let taken: usize = wanted.iter().map(occupied).sum();
@@ -99,9 +119,12 @@ impl Visit {
                         }
                     }
                 },
-                () = sleep_until(deadline.into()) => {
-                    let now = self.now().max(self.session.deadline());
-                    self.session.late(now, &mut wanted);
+                () = sleep_until(look.into()) => {
+                    self.session.set_stress(self.connection.stress());
+                    let deadline = self.session.deadline();
+                    if Instant::now() >= self.at(deadline) {
+                        self.session.late(self.now().max(deadline), &mut wanted);
+                    }
                 }
                 changed = phase.changed() => match *phase.borrow_and_update() {
                     Phase::Closing if changed.is_ok() => self.session.stop(&mut wanted),
@@ -116,6 +139,7 @@ impl Visit {
     async fn obey(&mut self, out: &mut VecDeque<Output>) -> io::Result<bool> {
         while let Some(output) = out.pop_front() {
             let mut wanted = Vec::new();
+            self.tell_idle();
             match output {
                 Output::Send(bytes) => self.send(&bytes).await?,
                 Output::StartTls => {
@@ -126,6 +150,9 @@ impl Visit {
                 Output::Verify(credentials) => {
                     let hall = &self.hall;
                     let verdict = hall.passwords.verify(&hall.users, credentials, self.peer).await;
+                    if verdict == Verdict::Right {
+                        self.connection.trust();
+                    }
                     let now = self.now();
                     self.session.verified(now, verdict, &mut wanted);
                 }
@@ -150,6 +177,35 @@ impl Visit {
         Ok(true)
     }
 
+    fn tell_idle(&self) {
+        self.connection.idle_since(self.session.idle_since().map(|since| self.at(since)));
+    }
+
+    /// When its time is over as connections are now; before that, from when it could be over at the
+    /// earliest, every now and then.
+    fn next_look(&mut self) -> Instant {
+        /// How late it may be found that connections have become scarce.
+        const LATE: Duration = Duration::from_secs(1);
+        self.session.set_stress(Stress::from(100));
+        let earliest = self.at(self.session.deadline());
+        self.session.set_stress(self.connection.stress());
+        earliest.max(Instant::now() + LATE).min(self.at(self.session.deadline()))
+    }
+
+    /// The connection is needed for another client.
+    async fn give_way(&mut self) {
+        self.hall.tell(&Happening::GaveWay { peer: self.peer });
+        // In the midst of a handshake nothing can be said.
+        let Some(wire) = &mut self.wire else { return };
+        let farewell = async {
+            wire.write_all(b"421 4.7.0 the connection is needed, try again later\r\n").await?;
+            wire.flush().await?;
+            wire.shutdown().await
+        };
+        // A client that does not read is not waited for.
+        let _ = timeout(FAREWELL, farewell).await;
+    }
+
     async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         let wire = self.wire.as_mut().expect("it is open");
         let sent = async {
@@ -166,6 +222,11 @@ impl Visit {
         let secured = timeout(PATIENCE, tls.accept(wire)).await??;
         self.wire = Some(Box::new(secured));
         Ok(())
+    }
+
+    /// A time of the session on the clock.
+    fn at(&self, time: Time) -> Instant {
+        self.began + duration(time.since(Time::ZERO))
     }
 
     fn now(&self) -> Time {

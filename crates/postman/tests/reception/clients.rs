@@ -175,14 +175,18 @@ fn a_message_that_does_not_come_is_not_waited_for() {
 fn places_and_memory_are_limited() {
     let mut place = Place::trusting(&[]);
     let trusted = Value::List(vec![text("127.0.0.1")]);
-    let rules = [("trusted", trusted), ("sessions", Value::Int(1)), ("memory", text("100KB"))];
+    let few = [("sessions", Value::Int(2)), ("strangers", Value::Int(1))];
+    let mut rules = vec![("trusted", trusted), ("memory", text("100KB"))];
+    rules.extend(few);
     place.settings.set("reception", table(&rules));
     let server = place.start();
     let mut client = connect(&server);
     client.hear();
+    client.say("EHLO x");
+    client.say("MAIL FROM:<a@b>");
     let mut other = connect(&server);
     assert_eq!(other.hear(), "421 4.7.0 too many sessions, try again later");
-    client.say("EHLO x");
+    client.say("RSET");
     let large = "x".repeat(200_000);
     let answer = client.mail("a@b", &[NOBODY], &large);
     assert_eq!(answer, "452 4.3.1 too many messages at once, try again later");

@@ -2,6 +2,7 @@
 
 mod clients;
 mod copies;
+mod crowd;
 mod full;
 mod leaving;
 mod returns;
@@ -14,7 +15,7 @@ use sojourn_mail::engine::Stored;
 use sojourn_postman::reception::{Attendant, Happening};
 use sojourn_postman::{Book, Epoch, MailServer, Serving, Spool};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -111,6 +112,19 @@ pub(crate) struct Client<W: Read + Write>(BufReader<W>);
 
 pub(crate) fn connect(server: &MailServer) -> Client<TcpStream> {
     let stream = TcpStream::connect(server.addresses[0]).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    Client(BufReader::new(stream))
+}
+
+/// Connects from one of this machine's own addresses.
+pub(crate) fn connect_from(server: &MailServer, source: Ipv4Addr) -> Client<TcpStream> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    let stream = runtime.block_on(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind((IpAddr::from(source), 0).into()).unwrap();
+        socket.connect(server.addresses[0]).await.unwrap().into_std().unwrap()
+    });
+    stream.set_nonblocking(false).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     Client(BufReader::new(stream))
 }

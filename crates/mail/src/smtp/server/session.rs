@@ -120,10 +120,11 @@ impl Session {
         self.stress = stress;
     }
 
-    /// Since when it has been of no use: when it began or its last message ended, if none is under
-    /// way.
+    /// Since when it has been of no use: when it began or its last message ended, if neither a
+    /// message nor a password is under way.
     pub fn idle_since(&self) -> Option<Time> {
-        let used = self.transaction.is_some() || matches!(self.state, State::Busy(Busy::Taking(_)));
+        let busy = matches!(self.state, State::Busy(Busy::Taking(_) | Busy::Verifying(_)));
+        let used = self.transaction.is_some() || busy;
         (!used).then_some(self.message_ended)
     }
 
