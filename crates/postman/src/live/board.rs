@@ -216,6 +216,8 @@ impl Attendant for Board {
             Happening::PasswordRefused { .. } => known.totals.refused_passwords += 1,
             Happening::Reloaded => {}
             Happening::NotReloaded { why } => known.error(Error::of("trouble", unix_ms(), why)),
+            // Each of them was told here.
+            Happening::LeftOut { .. } => {}
             Happening::GaveWay { .. } => known.totals.gave_way += 1,
             Happening::TooMany { .. } => known.totals.turned_away += 1,
         }

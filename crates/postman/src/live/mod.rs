@@ -6,6 +6,7 @@
 //! whoever knows the token.
 
 mod board;
+mod host;
 mod late;
 mod metrics;
 mod pace;
@@ -15,6 +16,7 @@ mod settings;
 mod site;
 mod state;
 mod token;
+mod visitors;
 mod window;
 
 pub(crate) use board::Board;

@@ -13,6 +13,10 @@ parameters! {
         /// A file with the token that whoever watches has to show, as `?token=` or as a bearer's.
         /// Without it the server makes one, and keeps it beside its spool: `SPOOL.token`.
         pub token: Option<String>,
+        /// Names under which it is reached, beside `localhost` and the address itself: a proxy's, for
+        /// one. A request for another host is refused (421): a page elsewhere could have made a
+        /// browser send it (DNS rebinding).
+        pub names: Vec<String> = Vec::new(),
     }
 }
 

@@ -1,7 +1,9 @@
 //! The board by HTTP: the page, its events, `/state`, `/metrics`, `/healthz`.
 
 use super::board::Board;
+use super::host::Names;
 use super::token::Token;
+use super::visitors::Visitors;
 use super::window::Window;
 use crate::handle::{Postman, Sessions};
 use futures_util::{Stream, StreamExt, stream};
@@ -14,11 +16,12 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, broadcast, watch};
+use tokio::sync::{broadcast, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 /// What is shown, and to whom.
@@ -44,8 +47,6 @@ pub(super) struct Crowd {
     pub(super) reception: usize,
 }
 
-/// Connections at once.
-const PLACES: usize = 32;
 /// How long the head of a request may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the engine may take to say how it is.
@@ -65,6 +66,8 @@ struct Shared {
     site: Site,
     token: Token,
     ticks: broadcast::Sender<Bytes>,
+    names: Names,
+    visitors: Visitors,
 }
 
 impl Watched {
@@ -91,17 +94,18 @@ async fn show(window: Window, site: Site, mut stopped: watch::Receiver<bool>) {
     let listener = tokio::net::TcpListener::from_std(window.listener);
     let listener = listener.expect("it is a socket");
     let (ticks, _) = broadcast::channel(BEHIND);
-    let shared = Arc::new(Shared { site, token: window.token, ticks });
-    let places = Arc::new(Semaphore::new(PLACES));
+    let Window { token, names, .. } = window;
+    let visitors = Visitors::default();
+    let shared = Arc::new(Shared { site, token, ticks, names, visitors });
     tokio::select! {
-        () = attend(listener, &shared, places) => {}
+        () = attend(listener, &shared) => {}
         () = tick(&shared) => {}
         // A server whose handle is gone stops too.
         _ = stopped.wait_for(|stopped| *stopped) => {}
     }
 }
 
-async fn attend(listener: tokio::net::TcpListener, shared: &Arc<Shared>, places: Arc<Semaphore>) {
+async fn attend(listener: tokio::net::TcpListener, shared: &Arc<Shared>) {
     /// After the system had no file for a connection.
     const PAUSE: Duration = Duration::from_millis(100);
     loop {
@@ -109,17 +113,21 @@ async fn attend(listener: tokio::net::TcpListener, shared: &Arc<Shared>, places:
             sleep(PAUSE).await;
             continue;
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
         let shared = Arc::clone(shared);
+        let (visitor, closed) = shared.visitors.enter();
         tokio::spawn(async move {
-            converse(shared, stream).await;
-            drop(place);
+            tokio::select! {
+                () = converse(Arc::clone(&shared), stream, visitor) => {}
+                _ = closed => {}
+            }
+            shared.visitors.leave(visitor);
         });
     }
 }
 
-async fn converse(shared: Arc<Shared>, stream: TcpStream) {
-    let answer = service_fn(|request| answer(Arc::clone(&shared), request));
+async fn converse(shared: Arc<Shared>, stream: TcpStream, visitor: u64) {
+    let Ok(local) = stream.local_addr() else { return };
+    let answer = service_fn(|request| answer(Arc::clone(&shared), request, local, visitor));
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD);
     // A client that breaks off or says nothing that can be read is no news.
@@ -170,8 +178,15 @@ impl Shared {
 async fn answer(
     shared: Arc<Shared>,
     request: Request<Incoming>,
+    local: SocketAddr,
+    visitor: u64,
 ) -> Result<Response<Body>, Infallible> {
     const TEXT: &str = "text/plain; charset=utf-8";
+    shared.visitors.ask(visitor);
+    if let Some(status) = shared.names.refuse(&request, local) {
+        let said = "the Host is not this server's: live.names has the names that are\n";
+        return Ok(respond(status, TEXT, said));
+    }
     let path = request.uri().path();
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return Ok(respond(StatusCode::METHOD_NOT_ALLOWED, TEXT, "GET is all there is\n"));
@@ -190,6 +205,9 @@ async fn answer(
         "/" => respond(StatusCode::OK, "text/html; charset=utf-8", shared.site.page.clone()),
         "/state" => {
             respond(StatusCode::OK, "application/json", shared.state(usize::MAX).await + "\n")
+        }
+        "/events" if !shared.visitors.follow(visitor) => {
+            respond(StatusCode::SERVICE_UNAVAILABLE, TEXT, "too many follow the events\n")
         }
         "/events" => {
             let body = StreamBody::new(events(Arc::clone(&shared)));

@@ -1,5 +1,6 @@
 //! What a site needs before it can be shown: a port, and a token.
 
+use super::host::Names;
 use super::settings::Live;
 use super::token::Token;
 use crate::ports::bind;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Window {
     pub(super) listener: TcpListener,
     pub(super) token: Token,
+    pub(super) names: Names,
     /// Where it is watched.
     pub(crate) shown: Shown,
 }
@@ -29,6 +31,7 @@ pub(crate) struct Frame {
     listener: TcpListener,
     /// The token that was set.
     set: Option<(PathBuf, Token)>,
+    names: Names,
 }
 
 impl Frame {
@@ -40,7 +43,7 @@ impl Frame {
             None => None,
             Some(path) => Some((path.into(), Token::read(Path::new(path))?)),
         };
-        Ok(Frame { listener, set })
+        Ok(Frame { listener, set, names: Names::new(live) })
     }
 
     /// Where no token is set, the one beside `spool`; it is made where there is none.
@@ -55,6 +58,6 @@ impl Frame {
         };
         let address = self.listener.local_addr().map_err(SetupError::System)?;
         let shown = Shown { address, token: path };
-        Ok(Window { listener: self.listener, token, shown })
+        Ok(Window { listener: self.listener, token, names: self.names, shown })
     }
 }

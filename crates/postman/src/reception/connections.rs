@@ -301,7 +301,8 @@ mod tests {
         assert_eq!(all.lock().of_class, [3, 4]);
         held.clear();
         own.clear();
-        assert_eq!((all.count(), all.lock().of_class, all.lock().leaving), (0, [0, 0], 0));
+        let open = all.lock();
+        assert_eq!((open.sessions.len(), open.of_class, open.leaving), (0, [0, 0], 0));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::connections::Connections;
 use super::error::SetupError;
+use super::few::Few;
 use super::hall::Hall;
 use super::happening::{Attendant, Happening};
 use super::lists::{Lists, now};
@@ -113,6 +114,8 @@ pub(super) struct Kept {
 
 /// After sessions were told that it is over, how long until nobody waits for them.
 const LAST: Duration = Duration::from_secs(2);
+/// How often what was left out of the log is looked at.
+const LOOK: Duration = Duration::from_secs(10);
 /// Threads for passwords, signatures and the book.
 const HELPERS: usize = 4;
 
@@ -147,10 +150,10 @@ impl MailServer {
         let file = KeyFile::beside(spool);
         let keys = KeyFile::read_or_make(&file, now())?.token_keys();
         let board = Board::default();
-        let attendant: Arc<dyn Attendant> = Arc::new((board.clone(), attendant));
+        let attendant: Arc<dyn Attendant> = Arc::new((board.clone(), Few::new(attendant)));
         let kept = Kept {
             passwords: Arc::new(Passwords::new(Arc::clone(&attendant))),
-            attendant,
+            attendant: Arc::clone(&attendant),
             book: Arc::new(Mutex::new(book)),
             keys: Arc::new(RwLock::new(keys.clone())),
             memory: Memory::new(usize::try_from(settings.reception.memory.0).unwrap_or(usize::MAX)),
@@ -191,7 +194,7 @@ impl MailServer {
         });
         let served = served.transpose().map_err(SetupError::System)?;
         let told = ports.told.clone();
-        let work = move || serve(&runtime, grace, &told, watching);
+        let work = move || serve(&runtime, grace, attendant, &told, watching);
         let thread = std::thread::Builder::new().name("reception".into()).spawn(work);
         let thread = thread.map_err(SetupError::System)?;
         Ok(MailServer {
@@ -262,10 +265,17 @@ impl MailServer {
 fn serve(
     runtime: &Runtime,
     grace: Duration,
+    attendant: Arc<dyn Attendant>,
     told: &watch::Sender<Phase>,
     mut phase: watch::Receiver<Phase>,
 ) {
     runtime.block_on(async {
+        tokio::spawn(async move {
+            loop {
+                sleep(LOOK).await;
+                attendant.time_passes();
+            }
+        });
         // A server whose handle is gone stops too.
         let _ = phase.wait_for(|phase| *phase != Phase::Open).await;
         told.send_replace(Phase::Closing);

@@ -14,6 +14,9 @@ use std::time::Duration;
 pub trait Attendant: Send + Sync + 'static {
     /// Something happened.
     fn notice(&self, happening: &Happening<'_>);
+
+    /// Some seconds have passed: what was held back may be told.
+    fn time_passes(&self) {}
 }
 
 /// Two who follow.
@@ -21,6 +24,11 @@ impl<A: Attendant, B: Attendant> Attendant for (A, B) {
     fn notice(&self, happening: &Happening<'_>) {
         self.0.notice(happening);
         self.1.notice(happening);
+    }
+
+    fn time_passes(&self) {
+        self.0.time_passes();
+        self.1.time_passes();
     }
 }
 
@@ -129,6 +137,13 @@ pub enum Happening<'a> {
         /// The client.
         peer: SocketAddr,
     },
+    /// So many more of a kind happened in the last minute, which were not told.
+    LeftOut {
+        /// Which kind.
+        what: &'a str,
+        /// How many.
+        count: u64,
+    },
     /// A client found no place.
     TooMany {
         /// The client.
@@ -193,7 +208,22 @@ impl fmt::Display for Happening<'_> {
                 write!(f, "the configuration was not reloaded: {}", Plain(why))
             }
             Happening::GaveWay { peer } => write!(f, "gave way: client=[{}]", peer.ip()),
+            Happening::LeftOut { what, count } => {
+                write!(f, "{what}: and {} more in the last minute", Thousands(count))
+            }
             Happening::TooMany { peer } => write!(f, "too many sessions: client=[{}]", peer.ip()),
+        }
+    }
+}
+
+/// A number with a comma before every three digits.
+struct Thousands(u64);
+
+impl fmt::Display for Thousands {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            small @ ..1000 => write!(f, "{small}"),
+            large => write!(f, "{},{:03}", Thousands(large / 1000), large % 1000),
         }
     }
 }

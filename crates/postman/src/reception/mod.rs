@@ -5,6 +5,7 @@ mod author;
 mod connections;
 mod door;
 mod error;
+mod few;
 mod hall;
 mod happening;
 mod leaving;

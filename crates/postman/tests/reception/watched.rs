@@ -25,7 +25,7 @@ fn token(server: &MailServer) -> String {
 fn ask(server: &MailServer, request: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(server.live.as_ref().unwrap().address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    write!(stream, "{request}\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    write!(stream, "{request}\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     BufReader::new(stream)
 }
 
@@ -145,5 +145,42 @@ fn events_follow() {
     let tick = event();
     assert!(tick["minutes"]["delivered"].as_array().unwrap().len() <= 3);
     // Who follows does not keep a server from its end.
+    server.stop();
+}
+
+/// Finding 13: 200 clients that ask for nothing do not keep others from their answers.
+#[test]
+fn idle_clients_do_not_block_the_metrics() {
+    let place = watched();
+    let server = place.start();
+    let address = server.live.as_ref().unwrap().address;
+    let _idle: Vec<_> = (0..200).map(|_| TcpStream::connect(address).unwrap()).collect();
+    for _ in 0..3 {
+        assert_eq!(get(&server, "/healthz", "").0, 200);
+        assert_eq!(get(&server, &format!("/metrics?token={}", token(&server)), "").0, 200);
+    }
+    server.stop();
+}
+
+/// Finding 13: under a name that is not ours nothing is told, whatever the token.
+#[test]
+fn the_host_has_to_be_ours() {
+    let mut place = watched();
+    let names = Value::List(vec![Value::Text("lists.example".into())]);
+    let address = Value::Text("127.0.0.1:0".into());
+    place.settings.set("live", table(&[("address", address), ("names", names)]));
+    let server = place.start();
+    let address = server.live.as_ref().unwrap().address;
+    for (host, status) in
+        [("lists.example", "200"), ("127.0.0.1:8026", "200"), ("evil.example", "421")]
+    {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let path = format!("/state?token={}", token(&server));
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{host}: {said}");
+        assert_eq!(said.contains("totals"), status == "200");
+    }
     server.stop();
 }

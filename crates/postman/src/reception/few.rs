@@ -1,0 +1,130 @@
+//! What strangers can cause is told a few times a minute, and then counted.
+
+use super::happening::{Attendant, Happening};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Tells `inner` at most [`MOST`] happenings of a kind that strangers can cause in a minute, and
+/// then how many more there were.
+pub(super) struct Few<A> {
+    inner: A,
+    /// For each of [`KINDS`].
+    minutes: Mutex<[Minute; KINDS.len()]>,
+}
+
+/// The minute that began with the first happening after the last one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Minute {
+    began: Option<Instant>,
+    happened: u64,
+}
+
+const KINDS: [&str; 4] = ["not taken", "wrong password", "gave way", "too many sessions"];
+const MOST: u64 = 10;
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// The place in [`KINDS`] of what strangers can cause; what an operator's own lists and submitters
+/// cause is told whole.
+fn kind(happening: &Happening<'_>) -> Option<usize> {
+    match happening {
+        Happening::NotTaken { .. } => Some(0),
+        Happening::WrongPassword { .. } => Some(1),
+        Happening::GaveWay { .. } => Some(2),
+        Happening::TooMany { .. } => Some(3),
+        _ => None,
+    }
+}
+
+impl<A: Attendant> Few<A> {
+    pub(super) fn new(inner: A) -> Few<A> {
+        Few { inner, minutes: Mutex::default() }
+    }
+
+    fn notice_at(&self, now: Instant, happening: &Happening<'_>) {
+        let Some(kind) = kind(happening) else { return self.inner.notice(happening) };
+        self.end_minutes(|began| now.saturating_duration_since(began) >= MINUTE);
+        let told = {
+            let mut minutes = self.minutes.lock().unwrap_or_else(PoisonError::into_inner);
+            let minute = &mut minutes[kind];
+            minute.began.get_or_insert(now);
+            minute.happened += 1;
+            minute.happened <= MOST
+        };
+        if told {
+            self.inner.notice(happening);
+        }
+    }
+
+    /// Tells what was left out in minutes that are over.
+    fn end_minutes(&self, is_over: impl Fn(Instant) -> bool) {
+        let ended = {
+            let mut minutes = self.minutes.lock().unwrap_or_else(PoisonError::into_inner);
+            minutes.each_mut().map(|minute| match minute.began {
+                Some(began) if is_over(began) => std::mem::take(minute).happened,
+                _ => 0,
+            })
+        };
+        for (what, happened) in KINDS.iter().zip(ended) {
+            if happened > MOST {
+                self.inner.notice(&Happening::LeftOut { what, count: happened - MOST });
+            }
+        }
+    }
+}
+
+impl<A: Attendant> Attendant for Few<A> {
+    fn notice(&self, happening: &Happening<'_>) {
+        self.notice_at(Instant::now(), happening);
+    }
+
+    fn time_passes(&self) {
+        let now = Instant::now();
+        self.end_minutes(|began| now.saturating_duration_since(began) >= MINUTE);
+        self.inner.time_passes();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    struct Ear(Arc<Mutex<Vec<String>>>);
+
+    impl Attendant for Ear {
+        fn notice(&self, happening: &Happening<'_>) {
+            self.0.lock().unwrap().push(happening.to_string());
+        }
+    }
+
+    #[test]
+    fn ten_a_minute_and_how_many_more() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let few = Few::new(Ear(Arc::clone(&heard)));
+        let began = Instant::now();
+        let peer = "192.0.2.1:25".parse().unwrap();
+        for n in 0..4221 {
+            few.notice_at(began + Duration::from_millis(n * 14), &Happening::TooMany { peer });
+        }
+        // Other kinds have minutes of their own.
+        few.notice_at(began, &Happening::GaveWay { peer });
+        assert_eq!(heard.lock().unwrap().len(), 11);
+        let later = began + MINUTE;
+        few.notice_at(later, &Happening::TooMany { peer });
+        let lines = std::mem::take(&mut *heard.lock().unwrap());
+        assert_eq!(
+            lines[11..],
+            [
+                "too many sessions: and 4,211 more in the last minute",
+                "too many sessions: client=[192.0.2.1]"
+            ]
+        );
+        // Where nothing follows, time itself ends a minute.
+        (0..10).for_each(|_| few.notice_at(later, &Happening::TooMany { peer }));
+        few.end_minutes(|_| true);
+        few.end_minutes(|_| true);
+        let lines = heard.lock().unwrap();
+        assert_eq!(lines.len(), 10);
+        assert_eq!(lines[9], "too many sessions: and 1 more in the last minute");
+    }
+}
