@@ -19,7 +19,8 @@ struct Minute {
     happened: u64,
 }
 
-const KINDS: [&str; 4] = ["not taken", "wrong password", "gave way", "too many sessions"];
+const KINDS: [&str; 5] =
+    ["not taken", "wrong password", "gave way", "too many sessions", "not verified"];
 const MOST: u64 = 10;
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -31,7 +32,11 @@ fn kind(happening: &Happening<'_>) -> Option<usize> {
         Happening::WrongPassword { .. } => Some(1),
         Happening::GaveWay { .. } => Some(2),
         Happening::TooMany { .. } => Some(3),
-        _ => None,
+        Happening::Unverified { .. } => Some(4),
+        Happening::Taken { .. }
+        | Happening::Bounced { .. }
+        | Happening::Suspended { .. }
+        | Happening::LeftOut { .. } => None,
     }
 }
 
