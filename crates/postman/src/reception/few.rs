@@ -33,7 +33,9 @@ fn kind(happening: &Happening<'_>) -> Option<usize> {
         Happening::GaveWay { .. } => Some(2),
         Happening::TooMany { .. } => Some(3),
         Happening::Unverified { .. } => Some(4),
-        Happening::Taken { .. }
+        // Whose lines are limited where they are made.
+        Happening::PasswordRefused { .. }
+        | Happening::Taken { .. }
         | Happening::Bounced { .. }
         | Happening::Suspended { .. }
         | Happening::LeftOut { .. } => None,
