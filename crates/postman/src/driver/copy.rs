@@ -4,9 +4,9 @@
 use super::{Driver, Input};
 use crate::home::Addressed;
 use crate::line::{Copy, Order};
+use bytes::Bytes;
 use sojourn_mail::engine::{Event, SessionId, Task};
 use sojourn_mail::smtp::Framing;
-use bytes::Bytes;
 use std::sync::Arc;
 use tokio::task::{spawn_blocking, spawn_local};
 

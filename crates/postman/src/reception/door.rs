@@ -186,7 +186,8 @@ impl MailServer {
         let unsubscribe = unsubscribe.transpose().map_err(SetupError::System)?;
         let grace = Duration::from_secs_f64(settings.reception.grace.seconds());
         let endpoint = settings.unsubscribe.clone();
-        let ports = Ports::open(settings, listeners, hall, kept, connections, runtime.handle().clone());
+        let ports =
+            Ports::open(settings, listeners, hall, kept, connections, runtime.handle().clone());
         let served = one_click.zip(endpoint).map(|(listener, it)| {
             let (path, under_tls) = (it.path().to_owned(), it.tls);
             let endpoint = Endpoint { path, under_tls, subscriptions: Arc::clone(&ports) };

@@ -33,8 +33,14 @@ fn kind(happening: &Happening<'_>) -> Option<usize> {
         Happening::GaveWay { .. } => Some(2),
         Happening::TooMany { .. } => Some(3),
         Happening::Unverified { .. } => Some(4),
-        // Whose lines are limited where they are made.
+        // Whose lines are limited where they are made, once a subscriber and day or in time, and
+        // those that only submitters and operators cause.
         Happening::PasswordRefused { .. }
+        | Happening::AskedToLeave { .. }
+        | Happening::Left { .. }
+        | Happening::Complaint { .. }
+        | Happening::Reloaded
+        | Happening::NotReloaded { .. }
         | Happening::Taken { .. }
         | Happening::Bounced { .. }
         | Happening::Suspended { .. }
