@@ -70,10 +70,10 @@ mod tests {
             }
             (pieces, out)
         };
-        let chunk = [b"BDAT 90007 LAST\r\n.head\r\n", &text[..]].concat();
-        assert_eq!(all(Framing::Chunk), (6, chunk));
+        let chunk = [b"BDAT 81007 LAST\r\n.head\r\n", &text[..]].concat();
+        assert_eq!(all(Framing::Chunk), (5, chunk));
         let mut dots = [b"..head\r\n".to_vec(), b"..a line\r\n".repeat(9000)].concat();
         dots.extend_from_slice(b".\r\n");
-        assert_eq!(all(Framing::Dots), (6, dots));
+        assert_eq!(all(Framing::Dots), (5, dots));
     }
 }

@@ -30,7 +30,8 @@ fn plain() {
 /// A message of many pieces, whose lines begin with dots and are longer than SMTP would have them.
 #[test]
 fn a_long_message() {
-    let text = format!("Subject: long\r\n\r\n{}", ".x".repeat(40_000) + "\r\n").repeat(20);
+    let lines = (".x".repeat(400) + "\r\n").repeat(2000);
+    let text = format!("Subject: long\r\n\r\n{lines}");
     for extensions in EXTENSIONS {
         let mut world = World::new();
         world.host("127.0.0.2", Manners { extensions, ..Manners::default() });
