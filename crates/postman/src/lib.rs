@@ -33,6 +33,7 @@ pub mod spool;
 mod tally;
 mod texts;
 mod unsubscribe;
+mod visitors;
 
 pub use book::{
     Book, BookError, COUNTED_DAYS, Counted, Entered, MAILED_DAYS, Member, NotEntered,

@@ -16,7 +16,6 @@ mod settings;
 mod site;
 mod state;
 mod token;
-mod visitors;
 mod window;
 
 pub(crate) use board::Board;

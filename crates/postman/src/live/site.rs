@@ -3,9 +3,9 @@
 use super::board::Board;
 use super::host::Names;
 use super::token::Token;
-use super::visitors::Visitors;
 use super::window::Window;
 use crate::handle::{Postman, Sessions};
+use crate::visitors::Visitors;
 use futures_util::{Stream, StreamExt, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
@@ -47,6 +47,8 @@ pub(super) struct Crowd {
     pub(super) reception: usize,
 }
 
+/// Connections at once.
+const CONNECTIONS: usize = 32;
 /// How long the head of a request may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the engine may take to say how it is.
@@ -95,7 +97,7 @@ async fn show(window: Window, site: Site, mut stopped: watch::Receiver<bool>) {
     let listener = listener.expect("it is a socket");
     let (ticks, _) = broadcast::channel(BEHIND);
     let Window { token, names, .. } = window;
-    let visitors = Visitors::default();
+    let visitors = Visitors::new(CONNECTIONS);
     let shared = Arc::new(Shared { site, token, ticks, names, visitors });
     tokio::select! {
         () = attend(listener, &shared) => {}

@@ -2,6 +2,7 @@
 
 use super::page;
 use super::settings::decoded;
+use crate::visitors::Visitors;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
@@ -16,7 +17,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
@@ -50,7 +51,7 @@ pub(crate) struct Endpoint<S> {
     pub(crate) subscriptions: Arc<S>,
 }
 
-/// Connections at once; more wait in the system's queue.
+/// Connections at once.
 const CONNECTIONS: usize = 100;
 /// How long a connection may last, whatever comes over it: a click is one request.
 const LIFETIME: Duration = Duration::from_secs(20);
@@ -80,20 +81,22 @@ impl<S: Subscriptions> Endpoint<S> {
         /// After the system had no file for a connection.
         const PAUSE: Duration = Duration::from_millis(100);
         let listener = tokio::net::TcpListener::from_std(listener).expect("it is a socket");
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        let visitors = Arc::new(Visitors::new(CONNECTIONS));
         loop {
-            let place = Arc::clone(&places).acquire_owned().await.expect("it stays open");
             let Ok((stream, _)) = listener.accept().await else {
                 sleep(PAUSE).await;
                 continue;
             };
             let (endpoint, mut stop) = (Arc::clone(&self), stopped.clone());
+            let visitors = Arc::clone(&visitors);
+            let (visitor, closed) = visitors.enter();
             tokio::spawn(async move {
                 tokio::select! {
                     _ = timeout(LIFETIME, endpoint.converse(stream)) => {}
+                    _ = closed => {}
                     _ = stop.wait_for(|stopped| *stopped) => {}
                 }
-                drop(place);
+                visitors.leave(visitor);
             });
         }
     }
@@ -277,6 +280,17 @@ mod tests {
             served.told(),
             ["end news@x@lists.example good", "find news@lists.example good"]
         );
+    }
+
+    /// Idle connections give way to those that ask.
+    #[test]
+    fn a_crowd_does_not_keep_others_out() {
+        let served = Stage::start();
+        let idle: Vec<_> =
+            (0..2 * CONNECTIONS).map(|_| TcpStream::connect(served.address).unwrap()).collect();
+        let answer = served.request("POST /leave/news@lists.example/good", CLICK);
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        drop(idle);
     }
 
     #[test]

@@ -1,13 +1,16 @@
-//! Connections to the live page: so many at once; the one that asked for nothing longest is closed
-//! for a new one.
+//! Connections of HTTP clients to one port: so many at once; the one that asked for nothing longest
+//! is closed for a new one.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// All connections.
-#[derive(Debug, Default)]
-pub(super) struct Visitors(Mutex<Open>);
+#[derive(Debug)]
+pub(crate) struct Visitors {
+    most: usize,
+    open: Mutex<Open>,
+}
 
 #[derive(Debug, Default)]
 struct Open {
@@ -24,16 +27,17 @@ struct Connection {
     close: oneshot::Sender<()>,
 }
 
-/// Connections at once, and those of them that follow the events, with the token: these stay.
-const MOST: usize = 32;
-const FOLLOWERS: usize = MOST / 2;
-
 impl Visitors {
+    /// At most so many at once. Half of them may follow events: these stay.
+    pub(crate) fn new(most: usize) -> Visitors {
+        Visitors { most, open: Mutex::default() }
+    }
+
     /// A new connection, and where it is told that it is to be closed.
-    pub(super) fn enter(&self) -> (u64, oneshot::Receiver<()>) {
+    pub(crate) fn enter(&self) -> (u64, oneshot::Receiver<()>) {
         let (close, told) = oneshot::channel();
         let mut open = self.lock();
-        if open.connections.len() >= MOST {
+        if open.connections.len() >= self.most {
             let others = open.connections.iter().filter(|(_, it)| !it.follows);
             let longest = others.min_by_key(|(_, it)| it.used).map(|(&id, _)| id);
             let longest = open.connections.remove(&longest.expect("followers are fewer"));
@@ -47,7 +51,7 @@ impl Visitors {
     }
 
     /// A request has come.
-    pub(super) fn ask(&self, id: u64) {
+    pub(crate) fn ask(&self, id: u64) {
         let mut open = self.lock();
         open.turn += 1;
         let turn = open.turn;
@@ -57,11 +61,11 @@ impl Visitors {
     }
 
     /// Whether one more may follow the events.
-    pub(super) fn follow(&self, id: u64) -> bool {
+    pub(crate) fn follow(&self, id: u64) -> bool {
         let mut open = self.lock();
         let followers = open.connections.values().filter(|it| it.follows).count();
         match open.connections.get_mut(&id) {
-            Some(connection) if followers < FOLLOWERS => {
+            Some(connection) if followers < self.most / 2 => {
                 connection.follows = true;
                 true
             }
@@ -69,12 +73,12 @@ impl Visitors {
         }
     }
 
-    pub(super) fn leave(&self, id: u64) {
+    pub(crate) fn leave(&self, id: u64) {
         self.lock().connections.remove(&id);
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -85,7 +89,9 @@ mod tests {
 
     #[test]
     fn who_asked_longest_ago_makes_room() {
-        let visitors = Visitors::default();
+        const MOST: usize = 32;
+        const FOLLOWERS: usize = MOST / 2;
+        let visitors = Visitors::new(MOST);
         let mut all: Vec<_> = (0..MOST).map(|_| visitors.enter()).collect();
         assert!(all[..FOLLOWERS].iter().all(|(id, _)| visitors.follow(*id)));
         assert!(!visitors.follow(all[FOLLOWERS].0));
