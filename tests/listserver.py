@@ -77,12 +77,16 @@ class Server:
         assert self.process.stderr is not None
         self.ports: list[tuple[str, int]] = []
         self.live: str | None = None
-        for _ in range(listeners + ("[live]" in config.read_text("utf-8"))):
+        self.unsubscribe: tuple[str, int] | None = None
+        text = config.read_text("utf-8")
+        for _ in range(listeners + ("[live]" in text) + ("[unsubscribe]" in text)):
             line = self.process.stderr.readline()
             if found := re.fullmatch(r"sojourn: listening at (.+):(\d+)\n", line):
                 self.ports.append((found[1], int(found[2])))
             elif found := re.fullmatch(r"sojourn: live page at (\S+), token in (.+)\n", line):
                 self.live = f"{found[1]}?token={Path(found[2]).read_text('utf-8').strip()}"
+            elif found := re.fullmatch(r"sojourn: unsubscribing at (.+):(\d+)\n", line):
+                self.unsubscribe = (found[1], int(found[2]))
             else:
                 pytest.fail(line + self.process.stderr.read())
 
