@@ -6,6 +6,7 @@ import mailbox
 import re
 import smtplib
 import ssl
+from contextlib import closing
 from email.message import Message
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from listserver import Server, message, sojourn
 from nameserver import everybody_at
 from postfix import free_port
 from test_serve_postfix import receiver, the_list
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, until
 
 LIST = "news-bounces@lists.example"
 PEOPLE = ["ann@there.example", "bob@there.example", "cid@elsewhere.example"]
@@ -46,16 +47,24 @@ def click(server: Server, chain: Path, link: str) -> http.client.HTTPResponse:
     return client.getresponse()
 
 
-def copies(box: Path) -> dict[str, Message]:
-    """What Postfix delivered, by recipient."""
-    return {copy["X-Original-To"]: copy for copy in mailbox.mbox(box)}
+def copies(folder: Path, number: int) -> list[Message]:
+    """What the Postfix in `folder` delivered, when it is so many."""
+
+    def there() -> list[Message]:
+        with closing(mailbox.mbox(folder / "mail" / "all")) as box:
+            received = list(box)
+        return received if len(received) >= number else []
+
+    return until(there)
 
 
 def links(copy: Message) -> list[str]:
     """The URIs of `List-Unsubscribe`, after it was seen that one click is enough and is signed."""
     assert copy["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    signed = re.sub(r"\\s", "", copy["DKIM-Signature"]).lower()
-    assert "list-unsubscribe:list-unsubscribe-post" in signed
+    signed = re.sub(r"\s", "", copy["DKIM-Signature"]).lower()
+    fields = re.search(r";h=([^;]+);", signed)
+    assert fields is not None
+    assert {"list-unsubscribe", "list-unsubscribe-post"} <= set(fields[1].split(":"))
     return re.findall(r"<(.+?)>", copy["List-Unsubscribe"])
 
 
@@ -82,8 +91,7 @@ def test_one_click_and_mail_unsubscribe(tmp_path):
             with server.trusted() as client:
                 # All in one envelope: each copy has links of its own none the less.
                 assert client.send_message(message(), LIST, PEOPLE) == {}
-            server.await_log("status=sent", times=3)
-            received = copies(tmp_path / "postfix" / "mail" / "all")
+            received = {it["X-Original-To"]: it for it in copies(tmp_path / "postfix", 3)}
             assert sorted(received) == PEOPLE
             (ann, _), (bob, mail), (cid, _) = (links(received[who]) for who in PEOPLE)
             assert len({ann, bob, cid}) == 3
@@ -120,11 +128,10 @@ def test_a_request_without_a_token_is_confirmed(tmp_path):
             with server.stranger() as client:
                 for _ in range(3):
                     client.sendmail("x@forged.example", "news-leave@lists.example", asks)
-            server.await_log("status=sent", times=2)
             log = server.await_log("asked to confirm leaving")
             assert log.count("asked to confirm leaving") == 1
             assert not refused(server, PEOPLE[0])
-            [_, question] = mailbox.mbox(tmp_path / "postfix" / "mail" / "all")
+            [_, question] = copies(tmp_path / "postfix", 2)
             assert question["Auto-Submitted"] == "auto-replied"
             to = question["From"].strip("<>")
             with smtplib.SMTP(*server.ports[2], timeout=PATIENCE_S) as client:

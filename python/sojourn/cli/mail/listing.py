@@ -9,6 +9,7 @@ import click
 from sojourn.cli import common
 
 _DAY = len("2026-11-22")
+_COUNTED = ["list", "day", "kind", "number"]
 
 
 @click.command("list")
@@ -53,34 +54,23 @@ def list_(
         return
     if unverified and left:
         raise click.UsageError("--unverified and --left are two lists: expected one of them")
-    if left:
-        gone = serving.left(config)
+    if left or unverified:
+        found = serving.left(config) if left else serving.unverified(config)
+        rows = [list(map(str, asdict(it).values())) for it in found]
         if as_json:
-            click.echo(document.dumps([asdict(it) for it in gone]))
-            return
-        print_columns(
-            ["unsubscribed", "subscriber", "list"],
-            [[it.left[:_DAY], it.subscriber, it.list] for it in gone],
-        )
+            click.echo(document.dumps([asdict(it) for it in found]))
+        else:
+            heads = ["list", "subscriber", "unsubscribed"] if left else _COUNTED
+            print_columns(heads, rows)
         return
-    if unverified:
-        counted = serving.unverified(config)
-        if as_json:
-            click.echo(document.dumps([asdict(it) for it in counted]))
-            return
-        print_columns(
-            ["day", "number", "kind", "list"],
-            [[it.day, str(it.number), it.kind, it.list] for it in counted],
-        )
-        return
-    found = serving.members(config)
+    members = serving.members(config)
     if as_json:
-        click.echo(document.dumps([asdict(member) for member in found]))
+        click.echo(document.dumps([asdict(member) for member in members]))
         return
-    if not found:
+    if not members:
         print_lines(["no mail came back"])
         return
-    for name, group in groupby(found, key=lambda it: it.list):
+    for name, group in groupby(members, key=lambda it: it.list):
         rows = [
             [it.subscriber, f"{it.score:g}", (it.suspended or "-")[:_DAY], it.reason]
             for it in group
