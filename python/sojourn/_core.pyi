@@ -26,6 +26,7 @@ __all__ = [
     "World",
     "bounce_book",
     "build_info",
+    "exposed_file",
     "forget_bounces",
     "mail_address",
     "mail_log_formats",
@@ -548,6 +549,9 @@ class ListServer:
 
     def stop(self) -> tuple[int, int]:
         """Stop it; how many messages are left in the spool, and how many sessions were cut."""
+
+def exposed_file(path: PathLike[str]) -> str | None:
+    """What to tell the operator where others than the owner may read or write a file."""
 
 def bounce_book(
     path: PathLike[str],

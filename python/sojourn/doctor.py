@@ -6,8 +6,10 @@ import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
-from sojourn._core import build_info
+from sojourn._core import build_info, exposed_file
+from sojourn.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,19 @@ def findings() -> Iterator[Finding]:
     )
     for name, verb, probe, get in _WANTED:
         yield Finding(name, verb, probe(name), get)
+
+
+def exposed(spool: Path) -> list[str]:
+    """What to say of each file of a spool, and beside it, that others than its owner may read.
+
+    Raises:
+        InputError: there is no spool.
+    """
+    if not spool.exists():
+        raise InputError(f"{spool}: no spool there")
+    beside = sorted(file for file in spool.parent.iterdir() if file.name.startswith(spool.name))
+    own = (file for file in beside if file == spool or file.name[len(spool.name)] in "-.")
+    return [said for file in own if file.is_file() and (said := exposed_file(file))]
 
 
 def _program(name: str) -> str | None:

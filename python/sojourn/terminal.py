@@ -1,5 +1,6 @@
 """Tables and lines on standard output, and on a terminal what is being done."""
 
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -75,17 +76,23 @@ def print_table(
         console.print(table([*texts, *part], None if place else title))
 
 
-def print_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_columns(
+    heads: Sequence[str], rows: Callable[[], Iterable[Sequence[str]]]
+) -> None:
     """Print rows under their heads, as wide as they are: for tables of any length.
 
-    Laying out tens of thousands of rows for the terminal's width takes a program seconds.
+    Laying out tens of thousands of rows for the terminal's width takes a program seconds. `rows` is
+    called twice, for how wide the columns are and for what is in them, so that none has to be kept.
     """
-    lines = [list(heads), *(list(row) for row in rows)]
-    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        padded = (
-            text + " " * (wide - cell_len(text)) for text, wide in zip(line, widths, strict=True)
-        )
+
+    def wide(text: str) -> int:
+        return len(text) if text.isascii() else cell_len(text)
+
+    widths = list(map(wide, heads))
+    for row in rows():
+        widths = list(map(max, widths, map(wide, row)))
+    for row in itertools.chain([heads], rows()):
+        padded = (text + " " * (most - wide(text)) for text, most in zip(row, widths, strict=True))
         sys.stdout.write(" ".join(padded).rstrip() + "\n")
 
 

@@ -119,6 +119,7 @@ impl Postman {
     ) -> Result<(Postman, Running), StartError> {
         let mut notices = Vec::new();
         notices.extend(fit_sessions(&mut settings));
+        notices.extend(crate::private::exposed(path));
         let security = Security::new(settings.mail.tls, settings.network.roots.as_deref())
             .map_err(StartError::Tls)?;
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -26,6 +26,7 @@ mod mail;
 mod names;
 mod news;
 mod ports;
+pub mod private;
 pub mod reception;
 mod registry;
 mod settings;

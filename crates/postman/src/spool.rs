@@ -8,15 +8,19 @@
 //! it ([`Answers`]), which whoever only looks does without.
 
 mod answers;
+mod cells;
 mod check;
 mod error;
 mod look;
+mod lost;
 mod open;
 mod operate;
+mod pages;
 mod rows;
 mod salvage;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 pub use answers::Answers;
 pub use check::{Finding, Repaired, check, repair};

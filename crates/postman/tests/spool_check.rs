@@ -129,7 +129,7 @@ fn what_does_not_fit_is_found_and_mended() {
         if findings[0].what != what {
             assert!(findings[0].what.contains("CHECK constraint"), "{findings:?}");
         } else {
-            assert_eq!((findings.len(), findings[0].remedy), (1, remedy), "{findings:?}");
+            assert_eq!((findings.len(), &*findings[0].remedy), (1, remedy), "{findings:?}");
         }
         let before = std::fs::read(&path).unwrap();
         let repaired = repair(&path).unwrap().unwrap();

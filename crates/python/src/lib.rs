@@ -267,6 +267,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reception::ServeSettings>()?;
     module.add_class::<reception::ListServer>()?;
     module.add_function(wrap_pyfunction!(reception::bounce_book, module)?)?;
+    module.add_function(wrap_pyfunction!(reception::exposed_file, module)?)?;
     module.add_function(wrap_pyfunction!(reception::forget_bounces, module)?)?;
     module.add_function(wrap_pyfunction!(reception::unsubscribed, module)?)?;
     module.add_function(wrap_pyfunction!(reception::unverified_mail, module)?)?;

@@ -254,7 +254,7 @@ pub(super) fn mail_waiting(py: Python<'_>, spool: PathBuf) -> PyResult<Vec<Waiti
 }
 
 /// What was found, and what a repair does about it.
-type Finding = (String, &'static str);
+type Finding = (String, String);
 
 /// What is wrong with a spool, each with what a repair does about it; and where the spool is kept as
 /// it was, when it was repaired.
@@ -271,5 +271,5 @@ pub(super) fn mail_spool_check(
             Some(repaired) => (repaired.findings, Some(repaired.copy)),
         },
     };
-    Ok((findings.into_iter().map(|it| (it.what, it.remedy)).collect(), copy))
+    Ok((findings.into_iter().map(|it| (it.what, it.remedy.into_owned())).collect(), copy))
 }

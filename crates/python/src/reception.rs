@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use sojourn_mail::Address;
 use sojourn_postman::reception::{Reloader, hash_password};
 use sojourn_postman::{Book, KeyFile, Lines, Log, MailServer, Serving};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -129,7 +129,8 @@ impl ListServer {
         let addresses = server.addresses.iter().map(ToString::to_string).collect();
         let live = server.live.clone().map(|it| (it.address.to_string(), it.token));
         let unsubscribe = server.unsubscribe.map(|it| it.to_string());
-        let notices = std::mem::take(&mut server.notices);
+        let mut notices = std::mem::take(&mut server.notices);
+        notices.extend(log.as_deref().and_then(sojourn_postman::private::exposed));
         let log = log.map(|path| (path, lines));
         let again = Again { file, overrides };
         let (reloader, on_ask) = (server.reloader(), again.clone());
@@ -173,8 +174,14 @@ impl ListServer {
 }
 
 fn open(path: &Path) -> PyResult<File> {
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    file.map_err(|why| failed(format!("{}: {why}", path.display())))
+    sojourn_postman::private::append(path)
+        .map_err(|why| failed(format!("{}: {why}", path.display())))
+}
+
+/// What to tell the operator where others than the owner may read or write a file.
+#[pyfunction]
+pub(super) fn exposed_file(path: PathBuf) -> Option<String> {
+    sojourn_postman::private::exposed(&path)
 }
 
 /// A list's return path, a subscriber, its score, its last bounce and since when it is suspended

@@ -1,25 +1,49 @@
 """`sojourn doctor`: what is here, and what is missing for which verb."""
 
+from pathlib import Path
+
 import click
 
 from sojourn.cli import common
 
 
 @click.command()
+@click.argument("config", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--spool",
+    type=click.Path(path_type=Path),
+    help="Say which of a list server's files others than their owner may read.",
+)
 @common.as_json
-def doctor(*, as_json: bool) -> None:
-    """Say which sojourn this is, and what is installed or missing for which verb."""
+def doctor(*, config: Path | None, spool: Path | None, as_json: bool) -> None:
+    """Say which sojourn this is, and what is installed or missing for which verb.
+
+    With CONFIG, a list server's own, or with a --spool, say which of its files other users of the
+    machine may read as well: addresses and mail are in them. Nothing is changed.
+    """
     from dataclasses import asdict
 
     from sojourn import build, document
-    from sojourn.doctor import findings
-    from sojourn.terminal import print_table
+    from sojourn.doctor import exposed, findings
+    from sojourn.errors import InputError
+    from sojourn.mail import serving
+    from sojourn.terminal import print_lines, print_table
 
+    if config is not None and spool is not None:
+        raise InputError("CONFIG and --spool: expected one of them")
+    if config is not None:
+        spool = serving.spool(config)
+    open_to_others = [] if spool is None else exposed(spool)
     found = list(findings())
     if as_json:
         said = {"version": build.version(), "commit": build.commit(), "build": build.identity()}
-        click.echo(document.dumps(said | {"findings": [asdict(finding) for finding in found]}))
+        said["findings"] = [asdict(finding) for finding in found]
+        if spool is not None:
+            said["exposed"] = open_to_others
+        click.echo(document.dumps(said))
         return
     lines = [[f.name, f.verb, f.found or "missing", "" if f.found else f.get] for f in found]
     heads = ["", "wanted for", "found", "how to get it"]
     print_table([lines], heads, title=f"sojourn {build.described()}")
+    if spool is not None:
+        print_lines(open_to_others or [f"{spool}: its files are their owner's alone"])

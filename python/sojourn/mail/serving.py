@@ -225,6 +225,16 @@ def resume(path: Path, list_: str, subscriber: str) -> bool:
         raise InputError(str(error)) from None
 
 
+def spool(path: Path) -> Path:
+    """Where the spool of a server is.
+
+    Raises:
+        InputError: the file cannot be read.
+        SpecError: it has what no server can be set to.
+    """
+    return Path(settings(path, []).spool)
+
+
 def _book(path: Path) -> Path:
     book = Path(settings(path, []).book)
     if not book.exists():

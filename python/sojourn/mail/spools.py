@@ -1,6 +1,6 @@
 """What a spool holds, and whether it is sound."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -125,14 +125,14 @@ def queue(spool: Path) -> list[Queued]:
     return [Queued(*row) for row in _asked(mail_queue, spool)]
 
 
-def waiting(spool: Path) -> list[Waiting]:
-    """Whom the messages of a spool wait for.
+def waiting(spool: Path) -> Iterator[Waiting]:
+    """Whom the messages of a spool wait for, one by one: there may be a million.
 
     Raises:
         InputError: there is no spool, or it cannot be read.
     """
     rows = _asked(mail_waiting, spool)
-    return [Waiting(*row[:-1], Tried(*row[-1]) if row[-1] else None) for row in rows]
+    return (Waiting(*row[:-1], Tried(*row[-1]) if row[-1] else None) for row in rows)
 
 
 def check(spool: Path, *, repair: bool) -> Checked:

@@ -82,6 +82,8 @@ impl Book {
     ///
     /// It is something else than a book, or cannot be read or written.
     pub fn open(path: &Path) -> Result<Book, BookError> {
+        // SQLite's own files beside it get the same mode. That it cannot be made, SQLite says.
+        drop(crate::private::make(path));
         let database = Connection::open(path).and_then(|database| {
             tables::prepare(&database)?;
             Ok(database)

@@ -24,6 +24,7 @@ use crate::keys::KeyFile;
 use crate::live::{Board, Frame, Shown, Site, Watched};
 use crate::news::Observer;
 use crate::ports::bind;
+use crate::private;
 use crate::settings::Settings;
 use crate::unsubscribe::{Endpoint, Served};
 use sojourn_mail::smtp::server::{AuthUse, Terms};
@@ -173,7 +174,8 @@ impl MailServer {
             .build()
             .map_err(SetupError::System)?;
         let (phase, watching) = watch::channel(Phase::Open);
-        let notices = running.notices.clone();
+        let mut notices = running.notices.clone();
+        notices.extend(private::exposed(&Book::beside(spool)));
         let connections = Connections::new(&settings.reception);
         let live = window.as_ref().map(|window| window.shown.clone());
         let watched = window.map(|window| {

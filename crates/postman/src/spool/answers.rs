@@ -27,7 +27,7 @@ const RECORD: usize = 16;
 const SPENT: u64 = 1 << 20;
 
 /// The number that ties a file to one opening of a database.
-type Run = [u8; 16];
+pub(super) type Run = [u8; 16];
 
 /// The answers that a crash must not forget.
 ///
@@ -146,11 +146,11 @@ pub(super) fn is_strange(path: &Path) -> bool {
     begin.is_ok_and(|begin| !begin.is_empty() && !begin.starts_with(MAGIC))
 }
 
-/// Has a database that is made of another go on with its answers.
-pub(super) fn carry(from: &Connection, to: &Connection) -> rusqlite::Result<()> {
+/// Has a database that is made of another go on with its answers, where the number of that one is
+/// known. Otherwise they are lost, which costs copies.
+pub(super) fn carry(run: Option<Run>, to: &Connection) -> rusqlite::Result<()> {
     to.execute_batch(TABLE)?;
-    // What cannot be read costs copies.
-    if let Ok(Some(run)) = run(from) {
+    if let Some(run) = run {
         to.execute("INSERT INTO answers VALUES (?)", [run])?;
     }
     Ok(())

@@ -1,10 +1,12 @@
 //! What is wrong with a spool, and what can be done about it.
 
 use super::error::{Doing, SpoolError};
-use super::{answers, open, rows, salvage};
+use super::{answers, lost, open, rows, salvage};
+use crate::private;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode};
 use sojourn_mail::Address;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Something that no spool should have.
@@ -13,13 +15,13 @@ pub struct Finding {
     /// Where and what.
     pub what: String,
     /// What a repair does about it.
-    pub remedy: &'static str,
+    pub remedy: Cow<'static, str>,
 }
 
 /// What a repair did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repaired {
-    /// What was found, and remedied.
+    /// What was found, and remedied; where pages were damaged, what could not be saved as well.
     pub findings: Vec<Finding>,
     /// The spool as it was before.
     pub copy: PathBuf,
@@ -81,14 +83,7 @@ const FAULTS: [Fault; 5] = [
 ///
 /// There is no spool; it cannot be read at all.
 pub fn check(path: &Path) -> Result<Vec<Finding>, SpoolError> {
-    let database = open::look(path)?;
-    let found = find(&database).map_err(|error| SpoolError::sqlite(path, Doing::Read, error));
-    let mut findings = found?;
-    if answers::is_strange(path) {
-        let what = format!("{} has something else than answers", answers::beside(path).display());
-        findings.push(Finding { what, remedy: "emptied" });
-    }
-    Ok(findings)
+    Ok(examine(path)?.0)
 }
 
 /// Remedies what is wrong with the spool at `path`, which nobody may own meanwhile; a copy of it as
@@ -99,33 +94,84 @@ pub fn check(path: &Path) -> Result<Vec<Finding>, SpoolError> {
 /// Somebody has it; it cannot be read or written. It is left as it was.
 pub fn repair(path: &Path) -> Result<Option<Repaired>, SpoolError> {
     let _lock = open::own(path)?;
-    let findings = check(path)?;
+    let (mut findings, is_damaged) = examine(path)?;
     if findings.is_empty() {
         return Ok(None);
     }
     let copy = keep(path).map_err(|error| SpoolError::Copy { path: path.to_owned(), error })?;
-    let failed = |error| SpoolError::sqlite(path, Doing::Write, error);
-    if !is_sound(&open::look(path)?).map_err(failed)? {
-        salvage::rebuild(path).map_err(failed)?;
+    if is_damaged {
+        findings.extend(salvage::rebuild(path).map_err(|failed| failed.of(path))?);
     }
     // With what was answered, before recipients are numbered anew.
     let (database, ..) = open::open(path)?;
-    mend(&database).map_err(failed)?;
+    let failed = |error| SpoolError::sqlite(path, Doing::Write, error);
+    if is_damaged {
+        functions(&database).map_err(failed)?;
+        findings.extend(faults(&database).map_err(failed)?);
+    }
+    findings.extend(mend(path, &database).map_err(|failed| failed.of(path))?);
     Ok(Some(Repaired { findings, copy }))
 }
 
-fn is_sound(database: &Connection) -> rusqlite::Result<bool> {
-    database.query_row("PRAGMA quick_check(1)", [], |row| Ok(row.get::<_, String>(0)? == "ok"))
+/// What is wrong, and whether it is the pages.
+fn examine(path: &Path) -> Result<(Vec<Finding>, bool), SpoolError> {
+    let (mut findings, is_damaged) = examine_database(path)?;
+    if answers::is_strange(path) {
+        let what = format!("{} has something else than answers", answers::beside(path).display());
+        findings.push(Finding { what, remedy: "emptied".into() });
+    }
+    Ok((findings, is_damaged))
 }
 
-fn find(database: &Connection) -> rusqlite::Result<Vec<Finding>> {
-    /// Of each kind; a file that is damaged throughout has no end of them.
-    const MOST: usize = 100;
+fn examine_database(path: &Path) -> Result<(Vec<Finding>, bool), SpoolError> {
+    open::not_empty(path)?;
+    let found = open::look(path).and_then(|database| {
+        find(&database).map_err(|error| SpoolError::sqlite(path, Doing::Read, error))
+    });
+    let error = match found {
+        Ok(found) => return Ok(found),
+        Err(error) => error,
+    };
+    let is_damage = match &error {
+        SpoolError::Damaged { .. } => true,
+        SpoolError::NotASpool { .. } => open::lacks_header(path),
+        SpoolError::Storage { error, .. } => error.sqlite_error_code() == Some(ErrorCode::Unknown),
+        _ => false,
+    };
+    if is_damage && salvage::has_rows(path).unwrap_or(false) {
+        return Ok((vec![pages(error.to_string())], true));
+    }
+    Err(error)
+}
+
+/// Of each kind; a file that is damaged throughout has no end of them.
+const MOST: usize = 100;
+
+fn find(database: &Connection) -> rusqlite::Result<(Vec<Finding>, bool)> {
     functions(database)?;
     let mut findings = damage(database)?;
     if !findings.is_empty() {
-        return Ok(findings);
+        return Ok((findings, true));
     }
+    findings = faults(database)?;
+    let mut messages = |sql: &str, what: &str, remedy: &'static str| -> rusqlite::Result<()> {
+        let mut found = database.prepare(sql)?;
+        let mut rows = found.query([])?;
+        while let Some(row) = rows.next()? {
+            let what = format!("message {}: {what}", row.get::<_, i64>(0)?);
+            findings.push(Finding { what, remedy: remedy.into() });
+        }
+        Ok(())
+    };
+    messages(BARE, "it has no recipients", "removed; its text is put in a file")?;
+    messages(GAPS, "a recipient before others is missing", "numbered anew")?;
+    messages(SENDERS, "its sender is no address", "failures are reported to nobody")?;
+    Ok((findings, false))
+}
+
+/// Rows that are not as they should be.
+fn faults(database: &Connection) -> rusqlite::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
     for Fault { find, what, remedy, .. } in &FAULTS {
         let mut found = database.prepare(find)?;
         let mut rows = found.query([])?;
@@ -133,39 +179,30 @@ fn find(database: &Connection) -> rusqlite::Result<Vec<Finding>> {
             let (message, number): (i64, i64) = (row.get(0)?, row.get(1)?);
             let given = shown(row.get_ref(2)?);
             let what = format!("message {message}, recipient {number}: {given} {what}");
-            findings.push(Finding { what, remedy });
+            findings.push(Finding { what, remedy: (*remedy).into() });
             if findings.len() >= MOST {
                 return Ok(findings);
             }
         }
     }
-    let mut messages = |sql: &str, what: &str, remedy| -> rusqlite::Result<()> {
-        let mut found = database.prepare(sql)?;
-        let mut rows = found.query([])?;
-        while let Some(row) = rows.next()? {
-            let what = format!("message {}: {what}", row.get::<_, i64>(0)?);
-            findings.push(Finding { what, remedy });
-        }
-        Ok(())
-    };
-    messages(BARE, "it has no recipients", "removed")?;
-    messages(GAPS, "a recipient before others is missing", "numbered anew")?;
-    messages(SENDERS, "its sender is no address", "failures are reported to nobody")?;
     Ok(findings)
+}
+
+fn pages(what: String) -> Finding {
+    Finding { what, remedy: "all that can be read is put in a new file".into() }
 }
 
 /// What SQLite itself finds wrong with its pages.
 fn damage(database: &Connection) -> rusqlite::Result<Vec<Finding>> {
-    let finding = |what| Finding { what, remedy: "all that can be read is put in a new file" };
-    let mut pages = database.prepare("PRAGMA integrity_check(100)")?;
+    let mut check = database.prepare("PRAGMA integrity_check(100)")?;
     let mut findings = Vec::new();
-    for line in pages.query_map([], |row| row.get::<_, String>(0))? {
+    for line in check.query_map([], |row| row.get::<_, String>(0))? {
         match line {
             Ok(what) if what == "ok" => {}
-            Ok(what) => findings.push(finding(what)),
+            Ok(what) => findings.push(pages(what)),
             // It stumbles itself over some of what it looks for.
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
-                findings.push(finding(error.to_string()));
+                findings.push(pages(error.to_string()));
                 break;
             }
             Err(error) => return Err(error),
@@ -192,15 +229,16 @@ const GAPS: &str = "SELECT message FROM recipient GROUP BY message
 const SENDERS: &str =
     "SELECT id FROM message WHERE sender IS NOT NULL AND NOT is_address(sender) LIMIT 100";
 
-fn mend(database: &Connection) -> rusqlite::Result<()> {
+/// Remedies the rows; returns what became of messages without recipients.
+fn mend(path: &Path, database: &Connection) -> Result<Vec<Finding>, salvage::Failed> {
     functions(database)?;
     database.execute_batch("BEGIN IMMEDIATE")?;
     for fault in &FAULTS {
         database.execute(fault.mend, [])?;
     }
+    let bare = lost::bare(path, database)?;
     database.execute_batch(
-        "DELETE FROM message WHERE id NOT IN (SELECT message FROM recipient);
-         UPDATE message SET sender = NULL WHERE sender IS NOT NULL AND NOT is_address(sender);
+        "UPDATE message SET sender = NULL WHERE sender IS NOT NULL AND NOT is_address(sender);
          CREATE TEMP TABLE dense AS SELECT message, number,
             row_number() OVER (PARTITION BY message ORDER BY number) - 1 AS place FROM recipient;
          UPDATE recipient SET number = -1 - number;
@@ -208,7 +246,8 @@ fn mend(database: &Connection) -> rusqlite::Result<()> {
             WHERE dense.message = recipient.message AND dense.number = -1 - recipient.number);
          DROP TABLE dense;
          COMMIT;",
-    )
+    )?;
+    Ok(bare)
 }
 
 /// The project's own parsers decide what is an address and a status.
@@ -230,10 +269,11 @@ fn keep(path: &Path) -> std::io::Result<PathBuf> {
         .map(|turn| beside(&format!("-before-repair-{turn}")))
         .find(|copy| !copy.exists())
         .expect("a number is free");
-    std::fs::copy(path, &copy)?;
+    private::copy(path, &copy)?;
     for suffix in ["-wal", "-answers"] {
         if beside(suffix).exists() {
-            std::fs::copy(beside(suffix), format!("{}{suffix}", copy.display()))?;
+            let copy = format!("{}{suffix}", copy.display());
+            private::copy(&beside(suffix), Path::new(&copy))?;
         }
     }
     Ok(copy)

@@ -26,6 +26,18 @@ pub enum SpoolError {
         /// What the system says.
         error: std::io::Error,
     },
+    /// The files of it, or beside it, cannot be read or written.
+    Files {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// It is a file of zero length: cut off, or none of ours.
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
     /// It is a file of another kind, or of another version.
     NotASpool {
         /// The file.
@@ -90,6 +102,15 @@ impl fmt::Display for SpoolError {
             SpoolError::Copy { path, error } => {
                 write!(f, "the spool {} cannot be copied: {error}", path.display())
             }
+            SpoolError::Files { path, error } => {
+                write!(f, "the files of the spool {} cannot be used: {error}", path.display())
+            }
+            SpoolError::Empty { path } => write!(
+                f,
+                "the spool {} is a file of zero length: it was cut off, or is no spool; \
+                 to begin with an empty spool, remove the file",
+                path.display()
+            ),
             SpoolError::NotASpool { path } => {
                 write!(f, "{} is no spool of this version", path.display())
             }

@@ -2,9 +2,12 @@
 
 use super::answers::Answers;
 use super::error::{Doing, SpoolError};
+use crate::private;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{FlockOperation, flock};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -65,8 +68,7 @@ const LOOKERS: Duration = Duration::from_secs(5);
 pub(super) fn own(path: &Path) -> Result<File, SpoolError> {
     let beside = PathBuf::from(format!("{}-lock", path.display()));
     let failed = |error| SpoolError::Lock { path: beside.clone(), error };
-    let mut options = OpenOptions::new();
-    let file = options.create(true).truncate(false).write(true).open(&beside).map_err(failed)?;
+    let file = private::append(&beside).map_err(failed)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
         Err(rustix::io::Errno::WOULDBLOCK) => Err(SpoolError::InUse { path: path.to_owned() }),
@@ -77,6 +79,12 @@ pub(super) fn own(path: &Path) -> Result<File, SpoolError> {
 /// Opens the database at `path`, makes the tables where there are none, and has it take what was
 /// answered; with the number of the next message, and where answers are noted.
 pub(super) fn open(path: &Path) -> Result<(Connection, u64, Answers), SpoolError> {
+    if path.exists() {
+        not_empty(path)?;
+        whole(path)?;
+    } else {
+        begin(path)?;
+    }
     let failed = |error| SpoolError::sqlite(path, Doing::Open, error);
     let database = Connection::open(path).map_err(failed)?;
     let next = prepare(&database).map_err(failed)?;
@@ -84,6 +92,66 @@ pub(super) fn open(path: &Path) -> Result<(Connection, u64, Answers), SpoolError
     let answers = Answers::open(path, &database);
     let answers = answers.map_err(|error| SpoolError::sqlite(path, Doing::Write, error))?;
     Ok((database, next, answers))
+}
+
+/// Makes an empty spool, under another name first: none that is cut short passes for a spool.
+fn begin(path: &Path) -> Result<(), SpoolError> {
+    let files = |error| SpoolError::Files { path: path.to_owned(), error };
+    let new = PathBuf::from(format!("{}-new", path.display()));
+    drop(std::fs::remove_file(&new));
+    drop(std::fs::remove_file(format!("{}-journal", new.display())));
+    private::create(&new).map_err(files)?;
+    let made = Connection::open(&new).and_then(|database| make(&database));
+    made.map_err(|error| SpoolError::sqlite(path, Doing::Open, error))?;
+    std::fs::rename(&new, path).and_then(|()| sync_folder(path)).map_err(files)
+}
+
+/// Has the name of a file on stable storage.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Refuses a file of zero length, which SQLite takes for a new database.
+pub(super) fn not_empty(path: &Path) -> Result<(), SpoolError> {
+    match path.metadata() {
+        Ok(of) if of.is_file() && of.len() == 0 => Err(SpoolError::Empty { path: path.to_owned() }),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a file that does not end with a page. What a crash cut off while pages were copied from
+/// the write-ahead log is still there.
+fn whole(path: &Path) -> Result<(), SpoolError> {
+    let files = |error| SpoolError::Files { path: path.to_owned(), error };
+    let size = path.metadata().map_err(files)?.len();
+    let log = Path::new(&format!("{}-wal", path.display())).metadata();
+    if log.is_ok_and(|log| log.len() > 0) {
+        return Ok(());
+    }
+    let mut header = [0; 18];
+    let read = File::open(path).and_then(|mut file| file.read(&mut header)).map_err(files)?;
+    let page = match u64::from(u16::from_be_bytes([header[16], header[17]])) {
+        1 => 65536,
+        page => page,
+    };
+    let begins = read == header.len() && header.starts_with(HEADER);
+    // Anything else than a database is told to be none.
+    if begins && page >= 512 && !size.is_multiple_of(page) {
+        let what = format!("it ends within a page: {size} octets are no multiple of {page}");
+        return Err(SpoolError::Damaged { path: path.to_owned(), what });
+    }
+    Ok(())
+}
+
+/// What an SQLite database begins with.
+const HEADER: &[u8] = b"SQLite format 3\0";
+
+/// Whether the file does not begin as an SQLite database does.
+pub(super) fn lacks_header(path: &Path) -> bool {
+    let mut begin = [0; HEADER.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_err() || begin != HEADER
 }
 
 /// What a database is.
@@ -144,8 +212,13 @@ fn change(database: &Connection, tables: &str) -> rusqlite::Result<()> {
 /// Opens the spool at `path` to look at it only.
 pub(super) fn look(path: &Path) -> Result<Connection, SpoolError> {
     let failed = |error| SpoolError::sqlite(path, Doing::Open, error);
+    not_empty(path)?;
+    whole(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let database = Connection::open_with_flags(path, flags).map_err(failed)?;
+    // The last to close it copies the write-ahead log into it: a look changes nothing.
+    let unchanged = database.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    unchanged.map_err(failed)?;
     database.busy_timeout(LOOKERS).map_err(failed)?;
     match kind(&database).map_err(failed)? {
         Kind::Spool(1) => database.execute_batch(SEEN_AS_2).map_err(failed)?,

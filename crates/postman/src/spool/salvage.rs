@@ -1,53 +1,411 @@
-//! Out of a file whose pages are damaged, what can be read.
+//! Out of a file whose pages are damaged, all that can be read.
+//!
+//! The trees of the tables are walked page by page, past what is damaged; then the pages that no
+//! walk came to are read by themselves. Of several versions of a row the one that is furthest along
+//! is the newest, because a recipient's state never goes back. Texts are copied part by part.
 
-use super::{answers, open};
-use rusqlite::{Connection, params_from_iter, types::Value};
+use super::cells::{self, Field, Kind, Row, Value};
+use super::error::SpoolError;
+use super::pages::Pages;
+use super::tree::{Found, Walk};
+use super::{answers, lost, open};
+use crate::private;
+use rusqlite::blob::ZeroBlob;
+use rusqlite::{Connection, MAIN_DB, OptionalExtension, params_from_iter, types};
+use sojourn_mail::Address;
+use std::collections::{BTreeMap, HashSet};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Puts all rows that can be read into a new file, which takes the place of the old one. Tables are
-/// read from both ends, up to what is damaged.
-pub(super) fn rebuild(path: &Path) -> rusqlite::Result<()> {
+use super::check::Finding;
+
+/// Why nothing could be saved.
+#[derive(Debug)]
+pub(super) enum Failed {
+    Sqlite(rusqlite::Error),
+    File(std::io::Error),
+}
+
+impl From<rusqlite::Error> for Failed {
+    fn from(error: rusqlite::Error) -> Failed {
+        Failed::Sqlite(error)
+    }
+}
+
+impl From<std::io::Error> for Failed {
+    fn from(error: std::io::Error) -> Failed {
+        Failed::File(error)
+    }
+}
+
+impl Failed {
+    pub(super) fn of(self, path: &Path) -> SpoolError {
+        match self {
+            Failed::Sqlite(error) => SpoolError::sqlite(path, super::Doing::Write, error),
+            Failed::File(error) => SpoolError::Files { path: path.to_owned(), error },
+        }
+    }
+}
+
+/// Puts all rows that can be read into a new file, which takes the place of the old one. Returns what
+/// could not be saved.
+pub(super) fn rebuild(path: &Path) -> Result<Vec<Finding>, Failed> {
     let beside = |suffix: &str| PathBuf::from(format!("{}{suffix}", path.display()));
     let new = beside("-rebuilt");
     // What a repair left that was cut short.
-    for old in [&new, &beside("-rebuilt-wal"), &beside("-rebuilt-shm")] {
+    for old in [&new, &beside("-rebuilt-wal"), &beside("-rebuilt-shm"), &beside("-rebuilt-journal")]
+    {
         drop(std::fs::remove_file(old));
     }
-    {
-        let to = Connection::open(&new)?;
-        open::make(&to)?;
-        let from = Connection::open(path)?;
-        to.execute_batch("BEGIN")?;
-        copy(&from, &to, "message", "id");
-        copy(&from, &to, "recipient", "message");
-        answers::carry(&from, &to)?;
-        to.execute_batch("COMMIT; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;")?;
+    private::create(&new)?;
+    let pages = Pages::open(path)?;
+    let to = Connection::open(&new)?;
+    open::make(&to)?;
+    to.execute_batch(
+        "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; BEGIN IMMEDIATE",
+    )?;
+    let mut rescue = Rescue::new(&pages, &to)?;
+    rescue.read()?;
+    if rescue.last == 0 {
+        // Nothing says that this was ever a spool: it is left as it is.
+        drop(to);
+        drop(std::fs::remove_file(&new));
+        return Err(rusqlite::Error::QueryReturnedNoRows.into());
     }
+    let Rescue { holes, torn, unknown, last, .. } = rescue;
+    let findings = lost::told(path, &pages, &to, &lost::Lost { holes, torn, unknown })?;
+    to.execute("DELETE FROM sqlite_sequence WHERE name = 'message'", [])?;
+    to.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('message', ?)", [last])?;
+    to.execute_batch("COMMIT")?;
+    drop(to);
     for suffix in ["-wal", "-shm"] {
         drop(std::fs::remove_file(beside(suffix)));
     }
-    std::fs::rename(&new, path)
-        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+    std::fs::rename(&new, path)?;
+    open::sync_folder(path)?;
+    Ok(findings)
 }
 
-/// Copies rows from the beginning until one cannot be read, and from the end; of an older version,
-/// the columns that it has.
-fn copy(from: &Connection, to: &Connection, table: &str, by: &str) {
-    for order in ["ASC", "DESC"] {
-        let Ok(mut select) = from.prepare(&format!("SELECT * FROM {table} ORDER BY {by} {order}"))
-        else {
-            continue;
+/// Whether rows of a spool can be read in the file at `path`, whatever else it is.
+pub(super) fn has_rows(path: &Path) -> std::io::Result<bool> {
+    let pages = Pages::open(path)?;
+    let mut walk = Walk { pages: &pages, seen: HashSet::new() };
+    let mut found = false;
+    walk.others::<std::io::Error>(&mut |kind, row| {
+        found |= match kind {
+            Kind::TableLeaf => header(&row).is_some(),
+            _ => recipient(&row, row.local).is_some(),
         };
-        let names = select.column_names().join(", ");
-        let columns = select.column_count();
-        let places = vec!["?"; columns].join(", ");
-        let insert = format!("INSERT OR IGNORE INTO {table} ({names}) VALUES ({places})");
-        let Ok(mut rows) = select.query([]) else { continue };
-        while let Ok(Some(row)) = rows.next() {
-            let values: Result<Vec<Value>, _> = (0..columns).map(|i| row.get(i)).collect();
-            let Ok(values) = values else { break };
-            // A row that does not fit the tables was damaged itself.
-            drop(to.execute(&insert, params_from_iter(values)));
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Where rows are missing: after which and before which, where there is one.
+pub(super) struct Hole<K> {
+    pub(super) after: Option<K>,
+    pub(super) before: Option<K>,
+}
+
+/// What was read without being whole.
+#[derive(Default)]
+pub(super) struct Holes {
+    pub(super) messages: Vec<Hole<i64>>,
+    pub(super) recipients: Vec<Hole<(i64, i64)>>,
+}
+
+/// A message whose text is not all there, and what of it is in its page.
+pub(super) struct Torn {
+    pub(super) local: Vec<u8>,
+    pub(super) total: u64,
+    pub(super) overflow: u32,
+    pub(super) text: Field,
+}
+
+struct Rescue<'a> {
+    pages: &'a Pages,
+    to: &'a Connection,
+    columns: Vec<String>,
+    holes: Holes,
+    torn: BTreeMap<i64, Torn>,
+    /// Recipients whose state could not be read.
+    unknown: Vec<(i64, i64)>,
+    /// The highest number that any message has had.
+    last: i64,
+}
+
+impl<'a> Rescue<'a> {
+    fn new(pages: &'a Pages, to: &'a Connection) -> rusqlite::Result<Rescue<'a>> {
+        let mut names = to.prepare("SELECT name FROM pragma_table_info('recipient')")?;
+        let columns = names.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let (holes, torn, unknown) = (Holes::default(), BTreeMap::new(), Vec::new());
+        Ok(Rescue { pages, to, columns, holes, torn, unknown, last: 0 })
+    }
+
+    fn read(&mut self) -> Result<(), Failed> {
+        let mut walk = Walk { pages: self.pages, seen: HashSet::new() };
+        let mut roots: BTreeMap<String, u32> = BTreeMap::new();
+        let mut whole = true;
+        walk.tree::<Failed>(1, true, &mut |found| {
+            match found {
+                Found::Hole => whole = false,
+                Found::Row(row) => roots.extend(root(&row)),
+            }
+            Ok(())
+        })?;
+        if let Some(root) = roots.get("sqlite_sequence") {
+            walk.tree::<Failed>(*root, true, &mut |found| {
+                if let Found::Row(row) = found {
+                    self.sequence(&row);
+                }
+                Ok(())
+            })?;
+        }
+        let mut gap = Gap::default();
+        walk.tree::<Failed>(roots.get("message").copied().unwrap_or(0), true, &mut |found| {
+            let key = match &found {
+                Found::Row(row) => self.message(row)?.then_some(row.id),
+                Found::Hole => None,
+            };
+            self.holes.messages.extend(gap.step(key));
+            Ok(())
+        })?;
+        self.holes.messages.extend(gap.end());
+        let mut gap = Gap::default();
+        walk.tree::<Failed>(roots.get("recipient").copied().unwrap_or(0), false, &mut |found| {
+            let key = match &found {
+                Found::Row(row) => self.recipient(row)?,
+                Found::Hole => None,
+            };
+            self.holes.recipients.extend(gap.step(key));
+            Ok(())
+        })?;
+        self.holes.recipients.extend(gap.end());
+        if whole && self.holes.messages.is_empty() && self.holes.recipients.is_empty() {
+            return Ok(());
+        }
+        walk.others::<Failed>(&mut |kind, row| {
+            match kind {
+                Kind::TableLeaf => {
+                    self.sequence(&row);
+                    self.message(&row)?;
+                }
+                _ => {
+                    self.recipient(&row)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes the highest number that was ever given from where SQLite keeps it.
+    fn sequence(&mut self, row: &Row<'_>) {
+        if let Some([name, last]) = cells::fields(row).as_deref() {
+            let name = cells::value(*name, row.local);
+            if let Some(Value::Integer(last)) = cells::value(*last, row.local)
+                && name == Some(Value::Text("message".into()))
+                && last < i64::MAX
+            {
+                self.last = self.last.max(last);
+            }
         }
     }
+
+    /// Saves a message; whether the row is one. Where a part of its text is missing it is kept in
+    /// mind, in case no better version comes.
+    fn message(&mut self, row: &Row<'_>) -> Result<bool, Failed> {
+        let Some(Header { sender, eight_bit, utf8, accepted_ms, text }) = header(row) else {
+            return Ok(false);
+        };
+        self.last = self.last.max(row.id);
+        let known = "SELECT 1 FROM message WHERE id = ?";
+        if self.to.prepare_cached(known)?.exists([row.id])? {
+            return Ok(true);
+        }
+        let Ok(size) = i32::try_from(text.size) else { return Ok(false) };
+        // Mail has no octet of 0; a page that was wiped or overwritten has.
+        let mut good = true;
+        let whole = lost::text::<Failed>(self.pages, row, text, &mut |part| {
+            good &= !part.contains(&0);
+            Ok(())
+        })?;
+        if !whole || !good {
+            let Row { local, total, overflow, .. } = *row;
+            let torn = || Torn { local: local.to_vec(), total, overflow, text };
+            self.torn.entry(row.id).or_insert_with(torn);
+            return Ok(true);
+        }
+        self.to
+            .prepare_cached(
+                "INSERT INTO message (id, sender, eight_bit, utf8, accepted_ms, text)
+                    VALUES (?, ?, ?, ?, ?, ?)",
+            )?
+            .execute((row.id, sender, eight_bit, utf8, accepted_ms, ZeroBlob(size)))?;
+        let mut blob = self.to.blob_open(MAIN_DB, c"message", c"text", row.id, false)?;
+        lost::text::<Failed>(self.pages, row, text, &mut |part| Ok(blob.write_all(part)?))?;
+        Ok(true)
+    }
+
+    /// Saves a recipient; the key, where the row is one.
+    fn recipient(&mut self, row: &Row<'_>) -> Result<Option<(i64, i64)>, Failed> {
+        /// A row has the words of a host in it, which are shorter.
+        const LONGEST: usize = 1 << 20;
+        let mut record = Vec::new();
+        self.pages.follow::<Failed>(row, |part| {
+            if record.len() < LONGEST {
+                record.extend_from_slice(part);
+            }
+            Ok(())
+        })?;
+        let Some(Recipient { key, address, state, others }) = recipient(row, &record) else {
+            return Ok(None);
+        };
+        self.last = self.last.max(key.0);
+        let now = state.unwrap_or("open");
+        let times = match others.first() {
+            Some(types::Value::Integer(times)) if now == "deferred" => *times,
+            _ => 0,
+        };
+        let known = "SELECT address, state, times FROM recipient WHERE message = ? AND number = ?";
+        let known: Option<(String, String, Option<i64>)> = self
+            .to
+            .prepare_cached(known)?
+            .query_row(key, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?;
+        if let Some((other, state, others)) = known {
+            let rank = |state: &str| {
+                ["open", "deferred", "failed", "ended"].iter().position(|it| *it == state)
+            };
+            let before = (rank(&state), if state == "deferred" { others.unwrap_or(0) } else { 0 });
+            if other != address || (rank(now), times) <= before {
+                return Ok(Some(key));
+            }
+        }
+        self.unknown.retain(|it| *it != key);
+        if state.is_none() {
+            self.unknown.push(key);
+        }
+        let mut values: Vec<types::Value> =
+            vec![key.0.into(), key.1.into(), address.into(), now.to_owned().into()];
+        values.extend(others);
+        let names = &self.columns[..values.len().min(self.columns.len())];
+        values.truncate(names.len());
+        let insert = |names: &[String]| {
+            let places = vec!["?"; names.len()].join(", ");
+            format!("INSERT OR REPLACE INTO recipient ({}) VALUES ({places})", names.join(", "))
+        };
+        let all = self.to.prepare_cached(&insert(names))?.execute(params_from_iter(&values));
+        if all.is_err() {
+            // Something that is not needed does not fit its column.
+            let needed = self.to.prepare_cached(&insert(&names[..4]))?;
+            { needed }.execute(params_from_iter(&values[..4]))?;
+        }
+        Ok(Some(key))
+    }
+}
+
+/// Finds where rows are missing, on the way through a tree.
+struct Gap<K> {
+    last: Option<K>,
+    open: bool,
+}
+
+impl<K> Default for Gap<K> {
+    fn default() -> Gap<K> {
+        Gap { last: None, open: false }
+    }
+}
+
+impl<K: Copy> Gap<K> {
+    fn step(&mut self, key: Option<K>) -> Option<Hole<K>> {
+        let Some(key) = key else {
+            self.open = true;
+            return None;
+        };
+        let after = self.last.replace(key);
+        std::mem::take(&mut self.open).then_some(Hole { after, before: Some(key) })
+    }
+
+    fn end(self) -> Option<Hole<K>> {
+        self.open.then_some(Hole { after: self.last, before: None })
+    }
+}
+
+/// A table and its root, of a row of the schema.
+fn root(row: &Row<'_>) -> Option<(String, u32)> {
+    let fields = cells::fields(row)?;
+    let value = |place: usize| cells::value(*fields.get(place)?, row.local);
+    match (value(0)?, value(1)?, value(3)?) {
+        (Value::Text(kind), Value::Text(name), Value::Integer(root)) if kind == "table" => {
+            Some((name, u32::try_from(root).ok()?))
+        }
+        _ => None,
+    }
+}
+
+/// What stands before the text of a message.
+struct Header {
+    sender: Option<String>,
+    eight_bit: bool,
+    utf8: bool,
+    accepted_ms: i64,
+    text: Field,
+}
+
+fn header(row: &Row<'_>) -> Option<Header> {
+    let fields = cells::fields(row)?;
+    let [number, sender, eight_bit, utf8, accepted, text, ..] = fields[..] else { return None };
+    let flag = |field| match cells::value(field, row.local)? {
+        Value::Integer(0) => Some(false),
+        Value::Integer(1) => Some(true),
+        _ => None,
+    };
+    let sender = match cells::value(sender, row.local)? {
+        Value::Null => None,
+        Value::Text(sender) => Some(sender),
+        _ => return None,
+    };
+    let Value::Integer(accepted_ms) = cells::value(accepted, row.local)? else { return None };
+    let is_blob = text.code >= 12 && text.code.is_multiple_of(2);
+    let is_ours = number.code == 0 && is_blob && (1..i64::MAX).contains(&row.id);
+    let (eight_bit, utf8) = (flag(eight_bit)?, flag(utf8)?);
+    is_ours.then_some(Header { sender, eight_bit, utf8, accepted_ms, text })
+}
+
+struct Recipient {
+    key: (i64, i64),
+    address: String,
+    /// Nothing where it cannot be read.
+    state: Option<&'static str>,
+    /// The columns after it.
+    others: Vec<types::Value>,
+}
+
+fn recipient(row: &Row<'_>, record: &[u8]) -> Option<Recipient> {
+    let fields = cells::fields(row)?;
+    let [message, number, address, state, ref others @ ..] = fields[..] else { return None };
+    let integer = |field| match cells::value(field, record)? {
+        Value::Integer(number) => Some(number),
+        _ => None,
+    };
+    let key = (integer(message)?, integer(number)?);
+    let Value::Text(address) = cells::value(address, record)? else { return None };
+    let is_ours = (1..i64::MAX).contains(&key.0)
+        && u32::try_from(key.1).is_ok()
+        && others.len() >= 5
+        && address.parse::<Address>().is_ok();
+    let state = match cells::value(state, record) {
+        Some(Value::Text(state)) => {
+            ["open", "deferred", "failed", "ended"].into_iter().find(|it| *it == state)
+        }
+        _ => None,
+    };
+    let other = |field: &Field| match cells::value(*field, record) {
+        None | Some(Value::Null) => types::Value::Null,
+        Some(Value::Integer(number)) => number.into(),
+        Some(Value::Real(number)) => number.into(),
+        Some(Value::Text(text)) => text.into(),
+        Some(Value::Blob(bytes)) => bytes.into(),
+    };
+    is_ours.then(|| Recipient { key, address, state, others: others.iter().map(other).collect() })
 }

@@ -7,20 +7,22 @@ spool who waits now, why, and until when.
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from sojourn.mail.logs import reading
 from sojourn.mail.logs.reading import Log, Reading
 from sojourn.mail.logs.source import wall
 from sojourn.mail.logs.times import span
 from sojourn.mail.spools import Waiting
-from sojourn.terminal import print_lines, print_table
+from sojourn.terminal import print_columns, print_lines, print_table
 from sojourn.units import count
 
 _MS_US = 1000
+# More lines than this are not fitted to the terminal, which takes 0.1 ms and some kB each.
+_TABLE = 2000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Late:
     """A recipient whom mail waits for.
 
@@ -49,9 +51,17 @@ class Late:
 
     def to_dict(self) -> dict[str, object]:
         """For `--json`."""
-        own = asdict(self)
-        times = {name: own.pop(f"{name}_us") for name in ("since", "last", "next")}
-        return {**own, **{name: reading.stamp(at) for name, at in times.items()}}
+        return {
+            "recipient": self.recipient,
+            "messages": self.messages,
+            "attempts": self.attempts,
+            "host": self.host,
+            "error": self.error,
+            "open": self.open,
+            "since": reading.stamp(self.since_us),
+            "last": reading.stamp(self.last_us),
+            "next": reading.stamp(self.next_us),
+        }
 
 
 @dataclass(frozen=True)
@@ -144,8 +154,9 @@ def show(found: Stragglers) -> None:
     in_spool = any(one.open is not None for one in found.late)
     heads = ["waiting", "recipient", "host", "for", "last tried", "attempts"]
     heads += ["next try", "said"] if in_spool else ["said"]
-    lines = [
-        [
+
+    def cells(one: Late) -> list[str]:
+        return [
             f"{one.messages:,}",
             one.recipient,
             one.host or ("none" if one.last_us else "-"),
@@ -155,10 +166,11 @@ def show(found: Stragglers) -> None:
             *([_next(one, found.until_us)] if in_spool else []),
             one.error or "-",
         ]
-        for one in found.late
-    ]
-    if lines:
-        print_table([lines], heads)
+
+    if len(found.late) > _TABLE:
+        print_columns(heads, lambda: map(cells, found.late))
+    elif found.late:
+        print_table([[cells(one) for one in found.late]], heads)
     said = [f"{found.waiting:,} waiting, for {count(len(found.late), 'recipient')}"]
     if found.left_out:
         said.append(f"{found.left_out:,} more could not be kept")

@@ -1,0 +1,52 @@
+//! Files that hold addresses and mail: their owner's alone, whatever the umask.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+/// Read and written by the owner.
+const MODE: u32 = 0o600;
+/// What others than the owner may not have.
+const OTHERS: u32 = 0o077;
+
+/// Makes a file that must not be there yet, and opens it to be written.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(MODE).open(path)
+}
+
+/// Makes an empty file where there is none; whether there was none.
+pub(crate) fn make(path: &Path) -> io::Result<bool> {
+    match create(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens a file to write at its end. One that has to be made is its owner's alone (mode 0600); the
+/// mode of one that exists stays.
+///
+/// # Errors
+///
+/// It cannot be opened or made.
+pub fn append(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).mode(MODE).open(path)
+}
+
+/// Copies a file to one that is not there yet.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let (mut from, mut to) = (File::open(from)?, create(to)?);
+    io::copy(&mut from, &mut to)?;
+    to.sync_all()
+}
+
+/// What to tell the operator where others than the owner may read or write the file at `path`;
+/// nothing where they may not, or where there is no such file. Its mode stays as it is.
+pub fn exposed(path: &Path) -> Option<String> {
+    let mode = path.metadata().ok()?.permissions().mode() & 0o777;
+    let path = path.display();
+    (mode & OTHERS != 0).then(|| {
+        format!("{path} has mode {mode:04o}: other users may read or write it; chmod 600 {path}")
+    })
+}
