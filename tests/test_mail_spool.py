@@ -129,3 +129,49 @@ def test_no_spool(command: Command, tmp_path: Path, repair: list[str]) -> None:
         database.execute("CREATE TABLE message (id)")
     done = check(command, tmp_path / "other", *repair)
     assert (done.code, done.err) == (2, f"sojourn: {tmp_path}/other is no spool of this version\n")
+
+
+def test_pages_that_are_lost_are_named(command: Command, spool: Path) -> None:
+    with sqlite3.connect(spool) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    bytes_ = bytearray(spool.read_bytes())
+    bytes_[:4096] = b"\xa5" * 4096
+    spool.write_bytes(bytes_)
+    found = check(command, spool)
+    assert found.code == 1
+    repaired = check(command, spool, "--repair")
+    assert repaired.code == 0
+    assert "recipients after the last that was found may be lost" in repaired.out
+    assert check(command, spool).code == 0
+    assert command("mail", "queue", "--spool", spool, "--json").document[0]["left"] == 4
+
+
+def test_no_length_is_no_spool(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    for verb in (["spool", "check"], ["queue"], ["late"]):
+        done = command("mail", *verb, "--spool", tmp_path / "empty")
+        assert (done.code, done.err.count("\n")) == (2, 1)
+        assert "zero length" in done.err
+
+
+def test_files_are_their_owners(command: Command, spool: Path) -> None:
+    """Whatever the umask, which is 022 where nothing sets it; an older file is told of."""
+    for file in spool.parent.glob("spool*"):
+        assert file.stat().st_mode & 0o777 == 0o600, file
+    assert command("doctor", "--spool", spool, "--json").document["exposed"] == []
+    spool.chmod(0o644)
+    (said,) = command("doctor", "--spool", spool, "--json").document["exposed"]
+    assert said.endswith(f"mode 0644: other users may read or write it; chmod 600 {spool}")
+    assert "mode 0644" in command("doctor", "--spool", spool).out
+
+
+def test_many_who_wait_are_listed_plainly(command: Command, spool: Path) -> None:
+    with sqlite3.connect(spool) as database:
+        database.execute("PRAGMA foreign_keys = OFF")
+        rows = ((1, number, f"r{number}@y.example") for number in range(4, 3004))
+        insert = "INSERT INTO recipient (message, number, address) VALUES (?, ?, ?)"
+        database.executemany(insert, rows)
+    lines = command("mail", "late", "--spool", spool).out.splitlines()
+    assert lines[0].split()[:2] == ["waiting", "recipient"]
+    assert sum("y.example" in line for line in lines) == 3000
+    assert "3,004 waiting, for 3,004 recipients" in lines[-2]

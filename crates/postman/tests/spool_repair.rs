@@ -221,7 +221,7 @@ fn the_log_ahead_is_damaged() {
     }
     let path = other.path().join("spool");
     change(&path.with_file_name("spool-wal"), |wal| {
-        assert!(wal.len() > 32 + 3 * (24 + PAGE));
+        assert!(wal.len() >= 32 + 3 * (24 + PAGE));
         wal[32 + 24 + 100] ^= 1;
     });
     // The page with the tables is gone too, or the spool would be sound without the log.
@@ -332,7 +332,10 @@ proptest! {
                     2 => random.fill(&mut bytes[at..at + 40]),
                     3 => {
                         let from = random.below(pages) * PAGE;
-                        bytes.copy_within(from..from + PAGE, at);
+                        // A page of one text in another's place is not told from the right one.
+                        if matches!(bytes[from], 2 | 5 | 10 | 13) {
+                            bytes.copy_within(from..from + PAGE, at);
+                        }
                     }
                     _ if pages > 8 => bytes.truncate(bytes.len() - PAGE),
                     _ => {}

@@ -6,7 +6,7 @@ use super::pages::Pages;
 use super::salvage::{Failed, Hole, Holes, Torn};
 use crate::private;
 use rusqlite::{Connection, MAIN_DB};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Lost {
     pub(super) holes: Holes,
     pub(super) torn: BTreeMap<i64, Torn>,
-    pub(super) unknown: Vec<(i64, i64)>,
+    pub(super) unknown: BTreeSet<(i64, i64)>,
 }
 
 /// Hands on the text of a message's row, part by part; whether that is all of it.

@@ -5,6 +5,7 @@
 //! is the newest, because a recipient's state never goes back. Texts are copied part by part.
 
 use super::cells::{self, Field, Kind, Row, Value};
+use super::check::Finding;
 use super::error::SpoolError;
 use super::pages::Pages;
 use super::tree::{Found, Walk};
@@ -13,11 +14,9 @@ use crate::private;
 use rusqlite::blob::ZeroBlob;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension, params_from_iter, types};
 use sojourn_mail::Address;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-use super::check::Finding;
 
 /// Why nothing could be saved.
 #[derive(Debug)]
@@ -129,7 +128,7 @@ struct Rescue<'a> {
     holes: Holes,
     torn: BTreeMap<i64, Torn>,
     /// Recipients whose state could not be read.
-    unknown: Vec<(i64, i64)>,
+    unknown: BTreeSet<(i64, i64)>,
     /// The highest number that any message has had.
     last: i64,
 }
@@ -138,7 +137,7 @@ impl<'a> Rescue<'a> {
     fn new(pages: &'a Pages, to: &'a Connection) -> rusqlite::Result<Rescue<'a>> {
         let mut names = to.prepare("SELECT name FROM pragma_table_info('recipient')")?;
         let columns = names.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        let (holes, torn, unknown) = (Holes::default(), BTreeMap::new(), Vec::new());
+        let (holes, torn, unknown) = (Holes::default(), BTreeMap::new(), BTreeSet::new());
         Ok(Rescue { pages, to, columns, holes, torn, unknown, last: 0 })
     }
 
@@ -281,9 +280,10 @@ impl<'a> Rescue<'a> {
                 return Ok(Some(key));
             }
         }
-        self.unknown.retain(|it| *it != key);
         if state.is_none() {
-            self.unknown.push(key);
+            self.unknown.insert(key);
+        } else {
+            self.unknown.remove(&key);
         }
         let mut values: Vec<types::Value> =
             vec![key.0.into(), key.1.into(), address.into(), now.to_owned().into()];
