@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::Path;
 
 /// Read and written by the owner.
@@ -34,11 +34,21 @@ pub fn append(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).append(true).mode(MODE).open(path)
 }
 
-/// Copies a file to one that is not there yet.
+/// Copies a file to one that is not there yet, of the same owner.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let (mut from, mut to) = (File::open(from)?, create(to)?);
-    io::copy(&mut from, &mut to)?;
-    to.sync_all()
+    let (mut read, mut written) = (File::open(from)?, create(to)?);
+    give(to, from);
+    io::copy(&mut read, &mut written)?;
+    written.sync_all()
+}
+
+/// Gives a file to the owner of another, where another user, who may, works on both.
+pub(crate) fn give(file: &Path, like: &Path) {
+    if let (Ok(its), Ok(like)) = (file.metadata(), like.metadata())
+        && (its.uid(), its.gid()) != (like.uid(), like.gid())
+    {
+        drop(chown(file, Some(like.uid()), Some(like.gid())));
+    }
 }
 
 /// What to tell the operator where others than the owner may read or write the file at `path`;

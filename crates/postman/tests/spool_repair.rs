@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rusqlite::Connection;
 use sojourn_kernel::{Span, Time};
-use sojourn_mail::engine::{MessageId, Record, Submission, Task};
+use sojourn_mail::engine::{MessageId, Progress, Record, Submission, Task};
 use sojourn_postman::spool::{Repaired, check, repair};
 use sojourn_postman::{Epoch, Spool};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +52,16 @@ fn spool(folder: &Path) -> PathBuf {
         let sender = Some("owner@lists.example".parse().unwrap());
         let text = text(id.0);
         let size = text.len() as u64;
-        let submission = Submission { id, sender, size, eight_bit: false, utf8: false, recipients };
+        let submission = Submission {
+            id,
+            sender,
+            size,
+            eight_bit: false,
+            utf8: false,
+            recipients,
+            subscribers: vec![],
+            day: 0,
+        };
         spool.offer(Time::ZERO + Span::from_s(1), submission, text.into());
         let mut records = vec![Record::Accepted(id)];
         let ended = (0..count).filter(|number| number % 3 == 1);
@@ -233,6 +242,21 @@ fn the_log_ahead_is_damaged() {
     for number in [2, 3, 5] {
         assert_eq!(recipients[&address(30, number)], "ended", "{number}");
     }
+}
+
+/// Answers that were noted beside the spool count, though its first page is lost.
+#[test]
+fn answers_are_not_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = spool(folder.path());
+    let mut open = Spool::open(&path, EPOCH).unwrap();
+    open.answers().note([Task { message: MessageId(30), recipient: 2 }]).unwrap();
+    drop(open);
+    change(&path, |bytes| bytes[..PAGE].fill(0xa5));
+    repair(&path).unwrap().unwrap();
+    let stored = Spool::open(&path, EPOCH).unwrap().load().unwrap();
+    assert_eq!(stored[29].submission.id, MessageId(30));
+    assert_eq!(stored[29].progress[2], Progress::Ended);
 }
 
 /// No message takes the number of one that was there before.

@@ -104,6 +104,7 @@ pub fn repair(path: &Path) -> Result<Option<Repaired>, SpoolError> {
     }
     // With what was answered, before recipients are numbered anew.
     let (database, ..) = open::open(path)?;
+    private::give(&answers::beside(path), path);
     let failed = |error| SpoolError::sqlite(path, Doing::Write, error);
     if is_damaged {
         functions(&database).map_err(failed)?;

@@ -171,7 +171,10 @@ fn beside(path: &Path, id: i64) -> io::Result<(PathBuf, File)> {
         let more = if turn == 1 { String::new() } else { format!("-{turn}") };
         let at = PathBuf::from(format!("{}-lost-{id}{more}.eml", path.display()));
         match private::create(&at) {
-            Ok(file) => return Ok((at, file)),
+            Ok(file) => {
+                private::give(&at, path);
+                return Ok((at, file));
+            }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => turn += 1,
             Err(error) => return Err(error),
         }

@@ -69,6 +69,7 @@ pub(super) fn own(path: &Path) -> Result<File, SpoolError> {
     let beside = PathBuf::from(format!("{}-lock", path.display()));
     let failed = |error| SpoolError::Lock { path: beside.clone(), error };
     let file = private::append(&beside).map_err(failed)?;
+    private::give(&beside, path);
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
         Err(rustix::io::Errno::WOULDBLOCK) => Err(SpoolError::InUse { path: path.to_owned() }),

@@ -57,6 +57,7 @@ pub(super) fn rebuild(path: &Path) -> Result<Vec<Finding>, Failed> {
         drop(std::fs::remove_file(old));
     }
     private::create(&new)?;
+    private::give(&new, path);
     let pages = Pages::open(path)?;
     let to = Connection::open(&new)?;
     open::make(&to)?;
@@ -71,7 +72,8 @@ pub(super) fn rebuild(path: &Path) -> Result<Vec<Finding>, Failed> {
         drop(std::fs::remove_file(&new));
         return Err(rusqlite::Error::QueryReturnedNoRows.into());
     }
-    let Rescue { holes, torn, unknown, last, .. } = rescue;
+    let Rescue { holes, torn, unknown, last, run, .. } = rescue;
+    answers::carry(run, &to)?;
     let findings = lost::told(path, &pages, &to, &lost::Lost { holes, torn, unknown })?;
     to.execute("DELETE FROM sqlite_sequence WHERE name = 'message'", [])?;
     to.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('message', ?)", [last])?;
@@ -131,6 +133,8 @@ struct Rescue<'a> {
     unknown: BTreeSet<(i64, i64)>,
     /// The highest number that any message has had.
     last: i64,
+    /// What ties the noted answers to the spool.
+    run: Option<answers::Run>,
 }
 
 impl<'a> Rescue<'a> {
@@ -138,7 +142,7 @@ impl<'a> Rescue<'a> {
         let mut names = to.prepare("SELECT name FROM pragma_table_info('recipient')")?;
         let columns = names.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
         let (holes, torn, unknown) = (Holes::default(), BTreeMap::new(), BTreeSet::new());
-        Ok(Rescue { pages, to, columns, holes, torn, unknown, last: 0 })
+        Ok(Rescue { pages, to, columns, holes, torn, unknown, last: 0, run: None })
     }
 
     fn read(&mut self) -> Result<(), Failed> {
@@ -156,6 +160,14 @@ impl<'a> Rescue<'a> {
             walk.tree::<Failed>(*root, true, &mut |found| {
                 if let Found::Row(row) = found {
                     self.sequence(&row);
+                }
+                Ok(())
+            })?;
+        }
+        if let Some(root) = roots.get("answers") {
+            walk.tree::<Failed>(*root, true, &mut |found| {
+                if let Found::Row(row) = found {
+                    self.run = self.run.or(answers_run(&row));
                 }
                 Ok(())
             })?;
@@ -187,6 +199,7 @@ impl<'a> Rescue<'a> {
             match kind {
                 Kind::TableLeaf => {
                     self.sequence(&row);
+                    self.run = self.run.or(answers_run(&row));
                     self.message(&row)?;
                 }
                 _ => {
@@ -339,6 +352,17 @@ fn root(row: &Row<'_>) -> Option<(String, u32)> {
         (Value::Text(kind), Value::Text(name), Value::Integer(root)) if kind == "table" => {
             Some((name, u32::try_from(root).ok()?))
         }
+        _ => None,
+    }
+}
+
+/// The number that stands alone in a row of 16 octets.
+fn answers_run(row: &Row<'_>) -> Option<answers::Run> {
+    match cells::fields(row)?[..] {
+        [run] => match cells::value(run, row.local)? {
+            Value::Blob(run) => run.try_into().ok(),
+            _ => None,
+        },
         _ => None,
     }
 }
