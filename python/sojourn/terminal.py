@@ -15,6 +15,7 @@ from rich.text import Text
 _TEXT_WIDE = 120
 _NUMBERS_WIDE = 250
 _UNLIMITED = 10_000
+_ROWS = 5_000
 
 
 class _Console(Console):
@@ -76,24 +77,25 @@ def print_table(
         console.print(table([*texts, *part], None if place else title))
 
 
-def print_columns(
-    heads: Sequence[str], rows: Callable[[], Iterable[Sequence[str]]]
-) -> None:
+def print_columns(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print rows under their heads, as wide as they are: for tables of any length.
 
-    Laying out tens of thousands of rows for the terminal's width takes a program seconds. `rows` is
-    called twice, for how wide the columns are and for what is in them, so that none has to be kept.
+    Laying out tens of thousands of rows for the terminal's width takes a program seconds. Rows are
+    taken some thousands at a time; the columns are as wide as those so far need.
     """
 
     def wide(text: str) -> int:
         return len(text) if text.isascii() else cell_len(text)
 
-    widths = list(map(wide, heads))
-    for row in rows():
-        widths = list(map(max, widths, map(wide, row)))
-    for row in itertools.chain([heads], rows()):
-        padded = (text + " " * (most - wide(text)) for text, most in zip(row, widths, strict=True))
-        sys.stdout.write(" ".join(padded).rstrip() + "\n")
+    widths = [0 for _ in heads]
+    left = itertools.chain([heads], rows)
+    while some := list(itertools.islice(left, _ROWS)):
+        each = [list(map(wide, row)) for row in some]
+        widths = [max(most, *column) for most, *column in zip(widths, *each, strict=True)]
+        for row, wides in zip(some, each, strict=True):
+            cells = zip(row, widths, wides, strict=True)
+            line = " ".join([text + " " * (most - own) for text, most, own in cells])
+            sys.stdout.write(line.rstrip() + "\n")
 
 
 def print_lines(lines: Iterable[str]) -> None:

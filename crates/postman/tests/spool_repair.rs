@@ -259,6 +259,25 @@ fn answers_are_not_forgotten() {
     assert_eq!(stored[29].progress[2], Progress::Ended);
 }
 
+/// SQLite finds nothing wrong with a text whose last page was wiped.
+#[test]
+fn the_last_page_of_a_text_is_wiped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = spool(folder.path());
+    change(&path, |bytes| {
+        let is_last = |page: &[u8]| {
+            page[..4] == [0; 4] && page[4..60].iter().all(|octet| (b'\n'..=b'z').contains(octet))
+        };
+        let at = bytes.chunks(PAGE).position(is_last);
+        let at = at.expect("some text goes on in a page") * PAGE;
+        bytes[at..at + PAGE].fill(0);
+    });
+    let (readable, saved, done) = repaired(folder.path(), &path);
+    assert_eq!((readable, saved), (71, 72), "one is in a file");
+    let findings = done.unwrap().findings;
+    assert!(findings.iter().any(|it| it.what.contains("a part is lost")), "{findings:#?}");
+}
+
 /// No message takes the number of one that was there before.
 #[test]
 fn numbers_go_on() {
@@ -336,6 +355,32 @@ fn files_are_the_owners() {
     assert_eq!(std::fs::read(folder.path().join("spool-lost-9.eml")).unwrap(), text(9));
 }
 
+/// Damages some pages, each in one of several ways.
+fn damage(path: &Path, seed: u64) {
+    let mut random = Random(seed);
+    change(path, |bytes| {
+        for _ in 0..1 + random.below(7) {
+            let pages = bytes.len() / PAGE;
+            let at = random.below(pages) * PAGE;
+            match random.below(5) {
+                0 => bytes[at..at + PAGE].fill(0),
+                1 => random.fill(&mut bytes[at..at + PAGE]),
+                // Its header and the places of its rows.
+                2 => random.fill(&mut bytes[at..at + 40]),
+                3 => {
+                    let from = random.below(pages) * PAGE;
+                    // A page of one text in another's place is not told from the right one.
+                    if matches!(bytes[from], 2 | 5 | 10 | 13) {
+                        bytes.copy_within(from..from + PAGE, at);
+                    }
+                }
+                _ if pages > 8 => bytes.truncate(bytes.len() - PAGE),
+                _ => {}
+            }
+        }
+    });
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..Default::default() })]
 
@@ -344,28 +389,7 @@ proptest! {
     fn random_damage(seed in any::<u64>()) {
         let folder = tempfile::tempdir().unwrap();
         let path = spool(folder.path());
-        let mut random = Random(seed);
-        change(&path, |bytes| {
-            for _ in 0..1 + random.below(7) {
-                let pages = bytes.len() / PAGE;
-                let at = random.below(pages) * PAGE;
-                match random.below(5) {
-                    0 => bytes[at..at + PAGE].fill(0),
-                    1 => random.fill(&mut bytes[at..at + PAGE]),
-                    // Its header and the places of its rows.
-                    2 => random.fill(&mut bytes[at..at + 40]),
-                    3 => {
-                        let from = random.below(pages) * PAGE;
-                        // A page of one text in another's place is not told from the right one.
-                        if matches!(bytes[from], 2 | 5 | 10 | 13) {
-                            bytes.copy_within(from..from + PAGE, at);
-                        }
-                    }
-                    _ if pages > 8 => bytes.truncate(bytes.len() - PAGE),
-                    _ => {}
-                }
-            }
-        });
+        damage(&path, seed);
         repaired(folder.path(), &path);
     }
 }

@@ -36,7 +36,11 @@ def doctor(*, config: Path | None, spool: Path | None, as_json: bool) -> None:
     open_to_others = [] if spool is None else exposed(spool)
     found = list(findings())
     if as_json:
-        said = {"version": build.version(), "commit": build.commit(), "build": build.identity()}
+        said: dict[str, object] = {
+            "version": build.version(),
+            "commit": build.commit(),
+            "build": build.identity(),
+        }
         said["findings"] = [asdict(finding) for finding in found]
         if spool is not None:
             said["exposed"] = open_to_others

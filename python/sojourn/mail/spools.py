@@ -132,7 +132,14 @@ def waiting(spool: Path) -> Iterator[Waiting]:
         InputError: there is no spool, or it cannot be read.
     """
     rows = _asked(mail_waiting, spool)
-    return (Waiting(*row[:-1], Tried(*row[-1]) if row[-1] else None) for row in rows)
+    rows.reverse()
+
+    def each() -> Iterator[Waiting]:
+        while rows:
+            row = rows.pop()
+            yield Waiting(*row[:-1], Tried(*row[-1]) if row[-1] else None)
+
+    return each()
 
 
 def check(spool: Path, *, repair: bool) -> Checked:

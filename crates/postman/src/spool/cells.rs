@@ -196,6 +196,10 @@ impl Pages {
             if turns == 0 || !self.read(next, &mut page)? {
                 return Ok(false);
             }
+            // The last page of a chain ends it with a 0, as one that was wiped does.
+            if page.iter().all(|octet| *octet == 0) {
+                return Ok(false);
+            }
             turns -= 1;
             let here = each.min(usize::try_from(left).unwrap_or(each));
             next = word(&page, 0);

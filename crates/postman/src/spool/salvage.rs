@@ -235,13 +235,7 @@ impl<'a> Rescue<'a> {
             return Ok(true);
         }
         let Ok(size) = i32::try_from(text.size) else { return Ok(false) };
-        // Mail has no octet of 0; a page that was wiped or overwritten has.
-        let mut good = true;
-        let whole = lost::text::<Failed>(self.pages, row, text, &mut |part| {
-            good &= !part.contains(&0);
-            Ok(())
-        })?;
-        if !whole || !good {
+        if !lost::text::<Failed>(self.pages, row, text, &mut |_| Ok(()))? {
             let Row { local, total, overflow, .. } = *row;
             let torn = || Torn { local: local.to_vec(), total, overflow, text };
             self.torn.entry(row.id).or_insert_with(torn);

@@ -1,7 +1,6 @@
 """`sojourn mail list`: whose mail comes back, who is suspended, and why."""
 
 from dataclasses import asdict
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -77,4 +76,4 @@ def list_(
             for it in group
         ]
         print_lines([name])
-        print_columns(["subscriber", "score", "suspended", "why"], partial(iter, rows))
+        print_columns(["subscriber", "score", "suspended", "why"], rows)

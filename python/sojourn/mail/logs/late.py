@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sojourn.mail.logs import reading
 from sojourn.mail.logs.reading import Log, Reading
@@ -168,7 +169,7 @@ def show(found: Stragglers) -> None:
         ]
 
     if len(found.late) > _TABLE:
-        print_columns(heads, lambda: map(cells, found.late))
+        print_columns(heads, map(cells, found.late))
     elif found.late:
         print_table([[cells(one) for one in found.late]], heads)
     said = [f"{found.waiting:,} waiting, for {count(len(found.late), 'recipient')}"]
@@ -181,7 +182,12 @@ def show(found: Stragglers) -> None:
 
 
 def _minute(time_us: int | None) -> str:
-    return "-" if time_us is None else f"{wall(time_us):%b %d %H:%M}"
+    return "-" if time_us is None else _of_minute(time_us // 60_000_000)
+
+
+@lru_cache
+def _of_minute(minute: int) -> str:
+    return f"{wall(minute * 60_000_000):%b %d %H:%M}"
 
 
 def _next(one: Late, now_us: int) -> str:
