@@ -156,7 +156,11 @@ def test_no_length_is_no_spool(command: Command, tmp_path: Path) -> None:
 
 def test_files_are_their_owners(command: Command, spool: Path) -> None:
     """Whatever the umask, which is 022 where nothing sets it; an older file is told of."""
-    for file in spool.parent.glob("spool*"):
+    log = spool.parent / "mail.log"
+    queue = ["mail", "deliver", "--spool", spool, "--log", log, "--patience", "100ms"]
+    with small_internet(spool.parent, WORLD) as net:
+        command(*queue, "--config", net.settings)
+    for file in [*spool.parent.glob("spool*"), log]:
         assert file.stat().st_mode & 0o777 == 0o600, file
     assert command("doctor", "--spool", spool, "--json").document["exposed"] == []
     spool.chmod(0o644)

@@ -16,6 +16,7 @@ mod lost;
 mod open;
 mod operate;
 mod pages;
+mod records;
 mod rows;
 mod salvage;
 #[cfg(test)]

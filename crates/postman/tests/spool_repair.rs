@@ -324,7 +324,7 @@ fn a_file_that_ends_within_a_page_is_no_spool() {
     assert!(error.contains("ends within a page"), "{error}");
     let (_, saved, _) = repaired(folder.path(), &path);
     assert!(saved >= 71, "{saved}");
-    std::fs::write(&path, &[0; 50]).unwrap();
+    std::fs::write(&path, [0; 50]).unwrap();
     assert!(Spool::open(&path, EPOCH).is_err());
     assert!(repair(&path).is_err());
 }

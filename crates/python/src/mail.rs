@@ -9,8 +9,7 @@ use pyo3::types::PyDict;
 use sojourn_mail::Address;
 use sojourn_mail::engine::{MessageId, Operation, Selection};
 use sojourn_mail::policy::timeouts::Timeouts;
-use sojourn_postman::{Log, Mail, Postman, Running, Settings, Tally, control, spool};
-use std::fs::OpenOptions;
+use sojourn_postman::{Log, Mail, Postman, Running, Settings, Tally, control, private, spool};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -82,7 +81,7 @@ impl MailServer {
         let started = match log {
             None => py.detach(|| Postman::start(settings, &spool, tally.clone())),
             Some(path) => {
-                let file = OpenOptions::new().create(true).append(true).open(&path);
+                let file = private::append(&path);
                 let file = file.map_err(|why| failed(format!("{}: {why}", path.display())))?;
                 let log = Log::new(file, settings.network.port);
                 py.detach(|| Postman::start(settings, &spool, (tally.clone(), log)))

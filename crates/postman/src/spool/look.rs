@@ -3,7 +3,7 @@
 use super::error::{Doing, SpoolError};
 use super::open;
 use rusqlite::Connection;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A message in a spool.
@@ -113,12 +113,12 @@ pub fn waiting(path: &Path) -> Result<Vec<Waiting>, SpoolError> {
 fn read_waiting(database: &Connection) -> rusqlite::Result<Vec<Waiting>> {
     let mut messages = database.prepare("SELECT id, accepted_ms FROM message")?;
     let accepted = messages.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let accepted: HashMap<i64, i64> = accepted.collect::<Result<_, _>>()?;
+    let accepted: BTreeMap<i64, i64> = accepted.collect::<Result<_, _>>()?;
     let mut recipients = database.prepare(
         "SELECT message, address, state = 'open', times, due_ms, tried_ms, host, status, reason
             FROM recipient WHERE state IN ('open', 'deferred')",
     )?;
-    let mut people: HashMap<String, Waiting> = HashMap::new();
+    let mut people: BTreeMap<String, Waiting> = BTreeMap::new();
     let mut rows = recipients.query([])?;
     while let Some(row) = rows.next()? {
         let Some(accepted_ms) = accepted.get(&row.get::<_, i64>(0)?) else { continue };
@@ -151,7 +151,5 @@ fn read_waiting(database: &Connection) -> rusqlite::Result<Vec<Waiting>> {
             one.last = Some(Tried { at_ms, host, status, text });
         }
     }
-    let mut people: Vec<Waiting> = people.into_values().collect();
-    people.sort_unstable_by(|one, other| one.recipient.cmp(&other.recipient));
-    Ok(people)
+    Ok(people.into_values().collect())
 }

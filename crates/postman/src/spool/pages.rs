@@ -4,7 +4,7 @@
 //! on. What is read here may be anything: nothing in it is trusted, and nothing of it is held but
 //! one page at a time.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -24,7 +24,7 @@ pub(super) struct Pages {
     usable: usize,
     count: u32,
     /// Where in the write-ahead log the newest version of a page stands.
-    newer: HashMap<u32, u64>,
+    newer: BTreeMap<u32, u64>,
     /// Whether the first page begins as it should.
     has_header: bool,
 }
@@ -62,7 +62,7 @@ impl Pages {
         let usable = if size - reserved < 480 { size } else { size - reserved };
         let whole = file.metadata()?.len().div_ceil(size as u64);
         let count = u32::try_from(whole).unwrap_or(u32::MAX);
-        let newer = HashMap::new();
+        let newer = BTreeMap::new();
         let mut pages = Pages { file, wal, size, usable, count, newer, has_header: false };
         pages.find_frames(&wal_header)?;
         let mut first = Vec::new();
@@ -134,8 +134,8 @@ impl Pages {
     }
 
     /// The pages that are free, whose rows were removed; as far as the list of them can be read.
-    pub(super) fn free(&self) -> io::Result<HashSet<u32>> {
-        let (mut free, mut page) = (HashSet::new(), Vec::new());
+    pub(super) fn free(&self) -> io::Result<BTreeSet<u32>> {
+        let (mut free, mut page) = (BTreeSet::new(), Vec::new());
         if !self.has_header || !self.read(1, &mut page)? {
             return Ok(free);
         }

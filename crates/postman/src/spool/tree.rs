@@ -2,7 +2,7 @@
 
 use super::cells::{self, Kind, Row};
 use super::pages::Pages;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::io;
 
 /// No tree of SQLite is deeper.
@@ -18,7 +18,7 @@ pub(super) enum Found<'a> {
 /// A walk through a file; no page is walked through twice.
 pub(super) struct Walk<'a> {
     pub(super) pages: &'a Pages,
-    pub(super) seen: HashSet<u32>,
+    pub(super) seen: BTreeSet<u32>,
 }
 
 impl Walk<'_> {
