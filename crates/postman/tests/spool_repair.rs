@@ -278,6 +278,25 @@ fn the_last_page_of_a_text_is_wiped() {
     assert!(findings.iter().any(|it| it.what.contains("a part is lost")), "{findings:#?}");
 }
 
+/// Whom an operator holds is held afterwards.
+#[test]
+fn who_is_held_stays_held() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = spool(folder.path());
+    let held = || {
+        let database = Connection::open(&path).unwrap();
+        let mut select =
+            database.prepare("SELECT message, number FROM recipient WHERE held").unwrap();
+        let rows = select.query_map([], |row| Ok((row.get::<_, u64>(0)?, row.get(1)?))).unwrap();
+        rows.collect::<Result<Vec<(u64, u64)>, _>>().unwrap()
+    };
+    let hold = "UPDATE recipient SET held = 1 WHERE message = 30 AND number = 2";
+    Connection::open(&path).unwrap().execute(hold, []).unwrap();
+    change(&path, |bytes| bytes[..PAGE].fill(0xa5));
+    repair(&path).unwrap().unwrap();
+    assert_eq!(held(), [(30, 2)]);
+}
+
 /// No message takes the number of one that was there before.
 #[test]
 fn numbers_go_on() {
