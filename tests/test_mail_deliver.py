@@ -216,7 +216,7 @@ def test_what_cannot_be_delivered(
         "nul": b"From: a@x.example\n\nx\0y\n",
         "nobody": b"Subject: x\n\nhello\n",
         "two": b"FROM : a@x.example\r\nfrom:b@x.example\r\n\r\nFrom: c@x.example\r\n",
-        "unnamed": b"From: me\n\nhello\n",
+        "unnamed": b"From: us:;\n\nhello\n",
         "wrong": b"a@x.example\nb.example\n",
         "bad": b"[network]\nprot = 25\n",
     }
