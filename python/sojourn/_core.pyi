@@ -39,6 +39,7 @@ __all__ = [
     "quantity",
     "registry",
     "rotate_token_keys",
+    "sign_often",
     "token_keys",
     "unsubscribed",
     "unverified_mail",
@@ -610,6 +611,13 @@ def rotate_token_keys(path: PathLike[str], now: int) -> list[int]:
 
     Raises:
         MailError: the file cannot be read or replaced, or has no keys.
+    """
+
+def sign_often(domain: str, key: str, text: bytes, times: int) -> None:
+    """Sign a text so many times with the DKIM key in the file `key`, to learn what that costs.
+
+    Raises:
+        MailError: the key cannot be used, or the text cannot be signed.
     """
 
 def mail_password(password: str) -> str:

@@ -273,6 +273,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reception::unverified_mail, module)?)?;
     module.add_function(wrap_pyfunction!(reception::token_keys, module)?)?;
     module.add_function(wrap_pyfunction!(reception::rotate_token_keys, module)?)?;
+    module.add_function(wrap_pyfunction!(reception::sign_often, module)?)?;
     module.add_function(wrap_pyfunction!(reception::mail_password, module)?)?;
     module.add("SpecError", module.py().get_type::<SpecError>())?;
     module.add_class::<mail::MailSettings>()?;

@@ -5,7 +5,7 @@ use super::refused;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use sojourn_mail::Address;
-use sojourn_postman::reception::{Reloader, hash_password};
+use sojourn_postman::reception::{self, Dkim, Reloader, hash_password};
 use sojourn_postman::{Book, KeyFile, Lines, Log, MailServer, Serving};
 use std::fs::File;
 use std::io::Write;
@@ -238,6 +238,19 @@ pub(super) fn token_keys(path: PathBuf) -> PyResult<Vec<i64>> {
 pub(super) fn rotate_token_keys(path: PathBuf, now: i64) -> PyResult<Vec<i64>> {
     let rotate = |mut keys: KeyFile| keys.rotate(now).map(|()| keys.made());
     KeyFile::read(&path).and_then(rotate).map_err(failed)
+}
+
+/// Signs a text so many times, to learn what that costs.
+#[pyfunction]
+pub(super) fn sign_often(
+    py: Python<'_>,
+    domain: String,
+    key: String,
+    text: Vec<u8>,
+    times: u32,
+) -> PyResult<()> {
+    let dkim = Dkim { domain, selector: "s".into(), key };
+    py.detach(|| reception::sign_often(&dkim, &text, times)).map_err(failed)
 }
 
 /// The hash of a password, as it stands in a configuration.

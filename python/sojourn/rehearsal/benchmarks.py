@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from sojourn.bench import Cost
 from sojourn.rehearsal.outcome import Outcome
-from sojourn.rehearsal.sender_child import SENDER
+from sojourn.rehearsal.sent import SENDER
 from sojourn.rehearsal.stage import Moment, Script, play
 from sojourn.terminal import print_table
 from sojourn.units import number
@@ -23,6 +23,9 @@ class Load:
         bars: figures of a `MailCost`, and their bars.
         like: another load, of whose figures these may be so many times as much.
         verp: whether the return path names the recipient: a transaction for each.
+        hands_over: as of a `Script`.
+        signed_like: another load without signatures, whose processor time for a delivery may be
+            exceeded by so many times what a signature alone costs.
     """
 
     world: str
@@ -31,6 +34,8 @@ class Load:
     bars: tuple[tuple[str, float], ...] = ()
     like: tuple[str, tuple[str, ...], float] | None = None
     verp: bool = False
+    hands_over: str = "engine"
+    signed_like: tuple[str, float] | None = None
 
 
 # What the list server is to reach on two cores. A Postfix tuned for lists, with a relay to fall
@@ -56,6 +61,8 @@ LOADS = {
         "list", 20, like=("twenty-messages", ("prompt_95_s", "ns_per_unit"), 1.5), verp=True
     ),
     "clean": Load("clean", 20, bars=(("reachable_all_s", 8.0),)),
+    "clean-list": Load("clean", 20, hands_over="list"),
+    "clean-signed": Load("clean", 20, hands_over="signed list", signed_like=("clean-list", 1.2)),
 }
 
 
@@ -80,7 +87,8 @@ class MailCost(Cost):
 
     Times are seconds from the first message's submission until so many per cent of a group have it,
     the groups of `outcome.GROUPS`; None where fewer have. `internet_cpu_s` is the small internet's
-    own processor time, which `cpu_s` does not hold.
+    own processor time, which `cpu_s` does not hold; `signature_ns` what a signature alone costs,
+    None where copies are not signed.
     """
 
     reachable_50_s: float
@@ -95,6 +103,7 @@ class MailCost(Cost):
     lost: int
     twice: int
     internet_cpu_s: float
+    signature_ns: float | None = None
     bars: tuple[Bar, ...] = ()
 
 
@@ -130,6 +139,9 @@ def judged(found: MailCost, load: Load, others: Mapping[str, MailCost]) -> tuple
     if load.like and load.like[0] in others:
         other = others[load.like[0]]
         bars += [(figure, getattr(other, figure) * load.like[2]) for figure in load.like[1]]
+    if load.signed_like and load.signed_like[0] in others and found.signature_ns is not None:
+        other, times = load.signed_like
+        bars += [("ns_per_unit", others[other].ns_per_unit + times * found.signature_ns)]
     measured = ((figure, most, getattr(found, figure)) for figure, most in bars)
     return tuple(Bar(figure, most, value, holds=value <= most) for figure, most, value in measured)
 
@@ -139,7 +151,14 @@ def script(load: Load) -> Script:
     world = files("sojourn").joinpath("rehearsal", "worlds", f"{load.world}.toml")
     text = world.read_text(encoding="utf-8")
     server = Script.server + (f'verp = ["{SENDER}"]\n' if load.verp else "")
-    return Script(text, load.world, load.overrides, load.messages, server=server)
+    return Script(
+        text,
+        load.world,
+        load.overrides,
+        load.messages,
+        server=server,
+        hands_over=load.hands_over,
+    )
 
 
 def cost(name: str, outcome: Outcome) -> MailCost:
@@ -166,6 +185,7 @@ def cost(name: str, outcome: Outcome) -> MailCost:
         lost=len(outcome.lost),
         twice=outcome.twice,
         internet_cpu_s=outcome.internet_cpu_s,
+        signature_ns=outcome.signature_ns,
     )
 
 

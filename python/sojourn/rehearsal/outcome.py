@@ -46,6 +46,7 @@ class Outcome:
         cpu_s: the server's processor time.
         peak_bytes: the most memory its process held.
         internet_cpu_s: the internet's processor time.
+        signature_ns: the processor time of a signature alone; None where copies are not signed.
     """
 
     subscribers: list[tuple[str, str]]
@@ -58,6 +59,7 @@ class Outcome:
     cpu_s: float
     peak_bytes: int
     internet_cpu_s: float
+    signature_ns: float | None = None
 
     @cached_property
     def copies(self) -> Counter[Pair]:

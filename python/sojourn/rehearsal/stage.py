@@ -14,7 +14,7 @@ from typing import Any
 
 from sojourn.errors import InputError
 from sojourn.rehearsal.outcome import Accepted, Outcome, waiting
-from sojourn.rehearsal.sender_child import message_id
+from sojourn.rehearsal.sent import message_id
 
 # How often somebody who watches is told.
 _EVERY_S = 0.2
@@ -32,6 +32,8 @@ class Script:
         size_bytes: about how long each is.
         server: settings of the list server (TOML), laid over by where the internet is.
         log: where the server's log goes; nowhere where None.
+        hands_over: to what the messages are handed over: the `engine`, a `list` whose copies differ
+            by SMTP, or a `signed list`.
         patience_s: how long everybody who can be reached is waited for.
     """
 
@@ -42,6 +44,7 @@ class Script:
     size_bytes: int = 4000
     server: str = '[mail]\nhello = "lists.example"\n'
     log: Path | None = None
+    hands_over: str = "engine"
     patience_s: float = 120.0
 
 
@@ -81,6 +84,7 @@ def play(script: Script, watch: Callable[[Moment], None] = lambda _: None) -> Ou
                 recipients=[who for who, _ in subscribers],
                 messages=script.messages,
                 size_bytes=script.size_bytes,
+                hands_over=script.hands_over,
             )
             reachable = sum(kind != "unreachable" for _, kind in subscribers) * script.messages
             taken, since_s = 0, 0.0
@@ -101,6 +105,7 @@ def play(script: Script, watch: Callable[[Moment], None] = lambda _: None) -> Ou
             cpu_s=ended["cpu_s"],
             peak_bytes=ended["peak_bytes"],
             internet_cpu_s=at_end["cpu_s"],
+            signature_ns=ended.get("signature_ns"),
         )
 
 

@@ -31,7 +31,7 @@ pub use error::SetupError;
 pub use happening::{Attendant, Happening};
 pub use reload::NotReloaded;
 pub use settings::{Certificate, Listener, Rules, Serving};
-pub use signing::Dkim;
+pub use signing::{Dkim, sign_often};
 pub use submitters::{Pattern, Program};
 pub use subnet::{NotASubnet, Subnet};
 pub use users::{User, hash_password};

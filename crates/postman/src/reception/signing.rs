@@ -66,6 +66,22 @@ const SIGNED: [&str; 20] = [
     "List-Unsubscribe-Post",
 ];
 
+/// Signs `text` so many times with the key of `settings`, to learn what that costs.
+///
+/// # Errors
+///
+/// The key cannot be used, or the text cannot be signed.
+pub fn sign_often(settings: &Dkim, text: &[u8], times: u32) -> Result<(), SetupError> {
+    let signer = Signer::load(settings)?;
+    for _ in 0..times {
+        if signer.sign(&[text]).is_none() {
+            let why = "a message without From: cannot be signed".to_owned();
+            return Err(SetupError::Key { path: settings.key.clone().into(), why });
+        }
+    }
+    Ok(())
+}
+
 /// A key, ready to sign.
 pub(super) struct Signer {
     domain: String,
@@ -107,9 +123,9 @@ impl Signer {
         domain.strip_suffix(&*self.domain).is_some_and(below)
     }
 
-    /// The `DKIM-Signature:` field for a text in parts, of which the last has the whole body; nothing for a message without `From:`, which cannot
-    /// be signed (RFC 6376 section 5.4). Fields that it has not are signed as missing: nobody adds
-    /// one.
+    /// The `DKIM-Signature:` field for a text in parts, of which the last has the whole body; nothing
+    /// for a message without `From:`, which cannot be signed (RFC 6376 section 5.4). Fields that it
+    /// has not are signed as missing: nobody adds one.
     pub(super) fn sign(&self, parts: &[&[u8]]) -> Option<String> {
         if parts.iter().all(|part| fields(part, "From") == 0) {
             return None;
