@@ -62,6 +62,9 @@ impl Check for List {
             let expected = format!("at most {LOCAL_MAX} octets before the @, as a token follows");
             return refuse("leave", leave.as_str(), &expected);
         }
+        if let Some(leave) = self.leave.as_ref().filter(|it| it.domain() != self.bounces.domain()) {
+            return refuse("leave", leave.as_str(), "an address of the domain of bounces");
+        }
         if let Some(id) = self.id.as_deref().filter(|id| !is_id(id)) {
             return refuse("id", id, "labels with dots between, such as announce.lists.example");
         }

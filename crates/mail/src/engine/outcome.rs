@@ -56,7 +56,7 @@ impl Engine {
         self.hand_back(destination, &parcel, again);
         if self.config.checkpoint.holds() && self.journal.is_waiting() {
             self.journal.hold(id);
-            self.sessions.get_mut(id).expect("it is open").held = true;
+            self.sessions.get_mut(id).expect("it is open").held += 1;
         }
         self.saved(parcel.envelope, mark);
         let was_down = self.hosts.list[host as usize].failures > 0;

@@ -29,8 +29,8 @@ pub(super) struct Session {
     pub(super) client: Client,
     connected: bool,
     pub(super) quitting: bool,
-    /// Whether its last transaction is being written, and whether it waits for that.
-    pub(super) held: bool,
+    /// How many writes have to be done for what was said to it, and whether it waits for them.
+    pub(super) held: u32,
     pub(super) waits: bool,
     /// A text that waits for that: its commands were sent early.
     pub(super) text: Option<Framing>,
@@ -71,7 +71,7 @@ impl Session {
             client,
             connected: false,
             quitting: false,
-            held: false,
+            held: 0,
             waits: false,
             text: None,
             steps,
@@ -226,7 +226,7 @@ impl Engine {
     /// crash repeats no more than one transaction of each session.
     pub(super) fn send_text(&mut self, id: SessionId) {
         let session = self.sessions.get_mut(id).expect("it is open");
-        if session.held {
+        if session.held > 0 {
             return;
         }
         let Some(framing) = session.text.take() else { return };
@@ -244,8 +244,8 @@ impl Engine {
     /// A session is open and has no transaction: it begins the next, or waits.
     pub(super) fn go_on(&mut self, id: SessionId) {
         let session = self.sessions.get_mut(id).expect("it is open");
-        session.waits = session.held;
-        if session.held {
+        session.waits = session.held > 0;
+        if session.waits {
             return;
         }
         if std::mem::take(&mut session.coming) {

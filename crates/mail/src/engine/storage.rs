@@ -177,7 +177,10 @@ impl Engine {
         }
         for id in batch.held {
             if let Some(session) = self.sessions.get_mut(id) {
-                session.held = false;
+                session.held -= 1;
+                if session.held > 0 {
+                    continue;
+                }
                 if session.waits {
                     self.go_on(id);
                 } else {

@@ -12,6 +12,10 @@ use tokio::time::{Duration, sleep};
 /// again after the next start.
 const AGAIN: Duration = Duration::from_secs(1);
 
+/// Failures in one report to a list at home, which reads at most 1,000 recipients of one, and not
+/// more than the first 1 MB.
+const AT_HOME: usize = 500;
+
 impl Driver {
     /// Reports failures of the message whose text is `original` to its sender.
     pub(super) fn report(
@@ -24,6 +28,13 @@ impl Driver {
         let (Some(to), Some(arrived)) = (engine.sender(message), engine.accepted(message)) else {
             return;
         };
+        // A list reads no more of one report.
+        if self.home.has(to) && failures.len() > AT_HOME {
+            for some in failures.chunks(AT_HOME) {
+                self.report(message, original, some.to_vec());
+            }
+            return;
+        }
         let address = |recipient| engine.recipient(Task { message, recipient });
         let known: Vec<_> = failures
             .iter()

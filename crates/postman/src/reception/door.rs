@@ -111,6 +111,7 @@ pub(super) struct Kept {
     pub(super) passwords: Arc<Passwords>,
     /// What messages may occupy, all sessions together.
     pub(super) memory: Arc<Memory>,
+    pub(super) strangers_memory: Arc<Memory>,
 }
 
 /// After sessions were told that it is over, how long until nobody waits for them.
@@ -152,12 +153,15 @@ impl MailServer {
         let keys = KeyFile::read_or_make(&file, now())?.token_keys();
         let board = Board::default();
         let attendant: Arc<dyn Attendant> = Arc::new((board.clone(), Few::new(attendant)));
+        let memory = usize::try_from(settings.reception.memory.0).unwrap_or(usize::MAX);
+        let memory = Memory::new(memory);
         let kept = Kept {
             passwords: Arc::new(Passwords::new(Arc::clone(&attendant))),
             attendant: Arc::clone(&attendant),
             book: Arc::new(Mutex::new(book)),
             keys: Arc::new(RwLock::new(keys.clone())),
-            memory: Memory::new(usize::try_from(settings.reception.memory.0).unwrap_or(usize::MAX)),
+            strangers_memory: memory.half(),
+            memory,
         };
         let lists = Arc::new(lists(&settings, signers, &kept));
         let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
@@ -308,6 +312,8 @@ pub(super) fn lists(settings: &Serving, signers: Vec<Signer>, kept: &Kept) -> Li
         good_days: good_days(settings.mail.lifetime),
         reader_hourly: rules.reader_hourly.get(),
         readings: Mutex::default(),
+        postmaster_hourly: rules.postmaster_hourly.get(),
+        for_postmaster: Mutex::default(),
         attendant: Arc::clone(&kept.attendant),
     }
 }
@@ -329,6 +335,7 @@ pub(super) fn hall(
         attendant: Arc::clone(&kept.attendant),
         passwords: Arc::clone(&kept.passwords),
         memory: Arc::clone(&kept.memory),
+        strangers_memory: Arc::clone(&kept.strangers_memory),
     }
 }
 

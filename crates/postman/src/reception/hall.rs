@@ -46,6 +46,8 @@ pub(super) struct Hall {
     pub(super) attendant: Arc<dyn Attendant>,
     /// What messages may occupy, all sessions together.
     pub(super) memory: Arc<Memory>,
+    /// The part of it for clients who may not send on.
+    pub(super) strangers_memory: Arc<Memory>,
 }
 
 impl Hall {
@@ -85,9 +87,20 @@ impl Hall {
             self.tell(&Happening::NotTaken { peer, why: &why.to_string() });
             reply(452, Enhanced(4, 3, 1), &format!("{why}, try again later"))
         };
+        // All that is sent on for a stranger is for the postmaster or abuse.
+        if submitter == Submitter::Untrusted
+            && !on.is_empty()
+            && !self.lists.count_for_postmaster(now)
+        {
+            return full(&"the postmaster has had too much mail in this hour");
+        }
         // A text that is changed is there twice meanwhile.
         let changed = if is_changed(&text) { text.len() + text.len() / 128 } else { 0 };
-        let Some(_changed) = self.memory.reserve(changed) else { return no_memory() };
+        let memory = match submitter {
+            Submitter::Untrusted => &self.strangers_memory,
+            Submitter::Network(_) | Submitter::User(_) => &self.memory,
+        };
+        let Some(_changed) = memory.reserve(changed) else { return no_memory() };
         let (mut text, mut sender, mut list) = (text, sender, None);
         if !on.is_empty() {
             let sent_on = match outgoing(&self.lists, submitter, sender, text) {
@@ -108,7 +121,7 @@ impl Hall {
             if !readers.is_empty() {
                 // Where others want it too, there are two for a while.
                 let second = if on.is_empty() { 0 } else { text.len() + received.len() };
-                let Some(_second) = self.memory.reserve(second) else { return no_memory() };
+                let Some(_second) = memory.reserve(second) else { return no_memory() };
                 let text = match second {
                     0 => std::mem::replace(&mut text, Vec::new().into()),
                     _ => text.clone(),

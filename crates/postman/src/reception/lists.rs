@@ -39,6 +39,9 @@ pub(super) struct Lists {
     /// Messages that a list's reader gets in an hour, and what each list's has had.
     pub(super) reader_hourly: u32,
     pub(super) readings: Mutex<Vec<Readings>>,
+    /// Messages of strangers that the postmaster and abuse get in an hour, and have had.
+    pub(super) postmaster_hourly: u32,
+    pub(super) for_postmaster: Mutex<Readings>,
     pub(super) attendant: Arc<dyn Attendant>,
 }
 
@@ -50,10 +53,12 @@ impl Lists {
     }
 
     /// The sender of a list's mail as the configuration has it: the case of a return path does not
-    /// matter.
+    /// matter, nor what it names.
     pub(super) fn as_written(&self, list: &List, sender: Address) -> Address {
         match form(&list.bounces, &sender) {
-            Some(Form::Plain) => list.bounces.clone(),
+            // A program that makes return paths of its own gets ours all the same: the copies of
+            // others would have neither signatures nor links.
+            Some(form) if form == Form::Plain || list.verp => list.bounces.clone(),
             _ => sender,
         }
     }

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(super) struct Memory {
     most: usize,
     used: AtomicUsize,
+    /// What this is a part of.
+    whole: Option<Arc<Memory>>,
 }
 
 /// A part of it, in use until this is dropped.
@@ -19,7 +21,13 @@ pub(super) struct Held {
 
 impl Memory {
     pub(super) fn new(most: usize) -> Arc<Memory> {
-        Arc::new(Memory { most, used: AtomicUsize::new(0) })
+        Arc::new(Memory { most, used: AtomicUsize::new(0), whole: None })
+    }
+
+    /// The half of it that strangers may use: submitters have the rest for themselves.
+    pub(super) fn half(self: &Arc<Memory>) -> Arc<Memory> {
+        let whole = Some(Arc::clone(self));
+        Arc::new(Memory { most: self.most / 2, used: AtomicUsize::new(0), whole })
     }
 
     /// Nothing yet.
@@ -45,12 +53,17 @@ impl Held {
     /// became more.
     pub(super) fn set(&mut self, octets: usize) -> bool {
         let before = std::mem::replace(&mut self.octets, octets);
-        if octets <= before {
-            self.memory.used.fetch_sub(before - octets, Ordering::Relaxed);
-            return true;
+        let (mut fits, mut memory) = (true, Some(&self.memory));
+        while let Some(part) = memory {
+            if octets <= before {
+                part.used.fetch_sub(before - octets, Ordering::Relaxed);
+            } else {
+                let more = octets - before;
+                fits &= part.used.fetch_add(more, Ordering::Relaxed) + more <= part.most;
+            }
+            memory = part.whole.as_ref();
         }
-        let more = octets - before;
-        self.memory.used.fetch_add(more, Ordering::Relaxed) + more <= self.memory.most
+        fits
     }
 }
 
@@ -63,6 +76,22 @@ impl Drop for Held {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What strangers use leaves submitters the other half.
+    #[test]
+    fn half_of_it_is_for_strangers() {
+        let memory = Memory::new(100);
+        let strangers = memory.half();
+        let held = strangers.reserve(50).unwrap();
+        assert!(strangers.reserve(1).is_none());
+        assert_eq!((strangers.used(), memory.used()), (50, 50));
+        let rest = memory.reserve(50).unwrap();
+        assert!(memory.reserve(1).is_none());
+        drop(held);
+        assert!(strangers.reserve(50).is_some());
+        drop(rest);
+        assert_eq!((strangers.used(), memory.used()), (0, 0));
+    }
 
     #[test]
     fn what_is_held_counts_until_it_is_dropped() {

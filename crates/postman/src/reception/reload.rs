@@ -80,7 +80,16 @@ const FREE: [(&str, &[&str]); 9] = [
     ("bounces", &[]),
     (
         "reception",
-        &["trusted", "postmaster", "abuse", "repair", "bounds", "subscribers", "reader_hourly"],
+        &[
+            "trusted",
+            "postmaster",
+            "abuse",
+            "repair",
+            "bounds",
+            "subscribers",
+            "reader_hourly",
+            "postmaster_hourly",
+        ],
     ),
     ("network", &["resolvers", "question", "sources", "families", "roots", "grace"]),
 ];

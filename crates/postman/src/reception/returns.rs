@@ -196,15 +196,30 @@ impl Lists {
         let mut readings = self.readings.lock().unwrap_or_else(PoisonError::into_inner);
         readings.resize(self.lists.len(), Readings::default());
         let Some(reading) = place.map(|place| &mut readings[place]) else { return Ok(()) };
+        if reading.one_more(now, self.reader_hourly) {
+            return Ok(());
+        }
+        Err(NotRead::ReaderFull(reading.number))
+    }
+
+    /// One more message of a stranger for the postmaster or abuse; whether it may be taken in this
+    /// hour.
+    pub(super) fn count_for_postmaster(&self, now: i64) -> bool {
+        let mut read = self.for_postmaster.lock().unwrap_or_else(PoisonError::into_inner);
+        read.one_more(now, self.postmaster_hourly)
+    }
+}
+
+impl Readings {
+    /// One more, if it is not more than `most` in this hour.
+    fn one_more(&mut self, now: i64, most: u32) -> bool {
         let hour = now.div_euclid(HOUR);
-        if reading.hour != hour {
-            *reading = Readings { hour, number: 0 };
+        if self.hour != hour {
+            *self = Readings { hour, number: 0 };
         }
-        if reading.number >= self.reader_hourly {
-            return Err(NotRead::ReaderFull(reading.number));
-        }
-        reading.number += 1;
-        Ok(())
+        let fits = self.number < most;
+        self.number += u32::from(fits);
+        fits
     }
 }
 

@@ -63,6 +63,9 @@ parameters! {
         /// Who reads mail for `abuse` of each list's domain (RFC 2142 section 2): the postmaster, when
         /// it is not set.
         pub abuse: Option<Address>,
+        /// Messages of strangers for the postmaster and for abuse, together, in an hour; more are
+        /// asked to come again (452).
+        pub postmaster_hourly: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
         /// Sessions at once. Where a limit is reached, a session gives way to a new one that has
         /// begun no message (421); where all have, the new one is asked to come again. From half
         /// of them on, what a session may take shrinks to `bounds.stressed`. (Postfix:
@@ -80,7 +83,8 @@ parameters! {
         /// Of the trusted sessions, those of one network of `trusted` or of a submitter.
         pub network: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
         /// Memory for messages, from their first octet until they are answered for, all sessions
-        /// together. Who needs more is asked to come again (452). Four of the largest fit.
+        /// together, those of strangers in one half of it. Who needs more is asked to come again
+        /// (452). Four of the largest fit.
         pub memory: Bytes = Bytes(200_000_000),
         /// Subscribers of all lists together that are known. Mail for others is asked to come again
         /// (452) when there are so many; one takes about 100 octets of the disk.
@@ -183,6 +187,26 @@ impl Check for Serving {
                 let given = list.bounces.write().expect("an address is a text");
                 let expected = "a return path that is not another list's, with or without a +";
                 let refusal = Refusal::value(&given, expected).under("bounces");
+                return Err(refusal.among(i).under("list"));
+            }
+        }
+        let domains =
+            |it: &Address| self.list.iter().any(|list| list.bounces.domain() == it.domain());
+        let rules = [("postmaster", &self.reception.postmaster), ("abuse", &self.reception.abuse)];
+        for (key, reader) in rules {
+            if let Some(reader) = reader.as_ref().filter(|it| domains(it)) {
+                let given = reader.write().expect("an address is a text");
+                let expected =
+                    "an address of another domain than the lists', where it would come back";
+                return Err(Refusal::value(&given, expected).under(key).under("reception"));
+            }
+        }
+        for (i, list) in self.list.iter().enumerate() {
+            if let Some(reader) = list.reader.as_ref().filter(|it| domains(it)) {
+                let given = reader.write().expect("an address is a text");
+                let expected =
+                    "an address of another domain than the lists', where it would come back";
+                let refusal = Refusal::value(&given, expected).under("reader");
                 return Err(refusal.among(i).under("list"));
             }
         }

@@ -77,7 +77,7 @@ pub(super) async fn receive(
     let who = Peer { address: peer.ip(), trusted, secured: implicit };
     let session = Session::new(terms, who, Time::ZERO, &mut out);
     let began = Instant::now();
-    let held = hall.memory.hold();
+    let held = if trusted { hall.memory.hold() } else { hall.strangers_memory.hold() };
     let mut visit = Visit { hall, session, connection, wire: Some(wire), began, held, peer };
     // First of all it is seen whether the connection is to be given up: what was of no use when that
     // was decided has begun nothing since.
@@ -137,9 +137,16 @@ impl Visit {
 
     /// Does what the session wants; false when it is over.
     async fn obey(&mut self, out: &mut VecDeque<Output>) -> io::Result<bool> {
+        let mut took_over = false;
         while let Some(output) = out.pop_front() {
             let mut wanted = Vec::new();
-            self.tell_idle();
+            match &output {
+                // What was taken over is answered for: otherwise the client sends it again.
+                Output::Send(_) if std::mem::take(&mut took_over) => {
+                    self.connection.idle_since(None);
+                }
+                _ => self.tell_idle(),
+            }
             match output {
                 Output::Send(bytes) => self.send(&bytes).await?,
                 Output::StartTls => {
@@ -162,6 +169,7 @@ impl Visit {
                     let reply = self.hall.take(arrival, &trace, self.peer, submitter).await;
                     let now = self.now();
                     self.session.taken(now, &reply, &mut wanted);
+                    took_over = true;
                     let taken: usize = wanted.iter().map(occupied).sum();
                     self.held.set(self.session.held() + taken);
                 }

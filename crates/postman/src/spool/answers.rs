@@ -10,6 +10,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::private;
 use rusqlite::{Connection, OptionalExtension};
 use rustix::fs::{Mode, OFlags};
 use sojourn_mail::engine::{MessageId, Task};
@@ -56,6 +57,8 @@ impl Answers {
     pub(super) fn open(spool: &Path, database: &Connection) -> rusqlite::Result<Answers> {
         let path = beside(spool);
         let mut file = open(&path);
+        // Where root works on a spool, its server has to be able to write on.
+        private::give(&path, spool);
         let old = run(database)?;
         let found = match (&mut file, old) {
             (Ok(file), Some(old)) => read(file, old).unwrap_or_default(),

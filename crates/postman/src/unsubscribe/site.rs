@@ -53,7 +53,7 @@ pub(crate) struct Endpoint<S> {
 
 /// Connections at once.
 const CONNECTIONS: usize = 100;
-/// How long a connection may last, whatever comes over it: a click is one request.
+/// How long a connection may last, whatever comes over it: it carries one click.
 const LIFETIME: Duration = Duration::from_secs(20);
 /// How long a handshake, or the head of a request, may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -113,6 +113,7 @@ impl<S: Subscriptions> Endpoint<S> {
 
     async fn answer_all(&self, stream: impl AsyncRead + AsyncWrite + Unpin) {
         let mut http = hyper::server::conn::http1::Builder::new();
+        http.keep_alive(false);
         http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD);
         let answer = service_fn(async |request| Ok::<_, Infallible>(self.answer(request).await));
         // A client that breaks off, or says nothing that can be read, gets no answer.

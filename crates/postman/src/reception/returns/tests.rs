@@ -51,6 +51,8 @@ fn lists(folder: &tempfile::TempDir) -> Lists {
         good_days: good_days(Span::from_s(5 * 86_400)),
         reader_hourly: 1,
         readings: Mutex::default(),
+        postmaster_hourly: 1,
+        for_postmaster: Mutex::default(),
         attendant: Arc::new(Ear(Mutex::default())),
     }
 }
