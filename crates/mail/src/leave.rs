@@ -10,18 +10,26 @@ use crate::report::date;
 /// Octets of a header that are looked at.
 const HEADER_MAX: usize = 64 * 1024;
 
-/// The subscriber whom a request without a token names: its author. Nothing where a program wrote
-/// it (RFC 3834 section 2), or where its `From:` is not one mailbox.
-pub fn author(text: &[u8]) -> Option<Address> {
-    let header = header(&text[..text.len().min(HEADER_MAX)]);
+/// Whether a program wrote the message in answer to another (RFC 3834 section 2), or a list sent it:
+/// that is no request, whatever it came to.
+pub fn is_automatic(text: &[u8]) -> bool {
+    let header = beginning(text);
     let submitted = field(header, "Auto-Submitted");
-    let by_program = submitted.is_some_and(|it| !it.to_ascii_lowercase().starts_with("no"))
+    let kind = field(header, "Content-Type").unwrap_or_default().to_ascii_lowercase();
+    submitted.is_some_and(|it| !it.to_ascii_lowercase().starts_with("no"))
         || ["List-Id", "List-Unsubscribe"].iter().any(|name| field(header, name).is_some())
-        || field(header, "Precedence").is_some();
-    if by_program {
-        return None;
-    }
-    mailbox(&field(header, "From")?)
+        || field(header, "Precedence").is_some()
+        || kind.starts_with("multipart/report")
+}
+
+/// The subscriber whom a request without a token names: its author. Nothing where its `From:` is not
+/// one mailbox.
+pub fn author(text: &[u8]) -> Option<Address> {
+    mailbox(&field(beginning(text), "From")?)
+}
+
+fn beginning(text: &[u8]) -> &[u8] {
+    header(&text[..text.len().min(HEADER_MAX)])
 }
 
 /// The address of a field with one mailbox: `name <address>`, or the address alone. Lists and groups
@@ -115,10 +123,15 @@ mod tests {
         for none in ["", "a@x, b@x", "<a@x>, <b@x>", "<a@x> b", "group: a@x;", "<a@x"] {
             assert_eq!(from(none), None, "{none}");
         }
-        for program in ["Auto-Submitted: auto-replied", "Precedence: bulk", "List-Id: <l.x>"] {
+        for program in [
+            "Auto-Submitted: auto-replied",
+            "Precedence: bulk",
+            "List-Id: <l.x>",
+            "Content-Type: multipart/report; boundary=b",
+        ] {
             let text = |line| format!("From: ann@x.example\r\n{line}\r\n\r\n");
-            assert_eq!(asks(&text(program)), None, "{program}");
-            assert!(asks(&text("Auto-Submitted: no")).is_some());
+            assert!(is_automatic(text(program).as_bytes()), "{program}");
+            assert!(!is_automatic(text("Auto-Submitted: no").as_bytes()));
         }
         assert_eq!(asks("Subject: x\r\n\r\nFrom: ann@x.example\r\n"), None);
         // No more of a header than its beginning is looked at.
@@ -151,6 +164,6 @@ mod tests {
             assert!(line.ends_with("\r\n") && line.len() <= 80, "{line:?}");
         }
         // It is no request itself.
-        assert_eq!(author(text.as_bytes()), None);
+        assert!(is_automatic(text.as_bytes()));
     }
 }

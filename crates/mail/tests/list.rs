@@ -74,7 +74,7 @@ fn fields() {
 fn links_of_ones_own() {
     let text = b"Subject: x\r\n\r\n";
     let own = ["https://l.example/t".to_owned(), "mailto:leave+t@l.example".to_owned()];
-    let list = List::read_table(&table(&[("leave", self::text("leave@l.example"))])).unwrap();
+    let list = List::read_table(&table(&[("leave", self::text("leave@lists.example"))])).unwrap();
     assert_eq!(
         list.own_fields(text, &address("a@x.example"), &own),
         "List-Unsubscribe: <https://l.example/t>,\r\n <mailto:leave+t@l.example>\r\n\
@@ -85,7 +85,10 @@ fn links_of_ones_own() {
         "List-Unsubscribe: <mailto:leave+t@l.example>\r\n"
     );
     assert_eq!(list.shared_fields(text, true), "");
-    assert_eq!(list.shared_fields(text, false), "List-Unsubscribe: <mailto:leave@l.example>\r\n");
+    assert_eq!(
+        list.shared_fields(text, false),
+        "List-Unsubscribe: <mailto:leave@lists.example>\r\n"
+    );
     let post = full().own_fields(text, &address("a@x.example"), &own);
     assert_eq!(post.matches("List-Unsubscribe-Post").count(), 1, "{post}");
 }

@@ -1,12 +1,13 @@
 //! What a list server can be set to, documented: what `sojourn list` and the reference pages show.
 
 use crate::live::Live;
-use crate::reception::{Certificate, Dkim, Listener, Rules, Serving, User};
+use crate::reception::{Certificate, Dkim, Listener, Program, Rules, Serving, User};
 use crate::settings::Network;
+use crate::unsubscribe::Unsubscribe;
 use sojourn_kernel::parameters::{Entry, Parameters};
 use sojourn_mail::policy::{CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind};
 use sojourn_mail::report::Rule;
-use sojourn_mail::smtp::server::Bounds;
+use sojourn_mail::smtp::server::{Bounds, Stressed};
 use sojourn_mail::{Config, List};
 
 /// The topics, each with its entries.
@@ -21,12 +22,15 @@ pub fn registry() -> Vec<(&'static str, Vec<Entry>)> {
                 Network::entry(),
                 Rules::entry(),
                 Bounds::entry(),
+                Stressed::entry(),
                 Listener::entry(),
                 Certificate::entry(),
                 User::entry(),
+                Program::entry(),
                 List::entry(),
                 Dkim::entry(),
                 Rule::entry(),
+                Unsubscribe::entry(),
                 Live::entry(),
             ],
         ),

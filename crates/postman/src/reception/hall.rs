@@ -67,6 +67,7 @@ impl Hall {
         let now = now();
         let received = trace.received(&self.name, &date(now)).into_bytes();
         let Arrival { sender, recipients, text, utf8 } = arrival;
+        let is_report = sender.is_none();
         let size = text.len();
         let Sorted { back, leaving, on } = self.sort(recipients);
         let later = |why: &str| {
@@ -134,7 +135,8 @@ impl Hall {
                 }
             }
         }
-        if !leaving.is_empty() {
+        // A report or an automatic answer is no request.
+        if !leaving.is_empty() && !is_report {
             let asked;
             (text, asked) = match self.leave(leaving, text, now).await {
                 Ok((text, Ok(asked))) => (text, asked),

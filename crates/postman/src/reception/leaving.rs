@@ -6,7 +6,7 @@ use super::reload::Ports;
 use crate::book::BookError;
 use crate::mail::Mail;
 use crate::unsubscribe::{Subscription, Subscriptions};
-use sojourn_mail::leave::{Question, author};
+use sojourn_mail::leave::{Question, author, is_automatic};
 use sojourn_mail::token::{Claim, Purpose};
 use sojourn_mail::{Address, List, mailto};
 use std::sync::{Arc, PoisonError};
@@ -50,6 +50,9 @@ impl Lists {
         text: &[u8],
         now: i64,
     ) -> Result<Option<Mail>, BookError> {
+        if is_automatic(text) {
+            return Ok(None);
+        }
         if let Request::Token(token) = request {
             self.unsubscribe(list, token, now)?;
             return Ok(None);

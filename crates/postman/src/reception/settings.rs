@@ -202,6 +202,20 @@ impl Check for Serving {
             }
         }
         for (i, list) in self.list.iter().enumerate() {
+            let Some(leave) = &list.leave else { continue };
+            let others = self.list.iter().enumerate().filter(|(j, _)| i != *j);
+            let leaves = others.filter_map(|(_, other)| other.leave.as_ref());
+            let role =
+                ["postmaster", "abuse"].iter().any(|it| leave.name().eq_ignore_ascii_case(it));
+            let mut all = self.list.iter().map(|it| &it.bounces).chain(leaves);
+            if role || all.any(|it| reads(it, leave) || reads(leave, it)) {
+                let given = leave.write().expect("an address is a text");
+                let expected = "an address of the list's own that is no return path and no role";
+                let refusal = Refusal::value(&given, expected).under("leave");
+                return Err(refusal.among(i).under("list"));
+            }
+        }
+        for (i, list) in self.list.iter().enumerate() {
             if let Some(reader) = list.reader.as_ref().filter(|it| domains(it)) {
                 let given = reader.write().expect("an address is a text");
                 let expected =
