@@ -140,8 +140,8 @@ def judged(found: MailCost, load: Load, others: Mapping[str, MailCost]) -> tuple
         other = others[load.like[0]]
         bars += [(figure, getattr(other, figure) * load.like[2]) for figure in load.like[1]]
     if load.signed_like and load.signed_like[0] in others and found.signature_ns is not None:
-        other, times = load.signed_like
-        bars += [("ns_per_unit", others[other].ns_per_unit + times * found.signature_ns)]
+        name, times = load.signed_like
+        bars += [("ns_per_unit", others[name].ns_per_unit + times * found.signature_ns)]
     measured = ((figure, most, getattr(found, figure)) for figure, most in bars)
     return tuple(Bar(figure, most, value, holds=value <= most) for figure, most, value in measured)
 
