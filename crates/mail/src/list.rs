@@ -142,7 +142,7 @@ impl List {
         self.fields().iter().any(|(_, _, uris)| names_recipient(uris))
     }
 
-    /// The fields that `text` is to have above its own, the same for all recipients. A field that it
+    /// The header fields that the list adds above `text`, equal for all recipients. A field that it
     /// has already stays alone, as its author wrote it (RFC 2369 section 3 wants at most one). With
     /// `own_links` each copy has links of its own to unsubscribe, which are not among these.
     pub fn shared_fields(&self, text: &[u8], own_links: bool) -> String {

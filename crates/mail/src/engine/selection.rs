@@ -59,7 +59,7 @@ pub enum Operation {
     Hold,
     /// They are tried again, at once. One whose message expired while it was held gets an attempt.
     Release,
-    /// They are given up, and nobody is told.
+    /// They are removed; no report is sent to the sender.
     Delete,
     /// Those that wait for their time, for their host or their domain are tried at once.
     Flush,

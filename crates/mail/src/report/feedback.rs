@@ -5,7 +5,7 @@ use super::fields::{Groups, address};
 use crate::address::Address;
 use std::fmt;
 
-/// What somebody else's server says of mail that arrived. It is no bounce.
+/// What another server reports of mail that was delivered. It is no bounce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     /// Whose mail it was: the subscriber of the return path, or the original recipient that the

@@ -59,7 +59,7 @@ impl Stress {
         Span::from_ps(self.between(ordinary.ps(), stressed.ps()))
     }
 
-    /// The same for a number.
+    /// The count that is as far between the ordinary one and that under stress.
     pub(super) fn count(self, ordinary: NonZeroU32, stressed: NonZeroU32) -> u32 {
         self.between(ordinary.get().into(), stressed.get().into()) as u32
     }
