@@ -36,7 +36,7 @@ impl Session {
 
     fn begin(&mut self, envelope: Envelope) -> String {
         self.outputs.clear();
-        self.client.begin(envelope, &mut self.outputs);
+        self.client.begin(envelope, false, &mut self.outputs);
         self.sent()
     }
 
@@ -112,16 +112,16 @@ fn a_transaction_takes_two_round_trips_with_pipelining() {
 fn early(ehlo: &str) -> (Session, String) {
     let mut session = Session::ready(ehlo);
     session.begin(envelope(&["a@x"]));
-    assert!(!session.client.can_begin_early());
+    assert!(!session.client.can_begin_early(1));
     session.hear("250 ok\r\n250 ok\r\n");
     if session.client.step() == Step::Data {
         session.hear("354 go\r\n");
     }
-    assert!(!session.client.can_begin_early());
+    assert!(!session.client.can_begin_early(1));
     session.client.written();
-    assert!(session.client.can_begin_early());
+    assert!(session.client.can_begin_early(1));
     let sent = session.begin(envelope(&["b@x"]));
-    assert!(!session.client.can_begin_early());
+    assert!(!session.client.can_begin_early(1));
     assert_eq!(session.client.step(), Step::Dot);
     (session, sent)
 }

@@ -162,7 +162,7 @@ impl Engine {
             Event::Resolved(domain, answer) => self.resolved(&domain, answer),
             Event::Connected(session) => self.connected(session),
             Event::Received(session, bytes) => self.received(session, &bytes),
-            Event::Written(session, all) => self.written(session, all),
+            Event::Written(session, messages) => self.written(session, messages),
             Event::Secured(session) => self.secured(session),
             Event::Closed(session, why) => self.closed(session, why),
             Event::Reported(message, recipients) => self.reported(message, &recipients),
@@ -203,8 +203,7 @@ impl Engine {
     /// Whether a text is on its way over this session, or was sent and is not answered: until its
     /// answer is on stable storage, a crash sends it again.
     pub fn is_sending(&self, session: SessionId) -> bool {
-        let session = self.sessions.get(session);
-        session.is_some_and(|it| matches!(it.step(), Step::Block | Step::Dot))
+        self.sessions.get(session).is_some_and(|it| it.client.is_sending())
     }
 
     /// Whether it is at rest after [`Event::Stop`]: no session is open, and all that is done is on

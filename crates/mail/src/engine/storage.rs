@@ -175,10 +175,10 @@ impl Engine {
         for (number, counts) in batch.answers {
             self.effects.push(Effect::Operated(number, counts));
         }
-        for id in batch.held {
+        for id in batch.sessions {
             if let Some(session) = self.sessions.get_mut(id) {
-                session.held -= 1;
-                if session.held > 0 {
+                session.unwritten -= 1;
+                if session.unwritten > 0 {
                     continue;
                 }
                 if session.waits {
