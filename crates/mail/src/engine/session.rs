@@ -57,6 +57,8 @@ pub(super) struct UnderWay {
     pub(super) began: Time,
     /// Whether the one before it was not answered by then.
     pub(super) early: bool,
+    /// Whether its text goes out with its commands, where the host takes that.
+    pub(super) whole: bool,
 }
 
 impl Session {
@@ -105,10 +107,10 @@ impl Session {
     }
 
     /// The transaction of `parcel` begins.
-    pub(super) fn start(&mut self, parcel: Parcel, now: Time) {
+    pub(super) fn start(&mut self, parcel: Parcel, whole: bool, now: Time) {
         let since = if self.begun > 0 { now } else { self.since };
         let early = !self.under_way.is_empty();
-        self.under_way.push_back(UnderWay { parcel, since, began: now, early });
+        self.under_way.push_back(UnderWay { parcel, since, began: now, early, whole });
         self.begun += 1;
     }
 
@@ -230,15 +232,14 @@ impl Engine {
         self.spare.push(outputs);
     }
 
-    /// Sends the text that the session is to send, unless its last transaction is being written: a
-    /// crash repeats no more than one transaction of each session.
+    /// Sends the text that the session is to send, of the transaction whose commands were sent last;
+    /// unless the one before it is being written, where a crash repeats no more than one.
     pub(super) fn send_text(&mut self, id: SessionId) {
         let session = self.sessions.get_mut(id).expect("it is open");
-        if session.unwritten > 0 {
+        if session.unwritten > 0 && session.under_way.back().is_some_and(|it| !it.whole) {
             return;
         }
         let Some(framing) = session.text.take() else { return };
-        // A text follows the commands that were sent last.
         let last = self.sessions[id].under_way.back().expect("a transaction is under way");
         let own = self.recipient_named(&last.parcel);
         self.effects.push(Effect::SendBody(id, last.parcel.message, own, framing));

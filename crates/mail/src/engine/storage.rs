@@ -178,14 +178,12 @@ impl Engine {
         for id in batch.sessions {
             if let Some(session) = self.sessions.get_mut(id) {
                 session.unwritten -= 1;
-                if session.unwritten > 0 {
-                    continue;
+                match session.unwritten {
+                    0 if session.waits => self.go_on(id),
+                    0 => self.send_text(id),
+                    _ => {}
                 }
-                if session.waits {
-                    self.go_on(id);
-                } else {
-                    self.send_text(id);
-                }
+                self.begin_early(id);
             }
         }
     }

@@ -65,7 +65,8 @@ impl Engine {
 
     /// Begins transactions before those under way are answered, where that gains a round trip and
     /// nothing wants transactions apart: the host, a limit by the minute, or envelopes that are
-    /// written one by one. Where a session waits for storage, only the text does.
+    /// written one by one. Where a session waits for storage, only a text that does not go out with
+    /// its commands does.
     pub(super) fn begin_early(&mut self, id: SessionId) {
         while self.may_begin_early(id) {
             let number = self.sessions[id].destination as usize;
@@ -80,7 +81,9 @@ impl Engine {
         let Some(session) = self.sessions.get(id) else { return false };
         let destination = &self.destinations.list[session.destination as usize];
         let Some(parcel) = destination.queue.front() else { return false };
-        let window = self.window(session, parcel.message);
+        // What was answered and is not written counts as under way: a crash repeats it too.
+        let window =
+            self.window(session, parcel.message).saturating_sub(session.unwritten as usize);
         session.client.can_begin_early(window)
             && !self.hosts.list[session.host as usize].wants_apart
             && self.config.checkpoint.file().is_none()
@@ -91,14 +94,10 @@ impl Engine {
     }
 
     /// How many transactions for one recipient of `message` each may be under way over a session.
-    /// Where a transaction is written to storage before the next text is sent, it is one.
     fn window(&self, session: &Session, message: MessageId) -> usize {
         let apart = self.hosts.list[session.host as usize].wants_apart;
         let large = self.messages.get(&message).is_none_or(|it| it.size > WHOLE_MAX);
-        match apart || large || self.config.checkpoint.holds() {
-            true => 1,
-            false => self.config.limits.window.get() as usize,
-        }
+        if apart || large { 1 } else { self.config.limits.window.get() as usize }
     }
 
     /// What of `parcel` can go into one transaction now; the rest goes back or fails.
@@ -178,7 +177,7 @@ impl Engine {
         };
         let whole = named && self.window(&self.sessions[id], parcel.message) > 1;
         let session = self.sessions.get_mut(id).expect("it is open");
-        session.start(parcel, self.now);
+        session.start(parcel, whole, self.now);
         let number = session.destination;
         let mut outputs = self.spare.pop().unwrap_or_default();
         session.client.begin(envelope, whole, &mut outputs);

@@ -92,6 +92,8 @@ impl Client {
         match self.awaited.front() {
             _ if self.is_writing_first() => Step::Block,
             None => Step::Idle,
+            // The message is out with its commands: it is taken unless the server says otherwise.
+            _ if self.transactions.front().is_some_and(|it| it.whole) => Step::Dot,
             Some(Awaited::Greeting) => Step::Greeting,
             Some(Awaited::Ehlo | Awaited::Helo | Awaited::StartTls | Awaited::Handshake) => {
                 Step::Hello
