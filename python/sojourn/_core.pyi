@@ -357,7 +357,7 @@ class Internet:
     def authority(self) -> str:
         """The certificate that all good certificates follow from, in PEM."""
 
-    def accepted(self, known: int) -> list[tuple[float, str, str, str, int, int]]:
+    def accepted(self, known: int) -> list[tuple[float, str, str, str, int, int, int]]:
         """What was taken over so far, but for the first `known`.
 
         Each: Unix time in seconds, Message-ID, recipient, host, session, transaction.
