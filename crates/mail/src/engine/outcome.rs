@@ -33,7 +33,7 @@ impl Engine {
         let (host, destination) = (session.host, session.destination);
         let probe = std::mem::take(&mut session.probe);
         session.coming = session.under_way.is_empty();
-        session.answered += 1;
+        session.has_answered(self.now.since(over.began));
         self.destinations.list[destination as usize].coming += u32::from(session.coming);
         let attempt = self.attempt(&self.sessions[id].relay, &over);
         self.destinations.list[destination as usize].took(attempt.took);

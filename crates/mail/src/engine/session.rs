@@ -6,6 +6,7 @@ use super::message::Parcel;
 use super::outcome::End;
 use super::reason::{Reason, status};
 use super::set_back::set_back;
+use super::transaction::QUICK;
 use super::{Engine, Timer};
 use crate::policy::timeouts::Steps;
 use crate::smtp::{Client, Framing, Output, Step};
@@ -46,7 +47,13 @@ pub(super) struct Session {
     pub(super) answered: u32,
     /// Whether a transaction was answered that was begun before the one before it was.
     pub(super) pipelines: bool,
+    /// How many whole transactions may be under way, as far as the host was quick.
+    pub(super) window: usize,
 }
+
+/// Whole transactions that a session has under way at first: each that is answered quickly makes
+/// room for one more, as in the slow start of TCP.
+const FIRST_WINDOW: usize = 4;
 
 /// A transaction under way.
 #[derive(Debug)]
@@ -94,6 +101,7 @@ impl Session {
             begun: 0,
             answered: 0,
             pipelines: false,
+            window: FIRST_WINDOW,
         }
     }
 
@@ -112,6 +120,12 @@ impl Session {
         let early = !self.under_way.is_empty();
         self.under_way.push_back(UnderWay { parcel, since, began: now, early, whole });
         self.begun += 1;
+    }
+
+    /// A transaction was answered that took so long.
+    pub(super) fn has_answered(&mut self, took: Span) {
+        self.answered += 1;
+        self.window = if took < QUICK { self.window + 1 } else { FIRST_WINDOW };
     }
 
     pub(super) fn step(&self) -> Step {

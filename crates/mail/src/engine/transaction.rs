@@ -19,6 +19,10 @@ use sojourn_kernel::Span;
 /// set one up takes three.
 const WORTH_A_SESSION: usize = 8;
 
+/// A host that takes longer for a transaction thinks rather than being far: a window does not help
+/// there, and sessions share the thinking.
+pub(super) const QUICK: Span = Span::from_s(1);
+
 /// Octets of a message that goes out before its recipient is taken: what a connection swallows even
 /// if the host reads on only when it has refused.
 const WHOLE_MAX: u64 = 64 * 1024;
@@ -55,7 +59,8 @@ impl Engine {
             }
             _ => false,
         };
-        let window = if takes_whole { self.config.limits.window.get() as usize } else { 1 };
+        let in_windows = takes_whole && this.delay.is_none_or(|it| it < QUICK);
+        let window = if in_windows { self.config.limits.window.get() as usize } else { 1 };
         let worth = WORTH_A_SESSION.saturating_mul(window);
         // Each parcel is worth a part of one at least.
         let parcels = queue.iter().take(most.saturating_mul(worth));
@@ -97,7 +102,8 @@ impl Engine {
     fn window(&self, session: &Session, message: MessageId) -> usize {
         let apart = self.hosts.list[session.host as usize].wants_apart;
         let large = self.messages.get(&message).is_none_or(|it| it.size > WHOLE_MAX);
-        if apart || large { 1 } else { self.config.limits.window.get() as usize }
+        let most = self.config.limits.window.get() as usize;
+        if apart || large { 1 } else { most.min(session.window) }
     }
 
     /// What of `parcel` can go into one transaction now; the rest goes back or fails.
