@@ -51,6 +51,8 @@ REFUSED = [
     ('postmaster = "admin@[127.0.0.77]"\n', "", "reception.postmaster is missing"),
     ("[bounces]", "[unsubscribe]\nurl = 'http://x'\n[bounces]", "unsubscribe.url = \"http://x\""),
     ("[bounces]", "[unsubscribe]\nurl = 'https://x'\n[bounces]", "certificate is missing"),
+    ("[bounces]", "[unsubscribe]\nurl = 'https://x:70000/'\n[bounces]", "in its normal form"),
+    ('grace = "1s"', 'memory = "99MB"', '13: reception.memory = "99MB", expected at least twice'),
     ('protocol = "lmtp"', "implicit_tls = true", "certificate is missing"),
     ("[[user]]", "[[user", "26: not TOML"),
 ]  # fmt: skip

@@ -195,7 +195,7 @@ impl MailServer {
         let ports =
             Ports::open(settings, listeners, hall, kept, connections, runtime.handle().clone());
         let served = one_click.zip(endpoint).map(|(listener, it)| {
-            let (path, under_tls) = (it.path().to_owned(), it.tls);
+            let (path, under_tls) = (it.path(), it.tls);
             let endpoint = Endpoint { path, under_tls, subscriptions: Arc::clone(&ports) };
             Served::start(listener, endpoint)
         });

@@ -135,6 +135,12 @@ impl Check for Rules {
             let expected = "fewer than reception.sessions: the trusted have the rest";
             return Err(Refusal::value(&given, expected).under("strangers"));
         }
+        if self.memory.0 < self.bounds.message.0.saturating_mul(2) {
+            let given = self.memory.write().expect("octets have a form");
+            let expected = "at least twice bounds.message: strangers, who return whole messages, \
+                            have half of it";
+            return Err(Refusal::value(&given, expected).under("memory"));
+        }
         Ok(())
     }
 }
