@@ -746,8 +746,8 @@ def mail_operate(
         ValueError: something is no address, or there is no such operation.
     """
 
-def mail_reload(spool: PathLike[str], config: str) -> list[str]:
-    """Have the server with this spool read its configuration again, which is this file.
+def mail_reload(spool: PathLike[str], config: str, text: str) -> list[str]:
+    """Have the server with this spool take on this file, of this text, as its configuration.
 
     Returns:
         What it has to say about it.

@@ -56,14 +56,14 @@ pub fn operate(
     Err(AskError::Spool(SpoolError::InUse { path: path.to_owned() }))
 }
 
-/// Has the server with the spool at `path` take on its configuration anew, the file `config`; what it
-/// has to say about it.
+/// Has the server with the spool at `path` take on its configuration anew, the file `config` with
+/// this text; what it has to say about it.
 ///
 /// # Errors
 ///
 /// There is no server, or it refuses: it goes on as it was.
-pub fn reload(path: &Path, config: &str) -> Result<Vec<String>, AskError> {
-    match ask(path, &Request::Reload(config.to_owned()))? {
+pub fn reload(path: &Path, config: &str, text: &str) -> Result<Vec<String>, AskError> {
+    match ask(path, &Request::Reload(config.to_owned(), text.to_owned()))? {
         Some(Answer::Reloaded(notices)) => Ok(notices),
         Some(answer) => Err(unexpected(answer)),
         None => Err(AskError::NoServer(path.to_owned())),

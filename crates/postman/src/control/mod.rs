@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Octets that a request, or an answer, may have.
-const LONGEST: u64 = 1 << 20;
+const LONGEST: u64 = 1 << 24;
 
 /// Where the socket of the spool at `spool` is.
 fn beside(spool: &Path) -> PathBuf {

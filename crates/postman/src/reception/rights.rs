@@ -23,3 +23,9 @@ pub(super) fn become_user(name: &str) -> Result<(), SetupError> {
     }
     Ok(())
 }
+
+/// The name of the user whose rights this process has.
+pub(super) fn own_name() -> String {
+    let user = User::from_uid(geteuid()).ok().flatten();
+    user.map_or_else(|| format!("user {}", geteuid()), |user| user.name)
+}

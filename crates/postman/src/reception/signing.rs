@@ -1,6 +1,6 @@
 //! Signatures of list mail: DKIM (RFC 6376), by RSA or Ed25519 (RFC 8463).
 
-use super::error::SetupError;
+use super::error::{SetupError, read};
 use mail_auth::common::crypto::{Ed25519Key, RsaKey, Sha256, SigningKey};
 use mail_auth::common::headers::HeaderWriter;
 use mail_auth::dkim::{DkimSigner, Done};
@@ -9,6 +9,7 @@ use sojourn_kernel::{nested, parameters};
 use sojourn_mail::Address;
 use sojourn_mail::header::fields;
 use std::path::Path;
+use std::sync::Arc;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
@@ -83,9 +84,10 @@ pub fn sign_often(settings: &Dkim, text: &[u8], times: u32) -> Result<(), SetupE
 }
 
 /// A key, ready to sign.
+#[derive(Clone)]
 pub(super) struct Signer {
     domain: String,
-    key: Key,
+    key: Arc<Key>,
 }
 
 enum Key {
@@ -97,8 +99,8 @@ impl Signer {
     pub(super) fn load(settings: &Dkim) -> Result<Signer, SetupError> {
         let path = Path::new(&settings.key);
         let bad = |why: String| SetupError::Key { path: path.to_owned(), why };
-        let pem = std::fs::read(path).map_err(|error| bad(error.to_string()))?;
-        let der = PrivateKeyDer::from_pem_slice(&pem).map_err(|_| bad("no private key".into()))?;
+        let der = PrivateKeyDer::from_pem_slice(&read(path)?)
+            .map_err(|_| bad("no private key".into()))?;
         let ed25519 = match &der {
             PrivateKeyDer::Pkcs8(der) => {
                 Ed25519Key::from_pkcs8_maybe_unchecked_der(der.secret_pkcs8_der()).ok()
@@ -114,7 +116,7 @@ impl Signer {
                 }
             },
         };
-        Ok(Signer { domain: settings.domain.to_ascii_lowercase(), key })
+        Ok(Signer { domain: settings.domain.to_ascii_lowercase(), key: Arc::new(key) })
     }
 
     /// Whether it signs mail of a list whose return path is of `domain`.
@@ -131,7 +133,7 @@ impl Signer {
             return None;
         }
         let parts = parts.iter().copied();
-        let signature = match &self.key {
+        let signature = match &*self.key {
             Key::Rsa(signer) => signer.sign_chained(parts),
             Key::Ed25519(signer) => signer.sign_chained(parts),
         };
