@@ -486,6 +486,10 @@ class ServeSettings:
         """The file that keeps what is to be delivered."""
 
     @property
+    def log(self) -> PathLike[str] | None:
+        """The file of the log; None where it goes to standard output."""
+
+    @property
     def book(self) -> PathLike[str]:
         """The file that keeps the lists' bounces."""
 

@@ -47,6 +47,12 @@ impl ServeSettings {
         KeyFile::beside(self.serving.spool.as_ref())
     }
 
+    /// The file of the log; none where it goes to standard output.
+    #[getter]
+    fn log(&self) -> Option<PathBuf> {
+        self.serving.log.as_ref().map(PathBuf::from)
+    }
+
     /// The file that keeps the lists' bounces.
     #[getter]
     fn book(&self) -> PathBuf {
@@ -131,9 +137,16 @@ impl ListServer {
         let ServeSettings { serving, source, overrides } = settings;
         let (file, overrides) = (std::path::absolute(source)?, overrides.clone());
         let settings = serving.clone();
+        let log = log.or_else(|| settings.log.as_ref().map(PathBuf::from));
         let out: Box<dyn Write + Send> = match &log {
             None => Box::new(std::io::stdout()),
-            Some(path) => Box::new(open(path)?),
+            Some(path) => {
+                let (is_new, file) = (!path.exists(), open(path)?);
+                if let Some(user) = settings.reception.run_as.as_ref().filter(|_| is_new) {
+                    reception::give(path, user);
+                }
+                Box::new(file)
+            }
         };
         let (lines, port) = (Lines::new(out), settings.network.port);
         let logs = (Log::new(lines.clone(), port), Mutex::new(Log::new(lines.clone(), port)));

@@ -1,5 +1,6 @@
 //! What an operator asks of the process that owns a spool, over a Unix socket beside it:
-//! `SPOOL.control`. A request and its answer are a line of JSON each.
+//! `SPOOL.control`. The owner greets with an empty line; a request and its answer are a line of JSON
+//! each.
 
 mod ask;
 mod protocol;

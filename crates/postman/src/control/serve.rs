@@ -86,6 +86,7 @@ async fn converse(
     let mut line = Vec::new();
     let (read, mut write) = stream.split();
     let mut read = BufReader::new(read.take(LONGEST));
+    write.write_all(b"\n").await?;
     let answer = if !peer.is_root() && peer != geteuid() {
         Answer::Refused("only the user that the server runs as, and root, may ask".into())
     } else {

@@ -32,6 +32,7 @@ pub use door::{MailServer, Reloader, ServeError, Stopped};
 pub use error::SetupError;
 pub use happening::{Attendant, Happening};
 pub use reload::NotReloaded;
+pub use rights::give;
 pub use settings::{Certificate, Listener, Rules, Serving};
 pub use signing::{Dkim, sign_often};
 pub use submitters::{Pattern, Program};

@@ -22,6 +22,9 @@ parameters! {
     pub struct Serving: "mail server" {
         /// The file that keeps what was taken over until it is delivered.
         pub spool: String,
+        /// The file where the log goes; standard output, when it is not set. One that has to be made
+        /// is its user's alone.
+        pub log: Option<String>,
         /// How mail is delivered.
         pub mail: Config,
         /// How the world is reached.
