@@ -170,7 +170,7 @@ USER = "nobody"
 
 @pytest.fixture
 def roots() -> Iterator[Server]:
-    """A server that root has started, whose configuration, certificate and keys are root's alone."""
+    """A server that root has started, whose configuration and keys are root's alone."""
     if os.geteuid() != 0:
         pytest.skip("only root can start a server that becomes another user")
     # others may not look into the folders of pytest
@@ -227,7 +227,7 @@ def test_what_root_alone_may_read_is_used_on(roots):
     assert (log_of.st_uid, log_of.st_mode & 0o777) == (pwd.getpwnam(USER).pw_uid, 0o600)
 
 
-def test_a_log_that_others_may_read_is_found(server, tmp_path):
+def test_a_log_that_others_may_read_is_found(server):
     text = server.config.read_text("utf-8")
     server.config.write_text(f'log = "{server.log}"\n{text}', "utf-8")
     server.log.chmod(0o644)
