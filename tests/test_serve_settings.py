@@ -1,6 +1,8 @@
 """What `sojourn mail serve`, `mail list` and `mail password` refuse: one line, exit code 2."""
 
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -51,6 +53,8 @@ REFUSED = [
     ('postmaster = "admin@[127.0.0.77]"\n', "", "reception.postmaster is missing"),
     ("[bounces]", "[unsubscribe]\nurl = 'http://x'\n[bounces]", "unsubscribe.url = \"http://x\""),
     ("[bounces]", "[unsubscribe]\nurl = 'https://x'\n[bounces]", "certificate is missing"),
+    ("[bounces]", "[unsubscribe]\nurl = 'https://x:70000/'\n[bounces]", "in its normal form"),
+    ('grace = "1s"', 'memory = "99MB"', '13: reception.memory = "99MB", expected at least twice'),
     ('protocol = "lmtp"', "implicit_tls = true", "certificate is missing"),
     ("[[user]]", "[[user", "26: not TOML"),
 ]  # fmt: skip
@@ -144,3 +148,16 @@ def test_a_password_is_hashed():
     first, second = (sojourn("mail", "password", "--password", "x").stdout for _ in range(2))
     assert first.startswith("$argon2id$")
     assert first != second
+
+
+@pytest.mark.parametrize(("given", "code"), [("", 2), ("\n", 2), ("secret\n", 0)])
+def test_a_password_by_standard_input(given, code):
+    done = subprocess.run(
+        [sys.executable, "-m", "sojourn", "mail", "password"],
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (code, int(code == 2)), done.stderr
+    assert done.stdout.startswith("$argon2id$") == (code == 0)

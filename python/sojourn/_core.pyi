@@ -486,6 +486,10 @@ class ServeSettings:
         """The file that keeps what is to be delivered."""
 
     @property
+    def log(self) -> PathLike[str] | None:
+        """The file of the log; None where it goes to standard output."""
+
+    @property
     def book(self) -> PathLike[str]:
         """The file that keeps the lists' bounces."""
 
@@ -746,8 +750,8 @@ def mail_operate(
         ValueError: something is no address, or there is no such operation.
     """
 
-def mail_reload(spool: PathLike[str], config: str) -> list[str]:
-    """Have the server with this spool read its configuration again, which is this file.
+def mail_reload(spool: PathLike[str], config: str, text: str) -> list[str]:
+    """Have the server with this spool take on this file, of this text, as its configuration.
 
     Returns:
         What it has to say about it.

@@ -29,6 +29,6 @@ pub mod world;
 
 pub use address::{Address, BadAddress};
 pub use engine::{Config, Effect, Engine, Event};
-pub use list::{List, mailto};
+pub use list::{List, RESERVED, mailto};
 pub use return_path::ReturnPaths;
 pub use study::MailCase;

@@ -90,7 +90,7 @@ impl Reloader {
             settings.and_then(|it| self.0.reload(it).map_err(|why: NotReloaded| why.to_string()));
         let hall = &self.0.present().hall;
         match &done {
-            Ok(_) => hall.tell(&Happening::Reloaded),
+            Ok(notices) => hall.tell(&Happening::Reloaded { notices }),
             Err(why) => hall.tell(&Happening::NotReloaded { why }),
         }
         done
@@ -195,7 +195,7 @@ impl MailServer {
         let ports =
             Ports::open(settings, listeners, hall, kept, connections, runtime.handle().clone());
         let served = one_click.zip(endpoint).map(|(listener, it)| {
-            let (path, under_tls) = (it.path().to_owned(), it.tls);
+            let (path, under_tls) = (it.path(), it.tls);
             let endpoint = Endpoint { path, under_tls, subscriptions: Arc::clone(&ports) };
             Served::start(listener, endpoint)
         });
@@ -233,13 +233,13 @@ impl MailServer {
     }
 
     /// Has `read` called when an operator asks for the server's configuration to be read again, with
-    /// the file that the operator named; what it gives is taken on.
+    /// the name of the file as the operator has it, and its text; what it gives is taken on.
     pub fn on_reload(
         &self,
-        read: impl Fn(&str) -> Result<Serving, String> + Send + Sync + 'static,
+        read: impl Fn(&str, &str) -> Result<Serving, String> + Send + Sync + 'static,
     ) {
         let reloader = self.reloader();
-        let reload: Box<Reload> = Box::new(move |file| reloader.reload(read(file)));
+        let reload: Box<Reload> = Box::new(move |file, text| reloader.reload(read(file, text)));
         // The first stays.
         let _ = self.running.reload.set(reload);
     }

@@ -39,7 +39,7 @@ fn kind(happening: &Happening<'_>) -> Option<usize> {
         | Happening::AskedToLeave { .. }
         | Happening::Left { .. }
         | Happening::Complaint { .. }
-        | Happening::Reloaded
+        | Happening::Reloaded { .. }
         | Happening::NotReloaded { .. }
         | Happening::Taken { .. }
         | Happening::Bounced { .. }

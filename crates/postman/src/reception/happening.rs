@@ -126,7 +126,10 @@ pub enum Happening<'a> {
         untold: Option<u64>,
     },
     /// Another configuration was taken on.
-    Reloaded,
+    Reloaded {
+        /// What there is to be said about it.
+        notices: &'a [String],
+    },
     /// Another configuration was refused: the server goes on as it was.
     NotReloaded {
         /// Why.
@@ -203,7 +206,10 @@ impl fmt::Display for Happening<'_> {
                     Some(more) => write!(f, "; and {more} more since the last such line"),
                 }
             }
-            Happening::Reloaded => f.write_str("the configuration was reloaded"),
+            Happening::Reloaded { notices: [] } => f.write_str("the configuration was reloaded"),
+            Happening::Reloaded { notices } => {
+                write!(f, "the configuration was reloaded: {}", notices.join("; "))
+            }
             Happening::NotReloaded { why } => {
                 write!(f, "the configuration was not reloaded: {}", Plain(why))
             }

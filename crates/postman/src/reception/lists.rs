@@ -92,6 +92,19 @@ impl Lists {
         signers.filter_map(|signer| signer.sign(parts)).collect()
     }
 
+    /// What mail of `list` would have to do without, if these went over to `new`.
+    pub(super) fn lost(&self, list: &List, new: &Lists) -> Option<&'static str> {
+        let Some(now) = new.lists.iter().find(|it| it.bounces == list.bounces) else {
+            return Some("the list");
+        };
+        let lost = [
+            (list.verp && !now.verp, "verp"),
+            (self.signs(list) && !new.signs(now), "the signature"),
+            (self.has_own_copies(list) && !new.has_own_copies(now), "the links"),
+        ];
+        lost.into_iter().find_map(|(is_lost, what)| is_lost.then_some(what))
+    }
+
     /// Who reads mail for a role that every domain has: postmaster (RFC 5321 section 4.5.1) and abuse
     /// (RFC 2142 section 2). Nothing where the address is none of a list's domain.
     pub(super) fn of_role(&self, recipient: &Address) -> Option<&Address> {

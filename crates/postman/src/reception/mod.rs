@@ -2,6 +2,7 @@
 //! the world: certificates, passwords, the lists' book of bounces, signatures.
 
 mod author;
+mod changes;
 mod connections;
 mod door;
 mod error;
@@ -26,10 +27,12 @@ mod tries;
 mod users;
 mod visit;
 
+pub use changes::needs_restart;
 pub use door::{MailServer, Reloader, ServeError, Stopped};
 pub use error::SetupError;
 pub use happening::{Attendant, Happening};
 pub use reload::NotReloaded;
+pub use rights::give;
 pub use settings::{Certificate, Listener, Rules, Serving};
 pub use signing::{Dkim, sign_often};
 pub use submitters::{Pattern, Program};

@@ -13,8 +13,8 @@ use tokio::time::sleep;
 
 /// Passwords that are verified at once: each takes 19 MB and much of a processor.
 const VERIFYING: usize = 2;
-/// Sessions that are held at once until their password is verified; it is refused to others.
-const HELD: usize = 10;
+/// Sessions that wait at once until their password is verified; it is refused to others.
+const DELAYED: usize = 10;
 /// Refusals get one line of the log in so long a time.
 const QUIET: Duration = Duration::from_secs(10);
 
@@ -25,7 +25,7 @@ pub(super) struct Passwords {
     began: Instant,
     tries: Mutex<Tries>,
     refusals: Mutex<Refusals>,
-    held: Semaphore,
+    delayed: Semaphore,
     verifying: Semaphore,
 }
 
@@ -43,7 +43,7 @@ impl Passwords {
             began: Instant::now(),
             tries: Mutex::new(Tries::new()),
             refusals: Mutex::default(),
-            held: Semaphore::new(HELD),
+            delayed: Semaphore::new(DELAYED),
             verifying: Semaphore::new(VERIFYING),
         }
     }
@@ -58,12 +58,12 @@ impl Passwords {
     ) -> Verdict {
         let user = given.user.clone();
         let turn = lock(&self.tries).admit(self.now(), peer.ip(), &user);
-        let held;
+        let delayed;
         match turn {
             Turn::After(Duration::ZERO) => {}
             Turn::After(wait) => {
-                held = self.held.try_acquire();
-                if held.is_err() {
+                delayed = self.delayed.try_acquire();
+                if delayed.is_err() {
                     return self.refuse(peer, &user, wait);
                 }
                 sleep(wait).await;

@@ -22,6 +22,9 @@ parameters! {
     pub struct Serving: "mail server" {
         /// The file that keeps what was taken over until it is delivered.
         pub spool: String,
+        /// The file where the log goes; standard output, when it is not set. One that has to be made
+        /// is its user's alone.
+        pub log: Option<String>,
         /// How mail is delivered.
         pub mail: Config,
         /// How the world is reached.
@@ -134,6 +137,12 @@ impl Check for Rules {
             let given = Value::Int(self.strangers.get().into());
             let expected = "fewer than reception.sessions: the trusted have the rest";
             return Err(Refusal::value(&given, expected).under("strangers"));
+        }
+        if self.memory.0 < self.bounds.message.0.saturating_mul(2) {
+            let given = self.memory.write().expect("octets have a form");
+            let expected = "at least twice bounds.message: strangers, who return whole messages, \
+                            have half of it";
+            return Err(Refusal::value(&given, expected).under("memory"));
         }
         Ok(())
     }

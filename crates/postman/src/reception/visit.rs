@@ -3,7 +3,7 @@
 use super::connections::{Admitted, Connection, FAREWELL};
 use super::hall::Hall;
 use super::happening::Happening;
-use super::memory::Held;
+use super::memory::Occupied;
 use sojourn_kernel::{Span, Time};
 use sojourn_mail::smtp::server::{Output, Peer, Session, Stress, Terms, Verdict};
 use std::collections::VecDeque;
@@ -42,7 +42,7 @@ struct Visit {
     wire: Option<Box<dyn Wire>>,
     began: Instant,
     /// The memory that the session has, and the message that is being taken.
-    held: Held,
+    occupied: Occupied,
     peer: SocketAddr,
 }
 
@@ -77,8 +77,8 @@ pub(super) async fn receive(
     let who = Peer { address: peer.ip(), trusted, secured: implicit };
     let session = Session::new(terms, who, Time::ZERO, &mut out);
     let began = Instant::now();
-    let held = if trusted { hall.memory.hold() } else { hall.strangers_memory.hold() };
-    let mut visit = Visit { hall, session, connection, wire: Some(wire), began, held, peer };
+    let occupied = if trusted { hall.memory.nothing() } else { hall.strangers_memory.nothing() };
+    let mut visit = Visit { hall, session, connection, wire: Some(wire), began, occupied, peer };
     // First of all it is seen whether the connection is to be given up: what was of no use when that
     // was decided has begun nothing since.
     let needed = tokio::select! {
@@ -113,9 +113,9 @@ impl Visit {
                         self.session.received(now, &piece[..octets], &mut wanted);
                         // What was handed out to be taken is still here.
                         let taken: usize = wanted.iter().map(occupied).sum();
-                        if !self.held.set(self.session.held() + taken) {
+                        if !self.occupied.set(self.session.occupied() + taken) {
                             self.session.shed();
-                            self.held.set(self.session.held() + taken);
+                            self.occupied.set(self.session.occupied() + taken);
                         }
                     }
                 },
@@ -171,7 +171,7 @@ impl Visit {
                     self.session.taken(now, &reply, &mut wanted);
                     took_over = true;
                     let taken: usize = wanted.iter().map(occupied).sum();
-                    self.held.set(self.session.held() + taken);
+                    self.occupied.set(self.session.occupied() + taken);
                 }
                 Output::Close => {
                     let wire = self.wire.as_mut().expect("it is open");
@@ -245,7 +245,7 @@ impl Visit {
 /// Octets of a message that is to be taken.
 fn occupied(output: &Output) -> usize {
     match output {
-        Output::Deliver(arrival) => arrival.held(),
+        Output::Deliver(arrival) => arrival.occupied(),
         _ => 0,
     }
 }

@@ -175,22 +175,30 @@ fn a_message_that_does_not_come_is_not_waited_for() {
 fn places_and_memory_are_limited() {
     let mut place = Place::trusting(&[]);
     let trusted = Value::List(vec![text("127.0.0.1")]);
-    let few = [("sessions", Value::Int(2)), ("strangers", Value::Int(1))];
-    let mut rules = vec![("trusted", trusted), ("memory", text("100KB"))];
+    let few = [("sessions", Value::Int(4)), ("strangers", Value::Int(1))];
+    let bounds = table(&[("message", text("500KB"))]);
+    let mut rules = vec![("trusted", trusted), ("memory", text("1MB")), ("bounds", bounds)];
     rules.extend(few);
     place.settings.set("reception", table(&rules));
     let server = place.start();
-    let mut client = connect(&server);
-    client.hear();
-    client.say("EHLO x");
-    client.say("MAIL FROM:<a@b>");
+    let mut clients = [connect(&server), connect(&server), connect(&server)];
+    for client in &mut clients {
+        client.hear();
+        client.say("EHLO x");
+        client.say("MAIL FROM:<a@b>");
+    }
     let mut other = connect(&server);
     assert_eq!(other.hear(), "421 4.7.0 too many sessions, try again later");
-    client.say("RSET");
-    let large = "x".repeat(200_000);
-    let answer = client.mail("a@b", &[NOBODY], &large);
-    assert_eq!(answer, "452 4.3.1 too many messages at once, try again later");
-    assert_eq!(client.mail("a@b", &[NOBODY], "x"), "250 2.0.0 taken as 0000000001");
+    let chunk = format!("BDAT 400000\r\n{}", "x".repeat(400_000));
+    let answers = clients.each_mut().map(|client| {
+        client.say(&format!("RCPT TO:<{NOBODY}>"));
+        client.send(&chunk);
+        client.hear()
+    });
+    let full = "452 4.3.1 too many messages at once, try again later";
+    assert_eq!(answers, ["250 2.0.0 ok", "250 2.0.0 ok", full]);
+    assert_eq!(clients[0].say("RSET"), "250 2.0.0 forgotten");
+    assert_eq!(clients[2].mail("a@b", &[NOBODY], "x"), "250 2.0.0 taken as 0000000001");
     server.stop();
 }
 

@@ -5,6 +5,7 @@ mod copies;
 mod crowd;
 mod full;
 mod leaving;
+mod reload;
 mod returns;
 mod sink;
 mod submitters;
