@@ -3,7 +3,7 @@
 use sojourn_kernel::parameters::{Check, Refusal, Table, Value, defaults};
 use sojourn_kernel::{Span, choices, nested, parameters};
 use sojourn_mail::Config;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 parameters! {
     /// A list server.
@@ -42,6 +42,9 @@ parameters! {
         /// The addresses of this machine that connections come from, in turn, for each family those
         /// that belong to it; the system's choice for a family without any.
         pub sources: Vec<IpAddr> = Vec::new(),
+        /// Whether mail goes to loopback addresses, for literals and where name servers lead there: to
+        /// other servers of this machine. To this server itself it never goes.
+        pub loopback: bool = false,
         /// The address families that are used.
         pub families: Families = Families::Both,
         /// A file of certificates (PEM) that are trusted where TLS is required; those of the system
@@ -53,6 +56,16 @@ parameters! {
 }
 
 nested!(Network);
+
+impl Network {
+    /// The addresses that are the server's own where it takes mail at `listening`.
+    pub(crate) fn own_addresses(&self, mut listening: Vec<IpAddr>) -> Vec<IpAddr> {
+        if !self.loopback {
+            listening.extend([Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()] as [IpAddr; 2]);
+        }
+        listening
+    }
+}
 
 impl Check for Network {
     fn check(&self) -> Result<(), Refusal> {

@@ -18,6 +18,7 @@ mod dispatch;
 mod event;
 mod forget;
 mod host;
+mod itself;
 mod journal;
 mod message;
 mod names;
@@ -53,6 +54,7 @@ use sessions::Sessions;
 use slab::Slab;
 use sojourn_kernel::{Calendar, Streams, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// A list server without I/O.
@@ -64,6 +66,7 @@ pub struct Engine {
     /// The name that sessions give.
     hello: Arc<str>,
     return_paths: ReturnPaths,
+    own_addresses: Vec<IpAddr>,
     streams: Streams,
     now: Time,
     timers: Calendar<Timer>,
@@ -112,6 +115,7 @@ impl Engine {
         Engine {
             hello: config.hello.as_str().into(),
             return_paths: ReturnPaths::default(),
+            own_addresses: Vec::new(),
             config,
             streams: Streams::new(seed, 0),
             now: Time::ZERO,

@@ -113,6 +113,8 @@ impl Driver {
             heads: Arc::new(Semaphore::new(available_parallelism().map_or(1, NonZero::get))),
         };
         driver.engine.set_return_paths(paths);
+        let own = settings.network.own_addresses(driver.home.listening());
+        driver.engine.set_own_addresses(own);
         for message in stored {
             let submission = &message.submission;
             let open = message.progress.iter().filter(|it| **it != Progress::Ended).count();

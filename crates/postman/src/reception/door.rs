@@ -23,7 +23,7 @@ use crate::handle::{Left, Postman, Running, StartError};
 use crate::keys::KeyFile;
 use crate::live::{Board, Frame, Shown, Site, Watched};
 use crate::news::Observer;
-use crate::ports::bind;
+use crate::ports::{bind, own_addresses};
 use crate::private;
 use crate::settings::Settings;
 use crate::unsubscribe::{Endpoint, Served};
@@ -299,6 +299,7 @@ pub(super) fn lists(settings: &Serving, signers: Vec<Signer>, kept: &Kept) -> Li
     let rules = &settings.reception;
     Lists {
         name: settings.mail.hello.clone(),
+        listening: own_addresses(&settings.listener, settings.network.port),
         unsubscribe: settings.unsubscribe.clone(),
         lists: settings.list.clone(),
         signers,

@@ -6,7 +6,10 @@ use super::reload::Ports;
 use crate::book::BookError;
 use crate::mail::Mail;
 use crate::unsubscribe::{Subscription, Subscriptions};
-use sojourn_mail::leave::{Question, author, is_automatic};
+use sojourn_mail::author::authors;
+use sojourn_mail::header::beginning;
+use sojourn_mail::leave::Question;
+use sojourn_mail::report::{Origin, origin};
 use sojourn_mail::token::{Claim, Purpose};
 use sojourn_mail::{Address, List, mailto};
 use std::sync::{Arc, PoisonError};
@@ -50,34 +53,36 @@ impl Lists {
         text: &[u8],
         now: i64,
     ) -> Result<Option<Mail>, BookError> {
-        if is_automatic(text) {
+        if origin(text) != Origin::Person {
             return Ok(None);
         }
         if let Request::Token(token) = request {
             self.unsubscribe(list, token, now)?;
             return Ok(None);
         }
-        let Some(author) = author(text) else { return Ok(None) };
+        let authors = authors(beginning(text));
+        let Some([author]) = authors.as_deref() else { return Ok(None) };
         let day = now.div_euclid(DAY);
-        let Some(number) = self.book().ask(&list.bounces, &author, day)? else { return Ok(None) };
+        let Some(number) = self.book().ask(&list.bounces, author, day)? else { return Ok(None) };
         let token =
             self.leave_token(list, Claim { subscriber: number, mailing: 0, day: day as u16 });
-        let Some(answer_to) = list.leave_path(&token) else { return Ok(None) };
+        let Some(confirm) = list.leave_path(&token) else { return Ok(None) };
+        let Some(from) = &list.leave else { return Ok(None) };
         let link = self.unsubscribe.as_ref().map(|it| it.link(list.bounces.as_str(), &token));
         let question = Question {
             server: &self.name,
             id: &format!("leave.{now}.{number}"),
             now,
             list: list.title(),
-            to: &author,
-            answer_to: &answer_to,
+            to: author,
+            from,
+            confirm: &confirm,
             link: link.as_deref(),
         };
         let text = question.write().into_bytes();
         let text = [self.signatures(list, &[&text]).into_bytes(), text].concat();
-        self.attendant
-            .notice(&Happening::AskedToLeave { list: &list.bounces, subscriber: &author });
-        Ok(Some(Mail::new(None, vec![author], &text)))
+        self.attendant.notice(&Happening::AskedToLeave { list: &list.bounces, subscriber: author });
+        Ok(Some(Mail::new(None, vec![author.clone()], &text)))
     }
 
     /// Whether each recipient of the list has links of its own to unsubscribe.

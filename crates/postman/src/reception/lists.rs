@@ -14,13 +14,15 @@ use sojourn_mail::smtp::server::{House, Submitter, Text, Welcome};
 use sojourn_mail::smtp::{Enhanced, Reply};
 use sojourn_mail::token::TokenKeys;
 use sojourn_mail::{Address, List};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The lists.
 pub(super) struct Lists {
-    /// The server's own name.
+    /// The server's own name, and the addresses at which it takes mail from other hosts.
     pub(super) name: String,
+    pub(super) listening: Vec<IpAddr>,
     /// Where links to leave lead.
     pub(super) unsubscribe: Option<Unsubscribe>,
     pub(super) lists: Vec<List>,
@@ -162,6 +164,10 @@ impl House for Lists {
 }
 
 impl Home for Lists {
+    fn listening(&self) -> Vec<IpAddr> {
+        self.listening.clone()
+    }
+
     fn has(&self, address: &Address) -> bool {
         self.of_return(address).is_some()
     }

@@ -1,7 +1,6 @@
 //! Taking mail in: the sessions of [`sojourn_mail::smtp::server`] on sockets, and what they need of
 //! the world: certificates, passwords, the lists' book of bounces, signatures.
 
-mod author;
 mod connections;
 mod door;
 mod error;

@@ -91,7 +91,7 @@ const FREE: [(&str, &[&str]); 9] = [
             "postmaster_hourly",
         ],
     ),
-    ("network", &["resolvers", "question", "sources", "families", "roots", "grace"]),
+    ("network", &["resolvers", "question", "sources", "loopback", "families", "roots", "grace"]),
 ];
 /// Of `mail`, all but this does.
 const NAME: &str = "hello";

@@ -1,7 +1,7 @@
 //! What is held against a message that is sent on, and what is mended, before it is signed.
 
-use super::author::authors;
 use super::lists::Lists;
+use sojourn_mail::author::authors;
 use sojourn_mail::header::fields;
 use sojourn_mail::outgoing::{without_blind_copies, wrapped};
 use sojourn_mail::smtp::server::{Submitter, Text};

@@ -83,6 +83,12 @@ impl Place {
         {
             reception.set("postmaster", text("admin@[127.0.0.77]"));
         }
+        // All hosts are on this machine here.
+        if let Some(Value::Table(network)) = settings.get_mut("network")
+            && network.get("loopback").is_none()
+        {
+            network.set("loopback", Value::Bool(true));
+        }
         let settings = Serving::read_table(&settings).unwrap_or_else(|it| panic!("{it:?}"));
         MailServer::start(settings, PAGE.into(), (), self.ear.clone())
             .unwrap_or_else(|it| panic!("{it}"))

@@ -38,6 +38,7 @@ fn lists(folder: &tempfile::TempDir) -> Lists {
     book.numbers(&address(LIST), &people, TODAY * DAY, 100).unwrap();
     Lists {
         name: "lists.example".into(),
+        listening: Vec::new(),
         unsubscribe: None,
         lists: vec![List::read_table(&table).unwrap()],
         signers: Vec::new(),

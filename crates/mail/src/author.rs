@@ -1,33 +1,20 @@
 //! Whom a message names as its authors (RFC 5322 section 3.6.2).
 
-use sojourn_mail::Address;
-use sojourn_mail::header::header;
+use crate::address::Address;
+use crate::header::all;
 
 /// Octets of a `From:` field that are read.
 const FIELD_MAX: usize = 10_000;
 
 /// The addresses in the `From:` field of `text`; nothing when there is not one such field, or it is
 /// not written as RFC 5322 has it. What programs could read in two ways is not read at all.
-pub(super) fn authors(text: &[u8]) -> Option<Vec<Address>> {
-    let mut lines = header(text).split_inclusive(|&byte| byte == b'\n');
-    let is_first = |line: &&[u8]| sojourn_mail::header::fields(line, "From") > 0;
-    let first = lines.find(is_first)?;
-    let mut field = first[colon(first)? + 1..].to_vec();
-    let mut rest = lines.peekable();
-    while let Some(more) = rest.next_if(|line| line.starts_with(b" ") || line.starts_with(b"\t")) {
-        if field.len() + more.len() > FIELD_MAX {
-            return None;
-        }
-        field.extend_from_slice(more);
-    }
-    if rest.any(|line| is_first(&line)) {
+pub fn authors(text: &[u8]) -> Option<Vec<Address>> {
+    let mut named = all(text, "From");
+    let field = named.next().filter(|field| field.len() <= FIELD_MAX)?;
+    if named.next().is_some() {
         return None;
     }
-    mailboxes(std::str::from_utf8(&field).ok()?)
-}
-
-fn colon(line: &[u8]) -> Option<usize> {
-    line.iter().position(|&byte| byte == b':')
+    mailboxes(std::str::from_utf8(field).ok()?)
 }
 
 /// A list of mailboxes: `address`, `phrase <address>`, with quoted strings and comments. Groups and
