@@ -7,9 +7,12 @@ use sojourn_mail::engine::{
 };
 use std::net::IpAddr;
 
-/// What the engine does with a message for a domain whose hosts are `hosts` (preference, name,
-/// addresses), where `own` addresses are the server's: where it connects to, or what fails.
-fn fate(own: &[&str], domain: &str, hosts: &[(u16, &str, &[&str])]) -> String {
+/// A mail host: its preference, its name, its addresses.
+type Named<'a> = (u16, &'a str, &'a [&'a str]);
+
+/// What the engine does with a message for a domain whose hosts are `hosts`, where `own`
+/// addresses are the server's: where it connects to, or what fails.
+fn fate(own: &[&str], domain: &str, hosts: &[Named]) -> String {
     let ip = |text: &&str| text.parse::<IpAddr>().unwrap();
     let mut engine = Engine::new(config(), 1);
     engine.set_own_addresses(own.iter().map(ip).collect());
@@ -55,8 +58,8 @@ fn submission(id: u64, domain: &str) -> Submission {
 fn a_host_that_is_the_server_is_none() {
     let own = ["192.0.2.25", "2001:db8::25"];
     let loops = |domain| format!("5.4.6: mail for {domain} loops back to myself");
-    let by_name = |hosts| fate(&[], "d.example", hosts);
-    let by_address = |hosts| fate(&own, "d.example", hosts);
+    let by_name = |hosts: &[Named]| fate(&[], "d.example", hosts);
+    let by_address = |hosts: &[Named]| fate(&own, "d.example", hosts);
     // By name, whatever its case and wherever it is; by address, in each form of it.
     assert_eq!(by_name(&[(10, "LISTS.example", &["192.0.2.1"])]), loops("d.example"));
     for address in ["192.0.2.25", "2001:db8::25", "::ffff:192.0.2.25"] {
@@ -64,7 +67,7 @@ fn a_host_that_is_the_server_is_none() {
         assert_eq!(by_address(&[(10, "mx", &["192.0.2.1", address])]), loops("d.example"));
     }
     // Nor to those that are not preferred to it; to those that are.
-    let both: [(u16, &str, &[&str]); 3] =
+    let both: [Named; 3] =
         [(20, "own", &["192.0.2.25"]), (20, "a", &["192.0.2.1"]), (30, "b", &["192.0.2.2"])];
     assert_eq!(by_address(&both), loops("d.example"));
     let [own_host, _, last] = both;
