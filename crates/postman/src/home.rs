@@ -17,8 +17,7 @@ pub struct Addressed {
 
 /// Addresses whose mail ends here: reports of failures that are for them need not be sent.
 pub trait Home: Send + Sync + 'static {
-    /// Where mail for them is taken: an unspecified address stands for all loopback addresses of its
-    /// family.
+    /// Where other hosts' mail for them is taken ([`Itself`](sojourn_mail::engine::Itself)).
     fn listening(&self) -> Vec<IpAddr> {
         Vec::new()
     }

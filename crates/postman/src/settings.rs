@@ -3,6 +3,7 @@
 use sojourn_kernel::parameters::{Check, Refusal, Table, Value, defaults};
 use sojourn_kernel::{Span, choices, nested, parameters};
 use sojourn_mail::Config;
+use sojourn_mail::engine::Itself;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 parameters! {
@@ -58,12 +59,14 @@ parameters! {
 nested!(Network);
 
 impl Network {
-    /// The addresses that are the server's own where it takes mail at `listening`.
-    pub(crate) fn own_addresses(&self, mut listening: Vec<IpAddr>) -> Vec<IpAddr> {
+    /// What is the server itself, where it takes mail at these addresses.
+    pub(crate) fn itself(&self, mut addresses: Vec<IpAddr>) -> Itself {
+        let by_name = !addresses.is_empty();
         if !self.loopback {
-            listening.extend([Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()] as [IpAddr; 2]);
+            addresses.push(Ipv4Addr::UNSPECIFIED.into());
+            addresses.push(Ipv6Addr::UNSPECIFIED.into());
         }
-        listening
+        Itself { by_name, addresses }
     }
 }
 

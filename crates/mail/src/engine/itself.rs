@@ -5,14 +5,23 @@ use super::destination::Routes;
 use super::event::MailHost;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// What hosts are the server itself. By default none is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Itself {
+    /// Whether those that have its name are: it takes mail where it sends mail to.
+    pub by_name: bool,
+    /// Those at these addresses are. An unspecified address stands for all loopback addresses of its
+    /// family.
+    pub addresses: Vec<IpAddr>,
+}
+
 impl Engine {
-    /// Hosts at these addresses are this server from now on, as are those of its name. An unspecified
-    /// address stands for all loopback addresses of its family.
-    pub fn set_own_addresses(&mut self, addresses: Vec<IpAddr>) {
-        if addresses == self.own_addresses {
+    /// Hosts that are the server itself, from now on.
+    pub fn set_itself(&mut self, itself: Itself) {
+        if itself == self.itself {
             return;
         }
-        self.own_addresses = addresses;
+        self.itself = itself;
         for number in 0..self.destinations.list.len() as u32 {
             if let Routes::Known(..) = self.destinations.list[number as usize].routes {
                 self.set_routes(number, Routes::Unknown);
@@ -30,7 +39,7 @@ impl Engine {
     }
 
     fn is_itself(&self, host: &MailHost) -> bool {
-        host.name.eq_ignore_ascii_case(&self.hello)
+        self.itself.by_name && host.name.eq_ignore_ascii_case(&self.hello)
             || host.addresses.iter().any(|address| self.is_own(address.to_canonical()))
     }
 
@@ -41,7 +50,7 @@ impl Engine {
         };
         // A connection to the unspecified address is one to the machine itself.
         let address = if address == any { one } else { address };
-        let own = &self.own_addresses;
+        let own = &self.itself.addresses;
         own.contains(&address) || address.is_loopback() && own.contains(&any)
     }
 }

@@ -38,6 +38,7 @@ pub use event::{
     Answer, BatchId, Deferral, Delays, Effect, Entry, Event, MailHost, MessageId, Obstacle,
     Outcome, Progress, Record, Refusal, Relay, SessionId, Stored, Submission, Task,
 };
+pub use itself::Itself;
 pub use reason::Reason;
 pub use selection::{Counts, Operation, Selection};
 
@@ -54,7 +55,6 @@ use sessions::Sessions;
 use slab::Slab;
 use sojourn_kernel::{Calendar, Streams, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::net::IpAddr;
 use std::sync::Arc;
 
 /// A list server without I/O.
@@ -66,7 +66,7 @@ pub struct Engine {
     /// The name that sessions give.
     hello: Arc<str>,
     return_paths: ReturnPaths,
-    own_addresses: Vec<IpAddr>,
+    itself: Itself,
     streams: Streams,
     now: Time,
     timers: Calendar<Timer>,
@@ -115,7 +115,7 @@ impl Engine {
         Engine {
             hello: config.hello.as_str().into(),
             return_paths: ReturnPaths::default(),
-            own_addresses: Vec::new(),
+            itself: Itself::default(),
             config,
             streams: Streams::new(seed, 0),
             now: Time::ZERO,

@@ -3,7 +3,7 @@
 use crate::config;
 use sojourn_kernel::{Span, Time};
 use sojourn_mail::engine::{
-    Answer, BatchId, Effect, Engine, Entry, Event, MailHost, MessageId, Outcome, Submission,
+    Answer, BatchId, Effect, Engine, Entry, Event, Itself, MailHost, MessageId, Outcome, Submission,
 };
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ type Named<'a> = (u16, &'a str, &'a [&'a str]);
 fn fate(own: &[&str], domain: &str, hosts: &[Named]) -> String {
     let ip = |text: &&str| text.parse::<IpAddr>().unwrap();
     let mut engine = Engine::new(config(), 1);
-    engine.set_own_addresses(own.iter().map(ip).collect());
+    engine.set_itself(Itself { by_name: true, addresses: own.iter().map(ip).collect() });
     engine.handle(Time::ZERO, Event::Submitted(submission(1, domain)));
     let mut effects = engine.handle(Time::ZERO, Event::Persisted(BatchId(0)));
     if let Some(Effect::Resolve(domain)) =
@@ -116,7 +116,8 @@ fn addresses_change() {
         });
         let effects = engine.handle(Time::ZERO, Event::Persisted(batch.unwrap()));
         let connects = effects.iter().any(|it| matches!(it, Effect::Connect(..)));
-        engine.set_own_addresses(vec!["192.0.2.1".parse().unwrap()]);
+        let addresses = vec!["192.0.2.1".parse().unwrap()];
+        engine.set_itself(Itself { by_name: true, addresses });
         connects
     };
     assert!(connects(1));

@@ -113,8 +113,7 @@ impl Driver {
             heads: Arc::new(Semaphore::new(available_parallelism().map_or(1, NonZero::get))),
         };
         driver.engine.set_return_paths(paths);
-        let own = settings.network.own_addresses(driver.home.listening());
-        driver.engine.set_own_addresses(own);
+        driver.engine.set_itself(settings.network.itself(driver.home.listening()));
         for message in stored {
             let submission = &message.submission;
             let open = message.progress.iter().filter(|it| **it != Progress::Ended).count();

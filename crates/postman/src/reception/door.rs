@@ -5,6 +5,7 @@ use super::error::SetupError;
 use super::few::Few;
 use super::hall::Hall;
 use super::happening::{Attendant, Happening};
+use super::hours::{Amount, Hour};
 use super::lists::{Lists, now};
 use super::memory::Memory;
 use super::passwords::Passwords;
@@ -32,6 +33,7 @@ use sojourn_mail::token::TokenKeys;
 use std::fmt;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
@@ -112,6 +114,8 @@ pub(super) struct Kept {
     /// What messages may occupy, all sessions together.
     pub(super) memory: Arc<Memory>,
     pub(super) strangers_memory: Arc<Memory>,
+    /// What people were given to read in this hour.
+    pub(super) hour: Arc<Mutex<Hour>>,
 }
 
 /// After sessions were told that it is over, how long until nobody waits for them.
@@ -162,6 +166,7 @@ impl MailServer {
             keys: Arc::new(RwLock::new(keys.clone())),
             strangers_memory: memory.half(),
             memory,
+            hour: Arc::default(),
         };
         let lists = Arc::new(lists(&settings, signers, &kept));
         let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
@@ -297,6 +302,8 @@ fn serve(
 /// The lists of `settings`, with what outlasts a change of the configuration.
 pub(super) fn lists(settings: &Serving, signers: Vec<Signer>, kept: &Kept) -> Lists {
     let rules = &settings.reception;
+    let octets = rules.octets_hourly.0;
+    let hourly = |copies: NonZeroU32| Amount { copies: copies.get().into(), octets };
     Lists {
         name: settings.mail.hello.clone(),
         listening: own_addresses(&settings.listener, settings.network.port),
@@ -311,10 +318,9 @@ pub(super) fn lists(settings: &Serving, signers: Vec<Signer>, kept: &Kept) -> Li
         most: rules.subscribers.get().into(),
         keys: Arc::clone(&kept.keys),
         good_days: good_days(settings.mail.lifetime),
-        reader_hourly: rules.reader_hourly.get(),
-        readings: Mutex::default(),
-        postmaster_hourly: rules.postmaster_hourly.get(),
-        for_postmaster: Mutex::default(),
+        most_for_reader: hourly(rules.reader_hourly),
+        most_for_roles: hourly(rules.postmaster_hourly),
+        hour: Arc::clone(&kept.hour),
         attendant: Arc::clone(&kept.attendant),
     }
 }

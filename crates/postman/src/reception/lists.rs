@@ -1,9 +1,9 @@
 //! The lists at home here: whose mail is whose, what comes back, and who is suspended.
 
-use super::hall::under;
 use super::happening::Attendant;
-use super::returns::Readings;
+use super::hours::{Amount, Hour};
 use super::signing::Signer;
+use super::submission::under;
 use super::submitters::Submitters;
 use crate::book::{Barred, Book};
 use crate::home::{Addressed, Home};
@@ -38,12 +38,11 @@ pub(super) struct Lists {
     pub(super) keys: Arc<RwLock<TokenKeys>>,
     /// For how many days a return path is good.
     pub(super) good_days: i64,
-    /// Messages that a list's reader gets in an hour, and what each list's has had.
-    pub(super) reader_hourly: u32,
-    pub(super) readings: Mutex<Vec<Readings>>,
-    /// Messages of strangers that the postmaster and abuse get in an hour, and have had.
-    pub(super) postmaster_hourly: u32,
-    pub(super) for_postmaster: Mutex<Readings>,
+    /// What a list's reader gets in an hour, what the postmaster and abuse get of strangers, and what
+    /// all have had.
+    pub(super) most_for_reader: Amount,
+    pub(super) most_for_roles: Amount,
+    pub(super) hour: Arc<Mutex<Hour>>,
     pub(super) attendant: Arc<dyn Attendant>,
 }
 
@@ -94,13 +93,15 @@ impl Lists {
         signers.filter_map(|signer| signer.sign(parts)).collect()
     }
 
-    /// Who reads mail for a role that every domain has: postmaster (RFC 5321 section 4.5.1) and abuse
-    /// (RFC 2142 section 2). Nothing where the address is none of a list's domain.
+    /// Who reads mail for `recipient`: a role that every domain of a list has, postmaster (RFC 5321
+    /// section 4.5.1) or abuse (RFC 2142 section 2), or who reads for one.
     pub(super) fn of_role(&self, recipient: &Address) -> Option<&Address> {
-        if !self.is_of_list(recipient.domain()) {
-            return None;
+        let mut readers = [&self.postmaster, &self.abuse].into_iter().flatten();
+        if let Some(reader) = readers.find(|reader| *reader == recipient) {
+            return Some(reader);
         }
         match recipient.name().to_ascii_lowercase().as_str() {
+            _ if !self.is_of_list(recipient.domain()) => None,
             "postmaster" => self.postmaster.as_ref(),
             "abuse" => self.abuse.as_ref(),
             _ => None,
@@ -126,11 +127,9 @@ impl House for Lists {
         sender: Option<&Address>,
         recipient: &Address,
     ) -> Welcome {
-        let persons = [&self.postmaster, &self.abuse];
         if self.of_return(recipient).is_some()
             || self.of_leave(recipient).is_some()
             || self.of_role(recipient).is_some()
-            || persons.iter().any(|person| person.as_ref() == Some(recipient))
         {
             return Welcome::Anybody;
         }
@@ -213,5 +212,5 @@ pub(super) fn now() -> i64 {
 fn nobody(code: u16, status: Enhanced, text: &str) -> Welcome {
     // Other hosts' words are not limited to what a reply may have.
     let text: String = text.chars().map(|c| if c.is_ascii() { c } else { '?' }).take(400).collect();
-    Welcome::Nobody(Reply { code, enhanced: Some(status), lines: vec![text] })
+    Welcome::Nobody(Reply::new(code, status, &text))
 }

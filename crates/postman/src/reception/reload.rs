@@ -89,6 +89,7 @@ const FREE: [(&str, &[&str]); 9] = [
             "subscribers",
             "reader_hourly",
             "postmaster_hourly",
+            "octets_hourly",
         ],
     ),
     ("network", &["resolvers", "question", "sources", "loopback", "families", "roots", "grace"]),
