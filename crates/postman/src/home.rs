@@ -17,9 +17,10 @@ pub struct Addressed {
 
 /// Addresses whose mail ends here: reports of failures that are for them need not be sent.
 pub trait Home: Send + Sync + 'static {
-    /// Where other hosts' mail for them is taken ([`Itself`](sojourn_mail::engine::Itself)).
-    fn listening(&self) -> Vec<IpAddr> {
-        Vec::new()
+    /// Where mail of other hosts is taken ([`Itself`](sojourn_mail::engine::Itself)); nothing where
+    /// no mail comes from outside.
+    fn listening(&self) -> Option<Vec<IpAddr>> {
+        None
     }
 
     /// Whether `address` is one of them.

@@ -43,8 +43,8 @@ parameters! {
         /// The addresses of this machine that connections come from, in turn, for each family those
         /// that belong to it; the system's choice for a family without any.
         pub sources: Vec<IpAddr> = Vec::new(),
-        /// Whether mail goes to loopback addresses, for literals and where name servers lead there: to
-        /// other servers of this machine. To this server itself it never goes.
+        /// Whether mail of a server that takes mail goes to loopback addresses, of literals and where
+        /// name servers lead there: to other servers of its machine. To itself it never goes.
         pub loopback: bool = false,
         /// The address families that are used.
         pub families: Families = Families::Both,
@@ -60,7 +60,8 @@ nested!(Network);
 
 impl Network {
     /// What is the server itself, where it takes mail at these addresses.
-    pub(crate) fn itself(&self, mut addresses: Vec<IpAddr>) -> Itself {
+    pub(crate) fn itself(&self, listening: Option<Vec<IpAddr>>) -> Itself {
+        let Some(mut addresses) = listening else { return Itself::default() };
         let by_name = !addresses.is_empty();
         if !self.loopback {
             addresses.push(Ipv4Addr::UNSPECIFIED.into());

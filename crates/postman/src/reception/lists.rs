@@ -163,8 +163,8 @@ impl House for Lists {
 }
 
 impl Home for Lists {
-    fn listening(&self) -> Vec<IpAddr> {
-        self.listening.clone()
+    fn listening(&self) -> Option<Vec<IpAddr>> {
+        Some(self.listening.clone())
     }
 
     fn has(&self, address: &Address) -> bool {

@@ -167,7 +167,6 @@ fn settings(resolver: SocketAddr, port: i64) -> Settings {
     let mail = [("hello", Value::Text("lists.example".into())), ("retry", retry)];
     let network = [
         ("port", Value::Int(port)),
-        ("loopback", Value::Bool(true)),
         ("resolvers", resolvers),
         ("question", Value::Text("1s".into())),
         ("grace", Value::Text("2s".into())),

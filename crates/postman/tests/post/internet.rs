@@ -94,7 +94,6 @@ impl Alive<'_> {
         let resolver = text(&self.internet.resolver().to_string());
         set(&mut settings, "network", "resolvers", Value::List(vec![resolver]));
         set(&mut settings, "network", "port", Value::Int(self.internet.smtp_port().into()));
-        set(&mut settings, "network", "loopback", Value::Bool(true));
         for (key, value) in more {
             set(&mut settings, "network", key, value.clone());
         }

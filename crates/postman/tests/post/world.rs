@@ -71,7 +71,6 @@ impl World {
         };
         world.set("mail", "hello", Value::Text("lists.example".into()));
         world.set("network", "port", Value::Int(port.into()));
-        world.set("network", "loopback", Value::Bool(true));
         // Nobody is asked where literals are.
         world.set("network", "resolvers", Value::List(vec![Value::Text("127.0.0.1:9".into())]));
         world

@@ -115,7 +115,7 @@ fn forged_reports_suspend_nobody() {
         "250 2.0.0 taken"
     );
     let told = place.ear.0.lock().unwrap().join("\n");
-    let line = format!("unverified: client=[127.0.0.1], list=<{LIST}>, wrong, nrcpt=1");
+    let line = format!("unverified: client=[127.0.0.1], list=<{LIST}>, no token, nrcpt=1");
     assert!(told.contains(&line), "{told}");
     let book = place.book();
     assert_eq!(counted(&book), [("no token".into(), 12), ("wrong".into(), 12)]);
