@@ -16,7 +16,7 @@ pub(crate) fn bind(address: SocketAddr) -> Result<TcpListener, SetupError> {
 
 /// The addresses of this machine at which `listeners` take what is sent to `port`. One at `0.0.0.0`
 /// or `[::]` is at all that interfaces have, and stands for all loopback addresses.
-pub(crate) fn own_addresses(listeners: &[Listener], port: u16) -> Vec<IpAddr> {
+pub(crate) fn own_addresses(listeners: &[Listener], port: u16) -> Result<Vec<IpAddr>, SetupError> {
     let at_port = listeners.iter().filter(|it| it.address.port() == port);
     let mut own: Vec<IpAddr> = at_port.map(|it| it.address.ip().to_canonical()).collect();
     let (v4, v6) = (Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into());
@@ -24,11 +24,16 @@ pub(crate) fn own_addresses(listeners: &[Listener], port: u16) -> Vec<IpAddr> {
     if own.contains(&v6) {
         own.push(v4);
     }
-    let has = |any| own.contains(&any);
-    let (all_v4, all_v6) = (has(v4), has(v6));
-    let interfaces = getifaddrs().into_iter().flatten().filter_map(|it| ip(&it.address?));
-    own.extend(interfaces.filter(|it| if it.is_ipv4() { all_v4 } else { all_v6 }));
-    own
+    let (all_v4, all_v6) = (own.contains(&v4), own.contains(&v6));
+    if all_v4 || all_v6 {
+        let interfaces = getifaddrs().map_err(|why| {
+            let why = format!("the addresses of its interfaces (AF_NETLINK) are not told: {why}");
+            SetupError::System(std::io::Error::other(why))
+        })?;
+        let addresses = interfaces.filter_map(|it| ip(&it.address?));
+        own.extend(addresses.filter(|it| if it.is_ipv4() { all_v4 } else { all_v6 }));
+    }
+    Ok(own)
 }
 
 fn ip(address: &SockaddrStorage) -> Option<IpAddr> {

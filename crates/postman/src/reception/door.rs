@@ -168,7 +168,7 @@ impl MailServer {
             memory,
             hour: Arc::default(),
         };
-        let lists = Arc::new(lists(&settings, signers, &kept));
+        let lists = Arc::new(lists(&settings, signers, &kept)?);
         let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
         let home = Arc::<Lists>::clone(&lists);
         let paths = return_paths(keys, &settings.list);
@@ -300,13 +300,17 @@ fn serve(
 }
 
 /// The lists of `settings`, with what outlasts a change of the configuration.
-pub(super) fn lists(settings: &Serving, signers: Vec<Signer>, kept: &Kept) -> Lists {
+pub(super) fn lists(
+    settings: &Serving,
+    signers: Vec<Signer>,
+    kept: &Kept,
+) -> Result<Lists, SetupError> {
     let rules = &settings.reception;
     let octets = rules.octets_hourly.0;
     let hourly = |copies: NonZeroU32| Amount { copies: copies.get().into(), octets };
-    Lists {
+    Ok(Lists {
         name: settings.mail.hello.clone(),
-        listening: own_addresses(&settings.listener, settings.network.port),
+        listening: own_addresses(&settings.listener, settings.network.port)?,
         unsubscribe: settings.unsubscribe.clone(),
         lists: settings.list.clone(),
         signers,
@@ -322,7 +326,7 @@ pub(super) fn lists(settings: &Serving, signers: Vec<Signer>, kept: &Kept) -> Li
         most_for_roles: hourly(rules.postmaster_hourly),
         hour: Arc::clone(&kept.hour),
         attendant: Arc::clone(&kept.attendant),
-    }
+    })
 }
 
 /// What the sessions share that begin under `settings`.

@@ -133,15 +133,4 @@ mod tests {
         assert_eq!(from(0, 13, 8, 81), Ok(()));
         assert_eq!(from(HOUR, 1, 10, 100), Ok(()));
     }
-
-    #[test]
-    fn all_or_nothing() {
-        let mut hour = Hour::default();
-        let (one, most) = (amount(1, 1), amount(1, 9));
-        let reader = |name: &str| Share::Reader(format!("{name}@x.example").parse().unwrap());
-        assert!(hour.take(0, &[(reader("a"), one, most)]).is_ok());
-        let both = [(reader("b"), one, most), (reader("a"), one, most)];
-        assert!(hour.take(0, &both).is_err());
-        assert!(hour.take(0, &both[..1]).is_ok());
-    }
 }

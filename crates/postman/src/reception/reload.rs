@@ -170,7 +170,7 @@ impl Ports {
         let tls = settings.certificate.as_ref().map(acceptor).transpose()?;
         let signers = settings.dkim.iter().map(Signer::load).collect::<Result<Vec<_>, _>>()?;
         let keys = KeyFile::read(&self.keys)?.token_keys();
-        let lists = Arc::new(lists(&settings, signers, &self.kept));
+        let lists = Arc::new(lists(&settings, signers, &self.kept)?);
         let paths = return_paths(keys.clone(), &settings.list);
         let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
         let home = Arc::<super::lists::Lists>::clone(&lists);
