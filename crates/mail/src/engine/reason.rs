@@ -54,16 +54,3 @@ pub(super) mod status {
     pub(in super::super) const LOOPS: Enhanced = Enhanced(5, 4, 6);
     pub(in super::super) const NO_MAIL: Enhanced = Enhanced(5, 1, 10);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_reply_is_cut_and_a_missing_status_made_up() {
-        let reply = Reply { code: 451, enhanced: None, lines: vec!["é".repeat(9000)] };
-        let reason = Reason::reply(&reply);
-        assert_eq!(reason.status, Enhanced(4, 0, 0));
-        assert_eq!(*reason.text, format!("451 {}", "é".repeat(496)));
-    }
-}
