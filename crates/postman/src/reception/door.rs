@@ -5,17 +5,15 @@ use super::error::SetupError;
 use super::few::Few;
 use super::hall::Hall;
 use super::happening::{Attendant, Happening};
-use super::hours::{Amount, Hour};
+use super::hours::Hour;
 use super::lists::{Lists, now};
 use super::memory::Memory;
 use super::passwords::Passwords;
 use super::reload::{NotReloaded, Ports};
-use super::returns::good_days;
 use super::rights::become_user;
 use super::ring::return_paths;
 use super::settings::{Listener, Serving};
 use super::signing::Signer;
-use super::submitters::Submitters;
 use super::tls::acceptor;
 use super::visit::{Phase, receive};
 use crate::book::Book;
@@ -24,7 +22,7 @@ use crate::handle::{Left, Postman, Running, StartError};
 use crate::keys::KeyFile;
 use crate::live::{Board, Frame, Shown, Site, Watched};
 use crate::news::Observer;
-use crate::ports::{bind, own_addresses};
+use crate::ports::bind;
 use crate::private;
 use crate::settings::Settings;
 use crate::unsubscribe::{Endpoint, Served};
@@ -33,7 +31,6 @@ use sojourn_mail::token::TokenKeys;
 use std::fmt;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
-use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
@@ -168,7 +165,7 @@ impl MailServer {
             memory,
             hour: Arc::default(),
         };
-        let lists = Arc::new(lists(&settings, signers, &kept)?);
+        let lists = Arc::new(Lists::new(&settings, signers, &kept)?);
         let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
         let home = Arc::<Lists>::clone(&lists);
         let paths = return_paths(keys, &settings.list);
@@ -297,36 +294,6 @@ fn serve(
             let _ = timeout(LAST, told.closed()).await;
         }
     });
-}
-
-/// The lists of `settings`, with what outlasts a change of the configuration.
-pub(super) fn lists(
-    settings: &Serving,
-    signers: Vec<Signer>,
-    kept: &Kept,
-) -> Result<Lists, SetupError> {
-    let rules = &settings.reception;
-    let octets = rules.octets_hourly.0;
-    let hourly = |copies: NonZeroU32| Amount { copies: copies.get().into(), octets };
-    Ok(Lists {
-        name: settings.mail.hello.clone(),
-        listening: own_addresses(&settings.listener, settings.network.port)?,
-        unsubscribe: settings.unsubscribe.clone(),
-        lists: settings.list.clone(),
-        signers,
-        submitters: Submitters::new(&rules.trusted, &settings.submitter, &settings.user),
-        postmaster: rules.postmaster.clone(),
-        abuse: rules.abuse.clone().or_else(|| rules.postmaster.clone()),
-        rule: settings.bounces.clone(),
-        book: Arc::clone(&kept.book),
-        most: rules.subscribers.get().into(),
-        keys: Arc::clone(&kept.keys),
-        good_days: good_days(settings.mail.lifetime),
-        most_for_reader: hourly(rules.reader_hourly),
-        most_for_roles: hourly(rules.postmaster_hourly),
-        hour: Arc::clone(&kept.hour),
-        attendant: Arc::clone(&kept.attendant),
-    })
 }
 
 /// What the sessions share that begin under `settings`.

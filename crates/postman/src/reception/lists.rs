@@ -1,12 +1,17 @@
 //! The lists at home here: whose mail is whose, what comes back, and who is suspended.
 
+use super::door::Kept;
+use super::error::SetupError;
 use super::happening::Attendant;
 use super::hours::{Amount, Hour};
+use super::returns::good_days;
+use super::settings::Serving;
 use super::signing::Signer;
 use super::submission::under;
 use super::submitters::Submitters;
 use crate::book::{Barred, Book};
 use crate::home::{Addressed, Home};
+use crate::ports::own_addresses;
 use crate::unsubscribe::Unsubscribe;
 use sojourn_mail::report::Rule;
 use sojourn_mail::return_path::{Form, form};
@@ -15,6 +20,7 @@ use sojourn_mail::smtp::{Enhanced, Reply};
 use sojourn_mail::token::TokenKeys;
 use sojourn_mail::{Address, List};
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -47,6 +53,36 @@ pub(super) struct Lists {
 }
 
 impl Lists {
+    /// Those of `settings`, with what outlasts a change of the configuration.
+    pub(super) fn new(
+        settings: &Serving,
+        signers: Vec<Signer>,
+        kept: &Kept,
+    ) -> Result<Lists, SetupError> {
+        let rules = &settings.reception;
+        let octets = rules.octets_hourly.0;
+        let hourly = |copies: NonZeroU32| Amount { copies: copies.get().into(), octets };
+        Ok(Lists {
+            name: settings.mail.hello.clone(),
+            listening: own_addresses(&settings.listener, settings.network.port)?,
+            unsubscribe: settings.unsubscribe.clone(),
+            lists: settings.list.clone(),
+            signers,
+            submitters: Submitters::new(&rules.trusted, &settings.submitter, &settings.user),
+            postmaster: rules.postmaster.clone(),
+            abuse: rules.abuse.clone().or_else(|| rules.postmaster.clone()),
+            rule: settings.bounces.clone(),
+            book: Arc::clone(&kept.book),
+            most: rules.subscribers.get().into(),
+            keys: Arc::clone(&kept.keys),
+            good_days: good_days(settings.mail.lifetime),
+            most_for_reader: hourly(rules.reader_hourly),
+            most_for_roles: hourly(rules.postmaster_hourly),
+            hour: Arc::clone(&kept.hour),
+            attendant: Arc::clone(&kept.attendant),
+        })
+    }
+
     /// The list whose mail comes from `sender`, its return path in one of its forms.
     pub(super) fn of_sender(&self, sender: Option<&Address>) -> Option<&List> {
         let sender = sender?;

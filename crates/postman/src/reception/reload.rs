@@ -4,9 +4,10 @@
 //! something new cannot be used, nothing changes.
 
 use super::connections::Connections;
-use super::door::{Kept, attend, hall, lists, terms};
+use super::door::{Kept, attend, hall, terms};
 use super::error::SetupError;
 use super::hall::Hall;
+use super::lists::Lists;
 use super::ring::{KeyRing, return_paths};
 use super::settings::Serving;
 use super::signing::Signer;
@@ -170,10 +171,10 @@ impl Ports {
         let tls = settings.certificate.as_ref().map(acceptor).transpose()?;
         let signers = settings.dkim.iter().map(Signer::load).collect::<Result<Vec<_>, _>>()?;
         let keys = KeyFile::read(&self.keys)?.token_keys();
-        let lists = Arc::new(lists(&settings, signers, &self.kept)?);
+        let lists = Arc::new(Lists::new(&settings, signers, &self.kept)?);
         let paths = return_paths(keys.clone(), &settings.list);
         let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
-        let home = Arc::<super::lists::Lists>::clone(&lists);
+        let home = Arc::<Lists>::clone(&lists);
         let notice =
             self.postman.configure(delivery, Some((home, paths))).map_err(NotReloaded::Delivery)?;
         // Nothing can go wrong any more.
