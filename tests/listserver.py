@@ -26,6 +26,7 @@ hello = "lists.example"
 [network]
 port = {port}
 resolvers = ["{resolver}"]
+loopback = true
 
 [reception]
 trusted = ["127.0.0.1"]

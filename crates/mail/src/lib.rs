@@ -14,6 +14,7 @@
 //! The paper: R. Kolstad, *Tuning Sendmail for Large Mailing Lists*, LISA 1997.
 
 mod address;
+pub mod author;
 pub mod engine;
 pub mod header;
 pub mod leave;

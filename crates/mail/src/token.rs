@@ -31,6 +31,8 @@ pub enum Purpose {
     Bounce,
     /// To unsubscribe.
     Unsubscribe,
+    /// To be known when the message comes back: no claim is of interest.
+    Loop,
 }
 
 /// The secret keys of a server: the last one signs, and all of them verify.
@@ -103,6 +105,7 @@ fn mac(key: &hmac::Key, purpose: Purpose, list: &Address, claim: [u8; CLAIM]) ->
     let purpose: &[u8] = match purpose {
         Purpose::Bounce => b"bounce\0",
         Purpose::Unsubscribe => b"unsubscribe\0",
+        Purpose::Loop => b"loop\0",
     };
     // The claim has a fixed length, so nothing of the list's name can pass for a part of it.
     tag(key, &[purpose, &claim, list.as_str().to_ascii_lowercase().as_bytes()])

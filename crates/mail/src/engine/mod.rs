@@ -18,6 +18,7 @@ mod dispatch;
 mod event;
 mod forget;
 mod host;
+mod itself;
 mod journal;
 mod message;
 mod names;
@@ -37,6 +38,7 @@ pub use event::{
     Answer, BatchId, Deferral, Delays, Effect, Entry, Event, MailHost, MessageId, Obstacle,
     Outcome, Progress, Record, Refusal, Relay, SessionId, Stored, Submission, Task,
 };
+pub use itself::Itself;
 pub use reason::Reason;
 pub use selection::{Counts, Operation, Selection};
 
@@ -64,6 +66,7 @@ pub struct Engine {
     /// The name that sessions give.
     hello: Arc<str>,
     return_paths: ReturnPaths,
+    itself: Itself,
     streams: Streams,
     now: Time,
     timers: Calendar<Timer>,
@@ -112,6 +115,7 @@ impl Engine {
         Engine {
             hello: config.hello.as_str().into(),
             return_paths: ReturnPaths::default(),
+            itself: Itself::default(),
             config,
             streams: Streams::new(seed, 0),
             now: Time::ZERO,

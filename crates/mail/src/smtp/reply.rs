@@ -73,6 +73,11 @@ const LINES_MAX: usize = 512;
 const CODE: usize = 3;
 
 impl Reply {
+    /// One of a single line.
+    pub fn new(code: u16, status: Enhanced, text: &str) -> Reply {
+        Reply { code, enhanced: Some(status), lines: vec![text.to_owned()] }
+    }
+
     /// 2xx: done.
     pub fn is_positive(&self) -> bool {
         self.code / 100 == 2

@@ -7,6 +7,7 @@ mod crashes;
 mod delivery;
 mod domains;
 mod fates;
+mod itself;
 mod limits;
 mod memory;
 mod operator;

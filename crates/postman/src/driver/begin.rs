@@ -110,6 +110,7 @@ impl Driver {
             next_operation: 0,
         };
         driver.engine.set_return_paths(paths);
+        driver.engine.set_itself(settings.network.itself(driver.home.listening()));
         for message in stored {
             let submission = &message.submission;
             let open = message.progress.iter().filter(|it| **it != Progress::Ended).count();

@@ -4,7 +4,7 @@ use super::settings::Serving;
 use sojourn_kernel::parameters::{Parameters, Table, Value};
 
 /// Settings that take effect while the server runs: all of a table, or one key of it.
-const FREE: [&str; 21] = [
+const FREE: [&str; 23] = [
     "listener",
     "certificate",
     "user",
@@ -20,9 +20,11 @@ const FREE: [&str; 21] = [
     "reception.subscribers",
     "reception.reader_hourly",
     "reception.postmaster_hourly",
+    "reception.octets_hourly",
     "network.resolvers",
     "network.question",
     "network.sources",
+    "network.loopback",
     "network.families",
     "network.roots",
     "network.grace",

@@ -249,7 +249,7 @@ impl Drop for Connection {
 pub(super) const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The first bits of an address, of IPv4 or of IPv6.
-fn prefix(address: IpAddr, v4_bits: u32, v6_bits: u32) -> IpAddr {
+pub(super) fn prefix(address: IpAddr, v4_bits: u32, v6_bits: u32) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(v4) => Ipv4Addr::from_bits(v4.to_bits() & (u32::MAX << (32 - v4_bits))).into(),
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << (128 - v6_bits))).into(),

@@ -99,6 +99,8 @@ pub enum Happening<'a> {
     /// Mail came to a return path that is not verified: it was counted and scores no subscriber. As
     /// many of these come as strangers like.
     Unverified {
+        /// The client.
+        peer: SocketAddr,
         /// The list, by its return path.
         list: &'a Address,
         /// Why it is not verified.
@@ -185,8 +187,9 @@ impl fmt::Display for Happening<'_> {
             Happening::Suspended { list, subscriber } => {
                 write!(f, "suspended: list=<{list}>, to=<{subscriber}>")
             }
-            Happening::Unverified { list, kind, number } => {
-                write!(f, "unverified: list=<{list}>, {kind}, nrcpt={number}")
+            Happening::Unverified { peer, list, kind, number } => {
+                let client = peer.ip();
+                write!(f, "unverified: client=[{client}], list=<{list}>, {kind}, nrcpt={number}")
             }
             Happening::Left { list, subscriber } => {
                 write!(f, "left: list=<{list}>, to=<{subscriber}>")

@@ -1,7 +1,6 @@
 //! Taking mail in: the sessions of [`sojourn_mail::smtp::server`] on sockets, and what they need of
 //! the world: certificates, passwords, the lists' book of bounces, signatures.
 
-mod author;
 mod changes;
 mod connections;
 mod door;
@@ -9,9 +8,12 @@ mod error;
 mod few;
 mod hall;
 mod happening;
+mod hours;
 mod leaving;
 mod lists;
+mod marks;
 mod memory;
+mod not_taken;
 mod passwords;
 mod reload;
 mod returns;

@@ -5,9 +5,10 @@
 
 use super::changes::{changes, needs_restart};
 use super::connections::Connections;
-use super::door::{Kept, attend, hall, lists, terms};
+use super::door::{Kept, attend, hall, terms};
 use super::error::SetupError;
 use super::hall::Hall;
+use super::lists::Lists;
 use super::rights::own_name;
 use super::ring::{KeyRing, return_paths};
 use super::settings::Serving;
@@ -158,7 +159,7 @@ impl Ports {
         });
         let signers = signers.collect::<Result<Vec<_>, _>>()?;
         let keys = KeyFile::read(&self.keys)?.token_keys();
-        let lists = Arc::new(lists(&settings, signers, &self.kept));
+        let lists = Arc::new(Lists::new(&settings, signers, &self.kept)?);
         for list in &was.list {
             if let Some(lost) = before.hall.lists.lost(list, &lists) {
                 self.has_none_waiting(list, lost)?;
@@ -166,7 +167,7 @@ impl Ports {
         }
         let paths = return_paths(keys.clone(), &settings.list);
         let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
-        let home = Arc::<super::lists::Lists>::clone(&lists);
+        let home = Arc::<Lists>::clone(&lists);
         let notice =
             self.postman.configure(delivery, Some((home, paths))).map_err(NotReloaded::Delivery)?;
         // Nothing can go wrong any more.

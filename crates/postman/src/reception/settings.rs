@@ -66,9 +66,13 @@ parameters! {
         /// Who reads mail for `abuse` of each list's domain (RFC 2142 section 2): the postmaster, when
         /// it is not set.
         pub abuse: Option<Address>,
-        /// Messages of strangers for the postmaster and for abuse, together, in an hour; more are
-        /// asked to come again (452).
+        /// Messages of strangers for the postmaster and for abuse, together, in an hour, one for each
+        /// of them; more are asked to come again (452). One network of 24 bits of IPv4, or 48 of IPv6,
+        /// has a tenth of these, and of their octets.
         pub postmaster_hourly: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
+        /// Octets of these in an hour, and of a list's `reader`'s. A message that has more than
+        /// a stranger's share is refused (552).
+        pub octets_hourly: Bytes = Bytes(100_000_000),
         /// Sessions at once. Where a limit is reached, a session gives way to a new one that has
         /// begun no message (421); where all have, the new one is asked to come again. From half
         /// of them on, what a session may take shrinks to `bounds.stressed`. (Postfix:

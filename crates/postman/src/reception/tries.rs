@@ -8,9 +8,10 @@
 //! A client from which a user has lately logged in is judged by that user's wrong passwords from
 //! there alone, so that wrong passwords of others, near or far, do not lock the user out.
 
+use super::connections::prefix;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The longest wait before a password is verified; with a longer one it is refused.
@@ -165,15 +166,7 @@ impl Count {
 
 /// The client and the neighbourhood of an address.
 fn networks(address: IpAddr) -> (IpAddr, IpAddr) {
-    match address.to_canonical() {
-        IpAddr::V4(v4) => {
-            (v4.into(), IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & (u32::MAX << 8))))
-        }
-        IpAddr::V6(v6) => {
-            let first = |bits: u32| Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << (128 - bits)));
-            (first(64).into(), first(48).into())
-        }
-    }
+    (prefix(address, 32, 64), prefix(address, 24, 48))
 }
 
 #[cfg(test)]
@@ -289,7 +282,7 @@ mod tests {
         (0..9).for_each(|_| tries.verified(s(0), first, "ann", false));
         for i in 0..20_000_u64 {
             let bits = 0x2001_0db8_u128 << 96 | u128::from(i) << 64;
-            let client = Ipv6Addr::from_bits(bits | u128::from(i)).into();
+            let client = std::net::Ipv6Addr::from_bits(bits | u128::from(i)).into();
             tries.verified(s(i + 1), client, &i.to_string(), i % 2 == 0);
         }
         for len in [tries.clients.0.len(), tries.neighbours.0.len(), tries.known.0.len()] {
