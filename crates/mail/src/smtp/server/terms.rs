@@ -84,6 +84,8 @@ pub struct Terms {
     pub protocol: Protocol,
     /// Where a password is asked for.
     pub auth: AuthUse,
+    /// Whether it is for submission (RFC 6409): who is not known has to log in soon.
+    pub submission: bool,
     /// Whether STARTTLS is offered.
     pub start_tls: bool,
     /// Whether a message of a known submitter with a CR or LF that stands alone is repaired; else, and
