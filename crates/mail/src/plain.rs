@@ -6,8 +6,10 @@ use std::borrow::Cow;
 
 /// What begins a line, or changes how the rest of one is read: control characters, separators of
 /// lines and paragraphs, and characters of formatting, such as those that turn text round.
-const DISTURBS: Group =
-    Group::Control.union(Group::Format).union(Group::LineSeparator).union(Group::ParagraphSeparator);
+const DISTURBS: Group = Group::Control
+    .union(Group::Format)
+    .union(Group::LineSeparator)
+    .union(Group::ParagraphSeparator);
 
 /// `text` on one line that is read as it is written: U+FFFD stands for each character that could
 /// change that.

@@ -25,6 +25,7 @@ mod log;
 mod mail;
 mod names;
 mod news;
+mod places;
 mod ports;
 pub mod private;
 pub mod reception;
@@ -34,7 +35,6 @@ pub mod spool;
 mod tally;
 mod texts;
 mod unsubscribe;
-mod visitors;
 
 pub use book::{
     Book, BookError, COUNTED_DAYS, Counted, Entered, MAILED_DAYS, Member, NotEntered,

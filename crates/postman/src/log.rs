@@ -3,8 +3,8 @@
 use crate::news::{News, Observer};
 use crate::reception::{Attendant, Happening};
 use sojourn_kernel::Span;
-use sojourn_mail::Address;
 use sojourn_mail::engine::{MessageId, Operation, Outcome, Relay};
+use sojourn_mail::{Address, plain};
 use std::fmt;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -41,7 +41,11 @@ impl<W: Write + Send + 'static> Log<W> {
             return;
         }
         let (at, host, process) = (stamp(unix_ms), &self.host, self.process);
-        let line = writeln!(self.out, "{at} {host} sojourn/{daemon}[{process}]: {what}");
+        let line = writeln!(
+            self.out,
+            "{at} {host} sojourn/{daemon}[{process}]: {}",
+            plain(&what.to_string())
+        );
         self.check(line);
     }
 

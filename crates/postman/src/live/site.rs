@@ -5,7 +5,7 @@ use super::host::Names;
 use super::token::Token;
 use super::window::Window;
 use crate::handle::{Postman, Sessions};
-use crate::visitors::Visitors;
+use crate::places::{First, Limits, Network, Place, Places};
 use futures_util::{Stream, StreamExt, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
@@ -15,11 +15,12 @@ use hyper::header::{HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use sojourn_mail::smtp::server::Stage;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::sync::{broadcast, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
@@ -47,7 +48,7 @@ pub(super) struct Crowd {
     pub(super) reception: usize,
 }
 
-/// Connections at once.
+/// Connections at once. Half of them may follow events: these stay.
 const CONNECTIONS: usize = 32;
 /// How long the head of a request may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -69,7 +70,6 @@ struct Shared {
     token: Token,
     ticks: broadcast::Sender<Bytes>,
     names: Names,
-    visitors: Visitors,
 }
 
 impl Watched {
@@ -97,8 +97,7 @@ async fn show(window: Window, site: Site, mut stopped: watch::Receiver<bool>) {
     let listener = listener.expect("it is a socket");
     let (ticks, _) = broadcast::channel(BEHIND);
     let Window { token, names, .. } = window;
-    let visitors = Visitors::new(CONNECTIONS);
-    let shared = Arc::new(Shared { site, token, ticks, names, visitors });
+    let shared = Arc::new(Shared { site, token, ticks, names });
     tokio::select! {
         () = attend(listener, &shared) => {}
         () = tick(&shared) => {}
@@ -110,26 +109,29 @@ async fn show(window: Window, site: Site, mut stopped: watch::Receiver<bool>) {
 async fn attend(listener: tokio::net::TcpListener, shared: &Arc<Shared>) {
     /// After the system had no file for a connection.
     const PAUSE: Duration = Duration::from_millis(100);
+    let limits = Limits { all: CONNECTIONS, network: CONNECTIONS, client: CONNECTIONS };
+    let places = Places::new(vec![limits], First::Longest);
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, peer)) = listener.accept().await else {
             sleep(PAUSE).await;
             continue;
         };
         let shared = Arc::clone(shared);
-        let (visitor, closed) = shared.visitors.enter();
+        let Some((place, closed)) = places.enter(0, Network::near(peer.ip()), peer.ip()) else {
+            continue;
+        };
         tokio::spawn(async move {
             tokio::select! {
-                () = converse(Arc::clone(&shared), stream, visitor) => {}
+                () = converse(shared, stream, &place) => {}
                 _ = closed => {}
             }
-            shared.visitors.leave(visitor);
         });
     }
 }
 
-async fn converse(shared: Arc<Shared>, stream: TcpStream, visitor: u64) {
+async fn converse(shared: Arc<Shared>, stream: TcpStream, place: &Place) {
     let Ok(local) = stream.local_addr() else { return };
-    let answer = service_fn(|request| answer(Arc::clone(&shared), request, local, visitor));
+    let answer = service_fn(|request| answer(Arc::clone(&shared), request, local, place));
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD);
     // A client that breaks off or says nothing that can be read is no news.
@@ -181,10 +183,10 @@ async fn answer(
     shared: Arc<Shared>,
     request: Request<Incoming>,
     local: SocketAddr,
-    visitor: u64,
+    place: &Place,
 ) -> Result<Response<Body>, Infallible> {
     const TEXT: &str = "text/plain; charset=utf-8";
-    shared.visitors.ask(visitor);
+    place.set(Stage::Idle, Instant::now());
     if let Some(status) = shared.names.refuse(&request, local) {
         let said = "the Host is not this server's: live.names has the names that are\n";
         return Ok(respond(status, TEXT, said));
@@ -208,7 +210,7 @@ async fn answer(
         "/state" => {
             respond(StatusCode::OK, "application/json", shared.state(usize::MAX).await + "\n")
         }
-        "/events" if !shared.visitors.follow(visitor) => {
+        "/events" if !place.stay(CONNECTIONS / 2) => {
             respond(StatusCode::SERVICE_UNAVAILABLE, TEXT, "too many follow the events\n")
         }
         "/events" => {

@@ -1,6 +1,6 @@
 //! A mail server: its ports, its threads, its end.
 
-use super::connections::Connections;
+use super::connections::{Kind, places};
 use super::error::SetupError;
 use super::few::Few;
 use super::hall::Hall;
@@ -79,7 +79,7 @@ pub struct Reloader(Arc<Ports>);
 
 impl Reloader {
     /// Goes by `settings` from now on; what is to be said about it is returned, and told in the log.
-    /// Sessions keep what they began with. This blocks while the server is busy; it panics inside a
+    /// Sessions do so from their next transaction on. This blocks while the server is busy; it panics inside a
     /// runtime.
     ///
     /// # Errors
@@ -180,10 +180,10 @@ impl MailServer {
         let (phase, watching) = watch::channel(Phase::Open);
         let mut notices = running.notices.clone();
         notices.extend(private::exposed(&Book::beside(spool)));
-        let connections = Connections::new(&settings.reception);
+        let places = places(&settings.reception);
         let live = window.as_ref().map(|window| window.shown.clone());
         let watched = window.map(|window| {
-            let (postman, open) = (hall.postman.clone(), Arc::clone(&connections));
+            let (postman, open) = (hall.postman.clone(), Arc::clone(&places));
             let site = Site { page, board, postman, reception: Box::new(move || open.count()) };
             Watched::start(window, site)
         });
@@ -192,8 +192,7 @@ impl MailServer {
         let unsubscribe = unsubscribe.transpose().map_err(SetupError::System)?;
         let grace = Duration::from_secs_f64(settings.reception.grace.seconds());
         let endpoint = settings.unsubscribe.clone();
-        let ports =
-            Ports::open(settings, listeners, hall, kept, connections, runtime.handle().clone());
+        let ports = Ports::open(settings, listeners, hall, kept, places, runtime.handle().clone());
         let served = one_click.zip(endpoint).map(|(listener, it)| {
             let (path, under_tls) = (it.path().to_owned(), it.tls);
             let endpoint = Endpoint { path, under_tls, subscriptions: Arc::clone(&ports) };
@@ -344,10 +343,11 @@ pub(super) fn terms(settings: &Serving, listener: &Listener, hall: &Hall) -> Ter
         name: hall.name.clone(),
         protocol: listener.protocol,
         auth: if settings.user.is_empty() { AuthUse::Never } else { listener.auth },
+        submission: listener.is_for_submission() && !settings.user.is_empty(),
         start_tls: hall.tls.is_some() && !listener.implicit_tls,
         repair: settings.reception.repair,
         bounds: settings.reception.bounds.clone(),
-        house: Arc::<Lists>::clone(&hall.lists),
+        house: hall.house(),
     }
 }
 
@@ -374,15 +374,23 @@ pub(super) async fn attend(
         };
         let present = ports.present();
         let Some((terms, implicit)) = present.port(number) else { return };
-        let hall = Arc::clone(&present.hall);
+        let hall = &present.hall;
+        let kind = match terms.auth {
+            AuthUse::Tls | AuthUse::Loopback if hall.passwords.know(peer.ip()) => Kind::Known,
+            _ if terms.submission => Kind::Submission,
+            _ => Kind::Stranger,
+        };
         let network = hall.lists.submitters.network(peer.ip());
-        let Some(admitted) = ports.connections.admit(peer.ip(), network) else {
+        let Some(place) = kind.enter(&ports.places, peer.ip(), network) else {
             hall.tell(&Happening::TooMany { peer });
-            turn_away(stream);
+            // A client that awaits TLS would not understand.
+            if !implicit {
+                turn_away(stream);
+            }
             continue;
         };
         let phase = phase.clone();
-        tokio::spawn(receive(hall, terms, stream, peer, admitted, implicit, phase));
+        tokio::spawn(receive(Arc::clone(&ports), number, stream, peer, place, phase));
     }
 }
 

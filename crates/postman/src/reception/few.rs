@@ -19,8 +19,14 @@ struct Minute {
     happened: u64,
 }
 
-const KINDS: [&str; 5] =
-    ["not taken", "wrong password", "gave way", "too many sessions", "not verified"];
+const KINDS: [&str; 6] = [
+    "not taken",
+    "wrong password",
+    "gave way",
+    "too many sessions",
+    "not verified",
+    "page to unsubscribe full",
+];
 const MOST: u64 = 10;
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -33,6 +39,7 @@ fn kind(happening: &Happening<'_>) -> Option<usize> {
         Happening::GaveWay { .. } => Some(2),
         Happening::TooMany { .. } => Some(3),
         Happening::Unverified { .. } => Some(4),
+        Happening::PageFull { .. } => Some(5),
         // Whose lines are limited where they are made, once a subscriber and day or in time, and
         // those that only submitters and operators cause.
         Happening::PasswordRefused { .. }

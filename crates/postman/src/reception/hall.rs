@@ -16,7 +16,7 @@ use sojourn_mail::Address;
 use sojourn_mail::header::header;
 use sojourn_mail::outgoing::{is_changed, wrapped};
 use sojourn_mail::report::date;
-use sojourn_mail::smtp::server::{Arrival, Submitter, Text, Trace};
+use sojourn_mail::smtp::server::{Arrival, House, Submitter, Text, Trace};
 use sojourn_mail::smtp::{Enhanced, Reply};
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -53,6 +53,20 @@ pub(super) struct Hall {
 impl Hall {
     pub(super) fn tell(&self, happening: &Happening<'_>) {
         self.attendant.notice(happening);
+    }
+
+    pub(super) fn house(&self) -> Arc<dyn House> {
+        Arc::<Lists>::clone(&self.lists)
+    }
+
+    /// Whether a network speaks for a client.
+    pub(super) fn trusts(&self, peer: SocketAddr) -> bool {
+        self.lists.submitters.network(peer.ip()).is_some()
+    }
+
+    /// The hash of a user's password.
+    pub(super) fn password(&self, user: &str) -> Option<&str> {
+        self.users.iter().find(|it| it.name == user).map(|it| &*it.password)
     }
 
     /// Takes a message over: when the reply is positive, all of it is on stable storage. Its caller

@@ -2,9 +2,9 @@
 
 use crate::book::Unverified;
 use crate::log::QueueId;
-use sojourn_mail::Address;
 use sojourn_mail::engine::MessageId;
 use sojourn_mail::report::Feedback;
+use sojourn_mail::{Address, plain};
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -132,7 +132,7 @@ pub enum Happening<'a> {
         /// Why.
         why: &'a str,
     },
-    /// A client that had begun no message gave way to another one.
+    /// A client whose message was not coming yet gave way to another one.
     GaveWay {
         /// The client.
         peer: SocketAddr,
@@ -146,6 +146,11 @@ pub enum Happening<'a> {
     },
     /// A client found no place.
     TooMany {
+        /// The client.
+        peer: SocketAddr,
+    },
+    /// A connection with the page to unsubscribe was closed, as there were too many.
+    PageFull {
         /// The client.
         peer: SocketAddr,
     },
@@ -212,6 +217,9 @@ impl fmt::Display for Happening<'_> {
                 write!(f, "{what}: and {} more in the last minute", Thousands(count))
             }
             Happening::TooMany { peer } => write!(f, "too many sessions: client=[{}]", peer.ip()),
+            Happening::PageFull { peer } => {
+                write!(f, "page to unsubscribe full: client=[{}]", peer.ip())
+            }
         }
     }
 }
@@ -228,14 +236,11 @@ impl fmt::Display for Thousands {
     }
 }
 
-/// Words of others: they cannot begin a line.
+/// The first words of others.
 struct Plain<'a>(&'a str);
 
 impl fmt::Display for Plain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .chars()
-            .take(500)
-            .try_for_each(|c| write!(f, "{}", if c.is_control() { '\u{fffd}' } else { c }))
+        f.write_str(&plain(&self.0.chars().take(500).collect::<String>()))
     }
 }

@@ -9,6 +9,7 @@ use crate::unsubscribe::{Subscription, Subscriptions};
 use sojourn_mail::leave::{Question, author, is_automatic};
 use sojourn_mail::token::{Claim, Purpose};
 use sojourn_mail::{Address, List, mailto};
+use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use tokio_rustls::TlsAcceptor;
 
@@ -151,6 +152,10 @@ impl Lists {
 impl Subscriptions for Ports {
     fn tls(&self) -> Option<TlsAcceptor> {
         self.present().hall.tls.clone()
+    }
+
+    fn closed(&self, peer: SocketAddr) {
+        self.present().hall.tell(&Happening::PageFull { peer });
     }
 
     fn find(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {

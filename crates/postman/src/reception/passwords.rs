@@ -4,7 +4,7 @@ use super::happening::{Attendant, Happening};
 use super::tries::{Tries, Turn};
 use super::users::{User, is_right};
 use sojourn_mail::smtp::server::{Credentials, Verdict};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
@@ -79,6 +79,11 @@ impl Passwords {
         }
         self.attendant.notice(&Happening::WrongPassword { peer, user: &user });
         Verdict::Wrong
+    }
+
+    /// Whether a user has logged in from this address before, as far as that is remembered.
+    pub(super) fn know(&self, address: IpAddr) -> bool {
+        lock(&self.tries).know(address)
     }
 
     fn refuse(&self, peer: SocketAddr, user: &str, wait: Duration) -> Verdict {

@@ -2,7 +2,7 @@
 
 use super::page;
 use super::settings::decoded;
-use crate::visitors::Visitors;
+use crate::places::{First, Limits, Network, Place, Places};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
@@ -12,10 +12,11 @@ use hyper::header::{
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use sojourn_mail::smtp::server::Stage;
 use std::convert::Infallible;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
@@ -33,6 +34,9 @@ pub(crate) trait Subscriptions: Send + Sync + 'static {
 
     /// Ends that subscription: on stable storage when this returns, however often it is asked for.
     fn end(&self, list: &str, token: &str) -> Result<Option<Subscription>, String>;
+
+    /// A connection of this client was closed, as there are too many.
+    fn closed(&self, client: SocketAddr);
 }
 
 /// One who has subscribed to a list.
@@ -51,8 +55,8 @@ pub(crate) struct Endpoint<S> {
     pub(crate) subscriptions: Arc<S>,
 }
 
-/// Connections at once.
-const CONNECTIONS: usize = 100;
+/// Connections at once. A crowd at one address, or in one network, leaves room for others.
+const CONNECTIONS: Limits = Limits { all: 100, network: 30, client: 10 };
 /// How long a connection may last, whatever comes over it: it carries one click.
 const LIFETIME: Duration = Duration::from_secs(20);
 /// How long a handshake, or the head of a request, may take.
@@ -81,41 +85,50 @@ impl<S: Subscriptions> Endpoint<S> {
         /// After the system had no file for a connection.
         const PAUSE: Duration = Duration::from_millis(100);
         let listener = tokio::net::TcpListener::from_std(listener).expect("it is a socket");
-        let visitors = Arc::new(Visitors::new(CONNECTIONS));
+        let Limits { all, .. } = CONNECTIONS;
+        let places = match self.under_tls {
+            true => Places::new(vec![CONNECTIONS], First::Newest),
+            // All clients have the address of the proxy, which has to limit each of them.
+            false => Places::new(vec![Limits { all, network: all, client: all }], First::Longest),
+        };
         loop {
-            let Ok((stream, _)) = listener.accept().await else {
+            let Ok((stream, peer)) = listener.accept().await else {
                 sleep(PAUSE).await;
                 continue;
             };
+            let Some((place, closed)) = places.enter(0, Network::near(peer.ip()), peer.ip()) else {
+                self.subscriptions.closed(peer);
+                continue;
+            };
             let (endpoint, mut stop) = (Arc::clone(&self), stopped.clone());
-            let visitors = Arc::clone(&visitors);
-            let (visitor, closed) = visitors.enter();
             tokio::spawn(async move {
                 tokio::select! {
-                    _ = timeout(LIFETIME, endpoint.converse(stream)) => {}
-                    _ = closed => {}
+                    _ = timeout(LIFETIME, endpoint.converse(stream, &place)) => {}
+                    _ = closed => endpoint.subscriptions.closed(peer),
                     _ = stop.wait_for(|stopped| *stopped) => {}
                 }
-                visitors.leave(visitor);
             });
         }
     }
 
-    async fn converse(self: Arc<Self>, stream: tokio::net::TcpStream) {
+    async fn converse(&self, stream: tokio::net::TcpStream, place: &Place) {
         if !self.under_tls {
-            return self.answer_all(stream).await;
+            return self.answer_all(stream, place).await;
         }
         let Some(tls) = self.subscriptions.tls() else { return };
         if let Ok(Ok(stream)) = timeout(PATIENCE, tls.accept(stream)).await {
-            self.answer_all(stream).await;
+            self.answer_all(stream, place).await;
         }
     }
 
-    async fn answer_all(&self, stream: impl AsyncRead + AsyncWrite + Unpin) {
+    async fn answer_all(&self, stream: impl AsyncRead + AsyncWrite + Unpin, place: &Place) {
         let mut http = hyper::server::conn::http1::Builder::new();
         http.keep_alive(false);
         http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD);
-        let answer = service_fn(async |request| Ok::<_, Infallible>(self.answer(request).await));
+        let answer = service_fn(async |request| {
+            place.set(Stage::Begun, Instant::now());
+            Ok::<_, Infallible>(self.answer(request).await)
+        });
         // A client that breaks off, or says nothing that can be read, gets no answer.
         let _ = http.serve_connection(TokioIo::new(stream), answer).await;
     }
@@ -189,7 +202,7 @@ mod tests {
     use crate::ports::bind;
     use crate::unsubscribe::Served;
     use std::io::{Read, Write};
-    use std::net::{SocketAddr, TcpStream};
+    use std::net::TcpStream;
     use std::sync::Mutex;
 
     /// One subscriber, whose token is "good".
@@ -197,6 +210,8 @@ mod tests {
     struct One(Mutex<Vec<String>>);
 
     impl Subscriptions for One {
+        fn closed(&self, _: SocketAddr) {}
+
         fn tls(&self) -> Option<TlsAcceptor> {
             None
         }
@@ -288,7 +303,7 @@ mod tests {
     fn a_crowd_does_not_keep_others_out() {
         let served = Stage::start();
         let idle: Vec<_> =
-            (0..2 * CONNECTIONS).map(|_| TcpStream::connect(served.address).unwrap()).collect();
+            (0..2 * CONNECTIONS.all).map(|_| TcpStream::connect(served.address).unwrap()).collect();
         let answer = served.request("POST /leave/news@lists.example/good", CLICK);
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
         drop(idle);

@@ -143,6 +143,11 @@ impl Session {
         self.terms.submission && !self.submitter().is_known()
     }
 
+    /// What it goes by.
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
     /// Goes by other terms from now on, unless a transaction is under way; whether it does.
     pub fn renew(&mut self, terms: Arc<Terms>, trusted: bool) -> bool {
         let between = self.transaction.is_none();

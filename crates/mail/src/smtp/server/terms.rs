@@ -39,7 +39,8 @@ parameters! {
         /// Recipients of one message. A server has to take 100 (RFC 5321 section 4.5.3.1.8).
         pub recipients: NonZeroU32 = NonZeroU32::new(100_000).expect("above 0"),
         /// How long a command may take to come, from the reply before it to its last octet
-        /// (RFC 5321 section 4.5.3.2.7: 5 minutes at least).
+        /// (RFC 5321 section 4.5.3.2.7: 5 minutes at least), and how long a client may take to log
+        /// in at a port for submission.
         pub command: Span = Span::from_s(300),
         /// How long no octet of a message may come (a client's own limit is 3 minutes, RFC 5321
         /// section 4.5.3.2.5).
