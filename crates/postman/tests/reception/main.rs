@@ -121,19 +121,19 @@ pub(crate) fn connect(server: &MailServer) -> Client<TcpStream> {
 
 /// Connects from one of this machine's own addresses.
 pub(crate) fn connect_from(server: &MailServer, source: Ipv4Addr) -> Client<TcpStream> {
-    Client(BufReader::new(wire_from(server.addresses[0], source)))
+    Client(BufReader::new(wire_from(server.addresses[0], source).unwrap()))
 }
 
-pub(crate) fn wire_from(address: SocketAddr, source: Ipv4Addr) -> TcpStream {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+pub(crate) fn wire_from(address: SocketAddr, source: Ipv4Addr) -> std::io::Result<TcpStream> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let stream = runtime.block_on(async {
-        let socket = tokio::net::TcpSocket::new_v4().unwrap();
-        socket.bind((IpAddr::from(source), 0).into()).unwrap();
-        socket.connect(address).await.unwrap().into_std().unwrap()
-    });
-    stream.set_nonblocking(false).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    stream
+        let socket = tokio::net::TcpSocket::new_v4()?;
+        socket.bind((IpAddr::from(source), 0).into())?;
+        socket.connect(address).await?.into_std()
+    })?;
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    Ok(stream)
 }
 
 impl<W: Read + Write> Client<W> {
