@@ -17,6 +17,7 @@ mod driver;
 mod epoch;
 mod handle;
 mod home;
+mod http;
 mod keys;
 mod line;
 mod lines;

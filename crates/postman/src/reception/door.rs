@@ -20,13 +20,14 @@ use super::visit::{Phase, receive};
 use crate::book::Book;
 use crate::control::Reload;
 use crate::handle::{Left, Postman, Running, StartError};
+use crate::http::Served;
 use crate::keys::KeyFile;
-use crate::live::{Board, Frame, Shown, Site, Watched};
+use crate::live::{Board, Frame, Shown, Site, show};
 use crate::news::Observer;
 use crate::ports::bind;
 use crate::private;
 use crate::settings::Settings;
-use crate::unsubscribe::{Endpoint, Served};
+use crate::unsubscribe::Endpoint;
 use sojourn_mail::smtp::server::{AuthUse, Terms};
 use sojourn_mail::token::TokenKeys;
 use std::fmt;
@@ -52,7 +53,7 @@ pub struct MailServer {
     pub addresses: Vec<SocketAddr>,
     /// What was found at the start that whoever runs the server has to know.
     pub notices: Vec<String>,
-    watched: Option<Watched>,
+    watched: Option<Served>,
     served: Option<Served>,
     /// Where it is watched.
     pub live: Option<Shown>,
@@ -185,7 +186,7 @@ impl MailServer {
         let watched = window.map(|window| {
             let (postman, open) = (hall.postman.clone(), Arc::clone(&places));
             let site = Site { page, board, postman, reception: Box::new(move || open.count()) };
-            Watched::start(window, site)
+            Served::start("live", show(window, site))
         });
         let watched = watched.transpose().map_err(SetupError::System)?;
         let unsubscribe = one_click.as_ref().map(TcpListener::local_addr);
@@ -196,7 +197,7 @@ impl MailServer {
         let served = one_click.zip(endpoint).map(|(listener, it)| {
             let (path, under_tls) = (it.path().to_owned(), it.tls);
             let endpoint = Endpoint { path, under_tls, subscriptions: Arc::clone(&ports) };
-            Served::start(listener, endpoint)
+            Served::start("unsubscribe", Arc::new(endpoint).serve(listener))
         });
         let served = served.transpose().map_err(SetupError::System)?;
         let told = ports.told.clone();
@@ -257,12 +258,7 @@ impl MailServer {
             std::panic::resume_unwind(panic);
         }
         let left = self.running.stop();
-        if let Some(watched) = self.watched {
-            watched.stop();
-        }
-        if let Some(served) = self.served {
-            served.stop();
-        }
+        [self.watched, self.served].into_iter().flatten().for_each(Served::stop);
         left
     }
 }

@@ -213,16 +213,10 @@ impl Check for Serving {
                 return Err(refusal.among(i).under("list"));
             }
         }
-        let domains =
-            |it: &Address| self.list.iter().any(|list| list.bounces.domain() == it.domain());
-        let rules = [("postmaster", &self.reception.postmaster), ("abuse", &self.reception.abuse)];
-        for (key, reader) in rules {
-            if let Some(reader) = reader.as_ref().filter(|it| domains(it)) {
-                let given = reader.write().expect("an address is a text");
-                let expected =
-                    "an address of another domain than the lists', where it would come back";
-                return Err(Refusal::value(&given, expected).under(key).under("reception"));
-            }
+        let readers =
+            [("postmaster", &self.reception.postmaster), ("abuse", &self.reception.abuse)];
+        for (key, reader) in readers {
+            self.is_elsewhere(reader).map_err(|it| it.under(key).under("reception"))?;
         }
         for (i, list) in self.list.iter().enumerate() {
             let Some(leave) = &list.leave else { continue };
@@ -239,19 +233,25 @@ impl Check for Serving {
             }
         }
         for (i, list) in self.list.iter().enumerate() {
-            if let Some(reader) = list.reader.as_ref().filter(|it| domains(it)) {
-                let given = reader.write().expect("an address is a text");
-                let expected =
-                    "an address of another domain than the lists', where it would come back";
-                let refusal = Refusal::value(&given, expected).under("reader");
-                return Err(refusal.among(i).under("list"));
-            }
+            let here = |refusal: Refusal| refusal.under("reader").among(i).under("list");
+            self.is_elsewhere(&list.reader).map_err(here)?;
         }
         if !self.list.is_empty() && self.reception.postmaster.is_none() {
             let expected = "who reads mail for postmaster and abuse of the lists' domains";
             return Err(Refusal::missing("postmaster", expected).under("reception"));
         }
         Ok(())
+    }
+}
+
+impl Serving {
+    /// Refuses a reader whose mail would come back.
+    fn is_elsewhere(&self, reader: &Option<Address>) -> Result<(), Refusal> {
+        let here = |it: &Address| self.list.iter().any(|list| list.bounces.domain() == it.domain());
+        let Some(reader) = reader.as_ref().filter(|it| here(it)) else { return Ok(()) };
+        let given = reader.write().expect("an address is a text");
+        let expected = "an address of another domain than the lists', where it would come back";
+        Err(Refusal::value(&given, expected))
     }
 }
 

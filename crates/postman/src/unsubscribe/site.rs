@@ -2,25 +2,23 @@
 
 use super::page;
 use super::settings::decoded;
-use crate::places::{First, Limits, Network, Place, Places};
+use crate::http::{PATIENCE, attend, protocol, response};
+use crate::places::{First, Limits, Place, Places};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY,
-    RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
-};
+use hyper::header::{ALLOW, HeaderValue, RETRY_AFTER};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use sojourn_mail::smtp::server::Stage;
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
+use tokio::net::TcpStream;
 use tokio::task::spawn_blocking;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 /// Those who have subscribed, as links name them.
@@ -59,59 +57,29 @@ pub(crate) struct Endpoint<S> {
 const CONNECTIONS: Limits = Limits { all: 100, network: 30, client: 10 };
 /// How long a connection may last, whatever comes over it: it carries one click.
 const LIFETIME: Duration = Duration::from_secs(20);
-/// How long a handshake, or the head of a request, may take.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Octets of a head.
-const HEAD: usize = 16 * 1024;
 /// Octets of a request's body, which nothing depends on: `List-Unsubscribe=One-Click` in one of two
 /// forms (RFC 8058 section 3.1).
 const BODY: usize = 4096;
 
 impl<S: Subscriptions> Endpoint<S> {
-    /// Serves the endpoint at `listener` until `stopped` says true, or nobody is left to say it.
-    pub(crate) async fn serve(
-        self: Arc<Self>,
-        listener: TcpListener,
-        stopped: watch::Receiver<bool>,
-    ) {
-        let mut stop = stopped.clone();
-        tokio::select! {
-            () = self.accept(listener, &stopped) => {}
-            _ = stop.wait_for(|stopped| *stopped) => {}
-        }
-    }
-
-    async fn accept(self: Arc<Self>, listener: TcpListener, stopped: &watch::Receiver<bool>) {
-        /// After the system had no file for a connection.
-        const PAUSE: Duration = Duration::from_millis(100);
-        let listener = tokio::net::TcpListener::from_std(listener).expect("it is a socket");
+    /// Serves the endpoint at `listener`.
+    pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
         let Limits { all, .. } = CONNECTIONS;
         let places = match self.under_tls {
             true => Places::new(vec![CONNECTIONS], First::Newest),
             // All clients have the address of the proxy, which has to limit each of them.
             false => Places::new(vec![Limits { all, network: all, client: all }], First::Longest),
         };
-        loop {
-            let Ok((stream, peer)) = listener.accept().await else {
-                sleep(PAUSE).await;
-                continue;
-            };
-            let Some((place, closed)) = places.enter(0, Network::near(peer.ip()), peer.ip()) else {
-                self.subscriptions.closed(peer);
-                continue;
-            };
-            let (endpoint, mut stop) = (Arc::clone(&self), stopped.clone());
-            tokio::spawn(async move {
-                tokio::select! {
-                    _ = timeout(LIFETIME, endpoint.converse(stream, &place)) => {}
-                    _ = closed => endpoint.subscriptions.closed(peer),
-                    _ = stop.wait_for(|stopped| *stopped) => {}
-                }
-            });
-        }
+        let subscriptions = Arc::clone(&self.subscriptions);
+        let closed = move |client| subscriptions.closed(client);
+        let converse = |stream, place| {
+            let endpoint = Arc::clone(&self);
+            async move { drop(timeout(LIFETIME, endpoint.converse(stream, &place)).await) }
+        };
+        attend(listener, places, closed, converse).await;
     }
 
-    async fn converse(&self, stream: tokio::net::TcpStream, place: &Place) {
+    async fn converse(&self, stream: TcpStream, place: &Place) {
         if !self.under_tls {
             return self.answer_all(stream, place).await;
         }
@@ -122,15 +90,13 @@ impl<S: Subscriptions> Endpoint<S> {
     }
 
     async fn answer_all(&self, stream: impl AsyncRead + AsyncWrite + Unpin, place: &Place) {
-        let mut http = hyper::server::conn::http1::Builder::new();
-        http.keep_alive(false);
-        http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD);
         let answer = service_fn(async |request| {
             place.set(Stage::Begun, Instant::now());
             Ok::<_, Infallible>(self.answer(request).await)
         });
         // A client that breaks off, or says nothing that can be read, gets no answer.
-        let _ = http.serve_connection(TokioIo::new(stream), answer).await;
+        let http = protocol().keep_alive(false).serve_connection(TokioIo::new(stream), answer);
+        let _ = http.await;
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
@@ -177,19 +143,7 @@ impl<S: Subscriptions> Endpoint<S> {
 }
 
 fn respond(status: StatusCode, page: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(page.into()));
-    *response.status_mut() = status;
-    for (name, value) in [
-        (CONTENT_TYPE, "text/html; charset=utf-8"),
-        (CACHE_CONTROL, "no-store"),
-        // The token is in the page's address.
-        (REFERRER_POLICY, "no-referrer"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (CONTENT_SECURITY_POLICY, POLICY),
-    ] {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    response
+    response(status, "text/html; charset=utf-8", POLICY, Full::new(page.into()))
 }
 
 /// A page has its style in itself and sends its form to where it came from.
@@ -199,8 +153,8 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::Served;
     use crate::ports::bind;
-    use crate::unsubscribe::Served;
     use std::io::{Read, Write};
     use std::net::TcpStream;
     use std::sync::Mutex;
@@ -248,7 +202,8 @@ mod tests {
             let (address, one) = (listener.local_addr().unwrap(), Arc::new(One::default()));
             let path = "/leave".to_owned();
             let endpoint = Endpoint { path, under_tls: false, subscriptions: Arc::clone(&one) };
-            let served = Some(Served::start(listener, endpoint).unwrap());
+            let served = Served::start("unsubscribe", Arc::new(endpoint).serve(listener));
+            let served = Some(served.unwrap());
             Stage { address, one, served }
         }
 
