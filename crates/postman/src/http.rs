@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::task::yield_now;
 use tokio::time::sleep;
 
 /// An endpoint that is being served, on a thread of its own.
@@ -89,6 +90,8 @@ pub(crate) async fn attend<C: Future<Output = ()> + Send + 'static>(
                 Ok(()) = leave => closed(peer),
             }
         });
+        // Who gives way ends before the next one comes.
+        yield_now().await;
     }
 }
 

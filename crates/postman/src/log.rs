@@ -149,9 +149,6 @@ impl<W: Write + Send + 'static> Observer for Log<W> {
 /// What a reception tells is said by `smtpd`.
 impl<W: Write + Send + 'static> Attendant for Mutex<Log<W>> {
     fn notice(&self, happening: &Happening<'_>) {
-        if !happening.has_line() {
-            return;
-        }
         let mut log = self.lock().unwrap_or_else(PoisonError::into_inner);
         log.write(unix_ms(), "smtpd", format_args!("{happening}"));
         log.pause();

@@ -27,6 +27,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 fn kind(happening: &Happening<'_>) -> Option<&'static str> {
     match happening {
         Happening::NotTaken { .. } => Some("not taken"),
+        Happening::PasswordRefused { .. } => Some("password not verified"),
         Happening::WrongPassword { .. } => Some("wrong password"),
         Happening::GaveWay { .. } => Some("gave way"),
         Happening::TooMany { .. } => Some("too many sessions"),
@@ -34,8 +35,7 @@ fn kind(happening: &Happening<'_>) -> Option<&'static str> {
         Happening::PageFull { .. } => Some("page to unsubscribe full"),
         // Whose lines are limited where they are made, once a subscriber and day or in time, and
         // those that only submitters and operators cause.
-        Happening::PasswordRefused { .. }
-        | Happening::AskedToLeave { .. }
+        Happening::AskedToLeave { .. }
         | Happening::Left { .. }
         | Happening::Complaint { .. }
         | Happening::Reloaded

@@ -121,9 +121,6 @@ pub enum Happening<'a> {
         user: &'a str,
         /// How long until one is verified again.
         wait: Duration,
-        /// How many of these had no line of the log since the last one that had; nothing when this
-        /// one is to have none either.
-        untold: Option<u64>,
     },
     /// Another configuration was taken on.
     Reloaded,
@@ -154,13 +151,6 @@ pub enum Happening<'a> {
         /// The client.
         peer: SocketAddr,
     },
-}
-
-impl Happening<'_> {
-    /// Whether it has a line of the log.
-    pub fn has_line(&self) -> bool {
-        !matches!(self, Happening::PasswordRefused { untold: None, .. })
-    }
 }
 
 /// A line of the log, without a date.
@@ -199,14 +189,10 @@ impl fmt::Display for Happening<'_> {
             Happening::WrongPassword { peer, user } => {
                 write!(f, "wrong password: client=[{}], user={}", peer.ip(), Plain(user))
             }
-            Happening::PasswordRefused { peer, user, wait, untold } => {
+            Happening::PasswordRefused { peer, user, wait } => {
                 let (user, wait) = (Plain(user), wait.as_secs());
                 write!(f, "password not verified: client=[{}], user={user}", peer.ip())?;
-                write!(f, ": too many were wrong, again in {wait} s")?;
-                match untold {
-                    None | Some(0) => Ok(()),
-                    Some(more) => write!(f, "; and {more} more since the last such line"),
-                }
+                write!(f, ": too many were wrong, again in {wait} s")
             }
             Happening::Reloaded => f.write_str("the configuration was reloaded"),
             Happening::NotReloaded { why } => {

@@ -15,8 +15,6 @@ use tokio::time::sleep;
 const VERIFYING: usize = 2;
 /// Sessions that are held at once until their password is verified; it is refused to others.
 const HELD: usize = 10;
-/// Refusals get one line of the log in so long a time.
-const QUIET: Duration = Duration::from_secs(10);
 
 /// What verifies passwords.
 pub(super) struct Passwords {
@@ -24,16 +22,8 @@ pub(super) struct Passwords {
     /// The clock of what follows.
     began: Instant,
     tries: Mutex<Tries>,
-    refusals: Mutex<Refusals>,
     held: Semaphore,
     verifying: Semaphore,
-}
-
-/// Refusals since the last line that told of one.
-#[derive(Debug, Default)]
-struct Refusals {
-    told: Option<Duration>,
-    since: u64,
 }
 
 impl Passwords {
@@ -42,7 +32,6 @@ impl Passwords {
             attendant,
             began: Instant::now(),
             tries: Mutex::new(Tries::new()),
-            refusals: Mutex::default(),
             held: Semaphore::new(HELD),
             verifying: Semaphore::new(VERIFYING),
         }
@@ -87,25 +76,12 @@ impl Passwords {
     }
 
     fn refuse(&self, peer: SocketAddr, user: &str, wait: Duration) -> Verdict {
-        let untold = lock(&self.refusals).line(self.now());
-        self.attendant.notice(&Happening::PasswordRefused { peer, user, wait, untold });
+        self.attendant.notice(&Happening::PasswordRefused { peer, user, wait });
         Verdict::Later
     }
 
     fn now(&self) -> Duration {
         self.began.elapsed()
-    }
-}
-
-impl Refusals {
-    /// One more; how many had no line since the last one, when this one gets a line.
-    fn line(&mut self, now: Duration) -> Option<u64> {
-        if self.told.is_some_and(|told| now < told + QUIET) {
-            self.since += 1;
-            return None;
-        }
-        self.told = Some(now);
-        Some(std::mem::take(&mut self.since))
     }
 }
 
@@ -146,13 +122,5 @@ mod tests {
         let line =
             "password not verified: client=[192.0.2.1], user=ann: too many were wrong, again in 51";
         assert!(heard[0].starts_with(line), "{heard:?}");
-    }
-
-    #[test]
-    fn lines_are_few() {
-        let mut refusals = Refusals::default();
-        let s = Duration::from_secs;
-        let lines: Vec<_> = [0, 1, 9, 10, 11, 40].map(|now| refusals.line(s(now))).to_vec();
-        assert_eq!(lines, [Some(0), None, None, Some(2), None, Some(1)]);
     }
 }

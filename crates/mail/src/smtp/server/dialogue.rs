@@ -167,10 +167,8 @@ impl Session {
             false if transaction.recipients.len() < most => None,
             false => Some("452 4.5.3 too many recipients in one message"),
         };
-        match too_many {
-            Some(reply) if known => return self.say(reply),
-            Some(reply) => return self.fault(reply, out),
-            None => {}
+        if let Some(reply) = too_many {
+            return if known { self.say(reply) } else { self.fault(reply, out) };
         }
         match self.terms.house.receives(submitter, transaction.sender.as_ref(), &recipient) {
             Welcome::Anybody => {}

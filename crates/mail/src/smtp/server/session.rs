@@ -115,10 +115,9 @@ impl Session {
         };
         let octets = self.transaction.as_ref().map_or(0, Transaction::octets);
         let message = stress.span(bounds.session, stressed.message(octets));
-        let step = step.min(after(self.began, bounds.session));
-        let login = stress.span(bounds.command, stressed.command);
-        let login = if self.has_yet_to_log_in() { after(self.began, login) } else { Time::NEVER };
-        step.min(after(self.message_ended, message)).min(login)
+        let login = stress.span(bounds.command, stressed.command).min(bounds.session);
+        let whole = if self.has_yet_to_log_in() { login } else { bounds.session };
+        step.min(after(self.began, whole)).min(after(self.message_ended, message))
     }
 
     /// How scarce connections are from now on: its bounds follow.
