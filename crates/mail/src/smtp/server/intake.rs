@@ -2,7 +2,6 @@
 
 use super::text::Text;
 use crate::smtp::stuffing::{Canonical, Unstuffer};
-use memchr::memchr2_iter;
 
 /// Text so far. What it holds is bounded.
 #[derive(Debug)]
@@ -80,15 +79,9 @@ impl Intake {
 
     /// A piece of a chunk.
     pub(super) fn chunk(&mut self, piece: &[u8]) {
-        let mut ended = 0;
-        for at in memchr2_iter(b'\r', b'\n', piece) {
-            let is_lf = piece[at] == b'\n';
-            let after_cr = self.after_cr && at == ended;
-            self.bare |= is_lf != after_cr || self.after_cr != after_cr;
-            (self.after_cr, ended) = (!is_lf, at + 1);
-        }
-        if ended < piece.len() {
-            self.bare |= std::mem::take(&mut self.after_cr);
+        for &byte in piece {
+            let was_cr = std::mem::replace(&mut self.after_cr, byte == b'\r');
+            self.bare |= was_cr != (byte == b'\n');
         }
         self.keep(piece);
     }
