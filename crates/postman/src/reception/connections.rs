@@ -1,11 +1,18 @@
 //! Who may be connected, and with how many connections: each kind of clients has its own.
 
+use super::happening::Happening;
+use super::reload::Ports;
 use super::settings::Rules;
+use super::visit::{Phase, receive};
 use crate::places::{First, Limits, Network, Place, Places};
-use std::net::IpAddr;
+use sojourn_mail::smtp::server::AuthUse;
+use std::io::Write;
+use std::net::{IpAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::net::TcpStream;
+use tokio::sync::{oneshot, watch};
+use tokio::time::sleep;
 
 /// Kinds of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,4 +54,53 @@ pub(super) fn places(rules: &Rules) -> Arc<Places> {
     let trusted = Limits { all: sessions.saturating_sub(strangers), network, client: network };
     let others = Limits { all: strangers, network: neighbours, client: stranger };
     Places::new(vec![trusted, others, others, others], First::Longest)
+}
+
+/// Lets clients in at one port, until it is to be closed.
+pub(super) async fn attend(
+    listener: TcpListener,
+    number: u64,
+    ports: Arc<Ports>,
+    mut phase: watch::Receiver<Phase>,
+) {
+    /// After the system had no file for a connection.
+    const PAUSE: Duration = Duration::from_millis(100);
+    let listener = tokio::net::TcpListener::from_std(listener).expect("it is a socket");
+    loop {
+        let (stream, peer) = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok(accepted) => accepted,
+                Err(_) => {
+                    sleep(PAUSE).await;
+                    continue;
+                }
+            },
+            _ = phase.changed() => return,
+        };
+        let present = ports.present();
+        let Some((terms, implicit)) = present.port(number) else { return };
+        let hall = &present.hall;
+        let kind = match terms.auth {
+            AuthUse::Tls | AuthUse::Loopback if hall.passwords.know(peer.ip()) => Kind::Known,
+            _ if terms.submission => Kind::Submission,
+            _ => Kind::Stranger,
+        };
+        let network = hall.lists.submitters.network(peer.ip());
+        let Some(place) = kind.enter(&ports.places, peer.ip(), network) else {
+            hall.tell(&Happening::TooMany { peer });
+            // A client that awaits TLS would not understand.
+            if !implicit {
+                turn_away(stream);
+            }
+            continue;
+        };
+        let phase = phase.clone();
+        tokio::spawn(receive(Arc::clone(&ports), number, stream, peer, place, phase));
+    }
+}
+
+/// Tells a client to come again. Nothing waits for it: a new connection has room for a reply.
+fn turn_away(stream: TcpStream) {
+    let reply = b"421 4.7.0 too many sessions, try again later\r\n";
+    let _ = stream.into_std().and_then(|mut stream| stream.write(reply));
 }

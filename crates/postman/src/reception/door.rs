@@ -1,6 +1,6 @@
 //! A mail server: its ports, its threads, its end.
 
-use super::connections::{Kind, places};
+use super::connections::places;
 use super::error::SetupError;
 use super::few::Few;
 use super::hall::Hall;
@@ -16,7 +16,7 @@ use super::settings::{Listener, Serving};
 use super::signing::Signer;
 use super::submitters::Submitters;
 use super::tls::acceptor;
-use super::visit::{Phase, receive};
+use super::visit::Phase;
 use crate::book::Book;
 use crate::control::Reload;
 use crate::handle::{Left, Postman, Running, StartError};
@@ -31,13 +31,11 @@ use crate::unsubscribe::Endpoint;
 use sojourn_mail::smtp::server::{AuthUse, Terms};
 use sojourn_mail::token::TokenKeys;
 use std::fmt;
-use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -345,55 +343,6 @@ pub(super) fn terms(settings: &Serving, listener: &Listener, hall: &Hall) -> Ter
         bounds: settings.reception.bounds.clone(),
         house: hall.house(),
     }
-}
-
-/// Lets clients in at one port, until it is to be closed.
-pub(super) async fn attend(
-    listener: TcpListener,
-    number: u64,
-    ports: Arc<Ports>,
-    mut phase: watch::Receiver<Phase>,
-) {
-    /// After the system had no file for a connection.
-    const PAUSE: Duration = Duration::from_millis(100);
-    let listener = tokio::net::TcpListener::from_std(listener).expect("it is a socket");
-    loop {
-        let (stream, peer) = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok(accepted) => accepted,
-                Err(_) => {
-                    sleep(PAUSE).await;
-                    continue;
-                }
-            },
-            _ = phase.changed() => return,
-        };
-        let present = ports.present();
-        let Some((terms, implicit)) = present.port(number) else { return };
-        let hall = &present.hall;
-        let kind = match terms.auth {
-            AuthUse::Tls | AuthUse::Loopback if hall.passwords.know(peer.ip()) => Kind::Known,
-            _ if terms.submission => Kind::Submission,
-            _ => Kind::Stranger,
-        };
-        let network = hall.lists.submitters.network(peer.ip());
-        let Some(place) = kind.enter(&ports.places, peer.ip(), network) else {
-            hall.tell(&Happening::TooMany { peer });
-            // A client that awaits TLS would not understand.
-            if !implicit {
-                turn_away(stream);
-            }
-            continue;
-        };
-        let phase = phase.clone();
-        tokio::spawn(receive(Arc::clone(&ports), number, stream, peer, place, phase));
-    }
-}
-
-/// Tells a client to come again. Nothing waits for it: a new connection has room for a reply.
-fn turn_away(stream: TcpStream) {
-    let reply = b"421 4.7.0 too many sessions, try again later\r\n";
-    let _ = stream.into_std().and_then(|mut stream| stream.write(reply));
 }
 
 impl From<SetupError> for ServeError {

@@ -3,7 +3,8 @@
 //! Sessions are held to what is new from their next transaction on. Where something new cannot be
 //! used, nothing changes.
 
-use super::door::{Kept, attend, hall, lists, terms};
+use super::connections::attend;
+use super::door::{Kept, hall, lists, terms};
 use super::error::SetupError;
 use super::hall::Hall;
 use super::ring::{KeyRing, return_paths};
