@@ -34,6 +34,7 @@ fn run(first: u8, bytes: &[u8], size: usize) -> (Vec<u8>, Vec<Arrival>) {
         protocol: if first & 1 == 0 { Protocol::Smtp } else { Protocol::Lmtp },
         auth: AuthUse::Loopback,
         start_tls: false,
+        submission: first & 4 == 0,
         repair: first & 2 == 0,
         bounds: defaults(),
         house: Arc::new(Here),

@@ -7,7 +7,7 @@ pub fn header(text: &[u8]) -> &[u8] {
     if text.starts_with(b"\r\n") {
         return b"";
     }
-    let end = text.windows(4).position(|octets| octets == b"\r\n\r\n");
+    let end = memchr::memmem::find(text, b"\r\n\r\n");
     &text[..end.map_or(text.len(), |end| end + 2)]
 }
 

@@ -17,6 +17,7 @@ mod driver;
 mod epoch;
 mod handle;
 mod home;
+mod http;
 mod keys;
 mod line;
 mod lines;
@@ -25,6 +26,7 @@ mod log;
 mod mail;
 mod names;
 mod news;
+mod places;
 mod ports;
 pub mod private;
 pub mod reception;
@@ -34,7 +36,6 @@ pub mod spool;
 mod tally;
 mod texts;
 mod unsubscribe;
-mod visitors;
 
 pub use book::{
     Book, BookError, COUNTED_DAYS, Counted, Entered, MAILED_DAYS, Member, NotEntered,

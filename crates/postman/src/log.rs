@@ -3,8 +3,8 @@
 use crate::news::{News, Observer};
 use crate::reception::{Attendant, Happening};
 use sojourn_kernel::Span;
-use sojourn_mail::Address;
 use sojourn_mail::engine::{MessageId, Operation, Outcome, Relay};
+use sojourn_mail::{Address, plain};
 use std::fmt;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -41,7 +41,11 @@ impl<W: Write + Send + 'static> Log<W> {
             return;
         }
         let (at, host, process) = (stamp(unix_ms), &self.host, self.process);
-        let line = writeln!(self.out, "{at} {host} sojourn/{daemon}[{process}]: {what}");
+        let line = writeln!(
+            self.out,
+            "{at} {host} sojourn/{daemon}[{process}]: {}",
+            plain(&what.to_string())
+        );
         self.check(line);
     }
 
@@ -145,9 +149,6 @@ impl<W: Write + Send + 'static> Observer for Log<W> {
 /// What a reception tells is said by `smtpd`.
 impl<W: Write + Send + 'static> Attendant for Mutex<Log<W>> {
     fn notice(&self, happening: &Happening<'_>) {
-        if !happening.has_line() {
-            return;
-        }
         let mut log = self.lock().unwrap_or_else(PoisonError::into_inner);
         log.write(unix_ms(), "smtpd", format_args!("{happening}"));
         log.pause();

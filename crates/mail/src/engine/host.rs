@@ -3,6 +3,7 @@
 use super::forget::{Hand, place};
 use super::set_back::set_back;
 use crate::policy::Limits;
+use crate::prefix;
 use crate::smtp::Tls;
 use sojourn_kernel::{Span, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -75,7 +76,7 @@ impl Hosts {
             return known;
         }
         self.forget_one(limits.remembered.get());
-        let network = *self.by_prefix.entry(prefix(address)).or_insert_with(|| {
+        let network = *self.by_prefix.entry(network_of(address)).or_insert_with(|| {
             place(&mut self.networks, &mut self.free_networks, Network::default())
         });
         self.networks[network as usize].hosts += 1;
@@ -123,18 +124,15 @@ impl Hosts {
         let near = &mut self.networks[network as usize];
         near.hosts -= 1;
         if near.hosts == 0 {
-            self.by_prefix.remove(&prefix(address));
+            self.by_prefix.remove(&network_of(address));
             self.free_networks.push(network);
         }
     }
 }
 
-/// The first 24 bits of an IPv4 address, 64 of an IPv6 address.
-fn prefix(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(v4) => IpAddr::V4((u32::from(v4) & !0xff).into()),
-        IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) >> 64 << 64).into()),
-    }
+/// The network that an address is in.
+fn network_of(address: IpAddr) -> IpAddr {
+    prefix(address, 24, 64)
 }
 
 impl Host {

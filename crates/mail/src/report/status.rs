@@ -4,6 +4,7 @@ use super::content::word;
 use super::fields::{Groups, address, typed};
 use super::mime::{Report, report};
 use crate::address::Address;
+use crate::plain;
 use crate::smtp::Enhanced;
 
 /// What a server says of one recipient.
@@ -70,12 +71,12 @@ fn outcome(values: &[String; 5]) -> Option<Outcome> {
         _ => return None,
     };
     let status = String::from_utf8(word(status.as_bytes())).ok();
-    let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let diagnostic: String = typed(diagnostic).1.chars().take(DIAGNOSIS_MAX).collect();
     Some(Outcome {
         recipient: address(recipient),
         original: address(original),
         action,
         status: status.and_then(|text| text.parse().ok()),
-        diagnostic: typed(diagnostic).1.chars().take(DIAGNOSIS_MAX).map(plain).collect(),
+        diagnostic: plain(&diagnostic).into_owned(),
     })
 }

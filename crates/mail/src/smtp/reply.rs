@@ -1,5 +1,6 @@
 //! Replies of a server (RFC 5321 section 4.2), with enhanced status codes (RFC 2034, RFC 3463).
 
+use crate::plain;
 use std::fmt;
 use std::str::FromStr;
 
@@ -10,8 +11,8 @@ pub struct Reply {
     pub code: u16,
     /// The status at the beginning of its text, when there is one of the code's own class.
     pub enhanced: Option<Enhanced>,
-    /// What follows the code, line by line, without the status; control characters and what is not
-    /// UTF-8 are replaced, so that it can stand in a log.
+    /// What follows the code, line by line, without the status; [`plain`], so that it can stand in a
+    /// log.
     pub lines: Vec<String>,
 }
 
@@ -147,7 +148,8 @@ impl<'a> Said<'a> {
 
     /// With its text, as it can stand in a log.
     pub fn reply(&self) -> Reply {
-        finish(self.code, self.texts().map(printable).collect())
+        let plain = |text| plain(&String::from_utf8_lossy(text)).into_owned();
+        finish(self.code, self.texts().map(plain).collect())
     }
 }
 
@@ -233,14 +235,6 @@ fn split_code(line: &[u8]) -> Option<(u16, &[u8])> {
     }
     let code = digits.iter().fold(0, |code, digit| code * 10 + u16::from(digit - b'0'));
     Some((code, rest))
-}
-
-fn printable(text: &[u8]) -> String {
-    if text.iter().all(|byte| (b' '..=b'~').contains(byte)) {
-        return std::str::from_utf8(text).expect("it is ASCII").to_owned();
-    }
-    let text = String::from_utf8_lossy(text);
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// Takes the status off each line; the first line's counts (RFC 2034 section 4 repeats it).

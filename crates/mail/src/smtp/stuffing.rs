@@ -113,7 +113,7 @@ impl Unstuffer {
     pub fn read(&mut self, bytes: &mut &[u8], mut out: impl FnMut(&[u8])) -> bool {
         while let Some((&byte, rest)) = bytes.split_first() {
             if self.at == At::Within && !matches!(byte, b'\r' | b'\n') {
-                let end = bytes.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+                let end = memchr::memchr2(b'\r', b'\n', bytes);
                 let (text, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
                 out(text);
                 *bytes = rest;

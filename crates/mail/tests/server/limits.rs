@@ -2,7 +2,7 @@
 
 use super::*;
 use sojourn_kernel::units::Bytes;
-use sojourn_mail::smtp::server::{Bounds, Stress};
+use sojourn_mail::smtp::server::{Bounds, Stage, Stress};
 use std::num::NonZeroU32;
 
 fn small() -> Terms {
@@ -70,6 +70,87 @@ fn thousands_of_recipients() {
         assert_eq!(it.say("RCPT TO:<bounces@here.example>"), "250 2.1.5 ok");
     }
     assert_eq!(it.say("RCPT TO:<x@y>"), "452 4.5.3 too many recipients in one message");
+    assert!(!it.closed);
+}
+
+/// A stranger who goes on after the hundredth recipient, or where there is no memory, is at fault.
+#[test]
+fn a_stranger_names_no_recipients_without_end() {
+    for full in [false, true] {
+        let mut it = Talk::greeted(super::terms(), false);
+        it.say("MAIL FROM:<>");
+        (0..100).for_each(|_| drop(it.say("RCPT TO:<bounces@here.example>")));
+        if full {
+            it.session.shed();
+        }
+        let said: Vec<_> = (0..20).map(|_| it.say("RCPT TO:<bounces@here.example>")).collect();
+        assert!(said[..19].iter().all(|said| said.starts_with("452 ") && !said.contains('|')));
+        assert!(said[19].ends_with("|421 4.7.0 too many errors") && it.closed, "{}", said[19]);
+    }
+}
+
+/// How often a server added its line is looked for where servers add lines, and not in 50 MB.
+#[test]
+fn circles_are_looked_for_on_top() {
+    let mut it = begun(terms());
+    let below = format!("{}{}", "a:b\r\n".repeat(210_000), "Received: x\r\n".repeat(101));
+    assert!(it.send(&format!("DATA\r\n{below}\r\n.\r\n")).ends_with("|250 2.1.1 taken"));
+}
+
+/// Who has yet to log in at a port for submission has little time, which becomes less under stress,
+/// and gives way whatever it says.
+#[test]
+fn who_has_yet_to_log_in() {
+    const LATE: &str = "421 4.4.2 this takes too long";
+    let s = Span::from_s;
+    let at = |trusted| {
+        let terms = Terms { submission: true, ..super::terms() };
+        let peer = Peer { address: [192, 0, 2, 7].into(), trusted, secured: true };
+        let mut it = Talk::with(terms, peer);
+        it.say("EHLO x");
+        it
+    };
+    for (stress, seconds) in [(Stress::NONE, 300), (Stress::of(10, 10), 10)] {
+        for logs_in in [false, true] {
+            let mut it = at(false);
+            it.session.set_stress(stress);
+            assert_eq!(it.wait(s(seconds / 2)), "");
+            if logs_in {
+                assert!(it.say("AUTH PLAIN AGFubgByaWdodA==").starts_with("235 "));
+            }
+            it.say("MAIL FROM:<>");
+            assert_eq!(it.session.stage().0, if logs_in { Stage::Busy } else { Stage::Idle });
+            it.say("RCPT TO:<bounces@here.example>");
+            it.say("DATA");
+            assert_eq!(it.session.stage().0, if logs_in { Stage::Busy } else { Stage::Idle });
+            it.send("x\r\n");
+            let expected = if logs_in { "" } else { LATE };
+            assert_eq!(it.wait(s(seconds - seconds / 2 - 1)), "");
+            it.hear(b"x");
+            assert_eq!(it.wait(s(1)), expected);
+        }
+    }
+    let mut it = at(true);
+    it.say("MAIL FROM:<>");
+    assert_eq!(it.session.stage().0, Stage::Busy);
+}
+
+/// A stranger's text, and nothing before it, is not disturbed.
+#[test]
+fn what_gives_way() {
+    let mut it = Talk::greeted(super::terms(), false);
+    assert_eq!(it.session.stage().0, Stage::Idle);
+    it.say("MAIL FROM:<>");
+    it.say("RCPT TO:<bounces@here.example>");
+    assert_eq!(it.session.stage(), (Stage::Begun, Time::ZERO));
+    it.say("DATA");
+    assert_eq!(it.session.stage().0, Stage::Busy);
+    it.say("x\r\n.");
+    assert_eq!(it.session.stage().0, Stage::Idle);
+    it.say("MAIL FROM:<>");
+    it.say("RCPT TO:<bounces@here.example>");
+    it.send("BDAT 5\r\nab");
+    assert_eq!(it.session.stage().0, Stage::Busy);
 }
 
 #[test]
@@ -254,10 +335,10 @@ fn stress() {
     assert_eq!(it.say("X").split('|').nth(1).unwrap(), "421 4.7.0 too many errors");
     // What it is of use for.
     let mut it = Talk::greeted(terms(), true);
-    assert_eq!(it.session.idle_since(), Some(Time::ZERO));
+    assert_eq!(it.session.stage(), (Stage::Idle, Time::ZERO));
     assert_eq!(it.say("MAIL FROM:<a@b>"), "250 2.1.0 ok");
-    assert_eq!(it.session.idle_since(), None);
+    assert_eq!(it.session.stage().0, Stage::Busy);
     it.wait(s(5));
     it.send("RCPT TO:<c@d>\r\nDATA\r\n.\r\n");
-    assert_eq!(it.session.idle_since(), Some(Time::ZERO + s(5)));
+    assert_eq!(it.session.stage(), (Stage::Idle, Time::ZERO + s(5)));
 }

@@ -51,6 +51,7 @@ fn terms() -> Terms {
         name: "here.example".into(),
         protocol: Protocol::Smtp,
         auth: AuthUse::Tls,
+        submission: false,
         start_tls: true,
         repair: false,
         bounds: defaults(),

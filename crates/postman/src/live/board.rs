@@ -8,8 +8,8 @@ use crate::log::unix_ms;
 use crate::news::{News, Observer};
 use crate::reception::{Attendant, Happening};
 use sojourn_kernel::Span;
-use sojourn_mail::Address;
 use sojourn_mail::engine::{Outcome, Reason, Relay};
+use sojourn_mail::{Address, plain};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -50,6 +50,7 @@ pub(super) struct Totals {
     pub(super) refused_passwords: u64,
     pub(super) turned_away: u64,
     pub(super) gave_way: u64,
+    pub(super) page_full: u64,
 }
 
 /// How long after their message was accepted recipients had it: how many within each bound.
@@ -220,6 +221,7 @@ impl Attendant for Board {
             Happening::LeftOut { .. } => {}
             Happening::GaveWay { .. } => known.totals.gave_way += 1,
             Happening::TooMany { .. } => known.totals.turned_away += 1,
+            Happening::PageFull { .. } => known.totals.page_full += 1,
         }
     }
 }
@@ -249,5 +251,5 @@ impl Error {
 }
 
 fn words(text: &str) -> String {
-    text.chars().take(WORDS).collect()
+    plain(&text.chars().take(WORDS).collect::<String>()).into_owned()
 }

@@ -40,6 +40,7 @@ impl Board {
                 ("password_not_verified", totals.refused_passwords),
                 ("too_many_sessions", totals.turned_away),
                 ("gave_way", totals.gave_way),
+                ("unsubscribe_page_full", totals.page_full),
             ],
         );
         let queue = &known.queue;

@@ -20,6 +20,6 @@ mod window;
 
 pub(crate) use board::Board;
 pub use settings::Live;
-pub(crate) use site::{Site, Watched};
+pub(crate) use site::{Site, show};
 pub(crate) use window::Frame;
 pub use window::Shown;

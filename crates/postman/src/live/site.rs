@@ -5,24 +5,24 @@ use super::host::Names;
 use super::token::Token;
 use super::window::Window;
 use crate::handle::{Postman, Sessions};
-use crate::visitors::Visitors;
+use crate::http::{attend, protocol, response};
+use crate::places::{First, Limits, Place, Places};
 use futures_util::{Stream, StreamExt, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
-use hyper::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use hyper::header::{HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use hyper::header::AUTHORIZATION;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
+use sojourn_mail::smtp::server::Stage;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
-use tokio::sync::{broadcast, watch};
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::sync::broadcast;
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 /// What is shown, and to whom.
 pub(crate) struct Site {
@@ -34,27 +34,16 @@ pub(crate) struct Site {
     pub(crate) reception: Box<dyn Fn() -> usize + Send + Sync>,
 }
 
-/// A site that is being shown.
-#[derive(Debug)]
-pub(crate) struct Watched {
-    stop: watch::Sender<bool>,
-    thread: JoinHandle<()>,
-}
-
 /// Who is connected.
 pub(super) struct Crowd {
     pub(super) delivering: Sessions,
     pub(super) reception: usize,
 }
 
-/// Connections at once.
+/// Connections at once. Half of them may follow events: these stay.
 const CONNECTIONS: usize = 32;
-/// How long the head of a request may take.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the engine may take to say how it is.
 const ANSWER: Duration = Duration::from_secs(2);
-/// What a head may have; nothing is read of a request's body.
-const HEAD: usize = 16 * 1024;
 /// What is new comes so often, and begins so many bins back.
 const TICK: Duration = Duration::from_secs(1);
 const NEW_BINS: usize = 3;
@@ -69,71 +58,26 @@ struct Shared {
     token: Token,
     ticks: broadcast::Sender<Bytes>,
     names: Names,
-    visitors: Visitors,
 }
 
-impl Watched {
-    /// Shows `site` in `window`, on a thread of its own.
-    pub(crate) fn start(window: Window, site: Site) -> std::io::Result<Watched> {
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-        let (stop, stopped) = watch::channel(false);
-        let work = move || runtime.block_on(show(window, site, stopped));
-        let thread = std::thread::Builder::new().name("live".into()).spawn(work)?;
-        Ok(Watched { stop, thread })
-    }
-
-    /// Ends all connections.
-    pub(crate) fn stop(self) {
-        self.stop.send_replace(true);
-        if let Err(panic) = self.thread.join() {
-            std::panic::resume_unwind(panic);
-        }
-    }
-}
-
-async fn show(window: Window, site: Site, mut stopped: watch::Receiver<bool>) {
-    let listener = tokio::net::TcpListener::from_std(window.listener);
-    let listener = listener.expect("it is a socket");
+/// Shows `site` in `window`.
+pub(crate) async fn show(window: Window, site: Site) {
     let (ticks, _) = broadcast::channel(BEHIND);
-    let Window { token, names, .. } = window;
-    let visitors = Visitors::new(CONNECTIONS);
-    let shared = Arc::new(Shared { site, token, ticks, names, visitors });
+    let Window { listener, token, names, .. } = window;
+    let shared = Arc::new(Shared { site, token, ticks, names });
+    let limits = Limits { all: CONNECTIONS, network: CONNECTIONS, client: CONNECTIONS };
+    let places = Places::new(vec![limits], First::Longest);
     tokio::select! {
-        () = attend(listener, &shared) => {}
+        () = attend(listener, places, |_| {}, |it, place| converse(Arc::clone(&shared), it, place)) => {}
         () = tick(&shared) => {}
-        // A server whose handle is gone stops too.
-        _ = stopped.wait_for(|stopped| *stopped) => {}
     }
 }
 
-async fn attend(listener: tokio::net::TcpListener, shared: &Arc<Shared>) {
-    /// After the system had no file for a connection.
-    const PAUSE: Duration = Duration::from_millis(100);
-    loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            sleep(PAUSE).await;
-            continue;
-        };
-        let shared = Arc::clone(shared);
-        let (visitor, closed) = shared.visitors.enter();
-        tokio::spawn(async move {
-            tokio::select! {
-                () = converse(Arc::clone(&shared), stream, visitor) => {}
-                _ = closed => {}
-            }
-            shared.visitors.leave(visitor);
-        });
-    }
-}
-
-async fn converse(shared: Arc<Shared>, stream: TcpStream, visitor: u64) {
+async fn converse(shared: Arc<Shared>, stream: TcpStream, place: Place) {
     let Ok(local) = stream.local_addr() else { return };
-    let answer = service_fn(|request| answer(Arc::clone(&shared), request, local, visitor));
-    let mut http = hyper::server::conn::http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD);
+    let answer = service_fn(|request| answer(Arc::clone(&shared), request, local, &place));
     // A client that breaks off or says nothing that can be read is no news.
-    let _ = http.serve_connection(TokioIo::new(stream), answer).await;
+    let _ = protocol().serve_connection(TokioIo::new(stream), answer).await;
 }
 
 /// Tells whoever follows what is new.
@@ -181,10 +125,10 @@ async fn answer(
     shared: Arc<Shared>,
     request: Request<Incoming>,
     local: SocketAddr,
-    visitor: u64,
+    place: &Place,
 ) -> Result<Response<Body>, Infallible> {
     const TEXT: &str = "text/plain; charset=utf-8";
-    shared.visitors.ask(visitor);
+    place.set(Stage::Idle, Instant::now());
     if let Some(status) = shared.names.refuse(&request, local) {
         let said = "the Host is not this server's: live.names has the names that are\n";
         return Ok(respond(status, TEXT, said));
@@ -208,12 +152,12 @@ async fn answer(
         "/state" => {
             respond(StatusCode::OK, "application/json", shared.state(usize::MAX).await + "\n")
         }
-        "/events" if !shared.visitors.follow(visitor) => {
+        "/events" if !place.stay(CONNECTIONS / 2) => {
             respond(StatusCode::SERVICE_UNAVAILABLE, TEXT, "too many follow the events\n")
         }
         "/events" => {
             let body = StreamBody::new(events(Arc::clone(&shared)));
-            response(StatusCode::OK, "text/event-stream", BodyExt::boxed_unsync(body))
+            response(StatusCode::OK, "text/event-stream", POLICY, BodyExt::boxed_unsync(body))
         }
         "/metrics" => {
             let nobody = Crowd { delivering: Sessions::default(), reception: 0 };
@@ -242,24 +186,7 @@ fn events(shared: Arc<Shared>) -> impl Stream<Item = Result<Frame<Bytes>, Infall
 }
 
 fn respond(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Response<Body> {
-    response(status, kind, Full::new(text.into()).boxed_unsync())
-}
-
-fn response(status: StatusCode, kind: &'static str, body: Body) -> Response<Body> {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    for (name, value) in [
-        (CONTENT_TYPE, kind),
-        (CACHE_CONTROL, "no-store"),
-        // The token is in the page's address.
-        (REFERRER_POLICY, "no-referrer"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (CONTENT_SECURITY_POLICY, POLICY),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    response
+    response(status, kind, POLICY, Full::new(text.into()).boxed_unsync())
 }
 
 /// The page has its style and script in itself, and asks nobody but this server.

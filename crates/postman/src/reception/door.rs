@@ -1,6 +1,6 @@
 //! A mail server: its ports, its threads, its end.
 
-use super::connections::Connections;
+use super::connections::places;
 use super::error::SetupError;
 use super::few::Few;
 use super::hall::Hall;
@@ -15,27 +15,26 @@ use super::ring::return_paths;
 use super::settings::{Listener, Serving};
 use super::signing::Signer;
 use super::tls::acceptor;
-use super::visit::{Phase, receive};
+use super::visit::Phase;
 use crate::book::Book;
 use crate::control::Reload;
 use crate::handle::{Left, Postman, Running, StartError};
+use crate::http::Served;
 use crate::keys::KeyFile;
-use crate::live::{Board, Frame, Shown, Site, Watched};
+use crate::live::{Board, Frame, Shown, Site, show};
 use crate::news::Observer;
 use crate::ports::bind;
 use crate::private;
 use crate::settings::Settings;
-use crate::unsubscribe::{Endpoint, Served};
+use crate::unsubscribe::Endpoint;
 use sojourn_mail::smtp::server::{AuthUse, Terms};
 use sojourn_mail::token::TokenKeys;
 use std::fmt;
-use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -51,7 +50,7 @@ pub struct MailServer {
     pub addresses: Vec<SocketAddr>,
     /// What was found at the start that whoever runs the server has to know.
     pub notices: Vec<String>,
-    watched: Option<Watched>,
+    watched: Option<Served>,
     served: Option<Served>,
     /// Where it is watched.
     pub live: Option<Shown>,
@@ -78,7 +77,7 @@ pub struct Reloader(Arc<Ports>);
 
 impl Reloader {
     /// Goes by `settings` from now on; what is to be said about it is returned, and told in the log.
-    /// Sessions keep what they began with. This blocks while the server is busy; it panics inside a
+    /// Sessions do so from their next transaction on. This blocks while the server is busy; it panics inside a
     /// runtime.
     ///
     /// # Errors
@@ -182,24 +181,23 @@ impl MailServer {
         let (phase, watching) = watch::channel(Phase::Open);
         let mut notices = running.notices.clone();
         notices.extend(private::exposed(&Book::beside(spool)));
-        let connections = Connections::new(&settings.reception);
+        let places = places(&settings.reception);
         let live = window.as_ref().map(|window| window.shown.clone());
         let watched = window.map(|window| {
-            let (postman, open) = (hall.postman.clone(), Arc::clone(&connections));
+            let (postman, open) = (hall.postman.clone(), Arc::clone(&places));
             let site = Site { page, board, postman, reception: Box::new(move || open.count()) };
-            Watched::start(window, site)
+            Served::start("live", show(window, site))
         });
         let watched = watched.transpose().map_err(SetupError::System)?;
         let unsubscribe = one_click.as_ref().map(TcpListener::local_addr);
         let unsubscribe = unsubscribe.transpose().map_err(SetupError::System)?;
         let grace = Duration::from_secs_f64(settings.reception.grace.seconds());
         let endpoint = settings.unsubscribe.clone();
-        let ports =
-            Ports::open(settings, listeners, hall, kept, connections, runtime.handle().clone());
+        let ports = Ports::open(settings, listeners, hall, kept, places, runtime.handle().clone());
         let served = one_click.zip(endpoint).map(|(listener, it)| {
             let (path, under_tls) = (it.path(), it.tls);
             let endpoint = Endpoint { path, under_tls, subscriptions: Arc::clone(&ports) };
-            Served::start(listener, endpoint)
+            Served::start("unsubscribe", Arc::new(endpoint).serve(listener))
         });
         let served = served.transpose().map_err(SetupError::System)?;
         let told = ports.told.clone();
@@ -260,12 +258,7 @@ impl MailServer {
             std::panic::resume_unwind(panic);
         }
         let left = self.running.stop();
-        if let Some(watched) = self.watched {
-            watched.stop();
-        }
-        if let Some(served) = self.served {
-            served.stop();
-        }
+        [self.watched, self.served].into_iter().flatten().for_each(Served::stop);
         left
     }
 }
@@ -322,52 +315,12 @@ pub(super) fn terms(settings: &Serving, listener: &Listener, hall: &Hall) -> Ter
         name: hall.name.clone(),
         protocol: listener.protocol,
         auth: if settings.user.is_empty() { AuthUse::Never } else { listener.auth },
+        submission: listener.is_for_submission() && !settings.user.is_empty(),
         start_tls: hall.tls.is_some() && !listener.implicit_tls,
         repair: settings.reception.repair,
         bounds: settings.reception.bounds.clone(),
-        house: Arc::<Lists>::clone(&hall.lists),
+        house: hall.house(),
     }
-}
-
-/// Lets clients in at one port, until it is to be closed.
-pub(super) async fn attend(
-    listener: TcpListener,
-    number: u64,
-    ports: Arc<Ports>,
-    mut phase: watch::Receiver<Phase>,
-) {
-    /// After the system had no file for a connection.
-    const PAUSE: Duration = Duration::from_millis(100);
-    let listener = tokio::net::TcpListener::from_std(listener).expect("it is a socket");
-    loop {
-        let (stream, peer) = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok(accepted) => accepted,
-                Err(_) => {
-                    sleep(PAUSE).await;
-                    continue;
-                }
-            },
-            _ = phase.changed() => return,
-        };
-        let present = ports.present();
-        let Some((terms, implicit)) = present.port(number) else { return };
-        let hall = Arc::clone(&present.hall);
-        let network = hall.lists.submitters.network(peer.ip());
-        let Some(admitted) = ports.connections.admit(peer.ip(), network) else {
-            hall.tell(&Happening::TooMany { peer });
-            turn_away(stream);
-            continue;
-        };
-        let phase = phase.clone();
-        tokio::spawn(receive(hall, terms, stream, peer, admitted, implicit, phase));
-    }
-}
-
-/// Tells a client to come again. Nothing waits for it: a new connection has room for a reply.
-fn turn_away(stream: TcpStream) {
-    let reply = b"421 4.7.0 too many sessions, try again later\r\n";
-    let _ = stream.into_std().and_then(|mut stream| stream.write(reply));
 }
 
 impl From<SetupError> for ServeError {

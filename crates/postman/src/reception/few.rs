@@ -1,6 +1,7 @@
 //! What strangers can cause is told a few times a minute, and then counted.
 
 use super::happening::{Attendant, Happening};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,35 +9,33 @@ use std::time::{Duration, Instant};
 /// then how many more there were.
 pub(super) struct Few<A> {
     inner: A,
-    /// For each of [`KINDS`].
-    minutes: Mutex<[Minute; KINDS.len()]>,
+    /// For each kind the minute that began with the first happening after the last one.
+    minutes: Mutex<BTreeMap<&'static str, Minute>>,
 }
 
-/// The minute that began with the first happening after the last one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Minute {
-    began: Option<Instant>,
+    began: Instant,
     happened: u64,
 }
 
-const KINDS: [&str; 5] =
-    ["not taken", "wrong password", "gave way", "too many sessions", "not verified"];
 const MOST: u64 = 10;
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The place in [`KINDS`] of what strangers can cause; what an operator's own lists and submitters
-/// cause is told whole.
-fn kind(happening: &Happening<'_>) -> Option<usize> {
+/// The kind of what strangers can cause; what an operator's own lists and submitters cause is told
+/// whole.
+fn kind(happening: &Happening<'_>) -> Option<&'static str> {
     match happening {
-        Happening::NotTaken { .. } => Some(0),
-        Happening::WrongPassword { .. } => Some(1),
-        Happening::GaveWay { .. } => Some(2),
-        Happening::TooMany { .. } => Some(3),
-        Happening::Unverified { .. } => Some(4),
+        Happening::NotTaken { .. } => Some("not taken"),
+        Happening::PasswordRefused { .. } => Some("password not verified"),
+        Happening::WrongPassword { .. } => Some("wrong password"),
+        Happening::GaveWay { .. } => Some("gave way"),
+        Happening::TooMany { .. } => Some("too many sessions"),
+        Happening::Unverified { .. } => Some("not verified"),
+        Happening::PageFull { .. } => Some("page to unsubscribe full"),
         // Whose lines are limited where they are made, once a subscriber and day or in time, and
         // those that only submitters and operators cause.
-        Happening::PasswordRefused { .. }
-        | Happening::AskedToLeave { .. }
+        Happening::AskedToLeave { .. }
         | Happening::Left { .. }
         | Happening::Complaint { .. }
         | Happening::Reloaded { .. }
@@ -56,31 +55,29 @@ impl<A: Attendant> Few<A> {
     fn notice_at(&self, now: Instant, happening: &Happening<'_>) {
         let Some(kind) = kind(happening) else { return self.inner.notice(happening) };
         self.end_minutes(|began| now.saturating_duration_since(began) >= MINUTE);
-        let told = {
+        let happened = {
             let mut minutes = self.minutes.lock().unwrap_or_else(PoisonError::into_inner);
-            let minute = &mut minutes[kind];
-            minute.began.get_or_insert(now);
+            let minute = minutes.entry(kind).or_insert(Minute { began: now, happened: 0 });
             minute.happened += 1;
-            minute.happened <= MOST
+            minute.happened
         };
-        if told {
+        if happened <= MOST {
             self.inner.notice(happening);
         }
     }
 
     /// Tells what was left out in minutes that are over.
     fn end_minutes(&self, is_over: impl Fn(Instant) -> bool) {
-        let ended = {
-            let mut minutes = self.minutes.lock().unwrap_or_else(PoisonError::into_inner);
-            minutes.each_mut().map(|minute| match minute.began {
-                Some(began) if is_over(began) => std::mem::take(minute).happened,
-                _ => 0,
-            })
-        };
-        for (what, happened) in KINDS.iter().zip(ended) {
-            if happened > MOST {
-                self.inner.notice(&Happening::LeftOut { what, count: happened - MOST });
+        let mut left_out = Vec::new();
+        self.minutes.lock().unwrap_or_else(PoisonError::into_inner).retain(|what, minute| {
+            let over = is_over(minute.began);
+            if over && minute.happened > MOST {
+                left_out.push((*what, minute.happened - MOST));
             }
+            !over
+        });
+        for (what, count) in left_out {
+            self.inner.notice(&Happening::LeftOut { what, count });
         }
     }
 }

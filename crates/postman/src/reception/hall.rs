@@ -1,7 +1,6 @@
 //! What all sessions share: who may enter, what is at home here, and the way of a message from its
 //! session to the spool.
 
-use super::connections::prefix;
 use super::happening::{Attendant, Happening};
 use super::hours::{Amount, Share};
 use super::lists::{Lists, now};
@@ -13,11 +12,11 @@ use super::submission::Outgoing;
 use super::users::User;
 use crate::handle::Postman;
 use crate::log::QueueId;
-use sojourn_mail::Address;
 use sojourn_mail::outgoing::is_changed;
 use sojourn_mail::report::date;
-use sojourn_mail::smtp::server::{Arrival, Submitter, Trace};
+use sojourn_mail::smtp::server::{Arrival, House, Submitter, Trace};
 use sojourn_mail::smtp::{Enhanced, Reply};
+use sojourn_mail::{Address, prefix};
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use tokio::task::spawn_blocking;
@@ -52,6 +51,20 @@ pub(super) struct Hall {
 impl Hall {
     pub(super) fn tell(&self, happening: &Happening<'_>) {
         self.attendant.notice(happening);
+    }
+
+    pub(super) fn house(&self) -> Arc<dyn House> {
+        Arc::<Lists>::clone(&self.lists)
+    }
+
+    /// Whether a network speaks for a client.
+    pub(super) fn trusts(&self, peer: SocketAddr) -> bool {
+        self.lists.submitters.network(peer.ip()).is_some()
+    }
+
+    /// The hash of a user's password.
+    pub(super) fn password(&self, user: &str) -> Option<&str> {
+        self.users.iter().find(|it| it.name == user).map(|it| &*it.password)
     }
 
     /// Takes a message over: when the reply is positive, all of it is on stable storage. Its caller

@@ -2,9 +2,9 @@
 
 use crate::book::Unverified;
 use crate::log::QueueId;
-use sojourn_mail::Address;
 use sojourn_mail::engine::MessageId;
 use sojourn_mail::report::Feedback;
+use sojourn_mail::{Address, plain};
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -123,9 +123,6 @@ pub enum Happening<'a> {
         user: &'a str,
         /// How long until one is verified again.
         wait: Duration,
-        /// How many of these had no line of the log since the last one that had; nothing when this
-        /// one is to have none either.
-        untold: Option<u64>,
     },
     /// Another configuration was taken on.
     Reloaded {
@@ -137,7 +134,7 @@ pub enum Happening<'a> {
         /// Why.
         why: &'a str,
     },
-    /// A client that had begun no message gave way to another one.
+    /// A client whose message was not coming yet gave way to another one.
     GaveWay {
         /// The client.
         peer: SocketAddr,
@@ -154,13 +151,11 @@ pub enum Happening<'a> {
         /// The client.
         peer: SocketAddr,
     },
-}
-
-impl Happening<'_> {
-    /// Whether it has a line of the log.
-    pub fn has_line(&self) -> bool {
-        !matches!(self, Happening::PasswordRefused { untold: None, .. })
-    }
+    /// A connection with the page to unsubscribe was closed, as there were too many.
+    PageFull {
+        /// The client.
+        peer: SocketAddr,
+    },
 }
 
 /// A line of the log, without a date.
@@ -200,14 +195,10 @@ impl fmt::Display for Happening<'_> {
             Happening::WrongPassword { peer, user } => {
                 write!(f, "wrong password: client=[{}], user={}", peer.ip(), Plain(user))
             }
-            Happening::PasswordRefused { peer, user, wait, untold } => {
+            Happening::PasswordRefused { peer, user, wait } => {
                 let (user, wait) = (Plain(user), wait.as_secs());
                 write!(f, "password not verified: client=[{}], user={user}", peer.ip())?;
-                write!(f, ": too many were wrong, again in {wait} s")?;
-                match untold {
-                    None | Some(0) => Ok(()),
-                    Some(more) => write!(f, "; and {more} more since the last such line"),
-                }
+                write!(f, ": too many were wrong, again in {wait} s")
             }
             Happening::Reloaded { notices: [] } => f.write_str("the configuration was reloaded"),
             Happening::Reloaded { notices } => {
@@ -221,6 +212,9 @@ impl fmt::Display for Happening<'_> {
                 write!(f, "{what}: and {} more in the last minute", Thousands(count))
             }
             Happening::TooMany { peer } => write!(f, "too many sessions: client=[{}]", peer.ip()),
+            Happening::PageFull { peer } => {
+                write!(f, "page to unsubscribe full: client=[{}]", peer.ip())
+            }
         }
     }
 }
@@ -237,14 +231,11 @@ impl fmt::Display for Thousands {
     }
 }
 
-/// Words of others: they cannot begin a line.
+/// The first words of others.
 struct Plain<'a>(&'a str);
 
 impl fmt::Display for Plain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .chars()
-            .take(500)
-            .try_for_each(|c| write!(f, "{}", if c.is_control() { '\u{fffd}' } else { c }))
+        f.write_str(&plain(&self.0.chars().take(500).collect::<String>()))
     }
 }

@@ -12,6 +12,7 @@ use sojourn_mail::leave::Question;
 use sojourn_mail::report::{Origin, origin};
 use sojourn_mail::token::{Claim, Purpose};
 use sojourn_mail::{Address, List, mailto};
+use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use tokio_rustls::TlsAcceptor;
 
@@ -163,6 +164,10 @@ impl Lists {
 impl Subscriptions for Ports {
     fn tls(&self) -> Option<TlsAcceptor> {
         self.present().hall.tls.clone()
+    }
+
+    fn closed(&self, peer: SocketAddr) {
+        self.present().hall.tell(&Happening::PageFull { peer });
     }
 
     fn find(&self, list: &str, token: &str) -> Result<Option<Subscription>, String> {

@@ -4,7 +4,7 @@ use super::happening::{Attendant, Happening};
 use super::tries::{Tries, Turn};
 use super::users::{User, is_right};
 use sojourn_mail::smtp::server::{Credentials, Verdict};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
@@ -15,8 +15,6 @@ use tokio::time::sleep;
 const VERIFYING: usize = 2;
 /// Sessions that wait at once until their password is verified; it is refused to others.
 const DELAYED: usize = 10;
-/// Refusals get one line of the log in so long a time.
-const QUIET: Duration = Duration::from_secs(10);
 
 /// What verifies passwords.
 pub(super) struct Passwords {
@@ -24,16 +22,8 @@ pub(super) struct Passwords {
     /// The clock of what follows.
     began: Instant,
     tries: Mutex<Tries>,
-    refusals: Mutex<Refusals>,
     delayed: Semaphore,
     verifying: Semaphore,
-}
-
-/// Refusals since the last line that told of one.
-#[derive(Debug, Default)]
-struct Refusals {
-    told: Option<Duration>,
-    since: u64,
 }
 
 impl Passwords {
@@ -42,7 +32,6 @@ impl Passwords {
             attendant,
             began: Instant::now(),
             tries: Mutex::new(Tries::new()),
-            refusals: Mutex::default(),
             delayed: Semaphore::new(DELAYED),
             verifying: Semaphore::new(VERIFYING),
         }
@@ -81,26 +70,18 @@ impl Passwords {
         Verdict::Wrong
     }
 
+    /// Whether a user has logged in from this address before, as far as that is remembered.
+    pub(super) fn know(&self, address: IpAddr) -> bool {
+        lock(&self.tries).know(address)
+    }
+
     fn refuse(&self, peer: SocketAddr, user: &str, wait: Duration) -> Verdict {
-        let untold = lock(&self.refusals).line(self.now());
-        self.attendant.notice(&Happening::PasswordRefused { peer, user, wait, untold });
+        self.attendant.notice(&Happening::PasswordRefused { peer, user, wait });
         Verdict::Later
     }
 
     fn now(&self) -> Duration {
         self.began.elapsed()
-    }
-}
-
-impl Refusals {
-    /// One more; how many had no line since the last one, when this one gets a line.
-    fn line(&mut self, now: Duration) -> Option<u64> {
-        if self.told.is_some_and(|told| now < told + QUIET) {
-            self.since += 1;
-            return None;
-        }
-        self.told = Some(now);
-        Some(std::mem::take(&mut self.since))
     }
 }
 
@@ -141,13 +122,5 @@ mod tests {
         let line =
             "password not verified: client=[192.0.2.1], user=ann: too many were wrong, again in 51";
         assert!(heard[0].starts_with(line), "{heard:?}");
-    }
-
-    #[test]
-    fn lines_are_few() {
-        let mut refusals = Refusals::default();
-        let s = Duration::from_secs;
-        let lines: Vec<_> = [0, 1, 9, 10, 11, 40].map(|now| refusals.line(s(now))).to_vec();
-        assert_eq!(lines, [Some(0), None, None, Some(2), None, Some(1)]);
     }
 }

@@ -1,11 +1,11 @@
 //! A server that takes on another configuration while it runs.
 //!
-//! Sessions keep what they began with; those that begin later are held to what is new. Where
-//! something new cannot be used, nothing changes.
+//! Sessions are held to what is new from their next transaction on. Where something new cannot be
+//! used, nothing changes.
 
 use super::changes::{changes, needs_restart};
-use super::connections::Connections;
-use super::door::{Kept, attend, hall, terms};
+use super::connections::attend;
+use super::door::{Kept, hall, terms};
 use super::error::SetupError;
 use super::hall::Hall;
 use super::lists::Lists;
@@ -17,6 +17,7 @@ use super::tls::acceptor;
 use super::visit::Phase;
 use crate::handle::Postman;
 use crate::keys::KeyFile;
+use crate::places::Places;
 use crate::ports::bind;
 use crate::settings::Settings;
 use sojourn_mail::List;
@@ -63,7 +64,7 @@ struct Port {
 /// The ports of a server, and what sessions there are held to.
 pub(super) struct Ports {
     pub(super) postman: Postman,
-    pub(super) connections: Arc<Connections>,
+    pub(super) places: Arc<Places>,
     kept: Kept,
     keys: PathBuf,
     present: RwLock<Arc<Present>>,
@@ -89,12 +90,12 @@ impl Ports {
         listeners: Vec<TcpListener>,
         hall: Arc<Hall>,
         kept: Kept,
-        connections: Arc<Connections>,
+        places: Arc<Places>,
         runtime: Handle,
     ) -> Arc<Ports> {
         let ports = Arc::new(Ports {
             postman: hall.postman.clone(),
-            connections,
+            places,
             kept,
             keys: KeyFile::beside(Path::new(&settings.spool)),
             present: RwLock::new(Arc::new(Present {

@@ -73,13 +73,16 @@ parameters! {
         /// Octets of these in an hour, and of a list's `reader`'s. A message that has more than
         /// a stranger's share is refused (552).
         pub octets_hourly: Bytes = Bytes(100_000_000),
-        /// Sessions at once. Where a limit is reached, a session gives way to a new one that has
-        /// begun no message (421); where all have, the new one is asked to come again. From half
-        /// of them on, what a session may take shrinks to `bounds.stressed`. (Postfix:
-        /// default_process_limit, 100.)
+        /// Sessions at once, beside those that have yet to log in. Where a limit is reached, a session
+        /// whose text is not coming gives way to a new one (421), first of the network with the
+        /// most; where there is none, or its own network has more, the new one is asked to come
+        /// again. From half of them on, what a session may take shrinks to `bounds.stressed`.
+        /// (Postfix: default_process_limit, 100.)
         pub sessions: NonZeroU32 = NonZeroU32::new(200).expect("above 0"),
         /// Of these, those of clients who may not send without a password: they have these for
-        /// themselves; the rest is for the trusted alone.
+        /// themselves; the rest is for the trusted, and those who have logged in. At ports for
+        /// submission there are as many again for those who have yet to log in, and as many once more
+        /// for those of them at an address from which a user has logged in before.
         pub strangers: NonZeroU32 = NonZeroU32::new(50).expect("above 0"),
         /// Of the strangers' sessions, those of one network of 24 bits of IPv4, or 48 of IPv6:
         /// what one subscriber of a provider commonly has at most.
@@ -116,7 +119,9 @@ parameters! {
         pub address: SocketAddr,
         /// What is spoken there.
         pub protocol: Protocol = Protocol::Smtp,
-        /// Whether TLS begins at once (RFC 8314); else STARTTLS is offered, given a certificate.
+        /// Whether TLS begins at once (RFC 8314); else STARTTLS is offered, given a certificate. Such a
+        /// port, and port 587, is for submission: who is not trusted has to log in soon, and does
+        /// not compete with strangers at other ports.
         pub implicit_tls: bool = false,
         /// Where a password is asked for.
         pub auth: AuthUse = AuthUse::Tls,
@@ -137,10 +142,20 @@ nested!(Rules, Listener, Certificate);
 
 impl Check for Rules {
     fn check(&self) -> Result<(), Refusal> {
+        let too_many = |key: &str, given: NonZeroU32, expected: &str| {
+            Err(Refusal::value(&Value::Int(given.get().into()), expected).under(key))
+        };
         if self.strangers >= self.sessions {
-            let given = Value::Int(self.strangers.get().into());
             let expected = "fewer than reception.sessions: the trusted have the rest";
-            return Err(Refusal::value(&given, expected).under("strangers"));
+            return too_many("strangers", self.strangers, expected);
+        }
+        if self.neighbours > self.strangers {
+            let expected = "at most reception.strangers, of which these are";
+            return too_many("neighbours", self.neighbours, expected);
+        }
+        if self.stranger > self.neighbours {
+            let expected = "at most reception.neighbours, of which these are";
+            return too_many("stranger", self.stranger, expected);
         }
         if self.memory.0 < self.bounds.message.0.saturating_mul(2) {
             let given = self.memory.write().expect("octets have a form");
@@ -153,6 +168,14 @@ impl Check for Rules {
 }
 
 impl Check for Listener {}
+
+impl Listener {
+    /// Whether it is for submission: at the port for that (RFC 6409 section 3.1), or under TLS from
+    /// the beginning (RFC 8314), as no other SMTP is.
+    pub(super) fn is_for_submission(&self) -> bool {
+        self.protocol == Protocol::Smtp && (self.implicit_tls || self.address.port() == 587)
+    }
+}
 
 impl Check for Certificate {}
 
@@ -203,16 +226,10 @@ impl Check for Serving {
                 return Err(refusal.among(i).under("list"));
             }
         }
-        let domains =
-            |it: &Address| self.list.iter().any(|list| list.bounces.domain() == it.domain());
-        let rules = [("postmaster", &self.reception.postmaster), ("abuse", &self.reception.abuse)];
-        for (key, reader) in rules {
-            if let Some(reader) = reader.as_ref().filter(|it| domains(it)) {
-                let given = reader.write().expect("an address is a text");
-                let expected =
-                    "an address of another domain than the lists', where it would come back";
-                return Err(Refusal::value(&given, expected).under(key).under("reception"));
-            }
+        let readers =
+            [("postmaster", &self.reception.postmaster), ("abuse", &self.reception.abuse)];
+        for (key, reader) in readers {
+            self.is_elsewhere(reader).map_err(|it| it.under(key).under("reception"))?;
         }
         for (i, list) in self.list.iter().enumerate() {
             let Some(leave) = &list.leave else { continue };
@@ -229,19 +246,25 @@ impl Check for Serving {
             }
         }
         for (i, list) in self.list.iter().enumerate() {
-            if let Some(reader) = list.reader.as_ref().filter(|it| domains(it)) {
-                let given = reader.write().expect("an address is a text");
-                let expected =
-                    "an address of another domain than the lists', where it would come back";
-                let refusal = Refusal::value(&given, expected).under("reader");
-                return Err(refusal.among(i).under("list"));
-            }
+            let here = |refusal: Refusal| refusal.under("reader").among(i).under("list");
+            self.is_elsewhere(&list.reader).map_err(here)?;
         }
         if !self.list.is_empty() && self.reception.postmaster.is_none() {
             let expected = "who reads mail for postmaster and abuse of the lists' domains";
             return Err(Refusal::missing("postmaster", expected).under("reception"));
         }
         Ok(())
+    }
+}
+
+impl Serving {
+    /// Refuses a reader whose mail would come back.
+    fn is_elsewhere(&self, reader: &Option<Address>) -> Result<(), Refusal> {
+        let here = |it: &Address| self.list.iter().any(|list| list.bounces.domain() == it.domain());
+        let Some(reader) = reader.as_ref().filter(|it| here(it)) else { return Ok(()) };
+        let given = reader.write().expect("an address is a text");
+        let expected = "an address of another domain than the lists', where it would come back";
+        Err(Refusal::value(&given, expected))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Networks by their first bits.
 
 use sojourn_kernel::parameters::{Refusal, Setting, Value};
+use sojourn_mail::prefix;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -19,24 +20,13 @@ pub struct NotASubnet;
 impl Subnet {
     /// Whether `address` is in it. An IPv4 address in the form of IPv6 counts as the former.
     pub fn contains(self, address: IpAddr) -> bool {
-        let (own, other) = (number(self.address), number(address.to_canonical()));
         let same = self.address.is_ipv4() == address.to_canonical().is_ipv4();
-        same && self.bits.checked_sub(1).is_none_or(|bits| (own ^ other) >> (127 - bits) == 0)
+        same && prefix(address, self.bits, self.bits) == self.address
     }
-}
 
-impl Subnet {
     /// Whether all of `other` is in it.
     pub(super) fn covers(self, other: Subnet) -> bool {
         self.bits <= other.bits && self.contains(other.address)
-    }
-}
-
-/// The bits of an address, the first ones first.
-fn number(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(v4) => u128::from(v4.to_bits()) << 96,
-        IpAddr::V6(v6) => v6.to_bits(),
     }
 }
 
@@ -51,7 +41,7 @@ impl FromStr for Subnet {
         let address: IpAddr = address.parse().map_err(|_| NotASubnet)?;
         let most = if address.is_ipv4() { 32 } else { 128 };
         let bits = bits.map_or(Ok(most), str::parse).map_err(|_| NotASubnet)?;
-        if bits > most || bits < 128 && number(address) << bits != 0 {
+        if bits > most || prefix(address, bits, bits) != address {
             return Err(NotASubnet);
         }
         Ok(Subnet { address, bits })

@@ -8,7 +8,7 @@
 //! A client from which a user has lately logged in is judged by that user's wrong passwords from
 //! there alone, so that wrong passwords of others, near or far, do not lock the user out.
 
-use super::connections::prefix;
+use sojourn_mail::prefix;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
@@ -94,6 +94,12 @@ impl Tries {
         .flatten()
         .collect::<Vec<_>>();
         admit(now, &mut counts)
+    }
+
+    /// Whether a user has logged in from there.
+    pub(super) fn know(&self, address: IpAddr) -> bool {
+        let (client, _) = networks(address);
+        self.known.0.range((client, 0)..=(client, u64::MAX)).next().is_some()
     }
 
     /// A password was verified.
@@ -299,16 +305,5 @@ mod tests {
         (0..5).for_each(|_| tries.verified(s(0), client, "ann", false));
         assert_eq!(tries.admit(s(3 * HOUR), client, "ann"), Turn::After(s(0)));
         assert_eq!(tries.admit(s(3 * HOUR), client, "ann"), Turn::After(s(0)), "two are left");
-    }
-
-    #[test]
-    fn clients_and_their_neighbourhoods() {
-        let both = |text: &str| {
-            let (client, neighbours) = networks(ip(text));
-            format!("{client} {neighbours}")
-        };
-        assert_eq!(both("192.0.2.9"), "192.0.2.9 192.0.2.0");
-        assert_eq!(both("::ffff:192.0.2.9"), "192.0.2.9 192.0.2.0");
-        assert_eq!(both("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2:: 2001:db8:1::");
     }
 }

@@ -1,11 +1,13 @@
 //! One session on its socket: bytes in, replies out, and what it wants done.
 
-use super::connections::{Admitted, Connection, FAREWELL};
+use super::connections::{FAREWELL, Kind};
 use super::hall::Hall;
 use super::happening::Happening;
 use super::memory::Occupied;
+use super::reload::Ports;
+use crate::places::Place;
 use sojourn_kernel::{Span, Time};
-use sojourn_mail::smtp::server::{Output, Peer, Session, Stress, Terms, Verdict};
+use sojourn_mail::smtp::server::{Output, Peer, Session, Stage, Stress, Terms, Verdict};
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{sleep_until, timeout};
 
 /// How far the server is on its way to its end.
@@ -36,9 +38,12 @@ const PIECE: usize = 32 * 1024;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Visit {
+    ports: Arc<Ports>,
+    /// Its port.
+    number: u64,
     hall: Arc<Hall>,
     session: Session,
-    connection: Connection,
+    place: Place,
     wire: Option<Box<dyn Wire>>,
     began: Instant,
     /// The memory that the session has, and the message that is being taken.
@@ -46,17 +51,18 @@ struct Visit {
     peer: SocketAddr,
 }
 
-/// Serves one client, to the end, or until its connection is needed for another.
+/// Serves one client of the port `number`, to the end, or until its place is needed for another.
 pub(super) async fn receive(
-    hall: Arc<Hall>,
-    terms: Arc<Terms>,
+    ports: Arc<Ports>,
+    number: u64,
     stream: TcpStream,
     peer: SocketAddr,
-    admitted: Admitted,
-    implicit: bool,
+    (place, mut leave): (Place, oneshot::Receiver<()>),
     phase: watch::Receiver<Phase>,
 ) {
-    let Admitted { connection, trusted, mut leave } = admitted;
+    let present = ports.present();
+    let Some((terms, implicit)) = present.port(number) else { return };
+    let hall = Arc::clone(&present.hall);
     // A reply is not held back for another.
     let _ = stream.set_nodelay(true);
     let wire: Box<dyn Wire> = if implicit {
@@ -74,11 +80,13 @@ pub(super) async fn receive(
         Box::new(stream)
     };
     let mut out = Vec::new();
+    let trusted = hall.trusts(peer);
     let who = Peer { address: peer.ip(), trusted, secured: implicit };
     let session = Session::new(terms, who, Time::ZERO, &mut out);
     let began = Instant::now();
     let occupied = if trusted { hall.memory.nothing() } else { hall.strangers_memory.nothing() };
-    let mut visit = Visit { hall, session, connection, wire: Some(wire), began, occupied, peer };
+    let wire = Some(wire);
+    let mut visit = Visit { ports, number, hall, session, place, wire, began, occupied, peer };
     // First of all it is seen whether the connection is to be given up: what was of no use when that
     // was decided has begun nothing since.
     let needed = tokio::select! {
@@ -100,7 +108,7 @@ impl Visit {
             if !self.obey(&mut out).await? {
                 return Ok(());
             }
-            self.tell_idle();
+            self.tell_stage();
             let look = self.next_look();
             let wire = self.wire.as_mut().expect("it is open");
             let mut wanted = Vec::new();
@@ -109,7 +117,8 @@ impl Visit {
                     0 => return Ok(()),
                     octets => {
                         let now = self.now();
-                        self.session.set_stress(self.connection.stress());
+                        self.keep_up(&mut wanted);
+                        self.session.set_stress(self.place.stress());
                         self.session.received(now, &piece[..octets], &mut wanted);
                         // What was handed out to be taken is still here.
                         let taken: usize = wanted.iter().map(occupied).sum();
@@ -120,7 +129,7 @@ impl Visit {
                     }
                 },
                 () = sleep_until(look.into()) => {
-                    self.session.set_stress(self.connection.stress());
+                    self.session.set_stress(self.place.stress());
                     let deadline = self.session.deadline();
                     if Instant::now() >= self.at(deadline) {
                         self.session.late(self.now().max(deadline), &mut wanted);
@@ -143,9 +152,9 @@ impl Visit {
             match &output {
                 // What was taken over is answered for: otherwise the client sends it again.
                 Output::Send(_) if std::mem::take(&mut took_over) => {
-                    self.connection.idle_since(None);
+                    self.place.set(Stage::Busy, Instant::now());
                 }
-                _ => self.tell_idle(),
+                _ => self.tell_stage(),
             }
             match output {
                 Output::Send(bytes) => self.send(&bytes).await?,
@@ -158,7 +167,8 @@ impl Visit {
                     let hall = &self.hall;
                     let verdict = hall.passwords.verify(&hall.users, credentials, self.peer).await;
                     if verdict == Verdict::Right {
-                        self.connection.trust();
+                        self.place.change(Kind::Trusted as usize);
+                        self.occupied = self.hall.memory.nothing();
                     }
                     let now = self.now();
                     self.session.verified(now, verdict, &mut wanted);
@@ -167,6 +177,10 @@ impl Visit {
                     let trace = self.session.trace(arrival.utf8);
                     let submitter = self.session.submitter();
                     let reply = self.hall.take(arrival, &trace, self.peer, submitter).await;
+                    if reply.code < 300 {
+                        self.place.prove();
+                    }
+                    self.keep_up(&mut wanted);
                     let now = self.now();
                     self.session.taken(now, &reply, &mut wanted);
                     took_over = true;
@@ -185,8 +199,30 @@ impl Visit {
         Ok(true)
     }
 
-    fn tell_idle(&self) {
-        self.connection.idle_since(self.session.idle_since().map(|since| self.at(since)));
+    fn tell_stage(&self) {
+        let (stage, since) = self.session.stage();
+        self.place.set(stage, self.at(since));
+    }
+
+    /// Goes by the configuration of now, unless a transaction is under way. A client whose password
+    /// is another one by then, or whose user is gone, has to log in anew.
+    fn keep_up(&mut self, out: &mut Vec<Output>) {
+        let present = self.ports.present();
+        if Arc::ptr_eq(&present.hall, &self.hall) {
+            return;
+        }
+        let password = |hall: &Hall| hall.password(self.session.user()?).map(str::to_owned);
+        if password(&self.hall) != password(&present.hall) {
+            return self.session.disown(out);
+        }
+        // Sessions at a port that was closed go on.
+        let terms = present.port(self.number).map_or_else(
+            || Arc::new(Terms { house: present.hall.house(), ..self.session.terms().clone() }),
+            |(terms, _)| terms,
+        );
+        if self.session.renew(terms, present.hall.trusts(self.peer)) {
+            self.hall = Arc::clone(&present.hall);
+        }
     }
 
     /// When its time is over as connections are now; before that, from when it could be over at the
@@ -196,7 +232,7 @@ impl Visit {
         const LATE: Duration = Duration::from_secs(1);
         self.session.set_stress(Stress::from(100));
         let earliest = self.at(self.session.deadline());
-        self.session.set_stress(self.connection.stress());
+        self.session.set_stress(self.place.stress());
         earliest.max(Instant::now() + LATE).min(self.at(self.session.deadline()))
     }
 

@@ -6,10 +6,8 @@
 //! its token alone ([`sojourn_mail::token`]).
 
 mod page;
-mod served;
 mod settings;
 mod site;
 
-pub(crate) use served::Served;
 pub use settings::Unsubscribe;
 pub(crate) use site::{Endpoint, Subscription, Subscriptions};

@@ -2,24 +2,23 @@
 
 use super::page;
 use super::settings::decoded;
-use crate::visitors::Visitors;
+use crate::http::{PATIENCE, attend, protocol, response};
+use crate::places::{First, Limits, Place, Places};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY,
-    RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
-};
+use hyper::header::{ALLOW, HeaderValue, RETRY_AFTER};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
+use sojourn_mail::smtp::server::Stage;
 use std::convert::Infallible;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
+use tokio::net::TcpStream;
 use tokio::task::spawn_blocking;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 /// Those who have subscribed, as links name them.
@@ -33,6 +32,9 @@ pub(crate) trait Subscriptions: Send + Sync + 'static {
 
     /// Ends that subscription: on stable storage when this returns, however often it is asked for.
     fn end(&self, list: &str, token: &str) -> Result<Option<Subscription>, String>;
+
+    /// A connection of this client was closed, as there are too many.
+    fn closed(&self, client: SocketAddr);
 }
 
 /// One who has subscribed to a list.
@@ -51,73 +53,50 @@ pub(crate) struct Endpoint<S> {
     pub(crate) subscriptions: Arc<S>,
 }
 
-/// Connections at once.
-const CONNECTIONS: usize = 100;
+/// Connections at once. A crowd at one address, or in one network, leaves room for others.
+const CONNECTIONS: Limits = Limits { all: 100, network: 30, client: 10 };
 /// How long a connection may last, whatever comes over it: it carries one click.
 const LIFETIME: Duration = Duration::from_secs(20);
-/// How long a handshake, or the head of a request, may take.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Octets of a head.
-const HEAD: usize = 16 * 1024;
 /// Octets of a request's body, which nothing depends on: `List-Unsubscribe=One-Click` in one of two
 /// forms (RFC 8058 section 3.1).
 const BODY: usize = 4096;
 
 impl<S: Subscriptions> Endpoint<S> {
-    /// Serves the endpoint at `listener` until `stopped` says true, or nobody is left to say it.
-    pub(crate) async fn serve(
-        self: Arc<Self>,
-        listener: TcpListener,
-        stopped: watch::Receiver<bool>,
-    ) {
-        let mut stop = stopped.clone();
-        tokio::select! {
-            () = self.accept(listener, &stopped) => {}
-            _ = stop.wait_for(|stopped| *stopped) => {}
-        }
+    /// Serves the endpoint at `listener`.
+    pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
+        let Limits { all, .. } = CONNECTIONS;
+        let places = match self.under_tls {
+            true => Places::new(vec![CONNECTIONS], First::Newest),
+            // All clients have the address of the proxy, which has to limit each of them.
+            false => Places::new(vec![Limits { all, network: all, client: all }], First::Longest),
+        };
+        let subscriptions = Arc::clone(&self.subscriptions);
+        let closed = move |client| subscriptions.closed(client);
+        let converse = |stream, place| {
+            let endpoint = Arc::clone(&self);
+            async move { drop(timeout(LIFETIME, endpoint.converse(stream, &place)).await) }
+        };
+        attend(listener, places, closed, converse).await;
     }
 
-    async fn accept(self: Arc<Self>, listener: TcpListener, stopped: &watch::Receiver<bool>) {
-        /// After the system had no file for a connection.
-        const PAUSE: Duration = Duration::from_millis(100);
-        let listener = tokio::net::TcpListener::from_std(listener).expect("it is a socket");
-        let visitors = Arc::new(Visitors::new(CONNECTIONS));
-        loop {
-            let Ok((stream, _)) = listener.accept().await else {
-                sleep(PAUSE).await;
-                continue;
-            };
-            let (endpoint, mut stop) = (Arc::clone(&self), stopped.clone());
-            let visitors = Arc::clone(&visitors);
-            let (visitor, closed) = visitors.enter();
-            tokio::spawn(async move {
-                tokio::select! {
-                    _ = timeout(LIFETIME, endpoint.converse(stream)) => {}
-                    _ = closed => {}
-                    _ = stop.wait_for(|stopped| *stopped) => {}
-                }
-                visitors.leave(visitor);
-            });
-        }
-    }
-
-    async fn converse(self: Arc<Self>, stream: tokio::net::TcpStream) {
+    async fn converse(&self, stream: TcpStream, place: &Place) {
         if !self.under_tls {
-            return self.answer_all(stream).await;
+            return self.answer_all(stream, place).await;
         }
         let Some(tls) = self.subscriptions.tls() else { return };
         if let Ok(Ok(stream)) = timeout(PATIENCE, tls.accept(stream)).await {
-            self.answer_all(stream).await;
+            self.answer_all(stream, place).await;
         }
     }
 
-    async fn answer_all(&self, stream: impl AsyncRead + AsyncWrite + Unpin) {
-        let mut http = hyper::server::conn::http1::Builder::new();
-        http.keep_alive(false);
-        http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD);
-        let answer = service_fn(async |request| Ok::<_, Infallible>(self.answer(request).await));
+    async fn answer_all(&self, stream: impl AsyncRead + AsyncWrite + Unpin, place: &Place) {
+        let answer = service_fn(async |request| {
+            place.set(Stage::Begun, Instant::now());
+            Ok::<_, Infallible>(self.answer(request).await)
+        });
         // A client that breaks off, or says nothing that can be read, gets no answer.
-        let _ = http.serve_connection(TokioIo::new(stream), answer).await;
+        let http = protocol().keep_alive(false).serve_connection(TokioIo::new(stream), answer);
+        let _ = http.await;
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
@@ -164,19 +143,7 @@ impl<S: Subscriptions> Endpoint<S> {
 }
 
 fn respond(status: StatusCode, page: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(page.into()));
-    *response.status_mut() = status;
-    for (name, value) in [
-        (CONTENT_TYPE, "text/html; charset=utf-8"),
-        (CACHE_CONTROL, "no-store"),
-        // The token is in the page's address.
-        (REFERRER_POLICY, "no-referrer"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (CONTENT_SECURITY_POLICY, POLICY),
-    ] {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    response
+    response(status, "text/html; charset=utf-8", POLICY, Full::new(page.into()))
 }
 
 /// A page has its style in itself and sends its form to where it came from.
@@ -186,10 +153,10 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::Served;
     use crate::ports::bind;
-    use crate::unsubscribe::Served;
     use std::io::{Read, Write};
-    use std::net::{SocketAddr, TcpStream};
+    use std::net::TcpStream;
     use std::sync::Mutex;
 
     /// One subscriber, whose token is "good".
@@ -197,6 +164,8 @@ mod tests {
     struct One(Mutex<Vec<String>>);
 
     impl Subscriptions for One {
+        fn closed(&self, _: SocketAddr) {}
+
         fn tls(&self) -> Option<TlsAcceptor> {
             None
         }
@@ -233,7 +202,8 @@ mod tests {
             let (address, one) = (listener.local_addr().unwrap(), Arc::new(One::default()));
             let path = "/leave".to_owned();
             let endpoint = Endpoint { path, under_tls: false, subscriptions: Arc::clone(&one) };
-            let served = Some(Served::start(listener, endpoint).unwrap());
+            let served = Served::start("unsubscribe", Arc::new(endpoint).serve(listener));
+            let served = Some(served.unwrap());
             Stage { address, one, served }
         }
 
@@ -288,7 +258,7 @@ mod tests {
     fn a_crowd_does_not_keep_others_out() {
         let served = Stage::start();
         let idle: Vec<_> =
-            (0..2 * CONNECTIONS).map(|_| TcpStream::connect(served.address).unwrap()).collect();
+            (0..2 * CONNECTIONS.all).map(|_| TcpStream::connect(served.address).unwrap()).collect();
         let answer = served.request("POST /leave/news@lists.example/good", CLICK);
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
         drop(idle);

@@ -1,13 +1,11 @@
 //! Who may send, and what becomes of what they send.
 
+use crate::crowd::few;
+use crate::tls::Certificate;
 use crate::{Client, Place, connect, table, text};
 use sojourn_kernel::parameters::{Parameters, Value};
 use sojourn_postman::Serving;
 use sojourn_postman::reception::hash_password;
-use std::sync::Arc;
-use tokio_rustls::rustls;
-use tokio_rustls::rustls::pki_types::CertificateDer;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
 
 /// Somebody at a host that is not there: what is for them stays in the spool.
 const NOBODY: &str = "x@[127.0.0.77]";
@@ -70,16 +68,12 @@ fn thousands_of_recipients_in_one_envelope() {
 
 #[test]
 fn passwords_under_tls() {
-    let folder = tempfile::tempdir().unwrap();
-    let (chain, key) = (folder.path().join("chain.pem"), folder.path().join("key.pem"));
-    let made = rcgen::generate_simple_self_signed(["lists.example".to_owned()]).unwrap();
-    std::fs::write(&chain, made.cert.pem()).unwrap();
-    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let certificate = Certificate::make();
     let password = hash_password("right");
     let senders = Value::List(vec![text("a@b")]);
     let user = table(&[("name", text("ann")), ("password", text(&password)), ("senders", senders)]);
-    let files = [("chain", text(chain.to_str().unwrap())), ("key", text(key.to_str().unwrap()))];
-    let place = Place::new(&[("user", Value::List(vec![user])), ("certificate", table(&files))]);
+    let settings = [("user", Value::List(vec![user])), ("certificate", certificate.setting())];
+    let place = Place::new(&settings);
     let server = place.start();
     let mut client = connect(&server);
     client.hear();
@@ -89,17 +83,7 @@ fn passwords_under_tls() {
     client.say("RSET");
     assert_eq!(client.say("STARTTLS"), "220 2.0.0 go on");
 
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_file(&chain).unwrap()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    let name = "lists.example".try_into().unwrap();
-    let session = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
-    let mut client = Client::over(rustls::StreamOwned::new(session, client.into_wire()));
+    let mut client = Client::over(certificate.secure(client.into_wire()));
     assert!(client.say("EHLO x").contains("250-AUTH PLAIN LOGIN"));
     let wrong = "535 5.7.8 the name or the password is wrong";
     assert_eq!(client.say("AUTH PLAIN AGFubgB3cm9uZw=="), wrong);
@@ -177,10 +161,9 @@ fn a_message_that_does_not_come_is_not_waited_for() {
 fn places_and_memory_are_limited() {
     let mut place = Place::trusting(&[]);
     let trusted = Value::List(vec![text("127.0.0.1")]);
-    let few = [("sessions", Value::Int(4)), ("strangers", Value::Int(1))];
     let bounds = table(&[("message", text("500KB"))]);
     let mut rules = vec![("trusted", trusted), ("memory", text("1MB")), ("bounds", bounds)];
-    rules.extend(few);
+    rules.extend(few(4, 1));
     place.settings.set("reception", table(&rules));
     let server = place.start();
     let mut clients = [connect(&server), connect(&server), connect(&server)];
@@ -220,6 +203,18 @@ fn settings_that_do_not_go_together() {
     let implicit = [("address", text("127.0.0.1:0")), ("implicit_tls", Value::Bool(true))];
     assert_eq!(refused("listener", Some(Value::List(vec![table(&implicit)]))), "certificate");
     assert_eq!(refused("reception", None), "reception.trusted");
+    // Limits of which one is within the other.
+    let limits = [("strangers", 200), ("strangers", 19), ("neighbours", 51), ("neighbours", 9)];
+    let keys = ["strangers", "neighbours", "neighbours", "stranger"];
+    for ((key, limit), named) in limits.into_iter().zip(keys) {
+        let trusted = Value::List(vec![text("127.0.0.1")]);
+        let rules = table(&[("trusted", trusted), (key, Value::Int(limit))]);
+        assert_eq!(
+            refused("reception", Some(rules)),
+            format!("reception.{named}"),
+            "{key} {limit}"
+        );
+    }
     let plain = table(&[("name", text("ann")), ("password", text("secret"))]);
     assert_eq!(refused("user", Some(Value::List(vec![plain]))), "user.[0].password");
     let lists = |names: [&str; 2]| {

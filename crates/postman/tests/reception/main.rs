@@ -7,10 +7,13 @@ mod full;
 mod leaving;
 mod loops;
 mod people;
+mod places;
 mod reload;
 mod returns;
+mod rights;
 mod sink;
 mod submitters;
+mod tls;
 mod watched;
 
 use sojourn_kernel::parameters::{Parameters, Table, Value};
@@ -18,7 +21,7 @@ use sojourn_mail::engine::Stored;
 use sojourn_postman::reception::{Attendant, Happening};
 use sojourn_postman::{Book, Epoch, MailServer, News, Observer, Serving, Spool};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -164,15 +167,19 @@ pub(crate) fn connect(server: &MailServer) -> Client<TcpStream> {
 
 /// Connects from one of this machine's own addresses.
 pub(crate) fn connect_from(server: &MailServer, source: Ipv4Addr) -> Client<TcpStream> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    Client(BufReader::new(wire_from(server.addresses[0], source).unwrap()))
+}
+
+pub(crate) fn wire_from(address: SocketAddr, source: Ipv4Addr) -> std::io::Result<TcpStream> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let stream = runtime.block_on(async {
-        let socket = tokio::net::TcpSocket::new_v4().unwrap();
-        socket.bind((IpAddr::from(source), 0).into()).unwrap();
-        socket.connect(server.addresses[0]).await.unwrap().into_std().unwrap()
-    });
-    stream.set_nonblocking(false).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    Client(BufReader::new(stream))
+        let socket = tokio::net::TcpSocket::new_v4()?;
+        socket.bind((IpAddr::from(source), 0).into())?;
+        socket.connect(address).await?.into_std()
+    })?;
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    Ok(stream)
 }
 
 impl<W: Read + Write> Client<W> {

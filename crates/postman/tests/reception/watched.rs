@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 const NOBODY: &str = "x@[127.0.0.77]";
 
-fn watched() -> Place {
+pub(crate) fn watched() -> Place {
     let mut place = Place::trusting(&[]);
     let address = Value::Text("127.0.0.1:0".into());
     place.settings.set("live", table(&[("address", address)]));
     place
 }
 
-fn token(server: &MailServer) -> String {
+pub(crate) fn token(server: &MailServer) -> String {
     let path = &server.live.as_ref().unwrap().token;
     std::fs::read_to_string(path).unwrap().trim().to_owned()
 }
@@ -30,7 +30,7 @@ fn ask(server: &MailServer, request: &str) -> BufReader<TcpStream> {
 }
 
 /// Status, head and body of the answer.
-fn get(server: &MailServer, path: &str, line: &str) -> (u16, String, String) {
+pub(crate) fn get(server: &MailServer, path: &str, line: &str) -> (u16, String, String) {
     let mut all = String::new();
     let request = format!("GET {path} HTTP/1.1{line}");
     ask(server, &request).read_to_string(&mut all).unwrap();

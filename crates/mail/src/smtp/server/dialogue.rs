@@ -15,6 +15,8 @@ use sojourn_kernel::Time;
 /// Recipients of one message of a stranger: what a server has to take (RFC 5321 section
 /// 4.5.3.1.8).
 const STRANGERS: usize = 100;
+/// Octets of a text in which `Received:` lines are counted: each server adds its own above all.
+const TOP: usize = 1 << 20;
 
 impl Session {
     pub(super) fn command(&mut self, now: Time, command: Command<'_>, out: &mut Vec<Output>) {
@@ -160,11 +162,13 @@ impl Session {
         let submitter = self.submitter();
         let known = submitter.is_known();
         let most = if known { self.terms.bounds.recipients.get() as usize } else { STRANGERS };
-        if transaction.full {
-            return self.say("452 4.3.1 too many messages at once, try again later");
-        }
-        if transaction.recipients.len() >= most {
-            return self.say("452 4.5.3 too many recipients in one message");
+        let too_many = match transaction.full {
+            true => Some("452 4.3.1 too many messages at once, try again later"),
+            false if transaction.recipients.len() < most => None,
+            false => Some("452 4.5.3 too many recipients in one message"),
+        };
+        if let Some(reply) = too_many {
+            return if known { self.say(reply) } else { self.fault(reply, out) };
         }
         match self.terms.house.receives(submitter, transaction.sender.as_ref(), &recipient) {
             Welcome::Anybody => {}
@@ -270,7 +274,8 @@ impl Session {
         let Transaction { sender, recipients, utf8, intake, .. } = transaction;
         self.detours = 0;
         let taken = intake.expect("it has begun").finish().and_then(|text| {
-            match fields(&text, "Received") > self.terms.bounds.hops.get() as usize {
+            let top = &text[..text.len().min(TOP)];
+            match fields(top, "Received") > self.terms.bounds.hops.get() as usize {
                 true => Err("554 5.4.6 the message goes round in circles"),
                 false => Ok(text),
             }

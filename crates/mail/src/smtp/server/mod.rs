@@ -25,7 +25,7 @@ mod transaction;
 pub use auth::{Credentials, Password, Verdict};
 pub use house::{House, Submitter, Welcome};
 pub use session::Session;
-pub use state::Output;
+pub use state::{Output, Stage};
 pub use stress::{Stress, Stressed};
 pub use terms::{AuthUse, Bounds, Peer, Protocol, Terms};
 pub use text::Text;

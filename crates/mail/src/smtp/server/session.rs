@@ -4,7 +4,7 @@ use super::auth::{Turn, Verdict};
 use super::command::Command;
 use super::house::Submitter;
 use super::lines::{BadLine, Lines};
-use super::state::{Busy, Hello, Output, State};
+use super::state::{Busy, Hello, Output, Stage, State};
 use super::stress::Stress;
 use super::terms::{Peer, Protocol, Terms};
 use super::trace::{Trace, protocol};
@@ -37,8 +37,11 @@ pub struct Session {
     /// When the last message ended, or the session began.
     message_ended: Time,
     pub(super) stress: Stress,
-    stopping: bool,
+    /// What it says at its end, when that is near.
+    stopping: Option<&'static str>,
 }
+
+const STOPS: &str = "421 4.3.2 the server stops";
 
 impl Session {
     /// A session that greets `peer`.
@@ -61,7 +64,7 @@ impl Session {
             since: now,
             message_ended: now,
             stress: Stress::NONE,
-            stopping: false,
+            stopping: None,
         };
         let protocol = if session.is_lmtp() { "LMTP" } else { "ESMTP" };
         session.say(&format!("220 {} {protocol}", session.terms.name));
@@ -112,7 +115,9 @@ impl Session {
         };
         let octets = self.transaction.as_ref().map_or(0, Transaction::octets);
         let message = stress.span(bounds.session, stressed.message(octets));
-        step.min(after(self.began, bounds.session)).min(after(self.message_ended, message))
+        let login = stress.span(bounds.command, stressed.command).min(bounds.session);
+        let whole = if self.has_yet_to_log_in() { login } else { bounds.session };
+        step.min(after(self.began, whole)).min(after(self.message_ended, message))
     }
 
     /// How scarce connections are from now on: its bounds follow.
@@ -120,12 +125,35 @@ impl Session {
         self.stress = stress;
     }
 
-    /// Since when it has been of no use: when it began or its last message ended, if neither a
-    /// message nor a password is under way.
-    pub fn idle_since(&self) -> Option<Time> {
-        let busy = matches!(self.state, State::Busy(Busy::Taking(_) | Busy::Verifying(_)));
-        let used = self.transaction.is_some() || busy;
-        (!used).then_some(self.message_ended)
+    /// What it is at, and when it began or its last message ended.
+    pub fn stage(&self) -> (Stage, Time) {
+        let stage = match (&self.state, &self.transaction) {
+            (State::Busy(Busy::Taking(_) | Busy::Verifying(_)), _) => Stage::Busy,
+            // Whatever its client says.
+            _ if self.has_yet_to_log_in() => Stage::Idle,
+            (_, None) => Stage::Idle,
+            (_, Some(it)) if it.intake.is_some() || self.submitter().is_known() => Stage::Busy,
+            (_, Some(_)) => Stage::Begun,
+        };
+        (stage, self.message_ended)
+    }
+
+    fn has_yet_to_log_in(&self) -> bool {
+        self.terms.submission && !self.submitter().is_known()
+    }
+
+    /// What it goes by.
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// Goes by other terms from now on, unless a transaction is under way; whether it does.
+    pub fn renew(&mut self, terms: Arc<Terms>, trusted: bool) -> bool {
+        let between = self.transaction.is_none();
+        if between {
+            (self.terms, self.peer.trusted) = (terms, trusted);
+        }
+        between
     }
 
     /// Its time is over.
@@ -137,7 +165,16 @@ impl Session {
 
     /// The server stops. A message that is coming may still come whole; nothing else is taken.
     pub fn stop(&mut self, out: &mut Vec<Output>) {
-        self.stopping = true;
+        self.stop_for(STOPS, out);
+    }
+
+    /// What its client logged in with is not valid any more: as [`stop`](Session::stop).
+    pub fn disown(&mut self, out: &mut Vec<Output>) {
+        self.stop_for("421 4.7.0 the password is not valid any more", out);
+    }
+
+    fn stop_for(&mut self, reply: &'static str, out: &mut Vec<Output>) {
+        self.stopping = Some(reply);
         if matches!(self.state, State::Command | State::Exchange(_)) {
             self.abandon(out);
         }
@@ -146,7 +183,7 @@ impl Session {
     /// The server stops and waits no longer.
     pub fn abandon(&mut self, out: &mut Vec<Output>) {
         if !matches!(self.state, State::Over) {
-            self.end("421 4.3.2 the server stops", out);
+            self.end(self.stopping.unwrap_or(STOPS), out);
         }
     }
 
@@ -218,7 +255,7 @@ impl Session {
     fn go_on(&mut self, now: Time, out: &mut Vec<Output>) {
         self.state = State::Command;
         self.since = now;
-        if self.stopping {
+        if self.stopping.is_some() {
             return self.abandon(out);
         }
         let held = std::mem::take(&mut self.held);
@@ -260,8 +297,8 @@ impl Session {
                     self.line(now, line, out);
                 }
             }
-            if self.stopping {
-                self.stop(out);
+            if let Some(reply) = self.stopping {
+                self.stop_for(reply, out);
             }
         }
     }

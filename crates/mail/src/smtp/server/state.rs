@@ -18,6 +18,17 @@ pub enum Output {
     Close,
 }
 
+/// How much there is to lose, where a session gives way to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// A text is coming or is being taken, or a password is verified: it does not give way.
+    Busy,
+    /// Its client has begun a transaction, and not the text.
+    Begun,
+    /// Nothing yet.
+    Idle,
+}
+
 /// How the client introduced itself.
 #[derive(Debug)]
 pub(super) struct Hello {

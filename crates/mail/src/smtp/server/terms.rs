@@ -39,7 +39,8 @@ parameters! {
         /// Recipients of one message. A server has to take 100 (RFC 5321 section 4.5.3.1.8).
         pub recipients: NonZeroU32 = NonZeroU32::new(100_000).expect("above 0"),
         /// How long a command may take to come, from the reply before it to its last octet
-        /// (RFC 5321 section 4.5.3.2.7: 5 minutes at least).
+        /// (RFC 5321 section 4.5.3.2.7: 5 minutes at least), and how long a client may take to log
+        /// in at a port for submission.
         pub command: Span = Span::from_s(300),
         /// How long no octet of a message may come (a client's own limit is 3 minutes, RFC 5321
         /// section 4.5.3.2.5).
@@ -84,6 +85,8 @@ pub struct Terms {
     pub protocol: Protocol,
     /// Where a password is asked for.
     pub auth: AuthUse,
+    /// Whether it is for submission (RFC 6409): who is not known has to log in soon.
+    pub submission: bool,
     /// Whether STARTTLS is offered.
     pub start_tls: bool,
     /// Whether a message of a known submitter with a CR or LF that stands alone is repaired; else, and
