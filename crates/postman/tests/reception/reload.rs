@@ -1,9 +1,9 @@
 //! Another configuration for a server that runs: what is said of it, and what is refused.
 
 use crate::{Place, connect, table, text};
-use sojourn_kernel::parameters::{Parameters, Table, Value};
+use sojourn_kernel::parameters::Value;
 use sojourn_postman::reception::needs_restart;
-use sojourn_postman::{MailServer, Serving, registry};
+use sojourn_postman::{MailServer, registry};
 
 /// Mail for it stays in the spool.
 const GONE: &str = "x@[127.0.0.77]";
@@ -23,9 +23,8 @@ fn place() -> Place {
     place
 }
 
-fn reload(server: &MailServer, settings: &Table) -> Result<Vec<String>, String> {
-    let settings = Serving::read_table(settings).unwrap_or_else(|it| panic!("{it:?}"));
-    server.reloader().reload(Ok(settings))
+fn reload(server: &MailServer, place: &Place) -> Result<Vec<String>, String> {
+    server.reloader().reload(Ok(place.serving()))
 }
 
 #[test]
@@ -35,7 +34,7 @@ fn what_changed_is_named() {
     let dkim = [("domain", "lists.example"), ("selector", "s1"), ("key", key)];
     place.settings.set("dkim", Value::List(vec![table(&dkim.map(|(k, v)| (k, text(v))))]));
     let server = place.start();
-    assert_eq!(reload(&server, &place.settings), Ok(vec![]));
+    assert_eq!(reload(&server, &place), Ok(vec![]));
     let more = table(&[("bounces", text("more-bounces@lists.example"))]);
     let lists = Value::List(vec![more, list(&[("id", text("news.lists.example"))])]);
     place.settings.set("list", lists);
@@ -49,11 +48,11 @@ fn what_changed_is_named() {
         "list more-bounces@lists.example added",
         "dkim s1 of lists.example removed",
     ];
-    assert_eq!(reload(&server, &place.settings), Ok(changes.map(str::to_owned).to_vec()));
+    assert_eq!(reload(&server, &place), Ok(changes.map(str::to_owned).to_vec()));
     place.settings.set("list", Value::List(vec![list(&[])]));
     let removed = "list more-bounces@lists.example removed".to_owned();
     let changed = "list news-bounces@lists.example changed".to_owned();
-    assert_eq!(reload(&server, &place.settings), Ok(vec![removed, changed.clone()]));
+    assert_eq!(reload(&server, &place), Ok(vec![removed, changed.clone()]));
     server.stop();
     let told = place.ear.0.lock().unwrap().join("\n");
     assert!(told.contains(&format!("the configuration was reloaded: {}", changes.join("; "))));
@@ -74,15 +73,14 @@ fn nothing_is_taken_from_a_list_whose_mail_waits() {
         (Value::List(Vec::new()), "the list"),
         (Value::List(vec![list(&[("verp", Value::Bool(false))])]), "verp"),
     ] {
-        let mut settings = place.settings.clone();
-        settings.set("list", less);
-        let why = reload(&server, &settings).unwrap_err();
+        place.settings.set("list", less);
+        let why = reload(&server, &place).unwrap_err();
         let begins = format!("{lost} of {NEWS} cannot go while its mail waits, for 2 recipients");
         assert!(why.starts_with(&begins), "{why}");
     }
     let more = list(&[("id", text("news.lists.example"))]);
     place.settings.set("list", Value::List(vec![more]));
-    assert_eq!(reload(&server, &place.settings).unwrap().len(), 1);
+    assert_eq!(reload(&server, &place).unwrap().len(), 1);
     server.stop();
 }
 
