@@ -31,10 +31,11 @@ def doctor(*, config: Path | None, spool: Path | None, as_json: bool) -> None:
 
     if config is not None and spool is not None:
         raise InputError("CONFIG and --spool: expected one of them")
-    log = None
+    log: Path | None = None
     if config is not None:
         chosen = serving.settings(config, [])
-        spool, log = Path(chosen.spool), chosen.log
+        spool = Path(chosen.spool)
+        log = None if chosen.log is None else Path(chosen.log)
     open_to_others = [] if spool is None else exposed(spool, log)
     found = list(findings())
     if as_json:
