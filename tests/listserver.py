@@ -26,6 +26,7 @@ hello = "lists.example"
 [network]
 port = {port}
 resolvers = ["{resolver}"]
+loopback = true
 
 [reception]
 trusted = ["127.0.0.1"]
@@ -70,9 +71,11 @@ def config(folder: Path, *, port: int = 9, resolver: str = "127.0.0.1:9", more: 
 class Server:
     """A running server: what it listens at, and its log."""
 
-    def __init__(self, config: Path, listeners: int = 3) -> None:
-        self.config, self.log = config, config.with_name("log")
-        command = [sys.executable, "-m", "sojourn", "mail", "serve", config, "--log", self.log]
+    def __init__(self, config: Path, listeners: int = 3, log: Path | None = None) -> None:
+        """`log`: where its log goes by the configuration."""
+        self.config, self.log = config, log or config.with_name("log")
+        command = [sys.executable, "-m", "sojourn", "mail", "serve", config]
+        command += [] if log else ["--log", self.log]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         self.ports: list[tuple[str, int]] = []

@@ -127,7 +127,7 @@ def _outcome(accepted: list[Accepted], waiting: set[tuple[str, str]]) -> Outcome
 
 
 def _taken(at: float, who: str) -> Accepted:
-    return Accepted(at, "<0>", who, "127.0.0.1", 0, 0)
+    return Accepted(at, "<0>", who, "127.0.0.1", 0, 0, 0)
 
 
 def test_what_is_counted() -> None:

@@ -211,7 +211,8 @@ def test_memory_is_bounded(server, stack):
 
 def test_messages_without_an_end_are_asked_to_come_again(tmp_path, stack):
     path = config(tmp_path)
-    text = path.read_text("utf-8").replace('grace = "1s"', 'grace = "1s"\nmemory = "20MB"')
+    less = 'grace = "1s"\nmemory = "20MB"\nbounds.message = "10MB"'
+    text = path.read_text("utf-8").replace('grace = "1s"', less)
     path.write_text(text, "utf-8")
     with Server(path) as server:
         before = server.resident_bytes()

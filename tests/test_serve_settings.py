@@ -1,6 +1,8 @@
 """What `sojourn mail serve`, `mail list` and `mail password` refuse: one line, exit code 2."""
 
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -10,15 +12,15 @@ HASH = "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA"
 
 REFUSED = [
     # What is replaced, by what, and what is said of it.
-    (HASH, "secret", '28: user.password = "...", expected a hash that begins with $argon2id$'),
+    (HASH, "secret", '29: user.password = "...", expected a hash that begins with $argon2id$'),
     ("[mail]\n", "[mail]\nhallo = 1\n", "4: unknown key mail.hallo"),
     ('hello = "lists.example"', 'hello = "x y"', '4: mail.hello = "x y", expected'),
-    ('"127.0.0.2:0"', '"127.0.0.2"', '23: listener.address = "127.0.0.2", expected'),
-    ('"lmtp"', '"lmpt"', '20: listener.protocol = "lmpt", expected the name of a'),
+    ('"127.0.0.2:0"', '"127.0.0.2"', '24: listener.address = "127.0.0.2", expected'),
+    ('"lmtp"', '"lmpt"', '21: listener.protocol = "lmpt", expected the name of a'),
     ('["127.0.0.1"]', '["127.0.0.1/8"]', 'reception.trusted = "127.0.0.1/8", expected a network'),
-    ('["127.0.0.1"]', "127", "11: reception.trusted = 127, expected"),
+    ('["127.0.0.1"]', "127", "12: reception.trusted = 127, expected"),
     ("[reception]", "[receptoin]", "unknown key receptoin"),
-    ('grace = "1s"', 'grace = "soon"', '13: reception.grace = "soon", expected'),
+    ('grace = "1s"', 'grace = "soon"', '14: reception.grace = "soon", expected'),
     ('grace = "1s"', 'bounds.recipients = 3', "recipients = 3, expected at least 100"),
     ("threshold = 1.0", "threshold = -1.0", "bounces.threshold = -1"),
     ('"news-bounces@lists.example"', '"news-bounces"', 'list.bounces = "news-bounces", expected'),
@@ -34,10 +36,10 @@ REFUSED = [
     (
         'lists = ["*"]',
         'lists = ["new-bounces@lists.example"]',
-        '29: user.lists = "new-bounces@lists.example", expected the return path of a [[list]]'
+        '30: user.lists = "new-bounces@lists.example", expected the return path of a [[list]]'
         " (did you mean news-bounces@lists.example?)",
     ),
-    ('senders = ["*"]', 'senders = ["*x"]', '30: user.senders = "*x", expected a mail address'),
+    ('senders = ["*"]', 'senders = ["*x"]', '31: user.senders = "*x", expected a mail address'),
     (
         "[bounces]",
         "[[submitter]]\nnetworks = ['127.0.0.1']\nlists = ['*']\n[bounces]",
@@ -51,8 +53,10 @@ REFUSED = [
     ('postmaster = "admin@[127.0.0.77]"\n', "", "reception.postmaster is missing"),
     ("[bounces]", "[unsubscribe]\nurl = 'http://x'\n[bounces]", "unsubscribe.url = \"http://x\""),
     ("[bounces]", "[unsubscribe]\nurl = 'https://x'\n[bounces]", "certificate is missing"),
+    ("[bounces]", "[unsubscribe]\nurl = 'https://x:70000/'\n[bounces]", "in its normal form"),
+    ('grace = "1s"', 'memory = "99MB"', '13: reception.memory = "99MB", expected at least twice'),
     ('protocol = "lmtp"', "implicit_tls = true", "certificate is missing"),
-    ("[[user]]", "[[user", "26: not TOML"),
+    ("[[user]]", "[[user", "27: not TOML"),
 ]  # fmt: skip
 
 
@@ -144,3 +148,16 @@ def test_a_password_is_hashed():
     first, second = (sojourn("mail", "password", "--password", "x").stdout for _ in range(2))
     assert first.startswith("$argon2id$")
     assert first != second
+
+
+@pytest.mark.parametrize(("given", "code"), [("", 2), ("\n", 2), ("secret\n", 0)])
+def test_a_password_by_standard_input(given, code):
+    done = subprocess.run(
+        [sys.executable, "-m", "sojourn", "mail", "password"],
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (code, int(code == 2)), done.stderr
+    assert done.stdout.startswith("$argon2id$") == (code == 0)

@@ -357,7 +357,7 @@ class Internet:
     def authority(self) -> str:
         """The certificate that all good certificates follow from, in PEM."""
 
-    def accepted(self, known: int) -> list[tuple[float, str, str, str, int, int]]:
+    def accepted(self, known: int) -> list[tuple[float, str, str, str, int, int, int]]:
         """What was taken over so far, but for the first `known`.
 
         Each: Unix time in seconds, Message-ID, recipient, host, session, transaction.
@@ -484,6 +484,10 @@ class ServeSettings:
     @property
     def spool(self) -> PathLike[str]:
         """The file that keeps what is to be delivered."""
+
+    @property
+    def log(self) -> PathLike[str] | None:
+        """The file of the log; None where it goes to standard output."""
 
     @property
     def book(self) -> PathLike[str]:
@@ -746,8 +750,8 @@ def mail_operate(
         ValueError: something is no address, or there is no such operation.
     """
 
-def mail_reload(spool: PathLike[str], config: str) -> list[str]:
-    """Have the server with this spool read its configuration again, which is this file.
+def mail_reload(spool: PathLike[str], config: str, text: str) -> list[str]:
+    """Have the server with this spool take on this file, of this text, as its configuration.
 
     Returns:
         What it has to say about it.

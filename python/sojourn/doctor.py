@@ -38,8 +38,10 @@ def findings() -> Iterator[Finding]:
         yield Finding(name, verb, probe(name), get)
 
 
-def exposed(spool: Path) -> list[str]:
+def exposed(spool: Path, log: Path | None = None) -> list[str]:
     """What to say of each file of a spool, and beside it, that others than its owner may read.
+
+    The same of a server's log.
 
     Raises:
         InputError: there is no spool.
@@ -48,7 +50,8 @@ def exposed(spool: Path) -> list[str]:
         raise InputError(f"{spool}: no spool there")
     beside = sorted(file for file in spool.parent.iterdir() if file.name.startswith(spool.name))
     own = (file for file in beside if file == spool or file.name[len(spool.name)] in "-.")
-    return [said for file in own if file.is_file() and (said := exposed_file(file))]
+    files = [*own, *([] if log is None else [log])]
+    return [said for file in files if file.is_file() and (said := exposed_file(file))]
 
 
 def _program(name: str) -> str | None:

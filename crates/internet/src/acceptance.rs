@@ -11,7 +11,8 @@ pub struct Acceptance {
     /// When its last octet was read, after the start: it left the client then, and nothing can take
     /// it back.
     pub read: Duration,
-    /// When the whole text was there, after the start: half a round trip after it was read.
+    /// When the host came to it, after the start: the whole text was there, half a round trip after
+    /// it was read, and what came before it was answered.
     pub at: Duration,
     /// When the client's system was given the answer to it, after the start; nothing before that,
     /// and where there is none.
@@ -28,6 +29,8 @@ pub struct Acceptance {
     pub session: u64,
     /// The transaction.
     pub transaction: u32,
+    /// How often the client has spoken in the session after it was answered: round trips so far.
+    pub turns: u32,
     /// Whether the session was encrypted.
     pub secured: bool,
     /// The text as it was before its dots were doubled, where texts are kept.

@@ -71,6 +71,7 @@ mod tests {
             host: Ipv4Addr::LOCALHOST.into(),
             session,
             transaction,
+            turns: 0,
             secured: false,
             text: None,
         };

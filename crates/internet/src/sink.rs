@@ -68,6 +68,9 @@ struct Connection<'a> {
     session: Session,
     number: u64,
     transaction: u32,
+    /// How often the client has spoken after it was answered, and whether it was answered since.
+    turns: u32,
+    answered: bool,
     round_trip: Duration,
     outputs: VecDeque<Output>,
 }
@@ -91,6 +94,8 @@ pub(crate) async fn serve(
         session: Session::new(client, shared.keep_texts),
         number,
         transaction: 0,
+        turns: 0,
+        answered: false,
         round_trip: duration(site.host.round_trip),
         outputs: VecDeque::new(),
     };
@@ -155,6 +160,7 @@ impl Connection<'_> {
                 () = sleep_until(due.front().map_or_else(Instant::now, |it| it.at)),
                     if !due.is_empty() =>
                 {
+                    self.answered = true;
                     if let Some(end) = send_due(self.shared, stream, &mut due).await? {
                         return Ok(end);
                     }
@@ -164,6 +170,7 @@ impl Connection<'_> {
                     if size == 0 {
                         return Ok(End::Over);
                     }
+                    self.turns += u32::from(std::mem::take(&mut self.answered));
                     self.with_session(|session, place, outputs| {
                         session.read(&buffer[..size], place, outputs);
                     });
@@ -184,9 +191,9 @@ impl Connection<'_> {
         while let Some(output) = self.outputs.pop_front() {
             match output {
                 Output::Taken(message) => {
-                    let place = (self.number, self.transaction, self.session.secured);
+                    // A host comes to a text when it has answered what came before.
+                    taken = self.note(at - self.round_trip / 2, message);
                     self.transaction += 1;
-                    taken = note(self.shared, (self.here, self.round_trip), place, message);
                 }
                 output => {
                     if let Output::Reply { thinking, .. } = output {
@@ -196,6 +203,27 @@ impl Connection<'_> {
                 }
             }
         }
+    }
+
+    /// Notes a message that the host comes to at `reached`; where in the log.
+    fn note(&self, reached: Instant, taken: Taken) -> Range<usize> {
+        let shared = self.shared;
+        let text = taken.text.map(Arc::<[u8]>::from);
+        let acceptances = taken.recipients.into_iter().map(|recipient| Acceptance {
+            read: shared.started.elapsed(),
+            at: reached - shared.started,
+            answered: None,
+            message: taken.message.clone(),
+            recipient: recipient.into(),
+            sender: taken.sender.clone(),
+            host: self.here,
+            session: self.number,
+            transaction: self.transaction,
+            turns: self.turns,
+            secured: self.session.secured,
+            text: text.clone(),
+        });
+        shared.log.push(acceptances)
     }
 }
 
@@ -255,30 +283,4 @@ async fn send(
         shared.log.answered(taken, shared.started.elapsed());
     }
     Ok(())
-}
-
-/// Notes what was taken over in this session and transaction, secured or not; where in the log.
-fn note(
-    shared: &Shared,
-    (host, round_trip): (IpAddr, Duration),
-    (session, transaction, secured): (u64, u32, bool),
-    taken: Taken,
-) -> Range<usize> {
-    let read = shared.started.elapsed();
-    let at = read + round_trip / 2;
-    let text = taken.text.map(Arc::<[u8]>::from);
-    let acceptances = taken.recipients.into_iter().map(|recipient| Acceptance {
-        read,
-        at,
-        answered: None,
-        message: taken.message.clone(),
-        recipient: recipient.into(),
-        sender: taken.sender.clone(),
-        host,
-        session,
-        transaction,
-        secured,
-        text: text.clone(),
-    });
-    shared.log.push(acceptances)
 }

@@ -1,5 +1,7 @@
 //! The header of a message, as far as a server has to know it.
 
+use memchr::memchr;
+
 /// The header of `text`, in canonical form: whole lines, without the empty one that ends it.
 pub fn header(text: &[u8]) -> &[u8] {
     if text.starts_with(b"\r\n") {
@@ -9,29 +11,44 @@ pub fn header(text: &[u8]) -> &[u8] {
     &text[..end.map_or(text.len(), |end| end + 2)]
 }
 
+/// The first 64 KiB of `text`: of what strangers write no more is searched for fields.
+pub fn beginning(text: &[u8]) -> &[u8] {
+    &text[..text.len().min(64 * 1024)]
+}
+
+/// The names and values of the fields of `text`, up to the empty line that ends its header; a value
+/// has its folds (RFC 5322 section 2.2.3). Lines that are no field are passed over.
+pub fn each(mut text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    std::iter::from_fn(move || {
+        loop {
+            if text.is_empty() || text.starts_with(b"\n") || text.starts_with(b"\r\n") {
+                return None;
+            }
+            let mut end = line_length(text);
+            while matches!(text.get(end), Some(b' ' | b'\t')) {
+                end += line_length(&text[end..]);
+            }
+            let (field, rest) = text.split_at(end);
+            text = rest;
+            if let Some(colon) = memchr(b':', field) {
+                // RFC 5322 section 4.5: old messages have space before the colon.
+                return Some((field[..colon].trim_ascii_end(), &field[colon + 1..]));
+            }
+        }
+    })
+}
+
+/// The values of the fields of this name.
+pub fn all<'a>(text: &'a [u8], name: &str) -> impl Iterator<Item = &'a [u8]> {
+    each(text).filter(|(it, _)| it.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value)
+}
+
 /// How many fields of `text` have this name.
 pub fn fields(text: &[u8], name: &str) -> usize {
-    let lines = header(text).split_inclusive(|&byte| byte == b'\n');
-    lines.filter(|line| is_field(line, name)).count()
+    all(text, name).count()
 }
 
-/// The text of the first field of this name in a header, its lines joined as RFC 5322 section 2.2.3
-/// says; nothing where the header has no such field, or its text is not UTF-8.
-pub fn field(header: &[u8], name: &str) -> Option<String> {
-    let mut lines = header.split_inclusive(|&byte| byte == b'\n');
-    let first = lines.find(|line| is_field(line, name))?;
-    let is_more = |line: &&[u8]| line.starts_with(b" ") || line.starts_with(b"\t");
-    let all = [&[first], &lines.take_while(is_more).collect::<Vec<_>>()[..]].concat().concat();
-    let text = std::str::from_utf8(&all).ok()?.split_once(':')?.1;
-    Some(text.replace(['\r', '\n'], "").trim().to_owned())
-}
-
-/// Whether `line` begins a field of this name.
-fn is_field(line: &[u8], name: &str) -> bool {
-    line.split_at_checked(name.len()).is_some_and(|(start, rest)| {
-        // RFC 5322 section 4.5.3: old messages have space before the colon.
-        start.eq_ignore_ascii_case(name.as_bytes())
-            && rest.trim_ascii_start().starts_with(b":")
-            && !rest.starts_with(b"\r")
-    })
+/// Octets of the first line of `text`, its end included.
+pub(crate) fn line_length(text: &[u8]) -> usize {
+    memchr(b'\n', text).map_or(text.len(), |end| end + 1)
 }

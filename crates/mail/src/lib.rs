@@ -14,6 +14,7 @@
 //! The paper: R. Kolstad, *Tuning Sendmail for Large Mailing Lists*, LISA 1997.
 
 mod address;
+pub mod author;
 pub mod engine;
 pub mod header;
 pub mod leave;
@@ -31,7 +32,7 @@ pub mod world;
 
 pub use address::{Address, BadAddress};
 pub use engine::{Config, Effect, Engine, Event};
-pub use list::{List, mailto};
+pub use list::{List, RESERVED, mailto};
 pub use plain::plain;
 pub use prefix::prefix;
 pub use return_path::ReturnPaths;

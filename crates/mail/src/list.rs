@@ -3,8 +3,10 @@
 use crate::address::Address;
 use crate::header::fields;
 use crate::return_path::LOCAL_MAX;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sojourn_kernel::parameters::{Check, Refusal, Value};
 use sojourn_kernel::{nested, parameters};
+use std::fmt;
 
 parameters! {
     /// A list. Mail is the list's whose sender is the list's return path.
@@ -112,6 +114,9 @@ fn is_uri(uri: &str) -> bool {
 const UNSUBSCRIBE: &str = "List-Unsubscribe";
 const ONE_CLICK: &str = "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n";
 const RECIPIENT: &str = "{recipient}";
+/// What stands for itself nowhere in a URI.
+pub const RESERVED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 impl List {
     /// The list's name for people: its name, its identity, or its return path.
@@ -211,7 +216,7 @@ fn quoted(name: &str) -> String {
 
 /// The URI for this recipient.
 fn for_one(uri: &str, recipient: &Address) -> String {
-    uri.replace(RECIPIENT, &encoded(recipient.as_str()))
+    uri.replace(RECIPIENT, &encoded(recipient.as_str()).to_string())
 }
 
 /// The URI for mail to `address` (RFC 6068).
@@ -221,12 +226,6 @@ pub fn mailto(address: &Address) -> String {
 }
 
 /// `text` with all but the unreserved characters encoded (RFC 3986 section 2.3).
-fn encoded(text: &str) -> String {
-    let octet = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-            char::from(byte).to_string()
-        }
-        _ => format!("%{byte:02X}"),
-    };
-    text.bytes().map(octet).collect()
+fn encoded(text: &str) -> impl fmt::Display {
+    utf8_percent_encode(text, RESERVED)
 }

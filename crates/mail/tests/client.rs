@@ -35,8 +35,12 @@ impl Session {
     }
 
     fn begin(&mut self, envelope: Envelope) -> String {
+        self.begin_as(envelope, false)
+    }
+
+    fn begin_as(&mut self, envelope: Envelope, whole: bool) -> String {
         self.outputs.clear();
-        self.client.begin(envelope, &mut self.outputs);
+        self.client.begin(envelope, whole, &mut self.outputs);
         self.sent()
     }
 
@@ -112,16 +116,16 @@ fn a_transaction_takes_two_round_trips_with_pipelining() {
 fn early(ehlo: &str) -> (Session, String) {
     let mut session = Session::ready(ehlo);
     session.begin(envelope(&["a@x"]));
-    assert!(!session.client.can_begin_early());
+    assert!(!session.client.can_begin_early(1));
     session.hear("250 ok\r\n250 ok\r\n");
     if session.client.step() == Step::Data {
         session.hear("354 go\r\n");
     }
-    assert!(!session.client.can_begin_early());
+    assert!(!session.client.can_begin_early(1));
     session.client.written();
-    assert!(session.client.can_begin_early());
+    assert!(session.client.can_begin_early(1));
     let sent = session.begin(envelope(&["b@x"]));
-    assert!(!session.client.can_begin_early());
+    assert!(!session.client.can_begin_early(1));
     assert_eq!(session.client.step(), Step::Dot);
     (session, sent)
 }
@@ -204,6 +208,89 @@ fn a_refusal_of_what_came_early_is_not_believed() {
     assert_eq!(session.hear("250 taken\r\n503 not yet\r\n503 no\r\n354 go\r\n"), ".\r\n");
     session.hear("554 nobody\r\n");
     assert_eq!(session.verdicts(), "?");
+}
+
+/// A session to a server that takes whole transactions, with three of them under way.
+fn window() -> Session {
+    let mut session = Session::ready(CHUNKING);
+    for (n, who) in ["a@x", "b@x", "c@x"].into_iter().enumerate() {
+        assert!(n == 0 || session.client.can_begin_early(3));
+        let sent = session.begin_as(envelope(&[who]), true);
+        let reset = if n == 0 { "" } else { "RSET\r\n" };
+        let commands = format!("MAIL FROM:<owner@lists.example>\r\nRCPT TO:<{who}>\r\n");
+        assert_eq!(sent, format!("{reset}{commands}"));
+        assert_eq!(session.outputs, [Output::Body(Framing::Chunk)]);
+    }
+    assert!(!session.client.can_begin_early(3) && session.client.is_sending());
+    assert_eq!(session.client.step(), Step::Block);
+    (0..3).for_each(|_| session.client.written());
+    session
+}
+
+/// The letters of all verdicts of one turn.
+fn all_verdicts(session: &Session) -> String {
+    let each = session.outputs.iter().filter_map(|output| match output {
+        Output::Settled(it) | Output::Lost(_, it) => Some(letters(it)),
+        _ => None,
+    });
+    each.collect()
+}
+
+#[test]
+fn whole_transactions_share_a_round_trip() {
+    let mut session = window();
+    let one = "250 ok\r\n250 ok\r\n250 taken\r\n";
+    assert_eq!(session.hear(&format!("{one}250 reset\r\n{one}")), "");
+    assert_eq!(all_verdicts(&session), "DD");
+    assert!(session.client.can_begin_early(2) && !session.client.can_begin_early(1));
+    session.hear(&format!("250 reset\r\n{one}"));
+    assert_eq!(all_verdicts(&session), "D");
+    assert_eq!(session.outputs.last(), Some(&Output::Ready));
+    assert_eq!(session.client.step(), Step::Idle);
+}
+
+/// A recipient, a message and a MAIL that are refused concern no other transaction.
+#[test]
+fn refusals_in_a_window() {
+    let one = "250 ok\r\n250 ok\r\n250 taken\r\n";
+    for (first, verdicts) in [
+        ("250 ok\r\n550 5.1.1 no\r\n554 nobody\r\n", "RDD"),
+        ("250 ok\r\n250 ok\r\n451 full\r\n", "LDD"),
+        ("451 later\r\n503 mail\r\n503 mail\r\n", "LDD"),
+    ] {
+        let mut session = window();
+        session.hear(&format!("{first}250 reset\r\n{one}250 reset\r\n{one}"));
+        assert_eq!(all_verdicts(&session), verdicts);
+    }
+    // A MAIL that was sent ahead may only have come too soon; the last failure wants a RSET.
+    let mut session = window();
+    let refused = "503 not yet\r\n503 mail\r\n503 mail\r\n";
+    let failed = "250 ok\r\n250 ok\r\n451 full\r\n";
+    assert_eq!(
+        session.hear(&format!("{one}250 reset\r\n{refused}250 reset\r\n{failed}")),
+        "RSET\r\n"
+    );
+    assert_eq!(all_verdicts(&session), "D?L");
+}
+
+/// Wherever a session ends, each transaction has one verdict at most, in order, and what is
+/// delivered was answered for.
+#[test]
+fn cuts_of_a_window() {
+    let one = ["250 ok\r\n", "250 ok\r\n", "250 taken\r\n"];
+    let replies = [&one[..], &["250 reset\r\n"], &one, &["250 reset\r\n"], &one].concat();
+    for said in 0..replies.len() {
+        for last in ["", "421 bye\r\n", "garbage\r\n"] {
+            let mut session = window();
+            session.hear(&replies[..said].concat());
+            let mut verdicts = all_verdicts(&session);
+            session.hear(last);
+            verdicts += &all_verdicts(&session);
+            verdicts += &letters(&session.client.closed());
+            let delivered = if said < 3 { 0 } else { (said - 3) / 4 + 1 };
+            assert_eq!(verdicts, "D".repeat(delivered) + "?", "{said}, {last:?}");
+        }
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use sojourn_mail::engine::Reason;
 use sojourn_mail::smtp::{BadReply, Enhanced, Reply, ReplyReader};
 
 fn cases() -> ProptestConfig {
@@ -131,4 +132,12 @@ proptest! {
         let bytes = text.as_bytes();
         prop_assert_eq!(read(bytes, size), read(bytes, 4096));
     }
+}
+
+#[test]
+fn a_long_reply_is_cut_and_a_missing_status_made_up() {
+    let reply = Reply { code: 451, enhanced: None, lines: vec!["é".repeat(9000)] };
+    let reason = Reason::reply(&reply);
+    assert_eq!(reason.status, Enhanced(4, 0, 0));
+    assert_eq!(*reason.text, format!("451 {}", "é".repeat(496)));
 }

@@ -104,11 +104,13 @@ fn work(mut spool: Spool, jobs: &mpsc::Receiver<Job>, engine: &Sender<Input>) ->
     }
 }
 
-/// Removes what is finished. What cannot be removed now is found, and removed, at the next start.
+/// Removes what is finished, and the room that it took. What cannot be removed now is found, and
+/// removed, at the next start.
 fn sweep(spool: &mut Spool) {
     if spool.is_behind() {
         let _ = spool.write(&[]);
     }
+    let _ = spool.shrink();
 }
 
 fn text(spool: &Spool, id: MessageId) -> Result<Bytes, SpoolError> {

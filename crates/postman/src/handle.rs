@@ -14,9 +14,10 @@ use sojourn_mail::ReturnPaths;
 use sojourn_mail::engine::{Counts, MessageId, Operation, Selection};
 use sojourn_mail::smtp::Step;
 use std::fmt;
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, available_parallelism};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{LocalSet, spawn_local};
 
@@ -125,6 +126,8 @@ impl Postman {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
+            // They sign copies, and read reports.
+            .max_blocking_threads(available_parallelism().map_or(1, NonZero::get))
             .build()
             .map_err(StartError::System)?;
         let names = {

@@ -2,6 +2,7 @@
 
 use sojourn_mail::Address;
 use sojourn_mail::token::Claim;
+use std::net::IpAddr;
 
 /// A copy of a list's mail, as far as its head depends on it.
 #[derive(Clone, Debug)]
@@ -16,6 +17,12 @@ pub struct Addressed {
 
 /// Addresses whose mail ends here: reports of failures that are for them need not be sent.
 pub trait Home: Send + Sync + 'static {
+    /// Where mail of other hosts is taken ([`Itself`](sojourn_mail::engine::Itself)); nothing where
+    /// no mail comes from outside.
+    fn listening(&self) -> Option<Vec<IpAddr>> {
+        None
+    }
+
     /// Whether `address` is one of them.
     fn has(&self, address: &Address) -> bool;
 

@@ -128,11 +128,15 @@ impl Names {
                     until = until.min(at);
                 }
                 Found::Nothing { .. } => {}
-                Found::Failed(why) => failed = Some(why),
+                // It still stands before those that are less preferred.
+                Found::Failed(why) => {
+                    hosts.push(MailHost { name, preference, addresses: Vec::new() });
+                    failed = Some(why);
+                }
             }
         }
         match failed {
-            Some(why) if hosts.is_empty() => Answer::Failed(why),
+            Some(why) if hosts.iter().all(|it| it.addresses.is_empty()) => Answer::Failed(why),
             Some(_) => Answer::Hosts { hosts, lifetime: left(until.min(Instant::now() + PARTIAL)) },
             None if hosts.is_empty() && named > EXCHANGES => {
                 Answer::Failed(format!("none of the best {EXCHANGES} mail hosts has an address"))

@@ -3,7 +3,8 @@
 use sojourn_kernel::parameters::{Check, Refusal, Table, Value, defaults};
 use sojourn_kernel::{Span, choices, nested, parameters};
 use sojourn_mail::Config;
-use std::net::{IpAddr, SocketAddr};
+use sojourn_mail::engine::Itself;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 parameters! {
     /// A list server.
@@ -42,6 +43,9 @@ parameters! {
         /// The addresses of this machine that connections come from, in turn, for each family those
         /// that belong to it; the system's choice for a family without any.
         pub sources: Vec<IpAddr> = Vec::new(),
+        /// Whether mail of a server that takes mail goes to loopback addresses, of literals and where
+        /// name servers lead there: to other servers of its machine. To itself it never goes.
+        pub loopback: bool = false,
         /// The address families that are used.
         pub families: Families = Families::Both,
         /// A file of certificates (PEM) that are trusted where TLS is required; those of the system
@@ -53,6 +57,19 @@ parameters! {
 }
 
 nested!(Network);
+
+impl Network {
+    /// What is the server itself, where it takes mail at these addresses.
+    pub(crate) fn itself(&self, listening: Option<Vec<IpAddr>>) -> Itself {
+        let Some(mut addresses) = listening else { return Itself::default() };
+        let by_name = !addresses.is_empty();
+        if !self.loopback {
+            addresses.push(Ipv4Addr::UNSPECIFIED.into());
+            addresses.push(Ipv6Addr::UNSPECIFIED.into());
+        }
+        Itself { by_name, addresses }
+    }
+}
 
 impl Check for Network {
     fn check(&self) -> Result<(), Refusal> {

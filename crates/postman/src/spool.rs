@@ -246,12 +246,36 @@ impl Spool {
         write().map_err(|error| SpoolError::sqlite(&self.path, Doing::Write, error))
     }
 
+    /// Gives pages back to the system, where most of them are free: SQLite keeps what removed rows
+    /// leave. This copies what is in use, so that has to be little.
+    ///
+    /// # Errors
+    ///
+    /// There is no room for that copy, or it cannot be written; the spool is as it was.
+    pub fn shrink(&self) -> Result<(), SpoolError> {
+        let shrink = || {
+            let number =
+                |name| self.database.pragma_query_value(None, name, |row| row.get::<_, u64>(0));
+            let page = number("page_size")?;
+            let free = number("freelist_count")? * page;
+            let used = number("page_count")? * page - free;
+            if free < MUCH || used > free.min(LITTLE) {
+                return Ok(());
+            }
+            self.database.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")
+        };
+        shrink().map_err(|error| SpoolError::sqlite(&self.path, Doing::Write, error))
+    }
+
     /// Whether something waits for the next write: finished messages, a step of the calendar.
     pub fn is_behind(&self) -> bool {
         !self.finished.is_empty() || self.stepped_ms != 0
     }
 }
 
+/// So many octets that are free are given back, beside so few in use.
+const MUCH: u64 = 8 << 20;
+const LITTLE: u64 = 16 << 20;
 /// A text of more octets is written in pieces.
 const LARGE: usize = 256 * 1024;
 const PIECE: usize = 64 * 1024;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// The texts that were wanted last.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
-    held: BTreeMap<MessageId, Bytes>,
+    texts: BTreeMap<MessageId, Bytes>,
     /// In the order in which they came.
     order: VecDeque<MessageId>,
     octets: usize,
@@ -29,12 +29,12 @@ impl Texts {
     }
 
     pub(crate) fn get(&self, id: MessageId) -> Option<Bytes> {
-        self.held.get(&id).cloned()
+        self.texts.get(&id).cloned()
     }
 
     pub(crate) fn keep(&mut self, id: MessageId, text: Bytes) {
         self.octets += text.len();
-        if let Some(before) = self.held.insert(id, text) {
+        if let Some(before) = self.texts.insert(id, text) {
             self.octets -= before.len();
         } else {
             self.order.push_back(id);
@@ -53,7 +53,7 @@ impl Texts {
     }
 
     fn drop(&mut self, id: MessageId) -> bool {
-        let text = self.held.remove(&id);
+        let text = self.texts.remove(&id);
         self.octets -= text.as_ref().map_or(0, |text| text.len());
         text.is_some()
     }
@@ -70,7 +70,7 @@ mod tests {
         (1..=6).for_each(|id| texts.keep(MessageId(id), text.clone()));
         texts.forget(MessageId(4));
         texts.keep(MessageId(5), text.clone());
-        let held: Vec<u64> = texts.held.keys().map(|id| id.0).collect();
-        assert_eq!((held, texts.octets), (vec![3, 5, 6], 3 * MOST / 4));
+        let kept: Vec<u64> = texts.texts.keys().map(|id| id.0).collect();
+        assert_eq!((kept, texts.octets), (vec![3, 5, 6], 3 * MOST / 4));
     }
 }

@@ -100,7 +100,7 @@ impl World<'_> {
                 for recipient in self.recipients.remove(&session).unwrap() {
                     *self.delivered.entry(recipient).or_default() += 1;
                 }
-                self.events.push_back(Event::Written(session, true));
+                self.events.push_back(Event::Written(session, 1));
                 Event::Received(session, b"250 taken\r\n".to_vec())
             }
             Effect::Persist(batch, records) => {

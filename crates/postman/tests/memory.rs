@@ -148,7 +148,8 @@ fn a_server() {
     all.set("spool", text(&spool));
     all.set("mail", table(&[("hello", text("lists.example"))]));
     let nobody = Value::List(vec![text("127.0.0.1:9")]);
-    all.set("network", table(&[("port", Value::Int(9)), ("resolvers", nobody)]));
+    let network = [("port", Value::Int(9)), ("resolvers", nobody), ("loopback", Value::Bool(true))];
+    all.set("network", table(&network));
     all.set("listener", Value::List(vec![table(&[("address", text("127.0.0.1:0"))])]));
     let list = [("bounces", text("news-bounces@lists.example")), ("reader", text("x@[127.0.0.9]"))];
     all.set("list", Value::List(vec![table(&list)]));
@@ -157,6 +158,7 @@ fn a_server() {
         ("trusted", Value::List(vec![text("192.0.2.0/24")])),
         ("postmaster", text("root@[127.0.0.9]")),
         ("memory", memory),
+        ("octets_hourly", text("100GB")),
     ];
     all.set("reception", table(&rules));
     let settings = Serving::read_table(&all).unwrap_or_else(|it| panic!("{it:?}"));

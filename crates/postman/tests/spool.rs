@@ -7,7 +7,7 @@ use sojourn_mail::engine::{
     Deferral, MessageId, Obstacle, Operation, Progress, Reason, Record, Stored, Submission, Task,
 };
 use sojourn_mail::smtp::Enhanced;
-use sojourn_postman::{Epoch, Spool, SpoolError};
+use sojourn_postman::{Epoch, Spool, SpoolError, spool};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -208,6 +208,45 @@ fn a_finished_message_leaves_and_its_number_is_not_given_again() {
     assert_eq!(spool.load().unwrap(), []);
     drop(spool);
     assert_eq!(Spool::open(&path, EPOCH).unwrap().next_id(), MessageId(id.0 + 1));
+}
+
+/// What is in use stays as it is, through a crash too, and the file goes on.
+#[test]
+fn room_that_is_free_goes_back_to_the_system() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("spool");
+    let size = || path.metadata().unwrap().len();
+    let mut spool = Spool::open(&path, EPOCH).unwrap();
+    let large = vec![b'x'; 10_000_000];
+    let write = |spool: &mut Spool, text: &[u8]| {
+        let id = spool.next_id();
+        spool.offer(Time::ZERO, submission(id, 2, text), text.to_vec().into());
+        spool.write(&[Record::Accepted(id)]).unwrap();
+        id
+    };
+    let ids = [&large[..], b"x\r\n", &large].map(|text| write(&mut spool, text));
+    let stored = spool.load().unwrap();
+    let end = |spool: &mut Spool, message| {
+        let ended = [0, 1].map(|recipient| Record::Delivered(Task { message, recipient }));
+        spool.finish(message);
+        spool.write(&ended).unwrap();
+        spool.shrink().unwrap();
+    };
+    end(&mut spool, ids[2]);
+    assert!(size() > 20_000_000, "{}: less is free than is in use", size());
+    end(&mut spool, ids[0]);
+    assert!(size() < 1_000_000, "{}", size());
+    let image = tempfile::tempdir().unwrap();
+    crash_image(folder.path(), image.path());
+    let mut found = Spool::open(&image.path().join("spool"), EPOCH).unwrap();
+    assert_eq!(found.load().unwrap(), stored[1..2]);
+    assert_eq!(found.text(ids[1]).unwrap().unwrap(), b"x\r\n");
+    assert_eq!(found.next_id(), MessageId(ids[2].0 + 1));
+    drop(found);
+    assert!(spool::check(&image.path().join("spool")).unwrap().is_empty());
+    let next = write(&mut spool, b"x\r\n");
+    assert_eq!(next, MessageId(ids[2].0 + 1));
+    assert_eq!(spool.load().unwrap().len(), 2);
 }
 
 #[test]

@@ -43,8 +43,8 @@ impl Internet {
     }
 }
 
-/// When (Unix time), message, recipient, host, session, transaction.
-type Accepted = (f64, String, String, String, u64, u32);
+/// When (Unix time), message, recipient, host, session, transaction, turns of the client in it.
+type Accepted = (f64, String, String, String, u64, u32, u32);
 
 #[pymethods]
 impl Internet {
@@ -69,7 +69,8 @@ impl Internet {
             let tuple = |one: internet::Acceptance| {
                 let at = (it.started_unix() + one.at).as_secs_f64();
                 let (message, recipient) = (one.message.to_string(), one.recipient.into());
-                (at, message, recipient, one.host.to_string(), one.session, one.transaction)
+                let place = (one.session, one.transaction, one.turns);
+                (at, message, recipient, one.host.to_string(), place.0, place.1, place.2)
             };
             accepted.map(tuple).collect()
         })

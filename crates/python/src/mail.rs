@@ -226,11 +226,16 @@ pub(super) fn mail_operate(
     Ok((counts.messages, counts.recipients, counts.under_way))
 }
 
-/// Has the server with this spool read its configuration again, which is this file; what it has to
-/// say about it.
+/// Has the server with this spool take on its configuration again, which is this file of this text;
+/// what it has to say about it.
 #[pyfunction]
-pub(super) fn mail_reload(py: Python<'_>, spool: PathBuf, config: &str) -> PyResult<Vec<String>> {
-    py.detach(|| control::reload(&spool, config)).map_err(failed)
+pub(super) fn mail_reload(
+    py: Python<'_>,
+    spool: PathBuf,
+    config: &str,
+    text: &str,
+) -> PyResult<Vec<String>> {
+    py.detach(|| control::reload(&spool, config, text)).map_err(failed)
 }
 
 /// See `mail_waiting`.

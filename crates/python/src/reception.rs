@@ -8,7 +8,7 @@ use sojourn_mail::Address;
 use sojourn_postman::reception::{self, Dkim, Reloader, hash_password};
 use sojourn_postman::{Book, KeyFile, Lines, Log, MailServer, Serving};
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -47,6 +47,12 @@ impl ServeSettings {
         KeyFile::beside(self.serving.spool.as_ref())
     }
 
+    /// The file of the log; none where it goes to standard output.
+    #[getter]
+    fn log(&self) -> Option<PathBuf> {
+        self.serving.log.as_ref().map(PathBuf::from)
+    }
+
     /// The file that keeps the lists' bounces.
     #[getter]
     fn book(&self) -> PathBuf {
@@ -80,22 +86,35 @@ struct Again {
 }
 
 impl Again {
+    /// From the file, by the rights that this process has.
     fn read(&self) -> Result<Serving, String> {
-        let file = self.file.display().to_string();
-        let text = std::fs::read_to_string(&self.file).map_err(|why| format!("{file}: {why}"))?;
-        let complete = sojourn_postman::complete;
-        let read = sojourn_study::read_settings(&text, &file, &self.overrides, complete);
-        read.map_err(|why| why.to_string())
+        let text = std::fs::read_to_string(&self.file).map_err(|why| {
+            let (file, denied) = (self.file.display(), why.kind() == ErrorKind::PermissionDenied);
+            let remedy = "; sojourn mail reload hands it to the server, by root";
+            format!("{file}: {why}{}", if denied { remedy } else { "" })
+        })?;
+        self.parse(&text)
     }
 
-    /// The same, where `named` is the file that an operator believes it to be.
-    fn read_as(&self, named: &str) -> Result<Serving, String> {
+    /// From its text, where `named` is the file that an operator believes it to be.
+    fn take(&self, named: &str, text: &str) -> Result<Serving, String> {
         let (own, other) = (self.file.canonicalize(), Path::new(named).canonicalize());
-        if own.is_ok() && other.is_ok_and(|other| Some(other) != own.ok()) {
+        let same = match (own, other) {
+            (Ok(own), Ok(other)) => own == other,
+            // In a folder that this process may not look into.
+            _ => self.file == Path::new(named),
+        };
+        if !same {
             let file = self.file.display();
             return Err(format!("the server was started with {file}, not with {named}"));
         }
-        self.read()
+        self.parse(text)
+    }
+
+    fn parse(&self, text: &str) -> Result<Serving, String> {
+        let (file, complete) = (self.file.display().to_string(), sojourn_postman::complete);
+        let read = sojourn_study::read_settings(text, &file, &self.overrides, complete);
+        read.map_err(|why| why.to_string())
     }
 }
 
@@ -118,9 +137,16 @@ impl ListServer {
         let ServeSettings { serving, source, overrides } = settings;
         let (file, overrides) = (std::path::absolute(source)?, overrides.clone());
         let settings = serving.clone();
+        let log = log.or_else(|| settings.log.as_ref().map(PathBuf::from));
         let out: Box<dyn Write + Send> = match &log {
             None => Box::new(std::io::stdout()),
-            Some(path) => Box::new(open(path)?),
+            Some(path) => {
+                let (is_new, file) = (!path.exists(), open(path)?);
+                if let Some(user) = settings.reception.run_as.as_ref().filter(|_| is_new) {
+                    reception::give(path, user);
+                }
+                Box::new(file)
+            }
         };
         let (lines, port) = (Lines::new(out), settings.network.port);
         let logs = (Log::new(lines.clone(), port), Mutex::new(Log::new(lines.clone(), port)));
@@ -134,7 +160,7 @@ impl ListServer {
         let log = log.map(|path| (path, lines));
         let again = Again { file, overrides };
         let (reloader, on_ask) = (server.reloader(), again.clone());
-        server.on_reload(move |named| on_ask.read_as(named));
+        server.on_reload(move |named, text| on_ask.take(named, text));
         let server = Mutex::new(Some(server));
         Ok(ListServer { server, again, reloader, log, addresses, live, unsubscribe, notices })
     }

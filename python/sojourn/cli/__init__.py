@@ -46,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with commands.make_context("sojourn", given.copy(), obj=given) as context:
             commands.invoke(context)
             sys.stdout.flush()
-    except (click.exceptions.Exit, click.UsageError, KeyboardInterrupt, OSError, ValueError) as end:
+    except (
+        click.Abort, click.exceptions.Exit, click.UsageError, KeyboardInterrupt, OSError, ValueError
+    ) as end:  # fmt: skip
         code, message = _ending(end)
         if message:
             click.echo(f"sojourn: {one_line(message)}", err=True)
@@ -84,7 +86,7 @@ def _ending(error: BaseException) -> tuple[int, str]:
             code, message = DONE, ""
         case click.UsageError():
             message = _usage(error)
-        case KeyboardInterrupt():
+        case KeyboardInterrupt() | click.Abort():
             code, message = INTERRUPTED, message or "interrupted"
         case BrokenPipeError():  # the reader has seen enough; what is left goes nowhere
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

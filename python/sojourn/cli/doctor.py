@@ -31,9 +31,11 @@ def doctor(*, config: Path | None, spool: Path | None, as_json: bool) -> None:
 
     if config is not None and spool is not None:
         raise InputError("CONFIG and --spool: expected one of them")
+    log = None
     if config is not None:
-        spool = serving.spool(config)
-    open_to_others = [] if spool is None else exposed(spool)
+        chosen = serving.settings(config, [])
+        spool, log = Path(chosen.spool), chosen.log
+    open_to_others = [] if spool is None else exposed(spool, log)
     found = list(findings())
     if as_json:
         said: dict[str, object] = {

@@ -82,13 +82,7 @@ def settings(path: Path, pairs: list[tuple[str, str]]) -> ServeSettings:
         InputError: the file cannot be read.
         SpecError: it has what no server can be set to.
     """
-    try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise InputError(f"cannot read the settings: {reason(error)}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    return ServeSettings.parse(text, str(path), pairs)
+    return ServeSettings.parse(_text(path), str(path), pairs)
 
 
 def start(path: Path, pairs: list[tuple[str, str]], log: Path | None) -> ListServer:
@@ -126,9 +120,10 @@ def reload(path: Path) -> list[str]:
         InputError: no server is running, or it refuses the file and goes on as it was.
         SpecError: the file has what no server can be set to.
     """
-    chosen = settings(path, [])
+    text = _text(path)
+    chosen = ServeSettings.parse(text, str(path), [])
     try:
-        return mail_reload(chosen.spool, str(path.absolute()))
+        return mail_reload(chosen.spool, str(path.absolute()), text)
     except MailError as error:
         raise InputError(str(error)) from None
 
@@ -233,6 +228,15 @@ def spool(path: Path) -> Path:
         SpecError: it has what no server can be set to.
     """
     return Path(settings(path, []).spool)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read the settings: {reason(error)}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
 
 
 def _book(path: Path) -> Path:

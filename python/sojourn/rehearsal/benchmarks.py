@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from sojourn.bench import Cost
-from sojourn.rehearsal.outcome import Outcome
+from sojourn.rehearsal.outcome import Busiest, Outcome
 from sojourn.rehearsal.sent import SENDER
 from sojourn.rehearsal.stage import Moment, Script, play
 from sojourn.terminal import print_table
@@ -41,6 +41,8 @@ class Load:
 # What the list server is to reach on two cores. A Postfix tuned for lists, with a relay to fall
 # back on, needed 1.9, 30, 89; 33, 120; 17 s, 0.8 ms and 1.4 GB in such worlds.
 _EVERYWHERE = (("ns_per_unit", 250_000.0), ("peak_mb", 150.0), ("lost", 0.0), ("twice", 0.0))
+# Where all hosts take BDAT, or none does.
+_BDAT, _DATA = ((("drawn.chunking", share),) for share in ("1.0", "0.0"))
 LOADS = {
     "one-message": Load(
         "list",
@@ -54,12 +56,20 @@ LOADS = {
         (("drawn.unreachable", "0.1"),),
         like=("twenty-messages", ("fast_95_s", "reachable_95_s"), 1.1),
     ),
-    "one-message-verp": Load(
-        "list", 1, like=("one-message", ("prompt_95_s", "ns_per_unit"), 1.5), verp=True
-    ),
-    "twenty-messages-verp": Load(
-        "list", 20, like=("twenty-messages", ("prompt_95_s", "ns_per_unit"), 1.5), verp=True
-    ),
+    **{
+        f"{name}-bdat{kind}": Load(
+            "list",
+            messages,
+            _BDAT,
+            like=(f"{name}-bdat", ("prompt_95_s", "ns_per_unit"), 1.5) if verp else None,
+            verp=verp,
+        )
+        for name, messages in (("one-message", 1), ("five-messages", 5), ("twenty-messages", 20))
+        for kind, verp in (("", False), ("-verp", True))
+    },
+    # What it costs where a fifth of the hosts take one text a round trip, or all: no bar is theirs.
+    "twenty-messages-verp": Load("list", 20, verp=True),
+    "twenty-messages-data-verp": Load("list", 20, _DATA, verp=True),
     "clean": Load("clean", 20, bars=(("reachable_all_s", 8.0),)),
     "clean-list": Load("clean", 20, hands_over="list"),
     "clean-signed": Load("clean", 20, hands_over="signed list", signed_like=("clean-list", 1.2)),
@@ -87,8 +97,8 @@ class MailCost(Cost):
 
     Times are seconds from the first message's submission until so many per cent of a group have it,
     the groups of `outcome.GROUPS`; None where fewer have. `internet_cpu_s` is the small internet's
-    own processor time, which `cpu_s` does not hold; `signature_ns` what a signature alone costs,
-    None where copies are not signed.
+    own processor time, which `cpu_s` does not hold; `busiest` the host that took over most;
+    `signature_ns` what a signature alone costs, None where copies are not signed.
     """
 
     reachable_50_s: float
@@ -103,6 +113,7 @@ class MailCost(Cost):
     lost: int
     twice: int
     internet_cpu_s: float
+    busiest: Busiest
     signature_ns: float | None = None
     bars: tuple[Bar, ...] = ()
 
@@ -185,6 +196,7 @@ def cost(name: str, outcome: Outcome) -> MailCost:
         lost=len(outcome.lost),
         twice=outcome.twice,
         internet_cpu_s=outcome.internet_cpu_s,
+        busiest=outcome.busiest,
         signature_ns=outcome.signature_ns,
     )
 
@@ -203,6 +215,10 @@ def show(costs: Sequence[MailCost]) -> None:
         "CPU [ms/delivery]": lambda it: it.ns_per_unit / 1e6,
         "peak [MB]": lambda it: it.peak_mb,
         "internet's CPU [s]": lambda it: it.internet_cpu_s,
+        "busiest host's deliveries": lambda it: it.busiest.deliveries,
+        "sessions": lambda it: it.busiest.sessions,
+        "transactions": lambda it: it.busiest.transactions,
+        "round trips": lambda it: it.busiest.round_trips,
     }
     lines = [[cost.case, *(number(of(cost)) for of in columns.values())] for cost in costs]
     print_table([lines], ["case", *columns], numbers=len(columns))

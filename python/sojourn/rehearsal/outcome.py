@@ -18,7 +18,10 @@ GROUPS = {
 
 
 class Accepted(NamedTuple):
-    """One message taken over for one recipient."""
+    """One message taken over for one recipient.
+
+    `turns` is how often the client had spoken in the session after it was answered.
+    """
 
     at: float
     message: str
@@ -26,6 +29,24 @@ class Accepted(NamedTuple):
     host: str
     session: int
     transaction: int
+    turns: int
+
+
+@dataclass(frozen=True)
+class Busiest:
+    """What went to the host that took over most.
+
+    Attributes:
+        deliveries: how much.
+        sessions: over how many sessions.
+        transactions: in how many transactions.
+        round_trips: of the session that had the most: each is a wait for an answer.
+    """
+
+    deliveries: int
+    sessions: int
+    transactions: int
+    round_trips: int
 
 
 Pair = tuple[str, str]
@@ -85,6 +106,18 @@ class Outcome:
     def twice(self) -> int:
         """Copies beyond the first."""
         return self.copies.total() - len(self.copies)
+
+    @property
+    def busiest(self) -> Busiest:
+        """What went to the host that took over most; of several the first."""
+        hosts = Counter(one.host for one in self.accepted)
+        most, deliveries = hosts.most_common(1)[0] if hosts else ("", 0)
+        there = [one for one in self.accepted if one.host == most]
+        sessions = {one.session for one in there}
+        transactions = {(one.session, one.transaction) for one in there}
+        # The last one is waited for, too.
+        round_trips = max((one.turns + 1 for one in there), default=0)
+        return Busiest(deliveries, len(sessions), len(transactions), round_trips)
 
     @cached_property
     def lost(self) -> list[Pair]:

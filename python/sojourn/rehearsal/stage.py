@@ -110,7 +110,10 @@ def play(script: Script, watch: Callable[[Moment], None] = lambda _: None) -> Ou
 
 
 def _settings(server: str, there: dict[str, Any]) -> str:
-    network = f"port = {there['smtp_port']}\nresolvers = [{json.dumps(there['resolver'])}]\n"
+    network = (
+        f"port = {there['smtp_port']}\nresolvers = [{json.dumps(there['resolver'])}]\n"
+        "loopback = true\n"
+    )
     if "[network]\n" in server:
         return server.replace("[network]\n", "[network]\n" + network)
     return server + "[network]\n" + network

@@ -38,6 +38,9 @@ parameters! {
         pub round_trip: Span = Span::from_ms(40),
         /// The standard deviation of the logarithm of that distance (log-normal).
         pub spread: f64 = 0.7,
+        /// The share of hosts that take BDAT (RFC 3030) beside commands in groups, as Google,
+        /// Microsoft, Exim and Postfix do, and Yahoo and sendmail do not. The number is ours.
+        pub chunking: f64 = 0.8,
         /// How many sessions a provider allows; above it answers 421.
         pub provider_sessions: NonZeroU32 = NonZeroU32::new(10).expect("above 0"),
     }
@@ -66,6 +69,10 @@ impl Check for Drawn {
             let expected = format!("at most as many as subscribers, {}", self.subscribers);
             return Err(Refusal::value(&given, expected).under("domains"));
         }
+        if !(0.0..=1.0).contains(&self.chunking) {
+            let given = Value::Float(self.chunking);
+            return Err(Refusal::value(&given, "a share from 0 to 1").under("chunking"));
+        }
         for (key, value) in [("zipf", self.zipf), ("spread", self.spread)] {
             if !(0.0..=10.0).contains(&value) {
                 return Err(Refusal::value(&Value::Float(value), "0 to 10").under(key));
@@ -80,6 +87,7 @@ impl Drawn {
     pub(super) fn domains(&self, seed: u64) -> Vec<Domain> {
         let streams = Streams::new(seed, 0);
         let distances = &mut streams.stream("distances", 0);
+        let extensions = &mut streams.stream("extensions", 0);
         let sizes = self.sizes();
         let mut domains: Vec<Domain> = (1..)
             .zip(&sizes)
@@ -87,7 +95,7 @@ impl Drawn {
                 name: format!("d{number}.example"),
                 subscribers,
                 names: NamesKind::Mx(Mx {}),
-                host: vec![self.host(distances)],
+                host: vec![self.host(distances, extensions)],
             })
             .collect();
         let mut others: Vec<usize> = (PROVIDERS.min(domains.len())..domains.len()).collect();
@@ -112,9 +120,11 @@ impl Drawn {
         domains
     }
 
-    fn host(&self, distances: &mut Stream) -> Host {
+    fn host(&self, distances: &mut Stream, extensions: &mut Stream) -> Host {
         let round_trip = log_normal(self.round_trip, self.spread, distances);
-        Host { personality: PersonalityKind::Fast(Fast {}), round_trip, ..defaults() }
+        let chunking = extensions.uniform() < self.chunking;
+        let personality = PersonalityKind::Fast(Fast {});
+        Host { personality, round_trip, chunking, ..defaults() }
     }
 
     /// How many subscribers each domain has: all of them together, each at least one, the rest by
@@ -202,6 +212,8 @@ mod tests {
         trips.sort();
         let median = trips[200].seconds();
         assert!((0.036..0.044).contains(&median), "{median}");
+        let chunking = domains.iter().filter(|it| it.host[0].chunking).count();
+        assert!((300..340).contains(&chunking), "{chunking}");
         assert_eq!(world, World { drawn: world.drawn.clone(), ..defaults() });
     }
 

@@ -2,9 +2,8 @@
 
 use super::Engine;
 use super::event::{Delays, Effect, Entry, Obstacle, Outcome, Relay, Task};
-use super::message::Parcel;
 use super::reason::Reason;
-use super::session::Session;
+use super::session::UnderWay;
 use sojourn_kernel::{Span, Time};
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use std::sync::Arc;
 pub(super) struct Attempt {
     relay: Option<Relay>,
     delays: Delays,
-    took: Span,
+    pub(super) took: Span,
 }
 
 impl Attempt {
@@ -24,17 +23,18 @@ impl Attempt {
 }
 
 impl Engine {
-    /// The attempt of a session that took `took`, for its parcel.
-    pub(super) fn attempt(&self, session: &Session, parcel: &Parcel, took: Span) -> Attempt {
+    /// The attempt of a transaction with `relay` that is over now.
+    pub(super) fn attempt(&self, relay: &Relay, transaction: &UnderWay) -> Attempt {
+        let UnderWay { parcel, since, began, .. } = transaction;
         let accepted = self.messages[&parcel.message].accepted;
-        let setup = session.since.clamp(parcel.queued, session.began);
+        let setup = (*since).clamp(parcel.queued, *began);
         let delays = Delays {
             before: parcel.queued.since(accepted),
             queued: setup - parcel.queued,
-            setup: session.began - setup,
-            sending: self.now - session.began,
+            setup: *began - setup,
+            sending: self.now - *began,
         };
-        Attempt { relay: Some(session.relay.clone()), delays, took }
+        Attempt { relay: Some(relay.clone()), delays, took: self.now.since(*since) }
     }
 
     pub(super) fn log_attempt(

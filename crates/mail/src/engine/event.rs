@@ -195,8 +195,8 @@ pub enum Event {
     Connected(SessionId),
     /// Bytes came.
     Received(SessionId, Vec<u8>),
-    /// Some of what was to be sent is written; `true` when all of it is.
-    Written(SessionId, bool),
+    /// Some of the texts that were to be sent is written, and so many of them wholly.
+    Written(SessionId, u32),
     /// The handshake of TLS is done.
     Secured(SessionId),
     /// The connection could not be made, or is gone; why.

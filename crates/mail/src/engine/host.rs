@@ -34,6 +34,8 @@ pub(super) struct Host {
     /// Whether it broke off a transaction that was begun before the one before it was answered, and
     /// so gets one after the other.
     pub(super) wants_apart: bool,
+    /// Whether it takes transactions whole, commands and message together (PIPELINING, CHUNKING).
+    pub(super) takes_whole: bool,
     /// Destinations that want a session here.
     pub(super) line: VecDeque<u32>,
 }
@@ -92,6 +94,7 @@ impl Hosts {
             ceiling: (u32::MAX, Time::ZERO),
             tls_broken: false,
             wants_apart: false,
+            takes_whole: false,
             line: VecDeque::new(),
         };
         let number = place(&mut self.list, &mut self.free, host);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(super) struct Journal {
     records: Vec<Record>,
     /// Sessions that wait for `records`.
-    held: Vec<SessionId>,
+    sessions: Vec<SessionId>,
     /// Operations that are answered when `records` are written.
     answers: Vec<(u64, Counts)>,
     /// What is to be written by itself, and the envelope that waits for it.
@@ -33,7 +33,7 @@ pub(super) struct Journal {
 pub(super) struct Batch {
     id: BatchId,
     pub(super) records: Arc<[Record]>,
-    pub(super) held: Vec<SessionId>,
+    pub(super) sessions: Vec<SessionId>,
     pub(super) answers: Vec<(u64, Counts)>,
     /// Where it was written by itself: the envelope that waits for it, if one does.
     pub(super) file: Option<Option<usize>>,
@@ -75,8 +75,8 @@ impl Journal {
     }
 
     /// `session` waits until all that was pushed is written.
-    pub(super) fn hold(&mut self, session: SessionId) {
-        self.held.push(session);
+    pub(super) fn await_write(&mut self, session: SessionId) {
+        self.sessions.push(session);
     }
 
     /// An operation is answered when all that was pushed is written.
@@ -114,18 +114,18 @@ impl Journal {
         let id = BatchId(self.next);
         self.next += 1;
         let file = if self.records.is_empty() { self.files.pop_front() } else { None };
-        let (records, held, answers, file) = match file {
+        let (records, sessions, answers, file) = match file {
             Some((records, envelope)) => (records, Vec::new(), Vec::new(), Some(envelope)),
             None => {
                 self.urgent = false;
                 let next = Vec::with_capacity(self.records.len());
-                let (held, answers) =
-                    (std::mem::take(&mut self.held), std::mem::take(&mut self.answers));
-                (std::mem::replace(&mut self.records, next), held, answers, None)
+                let (sessions, answers) =
+                    (std::mem::take(&mut self.sessions), std::mem::take(&mut self.answers));
+                (std::mem::replace(&mut self.records, next), sessions, answers, None)
             }
         };
         let records: Arc<[Record]> = records.into();
-        self.writing = Some(Batch { id, records: Arc::clone(&records), held, answers, file });
+        self.writing = Some(Batch { id, records: Arc::clone(&records), sessions, answers, file });
         (id, records)
     }
 
@@ -141,7 +141,7 @@ impl Journal {
             Some(envelope) => self.files.push_front((records, envelope)),
             None => {
                 self.records.splice(0..0, records);
-                self.held.splice(0..0, batch.held);
+                self.sessions.splice(0..0, batch.sessions);
                 self.answers.splice(0..0, batch.answers);
                 self.urgent |= !self.answers.is_empty();
             }

@@ -18,6 +18,7 @@ mod dispatch;
 mod event;
 mod forget;
 mod host;
+mod itself;
 mod journal;
 mod message;
 mod names;
@@ -37,6 +38,7 @@ pub use event::{
     Answer, BatchId, Deferral, Delays, Effect, Entry, Event, MailHost, MessageId, Obstacle,
     Outcome, Progress, Record, Refusal, Relay, SessionId, Stored, Submission, Task,
 };
+pub use itself::Itself;
 pub use reason::Reason;
 pub use selection::{Counts, Operation, Selection};
 
@@ -64,6 +66,7 @@ pub struct Engine {
     /// The name that sessions give.
     hello: Arc<str>,
     return_paths: ReturnPaths,
+    itself: Itself,
     streams: Streams,
     now: Time,
     timers: Calendar<Timer>,
@@ -112,6 +115,7 @@ impl Engine {
         Engine {
             hello: config.hello.as_str().into(),
             return_paths: ReturnPaths::default(),
+            itself: Itself::default(),
             config,
             streams: Streams::new(seed, 0),
             now: Time::ZERO,
@@ -162,7 +166,7 @@ impl Engine {
             Event::Resolved(domain, answer) => self.resolved(&domain, answer),
             Event::Connected(session) => self.connected(session),
             Event::Received(session, bytes) => self.received(session, &bytes),
-            Event::Written(session, all) => self.written(session, all),
+            Event::Written(session, messages) => self.written(session, messages),
             Event::Secured(session) => self.secured(session),
             Event::Closed(session, why) => self.closed(session, why),
             Event::Reported(message, recipients) => self.reported(message, &recipients),
@@ -203,8 +207,7 @@ impl Engine {
     /// Whether a text is on its way over this session, or was sent and is not answered: until its
     /// answer is on stable storage, a crash sends it again.
     pub fn is_sending(&self, session: SessionId) -> bool {
-        let session = self.sessions.get(session);
-        session.is_some_and(|it| matches!(it.step(), Step::Block | Step::Dot))
+        self.sessions.get(session).is_some_and(|it| it.client.is_sending())
     }
 
     /// Whether it is at rest after [`Event::Stop`]: no session is open, and all that is done is on

@@ -32,10 +32,17 @@ impl Engine {
         }
         this.routes = Routes::Unknown;
         match answer {
-            Answer::Hosts { hosts, lifetime }
-                if hosts.iter().any(|it| !it.addresses.is_empty()) =>
-            {
-                this.failures = 0;
+            Answer::Hosts { mut hosts, lifetime } if hosts.iter().any(has_address) => {
+                self.without_itself(&mut hosts);
+                if hosts.is_empty() {
+                    let why = format!("mail for {domain} loops back to myself");
+                    return self.give_up(destination, &Reason::new(status::LOOPS, why));
+                }
+                if !hosts.iter().any(has_address) {
+                    let why = "no mail host is found that is preferred to this one";
+                    return self.unresolved(destination, why.into());
+                }
+                self.destinations.list[destination as usize].failures = 0;
                 let until = Time::from_ps(self.now.ps().saturating_add(lifetime.ps()));
                 let routes = self.ordered(destination, hosts);
                 // Known at least for now: an answer of no lifetime would be asked for without end.
@@ -105,6 +112,10 @@ impl Engine {
             self.done(parcel.envelope);
         }
     }
+}
+
+fn has_address(host: &MailHost) -> bool {
+    !host.addresses.is_empty()
 }
 
 fn literal(domain: &str) -> Option<std::net::IpAddr> {

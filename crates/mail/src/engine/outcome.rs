@@ -4,7 +4,7 @@ use super::attempt::Attempt;
 use super::event::{Deferral, Effect, Entry, MessageId, Outcome, Record, SessionId, Task};
 use super::message::{Parcel, State, Wish};
 use super::reason::{Reason, status};
-use super::session::Session;
+use super::session::{Session, UnderWay};
 use super::{Engine, Timer};
 use crate::policy::checkpoint::Checkpoint;
 use crate::policy::retry::{Retry, Setback};
@@ -29,25 +29,23 @@ impl Engine {
     /// A transaction is over and the session goes on.
     pub(super) fn settled(&mut self, id: SessionId, verdicts: Vec<Verdict>) {
         let session = self.sessions.get_mut(id).expect("it is open");
-        let parcel = session.parcel.take().expect("a transaction was under way");
+        let over = session.under_way.pop_front().expect("a transaction was under way");
         let (host, destination) = (session.host, session.destination);
         let probe = std::mem::take(&mut session.probe);
-        let next = session.next.take();
-        session.coming = next.is_none();
-        let took = self.took(id);
-        let this = &mut self.destinations.list[destination as usize];
-        this.coming += u32::from(next.is_none());
-        this.took(took);
-        let attempt = self.attempt(&self.sessions[id], &parcel, took);
-        if let Some(next) = next {
-            self.sessions.get_mut(id).expect("it is open").start(next, self.now);
-        }
-        let mark = self.journal.mark();
+        session.coming = session.under_way.is_empty();
+        session.has_answered(self.now.since(over.began));
+        self.destinations.list[destination as usize].coming += u32::from(session.coming);
+        let attempt = self.attempt(&self.sessions[id].relay, &over);
+        self.destinations.list[destination as usize].took(attempt.took);
+        let (mark, parcel) = (self.journal.mark(), over.parcel);
         let again = self.judge(&parcel, verdicts, &attempt);
         if again.len() == parcel.recipients.len() {
             // It refused the transaction because it came before the answer to the one before.
             self.hosts.list[host as usize].wants_apart = true;
-        } else if !again.is_empty() {
+        } else {
+            self.sessions.get_mut(id).expect("it is open").pipelines |= over.early;
+        }
+        if !again.is_empty() && again.len() < parcel.recipients.len() {
             // The server said where its limit is: so many in one transaction.
             let fitted = (parcel.recipients.len() - again.len()) as u32;
             let most = &mut self.destinations.list[destination as usize].most_recipients;
@@ -55,8 +53,8 @@ impl Engine {
         }
         self.hand_back(destination, &parcel, again);
         if self.config.checkpoint.holds() && self.journal.is_waiting() {
-            self.journal.hold(id);
-            self.sessions.get_mut(id).expect("it is open").held += 1;
+            self.journal.await_write(id);
+            self.sessions.get_mut(id).expect("it is open").unwritten += 1;
         }
         self.saved(parcel.envelope, mark);
         let was_down = self.hosts.list[host as usize].failures > 0;
@@ -113,31 +111,32 @@ impl Engine {
     }
 
     fn end_with(&mut self, id: SessionId, end: End, reason: Reason, verdicts: Vec<Verdict>) {
-        let took = self.took(id);
         self.leave_idle(id);
-        let session = self.sessions.remove(id).expect("it is open");
+        let mut session = self.sessions.remove(id).expect("it is open");
         self.give_back(&session);
         let (host, destination) = (session.host, session.destination);
-        if session.quitting || (session.ready && session.parcel.is_none()) {
+        let first = session.under_way.pop_front();
+        if session.quitting || (session.ready && first.is_none()) {
             return self.look_at(destination);
         }
         let unheard = session.client.is_early_unheard();
         let this = &mut self.hosts.list[host as usize];
-        // It may drop commands that come before the answer to a message.
-        this.wants_apart |= unheard || session.next.is_some();
+        // It may drop commands that come before the answer to a message, if it never took any.
+        this.wants_apart |= !session.pipelines && (unheard || !session.under_way.is_empty());
         let others = this.sessions > 0;
-        if let Some(next) = &session.next {
-            // Nothing of it was sent but commands.
-            self.hand_back(destination, next, next.recipients.clone());
-            self.done(next.envelope);
+        for UnderWay { parcel, .. } in session.under_way.iter().rev() {
+            // Nothing was heard of it.
+            self.hand_back(destination, parcel, parcel.recipients.clone());
+            self.done(parcel.envelope);
         }
         let this = &mut self.hosts.list[host as usize];
         if self.stopping {
-            if let Some(parcel) = &session.parcel {
+            if let Some(first) = &first {
                 let mark = self.journal.mark();
-                let left = self.judge(parcel, verdicts, &self.attempt(&session, parcel, took));
-                self.hand_back(destination, parcel, left);
-                self.saved(parcel.envelope, mark);
+                let attempt = self.attempt(&session.relay, first);
+                let left = self.judge(&first.parcel, verdicts, &attempt);
+                self.hand_back(destination, &first.parcel, left);
+                self.saved(first.parcel.envelope, mark);
             }
             return;
         }
@@ -147,7 +146,7 @@ impl Engine {
         }
         // A server may want a new connection after some messages: one that answered before in this
         // session is sound, and the next session will show.
-        let served = session.transactions > 1 && (end != End::TimedOut || unheard);
+        let served = session.answered > 0 && (end != End::TimedOut || unheard);
         // While a host has other sessions, it is not down for what becomes of one. One that drops
         // a transaction may take exception to this message alone.
         if others && !served && (!session.ready || end == End::Refused) {
@@ -156,9 +155,9 @@ impl Engine {
             self.host_failed(host, &reason);
             self.destinations.list[destination as usize].trouble = Some(reason.clone());
         }
-        if let Some(parcel) = &session.parcel {
-            self.destinations.list[destination as usize].took(took);
-            let attempt = self.attempt(&session, parcel, took);
+        if let Some(first) = &first {
+            let (parcel, attempt) = (&first.parcel, self.attempt(&session.relay, first));
+            self.destinations.list[destination as usize].took(attempt.took);
             let mark = self.journal.mark();
             let left = self.judge(parcel, verdicts, &attempt);
             if served || (others && end == End::Refused) {

@@ -6,6 +6,7 @@ use super::message::Parcel;
 use super::outcome::End;
 use super::reason::{Reason, status};
 use super::set_back::set_back;
+use super::transaction::QUICK;
 use super::{Engine, Timer};
 use crate::policy::timeouts::Steps;
 use crate::smtp::{Client, Framing, Output, Step};
@@ -30,23 +31,41 @@ pub(super) struct Session {
     connected: bool,
     pub(super) quitting: bool,
     /// How many writes have to be done for what was said to it, and whether it waits for them.
-    pub(super) held: u32,
+    pub(super) unwritten: u32,
     pub(super) waits: bool,
     /// A text that waits for that: its commands were sent early.
     pub(super) text: Option<Framing>,
     steps: Steps,
     deadline: Time,
     alarm: Time,
-    /// When the present attempt began: the connection counts towards the first.
+    /// When it began, or took up work: the connection counts towards its first attempt.
     pub(super) since: Time,
-    /// When its present transaction began.
+    /// Its transactions under way, in the order in which they are answered.
+    pub(super) under_way: VecDeque<UnderWay>,
+    /// Transactions that it has begun, and of these those that were answered.
+    pub(super) begun: u32,
+    pub(super) answered: u32,
+    /// Whether a transaction was answered that was begun before the one before it was.
+    pub(super) pipelines: bool,
+    /// How many whole transactions may be under way, as far as the host was quick.
+    pub(super) window: usize,
+}
+
+/// Whole transactions that a session has under way at first: each that is answered quickly makes
+/// room for one more, as in the slow start of TCP.
+const FIRST_WINDOW: usize = 4;
+
+/// A transaction under way.
+#[derive(Debug)]
+pub(super) struct UnderWay {
+    pub(super) parcel: Parcel,
+    /// When the attempt began, and when its transaction.
+    pub(super) since: Time,
     pub(super) began: Time,
-    /// The work of the present transaction.
-    pub(super) parcel: Option<Parcel>,
-    /// The work of the one that was begun before the present one is answered.
-    pub(super) next: Option<Parcel>,
-    /// Transactions so far.
-    pub(super) transactions: u32,
+    /// Whether the one before it was not answered by then.
+    pub(super) early: bool,
+    /// Whether its text goes out with its commands, where the host takes that.
+    pub(super) whole: bool,
 }
 
 impl Session {
@@ -71,37 +90,42 @@ impl Session {
             client,
             connected: false,
             quitting: false,
-            held: 0,
+            unwritten: 0,
             waits: false,
             text: None,
             steps,
             deadline: Time::NEVER,
             alarm: Time::NEVER,
             since: now,
-            began: now,
-            parcel: None,
-            next: None,
-            transactions: 0,
+            under_way: VecDeque::new(),
+            begun: 0,
+            answered: 0,
+            pipelines: false,
+            window: FIRST_WINDOW,
         }
     }
 
     pub(super) fn set_back(&mut self, by: Span) {
-        for time in [&mut self.deadline, &mut self.alarm, &mut self.since, &mut self.began] {
+        for time in [&mut self.deadline, &mut self.alarm, &mut self.since] {
             set_back(time, by);
         }
-        for parcel in self.parcel.iter_mut().chain(&mut self.next) {
-            set_back(&mut parcel.queued, by);
+        for UnderWay { parcel, since, began, .. } in &mut self.under_way {
+            [&mut parcel.queued, since, began].into_iter().for_each(|time| set_back(time, by));
         }
     }
 
-    /// The transaction of `parcel` is the present one from now on.
-    pub(super) fn start(&mut self, parcel: Parcel, now: Time) {
-        if self.transactions > 0 {
-            self.since = now;
-        }
-        self.transactions += 1;
-        self.began = now;
-        self.parcel = Some(parcel);
+    /// The transaction of `parcel` begins.
+    pub(super) fn start(&mut self, parcel: Parcel, whole: bool, now: Time) {
+        let since = if self.begun > 0 { now } else { self.since };
+        let early = !self.under_way.is_empty();
+        self.under_way.push_back(UnderWay { parcel, since, began: now, early, whole });
+        self.begun += 1;
+    }
+
+    /// A transaction was answered that took so long.
+    pub(super) fn has_answered(&mut self, took: Span) {
+        self.answered += 1;
+        self.window = if took < QUICK { self.window + 1 } else { FIRST_WINDOW };
     }
 
     pub(super) fn step(&self) -> Step {
@@ -165,16 +189,16 @@ impl Engine {
             self.set_deadline(id);
         }
         self.obey(id, outputs);
+        self.begin_early(id);
     }
 
-    pub(super) fn written(&mut self, id: SessionId, all: bool) {
+    /// Some of what is to be sent is written, and so many messages wholly.
+    pub(super) fn written(&mut self, id: SessionId, messages: u32) {
         let Some(session) = self.sessions.get_mut(id) else { return };
-        if session.step() == Step::Block {
-            if all {
-                session.client.written();
-            }
+        if session.client.is_sending() {
+            (0..messages).for_each(|_| session.client.written());
             self.set_deadline(id);
-            if all {
+            if messages > 0 {
                 self.begin_early(id);
             }
         }
@@ -222,29 +246,32 @@ impl Engine {
         self.spare.push(outputs);
     }
 
-    /// Sends the text that the session is to send, unless its last transaction is being written: a
-    /// crash repeats no more than one transaction of each session.
+    /// Sends the text that the session is to send, of the transaction whose commands were sent last;
+    /// unless the one before it is being written, where a crash repeats no more than one.
     pub(super) fn send_text(&mut self, id: SessionId) {
         let session = self.sessions.get_mut(id).expect("it is open");
-        if session.held > 0 {
+        if session.unwritten > 0 && session.under_way.back().is_some_and(|it| !it.whole) {
             return;
         }
         let Some(framing) = session.text.take() else { return };
-        let parcel = self.sessions[id].parcel.as_ref().expect("a transaction is under way");
-        let own = self.recipient_named(parcel);
-        self.effects.push(Effect::SendBody(id, parcel.message, own, framing));
+        let last = self.sessions[id].under_way.back().expect("a transaction is under way");
+        let own = self.recipient_named(&last.parcel);
+        self.effects.push(Effect::SendBody(id, last.parcel.message, own, framing));
         self.set_deadline(id);
     }
 
     fn session_ready(&mut self, id: SessionId) {
-        self.sessions.get_mut(id).expect("it is open").ready = true;
+        let session = self.sessions.get_mut(id).expect("it is open");
+        session.ready = true;
+        let can = session.client.extensions();
+        self.hosts.list[session.host as usize].takes_whole = can.pipelining && can.chunking;
         self.go_on(id);
     }
 
     /// A session is open and has no transaction: it begins the next, or waits.
     pub(super) fn go_on(&mut self, id: SessionId) {
         let session = self.sessions.get_mut(id).expect("it is open");
-        session.waits = session.held > 0;
+        session.waits = session.unwritten > 0;
         if session.waits {
             return;
         }
@@ -262,7 +289,8 @@ impl Engine {
             }
             let Some(parcel) = destination.queue.pop_front() else { break };
             if let Some(parcel) = self.fit(id, parcel) {
-                return self.begin(id, parcel);
+                self.begin(id, parcel);
+                return self.begin_early(id);
             }
         }
         let destination = self.sessions[id].destination;
@@ -328,13 +356,8 @@ impl Engine {
             || others(&self.hosts.networks[session.network as usize].line)
             || (self.is_full() && others(&self.line));
         let destination = &self.destinations.list[session.destination as usize];
-        let is_over = session.transactions >= self.config.limits.turn.get();
+        let is_over = session.begun >= self.config.limits.turn.get();
         wanted && (is_over || destination.queue.is_empty() || destination.is_paced(self.now))
-    }
-
-    /// How long an attempt has taken that is over now.
-    pub(super) fn took(&self, id: SessionId) -> Span {
-        self.now.since(self.sessions[id].since)
     }
 }
 

@@ -175,17 +175,15 @@ impl Engine {
         for (number, counts) in batch.answers {
             self.effects.push(Effect::Operated(number, counts));
         }
-        for id in batch.held {
+        for id in batch.sessions {
             if let Some(session) = self.sessions.get_mut(id) {
-                session.held -= 1;
-                if session.held > 0 {
-                    continue;
+                session.unwritten -= 1;
+                match session.unwritten {
+                    0 if session.waits => self.go_on(id),
+                    0 => self.send_text(id),
+                    _ => {}
                 }
-                if session.waits {
-                    self.go_on(id);
-                } else {
-                    self.send_text(id);
-                }
+                self.begin_early(id);
             }
         }
     }

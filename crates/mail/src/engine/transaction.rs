@@ -1,21 +1,31 @@
 //! From a parcel to a transaction.
 //!
 //! Where each recipient has a transaction of its own, the commands of the next one follow a message
-//! without waiting for the answer to it (RFC 2920). A message is still sent only when the one before
-//! it was answered, so a crash or a connection that breaks leaves no more in doubt.
+//! without waiting for the answer to it (RFC 2920). With CHUNKING (RFC 3030) its message goes with
+//! them, up to a window: a crash or a connection that breaks leaves no more in doubt.
 
 use super::Engine;
+use super::destination::Routes;
 use super::event::{MessageId, SessionId, Task};
 use super::message::{Parcel, State};
 use super::reason::{Reason, status};
+use super::session::Session;
 use crate::address::Address;
 use crate::policy::checkpoint::Checkpoint;
 use crate::smtp::Envelope;
 use sojourn_kernel::Span;
 
-/// So many transactions, of those that carry one recipient each, are worth another session: to
-/// set one up takes three round trips, where a transaction takes one.
+/// So many round trips of transactions that carry one recipient each are worth another session: to
+/// set one up takes three.
 const WORTH_A_SESSION: usize = 8;
+
+/// A host that takes longer for a transaction thinks rather than being far: a window does not help
+/// there, and sessions share the thinking.
+pub(super) const QUICK: Span = Span::from_s(1);
+
+/// Octets of a message that goes out before its recipient is taken: what a connection swallows even
+/// if the host reads on only when it has refused.
+const WHOLE_MAX: u64 = 64 * 1024;
 
 /// Octets of header fields that a copy for one recipient may have beyond the text of all.
 const OWN_FIELDS: u64 = 4096;
@@ -43,36 +53,57 @@ impl Engine {
         if !self.names_recipients(queue.front()?.message) {
             return None;
         }
+        let takes_whole = match &this.routes {
+            Routes::Known(hosts, _) => {
+                hosts.iter().any(|route| self.hosts.list[route.host as usize].takes_whole)
+            }
+            _ => false,
+        };
+        let in_windows = takes_whole && this.delay.is_none_or(|it| it < QUICK);
+        let window = if in_windows { self.config.limits.window.get() as usize } else { 1 };
+        let worth = WORTH_A_SESSION.saturating_mul(window);
         // Each parcel is worth a part of one at least.
-        let parcels = queue.iter().take(most.saturating_mul(WORTH_A_SESSION));
+        let parcels = queue.iter().take(most.saturating_mul(worth));
         let recipients: usize = parcels.map(|parcel| parcel.recipients.len()).sum();
-        Some(recipients.div_ceil(WORTH_A_SESSION).min(most))
+        Some(recipients.div_ceil(worth).min(most))
     }
 
-    /// Begins the next transaction before the present one is answered, where that gains a round
-    /// trip and nothing wants transactions apart: the host, a limit by the minute, or envelopes that
-    /// are written one by one. Where a session waits for storage, only the text does.
+    /// Begins transactions before those under way are answered, where that gains a round trip and
+    /// nothing wants transactions apart: the host, a limit by the minute, or envelopes that are
+    /// written one by one. Where a session waits for storage, only a text that does not go out with
+    /// its commands does.
     pub(super) fn begin_early(&mut self, id: SessionId) {
-        let session = &self.sessions[id];
-        let (host, number) =
-            (&self.hosts.list[session.host as usize], session.destination as usize);
-        let checkpoint = &self.config.checkpoint;
-        let apart = host.wants_apart || checkpoint.file().is_some();
-        let destination = &self.destinations.list[number];
-        let Some(parcel) = destination.queue.front() else { return };
-        if apart
-            || destination.gap > Span::ZERO
-            || self.journal.failing
-            || !session.client.can_begin_early()
-            || !self.names_recipients(parcel.message)
-            || self.has_had_its_turn(id)
-        {
-            return;
+        while self.may_begin_early(id) {
+            let number = self.sessions[id].destination as usize;
+            let parcel = self.destinations.list[number].queue.pop_front().expect("it has one");
+            if let Some(parcel) = self.fit(id, parcel) {
+                self.begin(id, parcel);
+            }
         }
-        let parcel = self.destinations.list[number].queue.pop_front().expect("it has one");
-        if let Some(parcel) = self.fit(id, parcel) {
-            self.begin(id, parcel);
-        }
+    }
+
+    fn may_begin_early(&self, id: SessionId) -> bool {
+        let Some(session) = self.sessions.get(id) else { return false };
+        let destination = &self.destinations.list[session.destination as usize];
+        let Some(parcel) = destination.queue.front() else { return false };
+        // What was answered and is not written counts as under way: a crash repeats it too.
+        let window =
+            self.window(session, parcel.message).saturating_sub(session.unwritten as usize);
+        session.client.can_begin_early(window)
+            && !self.hosts.list[session.host as usize].wants_apart
+            && self.config.checkpoint.file().is_none()
+            && destination.gap == Span::ZERO
+            && !self.journal.failing
+            && self.names_recipients(parcel.message)
+            && !self.has_had_its_turn(id)
+    }
+
+    /// How many transactions for one recipient of `message` each may be under way over a session.
+    fn window(&self, session: &Session, message: MessageId) -> usize {
+        let apart = self.hosts.list[session.host as usize].wants_apart;
+        let large = self.messages.get(&message).is_none_or(|it| it.size > WHOLE_MAX);
+        let most = self.config.limits.window.get() as usize;
+        if apart || large { 1 } else { most.min(session.window) }
     }
 
     /// What of `parcel` can go into one transaction now; the rest goes back or fails.
@@ -150,15 +181,12 @@ impl Engine {
             eight_bit: message.eight_bit,
             utf8: message.utf8,
         };
+        let whole = named && self.window(&self.sessions[id], parcel.message) > 1;
         let session = self.sessions.get_mut(id).expect("it is open");
-        if session.parcel.is_none() {
-            session.start(parcel, self.now);
-        } else {
-            session.next = Some(parcel);
-        }
+        session.start(parcel, whole, self.now);
         let number = session.destination;
         let mut outputs = self.spare.pop().unwrap_or_default();
-        session.client.begin(envelope, &mut outputs);
+        session.client.begin(envelope, whole, &mut outputs);
         let destination = &mut self.destinations.list[number as usize];
         if destination.gap > Span::ZERO {
             destination.open_from = self.now + destination.gap;

@@ -23,6 +23,10 @@ parameters! {
         /// Of all sessions, those that may wait for hosts that did not answer last time: one in
         /// this many, at least one.
         pub probes: NonZeroU32 = NonZeroU32::new(4).expect("above 0"),
+        /// Transactions that a session may have under way at a time where each recipient has one of
+        /// its own and the host takes PIPELINING and CHUNKING: so many copies a session are in doubt
+        /// after a crash or a broken connection. 1 waits for each answer.
+        pub window: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
         /// Recipients of one transaction. A server has to take 100 (RFC 5321 section 4.5.3.1.8).
         pub recipients: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
         /// Recipients that may wait in all, over all messages: a message for more is not taken over

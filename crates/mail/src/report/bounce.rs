@@ -1,7 +1,8 @@
 //! From a message that came back to whom it says something about.
 
 use super::feedback::{Complaint, complaint};
-use super::mime::{Report, is_reply, report};
+use super::mime::{Report, report};
+use super::origin::{Origin, origin};
 use super::status::{Action, Outcome, recipients};
 use super::verp::Reading;
 use super::words::words;
@@ -27,7 +28,7 @@ pub struct Bounce {
 pub enum Severity {
     /// The host refused for good.
     Hard,
-    /// It gave up after temporary failures, or nobody can read what it said.
+    /// It gave up after temporary failures, or said why in words alone.
     Soft,
 }
 
@@ -61,13 +62,17 @@ pub fn returned(to: &Reading, text: &[u8]) -> Returned {
             Returned::Complaint(Complaint { subscriber, ..complaint })
         }
         (None, None) => Returned::Unclear,
-        (None, Some(_)) if is_reply(text) => Returned::Bounces(Vec::new()),
-        (None, Some(subscriber)) => Returned::Bounces(vec![Bounce {
-            subscriber: subscriber.clone(),
-            severity: Severity::Soft,
-            status: None,
-            reason: "a message came back that is no report".into(),
-        }]),
+        (None, Some(subscriber)) => match origin(text) {
+            // In words alone, as qmail has it.
+            Origin::MailSystem => Returned::Bounces(vec![Bounce {
+                subscriber: subscriber.clone(),
+                severity: Severity::Soft,
+                status: None,
+                reason: "a message came back that is no report".into(),
+            }]),
+            Origin::Program => Returned::Bounces(Vec::new()),
+            Origin::Person => Returned::Unclear,
+        },
     }
 }
 

@@ -46,38 +46,6 @@ pub(super) fn word(value: &[u8]) -> Vec<u8> {
     scanner.token(b";").to_ascii_lowercase()
 }
 
-/// The value of the first field `name` in `header`, with its folds. The header ends at an empty line
-/// or at the end of the octets.
-pub(super) fn field<'a>(header: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    let mut at = 0;
-    let mut start = None;
-    while at < header.len() {
-        let end = at + line_length(&header[at..]);
-        let line = &header[at..end];
-        let is_end = matches!(line, b"\n" | b"\r\n");
-        if let Some(start) = start {
-            if is_end || !line.starts_with(b" ") && !line.starts_with(b"\t") {
-                return Some(&header[start..at]);
-            }
-        } else if is_end {
-            return None;
-        } else if let Some((found, value)) = line.split_at_checked(name.len())
-            && found.eq_ignore_ascii_case(name.as_bytes())
-            // RFC 5322 section 4.5: old messages have space before the colon.
-            && let Some(value) = value.trim_ascii_start().strip_prefix(b":")
-        {
-            start = Some(end - value.len());
-        }
-        at = end;
-    }
-    start.map(|start| &header[start..])
-}
-
-/// Octets of the first line of `text`, its end included.
-pub(super) fn line_length(text: &[u8]) -> usize {
-    memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1)
-}
-
 type Parameter = (Vec<u8>, Vec<u8>);
 
 /// A parameter's value, put together when it came in pieces (RFC 2231 section 3).
@@ -224,13 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_a_header() {
-        let header =
-            b"A: 1\r\n b\r\nContent-TYPE : x;\r\n\ty\r\nContent-Type: z\r\n\r\nLate: 1\r\n";
-        assert_eq!(field(header, "Content-Type"), Some(&b" x;\r\n\ty\r\n"[..]));
-        assert_eq!(field(header, "b"), None);
-        assert_eq!(field(header, "late"), None);
-        assert_eq!(field(b"A:1\nB:2", "b"), Some(&b"2"[..]));
+    fn words() {
         assert_eq!(word(b" (no) Auto-Replied (vacation)\r\n"), b"auto-replied");
     }
 }

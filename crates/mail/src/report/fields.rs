@@ -1,7 +1,7 @@
 //! Fields for programs, in groups that an empty line separates (RFC 3464 section 2.1).
 
-use super::content::line_length;
 use crate::address::Address;
+use crate::header::line_length;
 
 /// Octets of one value that are kept: more than any address has, or is kept of a diagnosis.
 const VALUE_MAX: usize = 4096;

@@ -4,8 +4,9 @@
 //! multiparts that are open, and nothing recurses; what exceeds a limit is not understood. Messages
 //! in messages are not opened: a report that is forwarded is not about mail from here.
 
-use super::content::{ContentType, field, line_length, word};
+use super::content::{ContentType, word};
 use super::encoding::decoded;
+use crate::header::{all, line_length};
 use memchr::memmem::Finder;
 use std::borrow::Cow;
 
@@ -57,12 +58,6 @@ enum Place {
 /// The octets of a message that are looked at.
 pub(super) fn bounded(text: &[u8]) -> &[u8] {
     &text[..text.len().min(PARSED_MAX)]
-}
-
-/// Whether a program wrote the message in answer to another (RFC 3834), as absence notes are.
-pub(super) fn is_reply(text: &[u8]) -> bool {
-    let header = &text[..text.len().min(HEADER_MAX)];
-    field(header, "Auto-Submitted").is_some_and(|value| word(value).starts_with(b"auto-"))
 }
 
 /// The first report in `text`. Nothing when there is none, or a limit is exceeded before it.
@@ -129,7 +124,7 @@ fn delimiter(open: &[Open], line: &[u8]) -> Option<(usize, bool)> {
 /// Where the first line of a part's body is, which begins at `start`. Nothing when a limit is
 /// exceeded.
 fn begin(open: &mut Vec<Open>, header: &[u8], start: usize) -> Option<Place> {
-    let Some(value) = field(header, "Content-Type") else { return Some(Place::Passed) };
+    let Some(value) = all(header, "Content-Type").next() else { return Some(Place::Passed) };
     let ContentType { name, boundary, report_type } = ContentType::read(value)?;
     if name.starts_with(b"multipart/") {
         let Some(boundary) = boundary else { return Some(Place::Passed) };
@@ -155,7 +150,7 @@ fn begin(open: &mut Vec<Open>, header: &[u8], start: usize) -> Option<Place> {
     if announced != Some(kind) && announced != Some(Announced::Any) {
         return Some(Place::Passed);
     }
-    let encoding = field(header, "Content-Transfer-Encoding").map(word).unwrap_or_default();
+    let encoding = all(header, "Content-Transfer-Encoding").next().map(word).unwrap_or_default();
     Some(Place::Report { kind, encoding, start })
 }
 

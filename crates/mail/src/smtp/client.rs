@@ -3,8 +3,9 @@
 //! It is told what came and answers what to send; whoever drives it keeps the time, by the
 //! [`Step`] that it waits in. With PIPELINING (RFC 2920) a transaction takes two round trips: its
 //! commands together, then the message. The commands of the next one may follow the message at
-//! once; then each takes one. A message is only sent when the one before it was answered, so a
-//! session that breaks leaves one in doubt.
+//! once; then each takes one, and a message is only sent when the one before it was answered. With
+//! CHUNKING (RFC 3030) a transaction may go out whole, and others behind it: a round trip carries
+//! as many as are let, and a session that breaks leaves as many in doubt.
 
 use super::command;
 use super::dialogue::{Framing, Loss, Output, Step, Tls};
@@ -26,11 +27,11 @@ pub struct Client {
     reader: ReplyReader,
     /// The replies that are awaited, in order.
     awaited: VecDeque<Awaited>,
-    transaction: Option<Transaction>,
-    /// The one whose commands followed the message of `transaction`.
-    next: Option<Transaction>,
+    /// Those under way, in the order in which they are answered.
+    transactions: VecDeque<Transaction>,
+    /// How many of their messages, the last ones, are not wholly written.
+    writing: usize,
     ended_early: bool,
-    writing: bool,
     over: bool,
 }
 
@@ -62,6 +63,8 @@ struct Transaction {
     mail_accepted: bool,
     /// Whether it was begun before the one before it was answered.
     early: bool,
+    /// Whether its message followed its commands at once.
+    whole: bool,
 }
 
 impl Client {
@@ -77,10 +80,9 @@ impl Client {
             extensions: Extensions::default(),
             reader: ReplyReader::default(),
             awaited,
-            transaction: None,
-            next: None,
+            transactions: VecDeque::new(),
+            writing: 0,
             ended_early: false,
-            writing: false,
             over: false,
         }
     }
@@ -88,8 +90,10 @@ impl Client {
     /// What the session waits for.
     pub fn step(&self) -> Step {
         match self.awaited.front() {
-            _ if self.writing => Step::Block,
+            _ if self.is_writing_first() => Step::Block,
             None => Step::Idle,
+            // The message is out with its commands: it is taken unless the server says otherwise.
+            _ if self.transactions.front().is_some_and(|it| it.whole) => Step::Dot,
             Some(Awaited::Greeting) => Step::Greeting,
             Some(Awaited::Ehlo | Awaited::Helo | Awaited::StartTls | Awaited::Handshake) => {
                 Step::Hello
@@ -118,17 +122,30 @@ impl Client {
         self.turning
     }
 
-    /// Whether a transaction may begin before the present one is answered: its message is written,
-    /// and the server takes commands in groups.
-    pub fn can_begin_early(&self) -> bool {
-        let sent = self.step() == Step::Dot && self.awaited.len() == 1;
-        sent && self.extensions.pipelining
+    /// Whether a message is being sent, or was sent and is not answered.
+    pub fn is_sending(&self) -> bool {
+        self.writing > 0 || self.awaited.contains(&Awaited::Dot)
     }
 
-    /// Begins a transaction. The session has to be [`Step::Idle`] after it was ready, or
-    /// [ready for one more](Client::can_begin_early).
-    pub fn begin(&mut self, envelope: Envelope, out: &mut Vec<Output>) {
-        let early = self.can_begin_early();
+    /// Whether a transaction may begin before those under way are answered, at most `window` of
+    /// which go out whole. Behind one that does not, commands may follow when its message is
+    /// written.
+    pub fn can_begin_early(&self, window: usize) -> bool {
+        match self.transactions.back() {
+            None => false,
+            Some(last) if last.whole => self.transactions.len() < window,
+            Some(_) => {
+                let sent = self.step() == Step::Dot && self.awaited.len() == 1;
+                sent && self.extensions.pipelining
+            }
+        }
+    }
+
+    /// Begins a transaction, which goes out `whole` where the server takes that. The session has to
+    /// be [`Step::Idle`] after it was ready, or [ready for one more](Client::can_begin_early).
+    pub fn begin(&mut self, envelope: Envelope, whole: bool, out: &mut Vec<Output>) {
+        let early = self.can_begin_early(usize::MAX);
+        let whole = whole && self.extensions.pipelining && self.extensions.chunking;
         assert!((early || self.step() == Step::Idle) && !envelope.recipients.is_empty());
         let mut bytes = command::mail(&envelope, &self.extensions);
         if early && self.extensions.chunking {
@@ -150,10 +167,18 @@ impl Client {
             }
         }
         let verdicts = vec![None; envelope.recipients.len()];
-        let transaction =
-            Transaction { envelope, verdicts, accepted: 0, mail_accepted: false, early };
-        *(if early { &mut self.next } else { &mut self.transaction }) = Some(transaction);
+        self.transactions.push_back(Transaction {
+            envelope,
+            verdicts,
+            accepted: 0,
+            mail_accepted: false,
+            early,
+            whole,
+        });
         out.push(Output::Send(bytes.into_bytes()));
+        if whole {
+            self.write(Framing::Chunk, out);
+        }
     }
 
     /// Ends the session; only when it is [`Step::Idle`].
@@ -162,9 +187,14 @@ impl Client {
         self.send("QUIT\r\n".into(), Awaited::Quit, out);
     }
 
-    /// The whole message is written.
+    /// A message is wholly written, the first of those that were not.
     pub fn written(&mut self) {
-        self.writing = false;
+        self.writing = self.writing.saturating_sub(1);
+    }
+
+    /// Whether the message of the first transaction is being written.
+    fn is_writing_first(&self) -> bool {
+        self.writing > 0 && self.writing == self.transactions.len()
     }
 
     /// The handshake is done. What was said before is forgotten, half a reply too, and the server's
@@ -191,13 +221,14 @@ impl Client {
         self.reader = reader;
     }
 
-    /// The connection is gone: the verdicts of the transaction that was under way. Of one that was
-    /// begun early nothing was said.
+    /// The connection is gone: the verdicts of the first transaction that was under way. Of those
+    /// that were begun behind it nothing was said.
     pub fn closed(&mut self) -> Vec<Verdict> {
         self.over = true;
-        let unheard = |it: &Transaction| it.early && !it.mail_accepted;
-        self.ended_early = self.transaction.as_ref().is_some_and(unheard);
-        self.transaction.take().map_or_else(Vec::new, |transaction| {
+        let first = self.transactions.pop_front();
+        self.transactions.clear();
+        self.ended_early = first.as_ref().is_some_and(|it| it.early && !it.mail_accepted);
+        first.map_or_else(Vec::new, |transaction| {
             let known = |verdict: Option<Verdict>| verdict.unwrap_or(Verdict::Unsettled);
             transaction.verdicts.into_iter().map(known).collect()
         })
@@ -249,7 +280,7 @@ impl Client {
             Awaited::Rcpt(i) => self.rcpt_answered(i, said, out),
             Awaited::Data => self.data_answered(said, out),
             Awaited::Dot => self.dot_answered(said, out),
-            Awaited::Rset if said.is_positive() && self.transaction.is_some() => {}
+            Awaited::Rset if said.is_positive() && !self.transactions.is_empty() => {}
             Awaited::Rset if said.is_positive() => out.push(Output::Ready),
             Awaited::Rset => self.lose(Loss::Unavailable(said.reply()), out),
             Awaited::Quit => {
@@ -273,7 +304,7 @@ impl Client {
     }
 
     fn mail_answered(&mut self, said: Said<'_>, out: &mut Vec<Output>) {
-        let transaction = self.transaction.as_mut().expect("MAIL was sent in one");
+        let transaction = self.transactions.front_mut().expect("MAIL was sent in one");
         transaction.mail_accepted = said.is_positive();
         if !transaction.mail_accepted {
             // A server that wants transactions apart may mean only that it comes too soon.
@@ -291,7 +322,7 @@ impl Client {
     }
 
     fn rcpt_answered(&mut self, i: usize, said: Said<'_>, out: &mut Vec<Output>) {
-        let transaction = self.transaction.as_mut().expect("RCPT was sent in one");
+        let transaction = self.transactions.front_mut().expect("RCPT was sent in one");
         if said.is_positive() && transaction.mail_accepted {
             transaction.accepted += 1;
         } else if transaction.mail_accepted {
@@ -318,7 +349,7 @@ impl Client {
     }
 
     fn data_answered(&mut self, said: Said<'_>, out: &mut Vec<Output>) {
-        let transaction = self.transaction.as_mut().expect("DATA was sent in one");
+        let transaction = self.transactions.front_mut().expect("DATA was sent in one");
         let reset = transaction.mail_accepted;
         match (said.code, transaction.accepted) {
             // A pipelined DATA that is accepted though no recipient was: nothing but the dot
@@ -334,12 +365,12 @@ impl Client {
     }
 
     fn dot_answered(&mut self, said: Said<'_>, out: &mut Vec<Output>) {
-        let early = std::mem::take(&mut self.writing);
+        let early = self.is_writing_first();
         let positive = said.is_positive();
         if early && positive {
             return self.lose(Loss::OutOfTurn, out);
         }
-        let transaction = self.transaction.as_mut().expect("the message was sent in one");
+        let transaction = self.transactions.front_mut().expect("the message was sent in one");
         let reply = Arc::new(said.reply());
         let verdict = if positive { Verdict::Delivered(reply) } else { Verdict::negative(reply) };
         transaction.decide_accepted(&verdict);
@@ -354,17 +385,16 @@ impl Client {
 
     /// Sends the message after what has been said; the reply to its end is awaited.
     fn write(&mut self, framing: Framing, out: &mut Vec<Output>) {
-        self.writing = true;
+        self.writing += 1;
         self.awaited.push_back(Awaited::Dot);
         out.push(Output::Body(framing));
     }
 
     fn settle(&mut self, reset: bool, out: &mut Vec<Output>) {
-        let transaction = self.transaction.take().expect("one is to be settled");
+        let transaction = self.transactions.pop_front().expect("one is to be settled");
         let verdicts = transaction.verdicts.into_iter();
         out.push(Output::Settled(verdicts.map(|it| it.unwrap_or(Verdict::Unsettled)).collect()));
-        self.transaction = self.next.take();
-        if self.transaction.is_some() {
+        if !self.transactions.is_empty() {
             return;
         }
         if reset {

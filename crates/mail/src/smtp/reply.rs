@@ -48,7 +48,7 @@ pub struct Said<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct ReplyReader {
     /// What has come of a reply whose end has not.
-    held: Vec<u8>,
+    pending: Vec<u8>,
     /// Whether it was read to its end.
     is_over: bool,
     /// Where in the reply the line begins whose end has not come.
@@ -74,6 +74,11 @@ const LINES_MAX: usize = 512;
 const CODE: usize = 3;
 
 impl Reply {
+    /// One of a single line.
+    pub fn new(code: u16, status: Enhanced, text: &str) -> Reply {
+        Reply { code, enhanced: Some(status), lines: vec![text.to_owned()] }
+    }
+
     /// 2xx: done.
     pub fn is_positive(&self) -> bool {
         self.code / 100 == 2
@@ -158,7 +163,7 @@ impl ReplyReader {
         bytes: &mut &'b [u8],
     ) -> Option<Result<Said<'a>, BadReply>> {
         if self.is_over {
-            self.held.clear();
+            self.pending.clear();
             self.is_over = false;
         }
         // Most replies come whole, and are read where they lie.
@@ -166,11 +171,11 @@ impl ReplyReader {
         let ended = loop {
             let end = memchr::memchr(b'\n', &come[taken..]);
             let until = end.map_or(come.len(), |end| taken + end + 1);
-            let whole = match self.held.is_empty() {
+            let whole = match self.pending.is_empty() {
                 true => &come[..until],
                 false => {
-                    self.held.extend_from_slice(&come[taken..until]);
-                    &self.held[..]
+                    self.pending.extend_from_slice(&come[taken..until]);
+                    &self.pending[..]
                 }
             };
             taken = until;
@@ -180,8 +185,8 @@ impl ReplyReader {
                 break Err(BadReply::Endless);
             }
             if end.is_none() {
-                if self.held.is_empty() {
-                    self.held.extend_from_slice(come);
+                if self.pending.is_empty() {
+                    self.pending.extend_from_slice(come);
                 }
                 return None;
             }
@@ -192,7 +197,7 @@ impl ReplyReader {
             }
         };
         (self.line, self.before, self.is_over) = (0, Before::default(), true);
-        let text = if self.held.is_empty() { &come[..taken] } else { &self.held[..] };
+        let text = if self.pending.is_empty() { &come[..taken] } else { &self.pending[..] };
         Some(ended.map(|code| Said { code, text }))
     }
 }

@@ -2,7 +2,9 @@
 
 use super::server::Server;
 use super::witness::Line;
+use crate::engine::MessageId;
 use slab::Slab;
+use std::collections::VecDeque;
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -13,6 +15,16 @@ pub(super) struct Connection {
     pub(super) open: bool,
     /// Whether its server has closed it, and it is on its way out.
     pub(super) over: bool,
+    /// Whether a text is on its way out, and what goes after it.
+    pub(super) sending: bool,
+    pub(super) behind: VecDeque<Behind>,
+}
+
+/// What goes out over a connection.
+#[derive(Debug)]
+pub(super) enum Behind {
+    Commands(Vec<u8>),
+    Text(MessageId),
 }
 
 /// Where the connection of a line is.

@@ -24,7 +24,7 @@ pub use names::{Names, Say};
 pub use witness::{Line, Rebirth, Witness, Write};
 
 use crate::engine::{BatchId, Effect, Engine, Event, MessageId, Record};
-use connections::{At, Connections};
+use connections::{At, Behind, Connections};
 use machine::Stations;
 use sojourn_kernel::{Calendar, Span, Time};
 use std::collections::BTreeMap;
@@ -242,11 +242,11 @@ impl<H: Host, W: Witness> World<H, W> {
                 self.calendar.schedule(at, Happening::Names(life, domain));
             }
             Effect::Connect(session, relay) => self.connect((life, session), relay.address),
-            Effect::Send(session, bytes) => self.send((life, session), &bytes),
+            Effect::Send(session, bytes) => {
+                self.order((life, session), Behind::Commands(bytes));
+            }
             Effect::SendBody(session, message, ..) => {
-                let at = self.stations.sends(now, self.witness.size(message));
-                let here = self.connections.find((life, session));
-                self.calendar.schedule(at, Happening::Out(here, message));
+                self.order((life, session), Behind::Text(message));
             }
             Effect::Close(session) => {
                 let line = (life, session);

@@ -1,12 +1,13 @@
 //! Connections: what goes over them, and how long it is under way.
 
-use super::connections::{At, Connection};
+use super::connections::{At, Behind, Connection};
 use super::host::{Door, Host, Scene};
 use super::server::{Answer, Server};
 use super::witness::{Line, Rebirth, Witness};
 use super::{Happening, World};
 use crate::engine::{Event, MessageId};
 use sojourn_kernel::{Span, Time};
+use std::collections::VecDeque;
 use std::net::IpAddr;
 
 impl<H: Host, W: Witness> World<H, W> {
@@ -18,7 +19,9 @@ impl<H: Host, W: Witness> World<H, W> {
         self.witness.opens(self.now, line, address);
         let site = self.by_address[&address];
         let server = Server::default();
-        let connection = Connection { line, site, server, open: false, over: false };
+        let (sending, behind) = (false, VecDeque::new());
+        let connection =
+            Connection { line, site, server, open: false, over: false, sending, behind };
         let here = self.connections.add(connection);
         let leaves = self.stations.connects(self.now);
         let host = &mut self.sites[site as usize].host;
@@ -49,6 +52,22 @@ impl<H: Host, W: Witness> World<H, W> {
         self.answer(here, answer, self.now, half, thinking);
     }
 
+    /// Commands or a text go out, after the text that is on its way.
+    pub(super) fn order(&mut self, line: Line, order: Behind) {
+        let here = self.connections.find(line);
+        match (self.connections.get_mut(here), order) {
+            (Some(connection), order) if connection.sending => connection.behind.push_back(order),
+            (_, Behind::Commands(bytes)) => self.send(line, &bytes),
+            (connection, Behind::Text(message)) => {
+                if let Some(connection) = connection {
+                    connection.sending = true;
+                }
+                let at = self.stations.sends(self.now, self.witness.size(message));
+                self.calendar.schedule(at, Happening::Out(here, message));
+            }
+        }
+    }
+
     /// Commands go out. What the server makes of them is known now: on one connection, and among
     /// those of one host, they come in the order in which they leave.
     pub(super) fn send(&mut self, line: Line, bytes: &[u8]) {
@@ -72,13 +91,20 @@ impl<H: Host, W: Witness> World<H, W> {
 
     /// A text is out: the engine is told so, and the host has it half a round trip later.
     pub(super) fn out(&mut self, here: At, message: MessageId) {
-        let line = here.line;
-        let Some(connection) = self.connections.get_mut(here) else {
-            return self.tell(Event::Written(line.1, true));
-        };
-        if connection.over {
-            return self.tell(Event::Written(line.1, true));
+        self.read_text(here, message);
+        if let Some(connection) = self.connections.get_mut(here) {
+            connection.sending = false;
+            for order in std::mem::take(&mut connection.behind) {
+                self.order(here.line, order);
+            }
         }
+        // Commands that follow at once come after the text.
+        self.tell(Event::Written(here.line.1, 1));
+    }
+
+    fn read_text(&mut self, here: At, message: MessageId) {
+        let line = here.line;
+        let Some(connection) = self.connections.get_mut(here).filter(|it| !it.over) else { return };
         let site = &mut self.sites[connection.site as usize];
         let half = site.host.round_trip() / 2;
         let reached = self.now + half;
@@ -89,8 +115,6 @@ impl<H: Host, W: Witness> World<H, W> {
             self.witness.took(reached, line, message);
         }
         self.answer(here, answer, reached, half, thinking);
-        // Commands that follow at once come after the text.
-        self.tell(Event::Written(line.1, true));
     }
 
     /// What a server says, at the time `reached` and after some thought, goes to the client.

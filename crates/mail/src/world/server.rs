@@ -128,8 +128,13 @@ impl Server {
             return Answer::default();
         }
         let mut answer = Answer::with_room(ONE_LINE);
-        assert!(self.recipients > 0, "a message for nobody");
+        let recipients = self.recipients;
         (self.in_data, self.mail) = (false, false);
+        if recipients == 0 {
+            // It came with its commands, and is passed over (RFC 3030 section 2).
+            answer.say("554 no valid recipients");
+            return answer;
+        }
         self.act(host, Step::Dot, scene, &mut answer, |answer| {
             answer.say("250 2.0.0 taken");
             answer.took = true;

@@ -151,8 +151,8 @@ fn late_news_are_ignored() {
         Event::Resolved("y.example".into(), Answer::NoMail),
         Event::Connected(nobody),
         Event::Received(nobody, b"250 ok\r\n".to_vec()),
-        Event::Written(nobody, true),
-        Event::Written(nth(0), true),
+        Event::Written(nobody, 1),
+        Event::Written(nth(0), 1),
         Event::Secured(nth(0)),
         Event::Closed(nobody, "late".into()),
         Event::Reported(MessageId(7), vec![0, 99]),
@@ -184,7 +184,7 @@ fn mail_lines(mut hand: Hand, submission: Submission, transactions: usize) -> Ve
                 hand.hear(0, reply)
             }
             Effect::SendBody(..) => {
-                let mut effects = hand.tell(Event::Written(nth(0), true));
+                let mut effects = hand.tell(Event::Written(nth(0), 1));
                 effects.extend(hand.hear(0, "250 taken\r\n"));
                 effects
             }

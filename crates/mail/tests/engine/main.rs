@@ -7,6 +7,7 @@ mod crashes;
 mod delivery;
 mod domains;
 mod fates;
+mod itself;
 mod limits;
 mod memory;
 mod operator;
@@ -42,8 +43,13 @@ fn address(n: u32) -> IpAddr {
 
 /// Adds `domain` with a host of its own, 40 ms away.
 fn add(world: &mut World, domain: &str, personality: Personality) -> IpAddr {
+    add_with(world, domain, personality, false)
+}
+
+/// The same; the host may take BDAT.
+fn add_with(world: &mut World, domain: &str, personality: Personality, chunking: bool) -> IpAddr {
     let host = address(world.hosts() as u32);
-    world.add_host(host, Host::new(personality, Span::from_ms(40), true, false));
+    world.add_host(host, Host::new(personality, Span::from_ms(40), true, chunking));
     world.say(domain.into(), Names::Hosts(vec![(10, vec![host])]));
     host
 }

@@ -214,9 +214,10 @@ impl World {
 }
 
 impl Book {
-    /// Whether a transaction was the last that was accepted over its line, cut by a crash.
+    /// Whether a transaction was one of the last that were accepted over its line, cut by a crash.
     pub(crate) fn was_in_flight(&self, line: Line, transaction: u32) -> bool {
-        self.cut.contains(&line) && transaction + 1 == self.accepted[&line]
+        let window = self.config.limits.window.get();
+        self.cut.contains(&line) && transaction + window >= self.accepted[&line]
     }
 
     fn end(&mut self, now: Time, line: Line) -> bool {

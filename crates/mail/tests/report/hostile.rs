@@ -11,8 +11,9 @@ const STATUS: &str = "Content-Type: message/delivery-status\n\nReporting-MTA: dn
 fn is_unclear(text: &str) {
     let start: String = text.chars().take(80).collect();
     assert_eq!(returned(&Reading::Plain, text.as_bytes()), Returned::Unclear, "{start}");
-    let named = Reading::Of(address("u@d"));
-    match returned(&named, text.as_bytes()) {
+    // What begins as a report of a mail system counts as a failure in words.
+    match returned(&Reading::Of(address("u@d")), text.as_bytes()) {
+        Returned::Unclear => {}
         Returned::Bounces(found) => assert_eq!(found.len(), 1, "{start}"),
         other => panic!("{start}: {other:?}"),
     }

@@ -261,12 +261,26 @@ fn what_a_bounce_says_of_a_subscriber() {
     let hard = bounce(Severity::Hard, Some(Enhanced(5, 2, 2)), "552 5.2.2 mailbox full");
     assert_eq!(returned(&named, forwarded.as_bytes()), Returned::Bounces(vec![hard]));
     // In words: the return path still tells whom it is about.
-    let words = b"Subject: failure notice\r\n\r\nHi. Sorry it didn't work out.\r\n";
+    let words = b"From: MAILER-DAEMON@mx.example\r\nSubject: failure notice\r\n\r\nHi. Sorry it didn't work out.\r\n";
     let soft = bounce(Severity::Soft, None, "a message came back that is no report");
     assert_eq!(returned(&named, words), Returned::Bounces(vec![soft]));
     assert_eq!(returned(&Reading::Plain, words), Returned::Unclear);
-    let away = b"Subject: Away\r\nAuto-Submitted: auto-replied (vacation)\r\n\r\nUntil Monday.\r\n";
-    assert_eq!(returned(&named, away), Returned::Bounces(vec![]));
+    // Absence notes in all their forms, and receipts for what was read, cost nothing.
+    for sign in [
+        "Auto-Submitted: auto-replied (vacation)",
+        "Precedence: bulk",
+        "X-Autoreply: yes",
+        "X-Autorespond: Away",
+        "X-Auto-Response-Suppress: All",
+    ] {
+        let away = format!("From: u@x\r\nSubject: Away\r\n{sign}\r\n\r\nUntil Monday.\r\n");
+        assert_eq!(returned(&named, away.as_bytes()), Returned::Bounces(vec![]), "{sign}");
+    }
+    let receipt = report("disposition-notification", "Disposition: manual-action; displayed");
+    assert_eq!(returned(&named, receipt.as_bytes()), Returned::Bounces(vec![]));
+    // Nor does a person's answer, which a person may read.
+    let answer = b"From: u@x\r\nSubject: Re: News\r\nIn-Reply-To: <1@x>\r\n\r\nThank you.\r\n";
+    assert_eq!(returned(&named, answer), Returned::Unclear);
     let late = report(
         "delivery-status",
         "Reporting-MTA: dns; x\r\n\r\nFinal-Recipient: rfc822; user@example.org\r\nAction: delayed\r\n",

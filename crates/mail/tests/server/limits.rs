@@ -22,7 +22,7 @@ fn a_large_message_is_refused_and_not_kept() {
     it.say("DATA");
     for _ in 0..1000 {
         assert_eq!(it.say(&"x".repeat(998)), "");
-        assert!(it.session.held() < 4096, "{}", it.session.held());
+        assert!(it.session.occupied() < 4096, "{}", it.session.occupied());
     }
     assert_eq!(it.say("."), "552 5.3.4 the message is too large");
     // Exactly as large as it may be.
@@ -170,9 +170,9 @@ fn circles() {
 fn a_message_is_given_up_for_memory() {
     let mut it = begun(terms());
     it.send(&format!("DATA\r\n{}", "x".repeat(10_000)));
-    assert!(it.session.held() > 10_000);
+    assert!(it.session.occupied() > 10_000);
     it.session.shed();
-    assert!(it.session.held() < 1000);
+    assert!(it.session.occupied() < 1000);
     assert_eq!(
         it.say(&format!("{}\r\n.", "x".repeat(10_000))),
         "452 4.3.1 too many messages at once, try again later"

@@ -13,8 +13,15 @@ use std::time::Duration;
 /// Why what was asked was not done.
 #[derive(Debug)]
 pub enum AskError {
-    /// The process that owns the spool does not answer: where, and why.
-    Silent(PathBuf, io::Error),
+    /// The process that owns the spool does not answer.
+    Silent {
+        /// Where.
+        path: PathBuf,
+        /// Whether it was asked: it may still do it then.
+        asked: bool,
+        /// What the system says.
+        error: io::Error,
+    },
     /// It refuses; why.
     Refused(String),
     /// No process owns the spool.
@@ -23,7 +30,9 @@ pub enum AskError {
     Spool(SpoolError),
 }
 
-/// How long the owner of a spool has to answer: it may have a million recipients to write.
+/// How long the owner of a spool has to greet: less, as a process that is stopped never does.
+const GREETING: Duration = Duration::from_secs(5);
+/// How long it has to answer: it may have a million recipients to write.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// How often somebody is looked for who owns the spool and answers, and how long in between.
 const TURNS: u32 = 20;
@@ -56,14 +65,14 @@ pub fn operate(
     Err(AskError::Spool(SpoolError::InUse { path: path.to_owned() }))
 }
 
-/// Has the server with the spool at `path` take on its configuration anew, the file `config`; what it
-/// has to say about it.
+/// Has the server with the spool at `path` take on its configuration anew, the file `config` with
+/// this text; what it has to say about it.
 ///
 /// # Errors
 ///
 /// There is no server, or it refuses: it goes on as it was.
-pub fn reload(path: &Path, config: &str) -> Result<Vec<String>, AskError> {
-    match ask(path, &Request::Reload(config.to_owned()))? {
+pub fn reload(path: &Path, config: &str, text: &str) -> Result<Vec<String>, AskError> {
+    match ask(path, &Request::Reload(config.to_owned(), text.to_owned()))? {
         Some(Answer::Reloaded(notices)) => Ok(notices),
         Some(answer) => Err(unexpected(answer)),
         None => Err(AskError::NoServer(path.to_owned())),
@@ -80,8 +89,11 @@ fn unexpected(answer: Answer) -> AskError {
 /// Asks the owner of a spool; nothing when it has no socket that answers.
 fn ask(spool: &Path, request: &Request) -> Result<Option<Answer>, AskError> {
     let path = beside(spool);
-    let silent = |error| AskError::Silent(path.clone(), error);
-    let (_folder, short) = short(&path).map_err(silent)?;
+    let silent = |asked| {
+        let path = path.clone();
+        move |error| AskError::Silent { path, asked, error }
+    };
+    let (_folder, short) = short(&path).map_err(silent(false))?;
     let mut stream = match UnixStream::connect(short) {
         Ok(stream) => stream,
         Err(error)
@@ -92,25 +104,33 @@ fn ask(spool: &Path, request: &Request) -> Result<Option<Answer>, AskError> {
         {
             return Ok(None);
         }
-        Err(error) => return Err(silent(error)),
+        Err(error) => return Err(silent(false)(error)),
     };
-    stream.set_read_timeout(Some(PATIENCE)).map_err(silent)?;
-    stream.set_write_timeout(Some(PATIENCE)).map_err(silent)?;
-    stream.write_all((request.write() + "\n").as_bytes()).map_err(silent)?;
-    let mut line = Vec::new();
-    let mut answer = BufReader::new(stream.take(LONGEST));
-    answer.read_until(b'\n', &mut line).map_err(silent)?;
-    Answer::read(&line).map(Some).map_err(|why| silent(io::Error::other(why)))
+    let mut greeting = [0];
+    stream.set_read_timeout(Some(GREETING)).map_err(silent(false))?;
+    stream.read_exact(&mut greeting).map_err(silent(false))?;
+    let mut converse = || {
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.write_all((request.write() + "\n").as_bytes())?;
+        let mut line = Vec::new();
+        BufReader::new((&stream).take(LONGEST)).read_until(b'\n', &mut line)?;
+        Answer::read(&line).map(Some).map_err(io::Error::other)
+    };
+    converse().map_err(silent(true))
 }
 
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AskError::Silent(path, error) => write!(
-                f,
-                "the server does not answer at {}, and may still do what was asked: {error}",
-                path.display()
-            ),
+            AskError::Silent { path, asked, error } => {
+                write!(f, "the server does not answer at {}", path.display())?;
+                f.write_str(if *asked { ", and may still do what was asked: " } else { ": " })?;
+                match error.kind() {
+                    io::ErrorKind::WouldBlock => f.write_str("its process is stopped, or busy"),
+                    _ => error.fmt(f),
+                }
+            }
             AskError::Refused(why) => f.write_str(why),
             AskError::NoServer(path) => {
                 write!(f, "no server is at work on the spool {}", path.display())

@@ -1,5 +1,6 @@
 //! What an operator asks of the process that owns a spool, over a Unix socket beside it:
-//! `SPOOL.control`. A request and its answer are a line of JSON each.
+//! `SPOOL.control`. The owner greets with an empty line; a request and its answer are a line of JSON
+//! each.
 
 mod ask;
 mod protocol;
@@ -13,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Octets that a request, or an answer, may have.
-const LONGEST: u64 = 1 << 20;
+const LONGEST: u64 = 1 << 24;
 
 /// Where the socket of the spool at `spool` is.
 fn beside(spool: &Path) -> PathBuf {

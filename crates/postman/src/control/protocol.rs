@@ -8,8 +8,9 @@ use sojourn_mail::engine::{Counts, MessageId, Operation, Selection};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Request {
     Operate(Operation, Selection),
-    /// To take on its configuration anew, which the asker believes to be this file.
-    Reload(String),
+    /// To take on its configuration anew, which the asker believes to be this file, of this text: the
+    /// server may have no right to read it.
+    Reload(String, String),
 }
 
 const OPERATIONS: [(&str, Operation); 6] = [
@@ -24,8 +25,8 @@ const OPERATIONS: [(&str, Operation); 6] = [
 impl Request {
     pub(super) fn write(&self) -> String {
         let (operation, selection) = match self {
-            Request::Reload(config) => {
-                return json!({"do": "reload", "config": config}).to_string();
+            Request::Reload(config, text) => {
+                return json!({"do": "reload", "config": config, "text": text}).to_string();
             }
             Request::Operate(operation, selection) => (operation, selection),
         };
@@ -45,7 +46,10 @@ impl Request {
         let asked: Value = serde_json::from_slice(line).map_err(|why| why.to_string())?;
         let name = asked["do"].as_str().ok_or("no \"do\"")?;
         if name == "reload" {
-            return Ok(Request::Reload(asked["config"].as_str().unwrap_or_default().to_owned()));
+            let part = |key: &str| asked[key].as_str().map(str::to_owned);
+            let given = part("config").zip(part("text"));
+            let (config, text) = given.ok_or("no \"config\", or no \"text\" of it")?;
+            return Ok(Request::Reload(config, text));
         }
         let operation = OPERATIONS.iter().find(|it| it.0 == name);
         let operation = operation.ok_or_else(|| format!("no operation {name:?}"))?.1;
@@ -123,7 +127,7 @@ mod tests {
             let request = Request::Operate(operation, selection.clone());
             assert_eq!(Request::read(request.write().as_bytes()), Ok(request));
         }
-        let reload = Request::Reload("/etc/lists.toml".into());
+        let reload = Request::Reload("/etc/lists.toml".into(), "[mail]\n".into());
         assert_eq!(Request::read(reload.write().as_bytes()), Ok(reload));
     }
 

@@ -16,9 +16,9 @@ use tokio::sync::Semaphore;
 use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::{sleep, timeout};
 
-/// Takes on the configuration anew, which the asker believes to be the given file; what is to be said
-/// about it, or why it was refused.
-pub(crate) type Reload = dyn Fn(&str) -> Result<Vec<String>, String> + Send + Sync;
+/// Takes on the configuration anew, which the asker believes to be the given file, of the given text;
+/// what is to be said about it, or why it was refused.
+pub(crate) type Reload = dyn Fn(&str, &str) -> Result<Vec<String>, String> + Send + Sync;
 
 /// The socket of a spool that this process owns. Its file is gone when this is dropped.
 pub(crate) struct Control {
@@ -86,6 +86,7 @@ async fn converse(
     let mut line = Vec::new();
     let (read, mut write) = stream.split();
     let mut read = BufReader::new(read.take(LONGEST));
+    write.write_all(b"\n").await?;
     let answer = if !peer.is_root() && peer != geteuid() {
         Answer::Refused("only the user that the server runs as, and root, may ask".into())
     } else {
@@ -106,9 +107,9 @@ async fn answer(request: Request, postman: &Postman, reload: Arc<OnceLock<Box<Re
                 Err(why) => Answer::Refused(why.to_string()),
             }
         }
-        Request::Reload(config) => {
+        Request::Reload(config, text) => {
             let done = spawn_blocking(move || match reload.get() {
-                Some(reload) => reload(&config),
+                Some(reload) => reload(&config, &text),
                 None => Err("this process takes no configuration while it runs".into()),
             });
             match done.await {

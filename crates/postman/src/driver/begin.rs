@@ -16,12 +16,10 @@ use sojourn_kernel::{Span, Time};
 use sojourn_mail::engine::{Event, Progress, Stored};
 use sojourn_mail::{Engine, ReturnPaths};
 use std::collections::{BTreeMap, VecDeque};
-use std::num::NonZero;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::thread::available_parallelism;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 /// All that a list server begins with.
 pub(crate) struct Start {
@@ -110,9 +108,9 @@ impl Driver {
             grace: super::duration(settings.network.grace),
             operations: BTreeMap::new(),
             next_operation: 0,
-            heads: Arc::new(Semaphore::new(available_parallelism().map_or(1, NonZero::get))),
         };
         driver.engine.set_return_paths(paths);
+        driver.engine.set_itself(settings.network.itself(driver.home.listening()));
         for message in stored {
             let submission = &message.submission;
             let open = message.progress.iter().filter(|it| **it != Progress::Ended).count();

@@ -24,17 +24,17 @@ use crate::news::{News, Observer};
 use crate::spool::{Answers, SpoolError};
 use crate::texts::Texts;
 use bytes::Bytes;
+use copy::Awaiting;
 use later::Later;
 use sojourn_kernel::Span;
 use sojourn_mail::engine::{
-    Counts, Event, MessageId, Operation, Reason, Selection, SessionId, Submission, Task,
+    Counts, Event, MessageId, Operation, Reason, Selection, SessionId, Submission,
 };
-use sojourn_mail::smtp::Framing;
 use sojourn_mail::{Engine, ReturnPaths};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::yield_now;
 use tokio::time::{Duration, Instant, interval, sleep_until};
 
@@ -104,8 +104,6 @@ struct Driver {
     /// Who waits for an operation to be done, by its number.
     operations: BTreeMap<u64, oneshot::Sender<Counts>>,
     next_operation: u64,
-    /// Heads that are made at once: each may take a signature, a millisecond of a processor.
-    heads: Arc<Semaphore>,
 }
 
 /// A message on the way to stable storage, and who waits for it to be there.
@@ -129,8 +127,7 @@ pub(crate) struct Reported {
 
 /// Who wants to read a text.
 enum Reader {
-    /// A session; and the recipient whom the copy is for, where it is for one alone.
-    Session(SessionId, Option<u32>, Framing),
+    Session(Awaiting),
     /// A report on these failures.
     Report(Vec<(u32, Reason)>),
 }
@@ -283,12 +280,6 @@ impl Driver {
             Err(error) => {
                 let why = error.to_string();
                 self.news(&News::Trouble(&why));
-                for reader in readers {
-                    if let Reader::Session(session, ..) = reader {
-                        self.lines.remove(&session);
-                        self.soon.push_back(Event::Closed(session, why.clone()));
-                    }
-                }
             }
         }
     }
@@ -307,10 +298,7 @@ impl Driver {
 
     fn give(&mut self, id: MessageId, text: &Bytes, reader: Reader) {
         match reader {
-            Reader::Session(session, own, framing) => {
-                let task = own.map(|recipient| Task { message: id, recipient });
-                self.send_copy(session, task, text.clone(), framing);
-            }
+            Reader::Session(awaiting) => self.send_copy(awaiting, text.clone()),
             Reader::Report(failures) => self.report(id, text, failures),
         }
     }

@@ -1,14 +1,15 @@
 //! What the engine wants done.
 
+use super::copy::Awaiting;
 use super::{Driver, Input, Offered, Reader, Reported, Submitter};
 use crate::archive::Job;
 use crate::handle::Refused;
 use crate::line::{self, Order};
 use crate::news::News;
-use sojourn_mail::engine::{Effect, Entry, Event, MessageId, Refusal, Relay, SessionId};
+use sojourn_mail::engine::{Effect, Entry, Event, MessageId, Refusal, Relay, SessionId, Task};
 use std::rc::Rc;
 use std::sync::Arc;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_local;
 
 impl Driver {
@@ -34,8 +35,11 @@ impl Driver {
             Effect::Resolve(domain) => self.resolve(domain),
             Effect::Connect(session, relay) => self.connect(session, relay),
             Effect::Send(session, bytes) => self.order(session, Order::Send(bytes)),
-            Effect::SendBody(session, message, own, framing) => {
-                self.read(message, Reader::Session(session, own, framing));
+            Effect::SendBody(id, message, own, framing) => {
+                let (session, copy) = oneshot::channel();
+                self.order(id, Order::Body(copy));
+                let own = own.map(|recipient| Task { message, recipient });
+                self.read(message, Reader::Session(Awaiting { session, own, framing }));
             }
             Effect::StartTls(session) => self.order(session, Order::StartTls),
             Effect::Close(session) => drop(self.lines.remove(&session)),

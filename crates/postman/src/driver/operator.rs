@@ -72,6 +72,7 @@ impl Driver {
             self.home = home;
             self.engine.set_return_paths(paths);
         }
+        self.engine.set_itself(settings.network.itself(self.home.listening()));
         self.soon.push_back(Event::Configure(Box::new(settings.mail)));
         Ok(())
     }

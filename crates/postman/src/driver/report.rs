@@ -3,7 +3,7 @@
 use super::{Driver, Input, Reported, Submitter};
 use crate::mail::Mail;
 use sojourn_mail::engine::{Event, MessageId, Reason, Task};
-use sojourn_mail::report::{Notice, Written};
+use sojourn_mail::report::{Notice, Written, is_report};
 use std::sync::Arc;
 use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::{Duration, sleep};
@@ -28,6 +28,11 @@ impl Driver {
         let (Some(to), Some(arrived)) = (engine.sender(message), engine.accepted(message)) else {
             return;
         };
+        // A host that forwards reports from a return path of its own would be sent one more each time.
+        if !self.home.has(to) && is_report(original) {
+            let recipients = failures.into_iter().map(|(recipient, _)| recipient).collect();
+            return self.soon.push_back(Event::Reported(message, recipients));
+        }
         // A list reads no more of one report.
         if self.home.has(to) && failures.len() > AT_HOME {
             for some in failures.chunks(AT_HOME) {

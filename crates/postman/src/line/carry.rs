@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
 use std::mem::MaybeUninit;
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::ReadBuf;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -24,9 +25,10 @@ pub(super) struct Line {
     out: Vec<u8>,
     written: usize,
     flushing: bool,
-    /// The message that is being written, and whether `out` has some of it.
+    /// The message that is being written.
     body: Option<Body>,
-    carries: bool,
+    /// How many messages end in `out`, where it has some of one.
+    carries: Option<u32>,
 }
 
 /// Something that happened on a line.
@@ -34,8 +36,8 @@ pub(super) struct Line {
 pub(super) enum Did {
     /// These bytes came.
     Read(Vec<u8>),
-    /// Some of a message is written, or the last of it.
-    Wrote { all: bool },
+    /// Some of a message is written, and so many messages wholly.
+    Wrote { messages: u32 },
     /// It is to turn to TLS.
     WantsTls,
     /// Nobody gives it orders any more.
@@ -44,6 +46,8 @@ pub(super) enum Did {
 
 /// How much is read at a time.
 const READ: usize = 4096;
+/// Orders are written together up to so many octets.
+const TOGETHER: usize = 16 * 1024;
 
 impl Line {
     pub(super) fn new(stream: Stream, orders: UnboundedReceiver<Order>) -> Line {
@@ -55,7 +59,7 @@ impl Line {
             written: 0,
             flushing: false,
             body: None,
-            carries: false,
+            carries: None,
         }
     }
 
@@ -89,7 +93,7 @@ impl Line {
 
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Did>> {
         loop {
-            if self.out.is_empty() && !self.flushing && self.load() {
+            if self.out.is_empty() && !self.flushing && self.load(cx)? {
                 return Poll::Ready(Ok(Did::WantsTls));
             }
             if self.written < self.out.len() {
@@ -102,8 +106,8 @@ impl Line {
             } else if self.flushing {
                 ready!(self.stream.poll_flush(cx))?;
                 self.flushing = false;
-                if std::mem::take(&mut self.carries) {
-                    return Poll::Ready(Ok(Did::Wrote { all: self.body.is_none() }));
+                if let Some(messages) = self.carries.take() {
+                    return Poll::Ready(Ok(Did::Wrote { messages }));
                 }
             } else {
                 return Poll::Pending;
@@ -112,13 +116,30 @@ impl Line {
     }
 
     /// Takes up what can be written next; whether it is the handshake of TLS.
-    fn load(&mut self) -> bool {
-        while self.body.is_none() {
+    fn load(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
+        while self.out.len() < TOGETHER {
+            if let Some(body) = &mut self.body {
+                let messages = self.carries.get_or_insert(0);
+                if body.fill(&mut self.out) {
+                    *messages += 1;
+                    self.body = None;
+                }
+                continue;
+            }
             match self.told.pop_front() {
                 Some(Order::Send(bytes)) if self.out.is_empty() => self.out = bytes,
                 Some(Order::Send(bytes)) => self.out.extend_from_slice(&bytes),
-                Some(Order::Body(copy)) => self.body = Some(Body::new(copy)),
-                Some(Order::StartTls) if self.out.is_empty() => return true,
+                Some(Order::Body(mut copy)) => match Pin::new(&mut copy).poll(cx) {
+                    Poll::Ready(Ok(copy)) => self.body = Some(Body::new(copy)),
+                    Poll::Ready(Err(_)) => {
+                        return Err(io::Error::other("the copy for a recipient was not made"));
+                    }
+                    Poll::Pending => {
+                        self.told.push_front(Order::Body(copy));
+                        break;
+                    }
+                },
+                Some(Order::StartTls) if self.out.is_empty() => return Ok(true),
                 Some(order) => {
                     self.told.push_front(order);
                     break;
@@ -126,13 +147,7 @@ impl Line {
                 None => break,
             }
         }
-        if let Some(body) = &mut self.body {
-            self.carries = true;
-            if body.fill(&mut self.out) {
-                self.body = None;
-            }
-        }
-        false
+        Ok(false)
     }
 
     /// Turns to TLS; false when the line was dismissed meanwhile.

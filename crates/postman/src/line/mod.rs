@@ -22,6 +22,7 @@ use sojourn_mail::smtp::Framing;
 use std::io;
 use std::rc::Rc;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver};
+use tokio::sync::oneshot;
 
 /// One copy of a message: the text that all share, after a head of its own.
 #[derive(Debug)]
@@ -35,7 +36,8 @@ pub(crate) struct Copy {
 #[derive(Debug)]
 pub(crate) enum Order {
     Send(Vec<u8>),
-    Body(Copy),
+    /// A copy that comes when it is made; what is ordered after it is sent after it.
+    Body(oneshot::Receiver<Copy>),
     StartTls,
 }
 
@@ -71,7 +73,7 @@ async fn carry(
     while engine.send(Input::Event(event)).await.is_ok() {
         event = match line.next().await.map_err(words)? {
             Did::Read(bytes) => Event::Received(id, bytes),
-            Did::Wrote { all } => Event::Written(id, all),
+            Did::Wrote { messages } => Event::Written(id, messages),
             Did::WantsTls => match line.secure(wire, host).await {
                 Ok(true) => Event::Secured(id),
                 Ok(false) => break,

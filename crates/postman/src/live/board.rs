@@ -215,7 +215,7 @@ impl Attendant for Board {
             Happening::AskedToLeave { .. } => {}
             Happening::WrongPassword { .. } => known.totals.wrong_passwords += 1,
             Happening::PasswordRefused { .. } => known.totals.refused_passwords += 1,
-            Happening::Reloaded => {}
+            Happening::Reloaded { .. } => {}
             Happening::NotReloaded { why } => known.error(Error::of("trouble", unix_ms(), why)),
             // Each of them was told here.
             Happening::LeftOut { .. } => {}

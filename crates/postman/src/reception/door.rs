@@ -5,16 +5,15 @@ use super::error::SetupError;
 use super::few::Few;
 use super::hall::Hall;
 use super::happening::{Attendant, Happening};
+use super::hours::Hour;
 use super::lists::{Lists, now};
 use super::memory::Memory;
 use super::passwords::Passwords;
 use super::reload::{NotReloaded, Ports};
-use super::returns::good_days;
 use super::rights::become_user;
 use super::ring::return_paths;
 use super::settings::{Listener, Serving};
 use super::signing::Signer;
-use super::submitters::Submitters;
 use super::tls::acceptor;
 use super::visit::Phase;
 use crate::book::Book;
@@ -89,7 +88,7 @@ impl Reloader {
             settings.and_then(|it| self.0.reload(it).map_err(|why: NotReloaded| why.to_string()));
         let hall = &self.0.present().hall;
         match &done {
-            Ok(_) => hall.tell(&Happening::Reloaded),
+            Ok(notices) => hall.tell(&Happening::Reloaded { notices }),
             Err(why) => hall.tell(&Happening::NotReloaded { why }),
         }
         done
@@ -111,6 +110,8 @@ pub(super) struct Kept {
     /// What messages may occupy, all sessions together.
     pub(super) memory: Arc<Memory>,
     pub(super) strangers_memory: Arc<Memory>,
+    /// What people were given to read in this hour.
+    pub(super) hour: Arc<Mutex<Hour>>,
 }
 
 /// After sessions were told that it is over, how long until nobody waits for them.
@@ -161,8 +162,9 @@ impl MailServer {
             keys: Arc::new(RwLock::new(keys.clone())),
             strangers_memory: memory.half(),
             memory,
+            hour: Arc::default(),
         };
-        let lists = Arc::new(lists(&settings, signers, &kept));
+        let lists = Arc::new(Lists::new(&settings, signers, &kept)?);
         let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
         let home = Arc::<Lists>::clone(&lists);
         let paths = return_paths(keys, &settings.list);
@@ -193,7 +195,7 @@ impl MailServer {
         let endpoint = settings.unsubscribe.clone();
         let ports = Ports::open(settings, listeners, hall, kept, places, runtime.handle().clone());
         let served = one_click.zip(endpoint).map(|(listener, it)| {
-            let (path, under_tls) = (it.path().to_owned(), it.tls);
+            let (path, under_tls) = (it.path(), it.tls);
             let endpoint = Endpoint { path, under_tls, subscriptions: Arc::clone(&ports) };
             Served::start("unsubscribe", Arc::new(endpoint).serve(listener))
         });
@@ -231,13 +233,13 @@ impl MailServer {
     }
 
     /// Has `read` called when an operator asks for the server's configuration to be read again, with
-    /// the file that the operator named; what it gives is taken on.
+    /// the name of the file as the operator has it, and its text; what it gives is taken on.
     pub fn on_reload(
         &self,
-        read: impl Fn(&str) -> Result<Serving, String> + Send + Sync + 'static,
+        read: impl Fn(&str, &str) -> Result<Serving, String> + Send + Sync + 'static,
     ) {
         let reloader = self.reloader();
-        let reload: Box<Reload> = Box::new(move |file| reloader.reload(read(file)));
+        let reload: Box<Reload> = Box::new(move |file, text| reloader.reload(read(file, text)));
         // The first stays.
         let _ = self.running.reload.set(reload);
     }
@@ -285,30 +287,6 @@ fn serve(
             let _ = timeout(LAST, told.closed()).await;
         }
     });
-}
-
-/// The lists of `settings`, with what outlasts a change of the configuration.
-pub(super) fn lists(settings: &Serving, signers: Vec<Signer>, kept: &Kept) -> Lists {
-    let rules = &settings.reception;
-    Lists {
-        name: settings.mail.hello.clone(),
-        unsubscribe: settings.unsubscribe.clone(),
-        lists: settings.list.clone(),
-        signers,
-        submitters: Submitters::new(&rules.trusted, &settings.submitter, &settings.user),
-        postmaster: rules.postmaster.clone(),
-        abuse: rules.abuse.clone().or_else(|| rules.postmaster.clone()),
-        rule: settings.bounces.clone(),
-        book: Arc::clone(&kept.book),
-        most: rules.subscribers.get().into(),
-        keys: Arc::clone(&kept.keys),
-        good_days: good_days(settings.mail.lifetime),
-        reader_hourly: rules.reader_hourly.get(),
-        readings: Mutex::default(),
-        postmaster_hourly: rules.postmaster_hourly.get(),
-        for_postmaster: Mutex::default(),
-        attendant: Arc::clone(&kept.attendant),
-    }
 }
 
 /// What the sessions share that begin under `settings`.

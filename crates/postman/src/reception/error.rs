@@ -3,7 +3,7 @@
 use crate::book::BookError;
 use std::fmt;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a reception cannot open.
 #[derive(Debug)]
@@ -22,6 +22,13 @@ pub enum SetupError {
         /// Why.
         why: String,
     },
+    /// A file of keys or certificates cannot be read.
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
     /// The user whose rights it is to have.
     User {
         /// The name.
@@ -35,6 +42,11 @@ pub enum SetupError {
     System(std::io::Error),
 }
 
+/// Reads a file of keys or certificates.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, SetupError> {
+    std::fs::read(path).map_err(|error| SetupError::Unreadable { path: path.to_owned(), error })
+}
+
 impl fmt::Display for SetupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -42,6 +54,7 @@ impl fmt::Display for SetupError {
                 write!(f, "nobody can listen at {address}: {error}")
             }
             SetupError::Key { path, why } => write!(f, "{}: {why}", path.display()),
+            SetupError::Unreadable { path, error } => write!(f, "{}: {error}", path.display()),
             SetupError::User { name, why } => write!(f, "this cannot run as {name:?}: {why}"),
             SetupError::Book(error) => error.fmt(f),
             SetupError::System(error) => write!(f, "the system refuses: {error}"),

@@ -38,7 +38,7 @@ fn kind(happening: &Happening<'_>) -> Option<&'static str> {
         Happening::AskedToLeave { .. }
         | Happening::Left { .. }
         | Happening::Complaint { .. }
-        | Happening::Reloaded
+        | Happening::Reloaded { .. }
         | Happening::NotReloaded { .. }
         | Happening::Taken { .. }
         | Happening::Bounced { .. }

@@ -2,25 +2,23 @@
 //! session to the spool.
 
 use super::happening::{Attendant, Happening};
+use super::hours::{Amount, Share};
 use super::lists::{Lists, now};
 use super::memory::Memory;
+use super::not_taken::NotTaken;
 use super::passwords::Passwords;
-use super::returns::NotRead;
-use super::submission::outgoing;
+use super::returns::CameBack;
+use super::submission::Outgoing;
 use super::users::User;
-use crate::book::{BookError, NotEntered};
-use crate::handle::{Postman, Refused};
+use crate::handle::Postman;
 use crate::log::QueueId;
-use crate::mail::{Mail, octets};
-use sojourn_mail::Address;
-use sojourn_mail::header::header;
-use sojourn_mail::outgoing::{is_changed, wrapped};
+use sojourn_mail::outgoing::is_changed;
 use sojourn_mail::report::date;
-use sojourn_mail::smtp::server::{Arrival, House, Submitter, Text, Trace};
+use sojourn_mail::smtp::server::{Arrival, House, Submitter, Trace};
 use sojourn_mail::smtp::{Enhanced, Reply};
-use std::fmt::Display;
+use sojourn_mail::{Address, prefix};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use tokio::task::spawn_blocking;
 use tokio_rustls::TlsAcceptor;
 
@@ -78,116 +76,90 @@ impl Hall {
         peer: SocketAddr,
         submitter: Submitter<'_>,
     ) -> Reply {
-        let now = now();
-        let received = trace.received(&self.name, &date(now)).into_bytes();
-        let Arrival { sender, recipients, text, utf8 } = arrival;
-        let is_report = sender.is_none();
-        let size = text.len();
-        let Sorted { back, leaving, on } = self.sort(recipients);
-        let later = |why: &str| {
-            self.tell(&Happening::NotTaken { peer, why });
-            reply(451, Enhanced(4, 3, 0), "it cannot be taken now, try again later")
-        };
-        // RFC 5321 section 4.2.3 for storage that does not suffice, RFC 3463 for a full system.
-        let refused = |refused: Refused| {
-            self.tell(&Happening::NotTaken { peer, why: &refused.to_string() });
-            let full = |text| reply(452, Enhanced(4, 3, 1), text);
-            match refused {
-                Refused::Full(_) => full("too much mail is waiting, try again later"),
-                Refused::Now(_) => full("it cannot be stored now, try again later"),
-                Refused::Stopped => reply(451, Enhanced(4, 3, 2), "the server stops"),
+        let taken = self.take_or_not(arrival, trace, peer, submitter).await;
+        taken.unwrap_or_else(|NotTaken { reply, told }| {
+            if let Some(why) = told {
+                self.tell(&Happening::NotTaken { peer, why: &why });
             }
-        };
-        let full = |why: &dyn Display| {
-            self.tell(&Happening::NotTaken { peer, why: &why.to_string() });
-            reply(452, Enhanced(4, 3, 1), &format!("{why}, try again later"))
-        };
-        // All that is sent on for a stranger is for the postmaster or abuse.
-        if submitter == Submitter::Untrusted
-            && !on.is_empty()
-            && !self.lists.count_for_postmaster(now)
-        {
-            return full(&"the postmaster has had too much mail in this hour");
+            reply
+        })
+    }
+
+    /// All that refuses a message is looked at before anything is done with it: its client comes
+    /// again.
+    async fn take_or_not(
+        &self,
+        arrival: Arrival,
+        trace: &Trace,
+        peer: SocketAddr,
+        submitter: Submitter<'_>,
+    ) -> Result<Reply, NotTaken> {
+        let now = now();
+        let received = trace.received(&self.name, &date(now));
+        let Arrival { sender, recipients, text, utf8 } = arrival;
+        let size = text.len();
+        let Sorted { back, mut leaving, on } = self.sort(recipients);
+        if sender.is_none() {
+            // A report or an automatic answer is no request.
+            leaving.clear();
         }
-        // A text that is changed is there twice meanwhile.
-        let changed = if is_changed(&text) { text.len() + text.len() / 128 } else { 0 };
         let memory = match submitter {
             Submitter::Untrusted => &self.strangers_memory,
             Submitter::Network(_) | Submitter::User(_) => &self.memory,
         };
-        let Some(_changed) = memory.reserve(changed) else { return no_memory() };
-        let (mut text, mut sender, mut list) = (text, sender, None);
-        if !on.is_empty() {
-            let sent_on = match outgoing(&self.lists, submitter, sender, text) {
-                Ok(sent_on) => sent_on,
-                Err(refusal) => return refusal,
-            };
-            (text, sender) = (sent_on.text, sent_on.sender);
-            list = sent_on.list.cloned();
-        }
-        if !back.is_empty() {
-            let readers;
-            (text, readers) = match self.came_back(back, text, now).await {
-                Ok((text, Ok(readers))) => (text, readers),
-                Ok((_, Err(why @ NotRead::ReaderFull(_)))) => return full(&why),
-                Ok((_, Err(why))) => return later(&why.to_string()),
-                Err(why) => return later(why),
-            };
-            if !readers.is_empty() {
-                // Where others want it too, there are two for a while.
-                let second = if on.is_empty() { 0 } else { text.len() + received.len() };
-                let Some(_second) = memory.reserve(second) else { return no_memory() };
-                let text = match second {
-                    0 => std::mem::replace(&mut text, Vec::new().into()),
-                    _ => text.clone(),
-                };
-                let text = under(&received, wrapped(text).text);
-                let Some(text) = text else { return no_memory() };
-                let mail = mail(None, readers, text, utf8, Vec::new());
-                if let Err(why) = self.postman.submit(mail).await {
-                    return refused(why);
-                }
-            }
-        }
-        // A report or an automatic answer is no request.
-        if !leaving.is_empty() && !is_report {
-            let asked;
-            (text, asked) = match self.leave(leaving, text, now).await {
-                Ok((text, Ok(asked))) => (text, asked),
-                Ok((_, Err(why))) => return later(&why.to_string()),
-                Err(why) => return later(why),
-            };
-            for question in asked {
-                if let Err(why) = self.postman.submit(question).await {
-                    return refused(why);
-                }
-            }
-        }
-        if on.is_empty() {
-            return reply(250, Enhanced(2, 0, 0), "taken");
-        }
-        let count = on.len();
-        let (lists, from) = (Arc::clone(&self.lists), sender.clone());
-        // A signature takes a millisecond of a processor, a new subscriber some microseconds.
-        let dressed = spawn_blocking(move || {
-            let Some(list) = &list else {
-                return Ok(under(&received, text).map(|it| mail(from, on, it, utf8, Vec::new())));
-            };
-            let subscribers = lists.numbers(list, &on, now)?;
-            lists.expire(now);
-            let text = lists.dressed(list, text).and_then(|text| under(&received, text));
-            let sender = from.map(|from| lists.as_written(list, from));
-            Ok(text.map(|text| mail(sender, on, text, utf8, subscribers)))
-        });
-        let mail = match dressed.await {
-            Ok(Ok(Some(mail))) => mail,
-            Ok(Ok(None)) => return no_memory(),
-            Ok(Err(NotEntered::Full)) => return full(&"there are as many subscribers as may be"),
-            Ok(Err(NotEntered::Book(error))) => return later(&error.to_string()),
-            Err(_) => return later("signing it failed"),
+        let reserve = |octets| memory.reserve(octets).ok_or_else(NotTaken::no_memory);
+        // A text that is changed is there twice meanwhile.
+        let _changed = reserve(if is_changed(&text) { size + size / 128 } else { 0 })?;
+        let (text, came_back, requests) = if back.is_empty() && leaving.is_empty() {
+            (text, CameBack::default(), Vec::new())
+        } else {
+            let read = self.help(move |lists| {
+                let (came_back, requests) =
+                    (lists.look(&back, &text, now), lists.requests(&leaving, &text));
+                (text, came_back, requests)
+            });
+            let (text, came_back, requests) = read.await?;
+            (text, came_back?, requests)
         };
-        match self.postman.submit(mail).await {
-            Ok(message) => {
+        let readers = came_back.readers();
+        // Where others want it too, there are two for a while.
+        let copies = usize::from(!on.is_empty()) + usize::from(!readers.is_empty());
+        let _second = reserve(if copies > 1 { size + received.len() } else { 0 })?;
+        let (count, mut messages) = (on.len(), Vec::with_capacity(copies));
+        let mut texts = std::iter::repeat_n(text, copies);
+        if count > 0
+            && let Some(text) = texts.next()
+        {
+            messages.push(self.lists.outgoing(submitter, sender, on, text)?);
+        }
+        if let Some(text) = texts.next() {
+            messages.push(Outgoing::to_people(readers, text));
+        }
+        if messages.iter().any(|it| self.lists.was_here(it)) {
+            let why = "the message goes round in circles: it was sent on from here before";
+            return Err(NotTaken::refused(554, Enhanced(5, 4, 6), why));
+        }
+        // All that is sent on for a stranger is for the postmaster or abuse.
+        let for_roles = if submitter == Submitter::Untrusted { count } else { 0 };
+        self.count_for_people(&came_back, for_roles, size, peer, now)?;
+        let done = self.help(move |lists| {
+            let ready = |message| lists.ready(message, &received, utf8, now);
+            let mut mails = messages.into_iter().map(ready).collect::<Result<Vec<_>, _>>()?;
+            lists.enter(&came_back, peer, now)?;
+            for request in requests {
+                mails.extend(lists.leave(request, now)?);
+            }
+            lists.expire(now);
+            Ok::<_, NotTaken>(mails)
+        });
+        // What is for most goes first: it is the most likely to find no room.
+        let mut mails = done.await??.into_iter();
+        let sent_on = if count > 0 { mails.next() } else { None };
+        let reply = match sent_on {
+            None => Reply::new(250, Enhanced(2, 0, 0), "taken"),
+            Some(mail) => {
+                let sender = mail.sender.clone();
+                let message = self.postman.submit(mail).await?;
                 let user = match submitter {
                     Submitter::User(user) => Some(user),
                     Submitter::Network(_) | Submitter::Untrusted => None,
@@ -196,86 +168,69 @@ impl Hall {
                 let taken =
                     Happening::Taken { message, peer, user, sender, size, recipients: count };
                 self.tell(&taken);
-                reply(250, Enhanced(2, 0, 0), &format!("taken as {}", QueueId(message)))
+                let text = format!("taken as {}", QueueId(message));
+                Reply::new(250, Enhanced(2, 0, 0), &text)
             }
-            Err(why) => refused(why),
+        };
+        for mail in mails {
+            self.postman.submit(mail).await?;
         }
+        Ok(reply)
     }
 
-    /// Recipients by what is to be done with mail for them.
+    /// Recipients by what is to be done with mail for them. Who reads for several has one copy.
     fn sort(&self, recipients: Vec<Address>) -> Sorted {
-        let mut sorted = Sorted::default();
+        let (mut sorted, mut readers) = (Sorted::default(), Vec::new());
         for recipient in recipients {
             if self.lists.of_return(&recipient).is_some() {
                 sorted.back.push(recipient);
             } else if self.lists.of_leave(&recipient).is_some() {
                 sorted.leaving.push(recipient);
+            } else if let Some(reader) = self.lists.of_role(&recipient) {
+                if !readers.contains(&reader) {
+                    readers.push(reader);
+                    sorted.on.push(reader.clone());
+                }
             } else {
-                sorted.on.push(self.lists.of_role(&recipient).cloned().unwrap_or(recipient));
+                sorted.on.push(recipient);
             }
         }
         sorted
     }
 
-    /// Takes a request to leave; its text again, and what asks to confirm it.
-    async fn leave(
+    /// Counts a message of `size` octets for `roles` readers of the lists' domains and for those of
+    /// what came back, if they may have it in this hour.
+    fn count_for_people(
         &self,
-        recipients: Vec<Address>,
-        text: Text,
+        came_back: &CameBack,
+        roles: usize,
+        size: usize,
+        peer: SocketAddr,
         now: i64,
-    ) -> Result<(Text, Result<Vec<Mail>, BookError>), &'static str> {
-        let lists = Arc::clone(&self.lists);
-        let work = spawn_blocking(move || {
-            let requests = recipients.iter().filter_map(|it| lists.of_leave(it));
-            let asked = requests
-                .filter_map(|(list, request)| lists.leave(list, &request, &text, now).transpose());
-            let asked = asked.collect();
-            (text, asked)
-        });
-        work.await.map_err(|_| "reading a request to leave failed")
+    ) -> Result<(), NotTaken> {
+        let lists = &self.lists;
+        let mut wanted: Vec<_> = came_back
+            .read_for()
+            .map(|list| {
+                let share = Share::Reader(lists.lists[list].bounces.clone());
+                (share, Amount::of(1, size), lists.most_for_reader)
+            })
+            .collect();
+        if roles > 0 {
+            let (more, most) = (Amount::of(roles, size), lists.most_for_roles);
+            let network = Share::Neighbours(prefix(peer.ip(), 24, 48));
+            wanted.extend([(network, more, most.tenth()), (Share::Roles, more, most)]);
+        }
+        let mut hour = lists.hour.lock().unwrap_or_else(PoisonError::into_inner);
+        hour.take(now, &wanted)
     }
 
-    /// Enters what came back; its text again, and who is to read it.
-    async fn came_back(
+    /// Does `work` on a thread that may wait.
+    async fn help<T: Send + 'static>(
         &self,
-        back: Vec<Address>,
-        text: Text,
-        now: i64,
-    ) -> Result<(Text, Result<Vec<Address>, NotRead>), &'static str> {
+        work: impl FnOnce(&Lists) -> T + Send + 'static,
+    ) -> Result<T, NotTaken> {
         let lists = Arc::clone(&self.lists);
-        let work = spawn_blocking(move || {
-            let readers = lists.read(&back, &text, now);
-            lists.expire(now);
-            (text, readers)
-        });
-        work.await.map_err(|_| "reading a bounce failed")
+        Ok(spawn_blocking(move || work(&lists)).await?)
     }
-}
-
-/// A message in canonical form. Who says that it needs SMTPUTF8 may do so for its addresses only.
-fn mail(
-    sender: Option<Address>,
-    recipients: Vec<Address>,
-    text: Text,
-    utf8: bool,
-    subscribers: Vec<u32>,
-) -> Mail {
-    let utf8 = utf8 && !header(&text).is_ascii();
-    let eight_bit = !text.is_ascii();
-    let text = octets(text);
-    Mail { sender, recipients, text, eight_bit, utf8, subscribers }
-}
-
-/// The text with `head` above it; nothing where the system has no memory for it.
-pub(super) fn under(head: &[u8], mut text: Text) -> Option<Text> {
-    text.put_above(head).then_some(text)
-}
-
-/// There is no memory for the message now (RFC 3463 for a full system).
-fn no_memory() -> Reply {
-    reply(452, Enhanced(4, 3, 1), "too many messages at once, try again later")
-}
-
-fn reply(code: u16, status: Enhanced, text: &str) -> Reply {
-    Reply { code, enhanced: Some(status), lines: vec![text.to_owned()] }
 }

@@ -99,6 +99,8 @@ pub enum Happening<'a> {
     /// Mail came to a return path that is not verified: it was counted and scores no subscriber. As
     /// many of these come as strangers like.
     Unverified {
+        /// The client.
+        peer: SocketAddr,
         /// The list, by its return path.
         list: &'a Address,
         /// Why it is not verified.
@@ -123,7 +125,10 @@ pub enum Happening<'a> {
         wait: Duration,
     },
     /// Another configuration was taken on.
-    Reloaded,
+    Reloaded {
+        /// What there is to be said about it.
+        notices: &'a [String],
+    },
     /// Another configuration was refused: the server goes on as it was.
     NotReloaded {
         /// Why.
@@ -177,8 +182,9 @@ impl fmt::Display for Happening<'_> {
             Happening::Suspended { list, subscriber } => {
                 write!(f, "suspended: list=<{list}>, to=<{subscriber}>")
             }
-            Happening::Unverified { list, kind, number } => {
-                write!(f, "unverified: list=<{list}>, {kind}, nrcpt={number}")
+            Happening::Unverified { peer, list, kind, number } => {
+                let client = peer.ip();
+                write!(f, "unverified: client=[{client}], list=<{list}>, {kind}, nrcpt={number}")
             }
             Happening::Left { list, subscriber } => {
                 write!(f, "left: list=<{list}>, to=<{subscriber}>")
@@ -194,7 +200,10 @@ impl fmt::Display for Happening<'_> {
                 write!(f, "password not verified: client=[{}], user={user}", peer.ip())?;
                 write!(f, ": too many were wrong, again in {wait} s")
             }
-            Happening::Reloaded => f.write_str("the configuration was reloaded"),
+            Happening::Reloaded { notices: [] } => f.write_str("the configuration was reloaded"),
+            Happening::Reloaded { notices } => {
+                write!(f, "the configuration was reloaded: {}", notices.join("; "))
+            }
             Happening::NotReloaded { why } => {
                 write!(f, "the configuration was not reloaded: {}", Plain(why))
             }

@@ -6,7 +6,10 @@ use super::reload::Ports;
 use crate::book::BookError;
 use crate::mail::Mail;
 use crate::unsubscribe::{Subscription, Subscriptions};
-use sojourn_mail::leave::{Question, author, is_automatic};
+use sojourn_mail::author::authors;
+use sojourn_mail::header::beginning;
+use sojourn_mail::leave::Question;
+use sojourn_mail::report::{Origin, origin};
 use sojourn_mail::token::{Claim, Purpose};
 use sojourn_mail::{Address, List, mailto};
 use std::net::SocketAddr;
@@ -15,19 +18,19 @@ use tokio_rustls::TlsAcceptor;
 
 const DAY: i64 = 86_400;
 
-/// How a request to leave by mail says whose subscription it is about.
+/// A request to leave a list by mail, and how it says whose subscription it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Request {
     /// By a token behind the address that it came to.
-    Token(String),
-    /// By its `From:` alone.
-    Author,
+    Token(usize, String),
+    /// By its author alone.
+    Author(usize, Address),
 }
 
 impl Lists {
-    /// The list whose address for leaving this is, and how the request names its subscriber.
-    pub(super) fn of_leave(&self, recipient: &Address) -> Option<(&List, Request)> {
-        self.lists.iter().find_map(|list| {
+    /// The place of the list whose address for leaving this is, and the token behind it.
+    pub(super) fn of_leave(&self, recipient: &Address) -> Option<(usize, Option<String>)> {
+        self.lists.iter().enumerate().find_map(|(place, list)| {
             let leave = list.leave.as_ref().filter(|it| it.domain() == recipient.domain())?;
             let (own, name) = (leave.name(), recipient.name());
             let (head, rest) = name.split_at_checked(own.len())?;
@@ -35,35 +38,43 @@ impl Lists {
                 return None;
             }
             match rest.strip_prefix('+') {
-                Some(token) => Some((list, Request::Token(token.to_owned()))),
-                None => rest.is_empty().then_some((list, Request::Author)),
+                Some(token) => Some((place, Some(token.to_owned()))),
+                None => rest.is_empty().then_some((place, None)),
             }
         })
     }
 
-    /// Takes `text`, which came to an address for leaving at `now`, in seconds since 1970. Returns
-    /// the message that asks the subscriber to confirm, where a request has no token: it goes to
-    /// subscribers alone, and to each once a day.
-    pub(super) fn leave(
-        &self,
-        list: &List,
-        request: &Request,
-        text: &[u8],
-        now: i64,
-    ) -> Result<Option<Mail>, BookError> {
-        if is_automatic(text) {
-            return Ok(None);
+    /// What `text` asks for, which came to `recipients`.
+    pub(super) fn requests(&self, recipients: &[Address], text: &[u8]) -> Vec<Request> {
+        if recipients.is_empty() || origin(text) != Origin::Person {
+            return Vec::new();
         }
-        if let Request::Token(token) = request {
-            self.unsubscribe(list, token, now)?;
-            return Ok(None);
-        }
-        let Some(author) = author(text) else { return Ok(None) };
+        let authors = authors(beginning(text)).unwrap_or_default();
+        let request = |(place, token)| match (token, &authors[..]) {
+            (Some(token), _) => Some(Request::Token(place, token)),
+            (None, [author]) => Some(Request::Author(place, author.clone())),
+            (None, _) => None,
+        };
+        recipients.iter().filter_map(|it| self.of_leave(it)).filter_map(request).collect()
+    }
+
+    /// Does what is asked for at `now`, in seconds since 1970. Returns the message that asks the
+    /// subscriber to confirm, where a request has no token: it goes to subscribers alone, and to each
+    /// once a day.
+    pub(super) fn leave(&self, request: Request, now: i64) -> Result<Option<Mail>, BookError> {
+        let (list, author) = match request {
+            Request::Token(place, token) => {
+                self.unsubscribe(&self.lists[place], &token, now)?;
+                return Ok(None);
+            }
+            Request::Author(place, author) => (&self.lists[place], author),
+        };
         let day = now.div_euclid(DAY);
         let Some(number) = self.book().ask(&list.bounces, &author, day)? else { return Ok(None) };
         let token =
             self.leave_token(list, Claim { subscriber: number, mailing: 0, day: day as u16 });
-        let Some(answer_to) = list.leave_path(&token) else { return Ok(None) };
+        let Some(confirm) = list.leave_path(&token) else { return Ok(None) };
+        let Some(from) = &list.leave else { return Ok(None) };
         let link = self.unsubscribe.as_ref().map(|it| it.link(list.bounces.as_str(), &token));
         let question = Question {
             server: &self.name,
@@ -71,7 +82,8 @@ impl Lists {
             now,
             list: list.title(),
             to: &author,
-            answer_to: &answer_to,
+            from,
+            confirm: &confirm,
             link: link.as_deref(),
         };
         let text = question.write().into_bytes();

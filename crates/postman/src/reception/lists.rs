@@ -1,12 +1,17 @@
 //! The lists at home here: whose mail is whose, what comes back, and who is suspended.
 
-use super::hall::under;
+use super::door::Kept;
+use super::error::SetupError;
 use super::happening::Attendant;
-use super::returns::Readings;
+use super::hours::{Amount, Hour};
+use super::returns::good_days;
+use super::settings::Serving;
 use super::signing::Signer;
+use super::submission::under;
 use super::submitters::Submitters;
 use crate::book::{Barred, Book};
 use crate::home::{Addressed, Home};
+use crate::ports::own_addresses;
 use crate::unsubscribe::Unsubscribe;
 use sojourn_mail::report::Rule;
 use sojourn_mail::return_path::{Form, form};
@@ -14,13 +19,16 @@ use sojourn_mail::smtp::server::{House, Submitter, Text, Welcome};
 use sojourn_mail::smtp::{Enhanced, Reply};
 use sojourn_mail::token::TokenKeys;
 use sojourn_mail::{Address, List};
+use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The lists.
 pub(super) struct Lists {
-    /// The server's own name.
+    /// The server's own name, and the addresses at which it takes mail from other hosts.
     pub(super) name: String,
+    pub(super) listening: Vec<IpAddr>,
     /// Where links to leave lead.
     pub(super) unsubscribe: Option<Unsubscribe>,
     pub(super) lists: Vec<List>,
@@ -36,16 +44,45 @@ pub(super) struct Lists {
     pub(super) keys: Arc<RwLock<TokenKeys>>,
     /// For how many days a return path is good.
     pub(super) good_days: i64,
-    /// Messages that a list's reader gets in an hour, and what each list's has had.
-    pub(super) reader_hourly: u32,
-    pub(super) readings: Mutex<Vec<Readings>>,
-    /// Messages of strangers that the postmaster and abuse get in an hour, and have had.
-    pub(super) postmaster_hourly: u32,
-    pub(super) for_postmaster: Mutex<Readings>,
+    /// What a list's reader gets in an hour, what the postmaster and abuse get of strangers, and what
+    /// all have had.
+    pub(super) most_for_reader: Amount,
+    pub(super) most_for_roles: Amount,
+    pub(super) hour: Arc<Mutex<Hour>>,
     pub(super) attendant: Arc<dyn Attendant>,
 }
 
 impl Lists {
+    /// Those of `settings`, with what outlasts a change of the configuration.
+    pub(super) fn new(
+        settings: &Serving,
+        signers: Vec<Signer>,
+        kept: &Kept,
+    ) -> Result<Lists, SetupError> {
+        let rules = &settings.reception;
+        let octets = rules.octets_hourly.0;
+        let hourly = |copies: NonZeroU32| Amount { copies: copies.get().into(), octets };
+        Ok(Lists {
+            name: settings.mail.hello.clone(),
+            listening: own_addresses(&settings.listener, settings.network.port)?,
+            unsubscribe: settings.unsubscribe.clone(),
+            lists: settings.list.clone(),
+            signers,
+            submitters: Submitters::new(&rules.trusted, &settings.submitter, &settings.user),
+            postmaster: rules.postmaster.clone(),
+            abuse: rules.abuse.clone().or_else(|| rules.postmaster.clone()),
+            rule: settings.bounces.clone(),
+            book: Arc::clone(&kept.book),
+            most: rules.subscribers.get().into(),
+            keys: Arc::clone(&kept.keys),
+            good_days: good_days(settings.mail.lifetime),
+            most_for_reader: hourly(rules.reader_hourly),
+            most_for_roles: hourly(rules.postmaster_hourly),
+            hour: Arc::clone(&kept.hour),
+            attendant: Arc::clone(&kept.attendant),
+        })
+    }
+
     /// The list whose mail comes from `sender`, its return path in one of its forms.
     pub(super) fn of_sender(&self, sender: Option<&Address>) -> Option<&List> {
         let sender = sender?;
@@ -92,13 +129,28 @@ impl Lists {
         signers.filter_map(|signer| signer.sign(parts)).collect()
     }
 
-    /// Who reads mail for a role that every domain has: postmaster (RFC 5321 section 4.5.1) and abuse
-    /// (RFC 2142 section 2). Nothing where the address is none of a list's domain.
+    /// What mail of `list` would have to do without, if these went over to `new`.
+    pub(super) fn lost(&self, list: &List, new: &Lists) -> Option<&'static str> {
+        let Some(now) = new.lists.iter().find(|it| it.bounces == list.bounces) else {
+            return Some("the list");
+        };
+        let lost = [
+            (list.verp && !now.verp, "verp"),
+            (self.signs(list) && !new.signs(now), "the signature"),
+            (self.has_own_copies(list) && !new.has_own_copies(now), "the links"),
+        ];
+        lost.into_iter().find_map(|(is_lost, what)| is_lost.then_some(what))
+    }
+
+    /// Who reads mail for `recipient`: a role that every domain of a list has, postmaster (RFC 5321
+    /// section 4.5.1) or abuse (RFC 2142 section 2), or who reads for one.
     pub(super) fn of_role(&self, recipient: &Address) -> Option<&Address> {
-        if !self.is_of_list(recipient.domain()) {
-            return None;
+        let mut readers = [&self.postmaster, &self.abuse].into_iter().flatten();
+        if let Some(reader) = readers.find(|reader| *reader == recipient) {
+            return Some(reader);
         }
         match recipient.name().to_ascii_lowercase().as_str() {
+            _ if !self.is_of_list(recipient.domain()) => None,
             "postmaster" => self.postmaster.as_ref(),
             "abuse" => self.abuse.as_ref(),
             _ => None,
@@ -124,11 +176,9 @@ impl House for Lists {
         sender: Option<&Address>,
         recipient: &Address,
     ) -> Welcome {
-        let persons = [&self.postmaster, &self.abuse];
         if self.of_return(recipient).is_some()
             || self.of_leave(recipient).is_some()
             || self.of_role(recipient).is_some()
-            || persons.iter().any(|person| person.as_ref() == Some(recipient))
         {
             return Welcome::Anybody;
         }
@@ -162,6 +212,10 @@ impl House for Lists {
 }
 
 impl Home for Lists {
+    fn listening(&self) -> Option<Vec<IpAddr>> {
+        Some(self.listening.clone())
+    }
+
     fn has(&self, address: &Address) -> bool {
         self.of_return(address).is_some()
     }
@@ -207,5 +261,5 @@ pub(super) fn now() -> i64 {
 fn nobody(code: u16, status: Enhanced, text: &str) -> Welcome {
     // Other hosts' words are not limited to what a reply may have.
     let text: String = text.chars().map(|c| if c.is_ascii() { c } else { '?' }).take(400).collect();
-    Welcome::Nobody(Reply { code, enhanced: Some(status), lines: vec![text] })
+    Welcome::Nobody(Reply::new(code, status, &text))
 }

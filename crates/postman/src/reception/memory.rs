@@ -14,7 +14,7 @@ pub(super) struct Memory {
 
 /// A part of it, in use until this is dropped.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct Occupied {
     memory: Arc<Memory>,
     octets: usize,
 }
@@ -31,14 +31,14 @@ impl Memory {
     }
 
     /// Nothing yet.
-    pub(super) fn hold(self: &Arc<Memory>) -> Held {
-        Held { memory: Arc::clone(self), octets: 0 }
+    pub(super) fn nothing(self: &Arc<Memory>) -> Occupied {
+        Occupied { memory: Arc::clone(self), octets: 0 }
     }
 
     /// So many octets, before they are used; nothing where there are not as many.
-    pub(super) fn reserve(self: &Arc<Memory>, octets: usize) -> Option<Held> {
-        let mut held = self.hold();
-        held.set(octets).then_some(held)
+    pub(super) fn reserve(self: &Arc<Memory>, octets: usize) -> Option<Occupied> {
+        let mut occupied = self.nothing();
+        occupied.set(octets).then_some(occupied)
     }
 
     /// Octets in use.
@@ -48,7 +48,7 @@ impl Memory {
     }
 }
 
-impl Held {
+impl Occupied {
     /// So many octets are used now; whether there is memory for all that are in use, where these
     /// became more.
     pub(super) fn set(&mut self, octets: usize) -> bool {
@@ -67,7 +67,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Occupied {
     fn drop(&mut self) {
         self.set(0);
     }
@@ -82,21 +82,21 @@ mod tests {
     fn half_of_it_is_for_strangers() {
         let memory = Memory::new(100);
         let strangers = memory.half();
-        let held = strangers.reserve(50).unwrap();
+        let one = strangers.reserve(50).unwrap();
         assert!(strangers.reserve(1).is_none());
         assert_eq!((strangers.used(), memory.used()), (50, 50));
         let rest = memory.reserve(50).unwrap();
         assert!(memory.reserve(1).is_none());
-        drop(held);
+        drop(one);
         assert!(strangers.reserve(50).is_some());
         drop(rest);
         assert_eq!((strangers.used(), memory.used()), (0, 0));
     }
 
     #[test]
-    fn what_is_held_counts_until_it_is_dropped() {
+    fn what_is_occupied_counts_until_it_is_dropped() {
         let memory = Memory::new(100);
-        let mut one = memory.hold();
+        let mut one = memory.nothing();
         assert!(one.set(60));
         let two = memory.reserve(40).unwrap();
         assert!(memory.reserve(1).is_none());

@@ -1,16 +1,19 @@
 //! Taking mail in: the sessions of [`sojourn_mail::smtp::server`] on sockets, and what they need of
 //! the world: certificates, passwords, the lists' book of bounces, signatures.
 
-mod author;
+mod changes;
 mod connections;
 mod door;
 mod error;
 mod few;
 mod hall;
 mod happening;
+mod hours;
 mod leaving;
 mod lists;
+mod marks;
 mod memory;
+mod not_taken;
 mod passwords;
 mod reload;
 mod returns;
@@ -26,10 +29,12 @@ mod tries;
 mod users;
 mod visit;
 
+pub use changes::needs_restart;
 pub use door::{MailServer, Reloader, ServeError, Stopped};
 pub use error::SetupError;
 pub use happening::{Attendant, Happening};
 pub use reload::NotReloaded;
+pub use rights::give;
 pub use settings::{Certificate, Listener, Rules, Serving};
 pub use signing::{Dkim, sign_often};
 pub use submitters::{Pattern, Program};

@@ -13,8 +13,8 @@ use tokio::time::sleep;
 
 /// Passwords that are verified at once: each takes 19 MB and much of a processor.
 const VERIFYING: usize = 2;
-/// Sessions that are held at once until their password is verified; it is refused to others.
-const HELD: usize = 10;
+/// Sessions that wait at once until their password is verified; it is refused to others.
+const DELAYED: usize = 10;
 
 /// What verifies passwords.
 pub(super) struct Passwords {
@@ -22,7 +22,7 @@ pub(super) struct Passwords {
     /// The clock of what follows.
     began: Instant,
     tries: Mutex<Tries>,
-    held: Semaphore,
+    delayed: Semaphore,
     verifying: Semaphore,
 }
 
@@ -32,7 +32,7 @@ impl Passwords {
             attendant,
             began: Instant::now(),
             tries: Mutex::new(Tries::new()),
-            held: Semaphore::new(HELD),
+            delayed: Semaphore::new(DELAYED),
             verifying: Semaphore::new(VERIFYING),
         }
     }
@@ -47,12 +47,12 @@ impl Passwords {
     ) -> Verdict {
         let user = given.user.clone();
         let turn = lock(&self.tries).admit(self.now(), peer.ip(), &user);
-        let held;
+        let delayed;
         match turn {
             Turn::After(Duration::ZERO) => {}
             Turn::After(wait) => {
-                held = self.held.try_acquire();
-                if held.is_err() {
+                delayed = self.delayed.try_acquire();
+                if delayed.is_err() {
                     return self.refuse(peer, &user, wait);
                 }
                 sleep(wait).await;

@@ -3,10 +3,13 @@
 //! Sessions are held to what is new from their next transaction on. Where something new cannot be
 //! used, nothing changes.
 
+use super::changes::{changes, needs_restart};
 use super::connections::attend;
-use super::door::{Kept, hall, lists, terms};
+use super::door::{Kept, hall, terms};
 use super::error::SetupError;
 use super::hall::Hall;
+use super::lists::Lists;
+use super::rights::own_name;
 use super::ring::{KeyRing, return_paths};
 use super::settings::Serving;
 use super::signing::Signer;
@@ -17,10 +20,12 @@ use crate::keys::KeyFile;
 use crate::places::Places;
 use crate::ports::bind;
 use crate::settings::Settings;
-use sojourn_kernel::parameters::{Parameters, Table, Value};
+use sojourn_mail::List;
+use sojourn_mail::engine::{Operation, Selection};
 use sojourn_mail::smtp::server::Terms;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -35,7 +40,7 @@ pub enum NotReloaded {
     NeedsRestart(String),
     /// A port or a key cannot be had: with the rights that the server has by now.
     Setup(SetupError),
-    /// Delivery cannot go on as it is set, or has stopped.
+    /// Delivery cannot go on as it is set, mail that waits would lack something, or it has stopped.
     Delivery(String),
 }
 
@@ -69,33 +74,6 @@ pub(super) struct Ports {
     pub(super) told: watch::Sender<Phase>,
     runtime: Handle,
 }
-
-/// Settings that take effect while the server runs: all of a table, or those named.
-const FREE: [(&str, &[&str]); 9] = [
-    ("listener", &[]),
-    ("certificate", &[]),
-    ("user", &[]),
-    ("submitter", &[]),
-    ("list", &[]),
-    ("dkim", &[]),
-    ("bounces", &[]),
-    (
-        "reception",
-        &[
-            "trusted",
-            "postmaster",
-            "abuse",
-            "repair",
-            "bounds",
-            "subscribers",
-            "reader_hourly",
-            "postmaster_hourly",
-        ],
-    ),
-    ("network", &["resolvers", "question", "sources", "families", "roots", "grace"]),
-];
-/// Of `mail`, all but this does.
-const NAME: &str = "hello";
 
 impl Present {
     /// What is held against a client of this port, and whether TLS begins at once; nothing for one
@@ -153,9 +131,12 @@ impl Ports {
     /// Goes by `settings` from now on; what is to be said about it.
     pub(super) fn reload(self: &Arc<Ports>, settings: Serving) -> Result<Vec<String>, NotReloaded> {
         let _one_after_the_other = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(key) = first_fixed(&self.present().settings, &settings) {
-            return Err(NotReloaded::NeedsRestart(key));
+        let before = self.present();
+        let (was, changes) = (&before.settings, changes(&before.settings, &settings));
+        if let Some(fixed) = changes.iter().find(|change| needs_restart(&change.path)) {
+            return Err(NotReloaded::NeedsRestart(fixed.path.clone()));
         }
+        let mut notices: Vec<_> = changes.into_iter().map(|change| change.words).collect();
         let mut old: Vec<SocketAddr> = self.lock().iter().map(|port| port.set).collect();
         let mut listeners = Vec::new();
         for listener in &settings.listener {
@@ -167,20 +148,50 @@ impl Ports {
                 None => Some(bind(listener.address)?),
             });
         }
-        let tls = settings.certificate.as_ref().map(acceptor).transpose()?;
-        let signers = settings.dkim.iter().map(Signer::load).collect::<Result<Vec<_>, _>>()?;
+        let tls = settings.certificate.as_ref().map(|it| {
+            let known = before.hall.tls.clone().filter(|_| was.certificate.as_ref() == Some(it));
+            or_known(acceptor(it), known, &mut notices)
+        });
+        let tls = tls.transpose()?;
+        let signers = settings.dkim.iter().map(|it| {
+            let known = was.dkim.iter().position(|old| old == it);
+            let known = known.map(|place| before.hall.lists.signers[place].clone());
+            or_known(Signer::load(it), known, &mut notices)
+        });
+        let signers = signers.collect::<Result<Vec<_>, _>>()?;
         let keys = KeyFile::read(&self.keys)?.token_keys();
-        let lists = Arc::new(lists(&settings, signers, &self.kept));
+        let lists = Arc::new(Lists::new(&settings, signers, &self.kept)?);
+        for list in &was.list {
+            if let Some(lost) = before.hall.lists.lost(list, &lists) {
+                self.has_none_waiting(list, lost)?;
+            }
+        }
         let paths = return_paths(keys.clone(), &settings.list);
         let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
-        let home = Arc::<super::lists::Lists>::clone(&lists);
+        let home = Arc::<Lists>::clone(&lists);
         let notice =
             self.postman.configure(delivery, Some((home, paths))).map_err(NotReloaded::Delivery)?;
         // Nothing can go wrong any more.
         lists.set_keys(keys);
         let hall = Arc::new(hall(&settings, lists, tls, &self.kept, self.postman.clone()));
         self.take_on(settings, hall, listeners);
-        Ok(notice.into_iter().collect())
+        notices.extend(notice);
+        Ok(notices)
+    }
+
+    /// Refuses to take something from `list` while its mail waits, which would be sent without.
+    fn has_none_waiting(&self, list: &List, lost: &'static str) -> Result<(), NotReloaded> {
+        let list = list.bounces.clone();
+        let selection = Selection { lists: vec![list.clone()], ..Selection::default() };
+        let counts = self.runtime.block_on(self.postman.operate(Operation::Count, selection));
+        let counts = counts.map_err(|why| NotReloaded::Delivery(why.to_string()))?;
+        match counts.recipients + counts.under_way {
+            0 => Ok(()),
+            some => Err(NotReloaded::Delivery(format!(
+                "{lost} of {list} cannot go while its mail waits, for {some} recipients, who would \
+                 get it without; to delete it: sojourn mail queue CONFIG delete --list {list}"
+            ))),
+        }
     }
 
     /// Has sessions held to what is new, listens at `listeners` and, where there is none, goes on
@@ -229,32 +240,25 @@ impl Ports {
     }
 }
 
-/// The first setting that is another and only takes effect at a start.
-fn first_fixed(old: &Serving, new: &Serving) -> Option<String> {
-    let (old, new) = (old.write_table(), new.write_table());
-    let is_free = |table: &str, key: &str| match table {
-        "mail" => key != NAME,
-        _ => FREE.iter().any(|(name, keys)| *name == table && keys.contains(&key)),
-    };
-    differences(&old, &new).into_iter().find_map(|key| {
-        if FREE.iter().any(|(name, keys)| *name == key && keys.is_empty()) {
-            return None;
+/// What was read of a file; where this process may not read it any more, what it knows of it already.
+fn or_known<T>(
+    read: Result<T, SetupError>,
+    known: Option<T>,
+    notices: &mut Vec<String>,
+) -> Result<T, SetupError> {
+    match (read, known) {
+        (Err(SetupError::Unreadable { path, error }), Some(known))
+            if error.kind() == ErrorKind::PermissionDenied =>
+        {
+            let (path, user) = (path.display(), own_name());
+            notices.push(format!(
+                "{path} cannot be read any more as {user}: what was read before is used on; \
+                 restart to take on another"
+            ));
+            Ok(known)
         }
-        let (Some(Value::Table(before)), Some(Value::Table(after))) =
-            (old.get(&key), new.get(&key))
-        else {
-            return Some(key);
-        };
-        let fixed = differences(before, after).into_iter().find(|inner| !is_free(&key, inner));
-        fixed.map(|inner| format!("{key}.{inner}"))
-    })
-}
-
-/// The keys whose values are not the same.
-fn differences(old: &Table, new: &Table) -> Vec<String> {
-    let changed = new.iter().filter(|(key, value)| old.get(key) != Some(value));
-    let gone = old.iter().filter(|(key, _)| new.get(key).is_none());
-    changed.chain(gone).map(|(key, _)| key.to_owned()).collect()
+        (read, _) => read,
+    }
 }
 
 impl From<SetupError> for NotReloaded {

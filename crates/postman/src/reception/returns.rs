@@ -11,82 +11,99 @@ use sojourn_mail::return_path::{Form, form};
 use sojourn_mail::token::{Purpose, TokenKeys};
 use sojourn_mail::{Address, List};
 use std::cell::OnceCell;
-use std::fmt;
+use std::net::SocketAddr;
 use std::sync::PoisonError;
 
 /// How long after the mail's lifetime its return path is still good: the host that took it may try
 /// for its own lifetime before it gives up.
 const GRACE_DAYS: i64 = 7;
 const DAY: i64 = 86_400;
-const HOUR: i64 = 3600;
 /// Recipients whose numbers are looked up in one turn; others may use the book between turns.
 const TURN: usize = 4096;
 /// Steps of expiry after one message.
 const STEPS: usize = 20;
 
-/// Why mail to a return path is not taken.
-#[derive(Debug)]
-pub(super) enum NotRead {
-    /// So many messages have gone to the list's reader in this hour.
-    ReaderFull(u32),
-    Book(BookError),
+/// What mail to return paths says, before anything of it is entered. Lists are named by their places.
+#[derive(Default)]
+pub(super) struct CameBack {
+    /// Of one subscriber at most: a report on a copy goes to the copy's return path alone.
+    said: Option<(usize, Returned)>,
+    unverified: Vec<(usize, Unverified)>,
+    /// Those whose readers are to read it, as no program can.
+    unclear: Vec<(usize, Address)>,
 }
 
-/// How many messages have gone to a list's reader, hour by hour.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Readings {
-    /// Since 1970.
-    hour: i64,
-    number: u32,
+impl CameBack {
+    pub(super) fn readers(&self) -> Vec<Address> {
+        self.unclear.iter().map(|(_, reader)| reader.clone()).collect()
+    }
+
+    /// The lists for which these read it.
+    pub(super) fn read_for(&self) -> impl Iterator<Item = usize> {
+        self.unclear.iter().map(|(list, _)| *list)
+    }
 }
 
 impl Lists {
-    /// The list to whose return path mail comes, and what of it the address is.
-    pub(super) fn of_return(&self, recipient: &Address) -> Option<(&List, Form)> {
-        let mut all = self.lists.iter();
-        all.find_map(|list| Some((list, form(&list.bounces, recipient)?)))
+    /// The place of the list to whose return path mail comes, and what of it the address is.
+    pub(super) fn of_return(&self, recipient: &Address) -> Option<(usize, Form)> {
+        let mut all = self.lists.iter().enumerate();
+        all.find_map(|(place, list)| Some((place, form(&list.bounces, recipient)?)))
     }
 
-    /// Reads `text`, which came to `recipients` at `now`, in seconds since 1970; returns who is to
-    /// read it, as no program can. One message counts for one subscriber at most: a report on a copy
-    /// goes to the copy's return path alone.
-    pub(super) fn read(
+    /// Reads `text`, which came to `recipients` at `now`, in seconds since 1970.
+    pub(super) fn look(
         &self,
         recipients: &[Address],
         text: &[u8],
         now: i64,
-    ) -> Result<Vec<Address>, NotRead> {
-        let (mut counted, mut unverified) = (false, Vec::new());
-        let (mut readers, is_report) = (Vec::new(), OnceCell::new());
+    ) -> Result<CameBack, BookError> {
+        let (mut found, plain) = (CameBack::default(), OnceCell::new());
         for recipient in recipients {
-            let Some((list, form)) = self.of_return(recipient) else { continue };
-            let kind = match self.subscriber(list, &form, now)? {
-                Ok(_) if counted => continue,
+            let Some((place, form)) = self.of_return(recipient) else { continue };
+            let list = &self.lists[place];
+            let is_unclear = match self.subscriber(list, &form, now)? {
+                Ok(_) if found.said.is_some() => continue,
                 Ok(subscriber) => {
-                    counted = true;
-                    self.enter(list, &Reading::Of(subscriber), text, now)?;
-                    continue;
+                    let said = returned(&Reading::Of(subscriber), text);
+                    let is_unclear = said == Returned::Unclear;
+                    found.said = Some((place, said));
+                    is_unclear
                 }
-                Err(kind) => kind,
+                Err(kind) => {
+                    found.unverified.push((place, kind));
+                    let unclear = || returned(&Reading::Plain, text) == Returned::Unclear;
+                    form == Form::Plain && list.reader.is_some() && *plain.get_or_init(unclear)
+                }
             };
-            unverified.push((list, kind));
-            if let (Form::Plain, Some(reader)) = (&form, &list.reader)
-                && !readers.contains(reader)
-                && !is_report.get_or_init(|| returned(&Reading::Plain, text) != Returned::Unclear)
+            if let Some(reader) = list.reader.as_ref().filter(|_| is_unclear)
+                && found.unclear.iter().all(|(_, known)| known != reader)
             {
-                self.count_reading(list, now)?;
-                readers.push(reader.clone());
+                found.unclear.push((place, reader.clone()));
             }
         }
-        self.count(&unverified, now)?;
-        Ok(readers)
+        Ok(found)
+    }
+
+    /// Enters what came back from `peer`.
+    pub(super) fn enter(
+        &self,
+        came_back: &CameBack,
+        peer: SocketAddr,
+        now: i64,
+    ) -> Result<(), BookError> {
+        if let Some((place, said)) = &came_back.said {
+            self.enter_one(&self.lists[*place], said, now)?;
+        }
+        self.count(&came_back.unverified, peer, now)
     }
 
     /// Enters a report of this server on its own failures, for the return path `address`: whom it
     /// names is not in question. Whether it is on stable storage.
     pub(super) fn read_own(&self, address: &Address, report: &[u8], now: i64) -> bool {
-        let Some((list, _)) = self.of_return(address) else { return true };
-        self.enter(list, &Reading::Plain, report, now).is_ok()
+        let Some((place, _)) = self.of_return(address) else { return true };
+        let said = returned(&Reading::Plain, report);
+        self.enter_one(&self.lists[place], &said, now).is_ok()
     }
 
     /// Keys that sign and verify from now on.
@@ -139,16 +156,16 @@ impl Lists {
         Ok(self.book().subscriber(&list.bounces, claim.subscriber)?.ok_or(Unverified::Expired))
     }
 
-    /// Enters what `text` says. Bounces are told of where they count: no other mail with the same
+    /// Enters what a message says. Bounces are told of where they count: no other mail with the same
     /// token leads to a line of the log on that day.
-    fn enter(&self, list: &List, to: &Reading, text: &[u8], now: i64) -> Result<(), BookError> {
-        let found = match returned(to, text) {
+    fn enter_one(&self, list: &List, said: &Returned, now: i64) -> Result<(), BookError> {
+        let found = match said {
             Returned::Bounces(found) if !found.is_empty() => found,
             Returned::Bounces(_) | Returned::Unclear => return Ok(()),
-            Returned::Complaint(complaint) => return self.complained(list, &complaint, now),
+            Returned::Complaint(complaint) => return self.complained(list, complaint, now),
         };
         let list = &list.bounces;
-        let entered = self.book().enter(list, &found, now, &self.rule)?;
+        let entered = self.book().enter(list, found, now, &self.rule)?;
         for &place in &entered.counted {
             let Bounce { subscriber, reason, .. } = &found[place];
             self.attendant.notice(&Happening::Bounced { list, subscriber, reason });
@@ -175,51 +192,24 @@ impl Lists {
     }
 
     /// Counts mail that is not verified, list by list and kind by kind.
-    fn count(&self, unverified: &[(&List, Unverified)], now: i64) -> Result<(), BookError> {
+    fn count(
+        &self,
+        unverified: &[(usize, Unverified)],
+        peer: SocketAddr,
+        now: i64,
+    ) -> Result<(), BookError> {
         let kinds = [Unverified::NoToken, Unverified::Wrong, Unverified::Expired];
-        for List { bounces: list, .. } in &self.lists {
+        for (place, List { bounces: list, .. }) in self.lists.iter().enumerate() {
             for kind in kinds {
-                let same = |it: &&(&List, Unverified)| it.0.bounces == *list && it.1 == kind;
+                let same = |it: &&(usize, Unverified)| **it == (place, kind);
                 let number = unverified.iter().filter(same).count() as u64;
                 if number > 0 {
                     self.book().count(list, kind, number, now)?;
-                    self.attendant.notice(&Happening::Unverified { list, kind, number });
+                    self.attendant.notice(&Happening::Unverified { peer, list, kind, number });
                 }
             }
         }
         Ok(())
-    }
-
-    /// One more message for the list's reader, if it may have one in this hour.
-    fn count_reading(&self, list: &List, now: i64) -> Result<(), NotRead> {
-        let place = self.lists.iter().position(|it| it.bounces == list.bounces);
-        let mut readings = self.readings.lock().unwrap_or_else(PoisonError::into_inner);
-        readings.resize(self.lists.len(), Readings::default());
-        let Some(reading) = place.map(|place| &mut readings[place]) else { return Ok(()) };
-        if reading.one_more(now, self.reader_hourly) {
-            return Ok(());
-        }
-        Err(NotRead::ReaderFull(reading.number))
-    }
-
-    /// One more message of a stranger for the postmaster or abuse; whether it may be taken in this
-    /// hour.
-    pub(super) fn count_for_postmaster(&self, now: i64) -> bool {
-        let mut read = self.for_postmaster.lock().unwrap_or_else(PoisonError::into_inner);
-        read.one_more(now, self.postmaster_hourly)
-    }
-}
-
-impl Readings {
-    /// One more, if it is not more than `most` in this hour.
-    fn one_more(&mut self, now: i64, most: u32) -> bool {
-        let hour = now.div_euclid(HOUR);
-        if self.hour != hour {
-            *self = Readings { hour, number: 0 };
-        }
-        let fits = self.number < most;
-        self.number += u32::from(fits);
-        fits
     }
 }
 
@@ -227,23 +217,6 @@ impl Readings {
 /// `lifetime`.
 pub(super) fn good_days(lifetime: Span) -> i64 {
     (lifetime.seconds() / DAY as f64).ceil() as i64 + GRACE_DAYS
-}
-
-impl From<BookError> for NotRead {
-    fn from(error: BookError) -> NotRead {
-        NotRead::Book(error)
-    }
-}
-
-impl fmt::Display for NotRead {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NotRead::ReaderFull(number) => {
-                write!(f, "the list's reader has had {number} messages in this hour")
-            }
-            NotRead::Book(error) => error.fmt(f),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use super::error::SetupError;
 use nix::unistd::{Uid, User, geteuid, setgid, setgroups, setuid};
+use std::os::unix::fs::chown;
+use std::path::Path;
 
 /// Takes on the rights of the user `name`, and lets go of all others for good. To be called before
 /// there are threads.
@@ -22,4 +24,17 @@ pub(super) fn become_user(name: &str) -> Result<(), SetupError> {
         return Err(bad("the system gives root's rights back".into()));
     }
     Ok(())
+}
+
+/// The name of the user whose rights this process has.
+pub(super) fn own_name() -> String {
+    let user = User::from_uid(geteuid()).ok().flatten();
+    user.map_or_else(|| format!("user {}", geteuid()), |user| user.name)
+}
+
+/// Gives a file to the user `name`, whose rights its server is to have, where the system lets it.
+pub fn give(path: &Path, name: &str) {
+    if let Ok(Some(user)) = User::from_name(name) {
+        drop(chown(path, Some(user.uid.as_raw()), Some(user.gid.as_raw())));
+    }
 }

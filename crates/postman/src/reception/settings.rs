@@ -22,6 +22,9 @@ parameters! {
     pub struct Serving: "mail server" {
         /// The file that keeps what was taken over until it is delivered.
         pub spool: String,
+        /// The file where the log goes; standard output, when it is not set. One that has to be made
+        /// is its user's alone.
+        pub log: Option<String>,
         /// How mail is delivered.
         pub mail: Config,
         /// How the world is reached.
@@ -63,9 +66,13 @@ parameters! {
         /// Who reads mail for `abuse` of each list's domain (RFC 2142 section 2): the postmaster, when
         /// it is not set.
         pub abuse: Option<Address>,
-        /// Messages of strangers for the postmaster and for abuse, together, in an hour; more are
-        /// asked to come again (452).
+        /// Messages of strangers for the postmaster and for abuse, together, in an hour, one for each
+        /// of them; more are asked to come again (452). One network of 24 bits of IPv4, or 48 of IPv6,
+        /// has a tenth of these, and of their octets.
         pub postmaster_hourly: NonZeroU32 = NonZeroU32::new(100).expect("above 0"),
+        /// Octets of these in an hour, and of a list's `reader`'s. A message that has more than
+        /// a stranger's share is refused (552).
+        pub octets_hourly: Bytes = Bytes(100_000_000),
         /// Sessions at once, beside those that have yet to log in. Where a limit is reached, a session
         /// whose text is not coming gives way to a new one (421), first of the network with the
         /// most; where there is none, or its own network has more, the new one is asked to come
@@ -149,6 +156,12 @@ impl Check for Rules {
         if self.stranger > self.neighbours {
             let expected = "at most reception.neighbours, of which these are";
             return too_many("stranger", self.stranger, expected);
+        }
+        if self.memory.0 < self.bounds.message.0.saturating_mul(2) {
+            let given = self.memory.write().expect("octets have a form");
+            let expected = "at least twice bounds.message: strangers, who return whole messages, \
+                            have half of it";
+            return Err(Refusal::value(&given, expected).under("memory"));
         }
         Ok(())
     }

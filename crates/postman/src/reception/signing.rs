@@ -1,6 +1,6 @@
 //! Signatures of list mail: DKIM (RFC 6376), by RSA or Ed25519 (RFC 8463).
 
-use super::error::SetupError;
+use super::error::{SetupError, read};
 use mail_auth::common::crypto::{Ed25519Key, RsaKey, Sha256, SigningKey};
 use mail_auth::common::headers::HeaderWriter;
 use mail_auth::dkim::{DkimSigner, Done};
@@ -9,6 +9,7 @@ use sojourn_kernel::{nested, parameters};
 use sojourn_mail::Address;
 use sojourn_mail::header::fields;
 use std::path::Path;
+use std::sync::Arc;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
@@ -83,9 +84,10 @@ pub fn sign_often(settings: &Dkim, text: &[u8], times: u32) -> Result<(), SetupE
 }
 
 /// A key, ready to sign.
+#[derive(Clone)]
 pub(super) struct Signer {
     domain: String,
-    key: Key,
+    key: Arc<Key>,
 }
 
 enum Key {
@@ -97,8 +99,8 @@ impl Signer {
     pub(super) fn load(settings: &Dkim) -> Result<Signer, SetupError> {
         let path = Path::new(&settings.key);
         let bad = |why: String| SetupError::Key { path: path.to_owned(), why };
-        let pem = std::fs::read(path).map_err(|error| bad(error.to_string()))?;
-        let der = PrivateKeyDer::from_pem_slice(&pem).map_err(|_| bad("no private key".into()))?;
+        let der = PrivateKeyDer::from_pem_slice(&read(path)?)
+            .map_err(|_| bad("no private key".into()))?;
         let ed25519 = match &der {
             PrivateKeyDer::Pkcs8(der) => {
                 Ed25519Key::from_pkcs8_maybe_unchecked_der(der.secret_pkcs8_der()).ok()
@@ -114,7 +116,7 @@ impl Signer {
                 }
             },
         };
-        Ok(Signer { domain: settings.domain.to_ascii_lowercase(), key })
+        Ok(Signer { domain: settings.domain.to_ascii_lowercase(), key: Arc::new(key) })
     }
 
     /// Whether it signs mail of a list whose return path is of `domain`.
@@ -124,14 +126,14 @@ impl Signer {
     }
 
     /// The `DKIM-Signature:` field for a text in parts, of which the last has the whole body; nothing
-    /// for a message without `From:`, which cannot be signed (RFC 6376 section 5.4). Fields that it
-    /// has not are signed as missing: nobody adds one.
+    /// for a message without `From:`, which cannot be signed (RFC 6376 section 5.4). One field more
+    /// of each name than it has is signed as missing: none can be added (section 5.4.2).
     pub(super) fn sign(&self, parts: &[&[u8]]) -> Option<String> {
         if parts.iter().all(|part| fields(part, "From") == 0) {
             return None;
         }
         let parts = parts.iter().copied();
-        let signature = match &self.key {
+        let signature = match &*self.key {
             Key::Rsa(signer) => signer.sign_chained(parts),
             Key::Ed25519(signer) => signer.sign_chained(parts),
         };
@@ -143,7 +145,8 @@ fn signer<K: SigningKey>(key: K, settings: &Dkim) -> DkimSigner<K, Done> {
     DkimSigner::from_key(key)
         .domain(settings.domain.to_ascii_lowercase())
         .selector(&settings.selector)
-        .headers(SIGNED)
+        // A name beyond the fields that there are is signed as one that is missing.
+        .headers(SIGNED.iter().chain(&SIGNED).copied())
 }
 
 #[cfg(test)]
@@ -231,6 +234,10 @@ mod tests {
                 [("words", "swords"), ("Ä", "A"), ("<x.y>", "<x.z>"), ("One-C", "Two-C")]
             {
                 assert!(!signed(&TEXT.replace(old, new)), "{old}");
+            }
+            // A program may show the first of two fields: none may be added.
+            for name in SIGNED {
+                assert!(!is_good(kind, format!("{name}: x\r\n{field}{TEXT}").as_bytes()), "{name}");
             }
         }
         assert_eq!(signer("rsa").sign(&[b"Subject: x\r\n\r\nx\r\n"]), None);

@@ -1,60 +1,98 @@
-//! What is held against a message that is sent on, and what is mended, before it is signed.
+//! What is held against a message that is sent on, what is mended, and what it gets.
 
-use super::author::authors;
 use super::lists::Lists;
-use sojourn_mail::header::fields;
+use super::not_taken::NotTaken;
+use crate::mail::{Mail, octets};
+use sojourn_mail::author::authors;
+use sojourn_mail::header::{fields, header};
 use sojourn_mail::outgoing::{without_blind_copies, wrapped};
+use sojourn_mail::smtp::Enhanced;
 use sojourn_mail::smtp::server::{Submitter, Text};
-use sojourn_mail::smtp::{Enhanced, Reply};
 use sojourn_mail::{Address, List};
 
-/// How a message is sent on.
-pub(super) struct Outgoing<'a> {
+/// A message that is sent on.
+pub(super) struct Outgoing {
     /// Its text, in lines of 998 octets at most.
     pub(super) text: Text,
     /// Where failures are reported.
-    pub(super) sender: Option<Address>,
-    /// The list whose fields and signatures it gets.
-    pub(super) list: Option<&'a List>,
-}
-
-/// Looks at a message for people elsewhere, and mends its text; or the reply that refuses it.
-///
-/// Mail that its submitter may not send has come this far because it is for a mailbox at home, such
-/// as `postmaster`: it goes there as it came. If its sender is a list's return path, it loses that,
-/// so that a failure is not taken for a bounce of the list's mail.
-pub(super) fn outgoing<'a>(
-    lists: &'a Lists,
-    submitter: Submitter<'_>,
     sender: Option<Address>,
-    text: Text,
-) -> Result<Outgoing<'a>, Reply> {
-    let (list, from) = (lists.of_sender(sender.as_ref()), sender.as_ref());
-    if !lists.submitters.may_send(submitter, list, from) {
-        let sender = sender.filter(|_| list.is_none());
-        return Ok(Outgoing { text: wrapped(text).text, sender, list: None });
-    }
-    if list.is_some_and(|list| lists.signs(list)) && fields(&text, "From") != 1 {
-        let why = "mail of this list has exactly one From: field (RFC 5322 section 3.6)";
-        return Err(refusal(554, Enhanced(5, 6, 0), why));
-    }
-    let named = authors(&text);
-    if !lists.submitters.may_write_as(submitter, list, from, named.as_deref()) {
-        let why = match &named {
-            Some(_) => "From: names an address that you may not write as",
-            None => "From: has to be one field with plain addresses that you may write as",
-        };
-        return Err(refusal(550, Enhanced(5, 7, 1), why));
-    }
-    let whole = wrapped(without_blind_copies(text));
-    if whole.broken_header {
-        let why = "a header line has over 998 octets and no space to fold it at (RFC 5322 \
-                   section 2.1.1)";
-        return Err(refusal(554, Enhanced(5, 6, 0), why));
-    }
-    Ok(Outgoing { text: whole.text, sender, list })
+    pub(super) recipients: Vec<Address>,
+    /// The list whose fields and signatures it gets.
+    pub(super) list: Option<List>,
 }
 
-fn refusal(code: u16, status: Enhanced, text: &str) -> Reply {
-    Reply { code, enhanced: Some(status), lines: vec![text.to_owned()] }
+impl Outgoing {
+    /// As it came, for people who read what strangers write. It has no return path: that of a
+    /// stranger is forged as like as not, and has nothing to do with a host here that refuses it.
+    pub(super) fn to_people(recipients: Vec<Address>, text: Text) -> Outgoing {
+        Outgoing { text: wrapped(text).text, sender: None, recipients, list: None }
+    }
+}
+
+impl Lists {
+    /// Looks at a message for people elsewhere, and mends its text.
+    ///
+    /// Mail that its submitter may not send has come this far because it is for a mailbox at home,
+    /// such as `postmaster`.
+    pub(super) fn outgoing(
+        &self,
+        submitter: Submitter<'_>,
+        sender: Option<Address>,
+        recipients: Vec<Address>,
+        text: Text,
+    ) -> Result<Outgoing, NotTaken> {
+        let (list, from) = (self.of_sender(sender.as_ref()), sender.as_ref());
+        if !self.submitters.may_send(submitter, list, from) {
+            return Ok(Outgoing::to_people(recipients, text));
+        }
+        if list.is_some_and(|list| self.signs(list)) && fields(&text, "From") != 1 {
+            let why = "mail of this list has exactly one From: field (RFC 5322 section 3.6)";
+            return Err(NotTaken::refused(554, Enhanced(5, 6, 0), why));
+        }
+        let named = authors(&text);
+        if !self.submitters.may_write_as(submitter, list, from, named.as_deref()) {
+            let why = match &named {
+                Some(_) => "From: names an address that you may not write as",
+                None => "From: has to be one field with plain addresses that you may write as",
+            };
+            return Err(NotTaken::refused(550, Enhanced(5, 7, 1), why));
+        }
+        let whole = wrapped(without_blind_copies(text));
+        if whole.broken_header {
+            let why = "a header line has over 998 octets and no space to fold it at (RFC 5322 \
+                       section 2.1.1)";
+            return Err(NotTaken::refused(554, Enhanced(5, 6, 0), why));
+        }
+        Ok(Outgoing { text: whole.text, sender, recipients, list: list.cloned() })
+    }
+
+    /// The message as it is stored, with all that is put above it; a list's recipients are in the
+    /// register then. A signature takes a millisecond of a processor, a new subscriber some
+    /// microseconds.
+    pub(super) fn ready(
+        &self,
+        message: Outgoing,
+        received: &str,
+        utf8: bool,
+        now: i64,
+    ) -> Result<Mail, NotTaken> {
+        let head = received.to_owned() + &self.marks(&message, now);
+        let Outgoing { mut text, mut sender, recipients, list } = message;
+        let mut subscribers = Vec::new();
+        if let Some(list) = &list {
+            subscribers = self.numbers(list, &recipients, now)?;
+            text = self.dressed(list, text).ok_or_else(NotTaken::no_memory)?;
+            sender = sender.map(|sender| self.as_written(list, sender));
+        }
+        let text = under(head.as_bytes(), text).ok_or_else(NotTaken::no_memory)?;
+        // Who says that it needs SMTPUTF8 may do so for its addresses only.
+        let utf8 = utf8 && !header(&text).is_ascii();
+        let eight_bit = !text.is_ascii();
+        Ok(Mail { sender, recipients, text: octets(text), eight_bit, utf8, subscribers })
+    }
+}
+
+/// The text with `head` above it; nothing where the system has no memory for it.
+pub(super) fn under(head: &[u8], mut text: Text) -> Option<Text> {
+    text.put_above(head).then_some(text)
 }

@@ -1,6 +1,6 @@
 //! TLS as a server shows it.
 
-use super::error::SetupError;
+use super::error::{SetupError, read};
 use super::settings::Certificate;
 use std::fmt::Display;
 use std::path::Path;
@@ -18,13 +18,12 @@ pub(super) fn acceptor(certificate: &Certificate) -> Result<TlsAcceptor, SetupEr
         path: path.to_owned(),
         why: why.to_string(),
     };
-    let certificates = CertificateDer::pem_file_iter(chain)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| bad(chain, &error))?;
+    let certificates = CertificateDer::pem_slice_iter(&read(chain)?).collect::<Result<Vec<_>, _>>();
+    let certificates = certificates.map_err(|error| bad(chain, &error))?;
     if certificates.is_empty() {
         return Err(bad(chain, &"it has no certificate"));
     }
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| bad(key, &error))?;
+    let private = PrivateKeyDer::from_pem_slice(&read(key)?).map_err(|error| bad(key, &error))?;
     let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| bad(chain, &error))?

@@ -178,7 +178,6 @@ fn networks(address: IpAddr) -> (IpAddr, IpAddr) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv6Addr;
 
     const HOUR: u64 = 3600;
 
@@ -289,7 +288,7 @@ mod tests {
         (0..9).for_each(|_| tries.verified(s(0), first, "ann", false));
         for i in 0..20_000_u64 {
             let bits = 0x2001_0db8_u128 << 96 | u128::from(i) << 64;
-            let client = Ipv6Addr::from_bits(bits | u128::from(i)).into();
+            let client = std::net::Ipv6Addr::from_bits(bits | u128::from(i)).into();
             tries.verified(s(i + 1), client, &i.to_string(), i % 2 == 0);
         }
         for len in [tries.clients.0.len(), tries.neighbours.0.len(), tries.known.0.len()] {

@@ -3,7 +3,7 @@
 use super::connections::{FAREWELL, Kind};
 use super::hall::Hall;
 use super::happening::Happening;
-use super::memory::Held;
+use super::memory::Occupied;
 use super::reload::Ports;
 use crate::places::Place;
 use sojourn_kernel::{Span, Time};
@@ -47,7 +47,7 @@ struct Visit {
     wire: Option<Box<dyn Wire>>,
     began: Instant,
     /// The memory that the session has, and the message that is being taken.
-    held: Held,
+    occupied: Occupied,
     peer: SocketAddr,
 }
 
@@ -84,9 +84,9 @@ pub(super) async fn receive(
     let who = Peer { address: peer.ip(), trusted, secured: implicit };
     let session = Session::new(terms, who, Time::ZERO, &mut out);
     let began = Instant::now();
-    let held = if trusted { hall.memory.hold() } else { hall.strangers_memory.hold() };
+    let occupied = if trusted { hall.memory.nothing() } else { hall.strangers_memory.nothing() };
     let wire = Some(wire);
-    let mut visit = Visit { ports, number, hall, session, place, wire, began, held, peer };
+    let mut visit = Visit { ports, number, hall, session, place, wire, began, occupied, peer };
     // First of all it is seen whether the connection is to be given up: what was of no use when that
     // was decided has begun nothing since.
     let needed = tokio::select! {
@@ -122,9 +122,9 @@ impl Visit {
                         self.session.received(now, &piece[..octets], &mut wanted);
                         // What was handed out to be taken is still here.
                         let taken: usize = wanted.iter().map(occupied).sum();
-                        if !self.held.set(self.session.held() + taken) {
+                        if !self.occupied.set(self.session.occupied() + taken) {
                             self.session.shed();
-                            self.held.set(self.session.held() + taken);
+                            self.occupied.set(self.session.occupied() + taken);
                         }
                     }
                 },
@@ -168,7 +168,7 @@ impl Visit {
                     let verdict = hall.passwords.verify(&hall.users, credentials, self.peer).await;
                     if verdict == Verdict::Right {
                         self.place.change(Kind::Trusted as usize);
-                        self.held = self.hall.memory.hold();
+                        self.occupied = self.hall.memory.nothing();
                     }
                     let now = self.now();
                     self.session.verified(now, verdict, &mut wanted);
@@ -185,7 +185,7 @@ impl Visit {
                     self.session.taken(now, &reply, &mut wanted);
                     took_over = true;
                     let taken: usize = wanted.iter().map(occupied).sum();
-                    self.held.set(self.session.held() + taken);
+                    self.occupied.set(self.session.occupied() + taken);
                 }
                 Output::Close => {
                     let wire = self.wire.as_mut().expect("it is open");
@@ -281,7 +281,7 @@ impl Visit {
 /// Octets of a message that is to be taken.
 fn occupied(output: &Output) -> usize {
     match output {
-        Output::Deliver(arrival) => arrival.held(),
+        Output::Deliver(arrival) => arrival.occupied(),
         _ => 0,
     }
 }

@@ -272,7 +272,7 @@ mod tests {
             ("GET /leave/news@lists.example/bad", "404"),
             ("POST /leave/news@lists.example/full", "503"),
             ("POST /other/news@lists.example/good", "404"),
-            ("POST /leave/%zz/good", "404"),
+            ("POST /leave/%ff/good", "404"),
             ("POST /leave", "404"),
             ("PUT /leave/news@lists.example/good", "405"),
             ("OPTIONS * ", "400"),

@@ -36,7 +36,9 @@ fn what_is_taken_is_in_the_spool() {
     let trace =
         "Received: from client.example ([127.0.0.1])\r\n\tby lists.example with ESMTP;\r\n\t";
     assert!(one.starts_with(trace), "{one}");
-    assert!(one.ends_with("+0000\r\nSubject: x\r\n\r\nÄ\r\n.dot\r\n\r\n"), "{one}");
+    assert!(one.ends_with("\r\nSubject: x\r\n\r\nÄ\r\n.dot\r\n\r\n"), "{one}");
+    // A user's message is marked with whom it is for, once each.
+    assert_eq!(one.matches("\r\nX-Loop: ").count(), 2, "{one}");
     assert_eq!(second.submission.recipients.len(), 1);
     assert!(two.contains("\r\nList-Id: <news.lists.example>\r\nSubject: x\r\n"), "{two}");
     let told = place.ear.0.lock().unwrap().join("\n");
@@ -159,21 +161,29 @@ fn a_message_that_does_not_come_is_not_waited_for() {
 fn places_and_memory_are_limited() {
     let mut place = Place::trusting(&[]);
     let trusted = Value::List(vec![text("127.0.0.1")]);
-    let mut rules = vec![("trusted", trusted), ("memory", text("100KB"))];
-    rules.extend(few(2, 1));
+    let bounds = table(&[("message", text("500KB"))]);
+    let mut rules = vec![("trusted", trusted), ("memory", text("1MB")), ("bounds", bounds)];
+    rules.extend(few(4, 1));
     place.settings.set("reception", table(&rules));
     let server = place.start();
-    let mut client = connect(&server);
-    client.hear();
-    client.say("EHLO x");
-    client.say("MAIL FROM:<a@b>");
+    let mut clients = [connect(&server), connect(&server), connect(&server)];
+    for client in &mut clients {
+        client.hear();
+        client.say("EHLO x");
+        client.say("MAIL FROM:<a@b>");
+    }
     let mut other = connect(&server);
     assert_eq!(other.hear(), "421 4.7.0 too many sessions, try again later");
-    client.say("RSET");
-    let large = "x".repeat(200_000);
-    let answer = client.mail("a@b", &[NOBODY], &large);
-    assert_eq!(answer, "452 4.3.1 too many messages at once, try again later");
-    assert_eq!(client.mail("a@b", &[NOBODY], "x"), "250 2.0.0 taken as 0000000001");
+    let chunk = format!("BDAT 400000\r\n{}", "x".repeat(400_000));
+    let answers = clients.each_mut().map(|client| {
+        client.say(&format!("RCPT TO:<{NOBODY}>"));
+        client.send(&chunk);
+        client.hear()
+    });
+    let full = "452 4.3.1 too many messages at once, try again later";
+    assert_eq!(answers, ["250 2.0.0 ok", "250 2.0.0 ok", full]);
+    assert_eq!(clients[0].say("RSET"), "250 2.0.0 forgotten");
+    assert_eq!(clients[2].mail("a@b", &[NOBODY], "x"), "250 2.0.0 taken as 0000000001");
     server.stop();
 }
 

@@ -63,18 +63,26 @@ fn part<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     &text[begin..][..text[begin..].find(after).expect("it ends")]
 }
 
-/// The address and the link by which Ann can confirm, of the one message that asks for it; to be
-/// called when the server has stopped.
-fn question(place: &Place) -> (String, String) {
+/// The message that asks Ann to confirm, in parts.
+struct Question {
+    from: String,
+    /// The address and the link by which she can.
+    confirm: String,
+    link: String,
+}
+
+/// The one that was sent; to be called when the server has stopped.
+fn question(place: &Place) -> Question {
     let asks = |it: &(Stored, String)| it.1.contains("Subject: Do you want to unsubscribe?");
     let asked: Vec<_> = place.stored().into_iter().filter(asks).collect();
     let [(stored, text)] = &asked[..] else { panic!("{asked:?}") };
     assert_eq!(stored.submission.recipients, [ANN.parse().unwrap()]);
     assert_eq!(stored.submission.sender, None);
-    let answer_to = part(text, "From: <", ">").to_owned();
+    let from = part(text, "From: <", ">").to_owned();
+    let confirm = part(text, "mailto:", "\r\n").to_owned();
     let link = part(text, "https://lists.example", "\r\n").to_owned();
     assert!(link.starts_with("/leave/news-bounces@lists.example/"), "{link}");
-    (answer_to, link)
+    Question { from, confirm, link }
 }
 
 fn post(server: &MailServer, path: &str) -> String {
@@ -107,15 +115,18 @@ fn a_request_by_mail_is_confirmed() {
     }
     assert!(!has_left(&server));
     server.stop();
-    let (answer_to, _) = question(&place);
+    let Question { from, confirm, .. } = question(&place);
     let server = place.start();
-    let (name, token) = answer_to.split_once('+').unwrap();
+    // A program that answers, and does not say that it is one, confirms nothing.
+    assert_eq!(write_to(&server, ANN, &from, "Subject: Away\r\n"), "250 2.0.0 taken");
+    assert!(!has_left(&server));
+    let (name, token) = confirm.split_once('+').unwrap();
     let other = if token.starts_with('a') { "b" } else { "a" };
     let forged = format!("{name}+{other}{}", &token[1..]);
     assert_eq!(write_to(&server, ANN, &forged, ""), "250 2.0.0 taken");
     assert!(!has_left(&server));
     // The token is enough, from another address and in other letters.
-    let upper = answer_to.to_ascii_uppercase();
+    let upper = confirm.to_ascii_uppercase();
     assert_eq!(write_to(&server, "me@other.example", &upper, ""), "250 2.0.0 taken");
     assert!(has_left(&server));
     server.stop();
@@ -130,7 +141,7 @@ fn one_click_unsubscribes() {
     let (place, server) = stage();
     write_to(&server, ANN, LEAVE, "");
     server.stop();
-    let (_, link) = question(&place);
+    let Question { link, .. } = question(&place);
     let server = place.start();
     assert!(post(&server, &link[..link.len() - 1]).starts_with("HTTP/1.1 404 "));
     assert!(post(&server, &link.replace("news-", "olds-")).starts_with("HTTP/1.1 404 "));

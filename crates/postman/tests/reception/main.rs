@@ -5,7 +5,10 @@ mod copies;
 mod crowd;
 mod full;
 mod leaving;
+mod loops;
+mod people;
 mod places;
+mod reload;
 mod returns;
 mod rights;
 mod sink;
@@ -16,12 +19,12 @@ mod watched;
 use sojourn_kernel::parameters::{Parameters, Table, Value};
 use sojourn_mail::engine::Stored;
 use sojourn_postman::reception::{Attendant, Happening};
-use sojourn_postman::{Book, Epoch, MailServer, Serving, Spool};
+use sojourn_postman::{Book, Epoch, MailServer, News, Observer, Serving, Spool};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What stands for the live page.
 pub(crate) const PAGE: &str = "<!doctype html>the page";
@@ -45,8 +48,41 @@ impl Attendant for Ear {
     }
 }
 
+/// What became of recipients and messages.
+#[derive(Clone, Default)]
+pub(crate) struct Eye(Arc<Mutex<Vec<String>>>);
+
+impl Observer for Eye {
+    fn notice(&mut self, _: i64, news: &News<'_>) {
+        let line = match news {
+            News::Attempt { recipient, outcome, reason, .. } => {
+                format!("{recipient} {outcome:?}: {reason}")
+            }
+            News::Finished { message } => format!("finished {}", message.0),
+            _ => return,
+        };
+        self.0.lock().unwrap().push(line);
+    }
+}
+
+impl Eye {
+    /// All that was seen when so many messages are finished.
+    pub(crate) fn until_finished(&self, messages: usize) -> Vec<String> {
+        let begun = Instant::now();
+        loop {
+            let seen = self.0.lock().unwrap().clone();
+            if seen.iter().filter(|it| it.starts_with("finished ")).count() >= messages {
+                return seen.into_iter().filter(|it| !it.starts_with("finished ")).collect();
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "{seen:?}");
+            std::thread::yield_now();
+        }
+    }
+}
+
 /// A server, and the folder of its spool.
 pub(crate) struct Place {
+    pub(crate) eye: Eye,
     pub(crate) folder: tempfile::TempDir,
     pub(crate) settings: Table,
     pub(crate) ear: Ear,
@@ -65,7 +101,7 @@ impl Place {
         let listener = table(&[("address", text("127.0.0.1:0"))]);
         all.set("listener", Value::List(vec![listener]));
         settings.iter().for_each(|(key, value)| all.set(key, value.clone()));
-        Place { folder, settings: all, ear: Ear::default() }
+        Place { eye: Eye::default(), folder, settings: all, ear: Ear::default() }
     }
 
     /// One that trusts its own machine, whose list is `news`.
@@ -79,6 +115,12 @@ impl Place {
     }
 
     pub(crate) fn start(&self) -> MailServer {
+        MailServer::start(self.serving(), PAGE.into(), self.eye.clone(), self.ear.clone())
+            .unwrap_or_else(|it| panic!("{it}"))
+    }
+
+    /// What the server is set to.
+    pub(crate) fn serving(&self) -> Serving {
         let mut settings = self.settings.clone();
         // A server with lists has to have one; what a test says of its reception may leave it out.
         if let Some(Value::Table(reception)) = settings.get_mut("reception")
@@ -86,9 +128,13 @@ impl Place {
         {
             reception.set("postmaster", text("admin@[127.0.0.77]"));
         }
-        let settings = Serving::read_table(&settings).unwrap_or_else(|it| panic!("{it:?}"));
-        MailServer::start(settings, PAGE.into(), (), self.ear.clone())
-            .unwrap_or_else(|it| panic!("{it}"))
+        // All hosts are on this machine here.
+        if let Some(Value::Table(network)) = settings.get_mut("network")
+            && network.get("loopback").is_none()
+        {
+            network.set("loopback", Value::Bool(true));
+        }
+        Serving::read_table(&settings).unwrap_or_else(|it| panic!("{it:?}"))
     }
 
     fn spool(&self) -> PathBuf {

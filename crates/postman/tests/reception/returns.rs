@@ -114,6 +114,9 @@ fn forged_reports_suspend_nobody() {
         client.mail("", &[&guessed, &tampered, LIST, named, right], REPORT),
         "250 2.0.0 taken"
     );
+    let told = place.ear.0.lock().unwrap().join("\n");
+    let line = format!("unverified: client=[127.0.0.1], list=<{LIST}>, no token, nrcpt=1");
+    assert!(told.contains(&line), "{told}");
     let book = place.book();
     assert_eq!(counted(&book), [("no token".into(), 12), ("wrong".into(), 12)]);
     let members = book.members().unwrap();
@@ -205,6 +208,32 @@ fn keys_are_rotated() {
     server.stop();
 }
 
+/// What answers to a copy of itself costs its recipient nothing; what a person answers is read.
+#[test]
+fn answers_are_no_bounces() {
+    let sink = Sink::open();
+    let (place, server, paths) = mailed(&sink);
+    let path = &paths["other@[127.0.0.77]"];
+    let mut client = client(&server);
+    for sign in ["Precedence: bulk", "X-Autoreply: yes", "X-Auto-Response-Suppress: All"] {
+        let note = format!("From: other@x.example\r\n{sign}\r\n\r\nAway.\r\n");
+        assert_eq!(client.mail("", &[path], &note), "250 2.0.0 taken");
+    }
+    let receipt = REPORT.replace("delivery-status", "disposition-notification");
+    assert_eq!(client.mail("", &[path], &receipt), "250 2.0.0 taken");
+    let answer = "From: other@x.example\r\nSubject: Re: x\r\n\r\nThank you.\r\n";
+    assert_eq!(client.mail("other@x.example", &[path], answer), "250 2.0.0 taken");
+    let read = &sink.copies(1)["ann@[127.0.0.77]"];
+    assert!(read.text.contains("\r\nSubject: Re: x\r\n"), "{}", read.text);
+    assert_eq!(read.path, "");
+    assert!(place.book().members().unwrap().is_empty());
+    // In words alone a mail system still says that it failed.
+    let words = "From: MAILER-DAEMON@mx.example\r\nSubject: failure notice\r\n\r\nSorry.\r\n";
+    client.mail("", &[path], words);
+    assert_eq!(place.book().members().unwrap()[0].standing.score, 0.5);
+    server.stop();
+}
+
 /// What no program understands goes to a person, so many times in an hour.
 #[test]
 fn what_is_no_report_is_read_by_somebody() {
@@ -220,7 +249,7 @@ fn what_is_no_report_is_read_by_somebody() {
     assert_eq!(replies[..2], ["250 2.0.0 taken"; 2]);
     assert_eq!(
         replies[5],
-        "452 4.3.1 the list's reader has had 2 messages in this hour, try again later"
+        "452 4.3.1 the list's reader has had too much mail in this hour, try again later"
     );
     // Reports do not go there.
     assert_eq!(client.mail("", &[LIST], REPORT), "250 2.0.0 taken");

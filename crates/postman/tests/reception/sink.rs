@@ -6,7 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// Where the host is; its recipients are at `[127.0.0.77]`.
+/// Where the host is; its recipients are at `[127.0.0.77]`, but for one named
+/// `refused`.
 pub(crate) struct Sink {
     pub(crate) port: u16,
     taken: Receiver<Copy>,
@@ -74,6 +75,10 @@ fn serve(stream: TcpStream, extensions: &str, tell: &Sender<Copy>) -> Option<()>
                 continue;
             }
             "MAIL" => path = inside(),
+            "RCPT" if inside().starts_with("refused@") => {
+                say(&mut wire, "550 5.1.1 not here\r\n")?;
+                continue;
+            }
             "RCPT" => recipient = inside(),
             "DATA" => {
                 say(&mut wire, "354 go on\r\n")?;

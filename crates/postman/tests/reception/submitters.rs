@@ -72,10 +72,9 @@ fn nothing_is_signed_for_strangers() {
         assert!(!text.contains("DKIM-Signature") && !text.contains("List-Id"), "{text}");
         assert!(text.starts_with("Received: from client.example"), "{text}");
     }
-    assert!(stored[0].1.ends_with(&format!("+0000\r\n{forged}\r\n")), "{}", stored[0].1);
-    let senders: Vec<_> = stored.iter().map(|(it, _)| it.submission.sender.clone()).collect();
-    assert_eq!(senders[0], None);
-    assert_eq!(senders[1].as_ref().unwrap().as_str(), "other@there.example");
+    assert!(stored[0].1.ends_with(&format!("\r\n{forged}\r\n")), "{}", stored[0].1);
+    // What a stranger says of failures is not believed.
+    assert!(stored.iter().all(|(it, _)| it.submission.sender.is_none()));
 }
 
 #[test]

@@ -21,7 +21,9 @@ _LOOK_S = 1.0
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the file's."
 )
 @click.option(
-    "--log", type=click.Path(path_type=Path), help="Where the log goes.  [default: standard output]"
+    "--log",
+    type=click.Path(path_type=Path),
+    help="Where the log goes.  [default: as CONFIG says, or standard output]",
 )
 def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
     """Take list mail by SMTP and LMTP as CONFIG says, and deliver it.

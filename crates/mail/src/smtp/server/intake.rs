@@ -45,12 +45,12 @@ impl Intake {
         }
     }
 
-    /// Octets held.
-    pub(super) fn held(&self) -> usize {
-        self.text.held()
+    /// Octets occupied.
+    pub(super) fn occupied(&self) -> usize {
+        self.text.occupied()
     }
 
-    /// Octets of the text that have come and are held.
+    /// Octets of the text that have come and are kept.
     pub(super) fn octets(&self) -> usize {
         self.text.len()
     }

@@ -85,8 +85,8 @@ impl Session {
     }
 
     /// Octets that it holds of its client's: text, recipients, commands.
-    pub fn held(&self) -> usize {
-        self.held.len() + self.transaction.as_ref().map_or(0, Transaction::held)
+    pub fn occupied(&self) -> usize {
+        self.held.len() + self.transaction.as_ref().map_or(0, Transaction::occupied)
     }
 
     /// The server needs its memory: the message under way is refused for now, or takes no more

@@ -91,7 +91,7 @@ impl Text {
     }
 
     /// Octets of memory that it occupies.
-    pub fn held(&self) -> usize {
+    pub fn occupied(&self) -> usize {
         match &self.0 {
             Store::Small(text) => text.capacity(),
             Store::Large(Pages { from, to, .. }) => to.next_multiple_of(PAGE) - from / PAGE * PAGE,
@@ -186,7 +186,7 @@ mod tests {
                 expected.splice(0..0, head);
                 assert!(text == expected && text.clone() == expected);
             }
-            assert!((expected.len()..3 * expected.len()).contains(&text.held()));
+            assert!((expected.len()..3 * expected.len()).contains(&text.occupied()));
         }
     }
 
@@ -196,6 +196,10 @@ mod tests {
         for _ in 0..10 {
             assert!(text.push(&[b'x'; 100_000], 50_000_000));
         }
-        assert!((1_000_000..1_000_000 + 2 * PAGE).contains(&text.held()), "{}", text.held());
+        assert!(
+            (1_000_000..1_000_000 + 2 * PAGE).contains(&text.occupied()),
+            "{}",
+            text.occupied()
+        );
     }
 }

@@ -21,8 +21,8 @@ pub struct Arrival {
 impl Arrival {
     /// Octets of memory that it occupies, with the copies of its envelope that are made on the way
     /// to stable storage.
-    pub fn held(&self) -> usize {
-        self.text.held() + self.recipients.iter().map(of_address).sum::<usize>()
+    pub fn occupied(&self) -> usize {
+        self.text.occupied() + self.recipients.iter().map(of_address).sum::<usize>()
     }
 }
 
@@ -81,8 +81,8 @@ impl Transaction {
         self.intake.as_ref().map_or(0, Intake::octets)
     }
 
-    /// Octets held.
-    pub(super) fn held(&self) -> usize {
-        self.octets + self.intake.as_ref().map_or(0, Intake::held)
+    /// Octets occupied.
+    pub(super) fn occupied(&self) -> usize {
+        self.octets + self.intake.as_ref().map_or(0, Intake::occupied)
     }
 }

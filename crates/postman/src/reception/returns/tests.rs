@@ -3,6 +3,7 @@
 use super::*;
 use crate::book::Book;
 use crate::reception::happening::Attendant;
+use crate::reception::hours::Amount;
 use crate::reception::submitters::Submitters;
 use sojourn_kernel::parameters::{Parameters, Table, Value, defaults};
 use sojourn_mail::return_path::with_token;
@@ -38,6 +39,7 @@ fn lists(folder: &tempfile::TempDir) -> Lists {
     book.numbers(&address(LIST), &people, TODAY * DAY, 100).unwrap();
     Lists {
         name: "lists.example".into(),
+        listening: Vec::new(),
         unsubscribe: None,
         lists: vec![List::read_table(&table).unwrap()],
         signers: Vec::new(),
@@ -49,12 +51,18 @@ fn lists(folder: &tempfile::TempDir) -> Lists {
         most: 100,
         keys: Arc::new(RwLock::new(keys())),
         good_days: good_days(Span::from_s(5 * 86_400)),
-        reader_hourly: 1,
-        readings: Mutex::default(),
-        postmaster_hourly: 1,
-        for_postmaster: Mutex::default(),
+        most_for_reader: Amount::of(1, 1),
+        most_for_roles: Amount::of(1, 1),
+        hour: Arc::default(),
         attendant: Arc::new(Ear(Mutex::default())),
     }
+}
+
+/// Reads and enters what came back; who is to read it.
+fn read(lists: &Lists, recipients: &[Address], text: &[u8], now: i64) -> Vec<Address> {
+    let came_back = lists.look(recipients, text, now).unwrap();
+    lists.enter(&came_back, "192.0.2.9:25".parse().unwrap(), now).unwrap();
+    came_back.readers()
 }
 
 fn path(subscriber: u32, day: i64) -> Address {
@@ -96,7 +104,7 @@ fn five_forged_reports_on_five_days_suspend_no_subscriber() {
     ];
     let forged = forged.map(|it| address(&it));
     for day in TODAY..TODAY + 5 {
-        assert_eq!(lists.read(&forged, all.as_bytes(), day * DAY).unwrap(), []);
+        assert_eq!(read(&lists, &forged, all.as_bytes(), day * DAY), []);
     }
     assert_eq!(lists.book().members().unwrap(), []);
     let counted = lists.book().counted().unwrap();
@@ -115,7 +123,7 @@ fn five_verified_reports_on_five_days_suspend_one() {
         let both = [path(2, day), path(3, day)];
         let said = report(&["c@x.example", "d@x.example"]);
         for _ in 0..3 {
-            assert_eq!(lists.read(&both, said.as_bytes(), day * DAY).unwrap(), []);
+            assert_eq!(read(&lists, &both, said.as_bytes(), day * DAY), []);
         }
     }
     assert_eq!(suspended(&lists), ["b@x.example"]);
@@ -129,14 +137,14 @@ fn old_return_paths_are_good_no_more() {
     let folder = tempfile::tempdir().unwrap();
     let lists = lists(&folder);
     let said = report(&["a@x.example"]);
-    let read = |subscriber, day: i64| {
-        lists.read(&[path(subscriber, TODAY)], said.as_bytes(), day * DAY).unwrap();
+    let from = |subscriber, day: i64| {
+        read(&lists, &[path(subscriber, TODAY)], said.as_bytes(), day * DAY);
     };
-    read(1, TODAY + 12);
+    from(1, TODAY + 12);
     assert_eq!(lists.book().members().unwrap().len(), 1);
-    read(2, TODAY + 13);
+    from(2, TODAY + 13);
     // One whom the register does not know, and one of another list.
-    read(99, TODAY + 1);
+    from(99, TODAY + 1);
     let other = with_token(
         &keys(),
         &address("old-bounces@lists.example"),
@@ -144,7 +152,7 @@ fn old_return_paths_are_good_no_more() {
     );
     let token = other.unwrap().local().split_once('+').unwrap().1.to_owned();
     let stolen = address(&format!("news-bounces+{token}@lists.example"));
-    lists.read(&[stolen], said.as_bytes(), TODAY * DAY).unwrap();
+    read(&lists, &[stolen], said.as_bytes(), TODAY * DAY);
     assert_eq!(lists.book().members().unwrap().len(), 1);
     let counted = lists.book().counted().unwrap();
     let kinds: Vec<_> = counted.iter().map(|it| (it.day - TODAY, &*it.kind, it.number)).collect();
@@ -174,10 +182,10 @@ fn a_complaint_unsubscribes_and_is_not_scored() {
         User-Agent: x\r\nVersion: 1\r\n\r\n--b--\r\n";
     let not_spam = said.replace("abuse", "not-spam");
     for text in [&not_spam, said, said] {
-        lists.read(&[path(1, TODAY)], text.as_bytes(), TODAY * DAY).unwrap();
+        read(&lists, &[path(1, TODAY)], text.as_bytes(), TODAY * DAY);
     }
     // One that nothing verifies is of no consequence.
-    lists.read(&[address(LIST)], said.as_bytes(), TODAY * DAY).unwrap();
+    read(&lists, &[address(LIST)], said.as_bytes(), TODAY * DAY);
     assert_eq!(lists.book().members().unwrap(), []);
     assert_eq!(lists.book().left().unwrap().len(), 1);
     let told = ear.0.lock().unwrap();
@@ -192,7 +200,7 @@ fn a_status_is_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let lists = lists(&folder);
     let said = report(&["a@x.example"]);
-    lists.read(&[path(1, TODAY)], said.as_bytes(), TODAY * DAY).unwrap();
+    read(&lists, &[path(1, TODAY)], said.as_bytes(), TODAY * DAY);
     let members = lists.book().members().unwrap();
     assert_eq!(members[0].reason, "5.1.1: bad destination mailbox address");
 }

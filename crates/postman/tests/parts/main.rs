@@ -1,0 +1,5 @@
+//! Parts of a server that need none around them.
+
+mod book;
+mod keys;
+mod mail;
