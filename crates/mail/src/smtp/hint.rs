@@ -36,27 +36,3 @@ fn seconds(unit: &str) -> Option<u64> {
         _ => None,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wait_is_found_where_one_is_named() {
-        for (text, seconds) in [
-            ("Greylisted, please try again in 60 seconds", Some(60)),
-            ("greylisting in action, retry after 5 minutes.", Some(300)),
-            ("You must wait 1 hour", Some(3600)),
-            ("Greylisted for 300s", Some(300)),
-            ("try again later", None),
-            ("in 0 seconds", None),
-            ("error in 42 modules", None),
-            ("come back in 99999999999999999999 seconds", None),
-            ("in 18446744073709551615 hours", None),
-            ("over quota by 60 seconds", None),
-            ("", None),
-        ] {
-            assert_eq!(wait_named(text), seconds.map(Span::from_s), "{text}");
-        }
-    }
-}

@@ -39,27 +39,3 @@ impl OrderKind {
         places.copy_from_slice(&sorted);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sojourn_kernel::parameters::defaults;
-
-    fn sorted(kind: &OrderKind) -> Vec<u32> {
-        let place = |(recipient, destination)| Place { recipient, destination };
-        let mut places = [(0, 5), (1, 4), (2, 6), (3, 4), (4, 5)].map(place);
-        let delays = |destination| {
-            [Some(Span::from_s(9)), None, Some(Span::from_s(1))][destination as usize - 4]
-        };
-        kind.sort(&mut places, delays);
-        places.iter().map(|place| place.recipient).collect()
-    }
-
-    #[test]
-    fn by_hand() {
-        assert_eq!(sorted(&OrderKind::List(defaults())), [0, 1, 2, 3, 4]);
-        assert_eq!(sorted(&OrderKind::ByDestination(defaults())), [1, 3, 0, 4, 2]);
-        // Unknown destinations count as middling: after the quick, before the slow.
-        assert_eq!(sorted(&OrderKind::PastDelay(defaults())), [2, 0, 4, 1, 3]);
-    }
-}

@@ -60,28 +60,3 @@ impl Split for SplitKind {
         split!(self, |way| way.cut(places))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sojourn_kernel::parameters::defaults;
-
-    fn cut(kind: &SplitKind, destinations: &[u32]) -> Vec<Vec<u32>> {
-        let place = |(i, &destination)| Place { recipient: i as u32, destination };
-        let envelopes = kind.cut(destinations.iter().enumerate().map(place).collect());
-        let recipients = |envelope: Vec<Place>| envelope.iter().map(|it| it.recipient).collect();
-        envelopes.into_iter().map(recipients).collect()
-    }
-
-    #[test]
-    fn by_hand() {
-        let list = [7, 3, 7, 7, 9, 3];
-        let by_destination = SplitKind::ByDestination(defaults());
-        assert_eq!(cut(&by_destination, &list), [vec![0, 2, 3], vec![1, 5], vec![4]]);
-        assert_eq!(cut(&SplitKind::Whole(defaults()), &list), [vec![0, 1, 2, 3, 4, 5]]);
-        let chunks = SplitKind::Chunks(Chunks { size: 4.try_into().unwrap() });
-        assert_eq!(cut(&chunks, &list), [vec![0, 1, 2, 3], vec![4, 5]]);
-        let each = [vec![0], vec![1], vec![2], vec![3], vec![4], vec![5]];
-        assert_eq!(cut(&SplitKind::Each(defaults()), &list), each);
-    }
-}

@@ -40,19 +40,3 @@ impl Timeouts for Passes {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sojourn_kernel::parameters::defaults;
-
-    #[test]
-    fn the_first_pass_is_short_but_for_the_dot() {
-        let passes: Passes = defaults();
-        let (first, second) = (passes.steps(0), passes.steps(1));
-        assert_eq!(first.greeting, Span::from_s(60));
-        assert_eq!(first.connect, Span::from_s(6));
-        assert_eq!(first.dot, Span::from_s(600));
-        assert_eq!(second, rfc5321::STEPS);
-    }
-}
