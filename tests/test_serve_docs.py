@@ -75,7 +75,7 @@ def served(host: Sink) -> Iterator[Server]:
         text = re.sub(r'^address = "[\d.]+:\d+"', free, text, flags=re.MULTILINE)
         for table in ("[live]", "[unsubscribe]"):
             text = text.replace(table, f"{table}\n{free}", 1)
-        text += f'[network]\nport = {host.port}\nresolvers = ["{resolver}"]\n'
+        text += f'[network]\nport = {host.port}\nresolvers = ["{resolver}"]\nloopback = true\n'
         path = etc / "lists.toml"
         path.write_text(f'log = "{folder}/lib/log"\n{text}', "utf-8")
         for file in (path, etc / "key.pem", etc / "dkim.pem"):

@@ -54,7 +54,7 @@ REFUSED = [
     ("[bounces]", "[unsubscribe]\nurl = 'http://x'\n[bounces]", "unsubscribe.url = \"http://x\""),
     ("[bounces]", "[unsubscribe]\nurl = 'https://x'\n[bounces]", "certificate is missing"),
     ("[bounces]", "[unsubscribe]\nurl = 'https://x:70000/'\n[bounces]", "in its normal form"),
-    ('grace = "1s"', 'memory = "99MB"', '13: reception.memory = "99MB", expected at least twice'),
+    ('grace = "1s"', 'memory = "99MB"', '14: reception.memory = "99MB", expected at least twice'),
     ('protocol = "lmtp"', "implicit_tls = true", "certificate is missing"),
     ("[[user]]", "[[user", "27: not TOML"),
 ]  # fmt: skip
