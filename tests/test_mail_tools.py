@@ -250,7 +250,7 @@ def test_mailtest(command, internet):
     assert len(accepted) == 3 * 4
     assert {recipient for _, _, recipient, *_ in accepted} == {"s0@near.example"}
     # a connection for each message, and one for all, with and without pipelining
-    assert len({session for *_, session, _ in accepted}) == 2 * (3 + 1)
+    assert len({session for *_, session, _, _ in accepted}) == 2 * (3 + 1)
     assert "messages an hour" in command("mail", "test", host, *to).out
 
 

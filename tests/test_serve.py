@@ -275,8 +275,9 @@ def test_what_strangers_say_of_subscribers_is_counted(server):
     }
     lines = sojourn(*command).stdout.splitlines()
     assert any(line.startswith(LIST) and line.endswith("wrong    1") for line in lines), lines
-    assert "unverified: client=[127.0.0.9], list=<news-bounces@lists.example>, wrong, nrcpt=1" in _log_at_the_end(
-        server
+    assert (
+        "unverified: client=[127.0.0.9], list=<news-bounces@lists.example>, wrong, nrcpt=1"
+        in _log_at_the_end(server)
     )
 
 
