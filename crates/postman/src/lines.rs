@@ -45,23 +45,3 @@ impl<W: Write> Write for Lines<W> {
         self.out.lock().unwrap_or_else(PoisonError::into_inner).flush()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_stay_whole() {
-        let mut one = Lines::new(Vec::new());
-        let mut two = one.clone();
-        one.write_all(b"one").unwrap();
-        two.write_all(b"two\nthr").unwrap();
-        one.write_all(b" line\n").unwrap();
-        two.write_all(b"ee\n").unwrap();
-        assert_eq!(*one.out.lock().unwrap(), b"two\none line\nthree\n");
-        two.write_all(b"fo").unwrap();
-        one.redirect(Vec::new());
-        two.write_all(b"ur\n").unwrap();
-        assert_eq!(*one.out.lock().unwrap(), b"four\n");
-    }
-}

@@ -3,8 +3,9 @@
 
 use super::happening::{Attendant, Happening};
 use super::hours::{Amount, Share};
+use super::leaving::Request;
 use super::lists::{Lists, now};
-use super::memory::Memory;
+use super::memory::{Memory, Occupied};
 use super::not_taken::NotTaken;
 use super::passwords::Passwords;
 use super::returns::CameBack;
@@ -14,7 +15,7 @@ use crate::handle::Postman;
 use crate::log::QueueId;
 use sojourn_mail::outgoing::is_changed;
 use sojourn_mail::report::date;
-use sojourn_mail::smtp::server::{Arrival, House, Submitter, Trace};
+use sojourn_mail::smtp::server::{Arrival, House, Submitter, Text, Trace};
 use sojourn_mail::smtp::{Enhanced, Reply};
 use sojourn_mail::{Address, prefix};
 use std::net::SocketAddr;
@@ -31,6 +32,60 @@ struct Sorted {
     leaving: Vec<Address>,
     /// Those to whom it is sent on.
     on: Vec<Address>,
+}
+
+/// What is to be done with a message against which nothing is held.
+struct Looked {
+    came_back: CameBack,
+    requests: Vec<Request>,
+    /// That for those to whom it is sent on comes first.
+    messages: Vec<Outgoing>,
+    /// Memory for what is there twice meanwhile.
+    _room: [Occupied; 2],
+}
+
+impl Lists {
+    /// All that refuses a message for what it is, on a thread that may wait: texts are long. What it
+    /// occupies beside its text, and beside a head of so many octets, is reserved in `memory`.
+    fn look_at(
+        &self,
+        submitter: Submitter<'_>,
+        sender: Option<Address>,
+        Sorted { back, mut leaving, on }: Sorted,
+        text: Text,
+        (memory, head): (&Arc<Memory>, usize),
+        now: i64,
+    ) -> Result<Looked, NotTaken> {
+        if sender.is_none() {
+            // A report or an automatic answer is no request.
+            leaving.clear();
+        }
+        let size = text.len();
+        let reserve = |octets| memory.reserve(octets).ok_or_else(NotTaken::no_memory);
+        // A text that is changed is there twice meanwhile.
+        let changed = reserve(if is_changed(&text) { size + size / 128 } else { 0 })?;
+        let came_back = self.look(&back, &text, now)?;
+        let requests = self.requests(&leaving, &text);
+        let readers = came_back.readers();
+        // Where others want it too, there are two for a while.
+        let copies = usize::from(!on.is_empty()) + usize::from(!readers.is_empty());
+        let second = reserve(if copies > 1 { size + head } else { 0 })?;
+        let mut messages = Vec::with_capacity(copies);
+        let mut texts = std::iter::repeat_n(text, copies);
+        if !on.is_empty()
+            && let Some(text) = texts.next()
+        {
+            messages.push(self.outgoing(submitter, sender, on, text)?);
+        }
+        if let Some(text) = texts.next() {
+            messages.push(Outgoing::to_people(readers, text));
+        }
+        if messages.iter().any(|it| self.was_here(it)) {
+            let why = "the message goes round in circles: it was sent on from here before";
+            return Err(NotTaken::refused(554, Enhanced(5, 4, 6), why));
+        }
+        Ok(Looked { came_back, requests, messages, _room: [changed, second] })
+    }
 }
 
 /// What all sessions share.
@@ -97,48 +152,23 @@ impl Hall {
         let now = now();
         let received = trace.received(&self.name, &date(now));
         let Arrival { sender, recipients, text, utf8 } = arrival;
-        let size = text.len();
-        let Sorted { back, mut leaving, on } = self.sort(recipients);
-        if sender.is_none() {
-            // A report or an automatic answer is no request.
-            leaving.clear();
-        }
-        let memory = match submitter {
+        let (size, sorted) = (text.len(), self.sort(recipients));
+        let count = sorted.on.len();
+        let memory = Arc::clone(match submitter {
             Submitter::Untrusted => &self.strangers_memory,
             Submitter::Network(_) | Submitter::User(_) => &self.memory,
+        });
+        let head = received.len();
+        let by_password = submitter.user().map(str::to_owned);
+        let by_network = match submitter {
+            Submitter::Network(address) => Submitter::Network(address),
+            Submitter::User(_) | Submitter::Untrusted => Submitter::Untrusted,
         };
-        let reserve = |octets| memory.reserve(octets).ok_or_else(NotTaken::no_memory);
-        // A text that is changed is there twice meanwhile.
-        let _changed = reserve(if is_changed(&text) { size + size / 128 } else { 0 })?;
-        let (text, came_back, requests) = if back.is_empty() && leaving.is_empty() {
-            (text, CameBack::default(), Vec::new())
-        } else {
-            let read = self.help(move |lists| {
-                let (came_back, requests) =
-                    (lists.look(&back, &text, now), lists.requests(&leaving, &text));
-                (text, came_back, requests)
-            });
-            let (text, came_back, requests) = read.await?;
-            (text, came_back?, requests)
-        };
-        let readers = came_back.readers();
-        // Where others want it too, there are two for a while.
-        let copies = usize::from(!on.is_empty()) + usize::from(!readers.is_empty());
-        let _second = reserve(if copies > 1 { size + received.len() } else { 0 })?;
-        let (count, mut messages) = (on.len(), Vec::with_capacity(copies));
-        let mut texts = std::iter::repeat_n(text, copies);
-        if count > 0
-            && let Some(text) = texts.next()
-        {
-            messages.push(self.lists.outgoing(submitter, sender, on, text)?);
-        }
-        if let Some(text) = texts.next() {
-            messages.push(Outgoing::to_people(readers, text));
-        }
-        if messages.iter().any(|it| self.lists.was_here(it)) {
-            let why = "the message goes round in circles: it was sent on from here before";
-            return Err(NotTaken::refused(554, Enhanced(5, 4, 6), why));
-        }
+        let looked = self.help(move |lists| {
+            let submitter = by_password.as_deref().map_or(by_network, Submitter::User);
+            lists.look_at(submitter, sender, sorted, text, (&memory, head), now)
+        });
+        let Looked { came_back, requests, messages, _room } = looked.await??;
         // All that is sent on for a stranger is for the postmaster or abuse.
         let for_roles = if submitter == Submitter::Untrusted { count } else { 0 };
         self.count_for_people(&came_back, for_roles, size, peer, now)?;
@@ -160,11 +190,7 @@ impl Hall {
             Some(mail) => {
                 let sender = mail.sender.clone();
                 let message = self.postman.submit(mail).await?;
-                let user = match submitter {
-                    Submitter::User(user) => Some(user),
-                    Submitter::Network(_) | Submitter::Untrusted => None,
-                };
-                let sender = sender.as_ref();
+                let (user, sender) = (submitter.user(), sender.as_ref());
                 let taken =
                     Happening::Taken { message, peer, user, sender, size, recipients: count };
                 self.tell(&taken);

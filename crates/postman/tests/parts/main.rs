@@ -2,4 +2,7 @@
 
 mod book;
 mod keys;
+mod lines;
+mod log;
 mod mail;
+mod networks;

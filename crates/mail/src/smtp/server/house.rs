@@ -31,7 +31,15 @@ pub enum Submitter<'a> {
     User(&'a str),
 }
 
-impl Submitter<'_> {
+impl<'a> Submitter<'a> {
+    /// The user whose password it has given.
+    pub fn user(self) -> Option<&'a str> {
+        match self {
+            Submitter::User(user) => Some(user),
+            Submitter::Network(_) | Submitter::Untrusted => None,
+        }
+    }
+
     /// Whether its network or a password speaks for it.
     pub fn is_known(self) -> bool {
         self != Submitter::Untrusted
