@@ -75,10 +75,10 @@ mod tests {
     use super::*;
     use sojourn_kernel::parameters::{Parameters, Table};
 
-    fn read(url: &str) -> Result<Unsubscribe, Refusal> {
+    fn read(url: &str) -> Unsubscribe {
         let mut table = Table::default();
         table.set("url", Value::Text(url.into()));
-        Unsubscribe::read_table(&table)
+        Unsubscribe::read_table(&table).unwrap()
     }
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
             ("https://lists.example/", ""),
             ("https://lists.example:8443/a/leave/", "/a/leave"),
         ] {
-            let settings = read(url).unwrap();
+            let settings = read(url);
             assert_eq!(settings.path(), path);
             let link = settings.link("\"a/b %\"@lists.example", "token");
             let rest = link.strip_prefix(url.trim_end_matches('/')).unwrap();
@@ -98,25 +98,5 @@ mod tests {
             assert_eq!(decoded(list).as_deref(), Some("\"a/b %\"@lists.example"));
             assert_eq!(token, "token");
         }
-    }
-
-    #[test]
-    fn what_is_no_url() {
-        for url in [
-            "",
-            "http://lists.example",
-            "https:///x",
-            "https://x/?a=1",
-            "https://ü.example",
-            "https://@/x",
-            "https://a:b@x/",
-            "https://x:99999/",
-            "https://x:y/",
-            "https://x/a/../b",
-            "https://x/{recipient}",
-        ] {
-            assert!(read(url).is_err(), "{url}");
-        }
-        assert!(read(&format!("https://x/{}", "a".repeat(400))).is_err());
     }
 }

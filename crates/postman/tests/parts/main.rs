@@ -3,6 +3,7 @@
 mod book;
 mod keys;
 mod lines;
+mod links;
 mod log;
 mod mail;
 mod networks;
