@@ -1,6 +1,6 @@
 //! The best possible times of the jobs of a run.
 
-use crate::flow::{Flow, Packets, alone_fct, ideal_fct};
+use crate::flow::{Completion, Flow, Packets, alone_fct, ideal_fct};
 use crate::script::{Asked, Script};
 use crate::topology::{Hop, Network};
 use sojourn_kernel::Span;
@@ -20,10 +20,11 @@ impl<'a> Ideals<'a> {
         Ideals { network, packets, trips: vec![None; network.racks() * network.racks()] }
     }
 
-    /// Of all flows; those of answers count from the question on, and end at the client.
-    pub(crate) fn flows(&mut self, script: &Script) -> Vec<Span> {
+    /// Of all flows until their `completion`; those of answers count from the question on, and end at
+    /// the client.
+    pub(crate) fn flows(&mut self, script: &Script, completion: Completion) -> Vec<Span> {
         let (known, answers) = script.flows.split_at(script.first_answer());
-        let mut spans: Vec<Span> = known.iter().map(|flow| self.of(flow)).collect();
+        let mut spans: Vec<Span> = known.iter().map(|flow| self.of(flow, completion)).collect();
         for (answer, after) in answers.iter().zip(&*script.after) {
             let request = self.one_way(&script.flows[after.flow as usize]);
             spans.push(request + after.delay + self.one_way(answer));
@@ -64,23 +65,30 @@ impl<'a> Ideals<'a> {
     }
 
     /// What one flow takes alone, its packets on one path and in order.
-    pub(crate) fn alone(&mut self, flow: &Flow) -> Span {
+    pub(crate) fn alone(&mut self, flow: &Flow, completion: Completion) -> Span {
         let packets = self.packets;
-        let (out, back) = self.trip(flow);
+        let (out, back) = self.until(flow, completion);
         alone_fct(packets, flow.bytes, out, back)
     }
 
-    fn of(&mut self, flow: &Flow) -> Span {
+    /// What one flow takes at best.
+    pub(crate) fn of(&mut self, flow: &Flow, completion: Completion) -> Span {
         let packets = self.packets;
-        let (out, back) = self.trip(flow);
+        let (out, back) = self.until(flow, completion);
         ideal_fct(packets, flow.bytes, out, back)
     }
 
-    /// Until its last byte is at its destination.
     fn one_way(&mut self, flow: &Flow) -> Span {
-        let packets = self.packets;
-        let (out, _) = self.trip(flow);
-        ideal_fct(packets, flow.bytes, out, &[])
+        self.of(flow, Completion::Receiver)
+    }
+
+    /// The hops of a flow, and those of its last acknowledgement as far as it is waited for.
+    fn until(&mut self, flow: &Flow, completion: Completion) -> (&[Hop], &[Hop]) {
+        let (out, back) = self.trip(flow);
+        match completion {
+            Completion::Receiver => (out, &[]),
+            Completion::Sender => (out, back),
+        }
     }
 
     /// The way of a flow and its acknowledgements'.

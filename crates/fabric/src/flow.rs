@@ -2,7 +2,7 @@
 
 use crate::topology::Hop;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
-use sojourn_kernel::{Bytes, Span, Time, nested, parameters};
+use sojourn_kernel::{Bytes, Span, Time, choices, nested, parameters};
 
 /// One flow: the job of this room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,16 @@ pub struct Flow {
     pub deadline: Time,
     /// Its traffic class, below [`CLASSES`](crate::packet::CLASSES).
     pub class: u8,
+}
+
+choices! {
+    /// When a flow is complete, for its finish, its sojourn time and the ideal that it is measured by.
+    pub enum Completion: "completion" {
+        /// When its last byte is at its receiver.
+        Receiver = "receiver",
+        /// When its sender knows that, from the last acknowledgement.
+        Sender = "sender",
+    }
 }
 
 /// The size of a flow that never ends.

@@ -1,9 +1,10 @@
 //! What a run gives back: rows, one a job, and totals.
 
 use crate::engine::{Figures, Outcome, Sample, Watch};
-use crate::flow::{Flow, Packets};
+use crate::flow::{Completion, Flow};
 use crate::packet::CLASSES;
-use crate::script::{Asked, Cast, Role, Script};
+use crate::script::{Asked, Cast, Role};
+use crate::study::Ready;
 use crate::topology::Network;
 use crate::transport::Tally;
 use crate::workload::Query;
@@ -18,14 +19,15 @@ const CLASS_NAMES: [&str; CLASSES] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 /// What the rows' `part` is called: the parts of a case that draw jobs.
 pub(crate) const PART_NAMES: [&str; 2] = ["workload", "background"];
 
-/// What the rows' `ideal_ps` is, for people, where switches wait for whole packets and where they do
-/// not.
-const IDEALS: [&str; 2] = [
-    "ideal: nobody else in the fabric, store and forward on the flow's own path, until the last \
-     packet's ACK is back at the sender",
-    "ideal: nobody else in the fabric, cut through on the flow's own path, until the last packet's \
-     ACK is back at the sender",
-];
+/// What the rows' `ideal_ps` is, for people.
+fn ideal(cuts: bool, completion: Completion) -> String {
+    let forwarding = if cuts { "cut through" } else { "store and forward" };
+    let until = match completion {
+        Completion::Receiver => "the last byte is at the receiver",
+        Completion::Sender => "the last packet's ACK is back at the sender",
+    };
+    format!("ideal: nobody else in the fabric, {forwarding} on the flow's own path, until {until}")
+}
 
 /// The same for queries.
 const IDEAL_OF_QUERIES: &str = "ideal of a query: from the question on, each request and answer \
@@ -36,6 +38,8 @@ struct Row {
     kind: Kind,
     part: u8,
     job: Job,
+    /// When its sender, or that of its last answer, knew that it is there.
+    acknowledged: Time,
     /// When it began to be carried out.
     started: Time,
     /// The number of the query that it is, or is a part of.
@@ -67,18 +71,17 @@ impl Row {
     }
 }
 
-/// What the run of `script` gives that had this `outcome`; `ideals` are the best possible times of
-/// its flows, `of_queries` those of its queries.
+/// What the run of `ready` gives that had this `outcome`; `ideals` are the best possible times of its
+/// flows, `of_queries` those of its queries.
 pub(crate) fn report(
     keep: Keep,
-    script: &Script,
-    packets: &Packets,
-    network: &Network,
+    ready: &Ready,
     ideals: &[Span],
     of_queries: &[Span],
     outcome: &Outcome,
 ) -> Report {
-    let run = Run { script, packets, ideals, outcome };
+    let (script, network) = (&ready.script, &*ready.network);
+    let run = Run { ready, ideals, outcome };
     let jobs = run.flows().chain(run.queries(of_queries));
     let (rows, series, unfinished) = match keep {
         Keep::Rows => {
@@ -89,13 +92,11 @@ pub(crate) fn report(
         Keep::Totals => (Rows::default(), Rows::default(), jobs.filter(Row::is_open).count()),
     };
     let mut figures = figures(outcome, network, unfinished);
-    let also = if script.queries.is_empty() { "" } else { IDEAL_OF_QUERIES };
-    let cuts = network.links.iter().any(|link| link.cuts);
-    let ideal = [IDEALS[usize::from(cuts)], also]
-        .into_iter()
-        .filter(|said| !said.is_empty())
-        .collect::<Vec<_>>();
-    figures.push(("ideal".to_owned(), Value::Text(ideal.join("; "))));
+    let mut said = ideal(network.links.iter().any(|link| link.cuts), ready.completion);
+    if !script.queries.is_empty() {
+        said = format!("{said}; {IDEAL_OF_QUERIES}");
+    }
+    figures.push(("ideal".to_owned(), Value::Text(said)));
     Report { rows, series, figures }
 }
 
@@ -135,8 +136,7 @@ fn series(network: &Network, samples: &[Sample]) -> Rows {
 
 /// What rows are made from.
 struct Run<'a> {
-    script: &'a Script,
-    packets: &'a Packets,
+    ready: &'a Ready,
     ideals: &'a [Span],
     outcome: &'a Outcome,
 }
@@ -144,7 +144,11 @@ struct Run<'a> {
 impl Run<'_> {
     /// The flows that are jobs themselves, by time of arrival.
     fn flows(&self) -> impl Iterator<Item = Row> {
-        let Run { script, packets, ideals, outcome } = *self;
+        let Run { ready: Ready { script, packets, completion, .. }, ideals, outcome } = *self;
+        let finished = match completion {
+            Completion::Receiver => &outcome.received,
+            Completion::Sender => &outcome.acknowledged,
+        };
         let mut watched = script.watches.iter().zip(&outcome.watched);
         let flows = script.flows.iter().zip(&script.casts).enumerate();
         let jobs = flows.filter(|(_, (_, cast))| cast.role == Role::Job);
@@ -160,12 +164,12 @@ impl Run<'_> {
                 }
                 None => (Kind::Flow, flow.bytes, ideals[number], outcome.tallies[number], f64::NAN),
             };
-            let finished = outcome.finished[number];
             let &Flow { from: src, to, arrived, deadline, class, .. } = flow;
             Row {
                 kind,
                 part: cast.part,
-                job: Job { bytes, arrived, finished, ideal },
+                job: Job { bytes, arrived, finished: finished[number], ideal },
+                acknowledged: outcome.acknowledged[number],
                 started: arrived,
                 query: None,
                 src,
@@ -183,19 +187,22 @@ impl Run<'_> {
     /// The queries by time of arrival, numbered from the flows on, then all answers: a query is done
     /// when the last of its answers has come.
     fn queries(&self, ideals: &[Span]) -> Vec<Row> {
-        let first = self.script.casts.iter().filter(|cast| cast.role == Role::Job).count();
+        let script = &self.ready.script;
+        let first = script.casts.iter().filter(|cast| cast.role == Role::Job).count();
         let (mut queries, mut answers) = (Vec::new(), Vec::new());
-        for (place, (asked, &ideal)) in self.script.queries.iter().zip(ideals).enumerate() {
+        for (place, (asked, &ideal)) in script.queries.iter().zip(ideals).enumerate() {
             let number = first + place;
             let own: Vec<Row> =
                 asked.answers.clone().map(|a| self.answer(a, asked, number)).collect();
             let tally = |value: fn(&Tally) -> u32| own.iter().map(|row| value(&row.tally)).sum();
             let Query { client, arrived, deadline, class, .. } = asked.query;
-            let finished = own.iter().map(|row| row.job.finished).max().unwrap_or(Time::NEVER);
+            let last = |end: fn(&Row) -> Time| own.iter().map(end).max().unwrap_or(Time::NEVER);
+            let finished = last(|row| row.job.finished);
             queries.push(Row {
                 kind: Kind::Query,
                 part: asked.part,
                 job: Job { bytes: asked.query.bytes(), arrived, finished, ideal },
+                acknowledged: last(|row| row.acknowledged),
                 started: arrived,
                 query: Some(number),
                 src: client,
@@ -218,7 +225,7 @@ impl Run<'_> {
 
     /// Answer number `number` of all: with its request it is one job.
     fn answer(&self, number: usize, asked: &Asked, query: usize) -> Row {
-        let Run { script, packets, ideals, outcome } = self;
+        let Run { ready: Ready { script, packets, .. }, ideals, outcome } = self;
         let place = script.first_answer() + number;
         let flow = &script.flows[place];
         let of_request = outcome.tallies[script.after[number].flow as usize];
@@ -229,9 +236,10 @@ impl Run<'_> {
             job: Job {
                 bytes: flow.bytes,
                 arrived: asked.query.arrived,
-                finished: outcome.arrived[number],
+                finished: outcome.received[place],
                 ideal: ideals[place],
             },
+            acknowledged: outcome.acknowledged[place],
             started: outcome.started[number],
             query: Some(query),
             src: flow.from,
@@ -262,6 +270,7 @@ fn rows(table: &[Row], several: bool) -> Rows {
     let names = |code: &dyn Fn(&Row) -> u8, names: &[&'static str]| {
         Column::Name(table.iter().map(code).collect(), names.to_vec())
     };
+    rows.push("acknowledged_ps", Column::Ps(ints(&|row| ps(row.acknowledged))));
     rows.push("src", Column::Int(ints(&|row| row.src.into())));
     rows.push("dst", Column::Int(ints(&|row| row.dst.map_or(-1, i64::from))));
     rows.push("packets", Column::Int(ints(&|row| row.packets as i64)));

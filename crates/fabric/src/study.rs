@@ -3,7 +3,8 @@
 use crate::best::Ideals;
 use crate::buffer::{Buffer, Plan, Tiers};
 use crate::engine::{self, Cancelled, Figures, Outcome, Progress, SHORTEST_LOOKAHEAD, Scene};
-use crate::flow::Packets;
+use crate::flow::{Completion, Packets};
+use crate::hosts::Hosts;
 use crate::ideal::{Ideal, service};
 use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
 use crate::qdisc::{Builder, Queue, with_queue};
@@ -36,8 +37,12 @@ parameters! {
         pub core_buffer: Option<Buffer> = None,
         /// How flows are cut into packets.
         pub packets: Packets = defaults(),
+        /// What hosts do before packets are on their links.
+        pub hosts: Hosts = defaults(),
         /// When switches may send a packet on.
         pub forwarding: Forwarding = Forwarding::StoreAndForward,
+        /// When a flow is complete: what its finish, sojourn time and ideal are about.
+        pub completion: Completion = Completion::Receiver,
         /// How long after the last arrival a run may go on.
         pub drain: Span = Span::from_s(1),
         /// How often the ports of switches are looked at for time series of what waits there and how
@@ -98,10 +103,12 @@ impl Check for FabricCase {
 pub struct Ready {
     pub(crate) scheme: Scheme,
     pub(crate) packets: Packets,
+    pub(crate) hosts: Hosts,
     pub(crate) network: Arc<Network>,
     pub(crate) memories: Arc<[Plan]>,
     pub(crate) nic: Arc<[Rate]>,
     pub(crate) script: Script,
+    pub(crate) completion: Completion,
     pub(crate) horizon: Time,
     pub(crate) sample: Option<Span>,
     pub(crate) streams: Streams,
@@ -193,11 +200,13 @@ impl FabricCase {
         Ok(Ready {
             scheme: self.scheme.clone(),
             packets: self.packets.clone(),
+            hosts: self.hosts.clone(),
             nic: graph.nics().map(|link| link.rate).collect(),
             network: Arc::new(graph.network()),
             memories: self.tiers().plans(&graph)?,
             horizon: drained.max(script.last_look()).unwrap_or(Time::ZERO),
             script,
+            completion: self.completion,
             sample: self.sample,
             streams,
         })
@@ -214,14 +223,13 @@ impl Ready {
         progress: &Progress,
     ) -> Result<Report, Cancelled> {
         let mut ideals = Ideals::new(&self.network, &self.packets);
-        let of_flows = ideals.flows(&self.script);
+        let of_flows = ideals.flows(&self.script, self.completion);
         let of_queries = ideals.queries(&self.script, &of_flows);
         let outcome = match &self.scheme {
             Scheme::Packets(scheme) => self.simulate(scheme, threads, progress)?,
-            Scheme::Ideal(ideal) => self.schedule(ideal, &of_flows, progress)?,
+            Scheme::Ideal(ideal) => self.schedule(ideal, &mut ideals, progress)?,
         };
-        let (script, packets, network) = (&self.script, &self.packets, &self.network);
-        Ok(report(keep, script, packets, network, &of_flows, &of_queries, &outcome))
+        Ok(report(keep, self, &of_flows, &of_queries, &outcome))
     }
 
     pub(crate) fn simulate(
@@ -233,6 +241,7 @@ impl Ready {
         let scene = Scene {
             network: self.network.clone(),
             memories: self.memories.clone(),
+            hosts: self.hosts.clone(),
             balance: scheme.balance,
             flows: self.script.flows.clone(),
             after: self.script.after.clone(),
@@ -262,28 +271,33 @@ impl Ready {
     fn schedule(
         &self,
         ideal: &Ideal,
-        ideals: &[Span],
+        ideals: &mut Ideals<'_>,
         progress: &Progress,
     ) -> Result<Outcome, Cancelled> {
         let flows = &self.script.flows;
         let departed = ideal.departures(flows, &self.packets, &self.nic, progress)?;
-        let finished = flows.iter().zip(ideals).zip(departed).map(|((flow, &ideal), at)| {
-            let finished = at + (ideal - service(flow, &self.packets, &self.nic).min(ideal));
-            if finished > self.horizon { Time::NEVER } else { finished }
+        let ends = flows.iter().zip(departed).map(|(flow, at)| {
+            let service = service(flow, &self.packets, &self.nic);
+            let mut end = |completion| {
+                let ideal = ideals.of(flow, completion);
+                let end = at + (ideal - service.min(ideal));
+                if end > self.horizon { Time::NEVER } else { end }
+            };
+            (end(Completion::Receiver), end(Completion::Sender))
         });
-        let finished: Vec<Time> = finished.collect();
-        let last = finished.iter().filter(|finished| **finished != Time::NEVER).max();
+        let (received, acknowledged): (Vec<Time>, Vec<Time>) = ends.unzip();
+        let last = acknowledged.iter().filter(|at| **at != Time::NEVER).max();
         Ok(Outcome {
-            tallies: vec![Tally::default(); finished.len()],
+            tallies: vec![Tally::default(); flows.len()],
             started: Vec::new(),
-            arrived: Vec::new(),
             watched: Vec::new(),
             figures: Figures::default(),
             memory_peaks: Vec::new(),
             samples: Vec::new(),
             busy: vec![Span::ZERO; self.network.links.len()],
             ended: last.copied().unwrap_or(self.horizon),
-            finished,
+            received,
+            acknowledged,
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::border::Border;
 use super::mailbox::Mailbox;
+use super::nic::Nic;
 use super::scene::Figures;
 use super::wire::Wire;
 use crate::balance::{Balance, Input};
@@ -42,11 +43,26 @@ impl<B: Border> Fabric<'_, B> {
         self.mailbox.deliver(host, note.arrives(), id, &mut self.slab);
     }
 
-    /// The next packet goes, as soon as the port is free.
+    /// The next packet of a host goes to its card, as soon as the port is free.
     #[inline]
-    pub(super) fn serve<D: Discipline, S>(&mut self, port: &mut Port<D, S>) {
+    pub(super) fn serve<D: Discipline, S>(&mut self, port: &mut Port<D, S>, nic: &mut Nic) {
         let id = port.queue.dequeue(&mut self.slab);
-        self.launch(port, port.free, id);
+        self.launch_from_host(port, nic, port.free, id);
+    }
+
+    /// Puts a packet of a host on the wire, after the time that its card takes for it.
+    #[inline]
+    pub(super) fn launch_from_host<D, S>(
+        &mut self,
+        port: &mut Port<D, S>,
+        nic: &mut Nic,
+        now: Time,
+        id: PacketId,
+    ) {
+        let size = self.slab.known(id).size;
+        let span = port.wire.span(size);
+        let crossing = port.wire.crossing(size) + nic.delay(now, span);
+        self.launch_for(port, now, id, (span, crossing));
     }
 
     /// A packet finds the port idle and nobody else there.
@@ -92,8 +108,8 @@ impl<B: Border> Fabric<'_, B> {
         port.free = now + span;
         port.busy += span;
         let arrives = now + crossing;
-        packet.key = Packet::arriving(arrives, port.wire.arrives_by);
         let wire = &port.wire;
+        packet.key = wire.arriving(arrives);
         // Whether it goes to a host cannot be guessed, so the way on is found for all.
         let ways = self.network.ways(wire.switch, packet.to);
         let input = Input { turn: &mut port.turn, switch: wire.switch, salt: self.salt };

@@ -16,7 +16,6 @@ pub(super) struct Followers {
     /// The number of the first follower among all flows.
     base: u32,
     pub(super) started: Vec<Time>,
-    pub(super) arrived: Vec<Time>,
 }
 
 impl Followers {
@@ -32,7 +31,6 @@ impl Followers {
             next,
             base: (flows - after.len()) as u32,
             started: vec![Time::NEVER; after.len()],
-            arrived: vec![Time::NEVER; after.len()],
         }
     }
 
@@ -44,11 +42,6 @@ impl Followers {
         after: &[After],
         mut start: impl FnMut(u32, Time),
     ) {
-        if let Some(own) = flow.checked_sub(self.base)
-            && let Some(arrived) = self.arrived.get_mut(own as usize)
-        {
-            *arrived = now;
-        }
         let mut follower = self.first.get(flow as usize).copied().unwrap_or(NONE);
         while follower != NONE {
             let at = now + after[follower as usize].delay;

@@ -18,7 +18,7 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
             let port = &mut self.ports[host as usize];
             let next = self.fabric.slab.known(arrivals).arrives();
             if !port.queue.is_empty() && port.free < next {
-                self.fabric.serve(port);
+                self.fabric.serve(port, &mut self.nics[host as usize]);
                 continue;
             }
             if arrivals == NIL {
@@ -66,7 +66,7 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
             Kind::Look => self.look(packet.sequence as usize),
         }
         for flow in self.turn.finished.drain(..) {
-            self.finished[flow as usize] = now;
+            self.acknowledged[flow as usize] = now;
             self.done += 1;
         }
     }
@@ -77,6 +77,7 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
     fn follow(&mut self, host: u32, ends: Time, arrivals: &mut PacketId) {
         let (fabric, now) = (&mut self.fabric, self.turn.now);
         for flow in self.turn.arrived.drain(..) {
+            self.received[flow as usize] = now;
             self.followers.arrived(flow, now, &self.scene.after, |flow, at| {
                 let note = note::start(at, flow);
                 if at < ends {
@@ -108,14 +109,15 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
         if D::ASKS_FOR_CLASS {
             classify(&mut self.turn.packets, &self.scene.flows);
         }
-        let port = &mut self.ports[host as usize];
+        let (port, nic) = (&mut self.ports[host as usize], &mut self.nics[host as usize]);
         let fabric = &mut self.fabric;
         fabric.figures.injected += self.turn.packets.len() as u64;
         let idle = port.queue.is_empty() && port.free <= now;
         if idle && alone && self.turn.packets.len() == 1 {
             let id = fabric.slab.insert(self.turn.packets[0]);
             self.turn.packets.clear();
-            fabric.pass(port, now, id);
+            port.queue.pass(fabric.slab.known_mut(id));
+            fabric.launch_from_host(port, nic, now, id);
             return;
         }
         if idle && !self.turn.packets.is_empty() {
@@ -130,7 +132,7 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
                 slab.free(id);
             });
             if D::AHEAD && !port.queue.is_empty() {
-                fabric.serve(port);
+                fabric.serve(port, nic);
             }
         }
     }

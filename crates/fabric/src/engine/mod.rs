@@ -20,6 +20,7 @@ mod fabric;
 mod follow;
 mod hosts;
 mod mailbox;
+mod nic;
 mod note;
 #[cfg(test)]
 mod oracle;
@@ -50,6 +51,7 @@ use border::{Border, Said, Whole};
 use fabric::{Fabric, Port};
 use follow::Followers;
 use mailbox::Mailbox;
+use nic::Nic;
 use samples::Samples;
 use sojourn_kernel::{Span, Time};
 use std::sync::atomic::Ordering;
@@ -86,9 +88,11 @@ struct Engine<'a, D, T, S: Switches, B> {
     scene: &'a Scene,
     fabric: Fabric<'a, B>,
     ports: Vec<Port<D, S::Share>>,
+    nics: Vec<Nic>,
     switches: S,
     transport: T,
-    finished: Vec<Time>,
+    received: Vec<Time>,
+    acknowledged: Vec<Time>,
     followers: Followers,
     watched: Vec<Tally>,
     samples: Samples,
@@ -119,6 +123,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
             .collect();
         let longest = scene.wires().map(|wire| wire.crossing(scene.largest)).max();
         let longest = longest.expect("a fabric has links");
+        let hosts = 0..scene.network.hosts;
         let finite = scene.flows.iter().filter(|flow| !flow.is_endless());
         let all = finite.count() + scene.watches.len();
         Engine {
@@ -133,9 +138,11 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
                 border,
             },
             ports,
+            nics: hosts.map(|host| Nic::new(scene, host)).collect(),
             switches: S::new(scene),
             transport,
-            finished: vec![Time::NEVER; scene.flows.len()],
+            received: vec![Time::NEVER; scene.flows.len()],
+            acknowledged: vec![Time::NEVER; scene.flows.len()],
             followers: Followers::new(scene.flows.len(), &scene.after),
             watched: vec![Tally::default(); scene.watches.len()],
             samples: Samples::new(scene.sample, scene.network.links.len()),
@@ -219,10 +226,10 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         debug_assert!(self.switches.hold(self.fabric.network, &self.ports, &self.fabric.slab));
         self.call_back();
         let horizon = self.scene.horizon;
-        let Followers { started, arrived, .. } = &mut self.followers;
-        for finished in self.finished.iter_mut().chain(started).chain(arrived) {
-            if *finished > horizon {
-                *finished = Time::NEVER;
+        let Engine { received, acknowledged, followers, .. } = &mut self;
+        for at in received.iter_mut().chain(acknowledged).chain(&mut followers.started) {
+            if *at > horizon {
+                *at = Time::NEVER;
             }
         }
         let figures = &mut self.fabric.figures;
@@ -231,16 +238,16 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         let in_network = left.filter(|packet| !is_note(packet.kind));
         figures.in_network = in_network.count() as u64;
         Outcome {
-            ended: self.scene.ended(&self.finished),
-            tallies: (0..self.finished.len() as u32).map(|f| self.transport.tally(f)).collect(),
+            ended: self.scene.ended(&self.acknowledged),
+            tallies: (0..self.acknowledged.len() as u32).map(|f| self.transport.tally(f)).collect(),
             busy: self.ports.iter().map(|port| port.busy).collect(),
             figures: *figures,
             started: self.followers.started,
-            arrived: self.followers.arrived,
             watched: self.watched,
             memory_peaks: self.switches.peaks(),
             samples: self.samples.taken(),
-            finished: self.finished,
+            received: self.received,
+            acknowledged: self.acknowledged,
         }
     }
 

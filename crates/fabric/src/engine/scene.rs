@@ -7,6 +7,7 @@ use super::wire::Wire;
 use crate::balance::{self, Balance};
 use crate::buffer::{Inflow, Plan};
 use crate::flow::Flow;
+use crate::hosts::Hosts;
 use crate::qdisc::Line;
 use crate::topology::Network;
 use crate::transport::Tally;
@@ -20,6 +21,8 @@ pub struct Scene {
     pub network: Arc<Network>,
     /// The memory of each switch; none where each port has the buffer of its discipline.
     pub memories: Arc<[Plan]>,
+    /// What hosts do before packets are on their links.
+    pub hosts: Hosts,
     /// How packets choose among paths.
     pub balance: Balance,
     /// All flows, by their time of arrival; behind them those that follow others.
@@ -44,7 +47,7 @@ impl Scene {
     /// The wires of all ports.
     pub(super) fn wires(&self) -> impl Iterator<Item = Wire> + '_ {
         let links = self.network.links.iter();
-        links.map(|link| Wire::new(link, self.network.hosts, self.smallest))
+        links.map(|link| Wire::new(link, self.network.hosts, self.smallest, self.streams))
     }
 
     /// How long nothing that leaves a port can arrive anywhere.
@@ -75,13 +78,13 @@ impl Scene {
         slowest.bytes_in(window(self.lookahead()) * REACH) >= line.longest(self.largest)
     }
 
-    /// When a run is over whose flows `finished` then: with the last one or the last look.
-    pub(super) fn ended(&self, finished: &[Time]) -> Time {
-        let mut finite = finished.iter().zip(&*self.flows);
+    /// When a run is over whose flows were `acknowledged` then: with the last one or the last look.
+    pub(super) fn ended(&self, acknowledged: &[Time]) -> Time {
+        let mut finite = acknowledged.iter().zip(&*self.flows);
         if finite.any(|(at, flow)| *at == Time::NEVER && !flow.is_endless()) {
             return self.horizon;
         }
-        let ends = finished.iter().copied().filter(|finished| *finished != Time::NEVER);
+        let ends = acknowledged.iter().copied().filter(|at| *at != Time::NEVER);
         let last = ends.chain(self.watches.iter().map(|watch| watch.until)).max();
         last.unwrap_or(Time::ZERO)
     }
@@ -116,14 +119,14 @@ pub struct Watch {
 /// What happened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// When the sender of each flow knew that all had arrived; [`Time::NEVER`] if it never did.
-    pub finished: Vec<Time>,
+    /// When each flow had arrived whole; [`Time::NEVER`] if it never did.
+    pub received: Vec<Time>,
+    /// When the sender of each knew that; [`Time::NEVER`] likewise.
+    pub acknowledged: Vec<Time>,
     /// What each flow needed.
     pub tallies: Vec<Tally>,
     /// When each flow that follows another started; [`Time::NEVER`] if it never did.
     pub started: Vec<Time>,
-    /// When each of them had arrived whole; [`Time::NEVER`] likewise.
-    pub arrived: Vec<Time>,
     /// What each watched flow did while it was watched.
     pub watched: Vec<Tally>,
     /// Totals.
@@ -150,16 +153,16 @@ impl Outcome {
         let mut parts = parts.into_iter();
         let mut all = Outcome { tallies, watched, ..parts.next().expect("a side") };
         for part in parts {
-            join(&mut all.finished, part.finished, Time::min);
+            join(&mut all.received, part.received, Time::min);
+            join(&mut all.acknowledged, part.acknowledged, Time::min);
             join(&mut all.started, part.started, Time::min);
-            join(&mut all.arrived, part.arrived, Time::min);
             join(&mut all.memory_peaks, part.memory_peaks, u64::max);
             join(&mut all.busy, part.busy, Span::max);
             all.figures = all.figures + part.figures;
             all.samples.extend(part.samples);
         }
         samples::in_order(&mut all.samples);
-        all.ended = scene.ended(&all.finished);
+        all.ended = scene.ended(&all.acknowledged);
         all
     }
 }

@@ -1,7 +1,8 @@
 //! A link as the inner loop wants it.
 
+use crate::packet::Packet;
 use crate::topology::Link;
-use sojourn_kernel::{Rate, Span};
+use sojourn_kernel::{Rate, Span, Streams, Time};
 
 /// One link, seen from the port that sends on it.
 #[derive(Clone, Copy, Debug)]
@@ -16,17 +17,20 @@ pub(super) struct Wire {
     /// Otherwise the switch, counted from 0.
     pub(super) switch: u32,
     /// The number of the port on the other end.
-    pub(super) arrives_by: u8,
+    arrives_by: u8,
     rate: Rate,
     /// How long a packet's header takes, where the next switch waits for no more than that.
     header: Option<Span>,
+    /// What the time of an arrival is multiplied with for the order at a tie; 0 where there is one
+    /// port.
+    ties: u64,
 }
 
 impl Wire {
     pub(super) const NO_HOST: u32 = u32::MAX;
 
     /// `link` in a fabric of `hosts` hosts, where headers have so many bytes.
-    pub(super) fn new(link: &Link, hosts: usize, header: u16) -> Wire {
+    pub(super) fn new(link: &Link, hosts: usize, header: u16, streams: Streams) -> Wire {
         let rate = link.spec.rate;
         let exact = 8_000_000_000_000 % rate.bits_per_second() == 0 && !link.cuts;
         let to_host = (link.to as usize) < hosts;
@@ -38,7 +42,17 @@ impl Wire {
             arrives_by: link.arrives_by,
             rate,
             header: link.cuts.then(|| rate.span(header.into())),
+            ties: if to_host { 0 } else { streams.stream("ties", link.to.into()).bits() | 1 },
         }
+    }
+
+    /// The key of an arrival at `at`. Of packets that arrive at one node at the same time, which one
+    /// comes first is as likely as not: their ports' numbers are compared after bits are turned over
+    /// that depend on the node, the time and the seed, so that they stay different.
+    #[inline(always)]
+    pub(super) fn arriving(&self, at: Time) -> u64 {
+        let turned = (at.ps().wrapping_mul(self.ties) >> 56) as u8;
+        Packet::arriving(at, self.arrives_by ^ turned)
     }
 
     /// How long `size` bytes take to leave.

@@ -4,6 +4,7 @@ use super::{After, Scene, Watch};
 use crate::balance::Balance;
 use crate::buffer::Buffer;
 use crate::flow::{Flow, Packets};
+use crate::hosts::Hosts;
 use crate::qdisc::{Between, Classes, DropTail, Drr, PFabric, Queue, Victim};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::topology::{Forwarding, Topology};
@@ -143,6 +144,8 @@ pub(super) fn scene(
     let scene = Scene {
         network: Arc::new(graph.network()),
         memories: Arc::new([]),
+        // Every other world has hosts that take no time.
+        hosts: Hosts { overhead: (seed % 2) as f64 },
         balance: scheme.balance,
         watches: watches.collect(),
         after: after.into(),

@@ -5,7 +5,7 @@ use super::lone::{LOST, LinkTimes};
 use super::{Acks, Decomposition, Draws};
 use crate::best::Ideals;
 use crate::engine::{Figures, Outcome};
-use crate::flow::Flow;
+use crate::flow::{Completion, Flow};
 use crate::rows::report;
 use crate::transport::Tally;
 use sojourn_kernel::parameters::Value;
@@ -33,29 +33,34 @@ impl Decomposition {
         let delays = self.delays(times);
         let (network, flows) = (&self.ready.network, &self.ready.script.flows);
         let mut best = Ideals::new(network, &self.ready.packets);
-        let ideals = best.flows(&self.ready.script);
-        let finished = (0..).zip(&**flows).map(|(number, flow)| {
+        let ideals = best.flows(&self.ready.script, self.ready.completion);
+        let ends = (0..).zip(&**flows).map(|(number, flow)| {
             let found = self.delay(number, flow, &delays);
-            let at = found.map(|delay| flow.arrived + best.alone(flow) + Span::from_ps(delay));
-            at.filter(|at| *at <= self.ready.horizon).unwrap_or(Time::NEVER)
+            let mut end = |completion, delay: fn([u64; 2]) -> u64| {
+                let delay = Span::from_ps(delay(found?));
+                let at = flow.arrived + best.alone(flow, completion) + delay;
+                (at <= self.ready.horizon).then_some(at)
+            };
+            let received = end(Completion::Receiver, |[out, _]| out);
+            let acknowledged = end(Completion::Sender, |[_, both]| both);
+            (received.unwrap_or(Time::NEVER), acknowledged.unwrap_or(Time::NEVER))
         });
-        let finished: Vec<Time> = finished.collect();
-        let last = finished.iter().copied().filter(|at| *at != Time::NEVER).max();
+        let (received, acknowledged): (Vec<Time>, Vec<Time>) = ends.unzip();
+        let last = acknowledged.iter().copied().filter(|at| *at != Time::NEVER).max();
         let outcome = Outcome {
-            tallies: vec![Tally::default(); finished.len()],
+            tallies: vec![Tally::default(); flows.len()],
             started: Vec::new(),
-            arrived: Vec::new(),
             watched: Vec::new(),
             samples: Vec::new(),
             figures: Figures::default(),
             memory_peaks: Vec::new(),
             busy: vec![Span::ZERO; network.links.len()],
             ended: last.unwrap_or(self.ready.horizon),
-            finished,
+            received,
+            acknowledged,
         };
-        let (script, packets) = (&self.ready.script, &self.ready.packets);
         let Report { mut rows, series, figures } =
-            report(Keep::Rows, script, packets, network, &ideals, &[], &outcome);
+            report(Keep::Rows, &self.ready, &ideals, &[], &outcome);
         rows.columns.retain(|(name, _)| !UNKNOWN.contains(name));
         rows.push("method", Column::Name(vec![0; flows.len()], vec!["estimate"]));
         let known = |(name, _): &(String, Value)| {
@@ -93,9 +98,9 @@ impl Decomposition {
         known
     }
 
-    /// What the links of its path add to a flow, in picoseconds; none where one of them never lets
-    /// it through.
-    fn delay(&self, number: u32, flow: &Flow, known: &[Option<Known<'_>>]) -> Option<u64> {
+    /// What the links of its path add to a flow, in picoseconds, and what they and those of its last
+    /// acknowledgement's way add; none where one of them never lets it through.
+    fn delay(&self, number: u32, flow: &Flow, known: &[Option<Known<'_>>]) -> Option<[u64; 2]> {
         let packets = self.ready.packets.count(flow.bytes);
         let mut stream = self.ready.streams.stream("estimate", number.into());
         let mut of_link = |link: u32| {
@@ -115,7 +120,7 @@ impl Decomposition {
             Acks::Free => 0,
         };
         // What a link saves a flow that waited before it counts too, but none is quicker than alone.
-        out.map(|out| (out + back).max(0) as u64)
+        out.map(|out| [out, out + back].map(|delay| delay.max(0) as u64))
     }
 
     /// How long the last acknowledgement of a flow waits; where nobody else is, or who is did not

@@ -8,7 +8,8 @@ use super::Access;
 use super::crossings::Crossings;
 use crate::best::Ideals;
 use crate::engine::{Cancelled, Progress};
-use crate::flow::{Flow, Packets};
+use crate::flow::{Completion, Flow, Packets};
+use crate::hosts::Hosts;
 use crate::scheme::Scheme;
 use crate::script::Script;
 use crate::study::Ready;
@@ -121,10 +122,13 @@ impl<'a> Lone<'a> {
         let ready = self.ready_with(spec);
         let outcome = ready.simulate(scheme, 1, progress)?;
         let mut ideals = Ideals::new(&ready.network, &ready.packets);
-        let flows = ready.script.flows.iter().zip(&outcome.finished);
+        let flows = ready.script.flows.iter().zip(&outcome.acknowledged);
         let excess = |(flow, &finished): (&Flow, &Time)| match finished {
             Time::NEVER => LOST,
-            at => at.since(flow.arrived).ps() as i64 - ideals.alone(flow).ps() as i64,
+            at => {
+                at.since(flow.arrived).ps() as i64
+                    - ideals.alone(flow, Completion::Sender).ps() as i64
+            }
         };
         Ok((flows.map(excess).collect(), outcome.figures.hops + outcome.figures.turns))
     }
@@ -156,10 +160,13 @@ impl<'a> Lone<'a> {
         Ready {
             scheme: self.ready.scheme.clone(),
             packets: self.ready.packets.clone(),
+            // Its time would be counted on every link.
+            hosts: Hosts::EXACT,
             network: graph.network().into(),
             memories: [].into(),
             nic: graph.nics().map(|link| link.rate).collect(),
             script: Script::new(vec![Drawn::from(flows)]),
+            completion: self.ready.completion,
             horizon: self.ready.horizon,
             sample: None,
             streams: self.ready.streams,
@@ -257,7 +264,10 @@ mod tests {
                 let small = lone.ready_with(ready.network.links[link as usize].spec);
                 let mut alone = Ideals::new(&small.network, &small.packets);
                 for (flow, moved) in lone.flows.iter().zip(&*small.script.flows) {
-                    let [whole, here] = [ideals.alone(flow).ps(), alone.alone(moved).ps()];
+                    let [whole, here] = [
+                        ideals.alone(flow, Completion::Sender).ps(),
+                        alone.alone(moved, Completion::Sender).ps(),
+                    ];
                     assert!(here.abs_diff(whole) <= 2_000, "{here} ps for {whole} ps");
                 }
                 let times = lone.times(Access::Once, &Progress::default()).unwrap();
@@ -285,7 +295,10 @@ mod tests {
         let mut ideals = Ideals::new(&ready.network, &ready.packets);
         let mut alone = Ideals::new(&small.network, &small.packets);
         for (flow, moved) in lone.flows.iter().zip(&*small.script.flows) {
-            let [whole, here] = [ideals.alone(flow).ps(), alone.alone(moved).ps()];
+            let [whole, here] = [
+                ideals.alone(flow, Completion::Sender).ps(),
+                alone.alone(moved, Completion::Sender).ps(),
+            ];
             assert!(here.abs_diff(whole) <= 2_000, "{here} ps for {whole} ps");
         }
     }

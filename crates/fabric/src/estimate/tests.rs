@@ -2,7 +2,8 @@
 
 use crate::balance::Balance;
 use crate::buffer::Buffer;
-use crate::flow::Flow;
+use crate::flow::{Completion, Flow};
+use crate::hosts::Hosts;
 use crate::scheme::{PacketScheme, Scheme};
 use crate::study::{FabricCase, Ready};
 use crate::topology::{Forwarding, Topology};
@@ -21,7 +22,9 @@ pub(super) fn ready(topology: Topology, flows: &[Flow]) -> Ready {
         buffer: Buffer::default(),
         core_buffer: None,
         packets: defaults(),
+        hosts: Hosts::EXACT,
         forwarding: Forwarding::StoreAndForward,
+        completion: Completion::Sender,
         drain: Span::from_s(1),
         sample: None,
     };

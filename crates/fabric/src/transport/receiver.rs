@@ -73,7 +73,14 @@ impl Receiver {
             self.arrived.insert(packet.sequence);
         }
         match rules.ack_delay {
-            Some(delay) if in_order && !filled && !changed && self.pending.is_none() => {
+            // The last one is acknowledged at once, as one with a FIN is.
+            Some(delay)
+                if in_order
+                    && !filled
+                    && !changed
+                    && self.next != self.end
+                    && self.pending.is_none() =>
+            {
                 self.pending = Some(ack);
                 self.due = turn.now + delay;
                 turn.wakes.push(Wake { at: self.due, flow: packet.flow, end: End::Receiver });

@@ -2,12 +2,13 @@
 
 use proptest::test_runner::Config as ProptestConfig;
 use sojourn_fabric::engine::Progress;
+use sojourn_fabric::flow::Completion;
 use sojourn_fabric::qdisc::{DropTail, PFabric, Queue};
 use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{AckPriority, MinTcp, NewReno, Priority, TransportKind};
 use sojourn_fabric::workload::{Arrivals, Csv, Workload};
 use sojourn_fabric::{
-    Balance, Buffer, FabricCase, Flow, PacketScheme, Packets, Ready, Report, Scheme,
+    Balance, Buffer, FabricCase, Flow, Hosts, PacketScheme, Packets, Ready, Report, Scheme,
 };
 use sojourn_kernel::parameters::{Setting, Table, Value, defaults};
 use sojourn_kernel::{Bytes, Rate, Span, Streams, Time};
@@ -25,7 +26,9 @@ pub(crate) struct Lab {
     pub(crate) buffer: Buffer,
     pub(crate) core_buffer: Option<Buffer>,
     pub(crate) packets: Packets,
+    pub(crate) hosts: Hosts,
     pub(crate) forwarding: Forwarding,
+    pub(crate) completion: Completion,
     pub(crate) drain: Span,
     pub(crate) sample: Option<Span>,
     pub(crate) streams: Streams,
@@ -39,7 +42,9 @@ impl Lab {
             buffer: Buffer::default(),
             core_buffer: None,
             packets: defaults(),
+            hosts: Hosts::EXACT,
             forwarding: Forwarding::StoreAndForward,
+            completion: Completion::Sender,
             drain: Span::from_s(1000),
             sample: None,
             streams: Streams::new(1, 0),
@@ -55,7 +60,9 @@ impl Lab {
             buffer: self.buffer.clone(),
             core_buffer: self.core_buffer.clone(),
             packets: self.packets.clone(),
+            hosts: self.hosts.clone(),
             forwarding: self.forwarding,
+            completion: self.completion,
             drain: self.drain,
             sample: self.sample,
         }

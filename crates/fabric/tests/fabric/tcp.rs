@@ -41,7 +41,7 @@ fn millisecond(tcp: NewReno) -> NewReno {
 }
 
 fn finished(outcome: &Outcome) -> u64 {
-    outcome.finished[0].ps()
+    outcome.acknowledged[0].ps()
 }
 
 fn retransmits_and_timeouts(outcome: &Outcome) -> (u32, u32) {

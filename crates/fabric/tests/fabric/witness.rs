@@ -74,6 +74,7 @@ pub(crate) fn watch<B: Builder>(
     let scene = Scene {
         network: network.into(),
         memories: graph.ports().into_iter().filter_map(memory).collect(),
+        hosts: lab.hosts.clone(),
         balance: lab.scheme.balance,
         flows: flows.into(),
         after: [].into(),

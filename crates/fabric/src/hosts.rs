@@ -1,0 +1,43 @@
+//! What a host does to the packets of its transports before they are on its link.
+
+use crate::topology::LinkSpec;
+use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::{Span, nested, parameters};
+
+parameters! {
+    /// Hosts.
+    pub struct Hosts: "hosts" {
+        /// The most random time that a host takes for each packet that it sends, in times of a full
+        /// packet on its link: evenly from none to this, in order, while others leave. Real hosts are
+        /// never exact to a packet. With none, packets of equal size that wait for acknowledgements
+        /// keep one phase, and whoever is a little ahead wins for ever (S. Floyd and V. Jacobson,
+        /// "On traffic phase effects in packet-switched gateways", 1992; `overhead_` in ns-2).
+        pub overhead: f64 = 1.0,
+    }
+}
+nested!(Hosts);
+
+/// Longer than a host takes.
+const MOST_OVERHEAD: f64 = 100.0;
+
+impl Check for Hosts {
+    fn check(&self) -> Result<(), Refusal> {
+        if (0.0..=MOST_OVERHEAD).contains(&self.overhead) {
+            return Ok(());
+        }
+        let given = self.overhead.write().expect("a number");
+        let expected = format!("0 to {MOST_OVERHEAD} times of a full packet");
+        Err(Refusal::value(&given, expected).under("overhead"))
+    }
+}
+
+impl Hosts {
+    /// Hosts that send without any time of their own, for what is exact to the picosecond.
+    pub const EXACT: Hosts = Hosts { overhead: 0.0 };
+
+    /// The most time that a host takes for a packet before it is on `link`, where a full one has
+    /// `full` bytes.
+    pub(crate) fn longest(&self, link: LinkSpec, full: u16) -> Span {
+        Span::from_ps((link.rate.span(full.into()).ps() as f64 * self.overhead) as u64)
+    }
+}
