@@ -2,7 +2,7 @@
 
 use crate::topology::LinkSpec;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
-use sojourn_kernel::{Span, nested, parameters};
+use sojourn_kernel::{Span, choices, nested, parameters};
 
 parameters! {
     /// Hosts.
@@ -13,9 +13,24 @@ parameters! {
         /// keep one phase, and whoever is a little ahead wins for ever (S. Floyd and V. Jacobson,
         /// "On traffic phase effects in packet-switched gateways", 1992; `overhead_` in ns-2).
         pub overhead: f64 = 1.0,
+        /// Where packets wait that a host's link cannot take yet.
+        pub queue: HostQueue = HostQueue::Backpressure,
     }
 }
 nested!(Hosts);
+
+choices! {
+    /// Where packets wait that a host's link cannot take yet.
+    pub enum HostQueue: "host queue" {
+        /// With their flows: the host has few packets before its link, and a transport sends when
+        /// there is room, flow by flow in turn, or by priority where the scheme has one; as a system
+        /// does that pushes back on sockets (TCP small queues and byte queue limits, in Linux).
+        /// Nothing is dropped at home.
+        Backpressure = "backpressure",
+        /// In a queue as a switch's port has, where what finds no room is dropped.
+        SwitchPort = "switch-port",
+    }
+}
 
 /// Longer than a host takes.
 const MOST_OVERHEAD: f64 = 100.0;
@@ -33,7 +48,7 @@ impl Check for Hosts {
 
 impl Hosts {
     /// Hosts that send without any time of their own, for what is exact to the picosecond.
-    pub const EXACT: Hosts = Hosts { overhead: 0.0 };
+    pub const EXACT: Hosts = Hosts { overhead: 0.0, queue: HostQueue::SwitchPort };
 
     /// The most time that a host takes for a packet before it is on `link`, where a full one has
     /// `full` bytes.

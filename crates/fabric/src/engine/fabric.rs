@@ -43,14 +43,26 @@ impl<B: Border> Fabric<'_, B> {
         self.mailbox.deliver(host, note.arrives(), id, &mut self.slab);
     }
 
-    /// The next packet of a host goes to its card, as soon as the port is free.
+    /// Puts a note for a host among the `arrivals` that are still to come in the window that ends at
+    /// `ends`, or leaves it for a later one.
+    #[inline]
+    pub(super) fn note(&mut self, host: u32, note: Packet, ends: Time, arrivals: &mut PacketId) {
+        if note.arrives() < ends {
+            let id = self.slab.insert(note);
+            self.slab.link(arrivals, id);
+        } else {
+            self.leave(host, note);
+        }
+    }
+
+    /// The next packet of a host goes, as soon as the port is free.
     #[inline]
     pub(super) fn serve<D: Discipline, S>(&mut self, port: &mut Port<D, S>, nic: &mut Nic) {
         let id = port.queue.dequeue(&mut self.slab);
         self.launch_from_host(port, nic, port.free, id);
     }
 
-    /// Puts a packet of a host on the wire, after the time that its card takes for it.
+    /// Puts a packet of a host on the wire, after the time that the host takes for it.
     #[inline]
     pub(super) fn launch_from_host<D, S>(
         &mut self,
@@ -61,7 +73,7 @@ impl<B: Border> Fabric<'_, B> {
     ) {
         let size = self.slab.known(id).size;
         let span = port.wire.span(size);
-        let crossing = port.wire.crossing(size) + nic.delay(now, span);
+        let crossing = nic.arrival(now + port.wire.crossing(size)) - now;
         self.launch_for(port, now, id, (span, crossing));
     }
 

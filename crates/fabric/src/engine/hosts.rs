@@ -26,20 +26,18 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
             }
             let id = arrivals;
             arrivals = self.fabric.slab.known(id).next;
-            self.host_turn(id, next);
+            self.host_turn(host, id, next);
             if !self.turn.arrived.is_empty() {
                 self.follow(host, ends, &mut arrivals);
             }
             for wake in self.turn.wakes.drain(..) {
-                if wake.at < ends {
-                    let id = self.fabric.slab.insert(note::wake(wake));
-                    self.fabric.slab.link(&mut arrivals, id);
-                } else {
-                    self.fabric.leave(host, note::wake(wake));
-                }
+                self.fabric.note(host, note::wake(wake), ends, &mut arrivals);
             }
             let alone = self.fabric.slab.known(arrivals).arrives() > next;
             self.send(host, next, alone);
+            if let Some(at) = self.nics[host as usize].resume_at(next) {
+                self.fabric.note(host, note::resume(at), ends, &mut arrivals);
+            }
         }
         let port = &self.ports[host as usize];
         if !port.queue.is_empty() {
@@ -49,12 +47,15 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
 
     /// The transport's turn: `id` has come to its host at `now`.
     #[inline]
-    fn host_turn(&mut self, id: PacketId, now: Time) {
+    fn host_turn(&mut self, host: u32, id: PacketId, now: Time) {
         let packet = *self.fabric.slab.known(id);
+        let nic = &mut self.nics[host as usize];
+        let mut flow = packet.flow;
         self.fabric.slab.free(id);
         let figures = &mut self.fabric.figures;
         figures.turns += 1;
         self.turn.now = now;
+        self.turn.room = nic.room(now);
         match packet.kind {
             Kind::Data | Kind::Ack | Kind::Nack | Kind::Pull => {
                 figures.delivered += 1;
@@ -63,7 +64,15 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
             }
             Kind::Start => self.transport.start(packet.flow, &mut self.turn),
             Kind::Wake => self.transport.wake(note::wake_of(&packet), &mut self.turn),
+            Kind::Resume => {
+                flow = nic.resume(|flow| self.transport.urgency(flow, now));
+                self.turn.room = Some(1);
+                self.transport.resume(flow, &mut self.turn);
+            }
             Kind::Look => self.look(packet.sequence as usize),
+        }
+        if std::mem::take(&mut self.turn.held) {
+            self.nics[host as usize].hold(flow);
         }
         for flow in self.turn.finished.drain(..) {
             self.acknowledged[flow as usize] = now;
@@ -79,13 +88,7 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
         for flow in self.turn.arrived.drain(..) {
             self.received[flow as usize] = now;
             self.followers.arrived(flow, now, &self.scene.after, |flow, at| {
-                let note = note::start(at, flow);
-                if at < ends {
-                    let id = fabric.slab.insert(note);
-                    fabric.slab.link(arrivals, id);
-                } else {
-                    fabric.leave(host, note);
-                }
+                fabric.note(host, note::start(at, flow), ends, arrivals);
             });
         }
     }
@@ -114,8 +117,10 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
         fabric.figures.injected += self.turn.packets.len() as u64;
         let idle = port.queue.is_empty() && port.free <= now;
         if idle && alone && self.turn.packets.len() == 1 {
-            let id = fabric.slab.insert(self.turn.packets[0]);
+            let packet = self.turn.packets[0];
+            let id = fabric.slab.insert(packet);
             self.turn.packets.clear();
+            nic.given(now, port.wire.span(packet.size));
             port.queue.pass(fabric.slab.known_mut(id));
             fabric.launch_from_host(port, nic, now, id);
             return;
@@ -124,6 +129,7 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
             port.free = now;
         }
         for packet in self.turn.packets.drain(..) {
+            nic.given(now, port.wire.span(packet.size));
             let id = fabric.slab.insert(packet);
             let dropped = &mut fabric.figures.dropped_at_hosts;
             port.queue.at(now, port.free);

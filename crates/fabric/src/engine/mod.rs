@@ -42,6 +42,7 @@ pub use scene::{After, Figures, Outcome, Scene, Watch};
 pub use sojourn_queueing::{Cancelled, Progress};
 pub use threads::simulate_on_threads;
 
+use crate::hosts::HostQueue;
 use crate::packet::{Kind, Slab};
 use crate::qdisc::{Builder, Discipline, Line};
 use crate::topology::Link;
@@ -234,7 +235,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         }
         let figures = &mut self.fabric.figures;
         let left = self.fabric.slab.packets();
-        let is_note = |kind| matches!(kind, Kind::Start | Kind::Wake | Kind::Look);
+        let is_note = |kind| matches!(kind, Kind::Start | Kind::Wake | Kind::Resume | Kind::Look);
         let in_network = left.filter(|packet| !is_note(packet.kind));
         figures.in_network = in_network.count() as u64;
         Outcome {
@@ -299,7 +300,10 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
 fn queue_of<B: Builder>(scene: &Scene, queue: &B, port: u64) -> B::Port {
     let stream = scene.streams.stream("ties", port);
     if port < scene.network.hosts as u64 {
-        queue.host_port(stream)
+        match scene.hosts.queue {
+            HostQueue::Backpressure => queue.endless_port(stream),
+            HostQueue::SwitchPort => queue.host_port(stream),
+        }
     } else if scene.memories.is_empty() {
         queue.port(stream)
     } else {

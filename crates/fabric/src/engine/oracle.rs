@@ -14,8 +14,8 @@ use crate::qdisc::{Between, Builder, Discipline, Queue, Weighted, with_queue};
 use crate::scheme::PacketScheme;
 use crate::transport::{Running, Tally, Transport, Turn};
 use proptest::prelude::*;
+use sojourn_kernel::Time;
 use sojourn_kernel::parameters::{Parameters, defaults};
-use sojourn_kernel::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU8;
@@ -209,11 +209,9 @@ impl<B: Builder> Oracle<'_, B> {
             true => at + link.spec.rate.span(self.scene.smallest.into()),
             false => self.free[unit],
         };
-        let late = match self.nics.get_mut(unit) {
-            Some(nic) => nic.delay(at, link.spec.rate.span(packet.size.into())),
-            None => Span::ZERO,
-        };
-        packet.key = self.wires[unit].arriving(there + link.spec.delay + late);
+        let there = there + link.spec.delay;
+        let there = self.nics.get_mut(unit).map_or(there, |nic| nic.arrival(there));
+        packet.key = self.wires[unit].arriving(there);
         let hosts = self.scene.network.hosts;
         let to = match (link.to as usize).checked_sub(hosts) {
             None => link.to as usize,
@@ -235,14 +233,23 @@ impl<B: Builder> Oracle<'_, B> {
     fn host(&mut self, host: usize, now: Time, id: PacketId) {
         let packet = self.slab[id];
         self.slab.free(id);
-        let mut turn = Turn { now, ..Turn::default() };
+        let room = self.nics[host].room(now);
+        let (mut turn, mut flow) = (Turn { now, room, ..Turn::default() }, packet.flow);
         match (packet.kind, packet.key as u8) {
+            (Kind::Resume, _) => {
+                flow = self.nics[host].resume(|flow| self.transport.urgency(flow, now));
+                turn.room = Some(1);
+                self.transport.resume(flow, &mut turn);
+            }
             (Kind::Look, _) => self.look(packet.sequence as usize, now),
             (Kind::Start, START) => self.transport.start(packet.flow, &mut turn),
             (Kind::Wake, WAKE_SENDER | WAKE_RECEIVER) => {
                 self.transport.wake(note::wake_of(&packet), &mut turn);
             }
             _ => self.transport.receive(&packet, &mut turn),
+        }
+        if turn.held {
+            self.nics[host].hold(flow);
         }
         for flow in turn.finished {
             self.acknowledged[flow as usize] = now;
@@ -263,8 +270,13 @@ impl<B: Builder> Oracle<'_, B> {
         }
         classify(&mut turn.packets, &self.scene.flows);
         for packet in turn.packets {
+            let span = self.scene.network.links[host].spec.rate.span(packet.size.into());
+            self.nics[host].given(now, span);
             let id = self.slab.insert(packet);
             self.wait(host, now, id);
+        }
+        if let Some(at) = self.nics[host].resume_at(now) {
+            self.arrive(host, note::resume(at));
         }
     }
 

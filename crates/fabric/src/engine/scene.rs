@@ -56,14 +56,21 @@ impl Scene {
         crossings.min().expect("a fabric has links")
     }
 
+    /// The most time that host number `host` takes for a packet.
+    pub(super) fn overhead(&self, host: usize) -> Span {
+        self.hosts.longest(self.network.links[host].spec, self.largest)
+    }
+
     /// The most that can come to each switch within the lookahead: what its links carry in that
     /// time, and on each the end of a packet that began before.
     pub(super) fn inflows(&self) -> impl Iterator<Item = Inflow> + use<> {
         let (window, largest) = (self.lookahead(), u64::from(self.largest));
         let mut inflows = vec![Inflow::default(); self.network.switches];
-        for link in &self.network.links {
+        for (port, link) in self.network.links.iter().enumerate() {
             if let Some(switch) = (link.to as usize).checked_sub(self.network.hosts) {
-                let begun = link.spec.rate.bytes_in(window) + 1;
+                // What a host takes its time for comes together with what it takes none for.
+                let late = if port < self.network.hosts { self.overhead(port) } else { Span::ZERO };
+                let begun = link.spec.rate.bytes_in(window + late) + 1;
                 inflows[switch].bytes += begun + largest;
                 inflows[switch].packets += begun.div_ceil(self.smallest.into()) + 1;
             }

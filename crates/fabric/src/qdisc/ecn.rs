@@ -54,6 +54,10 @@ impl Builder for Ecn {
         self.of(Room::endless())
     }
 
+    fn endless_port(&self, _: Stream) -> EcnPort {
+        EcnPort { fifo: Fifo::new(Room::endless()), threshold: u32::MAX }
+    }
+
     fn lines(&self) -> Option<Line> {
         let room = Room::new(self.buffer, self.counting);
         Some(Line { room, threshold: self.marks_above() })

@@ -61,6 +61,10 @@ impl Builder for Line {
         }
     }
 
+    fn endless_port(&self, stream: Stream) -> LinePort {
+        Line { room: Room::endless(), threshold: u32::MAX }.port(stream)
+    }
+
     fn in_memory(&self, _: Stream) -> LinePort {
         unreachable!("what has room in a switch's memory is not sent ahead")
     }

@@ -58,6 +58,11 @@ macro_rules! queues {
                     $(Queue::$variant(own) => AnyPort::$variant(own.in_memory(stream)),)+
                 }
             }
+            fn endless_port(&self, stream: Stream) -> AnyPort {
+                match self {
+                    $(Queue::$variant(own) => AnyPort::$variant(own.endless_port(stream)),)+
+                }
+            }
             fn shares(&self) -> bool {
                 match self { $(Queue::$variant(own) => own.shares(),)+ }
             }
@@ -125,6 +130,12 @@ pub trait Builder {
     /// The same for the port of a switch whose memory keeps the packets: it has room for all that
     /// it is given, and says by [`displace`](Discipline::displace) who goes when memory is full.
     fn in_memory(&self, stream: Stream) -> Self::Port;
+
+    /// The same for the port of a host whose transports wait until it has room: it has room for all
+    /// that it is given.
+    fn endless_port(&self, stream: Stream) -> Self::Port {
+        self.in_memory(stream)
+    }
 
     /// Whether a switch's memory can take the place of its ports' own buffers.
     fn shares(&self) -> bool {

@@ -71,6 +71,10 @@ impl Builder for Trim {
         TrimPort::new(Data::Turns(Turns::default()), Room::endless(), stream)
     }
 
+    fn endless_port(&self, stream: Stream) -> TrimPort {
+        self.host_port(stream)
+    }
+
     /// Never asked for: see [`shares`](Builder::shares).
     fn in_memory(&self, stream: Stream) -> TrimPort {
         self.port(stream)

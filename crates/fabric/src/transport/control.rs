@@ -77,6 +77,8 @@ pub struct Rules {
     pub ecn: bool,
     /// Whether packets leave one by one, each [`Control::gap`] after the one before.
     pub paced: bool,
+    /// Whether a flow opens its connection before it sends.
+    pub handshake: bool,
 }
 
 /// When duplicate ACKs are a loss (RFC 5681, 3.2).

@@ -39,6 +39,9 @@ parameters! {
         /// By how many packets an ACK may open the window in slow start, which then counts what is
         /// acknowledged (RFC 3465: 2 where ACKs are held back); without it counts ACKs.
         pub abc_limit: Option<NonZeroU32> = None,
+        /// Whether a flow opens its connection first: its first byte leaves a round trip later, when its
+        /// request is answered (RFC 9293 section 3.5).
+        pub handshake: bool = false,
     }
 }
 
@@ -87,6 +90,7 @@ impl Control for Dctcp {
             ack_delay: self.ack_delay,
             ecn: true,
             paced: false,
+            handshake: self.handshake,
         }
     }
 

@@ -38,6 +38,7 @@ impl Control for LineRate {
             ack_delay: None,
             ecn: false,
             paced: true,
+            handshake: false,
         }
     }
 

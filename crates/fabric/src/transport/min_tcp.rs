@@ -50,6 +50,7 @@ impl Control for MinTcp {
             ack_delay: None,
             ecn: false,
             paced: false,
+            handshake: false,
         }
     }
 

@@ -83,6 +83,12 @@ macro_rules! transports {
             fn wake(&mut self, wake: Wake, turn: &mut Turn) {
                 match self { $(Running::$variant(running) => running.wake(wake, turn),)+ }
             }
+            fn resume(&mut self, flow: u32, turn: &mut Turn) {
+                match self { $(Running::$variant(running) => running.resume(flow, turn),)+ }
+            }
+            fn urgency(&self, flow: u32, now: Time) -> Option<u32> {
+                match self { $(Running::$variant(running) => running.urgency(flow, now),)+ }
+            }
             fn tally(&self, flow: u32) -> Tally {
                 match self { $(Running::$variant(running) => running.tally(flow),)+ }
             }
@@ -201,6 +207,20 @@ pub struct Turn {
     pub finished: Vec<u32>,
     /// Flows the last of which has just come to their receiver.
     pub arrived: Vec<u32>,
+    /// How many packets of data the host's port takes in this turn; none is for any number.
+    pub room: Option<usize>,
+    /// Whether the flow would send more if there were room: it is [resumed](Transport::resume) then.
+    pub held: bool,
+}
+
+impl Turn {
+    /// Whether the port takes one packet of data more; if not, its flow is held.
+    #[inline]
+    fn takes_more(&mut self) -> bool {
+        let takes = self.room.is_none_or(|room| self.packets.len() < room);
+        self.held |= !takes;
+        takes
+    }
 }
 
 /// Both ends of all flows of one simulation. A sender's state is touched only in turns of the
@@ -214,6 +234,14 @@ pub trait Transport {
 
     /// A wake-up is due.
     fn wake(&mut self, wake: Wake, turn: &mut Turn);
+
+    /// There is room again for `flow`, which was held. Only those are that ask whether there is.
+    fn resume(&mut self, _flow: u32, _turn: &mut Turn) {}
+
+    /// The priority of the next packet of `flow`, lower first; nothing where all are alike.
+    fn urgency(&self, _flow: u32, _now: Time) -> Option<u32> {
+        None
+    }
 
     /// What one flow has needed so far, and how far it has come.
     fn tally(&self, flow: u32) -> Tally;

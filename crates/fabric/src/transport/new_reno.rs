@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 
 parameters! {
     /// TCP NewReno: slow start, congestion avoidance, fast retransmit and recovery (RFC 5681,
-    /// 6582), estimated time-outs (RFC 6298). Flows run over connections that are already open.
+    /// 6582), estimated time-outs (RFC 6298).
     pub struct NewReno: "new-reno" {
         /// Packets a flow may send before the first ACK (RFC 6928: 10).
         pub initial_window: NonZeroU32 = NonZeroU32::new(10).expect("10"),
@@ -34,6 +34,9 @@ parameters! {
         /// By how many packets an ACK may open the window in slow start, which then counts what is
         /// acknowledged (RFC 3465: 2 where ACKs are held back); without it counts ACKs.
         pub abc_limit: Option<NonZeroU32> = None,
+        /// Whether a flow opens its connection first: its first byte leaves a round trip later, when its
+        /// request is answered (RFC 9293 section 3.5).
+        pub handshake: bool = false,
     }
 }
 
@@ -93,6 +96,7 @@ impl Control for NewReno {
             ack_delay: self.ack_delay,
             ecn: false,
             paced: false,
+            handshake: self.handshake,
         }
     }
 

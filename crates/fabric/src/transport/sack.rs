@@ -29,6 +29,16 @@ impl<S> Sender<S> {
     }
 }
 
+/// What a sender in a recovery sends next.
+enum Segment {
+    /// One that is lost, or may be.
+    Hole(u32),
+    /// One never sent before.
+    New,
+    /// The last one outstanding, once in a recovery.
+    Rescue,
+}
+
 impl<C: Control> Acting<'_, C> {
     /// Section 5, step C.
     pub(super) fn send_into_the_pipe(&mut self) {
@@ -38,37 +48,47 @@ impl<C: Control> Acting<'_, C> {
         let lost_below = sender.lost_below(dupthresh);
         let mut pipe = sender.pipe(lost_below);
         while f64::from(pipe) + 1.0 <= self.sender.window.size.max(1.0) {
-            if !self.send_next(lost_below) {
+            let Some(next) = self.next_segment(lost_below) else { return };
+            if !self.turn.takes_more() {
                 return;
             }
+            self.send_segment(next);
             pipe += 1;
         }
     }
 
-    /// Sends the packet that is next (section 4, NextSeg, rules 1 to 4), if there is one.
-    fn send_next(&mut self, lost_below: u32) -> bool {
+    /// What is next (section 4, NextSeg, rules 1 to 4), if there is something.
+    fn next_segment(&self, lost_below: u32) -> Option<Segment> {
         let sender = &*self.sender;
         let hole = sender.sacked.first_missing(sender.recovery.resent);
         if hole < lost_below {
-            self.resend(hole);
+            Some(Segment::Hole(hole))
         } else if self.has_new() {
-            self.emit_new();
+            Some(Segment::New)
         } else if hole < sender.recovery.heard {
-            self.resend(hole);
+            Some(Segment::Hole(hole))
         } else if sender.acked > sender.recovery.rescued {
-            let mut outstanding = (sender.acked..sender.next).rev();
-            let last = outstanding.find(|&sequence| !sender.sacked.contains(sequence));
-            let last = last.expect("what is next to be acknowledged has not arrived");
-            self.sender.recovery.rescued = sender.recovery.point;
-            self.emit(last);
+            Some(Segment::Rescue)
         } else {
-            return false;
+            None
         }
-        true
     }
 
-    fn resend(&mut self, hole: u32) {
-        self.sender.recovery.resent = hole + 1;
-        self.emit(hole);
+    fn send_segment(&mut self, segment: Segment) {
+        match segment {
+            Segment::Hole(hole) => {
+                self.sender.recovery.resent = hole + 1;
+                self.emit(hole);
+            }
+            Segment::New => self.emit_new(),
+            Segment::Rescue => {
+                let sender = &mut *self.sender;
+                let mut outstanding = (sender.acked..sender.next).rev();
+                let last = outstanding.find(|&sequence| !sender.sacked.contains(sequence));
+                let last = last.expect("what is next to be acknowledged has not arrived");
+                sender.recovery.rescued = sender.recovery.point;
+                self.emit(last);
+            }
+        }
     }
 }

@@ -148,6 +148,7 @@ impl Control for Swift {
             ack_delay: None,
             ecn: false,
             paced: true,
+            handshake: false,
         }
     }
 

@@ -9,7 +9,7 @@ use super::receiver::Receiver;
 use super::recovery::Recovery;
 use super::scoreboard::Scoreboard;
 use super::timer::RoundTrip;
-use super::{End, Setup, Tally, Transport, Turn, Wake};
+use super::{End, Priority, Setup, Tally, Transport, Turn, Wake};
 use crate::packet::{ECE, ECT, Kind, PROBE, Packet};
 use sojourn_kernel::Time;
 
@@ -28,6 +28,8 @@ pub(super) struct Sender<S> {
     pub(super) recovery: Recovery,
     /// One past the packet for which the timer ran out last; 0 for none.
     lapsed: u32,
+    /// Whether it waits for the answer to its request for a connection.
+    connecting: bool,
     /// Time-outs since anything was heard.
     unheard: u32,
     tally: Tally,
@@ -78,6 +80,7 @@ impl<C: Control> Windowed<C> {
             end: 0,
             recovery: Recovery::default(),
             lapsed: 0,
+            connecting: rules.handshake,
             unheard: 0,
             tally: Tally::default(),
             sacked: Scoreboard::default(),
@@ -127,7 +130,10 @@ impl<C: Control> Transport for Windowed<C> {
         self.senders[flow as usize].end = self.setup.packets.count(bytes);
         let mut acting = self.act(flow, turn);
         acting.control.start(&mut acting.sender.state, flow, acting.setup);
-        acting.send();
+        match acting.sender.connecting {
+            true => acting.connect(),
+            false => acting.send(),
+        }
         acting.arm();
     }
 
@@ -161,6 +167,23 @@ impl<C: Control> Transport for Windowed<C> {
         }
     }
 
+    fn resume(&mut self, flow: u32, turn: &mut Turn) {
+        let mut acting = self.act(flow, turn);
+        if acting.sender.acked < acting.sender.end {
+            acting.send();
+            acting.arm();
+        }
+    }
+
+    fn urgency(&self, flow: u32, now: Time) -> Option<u32> {
+        let (setup, sender) = (&self.setup, &self.senders[flow as usize]);
+        if matches!(setup.priority, Priority::None(_)) {
+            return None;
+        }
+        let (next, arrived) = (sender.next.min(sender.end - 1), sender.acked + sender.sacked.len());
+        Some(setup.data(flow, next, arrived, now).priority)
+    }
+
     fn tally(&self, flow: u32) -> Tally {
         let sender = &self.senders[flow as usize];
         Tally { acknowledged: sender.acked, ..sender.tally }
@@ -181,6 +204,9 @@ impl<C: Control> Acting<'_, C> {
     /// An ACK has come.
     #[inline]
     fn acknowledged(&mut self, ack: &Packet) {
+        if self.sender.connecting {
+            return self.connected();
+        }
         if self.sender.unheard > 0 {
             self.heard_again();
         }
@@ -243,7 +269,15 @@ impl<C: Control> Acting<'_, C> {
     /// The wake-up that was set has come.
     fn woken(&mut self) {
         let sender = &mut *self.sender;
-        if sender.acked < sender.end {
+        if sender.connecting {
+            // RFC 5681, 3.1: after a lost request a flow begins with one packet.
+            if sender.due <= self.turn.now {
+                sender.tally.timeouts += 1;
+                sender.window.size = 1.0;
+                sender.trip.timed_out();
+                self.connect();
+            }
+        } else if sender.acked < sender.end {
             let lapsed = sender.due <= self.turn.now;
             if lapsed {
                 sender.tally.timeouts += 1;
@@ -269,6 +303,27 @@ impl<C: Control> Acting<'_, C> {
                 false => self.send(),
             }
         }
+    }
+
+    /// Asks for a connection, with a packet as large as an acknowledgement; the timer runs for it.
+    fn connect(&mut self) {
+        let sender = &mut *self.sender;
+        let now = self.turn.now;
+        let (packet, size) = (self.setup.data(self.flow, 0, 0, now), self.setup.packets.ack.0);
+        self.turn.packets.push(Packet { size: size as u16, marks: PROBE, ..packet });
+        if sender.tally.timeouts == 0 {
+            sender.trip.sent(0, now);
+        }
+        sender.due = now + sender.trip.time_out(self.rules.timer);
+    }
+
+    /// The request for a connection is answered.
+    fn connected(&mut self) {
+        let sender = &mut *self.sender;
+        sender.connecting = false;
+        sender.due = Time::NEVER;
+        sender.trip.acknowledged(1, self.turn.now);
+        self.send();
     }
 
     /// Whether it only probes: nothing has been heard for too many time-outs.
@@ -305,6 +360,7 @@ impl<C: Control> Acting<'_, C> {
         }
         while !self.held_back()
             && let Some(sequence) = self.may_send()
+            && self.turn.takes_more()
         {
             self.sender.next = sequence + 1;
             self.emit(sequence);
@@ -372,7 +428,7 @@ impl<C: Control> Acting<'_, C> {
     #[inline(always)]
     fn arm(&mut self) {
         let mut at = self.sender.due;
-        if self.rules.paced && self.waits_for_its_pace() {
+        if self.held_back() && self.waits_for_its_pace() {
             at = at.min(self.sender.pace);
         }
         if at < self.sender.wake {

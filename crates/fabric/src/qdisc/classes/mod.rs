@@ -129,6 +129,10 @@ impl Builder for Classes {
         self.of(stream, Queue::in_memory)
     }
 
+    fn endless_port(&self, stream: Stream) -> ClassesPort {
+        self.of(stream, Queue::endless_port)
+    }
+
     fn shares(&self) -> bool {
         self.inside.iter().all(Queue::shares)
     }
