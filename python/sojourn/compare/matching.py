@@ -10,6 +10,7 @@ from sojourn.runs import Run
 from sojourn.sample import Group, Warmup, groups_of
 
 _SHOWN = 5
+_COMPLETION = "completion"
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,10 @@ def pairs(a: Run, b: Run, apart_in: Column | None = None) -> tuple[list[Pair], t
         The pairs in A's order, and how many cases of each run are in none.
 
     Raises:
-        InputError: there is none, or no case is finished.
+        InputError: there is none, or no case is finished; or flows are complete at their receivers
+            in one run and at their senders in the other.
     """
+    _refuse_other_completions(a, b)
     columns = Columns.of(a.directory, a.ledger), Columns.of(b.directory, b.ledger)
     swept = dict.fromkeys([*columns[0].axes, *columns[1].axes])
     names = [name for name in swept if apart_in is None or name != apart_in.name]
@@ -62,6 +65,19 @@ def pairs(a: Run, b: Run, apart_in: Column | None = None) -> tuple[list[Pair], t
         Pair(dict(zip(names, key, strict=True)), (a, b), (of_a[key], of_b[key])) for key in shared
     ]
     return found, (len(of_a) - len(shared), len(of_b) - len(shared))
+
+
+def _refuse_other_completions(a: Run, b: Run) -> None:
+    ends = [
+        {record.parameters[_COMPLETION] for record in run.ledger if _COMPLETION in record.parameters}
+        for run in (a, b)
+    ]
+    if all(ends) and not ends[0] & ends[1]:
+        here, there = (str(next(iter(end))) for end in ends)
+        raise InputError(
+            f"{a.path} and {b.path} cannot be compared: flows are complete at the {here} in one and"
+            f" at the {there} in the other; run one of them with --set {_COMPLETION}={there}"
+        )
 
 
 def _column(run: Run, columns: Columns, name: str) -> Column:

@@ -80,6 +80,11 @@ def _refuse_other_jobs(case: Case, source: str) -> None:
     kind = case.parameters["workload.kind"]
     if kind == "query":
         raise InputError(f'{source}: workload.kind = "query", expected flows that follow nobody')
+    if not _is_bulk(case) and case.parameters["completion"] != "sender":
+        raise InputError(
+            f'{source}: completion = "receiver", expected "sender": on the kernel it is the sender'
+            " that says when a flow is done"
+        )
     if not _is_bulk(case) and case.parameters["scheme.queue.kind"] == "drr":
         raise InputError(
             f'{source}: scheme.queue.kind = "drr", expected "drop-tail": on the kernel each flow'

@@ -85,6 +85,9 @@ def plan(case: Case, source: str) -> Plan:
     room = _queue(asked, payload + header)
     asked.only("background", "none")
     asked.only("forwarding", "store-and-forward")
+    asked.take("completion")  # permanent flows have none, and others were asked for it
+    asked.take("hosts.overhead")  # whatever it says, this machine takes the time that it takes
+    asked.only("hosts.queue", "backpressure")
     asked.only("sample", "none")
     asked.refuse_the_rest()
     return Plan(
@@ -169,6 +172,7 @@ def _transport(asked: "_Asked", route: dict[str, str], sysctls: dict[str, object
 _KERNELS_OWN: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
     ("fast_retransmit", lambda given: given is True, "true: the kernel's TCP has no other way"),
     ("limited_transmit", lambda given: given is True, "true: the kernel's TCP has no other way"),
+    ("handshake", lambda given: given is False, "false: the connections are open"),
     ("c", lambda given: given == 0.4, "0.4, as the kernel's CUBIC has it"),
     ("beta", lambda given: given == 0.7, "0.7, as the kernel's CUBIC has it"),
     ("fast_convergence", lambda given: given is True, "true, as the kernel's CUBIC has it"),

@@ -14,6 +14,7 @@ mod ndp;
 mod order;
 mod paths;
 mod pfabric;
+mod phase;
 mod queries;
 mod regressions;
 mod samples;
