@@ -7,10 +7,10 @@
 use crate::common::*;
 use sojourn_fabric::qdisc::{PFabric, Queue, Ties};
 use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
-use sojourn_fabric::transport::{MinTcp, Priority, Sent, TransportKind};
+use sojourn_fabric::transport::{MinTcp, NewReno, Priority, Sent, TransportKind};
 use sojourn_fabric::{Balance, Flow, PacketScheme};
 use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Bytes, Rate, Span};
+use sojourn_kernel::{Bytes, Rate, Span, Streams};
 
 const NS: u64 = 1_000;
 
@@ -160,11 +160,19 @@ fn a_packet_waits_for_the_one_before_it_to_the_picosecond() {
     }
 }
 
-/// At the same picosecond the port takes its inputs by number.
+/// Of two packets that come at the same picosecond either goes first, as often as not: of 64 seeds
+/// 32 on average, give or take three times 4.
 #[test]
-fn simultaneous_packets_go_by_input() {
+fn of_simultaneous_packets_either_goes_first() {
     let flows = [flow(1, 2, FULL, 0), flow(0, 2, FULL, 0)];
-    assert_eq!(fcts(&single_switch(3), &fifo(), &flows), [slot(2), slot(1)]);
+    let first = |seed: &u64| {
+        let lab = Lab::new(single_switch(3), fifo());
+        let times = Lab { streams: Streams::new(*seed, 0), ..lab }.run(&flows).fcts();
+        assert!(times == [slot(1), slot(2)] || times == [slot(2), slot(1)], "{times:?}");
+        times[0] < times[1]
+    };
+    let count = (0..64).filter(first).count();
+    assert!((20..=44).contains(&count), "{count} of 64");
 }
 
 /// Two flows of n packets take turns on the shared link: the last but one slot and the last.
@@ -172,7 +180,9 @@ fn simultaneous_packets_go_by_input() {
 fn two_flows_share_a_link_fairly_in_line() {
     for n in [1, 2, 7, 100] {
         let flows = [flow(0, 2, n * FULL, 0), flow(1, 2, n * FULL, 0)];
-        assert_eq!(fcts(&single_switch(3), &fifo(), &flows), [slot(2 * n - 1), slot(2 * n)]);
+        let mut times = fcts(&single_switch(3), &fifo(), &flows);
+        times.sort_unstable();
+        assert_eq!(times, [slot(2 * n - 1), slot(2 * n)]);
     }
 }
 
@@ -211,7 +221,7 @@ fn the_order_is_that_of_the_priority() {
     assert_eq!(due_at_all, [slot(7), slot(2)]);
 }
 
-/// With two packets on the first level: a flow that comes while another is at its third takes its
+/// With two packets on the first level: a flow that comes just before the third of another takes its
 /// own two before that one goes on.
 #[test]
 fn who_has_sent_less_goes_first() {
@@ -221,12 +231,12 @@ fn who_has_sent_less_goes_first() {
         queue: Queue::PFabric(PFabric { ties: Ties::Arrival, ..defaults() }),
         ..known("MinTCP+pFabric")
     };
-    let flows = [flow(0, 2, 5 * FULL, 0), flow(1, 2, 2 * FULL, 2400 * NS)];
+    let flows = [flow(0, 2, 5 * FULL, 0), flow(1, 2, 2 * FULL, 2399 * NS)];
     let times = fcts(&single_switch(3), &scheme, &flows);
-    assert_eq!(times, [slot(7), slot(4) - 2400 * NS]);
-    // In line, the other's third and fourth go between.
+    assert_eq!(times, [slot(7), slot(4) - 2399 * NS]);
+    // In line, the third of the other goes between.
     let times = fcts(&single_switch(3), &fifo(), &flows);
-    assert_eq!(times, [slot(7), slot(6) - 2400 * NS]);
+    assert_eq!(times, [slot(7), slot(5) - 2399 * NS]);
 }
 
 /// One uplink for two hosts: between racks the leaf is the bottleneck.
@@ -235,7 +245,8 @@ fn a_shared_uplink_takes_turns() {
     let fabric = Topology::LeafSpine(LeafSpine { uplink_rate: gbps(10), ..leaf_spine(2, 2, 1, 1) });
     let flows = [flow(0, 2, 6 * FULL, 0), flow(1, 3, 6 * FULL, 0)];
     let one = 4 * (1200 + 200) + 4 * (32 + 200);
-    let times = fcts(&fabric, &fifo(), &flows);
+    let mut times = fcts(&fabric, &fifo(), &flows);
+    times.sort_unstable();
     assert_eq!(times, [(one + 10 * 1200) * NS, (one + 11 * 1200) * NS]);
 }
 
@@ -289,21 +300,24 @@ fn slow_start_doubles_each_round_trip() {
     }
 }
 
-/// The same with an ACK for every second packet, held back at most 40 us: each ACK opens the
-/// window by one and releases three packets.
+/// The same with an ACK for every second packet, and for the last one, which is acknowledged at
+/// once: each ACK opens the window by one and releases three packets.
 #[test]
 fn delayed_acknowledgements_cover_two_packets() {
     let mut tcp = new_reno(2);
     tcp.ack_delay = Some(Span::from_us(40));
-    let scheme = scheme(TransportKind::NewReno(tcp), drop_tail(225_000));
+    let scheme = scheme(TransportKind::NewReno(tcp.clone()), drop_tail(225_000));
     let switch = single_switch(2);
-    // One packet: its ACK is held back until the timer runs out.
-    assert_eq!(alone(&switch, &scheme, 0, 1, FULL), (3996 + 40_000) * NS);
-    // Two: the second sets the ACK free.
+    assert_eq!(alone(&switch, &scheme, 0, 1, FULL), 3996 * NS);
     assert_eq!(alone(&switch, &scheme, 0, 1, 2 * FULL), (3996 + 1200) * NS);
-    // Five: the ACK of two, at 5196 ns, releases three; the last one's ACK is held back.
-    let five = 5196 + 3996 + 2 * 1200 + 40_000;
-    assert_eq!(alone(&switch, &scheme, 0, 1, 5 * FULL), five * NS);
+    // Five: the ACK of two, at 5196 ns, releases three.
+    assert_eq!(alone(&switch, &scheme, 0, 1, 5 * FULL), (5196 + 3996 + 2 * 1200) * NS);
+    // A first window of one packet: its ACK is held back until the timer runs out.
+    let scheme = PacketScheme {
+        transport: TransportKind::NewReno(NewReno { initial_window: count(1), ..tcp }),
+        ..scheme
+    };
+    assert_eq!(alone(&switch, &scheme, 0, 1, 2 * FULL), (2 * 3996 + 40_000) * NS);
 }
 
 /// No choice of paths, queue or transport makes an idle fabric slower than its links, for flows

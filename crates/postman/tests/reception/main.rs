@@ -21,7 +21,7 @@ use sojourn_mail::engine::Stored;
 use sojourn_postman::reception::{Attendant, Happening};
 use sojourn_postman::{Book, Epoch, MailServer, News, Observer, Serving, Spool};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -170,11 +170,31 @@ pub(crate) fn connect_from(server: &MailServer, source: Ipv4Addr) -> Client<TcpS
     Client(BufReader::new(wire_from(server.addresses[0], source).unwrap()))
 }
 
+/// The address that stands for one of the loopback network where a flood comes over IPv6: a network
+/// of 48 bits for one of 24.
+fn in_ipv6(source: Ipv4Addr) -> IpAddr {
+    let [_, a, b, c] = source.octets().map(u16::from);
+    Ipv6Addr::new(0xfd7f, a, b, 0, 0, 0, 0, c).into()
+}
+
+/// Where a server listens for a flood over IPv6, if this machine has the addresses for it: made, by
+/// root, with `ip -6 route add local fd7f::/16 dev lo` and `sysctl net.ipv6.ip_nonlocal_bind=1`.
+pub(crate) fn ipv6() -> Option<&'static str> {
+    let has = std::net::TcpListener::bind((in_ipv6(Ipv4Addr::new(127, 8, 0, 1)), 0)).is_ok();
+    if !has {
+        eprintln!("left out: there are no local addresses in fd7f::/16");
+    }
+    has.then_some("[fd7f::1]:0")
+}
+
 pub(crate) fn wire_from(address: SocketAddr, source: Ipv4Addr) -> std::io::Result<TcpStream> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let stream = runtime.block_on(async {
-        let socket = tokio::net::TcpSocket::new_v4()?;
-        socket.bind((IpAddr::from(source), 0).into())?;
+        let (socket, source) = match address {
+            SocketAddr::V4(_) => (tokio::net::TcpSocket::new_v4()?, source.into()),
+            SocketAddr::V6(_) => (tokio::net::TcpSocket::new_v6()?, in_ipv6(source)),
+        };
+        socket.bind((source, 0).into())?;
         socket.connect(address).await?.into_std()
     })?;
     stream.set_nonblocking(false)?;

@@ -3,7 +3,7 @@
 use crate::crowd::few;
 use crate::tls::Certificate;
 use crate::watched::{get, token, watched};
-use crate::{Client, Place, table, text, wire_from};
+use crate::{Client, Place, ipv6, table, text, wire_from};
 use sojourn_kernel::parameters::Value;
 use sojourn_postman::reception::hash_password;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Result, Write};
@@ -15,10 +15,9 @@ const BACK: &str = "news-bounces@lists.example";
 const LOGIN: &str = "AUTH PLAIN AGFubgByaWdodA==";
 
 /// Two ports: mail from anywhere, and submission under TLS.
-fn place(certificate: &Certificate) -> Place {
-    let open = table(&[("address", text("127.0.0.1:0"))]);
-    let submission =
-        table(&[("address", text("127.0.0.1:0")), ("implicit_tls", Value::Bool(true))]);
+fn place(certificate: &Certificate, here: &str) -> Place {
+    let open = table(&[("address", text(here))]);
+    let submission = table(&[("address", text(here)), ("implicit_tls", Value::Bool(true))]);
     let lists = Value::List(vec![text("*")]);
     let password = text(&hash_password("right"));
     let user = table(&[("name", text("ann")), ("password", password), ("lists", lists)]);
@@ -97,11 +96,10 @@ impl Last<'_> {
 /// Three networks, with 21 clients each at either port, say that they have a bounce and never send
 /// one. Each of them comes again when it was sent away, at the pace of those who have something to
 /// do: a hundred times for each of these.
-#[test]
-fn logins_and_bounces_get_through_a_flood() {
+fn logins_and_bounces_get_through(here: &str) {
     const ROUNDS: u8 = 20;
     let certificate = Certificate::make();
-    let server = place(&certificate).start();
+    let server = place(&certificate, here).start();
     let [open, submission] = server.addresses[..] else { panic!("two") };
     let (bare, tls) = (Wire::Bare, Wire::Tls(&certificate));
     let recipient = format!("RCPT TO:<{BACK}>");
@@ -143,11 +141,33 @@ fn logins_and_bounces_get_through_a_flood() {
     assert!(logins >= ROUNDS - 1 && bounces >= ROUNDS - 2, "{got}");
 }
 
+const V4: &str = "127.0.0.1:0";
+
+#[test]
+fn logins_and_bounces_get_through_a_flood() {
+    logins_and_bounces_get_through(V4);
+}
+
+#[test]
+fn logins_and_bounces_get_through_a_flood_over_ipv6() {
+    ipv6().map(logins_and_bounces_get_through);
+}
+
+#[test]
+fn clicks_get_through_a_flood() {
+    clicks_get_through(V4, "127.0.0.2");
+}
+
+#[test]
+fn clicks_get_through_a_flood_over_ipv6() {
+    ipv6().map(|here| clicks_get_through(here, "fd7f::2"));
+}
+
 /// Where TLS begins at once, nothing is said without it.
 #[test]
 fn no_place_is_not_said_in_plain_text() {
     let certificate = Certificate::make();
-    let mut place = place(&certificate);
+    let mut place = place(&certificate, V4);
     let trusted = ("trusted", Value::List(vec![text("127.0.0.1")]));
     place.settings.set("reception", table(&[&few(2, 1)[..], &[trusted]].concat()));
     let server = place.start();
@@ -164,12 +184,11 @@ fn no_place_is_not_said_in_plain_text() {
 const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
 /// Hundreds of silent connections from one address come for each step of those who click elsewhere.
-#[test]
-fn clicks_get_through_a_flood() {
+fn clicks_get_through(here: &str, flooding: &str) {
     const CLICKS: usize = 20;
     let certificate = Certificate::make();
     let mut place = watched();
-    let address = text("127.0.0.1:0");
+    let address = text(here);
     let page = table(&[("url", text("https://lists.example/u")), ("address", address)]);
     place.settings.set("unsubscribe", page);
     place.settings.set("certificate", certificate.setting());
@@ -205,7 +224,7 @@ fn clicks_get_through_a_flood() {
     let answered = answered.count();
     assert!(answered >= CLICKS - 1, "{answered} of {CLICKS} clicks");
     let heard = place.ear.0.lock().unwrap().clone();
-    assert_eq!(heard, vec!["page to unsubscribe full: client=[127.0.0.2]"; 10]);
+    assert_eq!(heard, vec![format!("page to unsubscribe full: client=[{flooding}]"); 10]);
     let (_, _, metrics) = get(&server, &format!("/metrics?token={}", token(&server)), "");
     let count = metrics.split("{why=\"unsubscribe_page_full\"} ").nth(1).unwrap();
     let count: usize = count.lines().next().unwrap().parse().unwrap();
