@@ -193,6 +193,12 @@ class Threads:
         """Run tasks in their order."""
         _run(tasks, ledger, directory, self, observer)
 
+    def tell(self, running: Iterable[Task]) -> None:
+        """Say on standard error, once, if a case goes on with one thread."""
+        if not self.told.is_set() and any(task.progress.went_alone for task in running):
+            self.told.set()
+            sys.stderr.write(_ALONE)
+
     def spread(self, work: Callable[[Sequence[T]], list[R]], items: Sequence[T]) -> Iterator[R]:
         """Do work on items in their order, one at a time on each thread."""
         with ThreadPoolExecutor(max_workers=self.number, thread_name_prefix="piece") as pool:
@@ -225,7 +231,7 @@ def _run(
                 running[pool.submit(_one, task, directory, threads.each)] = task
             while running:
                 done, _ = wait(running, _LOOK_EVERY_S, FIRST_COMPLETED)
-                _tell(threads, running.values())
+                threads.tell(running.values())
                 for future in done:
                     ledger.add(future.result())
                     del running[future]
@@ -244,13 +250,6 @@ def _run(
         finally:
             if len(ledger):
                 ledger.write(directory.cases)
-
-
-def _tell(threads: Threads, running: Iterable[Task]) -> None:
-    """Say it once if a case goes on with one thread."""
-    if not threads.told.is_set() and any(task.progress.went_alone for task in running):
-        threads.told.set()
-        sys.stderr.write(_ALONE)
 
 
 class Paced:
