@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 ///
 /// Where other programs have the processors, threads that wait for each other take many times as
 /// long as one. Then one goes on alone with all parts of the scene, which `progress` says, and
-/// after some seconds the others try again.
+/// after two seconds the others try again.
 pub fn simulate_on_threads<B, T>(
     scene: &Scene,
     queue: &B,
