@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -98,6 +99,20 @@ def test_the_rows_do_not_depend_on_the_number_of_threads(command, tmp_path):
     one, two = ([record.figures for record in run] for run in runs)
     assert one == two
     assert all(record.cpu_s > 0 for record in runs[1])
+
+
+def test_a_case_that_goes_on_with_one_thread_is_told_once(capsys):
+    def task(*, went_alone):
+        return SimpleNamespace(progress=SimpleNamespace(went_alone=went_alone))
+
+    threads = Threads(1, 2)
+    threads.tell([task(went_alone=False)])
+    assert capsys.readouterr().err == ""
+    for _ in range(2):
+        threads.tell([task(went_alone=False), task(went_alone=True)])
+    assert capsys.readouterr().err == (
+        "sojourn: other programs have the processors: a case goes on with one of its threads\n"
+    )
 
 
 @pytest.mark.parametrize(

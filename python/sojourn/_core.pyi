@@ -285,6 +285,10 @@ class Progress:
     def helped_s(self) -> float:
         """Processor time of the threads that helped the one that runs the case, in seconds."""
 
+    @property
+    def went_alone(self) -> bool:
+        """Whether it went on without them for a time: other programs had the processors."""
+
     def cancel(self) -> None:
         """Ask the case to stop; its `run` raises `Cancelled` soon after."""
 

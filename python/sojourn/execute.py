@@ -1,8 +1,9 @@
 """Run the cases of a study on threads and put what they measured into a run directory."""
 
 import os
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     Future,
@@ -12,6 +13,7 @@ from concurrent.futures import (
 )
 from dataclasses import dataclass, field
 from itertools import islice
+from threading import Event
 from typing import Protocol, TypeAlias, TypeVar
 
 from sojourn import rows
@@ -26,6 +28,7 @@ from sojourn.units import count
 
 _LOOK_EVERY_S = 0.2
 _SHARE = 0.05  # of the wall time at most goes into looking, and into writing records
+_ALONE = "sojourn: other programs have the processors: a case goes on with one of its threads\n"
 _TELLING_SHARE = 0.01  # of a case's jobs that must be done before its time is extrapolated
 
 
@@ -173,10 +176,12 @@ class Threads:
     Attributes:
         number: how many cases at a time.
         each: how many threads a case may have.
+        told: whether it was said that a case goes on with one.
     """
 
     number: int
     each: int = 1
+    told: Event = field(default_factory=Event, compare=False, repr=False)
 
     def run(
         self,
@@ -187,6 +192,12 @@ class Threads:
     ) -> None:
         """Run tasks in their order."""
         _run(tasks, ledger, directory, self, observer)
+
+    def tell(self, running: Iterable[Task]) -> None:
+        """Say on standard error, once, if a case goes on with one thread."""
+        if not self.told.is_set() and any(task.progress.went_alone for task in running):
+            self.told.set()
+            sys.stderr.write(_ALONE)
 
     def spread(self, work: Callable[[Sequence[T]], list[R]], items: Sequence[T]) -> Iterator[R]:
         """Do work on items in their order, one at a time on each thread."""
@@ -210,21 +221,22 @@ def _run(
     jobs = threads.number
     earlier = [Work(r.axes, r.jobs, r.wall_s, r.wall_s) for r in ledger]
     waiting = iter(tasks)
-    running: set[Future[Record]] = set()
+    running: dict[Future[Record], Task] = {}
     write = Paced(lambda: ledger.write(directory.cases))
     look = Paced(lambda: observer and observer(_status(earlier, tasks, jobs)), _LOOK_EVERY_S)
     unwritten = False
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="case") as pool:
         try:
             for task in islice(waiting, jobs):
-                running.add(pool.submit(_one, task, directory, threads.each))
+                running[pool.submit(_one, task, directory, threads.each)] = task
             while running:
                 done, _ = wait(running, _LOOK_EVERY_S, FIRST_COMPLETED)
+                threads.tell(running.values())
                 for future in done:
                     ledger.add(future.result())
-                    running.remove(future)
+                    del running[future]
                 for task in islice(waiting, len(done)):
-                    running.add(pool.submit(_one, task, directory, threads.each))
+                    running[pool.submit(_one, task, directory, threads.each)] = task
                 unwritten = (unwritten or bool(done)) and not write()
                 look()
         except BaseException:

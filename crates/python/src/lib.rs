@@ -175,6 +175,11 @@ impl Progress {
         self.0.helped_ns.load(Ordering::Relaxed) as f64 / 1e9
     }
 
+    #[getter]
+    fn went_alone(&self) -> bool {
+        self.0.went_alone.load(Ordering::Relaxed)
+    }
+
     fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }

@@ -13,6 +13,8 @@ pub struct Progress {
     pub simulated_ps: AtomicU64,
     /// Processor time of the threads that helped the one that runs it, in nanoseconds.
     pub helped_ns: AtomicU64,
+    /// Whether it went on without them for a time, since other programs had the processors.
+    pub went_alone: AtomicBool,
     /// Set to stop the run.
     pub cancelled: AtomicBool,
 }

@@ -2,10 +2,9 @@
 //!
 //! What leaves a port inside a window arrives in a later one, so while a window lasts no side needs
 //! to know what the others do. When it is over the sides meet: they hand over the packets that
-//! cross, and agree on the next window in which anybody has something to do. What arrives where and
-//! when is the same for any number of sides, and so are the rows.
+//! cross, and agree on the next window in which any of them has something to do. What arrives where
+//! and when is the same for any number of sides, and so are the rows.
 
-use super::bell::Bell;
 use super::mailbox::Mailbox;
 use super::sides::Sides;
 use crate::packet::{Packet, Slab};
@@ -22,20 +21,16 @@ pub(super) struct Said {
     pub(super) done: usize,
 }
 
-/// What lies around the part of a fabric that one thread simulates.
+/// What lies around the part of a fabric that one engine simulates.
 pub(super) trait Border {
     /// Whether `unit` is on this side.
     fn is_mine(&self, unit: u32) -> bool;
 
     /// A packet is under way to `unit` on another side.
     fn hand_over(&mut self, unit: u32, packet: Packet);
-
-    /// The window is over: puts what comes from other sides into `mailbox` and gives what all say
-    /// together. Nothing, said by anybody, is that everything stops.
-    fn meet(&mut self, said: Option<Said>, mailbox: &mut Mailbox, slab: &mut Slab) -> Option<Said>;
 }
 
-/// One thread simulates all: there is nobody to meet.
+/// One engine simulates all.
 pub(super) struct Whole;
 
 impl Border for Whole {
@@ -47,11 +42,6 @@ impl Border for Whole {
     fn hand_over(&mut self, _: u32, _: Packet) {
         unreachable!("everything is on one side");
     }
-
-    #[inline]
-    fn meet(&mut self, said: Option<Said>, _: &mut Mailbox, _: &mut Slab) -> Option<Said> {
-        said
-    }
 }
 
 /// Where all sides meet.
@@ -62,7 +52,6 @@ pub(super) struct Crossing {
     parcels: [Vec<Mutex<Vec<Packet>>>; 2],
     /// A side has failed, or was told to stop.
     stopped: AtomicBool,
-    bell: Bell,
 }
 
 /// What one side lets the others know, in cache lines of its own.
@@ -81,6 +70,8 @@ struct Words {
     done: AtomicU64,
     /// A bit for each side that it hands packets to.
     parcels: AtomicU64,
+    /// Whether its thread is disturbed.
+    disturbed: AtomicBool,
 }
 
 impl Crossing {
@@ -90,14 +81,12 @@ impl Crossing {
             posts: (0..sides).map(|_| Post::default()).collect(),
             parcels: [parcels(), parcels()],
             stopped: AtomicBool::new(false),
-            bell: Bell::new(sides),
         }
     }
 
-    /// Nobody need wait for anybody any more.
+    /// No side need wait for another any more.
     fn stop(&self) {
-        self.stopped.store(true, Ordering::SeqCst);
-        self.bell.ring();
+        self.stopped.store(true, Ordering::Release);
     }
 
     /// The others need not wait for a side that fails.
@@ -117,21 +106,43 @@ impl Crossing {
         &self.parcels[meeting][from * self.posts.len() + to]
     }
 
-    /// Waits until side `from` has come to so many `meetings`; nothing if all is to stop.
+    /// Waits until side `from` has come to so many `meetings`, and gives whether that took long;
+    /// nothing if all is to stop.
     #[inline]
-    fn wait_for(&self, from: usize, meetings: u64) -> Option<()> {
-        let came = || self.posts[from].meetings.load(Ordering::SeqCst) >= meetings;
-        self.bell.wait_until(|| came() || self.stopped.load(Ordering::SeqCst));
-        came().then_some(())
+    fn wait_for(&self, from: usize, meetings: u64) -> Option<bool> {
+        let came = || self.posts[from].meetings.load(Ordering::Acquire) >= meetings;
+        let waited = wait_until(|| came() || self.stopped.load(Ordering::Acquire));
+        came().then_some(waited)
     }
+}
+
+/// How often a thread looks before it lets others have its processor between looks: for some 50 us.
+const LOOKS: u32 = 1_000;
+
+/// Waits until `is_so`, which another thread makes so, and gives whether that took long: the other
+/// one may wait for this processor.
+#[inline]
+fn wait_until(is_so: impl Fn() -> bool) -> bool {
+    for _ in 0..LOOKS {
+        if is_so() {
+            return false;
+        }
+        std::hint::spin_loop();
+    }
+    while !is_so() {
+        std::thread::yield_now();
+    }
+    true
 }
 
 /// One side's end of the crossing.
 pub(super) struct Side<'a> {
-    number: usize,
+    pub(super) number: usize,
     sides: &'a Sides,
     crossing: &'a Crossing,
     meetings: u64,
+    /// Whether it waited long at the last one.
+    pub(super) waited: bool,
     /// What goes to each side when the window is over, and when the first of it arrives. The unit
     /// that a packet goes to stands where a packet in a list has the next one.
     leaving: Vec<Vec<Packet>>,
@@ -141,7 +152,60 @@ pub(super) struct Side<'a> {
 impl<'a> Side<'a> {
     pub(super) fn new(number: usize, sides: &'a Sides, crossing: &'a Crossing) -> Side<'a> {
         let leaving = vec![Vec::new(); sides.count];
-        Side { number, sides, crossing, meetings: 0, leaving, soonest: Time::NEVER }
+        let soonest = Time::NEVER;
+        Side { number, sides, crossing, meetings: 0, waited: false, leaving, soonest }
+    }
+
+    /// All sides are to stop.
+    pub(super) fn stop(&self) {
+        self.crossing.stop();
+    }
+
+    /// The window is over: leaves for the others the packets that cross, and what this side says.
+    pub(super) fn say(&mut self, said: Said, disturbed: bool) {
+        let crossing = self.crossing;
+        let meeting = (self.meetings % 2) as usize;
+        let mut parcels = 0;
+        for (to, leaving) in self.leaving.iter_mut().enumerate().filter(|(_, all)| !all.is_empty())
+        {
+            parcels |= 1 << to;
+            let mut parcel = crossing.parcel(meeting, self.number, to).lock().expect(UNHARMED);
+            std::mem::swap(leaving, &mut parcel);
+        }
+        let own = &crossing.posts[self.number];
+        let next = said.next.min(std::mem::replace(&mut self.soonest, Time::NEVER));
+        let words = &own.words[meeting];
+        words.next.store(next.ps(), Ordering::Relaxed);
+        words.done.store(said.done as u64, Ordering::Relaxed);
+        words.parcels.store(parcels, Ordering::Relaxed);
+        words.disturbed.store(disturbed, Ordering::Relaxed);
+        self.meetings += 1;
+        own.meetings.store(self.meetings, Ordering::Release);
+    }
+
+    /// Puts what comes from other sides into `mailbox`. Gives what all say together, and whether
+    /// the thread of any is disturbed; nothing if all is to stop.
+    pub(super) fn hear(&mut self, mailbox: &mut Mailbox, slab: &mut Slab) -> Option<(Said, bool)> {
+        let crossing = self.crossing;
+        let meeting = ((self.meetings - 1) % 2) as usize;
+        let (mut all, mut disturbed) = (Said { next: Time::NEVER, done: 0 }, false);
+        self.waited = false;
+        for from in 0..self.sides.count {
+            self.waited |= crossing.wait_for(from, self.meetings)?;
+            let words = &crossing.posts[from].words[meeting];
+            all.next = all.next.min(Time::from_ps(words.next.load(Ordering::Relaxed)));
+            all.done += words.done.load(Ordering::Relaxed) as usize;
+            disturbed |= words.disturbed.load(Ordering::Relaxed);
+            if words.parcels.load(Ordering::Relaxed) & 1 << self.number != 0 {
+                let mut parcel =
+                    crossing.parcel(meeting, from, self.number).lock().expect(UNHARMED);
+                for packet in parcel.drain(..) {
+                    let id = slab.insert(packet);
+                    mailbox.deliver(packet.next, packet.arrives(), id, slab);
+                }
+            }
+        }
+        Some((all, disturbed))
     }
 }
 
@@ -155,47 +219,6 @@ impl Border for Side<'_> {
     fn hand_over(&mut self, unit: u32, packet: Packet) {
         self.soonest = self.soonest.min(packet.arrives());
         self.leaving[self.sides.of(unit)].push(Packet { next: unit, ..packet });
-    }
-
-    fn meet(&mut self, said: Option<Said>, mailbox: &mut Mailbox, slab: &mut Slab) -> Option<Said> {
-        let crossing = self.crossing;
-        let Some(said) = said else {
-            crossing.stop();
-            return None;
-        };
-        let meeting = (self.meetings % 2) as usize;
-        let mut parcels = 0;
-        for (to, leaving) in self.leaving.iter_mut().enumerate().filter(|(_, all)| !all.is_empty())
-        {
-            parcels |= 1 << to;
-            let mut parcel = crossing.parcel(meeting, self.number, to).lock().expect(UNHARMED);
-            std::mem::swap(leaving, &mut parcel);
-        }
-        let own = &crossing.posts[self.number];
-        let next = said.next.min(std::mem::replace(&mut self.soonest, Time::NEVER));
-        own.words[meeting].next.store(next.ps(), Ordering::Relaxed);
-        own.words[meeting].done.store(said.done as u64, Ordering::Relaxed);
-        own.words[meeting].parcels.store(parcels, Ordering::Relaxed);
-        self.meetings += 1;
-        own.meetings.store(self.meetings, Ordering::SeqCst);
-        crossing.bell.ring();
-
-        let mut all = Said { next, ..said };
-        for from in (0..self.sides.count).filter(|from| *from != self.number) {
-            crossing.wait_for(from, self.meetings)?;
-            let words = &crossing.posts[from].words[meeting];
-            all.next = all.next.min(Time::from_ps(words.next.load(Ordering::Relaxed)));
-            all.done += words.done.load(Ordering::Relaxed) as usize;
-            if words.parcels.load(Ordering::Relaxed) & 1 << self.number != 0 {
-                let mut parcel =
-                    crossing.parcel(meeting, from, self.number).lock().expect(UNHARMED);
-                for packet in parcel.drain(..) {
-                    let id = slab.insert(packet);
-                    mailbox.deliver(packet.next, packet.arrives(), id, slab);
-                }
-            }
-        }
-        Some(all)
     }
 }
 

@@ -13,12 +13,12 @@
 mod ahead;
 mod alone;
 mod apart;
-mod bell;
 mod border;
 mod diary;
 mod fabric;
 mod follow;
 mod hosts;
+mod judge;
 mod mailbox;
 mod nic;
 mod note;
@@ -102,7 +102,8 @@ struct Engine<'a, D, T, S: Switches, B> {
     unfinished: usize,
     done: usize,
     next_flow: usize,
-    /// When the last window is over.
+    /// How many windows were simulated, and when the last one is over.
+    windows: u64,
     until: Time,
     turn: Turn,
 }
@@ -127,7 +128,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         let hosts = 0..scene.network.hosts;
         let finite = scene.flows.iter().filter(|flow| !flow.is_endless());
         let all = finite.count() + scene.watches.len();
-        Engine {
+        let mut engine = Engine {
             scene,
             fabric: Fabric {
                 network: &scene.network,
@@ -151,53 +152,56 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
             unfinished: all,
             done: 0,
             next_flow: 0,
+            windows: 0,
             until: Time::ZERO,
             turn: Turn::default(),
-        }
+        };
+        engine.leave_looks();
+        engine
     }
 
-    fn run(mut self, progress: &Progress) -> Result<Outcome, Cancelled> {
+    /// Whether nothing is left to be simulated.
+    fn is_over(&self) -> bool {
+        self.unfinished == 0 || self.fabric.mailbox.begins() > self.scene.horizon
+    }
+
+    /// Simulates a window. Gives what there is to do next; nothing if all is to stop.
+    #[inline]
+    fn window(&mut self, progress: &Progress) -> Option<Said> {
         let horizon = self.scene.horizon;
         let hosts = self.scene.network.hosts as u32;
-        let blocks = self.fabric.mailbox.blocks();
-        let mut windows = 0u64;
-        self.leave_looks();
-        while self.unfinished > 0 && self.fabric.mailbox.begins() <= horizon {
-            let begins = self.fabric.mailbox.begins();
-            if self.samples.are_due(begins) {
-                self.samples.look(begins, hosts as usize, &self.ports, &self.fabric.slab);
-            }
-            let ends = self.fabric.mailbox.ends();
-            self.until = ends;
-            self.fabric.slab.lists_end(ends);
-            self.start_flows(ends);
-            for block in 0..blocks {
-                let words = self.fabric.mailbox.take_words(block);
-                for word in bits(words) {
-                    self.visit(block as u32 * 64 * 64 + word * 64, hosts, ends);
-                }
-            }
-            S::all_came(&mut self);
-            let mut goes_on = true;
-            if windows.is_multiple_of(LOOK_EVERY) {
-                self.report(progress);
-                goes_on = !progress.cancelled.load(Ordering::Relaxed);
-            }
-            windows += 1;
-            let starts = self.scene.flows.get(self.next_flow).map(|flow| flow.arrived);
-            let limit = starts.unwrap_or(Time::NEVER).min(horizon + Span::from_s(1));
-            let Fabric { mailbox, slab, border, .. } = &mut self.fabric;
-            let said = goes_on.then(|| Said { next: mailbox.next(limit), done: self.done });
-            let all = border.meet(said, mailbox, slab).ok_or(Cancelled)?;
-            mailbox.go_on_to(all.next, slab);
-            self.unfinished = self.all - all.done;
+        let begins = self.fabric.mailbox.begins();
+        if self.samples.are_due(begins) {
+            self.samples.look(begins, hosts as usize, &self.ports, &self.fabric.slab);
         }
-        self.report(progress);
-        if self.unfinished > 0 {
-            // Nobody visits a port only because something sent ahead leaves there.
-            self.until = self.fabric.mailbox.end_of_window(horizon);
+        let ends = self.fabric.mailbox.ends();
+        self.until = ends;
+        self.fabric.slab.lists_end(ends);
+        self.start_flows(ends);
+        for block in 0..self.fabric.mailbox.blocks() {
+            let words = self.fabric.mailbox.take_words(block);
+            for word in bits(words) {
+                self.visit(block as u32 * 64 * 64 + word * 64, hosts, ends);
+            }
         }
-        Ok(self.outcome())
+        S::all_came(self);
+        if self.windows.is_multiple_of(LOOK_EVERY) {
+            self.report(progress);
+            if progress.cancelled.load(Ordering::Relaxed) {
+                return None;
+            }
+        }
+        self.windows += 1;
+        let starts = self.scene.flows.get(self.next_flow).map(|flow| flow.arrived);
+        let limit = starts.unwrap_or(Time::NEVER).min(horizon + Span::from_s(1));
+        Some(Said { next: self.fabric.mailbox.next(limit), done: self.done })
+    }
+
+    /// Goes on to what there is to do next, on all sides.
+    #[inline]
+    fn go_on(&mut self, all: Said) {
+        self.fabric.mailbox.go_on_to(all.next, &mut self.fabric.slab);
+        self.unfinished = self.all - all.done;
     }
 
     /// Visits those of the 64 units from `first` on that have something to do before `ends`.
@@ -223,10 +227,15 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         progress.simulated_ps.store(now, Ordering::Relaxed);
     }
 
-    fn outcome(mut self) -> Outcome {
+    fn outcome(mut self, progress: &Progress) -> Outcome {
+        self.report(progress);
+        let horizon = self.scene.horizon;
+        if self.unfinished > 0 {
+            // Nobody visits a port only because something sent ahead leaves there.
+            self.until = self.fabric.mailbox.end_of_window(horizon);
+        }
         debug_assert!(self.switches.hold(self.fabric.network, &self.ports, &self.fabric.slab));
         self.call_back();
-        let horizon = self.scene.horizon;
         let Engine { received, acknowledged, followers, .. } = &mut self;
         for at in received.iter_mut().chain(acknowledged).chain(&mut followers.started) {
             if *at > horizon {
@@ -293,6 +302,17 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
             }
             self.next_flow += 1;
         }
+    }
+}
+
+impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S, Whole> {
+    /// Simulates all.
+    fn run(mut self, progress: &Progress) -> Result<Outcome, Cancelled> {
+        while !self.is_over() {
+            let said = self.window(progress).ok_or(Cancelled)?;
+            self.go_on(said);
+        }
+        Ok(self.outcome(progress))
     }
 }
 

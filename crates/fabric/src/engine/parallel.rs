@@ -1,5 +1,7 @@
 //! Several threads, against one.
 
+use super::judge::Judge;
+use super::threads::simulate_judged;
 use super::worlds::{buffers, flows, scene, schemes, topologies};
 use super::{Cancelled, Outcome, Progress, Scene, simulate_on_threads};
 use crate::buffer::{Buffer, Tiers};
@@ -14,13 +16,62 @@ use sojourn_kernel::{Span, Time};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
+/// Has one side's thread disturbed at a meeting, and one thread alone for some windows then; and so
+/// on. Meetings and windows are counted from when threads begin; none is number 0.
+#[derive(Clone, Copy, Debug)]
+struct Turns {
+    side: usize,
+    together: u64,
+    alone: u64,
+}
+
+impl Turns {
+    /// No thread is ever disturbed.
+    const TOGETHER: Turns = Turns { side: 0, together: 0, alone: 0 };
+
+    /// One thread is alone from the first meeting on.
+    const ALONE: Turns = Turns { side: 1, together: 1, alone: 0 };
+
+    /// The judge of `side`.
+    fn judge(self, side: usize) -> Turns {
+        if side == self.side { self } else { Turns { together: 0, ..self } }
+    }
+}
+
+impl Judge for Turns {
+    fn is_disturbed(&mut self, _: bool) -> bool {
+        self.together = self.together.wrapping_sub(1);
+        self.together == 0
+    }
+
+    fn tries_again(&mut self) -> bool {
+        self.alone = self.alone.wrapping_sub(1);
+        self.alone == 0
+    }
+}
+
+fn turns() -> impl Strategy<Value = Turns> {
+    (0..2usize, 1..300u64, 1..100u64).prop_map(|(side, together, alone)| Turns {
+        side,
+        together,
+        alone,
+    })
+}
+
 /// What `threads` find.
-fn outcome(scheme: &PacketScheme, scene: &Scene, setup: &Setup, threads: usize) -> Outcome {
+fn outcome(
+    scheme: &PacketScheme,
+    scene: &Scene,
+    setup: &Setup,
+    threads: usize,
+    turns: Turns,
+) -> Outcome {
     let running = || Running::new(&scheme.transport, setup.clone());
+    let progress = Progress::default();
     let outcome = with_queue!(&scheme.queue, |queue| {
-        simulate_on_threads(scene, queue, running, threads, &Progress::default())
+        simulate_judged(scene, queue, running, threads, |side| turns.judge(side), &progress)
     });
-    outcome.expect("nobody cancelled it")
+    outcome.expect("not cancelled")
 }
 
 /// Fabrics that can be cut.
@@ -42,6 +93,7 @@ proptest! {
         ends in prop_oneof![Just(None), (1..200_000u64).prop_map(Some)],
         sample in prop::option::weighted(0.3, 1..40u64),
         threads in 2..6usize,
+        turns in prop_oneof![Just(Turns::TOGETHER), turns()],
     ) {
         let (whole, setup) = scene(&topology, &scheme, &flows, seed);
         let memories = |edge: &Buffer| {
@@ -59,8 +111,8 @@ proptest! {
             scene.horizon = Time::ZERO + Span::from_ns(ends);
             scene.watches = [].into();
         }
-        let one = outcome(&scheme, &scene, &setup, 1);
-        prop_assert_eq!(one, outcome(&scheme, &scene, &setup, threads));
+        let one = outcome(&scheme, &scene, &setup, 1, Turns::TOGETHER);
+        prop_assert_eq!(one, outcome(&scheme, &scene, &setup, threads, turns));
     }
 }
 
@@ -73,15 +125,36 @@ fn opposite() -> (PacketScheme, Scene, Setup) {
     (scheme, scene, setup)
 }
 
+/// Stops a scene as soon as one thread is alone with it.
+struct Stops<'a>(&'a Progress);
+
+impl Judge for Stops<'_> {
+    fn is_disturbed(&mut self, _: bool) -> bool {
+        true
+    }
+
+    fn tries_again(&mut self) -> bool {
+        self.0.cancelled.store(true, Ordering::Relaxed);
+        false
+    }
+}
+
 #[test]
 fn all_sides_stop_when_they_are_told() {
     let (scheme, scene, setup) = opposite();
-    let (progress, queue) = (Progress::default(), &scheme.queue);
-    progress.cancelled.store(true, Ordering::Relaxed);
+    let queue = &scheme.queue;
     let running = || Running::new(&scheme.transport, setup.clone());
+    let progress = Progress::default();
+    progress.cancelled.store(true, Ordering::Relaxed);
     let outcome =
         with_queue!(queue, |queue| { simulate_on_threads(&scene, queue, running, 4, &progress) });
-    assert_eq!(outcome, Err(Cancelled));
+    assert_eq!((outcome, progress.went_alone.into_inner()), (Err(Cancelled), false));
+
+    let progress = Progress::default();
+    let outcome = with_queue!(queue, |queue| {
+        simulate_judged(&scene, queue, running, 4, |_| Stops(&progress), &progress)
+    });
+    assert_eq!((outcome, progress.went_alone.into_inner()), (Err(Cancelled), true));
 }
 
 /// Threads that help say what they took; the one that asks knows its own.
@@ -125,19 +198,22 @@ impl Transport for Fails {
     }
 }
 
-/// Nobody waits for a side that has failed, whichever it is.
+/// No side waits for one that has failed, whichever it is.
 #[test]
 fn a_side_that_fails_ends_them_all() {
     let (scheme, scene, setup) = opposite();
-    for threads in [1, 2, 8] {
+    for (threads, turns) in
+        [(1, Turns::TOGETHER), (2, Turns::TOGETHER), (8, Turns::TOGETHER), (8, Turns::ALONE)]
+    {
         let running = || Fails(Running::new(&scheme.transport, setup.clone()));
+        let judge = |side| turns.judge(side);
         let failed = catch_unwind(AssertUnwindSafe(|| {
             with_queue!(&scheme.queue, |queue| {
-                simulate_on_threads(&scene, queue, running, threads, &Progress::default())
+                simulate_judged(&scene, queue, running, threads, judge, &Progress::default())
             })
         }));
         let panic = failed.expect_err("it fails");
         let said = panic.downcast_ref::<String>().expect("it says why");
-        assert!(said.contains("as it was told"), "{threads} threads: {said}");
+        assert!(said.contains("as it was told"), "{threads} threads, {turns:?}: {said}");
     }
 }

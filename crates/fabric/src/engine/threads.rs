@@ -1,74 +1,176 @@
-//! One scene on several threads.
+//! One scene on several threads, as long as they have processors.
 
 use super::apart::Apart;
 use super::border::{Crossing, Side};
+use super::fabric::Fabric;
+use super::judge::{Judge, Losses, processor_ns};
 use super::sides::Sides;
 use super::switches::Switches;
 use super::together::Together;
 use super::{Cancelled, Engine, Outcome, Progress, Scene, lines, sojourn_simulate};
-use crate::qdisc::Builder;
+use crate::qdisc::{Builder, Discipline};
 use crate::transport::Transport;
-use rustix::time::{ClockId, clock_gettime};
 use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 
 /// Simulates `scene` on at most so many threads, each with a transport of its own. The outcome is
 /// that of one thread; so is the panic of a thread that fails.
-pub fn simulate_on_threads<B: Builder + Sync, T: Transport>(
+///
+/// Where other programs have the processors, threads that wait for each other take many times as
+/// long as one. Then one goes on alone with all parts of the scene, which `progress` says, and
+/// after two seconds the others try again.
+pub fn simulate_on_threads<B, T>(
     scene: &Scene,
     queue: &B,
     transport: impl Fn() -> T + Sync,
     threads: usize,
     progress: &Progress,
-) -> Result<Outcome, Cancelled> {
+) -> Result<Outcome, Cancelled>
+where
+    B: Builder<Port: Send> + Sync,
+    T: Transport + Send,
+{
+    simulate_judged(scene, queue, transport, threads, |_| Losses::new(), progress)
+}
+
+/// The same, with a judge for each side as often as threads begin.
+pub(super) fn simulate_judged<B, T, J: Judge>(
+    scene: &Scene,
+    queue: &B,
+    transport: impl Fn() -> T + Sync,
+    threads: usize,
+    judge: impl Fn(usize) -> J + Sync,
+    progress: &Progress,
+) -> Result<Outcome, Cancelled>
+where
+    B: Builder<Port: Send> + Sync,
+    T: Transport + Send,
+{
     let sides = Sides::new(&scene.network, threads);
     if sides.count == 1 {
         return sojourn_simulate(scene, queue, transport(), progress);
     }
-    let shared = !scene.memories.is_empty();
+    let cut = Cut { scene, sides: &sides, crossing: &Crossing::new(sides.count), progress };
     match lines(scene, queue) {
-        _ if shared => on_sides::<_, _, Together>(scene, queue, transport, &sides, progress),
-        Some(lines) => on_sides::<_, _, Apart>(scene, &lines, transport, &sides, progress),
-        None => on_sides::<_, _, Apart>(scene, queue, transport, &sides, progress),
+        _ if !scene.memories.is_empty() => cut.run::<_, _, Together, _>(queue, transport, judge),
+        Some(lines) => cut.run::<_, _, Apart, _>(&lines, transport, judge),
+        None => cut.run::<_, _, Apart, _>(queue, transport, judge),
     }
 }
 
-/// Simulates `scene` on all `sides` of it at once.
-fn on_sides<B: Builder + Sync, T: Transport, S: Switches>(
-    scene: &Scene,
-    queue: &B,
-    transport: impl Fn() -> T + Sync,
-    sides: &Sides,
-    progress: &Progress,
-) -> Result<Outcome, Cancelled> {
-    let crossing = Crossing::new(sides.count);
-    let on = |number| {
-        let _watch = crossing.tell_of_failure();
-        let side = Side::new(number, sides, &crossing);
-        Engine::<_, _, S, _>::new(scene, queue, transport(), side).run(progress)
-    };
-    let parts: Result<Vec<Outcome>, Cancelled> = std::thread::scope(|threads| {
-        // The system may refuse a thread: then those that have begun wait for nobody.
-        let _watch = crossing.tell_of_failure();
-        let helped = |number| {
-            let part = on(number);
-            progress.helped_ns.fetch_add(processor_ns(), Ordering::Relaxed);
-            part
-        };
-        let others: Vec<_> =
-            (1..sides.count).map(|number| threads.spawn(move || helped(number))).collect();
-        let mut parts = vec![on(0)];
-        for other in others {
-            parts.push(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        }
-        parts.into_iter().collect()
-    });
-    parts.map(|parts| Outcome::joined(parts, scene, sides))
+/// A scene with several sides.
+#[derive(Clone, Copy)]
+struct Cut<'a> {
+    scene: &'a Scene,
+    sides: &'a Sides,
+    crossing: &'a Crossing,
+    progress: &'a Progress,
 }
 
-/// How long this thread has had a processor: for who wants to know, nothing depends on it.
-#[expect(clippy::disallowed_methods)]
-fn processor_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+impl Cut<'_> {
+    fn run<B, T, S, J>(
+        self,
+        queue: &B,
+        transport: impl Fn() -> T + Sync,
+        judge: impl Fn(usize) -> J + Sync,
+    ) -> Result<Outcome, Cancelled>
+    where
+        B: Builder<Port: Send> + Sync,
+        T: Transport + Send,
+        S: Switches<Share: Send> + Send,
+        J: Judge,
+    {
+        let Cut { scene, sides, crossing, progress } = self;
+        // Each thread takes the memory for its own side.
+        let mut engines = self.at_once(0..sides.count, |number| {
+            let side = Side::new(number, sides, crossing);
+            Engine::<_, _, S, _>::new(scene, queue, transport(), side)
+        });
+        while !engines[0].is_over() {
+            let left_off = self.at_once(&mut engines, |engine| {
+                engine.meet_others(judge(engine.fabric.border.number), progress)
+            });
+            left_off.into_iter().collect::<Result<Vec<()>, _>>()?;
+            if !engines[0].is_over() {
+                progress.went_alone.store(true, Ordering::Relaxed);
+                alone(&mut engines, judge(0), progress)?;
+            }
+        }
+        let parts = engines.into_iter().map(|engine| engine.outcome(progress)).collect();
+        Ok(Outcome::joined(parts, scene, sides))
+    }
+
+    /// What `work` makes of each of `items`: of the first on this thread, of the others on threads
+    /// that help.
+    fn at_once<I: Send, O: Send>(
+        self,
+        items: impl IntoIterator<Item = I>,
+        work: impl Fn(I) -> O + Sync,
+    ) -> Vec<O> {
+        let on = |item| {
+            let _watch = self.crossing.tell_of_failure();
+            work(item)
+        };
+        let helped = |item| {
+            let made = on(item);
+            self.progress.helped_ns.fetch_add(processor_ns(), Ordering::Relaxed);
+            made
+        };
+        std::thread::scope(|threads| {
+            // The system may refuse a thread: then those that have begun need not wait for it.
+            let _watch = self.crossing.tell_of_failure();
+            let mut items = items.into_iter();
+            let first = items.next();
+            let others: Vec<_> = items.map(|item| threads.spawn(|| helped(item))).collect();
+            let mut made: Vec<O> = first.map(on).into_iter().collect();
+            for other in others {
+                made.push(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            }
+            made
+        })
+    }
+}
+
+/// Simulates all sides, window by window, until `judge` lets other threads try again.
+fn alone<D: Discipline, T: Transport, S: Switches>(
+    engines: &mut [Engine<'_, D, T, S, Side<'_>>],
+    mut judge: impl Judge,
+    progress: &Progress,
+) -> Result<(), Cancelled> {
+    while !engines[0].is_over() && !judge.tries_again() {
+        for engine in &mut *engines {
+            let said = engine.window(progress).ok_or(Cancelled)?;
+            engine.fabric.border.say(said, false);
+        }
+        for engine in &mut *engines {
+            engine.hear().ok_or(Cancelled)?;
+        }
+    }
+    Ok(())
+}
+
+impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S, Side<'_>> {
+    /// Simulates this side, each window at the same time as the others, to the end or until the
+    /// thread of any is disturbed: then all leave off at the same window.
+    fn meet_others(&mut self, mut judge: impl Judge, progress: &Progress) -> Result<(), Cancelled> {
+        let mut disturbed = false;
+        while !self.is_over() && !disturbed {
+            let Some(said) = self.window(progress) else {
+                self.fabric.border.stop();
+                return Err(Cancelled);
+            };
+            let side = &mut self.fabric.border;
+            side.say(said, judge.is_disturbed(side.waited));
+            disturbed = self.hear().ok_or(Cancelled)?;
+        }
+        Ok(())
+    }
+
+    /// Goes on to the window that all sides agree on; gives whether any thread is disturbed.
+    fn hear(&mut self) -> Option<bool> {
+        let Fabric { mailbox, slab, border, .. } = &mut self.fabric;
+        let (all, disturbed) = border.hear(mailbox, slab)?;
+        self.go_on(all);
+        Some(disturbed)
+    }
 }
