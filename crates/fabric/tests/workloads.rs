@@ -20,7 +20,7 @@ fn flows(workload: &Workload, topology: &Topology, seed: u64) -> Vec<Flow> {
     let (graph, packets) = (topology.graph(), defaults::<Packets>());
     let stage = Stage { graph: &graph, packets: &packets, read: &|_| Err("no files".to_owned()) };
     let flows = workload.draw(&stage, Streams::new(seed, 0)).expect("flows").flows;
-    assert_eq!(workload.count(&stage).expect("a count"), flows.len());
+    assert_eq!(workload.count(&stage, 0).expect("a count"), flows.len());
     assert!(flows.is_sorted_by_key(|flow| flow.arrived));
     assert!(flows.iter().all(|flow| flow.from != flow.to && flow.bytes > 0));
     flows

@@ -129,6 +129,12 @@ impl Drive for Measured {
         times[rank as usize] + self.more * u64::from(blocks - 1)
     }
 
+    fn longest(&self, blocks: u32) -> f64 {
+        let times = self.times.iter().filter_map(|times| times.last());
+        let first = times.max().map_or(0.0, |time| time.ps() as f64);
+        first + self.more.ps() as f64 * f64::from(blocks - 1)
+    }
+
     fn servers(&self) -> usize {
         self.servers
     }

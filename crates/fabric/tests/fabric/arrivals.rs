@@ -18,7 +18,7 @@ fn draw(topology: &Topology, workload: &Workload, streams: Streams) -> Result<Ve
     };
     let stage = Stage { graph: &graph, packets: &packets, read: &read };
     let flows = workload.draw(&stage, streams)?.flows;
-    assert_eq!(workload.count(&stage), Ok(flows.len()));
+    assert_eq!(workload.count(&stage, 0), Ok(flows.len()));
     assert!(flows.is_sorted_by_key(|flow| flow.arrived));
     Ok(flows)
 }
