@@ -76,12 +76,21 @@ impl Check for Mmpp {
             }
         }
         let both = self.requests_per_second();
+        let changes = 2.0 / (self.quiet_time.seconds() + self.burst_time.seconds());
+        if changes > MOST_CHANGES * both {
+            let given = self.burst_time.write().expect("a time");
+            let expected = "longer states: they change over a million times between two requests";
+            return Err(Refusal::value(&given, expected).under("burst_time"));
+        }
         if both < self.burst_rate.per_second() {
             return check_gap("quiet_rate", self.quiet_rate, 1e12 / both);
         }
         check_gap("burst_rate", self.burst_rate, 1e12 / both)
     }
 }
+
+/// How often states may change between two requests, each time with a draw.
+const MOST_CHANGES: f64 = 1e6;
 
 /// The nearest whole picosecond. No run is long enough for what does not fit.
 #[inline]
