@@ -22,7 +22,8 @@ from sojourn.studies import meta_of, place
 SAID = (
     "estimated from links that were simulated alone, not simulated as a whole: on 32 hosts at loads"
     " of 0.3 to 0.7 mean slowdowns were off by up to 17 %, 99th percentiles by up to 83 %, single"
-    " sizes by more (how-to/estimate-a-large-fabric)"
+    " sizes by more; on other fabrics means were off by 3 % to a factor of four"
+    " (how-to/estimate-a-large-fabric)"
 )
 
 

@@ -150,10 +150,7 @@ impl Decomposition {
             let twice = !own && self.settings.access == Access::Once;
             packets(link) * (1 + u64::from(!own) + u64::from(!last)) * (1 + u64::from(twice))
         };
-        [
-            self.crossings.used().map(packets).sum(),
-            self.links().into_iter().map(alone).sum(),
-        ]
+        [self.crossings.used().map(packets).sum(), self.links().into_iter().map(alone).sum()]
     }
 
     /// The flows that cross `link`, by time of arrival.
