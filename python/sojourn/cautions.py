@@ -36,7 +36,9 @@ def doubted(ledger: Ledger) -> list[str]:
         if doubts := record.figures.get("doubts"):
             for words in str(doubts).split("; "):
                 found.setdefault(words, []).append(record.axes)
-    return [f"the estimate's assumptions fail: {words}{_of(cases)}" for words, cases in found.items()]
+    return [
+        f"the estimate's assumptions fail: {words}{_of(cases)}" for words, cases in found.items()
+    ]
 
 
 def unsteady(cases: Sequence[Case]) -> list[str]:
