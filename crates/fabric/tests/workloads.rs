@@ -308,7 +308,8 @@ fn endless_runs_are_refused() {
         case("topology", Value::Table(topology))
     };
     assert_eq!(case("drain", text("9h")).expect_err("too long").path, ["drain"]);
-    assert_eq!(crawling("100bps").expect_err("two minutes a packet").path, ["topology"]);
+    let refusal = crawling("100bps").expect_err("two minutes a packet");
+    assert_eq!(refusal.path, ["topology", "rate"]);
     let slow = crawling("500Kbps").expect("it can be simulated");
     let refusal = slow.count(&|_| Err("no files".to_owned())).expect_err("a day of arrivals");
     assert_eq!(refusal.path, ["workload", "load"]);
