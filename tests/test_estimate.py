@@ -31,6 +31,16 @@ workload.load = [0.2, 0.6]
 
 
 @pytest.fixture
+def command(command):
+    """The command, which estimates even what is so small."""
+
+    def run(verb, *words):
+        return command(verb, *words, *(["--force"] if verb == "estimate" else []))
+
+    return run
+
+
+@pytest.fixture
 def study(tmp_path):
     path = tmp_path / "racks.toml"
     path.write_text(STUDY)

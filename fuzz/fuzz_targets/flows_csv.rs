@@ -8,7 +8,7 @@ use sojourn_fabric::workload::parse_flows;
 const HOSTS: usize = 8;
 
 fuzz_target!(|text: &str| {
-    match parse_flows(text, HOSTS) {
+    match parse_flows(text, HOSTS, u64::MAX) {
         Ok(flows) => {
             assert!(!flows.is_empty() && flows.is_sorted_by_key(|flow| flow.arrived));
             for flow in flows {

@@ -210,6 +210,12 @@ class Decomposition:
     def links(self) -> list[int]:
         """The links to be simulated, by number, those with most packets first."""
 
+    def crossings(self) -> list[int]:
+        """How often packets of data cross links in the whole fabric, and in those of all links.
+
+        Simulating the one takes to the other about as these are.
+        """
+
     def simulate(self, link: int, progress: Progress) -> tuple[npt.NDArray[np.int64], int]:
         """Simulate one link alone, without holding the interpreter's lock.
 

@@ -29,6 +29,18 @@ def estimated(meta: Mapping[str, object]) -> list[str]:
     return [str(meta["estimated"])] if "estimated" in meta else []
 
 
+def doubted(ledger: Ledger) -> list[str]:
+    """What speaks against the estimates of cases, where their assumptions do not hold."""
+    found: dict[str, list[Case]] = {}
+    for record in ledger:
+        if doubts := record.figures.get("doubts"):
+            for words in str(doubts).split("; "):
+                found.setdefault(words, []).append(record.axes)
+    return [
+        f"the estimate's assumptions fail: {words}{_of(cases)}" for words, cases in found.items()
+    ]
+
+
 def unsteady(cases: Sequence[Case]) -> list[str]:
     """What is said of groups whose jobs take longer and longer (`grows`)."""
     if not cases:

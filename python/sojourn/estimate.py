@@ -22,7 +22,8 @@ from sojourn.studies import meta_of, place
 SAID = (
     "estimated from links that were simulated alone, not simulated as a whole: on 32 hosts at loads"
     " of 0.3 to 0.7 mean slowdowns were off by up to 17 %, 99th percentiles by up to 83 %, single"
-    " sizes by more (how-to/estimate-a-large-fabric)"
+    " sizes by more; on other fabrics means were off by 3 % to a factor of four"
+    " (how-to/estimate-a-large-fabric)"
 )
 
 
@@ -37,13 +38,13 @@ class Part:
 
 def simulate(part: Part, links: Sequence[int]) -> list[LinkTimes]:
     """Simulate some of the links, each alone."""
-    decomposed = _decomposed(part)
-    return [_one(decomposed, link) for link in links]
+    whole = decomposed(part)
+    return [_one(whole, link) for link in links]
 
 
-def _one(decomposed: Decomposition, link: int) -> LinkTimes:
+def _one(whole: Decomposition, link: int) -> LinkTimes:
     wall, cpu = time.perf_counter(), time.thread_time()
-    delays, events = decomposed.simulate(link, Progress())
+    delays, events = whole.simulate(link, Progress())
     wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
     return LinkTimes(link, delays, events, wall, cpu)
 
@@ -51,7 +52,7 @@ def _one(decomposed: Decomposition, link: int) -> LinkTimes:
 _drawing = Lock()
 
 
-def _decomposed(part: Part) -> Decomposition:
+def decomposed(part: Part) -> Decomposition:
     """The same one for all threads of a process; the last one is kept."""
     with _drawing:
         return _draw(part)
@@ -148,8 +149,8 @@ class Links:
         case, replication = task.case, task.replication
         wall, cpu = time.perf_counter(), time.thread_time()
         part = Part(self.study, case.index, replication)
-        decomposed = _decomposed(part)
-        links = decomposed.links()
+        whole = decomposed(part)
+        links = whole.links()
         found = kept.read(set(links))
         status.jobs += len(links)
         status.jobs_done += len(found)
@@ -165,7 +166,7 @@ class Links:
         finally:
             kept.write(found)
         every = found.values()
-        outcome = decomposed.combine([(times.link, times.delays, times.events) for times in every])
+        outcome = whole.combine([(times.link, times.delays, times.events) for times in every])
         wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
         record = keep(
             directory,

@@ -168,21 +168,29 @@ class RunDirectory:
                 " choose another --out"
             )
 
+    def holds(self, study: str) -> bool:
+        """Whether the study of this resolved text is run here.
+
+        Raises:
+            InputError: what is here cannot be read.
+        """
+        return self.study.exists() and self._differing(study) is None
+
     def expect(self, study: str) -> None:
         """Check that no other study is run here than the one of this resolved text.
 
         Raises:
             InputError: one is, or it cannot be read.
         """
-        if not self.study.exists():
-            return
+        if self.study.exists() and (differing := self._differing(study)) is not None:
+            self._refuse(*differing)
+
+    def _differing(self, study: str) -> tuple[str, object, object] | None:
         try:
             there = tomllib.loads(self.read_study())
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{self.study}: not TOML ({error})") from None
-        differing = first_difference(there, tomllib.loads(study))
-        if differing is not None:
-            self._refuse(*differing)
+        return first_difference(there, tomllib.loads(study))
 
     def _refuse(self, what: str, there: object, here: object) -> NoReturn:
         raise InputError(

@@ -175,6 +175,7 @@ def summarise(
         analysis=analysis.lines(run.ledger, estimates),
         cautions=(
             *cautions.estimated(run.meta),
+            *cautions.doubted(run.ledger),
             *cautions.replayed(run.ledger),
             *cautions.pooled(together, run.ledger),
             *cautions.saturated(run.ledger),

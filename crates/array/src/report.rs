@@ -73,8 +73,13 @@ impl Run<'_> {
             true => engine::simulate(scene, from, sink, self.progress),
             false => engine::recursion(scene, from, sink, self.progress),
         };
-        if done.is_ok() {
+        if let Ok((_, figures)) = &done {
             requests.finish().map_err(of_workload)?;
+            if figures.late {
+                let given = Value::Int(scene.requests as i64);
+                let expected = "requests, with those before them, that are done within 90 days";
+                return Err(of_workload(Refusal::value(&given, expected).under("requests")));
+            }
         }
         Ok(done)
     }

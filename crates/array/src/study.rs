@@ -56,6 +56,8 @@ choices! {
 
 /// A block is no larger: 1 GiB.
 const LARGEST_BLOCK: Bytes = Bytes(1 << 30);
+/// Rows of more requests do not fit into memory.
+const MAX_REQUESTS: u32 = 100_000_000;
 /// A stripe unit has no more blocks.
 const LARGEST_STRIPE: u32 = 1 << 20;
 
@@ -96,7 +98,14 @@ impl ArrayCase {
     /// case names, through `open`, and draws nothing: what this takes, [`run`](ArrayCase::run) takes.
     pub fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
         let (_, workload) = self.ready(open)?;
-        Ok(workload.numbers.requests as usize)
+        match workload.numbers.requests {
+            requests if requests > MAX_REQUESTS => {
+                let expected = format!("at most {MAX_REQUESTS} requests in a case");
+                let refusal = Refusal::value(&Value::Int(requests.into()), expected);
+                Err(refusal.under("requests").under("workload"))
+            }
+            requests => Ok(requests as usize),
+        }
     }
 
     /// Simulates one replication.
@@ -164,9 +173,24 @@ impl ArrayCase {
             }
             false => None,
         };
-        self.mending()?;
+        let chunk = self.mending()?.map_or(0, |rebuild| rebuild.chunk);
         let workload = self.workload.ready(&workload::Stage { block, blocks, open });
         let workload = workload.map_err(|refusal| refusal.under("workload"))?;
+        let largest = workload.largest.max(chunk).max(1);
+        if !drive.takes(largest) {
+            let longest = disk::LONGEST_ACCESS;
+            let expected = format!("accesses of {largest} blocks that take at most {longest}");
+            return Err(match &self.disk {
+                Disk::Empirical(params) => {
+                    let given = params.more.write().expect("a time");
+                    under_disk(Refusal::value(&given, expected).under("more"))
+                }
+                _ => {
+                    let given = self.block.write().expect("a size");
+                    Refusal::value(&given, expected).under("block")
+                }
+            });
+        }
         if drive.servers() > 1 && !self.is_forward(&workload) {
             let given = Value::Int(drive.servers() as i64);
             let expected = "1 where writes have phases, disks are rebuilt, or a disk chooses what \

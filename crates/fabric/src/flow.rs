@@ -79,14 +79,17 @@ impl Check for Packets {
     }
 }
 
+/// Packets of a flow are numbered in 32 bits.
+pub(crate) const MOST_PACKETS: u32 = u32::MAX;
+
 /// A jumbo frame.
 const LARGEST_PACKET: u64 = 9_000;
 
 impl Packets {
-    /// How many packets carry `bytes`. The largest flow a run takes has 4294967295, and so has an
-    /// endless one.
+    /// How many packets carry `bytes`. No flow with an end has more than 4294967295, workloads see to
+    /// that; an [`ENDLESS`] one has so many, too.
     pub fn count(&self, bytes: u64) -> u32 {
-        u32::try_from(bytes.div_ceil(self.payload.0)).unwrap_or(u32::MAX)
+        u32::try_from(bytes.div_ceil(self.payload.0)).unwrap_or(MOST_PACKETS)
     }
 
     /// Payload of the last packet of a flow of `bytes`.

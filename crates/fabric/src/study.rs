@@ -54,9 +54,6 @@ parameters! {
 /// Ports are not looked at more often.
 const SHORTEST_SAMPLE: Span = Span::from_us(1);
 
-/// All jobs of a case are in memory, with half a kilobyte each.
-const MAX_JOBS: usize = 20_000_000;
-
 impl Check for FabricCase {
     fn check(&self) -> Result<(), Refusal> {
         if self.drain > LONGEST_DRAIN {
@@ -70,6 +67,7 @@ impl Check for FabricCase {
             return Err(Refusal::value(&given, expected).under("sample"));
         }
         let full = self.packets.full().into();
+        self.topology.check_links(full).map_err(|refusal| refusal.under("topology"))?;
         let graph = self.topology.graph();
         let crossing = |link: LinkSpec| link.rate.span(full).saturating_add(link.delay);
         let mut links = graph.links().map(|link| graph.farthest(link));
@@ -81,11 +79,17 @@ impl Check for FabricCase {
         let smallest = self.packets.smallest().into();
         let crossing = |link: LinkSpec| link.rate.span(smallest) + link.delay;
         if let Some(short) = graph.links().find(|&link| crossing(link) < SHORTEST_LOOKAHEAD) {
-            let given = Value::Text(format!("{} and {}", short.rate, short.delay));
             let expected = format!(
-                "links that a packet of {smallest} bytes takes {SHORTEST_LOOKAHEAD} to cross"
+                "links that a packet of {smallest} bytes takes {SHORTEST_LOOKAHEAD} to cross, not \
+                 {}",
+                crossing(short)
             );
-            return Err(Refusal::value(&given, expected).under("topology"));
+            let refusal = Refusal::value(&short.rate.write().expect("a rate"), expected);
+            let refusal = match self.topology.key_of(short.rate) {
+                Some(key) => refusal.under(&key),
+                None => refusal,
+            };
+            return Err(refusal.under("topology"));
         }
         let memories = self.tiers().plans(&graph)?;
         let Scheme::Packets(scheme) = &self.scheme else { return self.check_ideal() };
@@ -165,12 +169,7 @@ impl FabricCase {
         let stage = Stage { graph: &self.topology.graph(), packets: &self.packets, read };
         let mut jobs = 0;
         for (key, source) in self.sources() {
-            jobs += source.count(&stage).map_err(|refusal| refusal.under(key))?;
-            if jobs > MAX_JOBS {
-                let given = Value::Text(format!("{jobs} jobs"));
-                let expected = format!("at most {MAX_JOBS} in a case of a fabric");
-                return Err(Refusal::value(&given, expected).under(key));
-            }
+            jobs += source.count(&stage, jobs).map_err(|refusal| refusal.under(key))?;
         }
         Ok(jobs)
     }
@@ -275,8 +274,11 @@ impl Ready {
         progress: &Progress,
     ) -> Result<Outcome, Cancelled> {
         let flows = &self.script.flows;
-        let departed = ideal.departures(flows, &self.packets, &self.nic, progress)?;
+        let departed = ideal.departures(flows, &self.packets, &self.nic, self.horizon, progress)?;
         let ends = flows.iter().zip(departed).map(|(flow, at)| {
+            if at == Time::NEVER {
+                return (at, at);
+            }
             let service = service(flow, &self.packets, &self.nic);
             let mut end = |completion| {
                 let ideal = ideals.of(flow, completion);

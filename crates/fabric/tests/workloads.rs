@@ -20,7 +20,7 @@ fn flows(workload: &Workload, topology: &Topology, seed: u64) -> Vec<Flow> {
     let (graph, packets) = (topology.graph(), defaults::<Packets>());
     let stage = Stage { graph: &graph, packets: &packets, read: &|_| Err("no files".to_owned()) };
     let flows = workload.draw(&stage, Streams::new(seed, 0)).expect("flows").flows;
-    assert_eq!(workload.count(&stage).expect("a count"), flows.len());
+    assert_eq!(workload.count(&stage, 0).expect("a count"), flows.len());
     assert!(flows.is_sorted_by_key(|flow| flow.arrived));
     assert!(flows.iter().all(|flow| flow.from != flow.to && flow.bytes > 0));
     flows
@@ -146,14 +146,15 @@ fn an_incast_has_one_receiver_a_round() {
 fn a_list_of_flows_is_read_in_any_order() {
     let text =
         "# a comment\n\ndst, src ,arrival,size_bytes,deadline\n1,0,12us,1460,\n2,1,0.5us,99,3ms\n";
-    let flows = parse_flows(text, 3).expect("flows");
+    let flows = parse_flows(text, 3, u64::MAX).expect("flows");
     let seen: Vec<_> = flows
         .iter()
         .map(|f| (f.from, f.to, f.bytes, f.arrived.ps(), f.deadline.since(f.arrived)))
         .collect();
     assert_eq!(seen[0], (1, 2, 99, 500_000, Span::from_ms(3)));
     assert_eq!((seen[1].0, seen[1].1, seen[1].2, seen[1].3), (0, 1, 1460, 12_000_000));
-    let seconds = parse_flows("src,dst,size_bytes,arrival_s\n0,1,5,0.25\n", 2).expect("flows");
+    let seconds =
+        parse_flows("src,dst,size_bytes,arrival_s\n0,1,5,0.25\n", 2, u64::MAX).expect("flows");
     assert_eq!(seconds[0].arrived.ps(), 250_000_000_000);
 }
 
@@ -178,7 +179,7 @@ fn a_bad_list_of_flows_says_where_and_why() {
         ("src,dst,size_bytes,arrival,deadline\n0,1,5,1us,soon\n", 2, "deadline \"soon\""),
     ];
     for (text, line, what) in cases {
-        let error = parse_flows(text, 4).expect_err(text);
+        let error = parse_flows(text, 4, u64::MAX).expect_err(text);
         assert_eq!(error.line, line, "{text:?}: {error}");
         assert!(error.what.contains(what), "{text:?}: {error}");
     }
@@ -199,7 +200,7 @@ proptest! {
         ),
     ) {
         let text = lines.join("\n");
-        match parse_flows(&text, 12) {
+        match parse_flows(&text, 12, u64::MAX) {
             Ok(flows) => {
                 prop_assert!(!flows.is_empty());
                 prop_assert!(flows.iter().all(|f| f.from < 12 && f.to < 12 && f.from != f.to));
@@ -307,7 +308,8 @@ fn endless_runs_are_refused() {
         case("topology", Value::Table(topology))
     };
     assert_eq!(case("drain", text("9h")).expect_err("too long").path, ["drain"]);
-    assert_eq!(crawling("100bps").expect_err("two minutes a packet").path, ["topology"]);
+    let refusal = crawling("100bps").expect_err("two minutes a packet");
+    assert_eq!(refusal.path, ["topology", "rate"]);
     let slow = crawling("500Kbps").expect("it can be simulated");
     let refusal = slow.count(&|_| Err("no files".to_owned())).expect_err("a day of arrivals");
     assert_eq!(refusal.path, ["workload", "load"]);

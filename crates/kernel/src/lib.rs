@@ -1,10 +1,11 @@
 //! The ground every room stands on: integer [time], [quantities](units) with their units, the event
-//! [calendar], named [random streams](stream), and [parameters](mod@parameters) that document
-//! themselves.
+//! [calendar], named [random streams](stream), [parameters](mod@parameters) that document themselves,
+//! and [tables](mod@csv) as text.
 //!
 //! Nothing here reads a clock, a socket or the operating system's randomness.
 
 pub mod calendar;
+pub mod csv;
 mod decimal;
 pub mod files;
 pub mod parameters;

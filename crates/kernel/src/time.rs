@@ -1,7 +1,9 @@
 //! Simulated time: a point ([`Time`]) and a distance ([`Span`]), both whole picoseconds in 64 bits.
 //!
 //! Integers make equal times really equal, so that ties are broken by rule and never by rounding.
-//! 64 bits of picoseconds last 213 days.
+//! 64 bits of picoseconds last 213 days, and rows, whose numbers have a sign, have half of them. The
+//! arithmetic here is not checked in a release: a room checks its parameters and, where chance
+//! decides, its clock from time to time, so that no sum leaves the range.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
@@ -35,6 +37,11 @@ impl Time {
         self.0 as f64 / 1e12
     }
 
+    /// So long after this time; [`Time::NEVER`] when no run comes that far.
+    pub const fn after(self, span: Span) -> Time {
+        Time(self.0.saturating_add(span.0))
+    }
+
     /// The distance from `earlier` to here; zero when `earlier` is later.
     pub fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
@@ -46,6 +53,9 @@ impl Span {
     pub const ZERO: Span = Span(0);
     /// The longest span.
     pub const MAX: Span = Span(u64::MAX);
+    /// The longest that a setting may be: 100 days, so that a time within the 106 days that rows
+    /// have, and such a span behind it, are still a [`Time`].
+    pub const LONGEST_SETTING: Span = Span::from_s(100 * 86_400);
 
     /// A span of `ps` picoseconds.
     pub const fn from_ps(ps: u64) -> Span {

@@ -48,6 +48,10 @@ impl Decomposition {
         py.detach(|| self.0.links())
     }
 
+    fn crossings(&self, py: Python<'_>) -> [u64; 2] {
+        py.detach(|| self.0.crossings())
+    }
+
     fn simulate<'py>(
         &self,
         py: Python<'py>,

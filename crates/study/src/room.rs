@@ -22,7 +22,7 @@ pub(crate) trait Model: fmt::Debug + Send + Sync {
     /// The names of the files that it reads.
     fn files(&mut self) -> Vec<&mut String>;
 
-    /// How many jobs a replication has. Everything is checked, nothing drawn: what this takes,
+    /// How many jobs a replication has, no more than memory holds. Everything is checked, nothing drawn: what this takes,
     /// [`run`](Model::run) takes.
     fn count(&self, open: Open<'_>) -> Result<usize, Refusal>;
 

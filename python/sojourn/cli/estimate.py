@@ -26,6 +26,7 @@ from sojourn.cli import common
     type=click.Path(path_type=Path),
     help="Run directory.  [default: out/STUDY's name-estimated]",
 )
+@click.option("--force", is_flag=True, help="Estimate even what an exact run takes less for.")
 @common.as_json
 @click.pass_context
 def estimate(
@@ -38,14 +39,18 @@ def estimate(
     jobs: int | None,
     scheduler: str | None,
     out: Path | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Estimate the cases of a STUDY of a large fabric from its links, each simulated alone.
 
-    What links do to each other is left out; a study for which that matters is refused.
+    What links do to each other is left out; a study for which that matters is refused. One that
+    is simulated whole in less time is: as by `sojourn run`, into out/STUDY's name.
     """
-    from sojourn import document, studies
+    from sojourn import cautions, costs, document, studies
     from sojourn import estimate as estimating
+    from sojourn.execute import unfinished
+    from sojourn.ledger import Ledger
     from sojourn.rundir import RunDirectory
     from sojourn.runs import Run
 
@@ -53,18 +58,34 @@ def estimate(
     text = studies.read(study)
     parsed = estimating.parse(text, str(study), pairs, seed=seed, replications=replications)
     directory = RunDirectory(out or Path("out", f"{study.stem}-estimated"))
+    exact = RunDirectory(out or Path("out", study.stem))
     words = common.command(context)
-    ran = estimating.run(parsed, directory, jobs=jobs, command=words, scheduler=scheduler)
-    done = Run.open(directory.path)
+    whole, predicted = False, None
+    if not force and not directory.holds(parsed.resolved()):
+        there = exact.finished() if exact.holds(parsed.study.resolved()) else Ledger()
+        left = unfinished(parsed.study, there)
+        predicted = costs.predict(parsed, left) if left else None
+        whole = predicted is None or predicted.exact_is_cheaper
+    if whole:
+        ran = studies.simulate(parsed.study, exact, jobs=jobs, command=words, scheduler=scheduler)
+    else:
+        ran = estimating.run(parsed, directory, jobs=jobs, command=words, scheduler=scheduler)
+    done = Run.open((exact if whole else directory).path)
     if as_json:
-        click.echo(document.dumps(done.to_dict()))
+        said = {"costs": predicted.to_dict()} if predicted else {}
+        click.echo(document.dumps(done.to_dict() | said))
         return
+    if predicted is not None:
+        click.echo(predicted.line())
     before = "" if ran else ", all finished before"
     click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
-    simulated, links = (
-        sum(int(record.figures[name]) for record in done.ledger)
-        for name in ("links_simulated", "links")
-    )
-    click.echo(f"{simulated:,} of {links:,} links simulated")
-    click.echo(f"{estimating.SAID}")
+    if not whole:
+        simulated, links = (
+            sum(int(record.figures[name]) for record in done.ledger)
+            for name in ("links_simulated", "links")
+        )
+        click.echo(f"{simulated:,} of {links:,} links simulated")
+        click.echo(f"{estimating.SAID}")
+        for doubt in cautions.doubted(done.ledger):
+            click.echo(f"caution: {doubt}")
     click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")

@@ -2,6 +2,7 @@
 
 use super::{Drive, Kind, Op, Ready, Stage};
 use crate::analysis::Moments;
+use sojourn_kernel::csv::rows;
 use sojourn_kernel::files::text;
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
 use sojourn_kernel::{Span, parameters};
@@ -76,29 +77,30 @@ const LONGEST: Span = Span::from_s(3600);
 
 /// Reads the times of reads and of writes.
 fn parse(text: &str) -> Result<[Vec<Span>; 2], String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());
-    match lines.next() {
-        Some((_, "op,service")) => {}
-        other => {
-            let (line, given) = other.unwrap_or((1, ""));
-            return Err(format!("line {line}: {given:?}, expected op,service"));
+    let mut rows = rows(text).map(|row| row.map_err(|quote| quote.to_string()));
+    match rows.next().transpose()? {
+        Some(head) if head.cells().eq(["op", "service"]) => {}
+        Some(head) => {
+            return Err(format!("line {}: {:?}, expected op,service", head.line, head.text()));
         }
+        None => return Err("line 1: \"\", expected op,service".to_owned()),
     }
     let mut times = [Vec::new(), Vec::new()];
-    for (number, line) in lines {
+    for row in rows {
+        let row = row?;
         let access = || {
-            let (op, time) = line.split_once(',')?;
-            let op = match op.trim() {
+            let [op, time] = row.cells().collect::<Vec<_>>().try_into().ok()?;
+            let op = match op {
                 "read" => Op::Read,
                 "write" => Op::Write,
                 _ => return None,
             };
-            let time: Span = time.trim().parse().ok()?;
+            let time: Span = time.parse().ok()?;
             (Span::ZERO < time && time <= LONGEST).then_some((op, time))
         };
         let (op, time) = access().ok_or_else(|| {
-            format!("line {number}: {line:?}, expected a line such as read,85us, at most {LONGEST}")
+            let (line, given) = (row.line, row.text());
+            format!("line {line}: {given:?}, expected a line such as read,85us, at most {LONGEST}")
         })?;
         times[op as usize].push(time);
     }
@@ -125,6 +127,12 @@ impl Drive for Measured {
         let times = &self.times[op as usize];
         let rank = (u64::from(place) * times.len() as u64) >> u32::BITS;
         times[rank as usize] + self.more * u64::from(blocks - 1)
+    }
+
+    fn longest(&self, blocks: u32) -> f64 {
+        let times = self.times.iter().filter_map(|times| times.last());
+        let first = times.max().map_or(0.0, |time| time.ps() as f64);
+        first + self.more.ps() as f64 * f64::from(blocks - 1)
     }
 
     fn servers(&self) -> usize {

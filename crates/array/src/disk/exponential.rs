@@ -52,6 +52,11 @@ impl Drive for Memoryless {
         Span::from_ps((-self.mean * libm::log1p(-less)).round() as u64)
     }
 
+    fn longest(&self, _: u32) -> f64 {
+        // The largest chance stands for 23 times the mean.
+        23.0 * self.mean
+    }
+
     fn is_exponential(&self) -> bool {
         true
     }

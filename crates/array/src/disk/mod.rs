@@ -51,6 +51,9 @@ pub struct Stage<'a> {
     pub open: Open<'a>,
 }
 
+/// No access takes longer.
+pub(crate) const LONGEST_ACCESS: Span = Span::from_s(3600);
+
 /// How long the parts of an access take where its place is random. What is drawn is a chance, a
 /// share of 2^32: the time at it is longer than this share of all times.
 pub trait Drive {
@@ -70,6 +73,9 @@ pub trait Drive {
     fn rotate(&self, _chance: u32) -> Span {
         Span::ZERO
     }
+
+    /// What no access of `blocks` blocks takes longer than, in picoseconds.
+    fn longest(&self, blocks: u32) -> f64;
 
     /// A full rotation.
     fn rotation(&self) -> Span {
@@ -108,6 +114,16 @@ impl Ready {
             Ready::Measured(drive) => drive.servers(),
             Ready::Platters(_) | Ready::Memoryless(_) => 1,
         }
+    }
+
+    /// Whether every access of so many blocks takes at most [`LONGEST_ACCESS`].
+    pub(crate) fn takes(&self, blocks: u32) -> bool {
+        let longest = match self {
+            Ready::Platters(drive) => drive.longest(blocks),
+            Ready::Measured(drive) => drive.longest(blocks),
+            Ready::Memoryless(drive) => drive.longest(blocks),
+        };
+        longest <= LONGEST_ACCESS.ps() as f64
     }
 }
 

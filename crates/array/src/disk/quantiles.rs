@@ -25,6 +25,11 @@ impl Quantiles {
         Quantiles { ends }
     }
 
+    /// The longest time.
+    pub(super) fn longest(&self) -> f64 {
+        self.ends[1 << BITS] as f64
+    }
+
     /// The time at `chance`, a share of 2^32: what is less has this probability.
     #[inline(always)]
     pub(super) fn at(&self, chance: u32) -> Span {

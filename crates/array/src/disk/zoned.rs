@@ -227,6 +227,12 @@ impl Drive for Platters {
         Span::from_ps((product >> u32::BITS) as u64)
     }
 
+    fn longest(&self, blocks: u32) -> f64 {
+        let [reads, writes] = &self.laws.positions;
+        let transfer = self.laws.block.longest() * f64::from(blocks);
+        reads.longest().max(writes.longest()) + transfer
+    }
+
     fn rotation(&self) -> Span {
         self.laws.rotation
     }

@@ -5,7 +5,7 @@ use super::planner::Planner;
 use super::rebuild::{Mending, NO_REQUEST};
 use super::{Figures, Join, Rebuilt, Scene, Sink};
 use crate::positioning::{Heads, Task};
-use crate::workload::Request;
+use crate::workload::{LATEST, Request};
 use sojourn_kernel::{Span, Time};
 use sojourn_queueing::{Cancelled, Progress};
 use std::collections::VecDeque;
@@ -99,8 +99,9 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
         loop {
             let next = if job < self.scene.requests { requests.next() } else { None };
             let arrives =
-                next.as_ref().map_or(Time::NEVER, |request| request.arrived + self.scene.overhead);
-            // What happens before it comes; a rebuild has no end that is waited for.
+                next.as_ref().map_or(LATEST, |request| request.arrived + self.scene.overhead);
+            // What happens before it comes, or before it is too late; a rebuild has no end that is
+            // waited for.
             while (next.is_some() || self.active > 0) && self.step(arrives) {}
             let Some(request) = next else { break };
             self.arrive(job, &request, arrives);
@@ -118,6 +119,7 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
             rebuilt: self.mending.map_or(Rebuilt::default(), |mending| mending.done),
             busy: self.disks.busy(),
             ended: self.ended,
+            late: self.active > 0,
             ..self.disks.figures
         };
         Ok((self.sink, figures))

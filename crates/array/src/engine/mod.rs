@@ -80,6 +80,8 @@ pub struct Figures {
     pub busy: Vec<Span>,
     /// When the last request was done.
     pub ended: Time,
+    /// Whether there was more to do after [`LATEST`](crate::workload::LATEST).
+    pub late: bool,
     /// How far a rebuild came; its accesses are among those above.
     pub rebuilt: Rebuilt,
 }

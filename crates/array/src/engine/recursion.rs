@@ -7,7 +7,7 @@ use super::servers::Servers;
 use super::{Figures, Join, Scene, Sink};
 use crate::layout::Access;
 use crate::positioning::{Heads, Motion};
-use crate::workload::Request;
+use crate::workload::{LATEST, Request};
 use sojourn_kernel::{Span, Streams, Time};
 use sojourn_queueing::{Cancelled, Progress};
 use std::sync::atomic::Ordering;
@@ -31,8 +31,8 @@ pub(super) struct Served {
     pub(super) ended: Time,
 }
 
-/// How many requests arrive between looks at the progress.
-const LOOK_EVERY: u64 = 4096;
+/// How many requests arrive between looks at the progress, and at whether time goes too far.
+const LOOK_EVERY: u64 = 128;
 
 /// What [`simulate`](super::simulate) gives, without its events. Only for requests whose plans have
 /// one phase, and disks that serve first come, first served.
@@ -101,8 +101,12 @@ fn recur<H: Heads, S: Sink, D: Station<H>>(
             if progress.cancelled.load(Ordering::Relaxed) {
                 return Err(Cancelled);
             }
+            if figures.ended > LATEST {
+                break;
+            }
         }
     }
+    figures.late = figures.ended > LATEST;
     progress.finished.store(scene.requests, Ordering::Relaxed);
     figures.busy = disks.iter().map(Station::busy).collect();
     Ok((sink, figures))

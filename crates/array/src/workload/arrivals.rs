@@ -1,5 +1,6 @@
 //! When requests arrive, and how many at once.
 
+use super::LONGEST_GAP;
 use super::counts::{Batch, Law};
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
 use sojourn_kernel::{Frequency, Span, Stream, Streams, choices, parameters, variants};
@@ -50,7 +51,21 @@ choices! {
     }
 }
 
-impl Check for Poisson {}
+impl Check for Poisson {
+    fn check(&self) -> Result<(), Refusal> {
+        check_gap("rate", self.rate, self.gap())
+    }
+}
+
+/// Refuses arrivals that come too seldom, `gap` picoseconds after each other on average.
+fn check_gap(key: &str, rate: Frequency, gap: f64) -> Result<(), Refusal> {
+    if gap <= LONGEST_GAP.ps() as f64 {
+        return Ok(());
+    }
+    let given = rate.write().expect("a frequency");
+    let expected = format!("arrivals that come within {LONGEST_GAP} of each other on average");
+    Err(Refusal::value(&given, expected).under(key))
+}
 
 impl Check for Mmpp {
     fn check(&self) -> Result<(), Refusal> {
@@ -60,9 +75,22 @@ impl Check for Mmpp {
                 return Err(Refusal::value(&given, "a time above zero").under(key));
             }
         }
-        Ok(())
+        let both = self.requests_per_second();
+        let changes = 2.0 / (self.quiet_time.seconds() + self.burst_time.seconds());
+        if changes > MOST_CHANGES * both {
+            let given = self.burst_time.write().expect("a time");
+            let expected = "longer states: they change over a million times between two requests";
+            return Err(Refusal::value(&given, expected).under("burst_time"));
+        }
+        if both < self.burst_rate.per_second() {
+            return check_gap("quiet_rate", self.quiet_rate, 1e12 / both);
+        }
+        check_gap("burst_rate", self.burst_rate, 1e12 / both)
     }
 }
+
+/// How often states may change between two requests, each time with a draw.
+const MOST_CHANGES: f64 = 1e6;
 
 /// The nearest whole picosecond. No run is long enough for what does not fit.
 #[inline]

@@ -171,11 +171,11 @@ impl Law {
     }
 
     /// No number that is drawn is larger, but for one in 10^27.
-    pub(super) fn largest(&self) -> u64 {
+    pub(super) fn largest(&self) -> u32 {
         match self {
-            Law::Constant(number) => u64::from(*number),
-            Law::Geometric(tries, _) => (tries.mean * 64.0).min(f64::from(MAX_BLOCKS)) as u64,
-            Law::Table(sizes, block) => sizes.max().div_ceil(*block),
+            Law::Constant(number) => *number,
+            Law::Geometric(tries, _) => (tries.mean * 64.0).min(f64::from(MAX_BLOCKS)) as u32,
+            Law::Table(sizes, block) => sizes.max().div_ceil(*block) as u32,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::analysis::Bulks;
 use crate::disk::Op;
 use sojourn_kernel::files::Open;
 use sojourn_kernel::parameters::{Refusal, Value};
-use sojourn_kernel::{Streams, Time, variants};
+use sojourn_kernel::{Span, Streams, Time, variants};
 use std::fmt;
 use std::sync::Arc;
 
@@ -84,6 +84,8 @@ pub struct Ready {
     pub numbers: Numbers,
     /// Whether any reads, whether any writes.
     pub ops: [bool; 2],
+    /// How many blocks a request has at most.
+    pub largest: u32,
     source: Source,
     /// What there is to say of it: totals by name.
     pub notes: Vec<(String, Value)>,
@@ -129,7 +131,8 @@ impl Ready {
             Source::Drawn(laws) => From::Drawn(Box::new(laws.requests(streams))),
             Source::Replayed(trace) => From::Replayed(trace.again(open)?),
         };
-        Ok(Requests { from, ahead: Vec::with_capacity(MANY), next: 0 })
+        let ahead = Vec::with_capacity(MANY);
+        Ok(Requests { from, ahead, next: 0, late: false, lacking: false })
     }
 }
 
@@ -142,7 +145,19 @@ pub struct Requests {
     /// Those that are made, and which of them comes next.
     ahead: Vec<Request>,
     next: usize,
+    /// Whether the next ones would come after [`LATEST`], and whether one of them was asked for.
+    late: bool,
+    lacking: bool,
 }
+
+/// Runs end long before time does, of which rows have 106 days: what has not happened by then is not
+/// simulated. Gaps between the requests that are made at a time, and accesses of some hours, leave
+/// its range from here on no more than [`LONGEST_GAP`] and
+/// [`LONGEST_ACCESS`](crate::disk::LONGEST_ACCESS) allow.
+pub const LATEST: Time = Time::from_ps(Span::from_s(90 * 24 * 3600).ps());
+
+/// Between arrivals it takes no longer on average; no gap that is drawn is 37 times as long.
+const LONGEST_GAP: Span = Span::from_s(1800);
 
 enum From {
     Drawn(Box<synthetic::Requests>),
@@ -154,9 +169,18 @@ impl Requests {
     fn refill(&mut self) {
         self.ahead.clear();
         self.next = 0;
+        if self.late {
+            self.lacking = true;
+            return;
+        }
         match &mut self.from {
             From::Drawn(drawn) => drawn.draw_many(&mut self.ahead),
             From::Replayed(trace) => trace.fill(&mut self.ahead),
+        }
+        if self.ahead.last().is_some_and(|last| last.arrived > LATEST) {
+            self.late = true;
+            self.ahead.retain(|request| request.arrived <= LATEST);
+            self.lacking = self.ahead.is_empty();
         }
     }
 
@@ -164,6 +188,10 @@ impl Requests {
     /// have changed since it was checked.
     pub fn finish(mut self) -> Result<(), Refusal> {
         match &mut self.from {
+            From::Drawn(_) if self.lacking => {
+                let given = Value::Text("those that were drawn".to_owned());
+                Err(Refusal::value(&given, "requests that arrive within 90 days").under("requests"))
+            }
             From::Drawn(_) => Ok(()),
             From::Replayed(trace) => trace.finish(),
         }

@@ -52,7 +52,7 @@ impl Kind for Synthetic {
             let expected = "requests that arrive within 60 days";
             return Err(Refusal::value(&given, expected).under("requests"));
         }
-        if let Some(room) = stage.blocks.filter(|&room| room < blocks.largest()) {
+        if let Some(room) = stage.blocks.filter(|&room| room < blocks.largest().into()) {
             let given = self.blocks.write().expect("a size");
             return Err(Refusal::value(
                 &given,
@@ -63,11 +63,13 @@ impl Kind for Synthetic {
             )
             .under("blocks"));
         }
+        let largest = blocks.largest();
         let places = stage.blocks.map(|room| (self.places.clone(), room));
         let laws = Laws { arrivals: self.arrivals.clone(), blocks, reads: self.reads, places };
         Ok(Ready {
             numbers: Numbers { warmup, requests },
             ops: [self.reads > 0.0, self.reads < 1.0],
+            largest,
             source: Source::Drawn(laws),
             notes: Vec::new(),
         })

@@ -153,9 +153,11 @@ impl Decomposition {
             ("events", times.iter().map(|times| times.events).sum()),
             ("links", used as u64),
             ("links_simulated", times.len() as u64),
+            ("flows_a_link", self.flows_a_link() as u64),
         ];
         let busiest = ("busiest_link_load".to_owned(), Value::Float(loads.fold(0.0, f64::max)));
         let counts = counts.map(|(name, count)| (name.to_owned(), Value::Int(count as i64)));
-        counts.into_iter().chain([busiest]).collect()
+        let doubts = self.doubts().map(|doubts| ("doubts".to_owned(), Value::Text(doubts)));
+        counts.into_iter().chain([busiest]).chain(doubts).collect()
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Settings;
 use super::lone::LOST;
+use crate::packet::{LATEST_ARRIVAL, LONGEST_DRAIN};
 use sojourn_kernel::Stream;
 
 /// What a link did to one flow.
@@ -53,8 +54,14 @@ impl Delays {
         let begins = if bucket == 0 { 0 } else { self.ends[bucket - 1] };
         let place = begins + stream.below((self.ends[bucket] - begins) as u64) as usize;
         let Sample { packets: own, delay, .. } = self.samples[place];
+        if delay == LOST {
+            return None;
+        }
         let scaled = i128::from(delay) * i128::from(packets) / i128::from(own);
-        (delay != LOST).then_some(scaled as i64)
+        // A flow that would be held up for longer than any run lasts does not finish; one is not
+        // saved more than that either.
+        let longest = i128::from((LATEST_ARRIVAL + LONGEST_DRAIN).ps());
+        (scaled <= longest).then_some(scaled.max(-longest) as i64)
     }
 }
 
@@ -95,5 +102,9 @@ mod tests {
         assert_eq!(drawn(&delays, 7_000, 7), [Some(-70)]);
         let delays = Delays::new(vec![sample(1, 1, 5), sample(2, 1, LOST)], &defaults());
         assert_eq!(drawn(&delays, 1, 1), [None, Some(5)]);
+        let hour = 3_600_000_000_000_000;
+        let delays = Delays::new(vec![sample(1, 1, hour)], &defaults());
+        assert_eq!(drawn(&delays, 1, 2), [Some(2 * hour)]);
+        assert_eq!(drawn(&delays, 1, u32::MAX), [None]);
     }
 }

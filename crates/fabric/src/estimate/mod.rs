@@ -16,6 +16,7 @@ mod cluster;
 mod combine;
 mod crossings;
 mod delays;
+mod doubts;
 mod lone;
 #[cfg(test)]
 mod tests;
@@ -133,6 +134,23 @@ impl Decomposition {
         let mut links: Vec<u32> = own.collect();
         links.sort_by_cached_key(|link| (std::cmp::Reverse(packets(link)), *link));
         links
+    }
+
+    /// How often packets of data cross a link when the whole fabric is simulated, and how often when
+    /// the links to be simulated are, each in its small fabric: what the one takes is to what the
+    /// other takes about as these are.
+    pub fn crossings(&self) -> [u64; 2] {
+        let packets = |link: u32| -> u64 {
+            self.flows(link).map(|flow| u64::from(self.ready.packets.count(flow.bytes))).sum()
+        };
+        let alone = |link: u32| {
+            let network = &self.ready.network;
+            let own = (link as usize) < network.hosts;
+            let last = (network.links[link as usize].to as usize) < network.hosts;
+            let twice = !own && self.settings.access == Access::Once;
+            packets(link) * (1 + u64::from(!own) + u64::from(!last)) * (1 + u64::from(twice))
+        };
+        [self.crossings.used().map(packets).sum(), self.links().into_iter().map(alone).sum()]
     }
 
     /// The flows that cross `link`, by time of arrival.

@@ -96,12 +96,13 @@ struct Scheduler {
 
 impl Ideal {
     /// When the last byte of each flow leaves its source, `flows` being in order of arrival and
-    /// `nic` the speed of each host's link.
+    /// `nic` the speed of each host's link; [`Time::NEVER`] where that is beyond `horizon`.
     pub fn departures(
         &self,
         flows: &[Flow],
         packets: &Packets,
         nic: &[Rate],
+        horizon: Time,
         progress: &Progress,
     ) -> Result<Vec<Time>, Cancelled> {
         let mut scheduler = Scheduler {
@@ -125,7 +126,7 @@ impl Ideal {
                 }
             }
         }
-        scheduler.depart_until(Time::NEVER, &mut departed);
+        scheduler.depart_until(horizon, &mut departed);
         Ok(departed)
     }
 }
@@ -326,7 +327,7 @@ mod tests {
                 .collect();
             let order = if by_size { Order::Size } else { Order::Remaining };
             let quick = Ideal { order }
-                .departures(&flows, &packets, &nic, &Progress::default())
+                .departures(&flows, &packets, &nic, Time::NEVER, &Progress::default())
                 .expect("nobody cancelled it");
             prop_assert_eq!(quick, obvious(order, &flows, &packets, &nic));
         }

@@ -75,7 +75,7 @@ impl LeafSpine {
         graph.drift_hosts(self.clock_ppm);
         for rack in 0..racks {
             for _ in 0..self.hosts {
-                let delay = self.delay + self.host_delay;
+                let delay = self.delay.saturating_add(self.host_delay);
                 graph.host(rack, LinkSpec { rate: self.rate, delay });
             }
             for spine in 0..spines {

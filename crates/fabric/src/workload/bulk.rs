@@ -61,6 +61,10 @@ impl Check for Bulk {
 }
 
 impl Draw for Bulk {
+    fn number(&self) -> &'static str {
+        "parallel"
+    }
+
     fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
         let packet = stage.packets.full().into();
         let quickest = stage.graph.nics().map(|link| link.rate.span(packet)).min();

@@ -3,6 +3,7 @@
 use super::{Draw, Drawn, Stage};
 use crate::flow::Flow;
 use crate::packet::{CLASSES, LATEST_ARRIVAL};
+use sojourn_kernel::csv::{OpenQuote, Row, rows};
 use sojourn_kernel::parameters::{Check, Refusal, Value};
 use sojourn_kernel::{Span, Streams, Time, parameters};
 use std::fmt;
@@ -37,13 +38,17 @@ impl fmt::Display for CsvError {
 }
 
 impl Draw for Csv {
+    fn number(&self) -> &'static str {
+        "file"
+    }
+
     fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
         self.flows(stage).map(|flows| flows.len())
     }
 
     fn has_classes(&self, stage: &Stage<'_>) -> Result<bool, Refusal> {
         let text = (stage.read)(&self.file).unwrap_or_default();
-        let columns = lines(&text).next().and_then(|(_, names)| Columns::read(names).ok());
+        let columns = rows(&text).next().and_then(|head| Columns::read(&head.ok()?).ok());
         Ok(columns.is_some_and(|columns| columns.class.is_some()))
     }
 
@@ -67,7 +72,7 @@ impl Csv {
         };
         let text =
             (stage.read)(&self.file).map_err(|why| refuse(format!("a file to read: {why}")))?;
-        parse_flows(&text, stage.graph.hosts())
+        parse_flows(&text, stage.graph.hosts(), stage.largest_flow())
             .map_err(|error| refuse(format!("a list of flows, but in its {error}")))
     }
 }
@@ -87,8 +92,8 @@ struct Columns {
 const NAMES: &str = "src, dst, size_bytes, arrival (or arrival_s) and, if wanted, deadline, class";
 
 impl Columns {
-    fn read(header: &str) -> Result<Columns, String> {
-        let names: Vec<&str> = header.split(',').map(str::trim).collect();
+    fn read(head: &Row) -> Result<Columns, String> {
+        let names: Vec<&str> = head.cells().collect();
         let known = ["src", "dst", "size_bytes", "arrival", "arrival_s", "deadline", "class"];
         if let Some(other) = names.iter().find(|name| !known.contains(name)) {
             return Err(format!("unknown column {other:?}, expected {NAMES}"));
@@ -115,28 +120,31 @@ impl Columns {
         })
     }
 
-    fn flow(&self, line: &str, hosts: usize) -> Result<Flow, String> {
-        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-        if cells.len() != self.count {
-            return Err(format!("{} cells, expected {}", cells.len(), self.count));
+    fn flow(&self, row: &Row, hosts: usize, largest: u64) -> Result<Flow, String> {
+        if row.len() != self.count {
+            return Err(format!("{} cells, expected {}", row.len(), self.count));
         }
-        let host = |name: &str, place: usize| match cells[place].parse::<u16>() {
+        let host = |name: &str, place: usize| match row.cell(place).parse::<u16>() {
             Ok(host) if usize::from(host) < hosts => Ok(host),
-            _ => Err(format!("{name} {:?}, expected a host from 0 to {}", cells[place], hosts - 1)),
+            _ => {
+                let given = row.cell(place);
+                Err(format!("{name} {given:?}, expected a host from 0 to {}", hosts - 1))
+            }
         };
         let (from, to) = (host("src", self.src)?, host("dst", self.dst)?);
         if from == to {
             return Err(format!("a flow from host {from} to itself, expected two hosts"));
         }
-        let bytes = match cells[self.size].parse::<u64>() {
-            Ok(bytes) if (1..=MAX_BYTES).contains(&bytes) => bytes,
+        let most = MAX_BYTES.min(largest);
+        let bytes = match row.cell(self.size).parse::<u64>() {
+            Ok(bytes) if (1..=most).contains(&bytes) => bytes,
             _ => {
-                let given = cells[self.size];
-                return Err(format!("size_bytes {given:?}, expected 1 to {MAX_BYTES}"));
+                let given = row.cell(self.size);
+                return Err(format!("size_bytes {given:?}, expected 1 to {most}"));
             }
         };
-        let arrived = Time::ZERO + self.arrival(cells[self.arrival])?;
-        let deadline = match self.deadline.map(|place| cells[place]) {
+        let arrived = Time::ZERO + self.arrival(row.cell(self.arrival))?;
+        let deadline = match self.deadline.map(|place| row.cell(place)) {
             None | Some("") => Time::NEVER,
             Some(cell) => match cell.parse::<Span>() {
                 Ok(span) if span > Span::ZERO && span <= LATEST_ARRIVAL => arrived + span,
@@ -148,7 +156,7 @@ impl Columns {
                 }
             },
         };
-        let class = match self.class.map(|place| cells[place]) {
+        let class = match self.class.map(|place| row.cell(place)) {
             None | Some("") => 0,
             Some(cell) => match cell.parse::<u8>() {
                 Ok(class) if usize::from(class) < CLASSES => class,
@@ -176,24 +184,22 @@ impl Columns {
 /// The largest flow: 1 TB.
 const MAX_BYTES: u64 = 1_000_000_000_000;
 
-/// The lines that say something, and their numbers.
-fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
-    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
-}
-
-/// Reads a list of flows between `hosts` hosts; they come back by time of arrival.
-pub fn parse_flows(text: &str, hosts: usize) -> Result<Vec<Flow>, CsvError> {
-    let mut lines = lines(text);
+/// Reads a list of flows between `hosts` hosts, none above `largest` bytes; they come back by time of
+/// arrival.
+pub fn parse_flows(text: &str, hosts: usize, largest: u64) -> Result<Vec<Flow>, CsvError> {
+    let open = |quote: OpenQuote| CsvError { line: quote.line, what: quote.what().to_owned() };
+    let mut rows = rows(text).map(|row| row.map_err(open));
     let nothing =
         |what: &str| CsvError { line: text.lines().count().max(1), what: what.to_owned() };
-    let (number, header) =
-        lines.next().ok_or_else(|| nothing("nothing there, expected a line that names columns"))?;
-    let columns = Columns::read(header).map_err(|what| CsvError { line: number, what })?;
-    let mut flows = lines
-        .map(|(line, text)| columns.flow(text, hosts).map_err(|what| CsvError { line, what }))
-        .collect::<Result<Vec<Flow>, CsvError>>()?;
+    let head = rows
+        .next()
+        .ok_or_else(|| nothing("nothing there, expected a line that names columns"))??;
+    let columns = Columns::read(&head).map_err(|what| CsvError { line: head.line, what })?;
+    let flow = |row: Result<Row, CsvError>| {
+        let row = row?;
+        columns.flow(&row, hosts, largest).map_err(|what| CsvError { line: row.line, what })
+    };
+    let mut flows = rows.map(flow).collect::<Result<Vec<Flow>, CsvError>>()?;
     if flows.is_empty() {
         return Err(nothing("no flows, expected at least one line under the names"));
     }

@@ -30,6 +30,10 @@ impl Check for Incast {
 }
 
 impl Draw for Incast {
+    fn number(&self) -> &'static str {
+        "rounds"
+    }
+
     fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
         let (hosts, fan_in) = (stage.graph.hosts(), self.fan_in.get() as usize);
         if fan_in >= hosts {
@@ -37,6 +41,7 @@ impl Draw for Incast {
             let expected = format!("fewer than the {hosts} hosts of the topology");
             return Err(Refusal::value(&given, expected).under("fan_in"));
         }
+        stage.check_size("size", self.size, 1)?;
         let last = self.every.saturating_mul(self.rounds.get().into());
         if last > LATEST_ARRIVAL {
             let given = self.every.write().expect("a time");

@@ -18,10 +18,10 @@ pub use poisson::{LoadCounts, LoadOf, Pairs, Poisson};
 pub use query::{FanIn, Queries, Servers, SizeOf, When};
 pub use terms::Terms;
 
-use crate::flow::{Flow, Packets};
+use crate::flow::{Flow, MOST_PACKETS, Packets};
 use crate::topology::Graph;
 use sojourn_kernel::parameters::{Entry, Parameters, Refusal, Setting, Table, Value, defaults};
-use sojourn_kernel::{Span, Streams, Time, variants};
+use sojourn_kernel::{Bytes, Span, Streams, Time, variants};
 
 /// The flows that arrive, and the terms on which they do: in a study one table.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +53,39 @@ pub struct Stage<'a> {
     /// Reads a file that the study names: its text, or why not.
     pub read: &'a dyn Fn(&str) -> Result<String, String>,
 }
+
+/// A flow takes no longer at best, which is well beyond the end of every run.
+const LONGEST_FLOW: Span = Span::from_s(4_000_000);
+
+impl Stage<'_> {
+    /// The largest flow: one whose packets can be numbered, and cross the slowest link in a time.
+    pub fn largest_flow(&self) -> u64 {
+        let full = self.packets.full().into();
+        let links = self.graph.links().map(|link| self.graph.farthest(link));
+        let slowest = links.map(|link| link.rate.span(full)).max().unwrap_or(Span::ZERO);
+        let packets = LONGEST_FLOW.ps() / slowest.ps().max(1);
+        packets.min(MOST_PACKETS.into()) * self.packets.payload.0
+    }
+
+    /// Refuses flows of which `together` make more than the largest; `key` says how large each is.
+    fn check_size(&self, key: &str, size: Bytes, together: u32) -> Result<(), Refusal> {
+        let largest = self.largest_flow() / u64::from(together);
+        if size.0 <= largest {
+            return Ok(());
+        }
+        let given = size.write().expect("a size");
+        Err(Refusal::value(&given, at_most(largest)).under(key))
+    }
+}
+
+/// What is expected where a flow is larger than `largest`.
+fn at_most(largest: u64) -> String {
+    let bounds = format!("{MOST_PACKETS} packets, {LONGEST_FLOW} on the slowest link");
+    format!("at most {largest} bytes ({bounds})")
+}
+
+/// All jobs of a case are in memory, with half a kilobyte each.
+const MAX_JOBS: usize = 20_000_000;
 
 /// What a workload draws for one replication.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -121,6 +154,9 @@ trait Draw {
     /// The jobs of one replication.
     fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal>;
 
+    /// The key that says how many jobs arrive.
+    fn number(&self) -> &'static str;
+
     /// Whether its jobs are flows that arrive at times known beforehand and end.
     fn is_of_flows(&self) -> bool {
         true
@@ -144,15 +180,35 @@ trait Draw {
 }
 
 impl Workload {
-    /// How many jobs will arrive, at least one: everything is checked, nothing drawn.
-    pub fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
+    /// How many jobs will arrive, at least one, beside `others` of the same case: everything is
+    /// checked, nothing drawn.
+    pub fn count(&self, stage: &Stage<'_>, others: usize) -> Result<usize, Refusal> {
+        let (jobs, key) = self.number(stage)?;
+        if jobs <= MAX_JOBS - others {
+            return Ok(jobs);
+        }
+        let table = self.write();
+        let given = match &table {
+            Some(Value::Table(table)) => table.get(key).expect("it is a key of the kind"),
+            _ => unreachable!("a kind is a table"),
+        };
+        let expected = format!("at most {MAX_JOBS} jobs in a case of a fabric, not {jobs}");
+        let expected = match others {
+            0 => expected,
+            others => format!("{expected} beside {others}"),
+        };
+        Err(Refusal::value(given, expected).under(key))
+    }
+
+    /// How many jobs will arrive, and the key that says so.
+    fn number(&self, stage: &Stage<'_>) -> Result<(usize, &'static str), Refusal> {
         with_arrivals!(&self.arrivals, |params| {
             if !self.terms.classes.is_empty() && params.has_classes(stage)? {
                 let given = self.terms.classes.write().expect("a list");
                 let expected = "a list of none: the flows come with a class of their own";
                 return Err(Refusal::value(&given, expected).under("classes"));
             }
-            params.count(stage)
+            Ok((params.count(stage)?, params.number()))
         })
     }
 

@@ -33,7 +33,12 @@ pub(super) fn at_least_one_byte(size: Bytes) -> Result<(), Refusal> {
 }
 
 impl Draw for Permutation {
+    fn number(&self) -> &'static str {
+        "parallel"
+    }
+
     fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
+        stage.check_size("size", self.size, 1)?;
         Ok(stage.graph.hosts() * self.parallel.get() as usize)
     }
 

@@ -1,6 +1,6 @@
 //! Poisson arrivals at a load: all-to-all, the pFabric paper's workload, or all to one.
 
-use super::{Draw, Drawn, Stage, is_file, sizes};
+use super::{Draw, Drawn, MAX_JOBS, Stage, at_most, is_file, sizes};
 use crate::flow::Flow;
 use crate::packet::LATEST_ARRIVAL;
 use crate::topology::LinkSpec;
@@ -72,12 +72,26 @@ impl Check for Poisson {
 }
 
 impl Draw for Poisson {
+    fn number(&self) -> &'static str {
+        "flows"
+    }
+
     fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
         let table = sizes(&self.sizes, self.reading, stage)?;
+        let flows = self.flows.get() as usize;
+        if table.max() > stage.largest_flow() {
+            let given = Value::Text(self.sizes.clone());
+            let expected = format!("sizes of {}", at_most(stage.largest_flow()));
+            return Err(Refusal::value(&given, expected).under("sizes"));
+        }
+        if flows > MAX_JOBS {
+            // Refused for their number, whatever time they would take.
+            return Ok(flows);
+        }
         let seconds = self.gaps(&table, stage)?.mean * f64::from(self.flows.get());
         match Span::from_seconds(seconds) > LATEST_ARRIVAL {
             true => Err(self.too_long()),
-            false => Ok(self.flows.get() as usize),
+            false => Ok(flows),
         }
     }
 

@@ -145,6 +145,10 @@ impl Check for Queries {
 }
 
 impl Draw for Queries {
+    fn number(&self) -> &'static str {
+        "queries"
+    }
+
     fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
         let hosts = stage.graph.hosts();
         if self.fan_in.most() as usize >= hosts {
@@ -157,6 +161,12 @@ impl Draw for Queries {
             let expected = format!("at most the {hosts} hosts of the topology");
             return Err(Refusal::value(&given, expected).under("clients"));
         }
+        let together = match self.size_of {
+            SizeOf::Query => 1,
+            SizeOf::Response => self.fan_in.most(),
+        };
+        stage.check_size("request", self.request, 1)?;
+        stage.check_size("size", self.size, together)?;
         let rounds = f64::from(self.queries.get()) / self.clients(stage) as f64;
         if Span::from_seconds((rounds + 3.0) / self.rate.per_second()) > LATEST_ARRIVAL {
             return Err(self.too_long());

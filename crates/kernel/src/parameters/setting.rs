@@ -42,8 +42,27 @@ macro_rules! text_setting {
     )*};
 }
 
+const TIME: &str = "a time with its unit, such as \"12us\" (ps, ns, us, ms, s, min, h; whole \
+                    picoseconds; at most 2400h)";
+
+impl Setting for Span {
+    fn expected() -> String {
+        TIME.to_owned()
+    }
+    fn read(value: &Value) -> Result<Span, Refusal> {
+        let span = match value {
+            Value::Text(text) => text.parse().ok(),
+            _ => None,
+        };
+        span.filter(|span| *span <= Span::LONGEST_SETTING)
+            .ok_or_else(|| Refusal::value(value, TIME))
+    }
+    fn write(&self) -> Option<Value> {
+        Some(Value::Text(self.to_string()))
+    }
+}
+
 text_setting! {
-    Span: "a time with its unit, such as \"12us\" (ps, ns, us, ms, s, min, h; whole picoseconds)";
     Bytes: "a size with its unit, such as \"22.5KB\" (B, KB, MB, GB, TB, KiB, MiB, GiB, TiB; whole bytes)";
     Rate: "a speed with its unit, such as \"10Gbps\" (bps, Kbps, Mbps, Gbps, Tbps; above 0)";
     Frequency: "a frequency with its unit, such as \"0.01/ms\" (above 0)";

@@ -93,7 +93,7 @@ impl Book {
         // A transaction on an open session: its commands, then the text.
         let ideal = |&(_, domain): &(Address, u32)| {
             let peer = &domains[domain as usize].peer;
-            peer.round_trip.saturating_mul(if peer.pipelining { 2 } else { 4 })
+            peer.round_trip * if peer.pipelining { 2 } else { 4 }
         };
         Book {
             ideals: who.iter().map(ideal).collect(),

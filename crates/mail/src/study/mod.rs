@@ -78,16 +78,20 @@ impl Check for MailCase {
 
 impl Check for List {
     fn check(&self) -> Result<(), Refusal> {
-        if self.drain > LONGEST {
+        if self.drain > LONGEST_DRAIN {
             let given = self.drain.write().expect("a time");
-            return Err(Refusal::value(&given, format!("at most {LONGEST}")).under("drain"));
+            return Err(Refusal::value(&given, format!("at most {LONGEST_DRAIN}")).under("drain"));
         }
         Ok(())
     }
 }
 
-/// Messages come within this time, and no longer is waited after the last.
+/// Messages come within this time, ...
 const LONGEST: Span = Span::from_s(60 * 86_400);
+/// ... and no longer is waited after the last: rows have 106 days.
+const LONGEST_DRAIN: Span = Span::from_s(45 * 86_400);
+/// All deliveries of a case are in memory.
+const MAX_DELIVERIES: u128 = 100_000_000;
 
 /// What a list server is set to, where its name does not matter.
 #[derive(Clone, Debug, PartialEq)]
@@ -149,9 +153,20 @@ impl MailCase {
     /// through `read`, and simulates nothing: what this takes, [`run`](MailCase::run) takes.
     pub fn count(&self, read: Read<'_>) -> Result<usize, Refusal> {
         let domains = self.domains(Streams::new(0, 0), read)?;
+        let subscribers: u128 = domains.iter().map(|domain| u128::from(domain.subscribers)).sum();
+        let List { messages, warmup, .. } = &self.list;
+        for (key, messages) in [("messages", messages.get()), ("warmup", *warmup)] {
+            if subscribers * u128::from(messages) > MAX_DELIVERIES {
+                let expected = format!(
+                    "at most {MAX_DELIVERIES} deliveries in a case, to {subscribers} subscribers \
+                     of each"
+                );
+                let refusal = Refusal::value(&Value::Int(messages.into()), expected);
+                return Err(refusal.under(key).under("list"));
+            }
+        }
         self.times(Streams::new(0, 0))?;
-        let subscribers: u64 = domains.iter().map(|domain| u64::from(domain.subscribers)).sum();
-        Ok(subscribers as usize * self.list.messages.get() as usize)
+        Ok(subscribers as usize * messages.get() as usize)
     }
 
     fn domains(&self, streams: Streams, read: Read<'_>) -> Result<Vec<Domain>, Refusal> {
@@ -159,7 +174,7 @@ impl MailCase {
     }
 
     fn times(&self, streams: Streams) -> Result<Vec<Time>, Refusal> {
-        let all = self.list.warmup.saturating_add(self.list.messages.get());
+        let all = self.list.warmup + self.list.messages.get();
         let times = self.list.arrivals.times(all, LONGEST, streams.stream("messages", 0));
         times.ok_or_else(|| {
             let given = self.list.messages.write().expect("a number");

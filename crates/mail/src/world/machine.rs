@@ -38,10 +38,12 @@ struct Station {
 impl Station {
     const IDLE: Station = Station { free: Time::ZERO, worked: Span::ZERO };
 
-    /// When what comes now and takes so long is done.
+    /// When what comes now and takes so long is done. What is not done before the end of time counts
+    /// up to there.
     fn serve(&mut self, now: Time, takes: Span) -> Time {
-        self.free = self.free.max(now) + takes;
-        self.worked += takes;
+        let begins = self.free.max(now);
+        self.free = begins.after(takes);
+        self.worked += self.free - begins;
         self.free
     }
 }

@@ -25,7 +25,7 @@ impl<H: Host, W: Witness> World<H, W> {
         let here = self.connections.add(connection);
         let leaves = self.stations.connects(self.now);
         let host = &mut self.sites[site as usize].host;
-        let at = leaves + host.round_trip();
+        let at = leaves.after(host.round_trip());
         match host.door(leaves) {
             Door::Open => self.calendar.schedule(at, Happening::Arrives(here)),
             Door::Closed => {

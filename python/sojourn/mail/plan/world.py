@@ -55,9 +55,9 @@ def listed(path: Path) -> bool:
     """Whether a file is an internet as `sojourn mail fit` writes it."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
-            heads = (line for line in file if line.strip() and not line.startswith("#"))
-            return "subscribers" in next(heads, "").split(",")
-    except OSError:
+            told = (line for line in file if line.strip() and not line.startswith("#"))
+            return "subscribers" in next(csv.reader(told, skipinitialspace=True), ())
+    except (OSError, csv.Error):
         return False
 
 

@@ -45,6 +45,8 @@ struct Made {
     requests: u64,
     /// Whether any reads, whether any writes.
     ops: [bool; 2],
+    /// How many blocks the largest has.
+    largest: u32,
     /// Accesses that were beyond the array.
     beyond: u64,
     /// The times of the first access and of the last.
@@ -93,11 +95,16 @@ impl Settings {
         };
         let furthest = pass.window.furthest;
         let notes = self.notes(&counts, pass.made.beyond, furthest, last - first);
+        if last - first > i64::MAX as u128 {
+            return Err(self.refused("a trace of at most 106 days".to_owned()));
+        }
+        let largest = pass.made.largest;
         trace.furthest = furthest;
         trace.made = pass.made;
         Ok(Ready {
             numbers: Numbers { warmup: self.warmup, requests: requests - self.warmup },
             ops,
+            largest,
             notes,
             source: Source::Replayed(Arc::new(trace)),
         })
@@ -124,7 +131,7 @@ impl Settings {
             ("trace_requests_out_of_order", counts.out_of_order),
             ("trace_furthest_out_of_order", furthest as u64),
             ("trace_requests_beyond_array", beyond),
-            ("trace_length_ps", length_ps.min(i64::MAX as u128) as u64),
+            ("trace_length_ps", length_ps as u64),
         ];
         let left_out_or_wrapped = match self.beyond {
             Beyond::Drop => "requests beyond the array left out",
@@ -248,6 +255,7 @@ impl Made {
         let Request { arrived, op, blocks, at } = *request;
         self.requests += 1;
         self.ops[op as usize] = true;
+        self.largest = self.largest.max(blocks);
         let words = [arrived.ps(), at.unwrap_or(0), u64::from(blocks) << 1 | op as u64];
         for word in words {
             self.digest = (self.digest.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -37,7 +37,7 @@ impl Deadline {
     /// How long the next flow may take: above zero.
     pub(super) fn draw(&self, stream: &mut Stream) -> Span {
         let span = with_law!(&self.0, |law| law.draw(stream));
-        span.clamp(Span::from_ps(1), LATEST_ARRIVAL)
+        span.max(Span::from_ps(1))
     }
 }
 

@@ -63,14 +63,20 @@ fn doubled(first: Span, most: Span, times: u32) -> Span {
     first.saturating_mul(1 << times.saturating_sub(1).min(32)).min(most)
 }
 
-/// Refuses a share of a wait that is not between 0 and 1, and a wait of nothing.
+/// No wait is longer before it is stretched.
+const LONGEST_WAIT: Span = Span::from_s(50 * 86_400);
+
+/// Refuses a share of a wait that is not between 0 and 1, a wait of nothing, and one that ends after
+/// every message is given up.
 fn check(waits: &[(&str, Span)], jitter: f64) -> Result<(), sojourn_kernel::parameters::Refusal> {
     use sojourn_kernel::parameters::{Refusal, Setting, Value};
     for &(key, span) in waits {
-        if span < Span::from_s(1) {
-            let given = span.write().expect("a span is a text");
-            return Err(Refusal::value(&given, "a wait of at least 1s").under(key));
-        }
+        let expected = match span {
+            _ if span < Span::from_s(1) => "a wait of at least 1s".to_owned(),
+            _ if span > LONGEST_WAIT => format!("a wait of at most {LONGEST_WAIT}"),
+            _ => continue,
+        };
+        return Err(Refusal::value(&span.write().expect("a time"), expected).under(key));
     }
     if !(0.0..=1.0).contains(&jitter) {
         let refusal = Refusal::value(&Value::Float(jitter), "a share between 0 and 1");

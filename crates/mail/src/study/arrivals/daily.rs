@@ -1,6 +1,6 @@
 //! Days and nights.
 
-use super::{Process, after};
+use super::Process;
 use sojourn_kernel::parameters::{Check, Refusal, Value};
 use sojourn_kernel::{Frequency, Span, Stream, Time, parameters};
 use sojourn_queueing::Gaps;
@@ -48,7 +48,7 @@ impl Process for Daily {
     /// Of a Poisson process with the day's rate, those at night stay with the night's share.
     fn next(&self, mut last: Time, stream: &mut Stream) -> Time {
         loop {
-            last = after(last, Gaps::Poisson(self.rate).draw(stream));
+            last = last.after(Gaps::Poisson(self.rate).draw(stream));
             let of_day = Span::from_ps(last.ps() % DAY.ps());
             let by_day = self.morning <= of_day && of_day < self.evening;
             if stream.uniform() < self.night || by_day {

@@ -44,8 +44,3 @@ impl Arrivals {
         Some(times)
     }
 }
-
-/// So long after a time, or at the end of all times.
-fn after(time: Time, gap: Span) -> Time {
-    Time::from_ps(time.ps().saturating_add(gap.ps()))
-}

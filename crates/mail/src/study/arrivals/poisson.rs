@@ -1,6 +1,6 @@
 //! A Poisson process.
 
-use super::{Process, after};
+use super::Process;
 use sojourn_kernel::parameters::Check;
 use sojourn_kernel::{Frequency, Stream, Time, parameters};
 use sojourn_queueing::Gaps;
@@ -17,6 +17,6 @@ impl Check for Poisson {}
 
 impl Process for Poisson {
     fn next(&self, last: Time, stream: &mut Stream) -> Time {
-        after(last, Gaps::Poisson(self.rate).draw(stream))
+        last.after(Gaps::Poisson(self.rate).draw(stream))
     }
 }

@@ -1,6 +1,6 @@
 //! One after the other.
 
-use super::{Process, after};
+use super::Process;
 use sojourn_kernel::parameters::Check;
 use sojourn_kernel::{Span, Stream, Time, parameters};
 
@@ -16,6 +16,6 @@ impl Check for Regular {}
 
 impl Process for Regular {
     fn next(&self, last: Time, _: &mut Stream) -> Time {
-        after(last, self.every)
+        last.after(self.every)
     }
 }

@@ -1,9 +1,10 @@
 //! Internets drawn from laws, and presets of them.
 
+use super::peer::answered;
 use super::{Domain, Kind, Peer, Read, Way};
 use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_kernel::{Span, Stream, Streams, parameters};
-use sojourn_queueing::{Distribution, LogNormal};
+use sojourn_queueing::LogNormal;
 use std::num::NonZeroU32;
 
 /// Declares an internet: the same parameters as all others that are drawn, each with its own value.
@@ -246,7 +247,7 @@ impl Laws {
 
     fn peer(&self, number: u64, stream: &mut Stream) -> Peer {
         let mut drawn = |(median, spread): (Span, f64)| {
-            Span::from_seconds(LogNormal { median: median.seconds(), spread }.sample(stream))
+            answered(&LogNormal { median: median.seconds(), spread }, stream)
         };
         let (round_trip, reply) = (drawn(self.round_trip), drawn(self.reply));
         let names = drawn(self.names);

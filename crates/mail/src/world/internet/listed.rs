@@ -1,6 +1,7 @@
 //! An internet as a file lists it: what `sojourn mail fit` writes.
 
 use super::{Domain, Kind, Peer, Read};
+use sojourn_kernel::csv::{Row, rows};
 use sojourn_kernel::parameters::{Check, Parameters, Refusal, Setting, Table, Value};
 use sojourn_kernel::{Streams, parameters};
 use std::num::NonZeroU32;
@@ -33,13 +34,12 @@ impl Kind for Listed {
 
 /// The domains of a text, or the line that is none and why.
 fn parse(text: &str) -> Result<Vec<Domain>, String> {
-    let lines = (1..).zip(text.lines().map(str::trim));
-    let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let (_, header) = lines.next().ok_or("first line: no names of columns")?;
-    let names: Vec<&str> = header.split(',').map(str::trim).collect();
+    let mut rows = rows(text).map(|row| row.map_err(|quote| quote.to_string()));
+    let head = rows.next().ok_or("first line: no names of columns")??;
     let mut domains: Vec<Domain> = Vec::new();
-    for (number, line) in lines {
-        let domain = domain(&names, line).map_err(|why| format!("line {number}: {why}"))?;
+    for row in rows {
+        let row = row?;
+        let domain = domain(&head, &row).map_err(|why| format!("line {}: {why}", row.line))?;
         domains.push(domain);
     }
     let mut sorted: Vec<&str> = domains.iter().map(|domain| domain.name.as_str()).collect();
@@ -51,13 +51,12 @@ fn parse(text: &str) -> Result<Vec<Domain>, String> {
     }
 }
 
-fn domain(names: &[&str], line: &str) -> Result<Domain, String> {
-    let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-    if cells.len() != names.len() {
-        return Err(format!("{} cells, expected {}", cells.len(), names.len()));
+fn domain(head: &Row, row: &Row) -> Result<Domain, String> {
+    if row.len() != head.len() {
+        return Err(format!("{} cells, expected {}", row.len(), head.len()));
     }
     let mut table = Table::default();
-    for (name, cell) in names.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
+    for (name, cell) in head.cells().zip(row.cells()).filter(|(_, cell)| !cell.is_empty()) {
         table.set(name, value(cell));
     }
     let mut own = |key: &str| table.remove(key).ok_or_else(|| format!("no {key}"));

@@ -30,7 +30,7 @@ impl Outages {
     /// When the present time ends that begins at `at`.
     fn turn(&mut self, at: Time) -> Time {
         let span = self.means[usize::from(self.out)].sample(&mut self.stream);
-        Time::from_ps(at.ps().saturating_add(Span::from_seconds(span).ps()))
+        at.after(Span::from_seconds(span))
     }
 
     /// Whether it is out. What is asked out of turn, a little before what was asked last, is

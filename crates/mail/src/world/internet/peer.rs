@@ -17,7 +17,7 @@ parameters! {
         pub round_trip: Span = Span::from_ms(40),
         /// How long it thinks for an answer: the median. Commands that come together have one.
         pub reply: Span = Span::ZERO,
-        /// The standard deviation of the logarithm of that time (log-normal).
+        /// The standard deviation of the logarithm of that time (log-normal, and at most a day).
         pub spread: f64 = 0.0,
         /// How long its name servers take.
         pub names: Span = Span::from_ms(50),
@@ -60,6 +60,14 @@ impl Check for Peer {
                 return Err(refusal.under(key));
             }
         }
+        for (key, span) in
+            [("round_trip", self.round_trip), ("reply", self.reply), ("names", self.names)]
+        {
+            if span > LONGEST_ANSWER {
+                let given = span.write().expect("a time");
+                return Err(Refusal::value(&given, format!("at most {LONGEST_ANSWER}")).under(key));
+            }
+        }
         if !(0.0..=10.0).contains(&self.spread) {
             return Err(Refusal::value(&Value::Float(self.spread), "0 to 10").under("spread"));
         }
@@ -69,6 +77,14 @@ impl Check for Peer {
         }
         Ok(())
     }
+}
+
+/// Nobody waits longer for an answer of a host.
+pub(super) const LONGEST_ANSWER: Span = Span::from_s(86_400);
+
+/// A time of `law`, and at most [`LONGEST_ANSWER`].
+pub(super) fn answered(law: &LogNormal, stream: &mut Stream) -> Span {
+    Span::from_seconds(law.sample(stream)).min(LONGEST_ANSWER)
 }
 
 /// A peer in a replication.
@@ -127,7 +143,7 @@ impl Host for Met {
     fn thinking(&mut self) -> Span {
         match self.peer.spread {
             0.0 => self.peer.reply,
-            _ => Span::from_seconds(self.thoughts.sample(&mut self.stream)),
+            _ => answered(&self.thoughts, &mut self.stream),
         }
     }
 
