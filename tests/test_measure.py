@@ -131,7 +131,7 @@ def test_a_buffer_counted_in_packets():
         (["scheme.transport={ kind = 'min-tcp' }"], ['kind = "min-tcp"', "this kernel has"]),
         (["workload={ kind = 'query', fan_in = 1 }"], ['kind = "query"', "follow nobody"]),
         (
-            ["workload={ kind = 'permutation' }", "scheme.queue={ kind = 'drr' }"],
+            ["workload={ kind = 'permutation' }", "scheme.queue={ kind = 'drr' }", "completion=sender"],
             ['scheme.queue.kind = "drr"', "drop-tail", "would leave theirs empty"],
         ),
         (["buffer={ kind = 'shared', size = '1MB' }"], ['buffer.kind = "shared"', '"private"']),
@@ -212,7 +212,8 @@ def test_a_measurement_gives_the_rows_of_a_simulation(command, study, tmp_path):
 @needs_namespaces
 def test_flows_that_end_are_measured_to_their_last_acknowledgement(command, study, tmp_path):
     measured, simulated = tmp_path / "k", tmp_path / "s"
-    settings = ["workload={ kind = 'csv', file = 'flows.csv' }", "topology.uplink=none"]
+    flows = "workload={ kind = 'csv', file = 'flows.csv' }"
+    settings = [flows, "topology.uplink=none", "completion=sender"]
     extra = [part for setting in settings for part in ("--set", setting)]
     lines = ["src,dst,size_bytes,arrival", "0,2,500000,0ms", "1,2,1000,20ms", "1,0,500000,300ms"]
     (study.parent / "flows.csv").write_text("\n".join(lines))

@@ -14,14 +14,14 @@ parameters! {
         /// "On traffic phase effects in packet-switched gateways", 1992; `overhead_` in ns-2).
         pub overhead: f64 = 1.0,
         /// Where packets wait that a host's link cannot take yet.
-        pub queue: HostQueue = HostQueue::Backpressure,
+        pub port: HostPort = HostPort::Backpressure,
     }
 }
 nested!(Hosts);
 
 choices! {
     /// Where packets wait that a host's link cannot take yet.
-    pub enum HostQueue: "host queue" {
+    pub enum HostPort: "host port" {
         /// With their flows: the host has few packets before its link, and a transport sends when
         /// there is room, flow by flow in turn, or by priority where the scheme has one; as a system
         /// does that pushes back on sockets (TCP small queues and byte queue limits, in Linux).
@@ -48,7 +48,7 @@ impl Check for Hosts {
 
 impl Hosts {
     /// Hosts that send without any time of their own, for what is exact to the picosecond.
-    pub const EXACT: Hosts = Hosts { overhead: 0.0, queue: HostQueue::SwitchPort };
+    pub const EXACT: Hosts = Hosts { overhead: 0.0, port: HostPort::SwitchPort };
 
     /// The most time that a host takes for a packet before it is on `link`, where a full one has
     /// `full` bytes.

@@ -28,7 +28,7 @@ pub use balance::Balance;
 pub use buffer::Buffer;
 pub use estimate::{Decomposition, LinkTimes};
 pub use flow::{Flow, Packets, ideal_fct};
-pub use hosts::{HostQueue, Hosts};
+pub use hosts::{HostPort, Hosts};
 pub use scheme::{PacketScheme, Scheme};
 pub use sojourn_queueing::Report;
 pub use study::{FabricCase, Ready};

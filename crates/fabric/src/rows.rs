@@ -270,13 +270,13 @@ fn rows(table: &[Row], several: bool) -> Rows {
     let names = |code: &dyn Fn(&Row) -> u8, names: &[&'static str]| {
         Column::Name(table.iter().map(code).collect(), names.to_vec())
     };
-    rows.push("acknowledged_ps", Column::Ps(ints(&|row| ps(row.acknowledged))));
     rows.push("src", Column::Int(ints(&|row| row.src.into())));
     rows.push("dst", Column::Int(ints(&|row| row.dst.map_or(-1, i64::from))));
     rows.push("packets", Column::Int(ints(&|row| row.packets as i64)));
     rows.push("retransmits", Column::Int(ints(&|row| row.tally.retransmits.into())));
     rows.push("timeouts", Column::Int(ints(&|row| row.tally.timeouts.into())));
     rows.push("deadline_ps", Column::Ps(ints(&|row| ps(row.deadline))));
+    rows.push("acknowledged_ps", Column::Ps(ints(&|row| ps(row.acknowledged))));
     if table.iter().any(|row| row.class > 0) {
         rows.push("class", names(&|row| row.class, &CLASS_NAMES));
     }

@@ -161,6 +161,7 @@ def _to_their_ends(
     slowdown = np.divide(took, ideal, out=np.full(len(took), np.nan), where=done)
     measured: dict[str, Column] = {
         "finished_ps": np.where(done, arrived + took, -1),
+        "acknowledged_ps": np.where(done, arrived + took, -1),
         "sojourn_ps": took,
         "slowdown": slowdown,
         "retransmits": np.array([flow.info.retransmits for flow in carried], dtype=np.int64),

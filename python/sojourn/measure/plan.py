@@ -87,7 +87,7 @@ def plan(case: Case, source: str) -> Plan:
     asked.only("forwarding", "store-and-forward")
     asked.take("completion")  # permanent flows have none, and others were asked for it
     asked.take("hosts.overhead")  # whatever it says, this machine takes the time that it takes
-    asked.only("hosts.queue", "backpressure")
+    asked.only("hosts.port", "backpressure")
     asked.only("sample", "none")
     asked.refuse_the_rest()
     return Plan(

@@ -42,7 +42,7 @@ pub use scene::{After, Figures, Outcome, Scene, Watch};
 pub use sojourn_queueing::{Cancelled, Progress};
 pub use threads::simulate_on_threads;
 
-use crate::hosts::HostQueue;
+use crate::hosts::HostPort;
 use crate::packet::{Kind, Slab};
 use crate::qdisc::{Builder, Discipline, Line};
 use crate::topology::Link;
@@ -320,9 +320,9 @@ impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S, Whole> {
 fn queue_of<B: Builder>(scene: &Scene, queue: &B, port: u64) -> B::Port {
     let stream = scene.streams.stream("ties", port);
     if port < scene.network.hosts as u64 {
-        match scene.hosts.queue {
-            HostQueue::Backpressure => queue.endless_port(stream),
-            HostQueue::SwitchPort => queue.host_port(stream),
+        match scene.hosts.port {
+            HostPort::Backpressure => queue.endless_port(stream),
+            HostPort::SwitchPort => queue.host_port(stream),
         }
     } else if scene.memories.is_empty() {
         queue.port(stream)

@@ -2,7 +2,7 @@
 //! whose packets it takes when the link is busy.
 
 use super::scene::Scene;
-use crate::hosts::HostQueue;
+use crate::hosts::HostPort;
 use sojourn_kernel::{Ahead, Span, Time};
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ impl Nic {
             times: scene.overhead(host).ps() + 1,
             chance: Ahead::new(scene.streams.stream("overhead", host as u64)),
             last: Time::ZERO,
-            full: (scene.hosts.queue == HostQueue::Backpressure).then_some(full),
+            full: (scene.hosts.port == HostPort::Backpressure).then_some(full),
             busy_until: Time::ZERO,
             held: VecDeque::new(),
             resumes: false,

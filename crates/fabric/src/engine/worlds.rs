@@ -4,7 +4,7 @@ use super::{After, Scene, Watch};
 use crate::balance::Balance;
 use crate::buffer::Buffer;
 use crate::flow::{Flow, Packets};
-use crate::hosts::{HostQueue, Hosts};
+use crate::hosts::{HostPort, Hosts};
 use crate::qdisc::{Between, Classes, DropTail, Drr, PFabric, Queue, Victim};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::topology::{Forwarding, Topology};
@@ -147,7 +147,7 @@ pub(super) fn scene(
         // Every other world has hosts that take no time, and every other two no backpressure.
         hosts: Hosts {
             overhead: (seed % 2) as f64,
-            queue: if seed % 4 < 2 { HostQueue::SwitchPort } else { HostQueue::Backpressure },
+            port: if seed % 4 < 2 { HostPort::SwitchPort } else { HostPort::Backpressure },
         },
         balance: scheme.balance,
         watches: watches.collect(),
