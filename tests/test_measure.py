@@ -131,7 +131,11 @@ def test_a_buffer_counted_in_packets():
         (["scheme.transport={ kind = 'min-tcp' }"], ['kind = "min-tcp"', "this kernel has"]),
         (["workload={ kind = 'query', fan_in = 1 }"], ['kind = "query"', "follow nobody"]),
         (
-            ["workload={ kind = 'permutation' }", "scheme.queue={ kind = 'drr' }", "completion=sender"],
+            [
+                "workload={ kind = 'permutation' }",
+                "scheme.queue={ kind = 'drr' }",
+                "completion=sender",
+            ],
             ['scheme.queue.kind = "drr"', "drop-tail", "would leave theirs empty"],
         ),
         (["buffer={ kind = 'shared', size = '1MB' }"], ['buffer.kind = "shared"', '"private"']),

@@ -334,7 +334,7 @@ def test_a_full_disk_is_one_message_and_the_same_command_resumes(command, study,
     out = tmp_path / "r"
     arguments = ["run", study, "--jobs", 1, "--out", out]
     rows = RunDirectory(out).rows(1, 0)
-    for size, name in ((500, out / "study.toml"), (4096, rows), (8192, out / "cases.parquet")):
+    for size, name in ((500, out / "study.toml"), (4096, rows), (16384, out / "cases.parquet")):
         with files_up_to(size):
             result = command(*arguments)
         assert (result.code, result.out) == (2, "")

@@ -28,12 +28,17 @@ def simulators() -> list[Simulator]:
     return [_ns3(), in_python("SimPy", "simpy", "simpy_fabric")]
 
 
+# What the others do: their hosts send exactly on time, through a port like a switch's, and a flow is
+# complete when its sender knows.
+_AS_THEIRS = [("hosts.overhead", "0"), ("hosts.port", "switch-port"), ("completion", "sender")]
+
+
 def task(study: str, flows: int = FLOWS) -> tuple[str, Outcome]:
     """The fabric of `study`'s first case and its first flows, as the others read them.
 
     With it comes what this project's engine does with them, without its costs.
     """
-    case = Study.parse(study, CASE, [("workload.flows", str(flows))]).cases()[0]
+    case = Study.parse(study, CASE, [("workload.flows", str(flows)), *_AS_THEIRS]).cases()[0]
     done = case.run(0, Progress())
     columns = dict(done.columns)
     arrived, source, to, size, sojourn = (

@@ -69,7 +69,11 @@ def pairs(a: Run, b: Run, apart_in: Column | None = None) -> tuple[list[Pair], t
 
 def _refuse_other_completions(a: Run, b: Run) -> None:
     ends = [
-        {record.parameters[_COMPLETION] for record in run.ledger if _COMPLETION in record.parameters}
+        {
+            record.parameters[_COMPLETION]
+            for record in run.ledger
+            if _COMPLETION in record.parameters
+        }
         for run in (a, b)
     ]
     if all(ends) and not ends[0] & ends[1]:
