@@ -28,8 +28,8 @@ def simulators() -> list[Simulator]:
     return [_ns3(), in_python("SimPy", "simpy", "simpy_fabric")]
 
 
-# What the others do: their hosts send exactly on time, through a port like a switch's, and a flow is
-# complete when its sender knows.
+# What the others do: their hosts send exactly on time, through a port like a switch's, and a flow
+# is complete when its sender knows.
 _AS_THEIRS = [("hosts.overhead", "0"), ("hosts.port", "switch-port"), ("completion", "sender")]
 
 

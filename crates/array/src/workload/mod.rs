@@ -152,8 +152,8 @@ pub struct Requests {
 
 /// Runs end long before time does, of which rows have 106 days: what has not happened by then is not
 /// simulated. Gaps between the requests that are made at a time, and accesses of some hours, leave
-/// its range from here on no more than [`LONGEST_GAP`] and
-/// [`LONGEST_ACCESS`](crate::disk::LONGEST_ACCESS) allow.
+/// its range from here on no more than `LONGEST_GAP` and
+/// `LONGEST_ACCESS` allow.
 pub const LATEST: Time = Time::from_ps(Span::from_s(90 * 24 * 3600).ps());
 
 /// Between arrivals it takes no longer on average; no gap that is drawn is 37 times as long.

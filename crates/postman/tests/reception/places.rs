@@ -150,7 +150,9 @@ fn logins_and_bounces_get_through_a_flood() {
 
 #[test]
 fn logins_and_bounces_get_through_a_flood_over_ipv6() {
-    ipv6().map(logins_and_bounces_get_through);
+    if let Some(here) = ipv6() {
+        logins_and_bounces_get_through(here);
+    }
 }
 
 #[test]
@@ -160,7 +162,9 @@ fn clicks_get_through_a_flood() {
 
 #[test]
 fn clicks_get_through_a_flood_over_ipv6() {
-    ipv6().map(|here| clicks_get_through(here, "fd7f::2"));
+    if let Some(here) = ipv6() {
+        clicks_get_through(here, "fd7f::2");
+    }
 }
 
 /// Where TLS begins at once, nothing is said without it.
