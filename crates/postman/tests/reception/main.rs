@@ -171,10 +171,10 @@ pub(crate) fn connect_from(server: &MailServer, source: Ipv4Addr) -> Client<TcpS
 }
 
 /// The address that stands for one of the loopback network where a flood comes over IPv6: a network
-/// of 48 bits for one of 24.
+/// of 48 bits for one of 24, and one of 64 for an address.
 fn in_ipv6(source: Ipv4Addr) -> IpAddr {
     let [_, a, b, c] = source.octets().map(u16::from);
-    Ipv6Addr::new(0xfd7f, a, b, 0, 0, 0, 0, c).into()
+    Ipv6Addr::new(0xfd7f, a, b, c, 0, 0, 0, 1).into()
 }
 
 /// Where a server listens for a flood over IPv6, if this machine has the addresses for it: made, by

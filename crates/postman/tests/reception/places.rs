@@ -163,7 +163,7 @@ fn clicks_get_through_a_flood() {
 #[test]
 fn clicks_get_through_a_flood_over_ipv6() {
     if let Some(here) = ipv6() {
-        clicks_get_through(here, "fd7f::2");
+        clicks_get_through(here, "fd7f:0:0:2::1");
     }
 }
 
