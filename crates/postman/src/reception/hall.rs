@@ -40,8 +40,8 @@ struct Looked {
     requests: Vec<Request>,
     /// That for those to whom it is sent on comes first.
     messages: Vec<Outgoing>,
-    /// Memory for what is there twice meanwhile.
-    _room: [Occupied; 2],
+    /// Memory for a text that is there twice.
+    _second: Occupied,
 }
 
 impl Lists {
@@ -61,15 +61,13 @@ impl Lists {
             leaving.clear();
         }
         let size = text.len();
-        let reserve = |octets| memory.reserve(octets).ok_or_else(NotTaken::no_memory);
-        // A text that is changed is there twice meanwhile.
-        let changed = reserve(if is_changed(&text) { size + size / 128 } else { 0 })?;
         let came_back = self.look(&back, &text, now)?;
         let requests = self.requests(&leaving, &text);
         let readers = came_back.readers();
         // Where others want it too, there are two for a while.
         let copies = usize::from(!on.is_empty()) + usize::from(!readers.is_empty());
-        let second = reserve(if copies > 1 { size + head } else { 0 })?;
+        let second = memory.reserve(if copies > 1 { size + head } else { 0 });
+        let second = second.ok_or_else(NotTaken::no_memory)?;
         let mut messages = Vec::with_capacity(copies);
         let mut texts = std::iter::repeat_n(text, copies);
         if !on.is_empty()
@@ -84,7 +82,7 @@ impl Lists {
             let why = "the message goes round in circles: it was sent on from here before";
             return Err(NotTaken::refused(554, Enhanced(5, 4, 6), why));
         }
-        Ok(Looked { came_back, requests, messages, _room: [changed, second] })
+        Ok(Looked { came_back, requests, messages, _second: second })
     }
 }
 
@@ -158,6 +156,10 @@ impl Hall {
             Submitter::Untrusted => &self.strangers_memory,
             Submitter::Network(_) | Submitter::User(_) => &self.memory,
         });
+        // A text that is changed is there twice meanwhile. That is asked before another message is
+        // looked at: of several that find no room together, one gives its own back to the next.
+        let changed = if is_changed(&text) { size + size / 128 } else { 0 };
+        let _changed = memory.reserve(changed).ok_or_else(NotTaken::no_memory)?;
         let head = received.len();
         let by_password = submitter.user().map(str::to_owned);
         let by_network = match submitter {
@@ -168,7 +170,7 @@ impl Hall {
             let submitter = by_password.as_deref().map_or(by_network, Submitter::User);
             lists.look_at(submitter, sender, sorted, text, (&memory, head), now)
         });
-        let Looked { came_back, requests, messages, _room } = looked.await??;
+        let Looked { came_back, requests, messages, _second } = looked.await??;
         // All that is sent on for a stranger is for the postmaster or abuse.
         let for_roles = if submitter == Submitter::Untrusted { count } else { 0 };
         self.count_for_people(&came_back, for_roles, size, peer, now)?;
