@@ -62,6 +62,7 @@ docs: build ## the handbook in target/site, Rust's own pages in target/doc
 # Exit code 1 says that a claim does not hold: a result like others.
 papers: build ## every paper in full, its figures and claims, into out/papers: hours
 	$(BIN)/sojourn reproduce all --full --out out/papers || [ $$? -eq 1 ]
+	$(CARGO) test -p sojourn-fabric --test fabric -- --ignored --nocapture permanent_flows
 
 kills: ## a list server killed in the midst of 1, 5 and 20 messages, and what that cost: a quarter of an hour
 	$(CARGO) test -p sojourn-postman --test kill -- --ignored --nocapture --test-threads=1 shape

@@ -60,6 +60,24 @@ def _refuse_constant(name: str) -> object:
     raise AssertionError(f"{name} is not JSON")
 
 
+# Flows that can be estimated.
+TWO_RACKS = """\
+title = "two racks"
+[topology]
+kind = "leaf-spine"
+racks = 2
+hosts = 4
+spines = 2
+[workload]
+kind = "poisson"
+load = 0.4
+flows = 120
+[scheme]
+name = "DCTCP"
+balance = "ecmp"
+"""
+
+
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
     """Calls `sojourn` in this process."""

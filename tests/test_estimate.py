@@ -6,28 +6,19 @@ import json
 import numpy as np
 import pytest
 
+from conftest import TWO_RACKS
 from sojourn import estimate, rows, studies
 from sojourn._core import Estimate
 from sojourn.ledger import Ledger
 from sojourn.runs import Run
 
-STUDY = """\
-title = "two racks"
-[topology]
-kind = "leaf-spine"
-racks = 2
-hosts = 4
-spines = 2
-[workload]
-kind = "poisson"
-load = 0.4
-flows = 120
-[scheme]
-name = "DCTCP"
-balance = "ecmp"
+STUDY = (
+    TWO_RACKS
+    + """\
 [sweep]
 workload.load = [0.2, 0.6]
 """
+)
 
 
 @pytest.fixture

@@ -2,27 +2,14 @@
 
 import pytest
 
+from conftest import TWO_RACKS
 from sojourn import costs, estimate
 from sojourn._core import Estimate
 from sojourn.execute import unfinished
 from sojourn.ledger import Ledger
 from sojourn.runs import Run
 
-STUDY = """\
-title = "two racks"
-[topology]
-kind = "leaf-spine"
-racks = 2
-hosts = 4
-spines = 2
-[workload]
-kind = "poisson"
-load = 0.4
-flows = 120
-[scheme]
-name = "DCTCP"
-balance = "ecmp"
-"""
+STUDY = TWO_RACKS
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ use sojourn_kernel::{Span, choices, nested, parameters};
 parameters! {
     /// Hosts.
     pub struct Hosts: "hosts" {
-        /// The most random time that a host takes for each packet that it sends, in times of a full
-        /// packet on its link: evenly from none to this, in order, while others leave. Real hosts are
-        /// never exact to a packet. With none, packets of equal size that wait for acknowledgements
-        /// keep one phase, and whoever is a little ahead wins for ever (S. Floyd and V. Jacobson,
-        /// "On traffic phase effects in packet-switched gateways", 1992; `overhead_` in ns-2).
+        /// A host delays each packet that it sends by a random time, evenly distributed from 0 to this
+        /// many times that of a full packet on its link. Packets stay in order, and the link is not
+        /// kept busy by it. With 0, flows of equal packets that are clocked by acknowledgements keep
+        /// one phase, and a flow that is a little ahead wins for ever (S. Floyd and V. Jacobson, "On
+        /// traffic phase effects in packet-switched gateways", 1992; `overhead_` in ns-2).
         pub overhead: f64 = 1.0,
         /// Where packets wait that a host's link cannot take yet.
         pub port: HostPort = HostPort::Backpressure,

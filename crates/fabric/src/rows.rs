@@ -26,7 +26,9 @@ fn ideal(cuts: bool, completion: Completion) -> String {
         Completion::Receiver => "the last byte is at the receiver",
         Completion::Sender => "the last packet's ACK is back at the sender",
     };
-    format!("ideal: nobody else in the fabric, {forwarding} on the flow's own path, until {until}")
+    format!(
+        "ideal: the flow alone in the fabric, {forwarding} on the flow's own path, until {until}"
+    )
 }
 
 /// The same for queries.

@@ -231,7 +231,8 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         self.report(progress);
         let horizon = self.scene.horizon;
         if self.unfinished > 0 {
-            // Nobody visits a port only because something sent ahead leaves there.
+            // A port is not visited when a packet that it sent ahead leaves, so its last window
+            // may lie before the horizon.
             self.until = self.fabric.mailbox.end_of_window(horizon);
         }
         debug_assert!(self.switches.hold(self.fabric.network, &self.ports, &self.fabric.slab));

@@ -64,7 +64,9 @@ impl Nic {
     /// The link was given a packet at `now` that takes it `span`.
     #[inline]
     pub(super) fn given(&mut self, now: Time, span: Span) {
-        self.busy_until = self.busy_until.max(now) + span;
+        if self.full.is_some() {
+            self.busy_until = self.busy_until.max(now) + span;
+        }
     }
 
     /// `flow` would send more: it is held until it is its turn.
@@ -89,7 +91,7 @@ impl Nic {
     pub(super) fn resume(&mut self, urgency: impl Fn(u32) -> Option<u32>) -> u32 {
         self.resumes = false;
         let first = self.held.front().copied().expect("one is held");
-        if urgency(first).is_none() {
+        if self.held.len() == 1 || urgency(first).is_none() {
             return self.held.pop_front().expect("one is held");
         }
         let places = 0..self.held.len();

@@ -42,7 +42,11 @@ impl Wire {
             arrives_by: link.arrives_by,
             rate,
             header: link.cuts.then(|| rate.span(header.into())),
-            ties: if to_host { 0 } else { streams.stream("ties", link.to.into()).bits() | 1 },
+            ties: if to_host {
+                0
+            } else {
+                streams.stream("arrivals at once", link.to.into()).bits() | 1
+            },
         }
     }
 

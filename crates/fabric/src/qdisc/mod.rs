@@ -131,8 +131,8 @@ pub trait Builder {
     /// it is given, and says by [`displace`](Discipline::displace) who goes when memory is full.
     fn in_memory(&self, stream: Stream) -> Self::Port;
 
-    /// The same for the port of a host whose transports wait until it has room: it has room for all
-    /// that it is given.
+    /// An empty port of a host under backpressure. It never drops: its transports send only a few
+    /// packets at a time.
     fn endless_port(&self, stream: Stream) -> Self::Port {
         self.in_memory(stream)
     }

@@ -140,20 +140,28 @@ impl Setup {
         let this = &self.flows[flow as usize];
         let full = self.packets.payload.0;
         let before = u64::from(sequence) * full;
-        let remaining = this.bytes.saturating_sub(u64::from(arrived) * full);
-        let leaving = Leaving { flow: this, remaining, sent: before, now, nic: &self.nic };
         Packet {
             key: 0,
             next: NIL,
             flow,
             sequence,
-            priority: self.priority.number(&leaving),
+            priority: self.number(flow, sequence, arrived, now),
             to: this.to,
             size: self.packets.wire(full.min(this.bytes - before) as u16),
             echo: 0,
             kind: Kind::Data,
             marks: 0,
         }
+    }
+
+    /// The priority of such a packet.
+    #[inline(always)]
+    fn number(&self, flow: u32, sequence: u32, arrived: u32, now: Time) -> u32 {
+        let this = &self.flows[flow as usize];
+        let full = self.packets.payload.0;
+        let remaining = this.bytes.saturating_sub(u64::from(arrived) * full);
+        let sent = u64::from(sequence) * full;
+        self.priority.number(&Leaving { flow: this, remaining, sent, now, nic: &self.nic })
     }
 
     /// A packet of `kind` from the receiver of `flow` back to its sender, of the highest priority.

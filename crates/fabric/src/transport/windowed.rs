@@ -181,7 +181,7 @@ impl<C: Control> Transport for Windowed<C> {
             return None;
         }
         let (next, arrived) = (sender.next.min(sender.end - 1), sender.acked + sender.sacked.len());
-        Some(setup.data(flow, next, arrived, now).priority)
+        Some(setup.number(flow, next, arrived, now))
     }
 
     fn tally(&self, flow: u32) -> Tally {

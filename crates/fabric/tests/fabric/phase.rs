@@ -204,7 +204,7 @@ fn a_servers_number_decides_nothing() {
 /// The whole table: cv within 30 % of the other simulator's and the spread within a factor of 1.6,
 /// in the mean of ten seeds. Minutes: `make papers` runs it.
 #[test]
-#[ignore = "minutes; part of make papers"]
+#[ignore = "takes minutes: `make papers` runs it"]
 fn permanent_flows_share_as_in_another_simulator() {
     let mut off = Vec::new();
     for single in singles() {

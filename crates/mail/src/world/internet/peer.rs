@@ -79,7 +79,7 @@ impl Check for Peer {
     }
 }
 
-/// Nobody waits longer for an answer of a host.
+/// A host's answer comes within this time.
 pub(super) const LONGEST_ANSWER: Span = Span::from_s(86_400);
 
 /// A time of `law`, and at most [`LONGEST_ANSWER`].
