@@ -1,4 +1,5 @@
 //! What the author of a study is told: every kind of mistake, and the whole message.
+//! `UPDATE_GOLDEN=1 cargo test -p sojourn-study --test messages` writes the messages anew.
 
 use serde_json::Value;
 use sojourn_study::Study;
@@ -118,6 +119,10 @@ fn every_mistake_gets_one_clear_message() {
             let said = !line.is_empty() && !line.starts_with('#');
             mistake.extend(said.then_some(line));
         }
+    }
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/messages.txt");
+        return fs::write(file, answered).unwrap();
     }
     assert!(answered == MESSAGES, "the messages are now:\n{answered}");
 }
