@@ -38,8 +38,6 @@ pub enum Kind {
     Wake,
     /// Never leaves its host: a note that a flow begins.
     Start,
-    /// Never leaves its host: a note that its link has room for a flow that was held.
-    Resume,
     /// Never leaves its host: a note to look how far a flow has come.
     Look,
 }

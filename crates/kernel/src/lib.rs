@@ -14,6 +14,6 @@ pub mod time;
 pub mod units;
 
 pub use calendar::Calendar;
-pub use stream::{Ahead, Stream, Streams};
+pub use stream::{Ahead, Light, Stream, Streams};
 pub use time::{Span, Time};
 pub use units::{Bytes, Frequency, Rate};

@@ -79,6 +79,29 @@ impl Stream {
     }
 }
 
+/// A stream of eight bytes, for whoever draws one number for each packet: wyrand (Wang Yi, 2019),
+/// which passes BigCrush and PractRand.
+#[derive(Clone, Debug)]
+pub struct Light {
+    state: u64,
+}
+
+impl Light {
+    /// A stream that begins where the next number of `stream` says.
+    pub const fn new(mut stream: Stream) -> Light {
+        Light { state: stream.bits() }
+    }
+
+    /// A whole number below `n`, each as likely as the others to within n / 2^64; 0 when `n` is.
+    #[inline(always)]
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.state = self.state.wrapping_add(0xa076_1d64_78bd_642f);
+        let product = u128::from(self.state) * u128::from(self.state ^ 0xe703_7ed1_a0b4_28db);
+        let bits = (product >> 64) as u64 ^ product as u64;
+        ((u128::from(bits) * u128::from(n)) >> 64) as u64
+    }
+}
+
 /// How many numbers an [`Ahead`] draws at a time.
 const AHEAD: usize = 64;
 

@@ -56,14 +56,14 @@ impl<B: Border> Fabric<'_, B> {
     }
 
     /// The next packet of a host goes, as soon as the port is free.
-    #[inline]
+    #[inline(always)]
     pub(super) fn serve<D: Discipline, S>(&mut self, port: &mut Port<D, S>, nic: &mut Nic) {
         let id = port.queue.dequeue(&mut self.slab);
         self.launch_from_host(port, nic, port.free, id);
     }
 
     /// Puts a packet of a host on the wire, after the time that the host takes for it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn launch_from_host<D, S>(
         &mut self,
         port: &mut Port<D, S>,

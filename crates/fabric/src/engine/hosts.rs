@@ -15,10 +15,16 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
     pub(super) fn visit_host(&mut self, host: u32, ends: Time) {
         let mut arrivals = self.fabric.mailbox.take(host, &mut self.fabric.slab);
         loop {
-            let port = &mut self.ports[host as usize];
+            let (port, nic) = (&mut self.ports[host as usize], &mut self.nics[host as usize]);
             let next = self.fabric.slab.known(arrivals).arrives();
-            if !port.queue.is_empty() && port.free < next {
-                self.fabric.serve(port, &mut self.nics[host as usize]);
+            let waits = !port.queue.is_empty();
+            let resumes = nic.resumes();
+            if resumes < next && (!waits || resumes <= port.free) {
+                self.resume(host, resumes, ends, &mut arrivals);
+                continue;
+            }
+            if waits && port.free < next {
+                self.fabric.serve(port, nic);
                 continue;
             }
             if arrivals == NIL {
@@ -27,21 +33,49 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
             let id = arrivals;
             arrivals = self.fabric.slab.known(id).next;
             self.host_turn(host, id, next);
-            if !self.turn.arrived.is_empty() {
-                self.follow(host, ends, &mut arrivals);
-            }
-            for wake in self.turn.wakes.drain(..) {
-                self.fabric.note(host, note::wake(wake), ends, &mut arrivals);
-            }
-            let alone = self.fabric.slab.known(arrivals).arrives() > next;
-            self.send(host, next, alone);
-            if let Some(at) = self.nics[host as usize].resume_at(next) {
-                self.fabric.note(host, note::resume(at), ends, &mut arrivals);
-            }
+            self.do_as_asked(host, ends, &mut arrivals);
         }
         let port = &self.ports[host as usize];
-        if !port.queue.is_empty() {
-            self.fabric.mailbox.visit(host, port.free);
+        let resumes = self.nics[host as usize].resumes();
+        if !port.queue.is_empty() || resumes != Time::NEVER {
+            let free = if port.queue.is_empty() { Time::NEVER } else { port.free };
+            self.fabric.mailbox.visit(host, free.min(resumes));
+        }
+    }
+
+    /// It is the turn of a flow that was held: its link has room for one packet more at `now`.
+    fn resume(&mut self, host: u32, now: Time, ends: Time, arrivals: &mut PacketId) {
+        let nic = &mut self.nics[host as usize];
+        let flow = nic.resume(now, |flow| self.transport.urgency(flow, now));
+        self.turn.now = now;
+        self.turn.room = 1;
+        self.transport.resume(flow, &mut self.turn);
+        if std::mem::take(&mut self.turn.held) {
+            nic.hold(flow, now);
+        }
+        self.do_as_asked(host, ends, arrivals);
+    }
+
+    /// Does what a transport wants done in its turn. `arrivals` is what is still to come in the
+    /// window that ends at `ends`.
+    #[inline(always)]
+    fn do_as_asked(&mut self, host: u32, ends: Time, arrivals: &mut PacketId) {
+        if !self.turn.arrived.is_empty() {
+            self.follow(host, ends, arrivals);
+        }
+        if !self.turn.wakes.is_empty() {
+            self.set_wakes(host, ends, arrivals);
+        }
+        if !self.turn.packets.is_empty() {
+            let alone = self.fabric.slab.known(*arrivals).arrives() > self.turn.now;
+            self.send(host, alone);
+        }
+    }
+
+    #[inline(never)]
+    fn set_wakes(&mut self, host: u32, ends: Time, arrivals: &mut PacketId) {
+        for wake in self.turn.wakes.drain(..) {
+            self.fabric.note(host, note::wake(wake), ends, arrivals);
         }
     }
 
@@ -49,13 +83,11 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
     #[inline]
     fn host_turn(&mut self, host: u32, id: PacketId, now: Time) {
         let packet = *self.fabric.slab.known(id);
-        let nic = &mut self.nics[host as usize];
-        let mut flow = packet.flow;
         self.fabric.slab.free(id);
         let figures = &mut self.fabric.figures;
         figures.turns += 1;
         self.turn.now = now;
-        self.turn.room = nic.room(now);
+        self.turn.room = self.nics[host as usize].room(now);
         match packet.kind {
             Kind::Data | Kind::Ack | Kind::Nack | Kind::Pull => {
                 figures.delivered += 1;
@@ -64,19 +96,16 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
             }
             Kind::Start => self.transport.start(packet.flow, &mut self.turn),
             Kind::Wake => self.transport.wake(note::wake_of(&packet), &mut self.turn),
-            Kind::Resume => {
-                flow = nic.resume(|flow| self.transport.urgency(flow, now));
-                self.turn.room = Some(1);
-                self.transport.resume(flow, &mut self.turn);
-            }
             Kind::Look => self.look(packet.sequence as usize),
         }
         if std::mem::take(&mut self.turn.held) {
-            self.nics[host as usize].hold(flow);
+            self.nics[host as usize].hold(packet.flow, now);
         }
-        for flow in self.turn.finished.drain(..) {
-            self.acknowledged[flow as usize] = now;
-            self.done += 1;
+        if !self.turn.finished.is_empty() {
+            for flow in self.turn.finished.drain(..) {
+                self.acknowledged[flow as usize] = now;
+                self.done += 1;
+            }
         }
     }
 
@@ -106,9 +135,11 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
         }
     }
 
-    /// Hands the transport's packets to the host's port.
+    /// Hands the transport's packets to the host's port, `alone` if nothing else comes to the host at
+    /// the same time.
     #[inline]
-    fn send(&mut self, host: u32, now: Time, alone: bool) {
+    fn send(&mut self, host: u32, alone: bool) {
+        let now = self.turn.now;
         if D::ASKS_FOR_CLASS {
             classify(&mut self.turn.packets, &self.scene.flows);
         }
@@ -125,7 +156,7 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
             fabric.launch_from_host(port, nic, now, id);
             return;
         }
-        if idle && !self.turn.packets.is_empty() {
+        if idle {
             port.free = now;
         }
         for packet in self.turn.packets.drain(..) {

@@ -245,7 +245,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         }
         let figures = &mut self.fabric.figures;
         let left = self.fabric.slab.packets();
-        let is_note = |kind| matches!(kind, Kind::Start | Kind::Wake | Kind::Resume | Kind::Look);
+        let is_note = |kind| matches!(kind, Kind::Start | Kind::Wake | Kind::Look);
         let in_network = left.filter(|packet| !is_note(packet.kind));
         figures.in_network = in_network.count() as u64;
         Outcome {

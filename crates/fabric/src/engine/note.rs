@@ -1,17 +1,16 @@
-//! Notes that a host sends itself: that a flow starts, that a timer may be due, that its link has
-//! room again, that it is time to look at a flow. They lie in the same lists as the packets that reach it.
+//! Notes that a host sends itself: that a flow starts, that a timer may be due, that it is time to
+//! look at a flow. They lie in the same lists as the packets that reach it.
 
 use crate::packet::{Kind, NIL, Packet};
 use crate::transport::{End, Wake};
 use sojourn_kernel::Time;
 
 /// The low byte of a note's key: after packets (0), flows start, then senders wake, then receivers,
-/// then flows that were held go on, and at last flows are looked at.
+/// and at last flows are looked at.
 pub(super) const START: u8 = 1;
 pub(super) const WAKE_SENDER: u8 = 2;
 pub(super) const WAKE_RECEIVER: u8 = 3;
-const RESUME: u8 = 4;
-const LOOK: u8 = 5;
+const LOOK: u8 = 4;
 
 /// `flow` starts at `at`.
 pub(super) fn start(at: Time, flow: u32) -> Packet {
@@ -21,11 +20,6 @@ pub(super) fn start(at: Time, flow: u32) -> Packet {
 /// Watch number `watch`, of `flow`, begins or ends at `at`.
 pub(super) fn look(at: Time, flow: u32, watch: u32) -> Packet {
     Packet { sequence: watch, ..note(Packet::arriving(at, LOOK), Kind::Look, flow) }
-}
-
-/// The link of a host has room at `at` for a flow that is held.
-pub(super) fn resume(at: Time) -> Packet {
-    note(Packet::arriving(at, RESUME), Kind::Resume, 0)
 }
 
 /// One of a flow's ends wants to be woken.

@@ -12,7 +12,7 @@ use crate::buffer::{Memory, Share, Tiers};
 use crate::packet::{Kind, Packet, PacketId, Slab};
 use crate::qdisc::{Between, Builder, Discipline, Queue, Weighted, with_queue};
 use crate::scheme::PacketScheme;
-use crate::transport::{Running, Tally, Transport, Turn};
+use crate::transport::{End, Running, Tally, Transport, Turn, Wake};
 use proptest::prelude::*;
 use sojourn_kernel::Time;
 use sojourn_kernel::parameters::{Parameters, defaults};
@@ -33,6 +33,9 @@ struct Event {
     unit: usize,
     packet: PacketId,
 }
+
+/// The low byte of the key of a note that a host's link may have room again: after all others.
+const RESUME: u8 = 5;
 
 struct Oracle<'a, B: Builder> {
     scene: &'a Scene,
@@ -236,9 +239,10 @@ impl<B: Builder> Oracle<'_, B> {
         let room = self.nics[host].room(now);
         let (mut turn, mut flow) = (Turn { now, room, ..Turn::default() }, packet.flow);
         match (packet.kind, packet.key as u8) {
-            (Kind::Resume, _) => {
-                flow = self.nics[host].resume(|flow| self.transport.urgency(flow, now));
-                turn.room = Some(1);
+            (Kind::Wake, RESUME) if self.nics[host].resumes() != now => return,
+            (Kind::Wake, RESUME) => {
+                flow = self.nics[host].resume(now, |flow| self.transport.urgency(flow, now));
+                turn.room = 1;
                 self.transport.resume(flow, &mut turn);
             }
             (Kind::Look, _) => self.look(packet.sequence as usize, now),
@@ -249,7 +253,7 @@ impl<B: Builder> Oracle<'_, B> {
             _ => self.transport.receive(&packet, &mut turn),
         }
         if turn.held {
-            self.nics[host].hold(flow);
+            self.nics[host].hold(flow, now);
         }
         for flow in turn.finished {
             self.acknowledged[flow as usize] = now;
@@ -275,8 +279,10 @@ impl<B: Builder> Oracle<'_, B> {
             let id = self.slab.insert(packet);
             self.wait(host, now, id);
         }
-        if let Some(at) = self.nics[host].resume_at(now) {
-            self.arrive(host, note::resume(at));
+        let resumes = self.nics[host].resumes();
+        if resumes != Time::NEVER {
+            let wake = note::wake(Wake { at: resumes, flow: 0, end: End::Sender });
+            self.arrive(host, Packet { key: Packet::arriving(resumes, RESUME), ..wake });
         }
     }
 

@@ -215,20 +215,11 @@ pub struct Turn {
     pub finished: Vec<u32>,
     /// Flows the last of which has just come to their receiver.
     pub arrived: Vec<u32>,
-    /// How many packets of data the host's port takes in this turn; none is for any number.
-    pub room: Option<usize>,
-    /// Whether the flow would send more if there were room: it is [resumed](Transport::resume) then.
+    /// How many packets of data the host's port takes in this turn.
+    pub room: usize,
+    /// Whether its flow would send more than that, and was not held yet: it is
+    /// [resumed](Transport::resume) when there is room.
     pub held: bool,
-}
-
-impl Turn {
-    /// Whether the port takes one packet of data more; if not, its flow is held.
-    #[inline]
-    fn takes_more(&mut self) -> bool {
-        let takes = self.room.is_none_or(|room| self.packets.len() < room);
-        self.held |= !takes;
-        takes
-    }
 }
 
 /// Both ends of all flows of one simulation. A sender's state is touched only in turns of the

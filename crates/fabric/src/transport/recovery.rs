@@ -143,7 +143,7 @@ impl<C: Control> Acting<'_, C> {
         if self.rules.sack {
             return self.send_into_the_pipe();
         }
-        while self.may_send_new() && !self.held_back() && self.turn.takes_more() {
+        while self.may_send_new() && !self.held_back() && self.takes_more() {
             self.emit_new();
         }
     }

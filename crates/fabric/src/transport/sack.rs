@@ -49,7 +49,7 @@ impl<C: Control> Acting<'_, C> {
         let mut pipe = sender.pipe(lost_below);
         while f64::from(pipe) + 1.0 <= self.sender.window.size.max(1.0) {
             let Some(next) = self.next_segment(lost_below) else { return };
-            if !self.turn.takes_more() {
+            if !self.takes_more() {
                 return;
             }
             self.send_segment(next);

@@ -30,6 +30,8 @@ pub(super) struct Sender<S> {
     lapsed: u32,
     /// Whether it waits for the answer to its request for a connection.
     connecting: bool,
+    /// Whether it waits until its host's port takes more.
+    held: bool,
     /// Time-outs since anything was heard.
     unheard: u32,
     tally: Tally,
@@ -81,6 +83,7 @@ impl<C: Control> Windowed<C> {
             recovery: Recovery::default(),
             lapsed: 0,
             connecting: rules.handshake,
+            held: false,
             unheard: 0,
             tally: Tally::default(),
             sacked: Scoreboard::default(),
@@ -169,6 +172,7 @@ impl<C: Control> Transport for Windowed<C> {
 
     fn resume(&mut self, flow: u32, turn: &mut Turn) {
         let mut acting = self.act(flow, turn);
+        acting.sender.held = false;
         if acting.sender.acked < acting.sender.end {
             acting.send();
             acting.arm();
@@ -360,7 +364,7 @@ impl<C: Control> Acting<'_, C> {
         }
         while !self.held_back()
             && let Some(sequence) = self.may_send()
-            && self.turn.takes_more()
+            && self.takes_more()
         {
             self.sender.next = sequence + 1;
             self.emit(sequence);
@@ -382,6 +386,16 @@ impl<C: Control> Acting<'_, C> {
             false => self.may_send().is_some(),
             true => !self.rules.sack && self.may_send_new(),
         }
+    }
+
+    /// Whether the host's port takes one packet more; if not, the flow is held.
+    #[inline(always)]
+    pub(super) fn takes_more(&mut self) -> bool {
+        let takes = self.turn.packets.len() < self.turn.room;
+        if !takes && !std::mem::replace(&mut self.sender.held, true) {
+            self.turn.held = true;
+        }
+        takes
     }
 
     /// Whether pacing has it wait.
