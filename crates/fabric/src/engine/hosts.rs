@@ -1,6 +1,7 @@
 //! A host with its port in a window: what comes to it, its transport's turn, and what it sends.
 
 use super::border::Border;
+use super::nic::QUANTUM;
 use super::switches::Switches;
 use super::{Engine, note};
 use crate::flow::Flow;
@@ -48,7 +49,7 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
         let nic = &mut self.nics[host as usize];
         let flow = nic.resume(now, |flow| self.transport.urgency(flow, now));
         self.turn.now = now;
-        self.turn.room = 1;
+        self.turn.room = QUANTUM;
         self.transport.resume(flow, &mut self.turn);
         if std::mem::take(&mut self.turn.held) {
             nic.hold(flow, now);

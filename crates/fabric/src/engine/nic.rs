@@ -6,8 +6,13 @@ use crate::hosts::HostPort;
 use sojourn_kernel::{Light, Span, Time};
 use std::collections::VecDeque;
 
-/// How many full packets may be before a link when one more is taken: enough that it never rests.
-const AHEAD: u64 = 2;
+/// How many full packets are before a link when it is the turn of a flow that is held: enough that
+/// the link never rests.
+const LEFT: u64 = 1;
+
+/// How many packets such a flow sends in its turn, as with the fair queueing of Linux (`quantum` of
+/// tc-fq(8)).
+pub(super) const QUANTUM: usize = 2;
 
 /// What puts a host's packets on its link. It has several at a time in work, so that what it takes
 /// for each keeps the link from no other.
@@ -56,7 +61,7 @@ impl Nic {
     pub(super) fn room(&self, now: Time) -> usize {
         let Some(full) = self.full else { return usize::MAX };
         let ahead = Span::from_ps(self.busy_until.ps().saturating_sub(now.ps()));
-        match self.resumes == Time::NEVER && ahead <= full * AHEAD {
+        match self.resumes == Time::NEVER && ahead <= full * (LEFT + 1) {
             true => 1 + usize::from(ahead <= full) + usize::from(ahead == Span::ZERO),
             false => 0,
         }
@@ -97,7 +102,7 @@ impl Nic {
     /// When few enough packets are before the link for one more, at `now` or later.
     #[inline(always)]
     fn has_room(&self, now: Time) -> Time {
-        let ahead = self.full.map_or(Span::ZERO, |full| full * AHEAD);
+        let ahead = self.full.map_or(Span::ZERO, |full| full * LEFT);
         now.max(Time::from_ps(self.busy_until.ps().saturating_sub(ahead.ps())))
     }
 }

@@ -2,7 +2,7 @@
 //! disciplines; what it checks is the engine's own work: time, order, routing, timers.
 
 use super::hosts::classify;
-use super::nic::Nic;
+use super::nic::{Nic, QUANTUM};
 use super::note::{self, START, WAKE_RECEIVER, WAKE_SENDER};
 use super::wire::Wire;
 use super::worlds::{buffers, classes, fair_or_not, flows, known, scene, schemes, topologies};
@@ -242,7 +242,7 @@ impl<B: Builder> Oracle<'_, B> {
             (Kind::Wake, RESUME) if self.nics[host].resumes() != now => return,
             (Kind::Wake, RESUME) => {
                 flow = self.nics[host].resume(now, |flow| self.transport.urgency(flow, now));
-                turn.room = 1;
+                turn.room = QUANTUM;
                 self.transport.resume(flow, &mut turn);
             }
             (Kind::Look, _) => self.look(packet.sequence as usize, now),
