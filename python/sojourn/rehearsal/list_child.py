@@ -32,6 +32,11 @@ domain = "{domain}"
 selector = "s"
 key = "{key}"
 """
+# What the server puts before a copy, and signs.
+_FIELDS = (
+    "List-Unsubscribe: <https://lists.example/leave/{recipient}>\r\n"
+    "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n"
+)
 # Of an Ed25519 key in PKCS #8 (RFC 8410): 32 octets of the key itself follow.
 _KEY_HEAD = bytes.fromhex("302e020100300506032b657004220420")
 _SIGNATURES = 2000
@@ -49,7 +54,8 @@ def serve(task: dict[str, Any], asked: Iterator[dict[str, Any]]) -> None:
         )
         settings += _SIGNED.format(domain=_DOMAIN, key=key)
         before = cpu_s()
-        sign_often(_DOMAIN, str(key), message(0, task["size_bytes"]), _SIGNATURES)
+        fields = _FIELDS.format(recipient=task["recipients"][0]).encode()
+        sign_often(_DOMAIN, str(key), fields + message(0, task["size_bytes"]), _SIGNATURES)
         signature_ns = (cpu_s() - before) / _SIGNATURES * 1e9
     parsed = ServeSettings.parse(settings, task["source"], [])
     log = Path(task["log"] or os.devnull)

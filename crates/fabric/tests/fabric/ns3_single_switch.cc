@@ -1,8 +1,8 @@
 // 200 permanent NewReno flows of 20 servers through one uplink in ns-3, the case of `phase.rs`; with
 // hosts that take no time for a packet, as ns-3's, or as much as ours.
 //
-//   g++ -O2 -std=c++17 ns3_single_switch.cc -o single $(pkg-config --libs libns3.37-point-to-point \
-//       libns3.37-internet)   # Debian's libns3-dev
+//   g++ -O2 -std=c++17 ns3_single_switch.cc -o single -lns3-core -lns3-network -lns3-internet \
+//       -lns3-point-to-point    # Debian: libns3-dev
 //   ./single SEED OVERHEAD MEMORY_BYTES UPLINK_US SACK WINDOW_BYTES SECONDS SPREAD_US
 //
 // OVERHEAD is that of `[hosts]`; each server's link is longer by a uniform time up to SPREAD_US.
@@ -15,7 +15,6 @@
 #include <ns3/internet-module.h>
 #include <ns3/network-module.h>
 #include <ns3/point-to-point-module.h>
-#include <ns3/traffic-control-module.h>
 #include <vector>
 
 using namespace ns3;
@@ -128,7 +127,6 @@ int main(int, char** said) {
                             full, size);
         Ipv4InterfaceContainer given = addresses.Assign(ends);
         addresses.NewNetwork();
-        TrafficControlHelper().Uninstall(ends);
         return given.GetAddress(0);
     };
     const Ipv4Address sink = join(client.Get(0), 40'000'000'000, uplink_us, memory);
