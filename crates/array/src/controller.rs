@@ -1,7 +1,7 @@
 //! What an array's controller does beside passing accesses on.
 
 use crate::workload::MAX_BLOCKS;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Span, nested, parameters};
 use std::num::NonZeroU32;
 
@@ -39,13 +39,11 @@ const LONGEST_DELAY: Span = Span::from_s(1);
 impl Check for Rebuild {
     fn check(&self) -> Result<(), Refusal> {
         if self.gap > LONGEST_DELAY {
-            let given = self.gap.write().expect("a time");
-            return Err(Refusal::value(&given, format!("at most {LONGEST_DELAY}")).under("gap"));
+            return Err(Refusal::of(&self.gap, format!("at most {LONGEST_DELAY}")).under("gap"));
         }
         if self.chunk.get() > MAX_BLOCKS {
-            let given = self.chunk.write().expect("a number");
             let expected = format!("a whole number from 1 to {MAX_BLOCKS}");
-            return Err(Refusal::value(&given, expected).under("chunk"));
+            return Err(Refusal::of(&self.chunk, expected).under("chunk"));
         }
         Ok(())
     }
@@ -55,8 +53,7 @@ impl Check for Controller {
     fn check(&self) -> Result<(), Refusal> {
         for (key, span) in [("overhead", self.overhead), ("parity", self.parity)] {
             if span > LONGEST_DELAY {
-                let given = span.write().expect("a time");
-                return Err(Refusal::value(&given, format!("at most {LONGEST_DELAY}")).under(key));
+                return Err(Refusal::of(&span, format!("at most {LONGEST_DELAY}")).under(key));
             }
         }
         Ok(())
@@ -70,8 +67,7 @@ impl Rebuild {
         if (1..=of_disk).contains(&blocks) {
             return Ok(blocks);
         }
-        let given = self.size.write().expect("a size");
         let expected = format!("a size above zero and of at most {}", Bytes(of_disk * block));
-        Err(Refusal::value(&given, expected).under("size"))
+        Err(Refusal::of(&self.size, expected).under("size"))
     }
 }

@@ -10,7 +10,7 @@ use crate::report::Run;
 use crate::scheduling::{Fcfs, Scheduling};
 use crate::workload::{self, Workload};
 use sojourn_kernel::files::Open;
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
+use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
 use sojourn_kernel::{Bytes, Streams, choices, parameters};
 use sojourn_queueing::{Cancelled, Keep, Progress, Report};
 use std::num::NonZeroU32;
@@ -64,13 +64,11 @@ const LARGEST_STRIPE: u32 = 1 << 20;
 impl Check for ArrayCase {
     fn check(&self) -> Result<(), Refusal> {
         if !(1..=LARGEST_BLOCK.0).contains(&self.block.0) {
-            let given = self.block.write().expect("a size");
-            return Err(Refusal::value(&given, "a size from \"1B\" to \"1GiB\"").under("block"));
+            return Err(Refusal::of(&self.block, "a size from \"1B\" to \"1GiB\"").under("block"));
         }
         if self.stripe.get() > LARGEST_STRIPE {
-            let given = self.stripe.write().expect("a number");
             let expected = format!("a whole number from 1 to {LARGEST_STRIPE}");
-            return Err(Refusal::value(&given, expected).under("stripe"));
+            return Err(Refusal::of(&self.stripe, expected).under("stripe"));
         }
         if !self.scheduling.fits(self.knows_arms()) {
             let given = Value::Text(self.scheduling.name().to_owned());
@@ -182,13 +180,9 @@ impl ArrayCase {
             let expected = format!("accesses of {largest} blocks that take at most {longest}");
             return Err(match &self.disk {
                 Disk::Empirical(params) => {
-                    let given = params.more.write().expect("a time");
-                    under_disk(Refusal::value(&given, expected).under("more"))
+                    under_disk(Refusal::of(&params.more, expected).under("more"))
                 }
-                _ => {
-                    let given = self.block.write().expect("a size");
-                    Refusal::value(&given, expected).under("block")
-                }
+                _ => Refusal::of(&self.block, expected).under("block"),
             });
         }
         if drive.servers() > 1 && !self.is_forward(&workload) {

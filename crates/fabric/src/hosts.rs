@@ -1,7 +1,7 @@
 //! What a host does to the packets of its transports before they are on its link.
 
 use crate::topology::LinkSpec;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Span, choices, nested, parameters};
 
 parameters! {
@@ -40,9 +40,8 @@ impl Check for Hosts {
         if (0.0..=MOST_OVERHEAD).contains(&self.overhead) {
             return Ok(());
         }
-        let given = self.overhead.write().expect("a number");
         let expected = format!("0 to {MOST_OVERHEAD} times of a full packet");
-        Err(Refusal::value(&given, expected).under("overhead"))
+        Err(Refusal::of(&self.overhead, expected).under("overhead"))
     }
 }
 

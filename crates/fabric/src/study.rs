@@ -57,14 +57,12 @@ const SHORTEST_SAMPLE: Span = Span::from_us(1);
 impl Check for FabricCase {
     fn check(&self) -> Result<(), Refusal> {
         if self.drain > LONGEST_DRAIN {
-            let given = self.drain.write().expect("a time");
             let expected = format!("at most {LONGEST_DRAIN}");
-            return Err(Refusal::value(&given, expected).under("drain"));
+            return Err(Refusal::of(&self.drain, expected).under("drain"));
         }
         if let Some(short) = self.sample.filter(|sample| *sample < SHORTEST_SAMPLE) {
-            let given = short.write().expect("a time");
             let expected = format!("at least {SHORTEST_SAMPLE}");
-            return Err(Refusal::value(&given, expected).under("sample"));
+            return Err(Refusal::of(&short, expected).under("sample"));
         }
         let full = self.packets.full().into();
         self.topology.check_links(full).map_err(|refusal| refusal.under("topology"))?;
@@ -122,9 +120,8 @@ impl FabricCase {
     /// The ideal scheduler knows flows that come at a time and end.
     fn check_ideal(&self) -> Result<(), Refusal> {
         if let Some(sample) = self.sample {
-            let given = sample.write().expect("a time");
             let expected = "none, for the scheme Ideal, which has no ports";
-            return Err(Refusal::value(&given, expected).under("sample"));
+            return Err(Refusal::of(&sample, expected).under("sample"));
         }
         match self.sources().find(|(_, source)| !source.is_of_flows()) {
             None => Ok(()),

@@ -82,9 +82,8 @@ impl Check for Wanted {
         let lacking = self.disks.iter().any(|disk| disk.capacity.is_none());
         match self.capacity {
             Some(capacity) if lacking => {
-                let given = capacity.write().expect("a size");
                 let expected = "a capacity of each of the plan's disks too";
-                Err(Refusal::value(&given, expected).under("capacity"))
+                Err(Refusal::of(&capacity, expected).under("capacity"))
             }
             _ => Ok(()),
         }

@@ -4,7 +4,7 @@ use super::{Drive, Kind, Op, Ready, Stage};
 use crate::analysis::Moments;
 use sojourn_kernel::csv::rows;
 use sojourn_kernel::files::text;
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Check, Refusal, Value};
 use sojourn_kernel::{Span, parameters};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -31,9 +31,8 @@ impl Check for Empirical {
         match self.servers.get() <= MOST_SERVERS {
             true => Ok(()),
             false => {
-                let given = self.servers.write().expect("a number");
                 let expected = format!("a whole number from 1 to {MOST_SERVERS}");
-                Err(Refusal::value(&given, expected).under("servers"))
+                Err(Refusal::of(&self.servers, expected).under("servers"))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Drive, Kind, Op, Ready, Stage};
 use crate::analysis::Moments;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Span, parameters};
 
 parameters! {
@@ -23,9 +23,8 @@ impl Check for Exponential {
         match self.mean > Span::ZERO && self.mean <= LONGEST {
             true => Ok(()),
             false => {
-                let given = self.mean.write().expect("a time");
                 let expected = format!("a time above zero, at most {LONGEST}");
-                Err(Refusal::value(&given, expected).under("mean"))
+                Err(Refusal::of(&self.mean, expected).under("mean"))
             }
         }
     }

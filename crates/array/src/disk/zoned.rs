@@ -4,7 +4,7 @@ use super::curve::{Curve, Distance};
 use super::quantiles::Quantiles;
 use super::{Drive, Kind, Op, Ready, Rotation, Stage, Track};
 use crate::analysis::Moments;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Span, parameters};
 use std::sync::Arc;
 
@@ -46,41 +46,35 @@ parameters! {
 impl Check for Zoned {
     fn check(&self) -> Result<(), Refusal> {
         if self.cylinders < 2 {
-            let given = self.cylinders.write().expect("a number");
-            return Err(Refusal::value(&given, "at least 2 cylinders").under("cylinders"));
+            return Err(Refusal::of(&self.cylinders, "at least 2 cylinders").under("cylinders"));
         }
         if self.head_switch > Some(LONGEST_SEEK) {
-            let given = self.head_switch.write().expect("a time");
             let expected = format!("at most {LONGEST_SEEK}");
-            return Err(Refusal::value(&given, expected).under("head_switch"));
+            return Err(Refusal::of(&self.head_switch, expected).under("head_switch"));
         }
         if self.heads == 0 {
-            let given = self.heads.write().expect("a number");
-            return Err(Refusal::value(&given, "at least 1 head").under("heads"));
+            return Err(Refusal::of(&self.heads, "at least 1 head").under("heads"));
         }
         if self.sector.0 == 0 {
-            let given = self.sector.write().expect("a size");
-            return Err(Refusal::value(&given, "at least \"1B\"").under("sector"));
+            return Err(Refusal::of(&self.sector, "at least \"1B\"").under("sector"));
         }
         for (key, track, full) in [
             ("read_full_seek", self.read_track_seek, self.read_full_seek),
             ("write_full_seek", self.write_track_seek, self.write_full_seek),
         ] {
             if full < track || full > LONGEST_SEEK {
-                let given = full.write().expect("a time");
                 let expected = format!(
                     "at least the seek to the next track, {track}, and at most {LONGEST_SEEK}"
                 );
-                return Err(Refusal::value(&given, expected).under(key));
+                return Err(Refusal::of(&full, expected).under(key));
             }
         }
         let rotation = self.rotation.0;
         self.outer_track.check(rotation).map_err(|refusal| refusal.under("outer_track"))?;
         self.inner_track.check(rotation).map_err(|refusal| refusal.under("inner_track"))?;
         if self.inner_track.sector_ps(rotation) < self.outer_track.sector_ps(rotation) {
-            let given = self.inner_track.write().expect("a track");
             let expected = "a track that is not denser than the outermost";
-            return Err(Refusal::value(&given, expected).under("inner_track"));
+            return Err(Refusal::of(&self.inner_track, expected).under("inner_track"));
         }
         Ok(())
     }

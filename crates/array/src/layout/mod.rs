@@ -167,8 +167,7 @@ fn check_disks(disks: u16, least: u16, even: bool) -> Result<(), Refusal> {
 fn check_failed(failed: Option<u16>, disks: u16) -> Result<(), Refusal> {
     match failed {
         Some(failed) if failed >= disks => {
-            let given = failed.write().expect("a number");
-            Err(Refusal::value(&given, format!("a disk from 0 to {}", disks - 1)).under("failed"))
+            Err(Refusal::of(&failed, format!("a disk from 0 to {}", disks - 1)).under("failed"))
         }
         _ => Ok(()),
     }

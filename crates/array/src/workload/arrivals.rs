@@ -2,7 +2,7 @@
 
 use super::LONGEST_GAP;
 use super::counts::{Batch, Law};
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Frequency, Span, Stream, Streams, choices, parameters, variants};
 use sojourn_queueing::{Distribution, Exponential};
 
@@ -62,25 +62,22 @@ fn check_gap(key: &str, rate: Frequency, gap: f64) -> Result<(), Refusal> {
     if gap <= LONGEST_GAP.ps() as f64 {
         return Ok(());
     }
-    let given = rate.write().expect("a frequency");
     let expected = format!("arrivals that come within {LONGEST_GAP} of each other on average");
-    Err(Refusal::value(&given, expected).under(key))
+    Err(Refusal::of(&rate, expected).under(key))
 }
 
 impl Check for Mmpp {
     fn check(&self) -> Result<(), Refusal> {
         for (key, span) in [("quiet_time", self.quiet_time), ("burst_time", self.burst_time)] {
             if span == Span::ZERO {
-                let given = span.write().expect("a time");
-                return Err(Refusal::value(&given, "a time above zero").under(key));
+                return Err(Refusal::of(&span, "a time above zero").under(key));
             }
         }
         let both = self.requests_per_second();
         let changes = 2.0 / (self.quiet_time.seconds() + self.burst_time.seconds());
         if changes > MOST_CHANGES * both {
-            let given = self.burst_time.write().expect("a time");
             let expected = "longer states: they change over a million times between two requests";
-            return Err(Refusal::value(&given, expected).under("burst_time"));
+            return Err(Refusal::of(&self.burst_time, expected).under("burst_time"));
         }
         if both < self.burst_rate.per_second() {
             return check_gap("quiet_rate", self.quiet_rate, 1e12 / both);

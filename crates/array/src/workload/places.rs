@@ -1,6 +1,6 @@
 //! Where on the array requests go.
 
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Check, Refusal, Value};
 use sojourn_kernel::{Stream, parameters, variants};
 use sojourn_queueing::{Distribution, Exponential, Geometric};
 use std::num::NonZeroU32;
@@ -69,9 +69,8 @@ impl Check for Uniform {}
 impl Check for Sequential {
     fn check(&self) -> Result<(), Refusal> {
         if self.streams.get() > MOST_STREAMS {
-            let given = self.streams.write().expect("a number");
             let expected = format!("a whole number from 1 to {MOST_STREAMS}");
-            return Err(Refusal::value(&given, expected).under("streams"));
+            return Err(Refusal::of(&self.streams, expected).under("streams"));
         }
         match self.run >= 1.0 {
             true => Ok(()),

@@ -48,9 +48,8 @@ impl Kind for Synthetic {
         let (warmup, requests) = (self.warmup, self.requests.get());
         let all = f64::from(warmup) + f64::from(requests);
         if Span::from_seconds(all / self.arrivals.requests_per_second()) > LONGEST {
-            let given = self.requests.write().expect("a number");
             let expected = "requests that arrive within 60 days";
-            return Err(Refusal::value(&given, expected).under("requests"));
+            return Err(Refusal::of(&self.requests, expected).under("requests"));
         }
         if let Some(room) = stage.blocks.filter(|&room| room < blocks.largest().into()) {
             let given = self.blocks.write().expect("a size");

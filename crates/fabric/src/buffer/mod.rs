@@ -153,8 +153,7 @@ fn check_cell(cell: Bytes) -> Result<(), Refusal> {
     if (1..=LARGEST_CELL).contains(&cell.0) {
         return Ok(());
     }
-    let given = cell.write().expect("a size");
-    Err(Refusal::value(&given, "\"1B\" to \"9KB\"").under("cell"))
+    Err(Refusal::of(&cell, "\"1B\" to \"9KB\"").under("cell"))
 }
 
 /// A jumbo frame.
@@ -164,8 +163,7 @@ const LARGEST_CELL: u64 = 9_000;
 fn check_alpha(alpha: Option<f64>) -> Result<(), Refusal> {
     match alpha {
         Some(alpha) if !(0.001..=1024.0).contains(&alpha) => {
-            let given = alpha.write().expect("a number");
-            Err(Refusal::value(&given, "0.001 to 1024, or \"none\"").under("alpha"))
+            Err(Refusal::of(&alpha, "0.001 to 1024, or \"none\"").under("alpha"))
         }
         _ => Ok(()),
     }

@@ -7,7 +7,7 @@ use crate::scheme::Scheme;
 use crate::study::FabricCase;
 use crate::topology::Forwarding;
 use crate::transport::TransportKind;
-use sojourn_kernel::parameters::{Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Refusal, Value};
 
 impl FabricCase {
     /// Refuses what makes links depend on each other, or flows on other flows.
@@ -21,10 +21,9 @@ impl FabricCase {
             return refuse("Ideal", expected, &["scheme", "name"]);
         };
         if scheme.balance != Balance::Ecmp {
-            let given = scheme.balance.write().expect("a name");
             let expected = "\"ecmp\" to estimate: a sprayed flow has no path of its own, and no link \
                             has it alone";
-            return Err(Refusal::value(&given, expected).under("balance").under("scheme"));
+            return Err(Refusal::of(&scheme.balance, expected).under("balance").under("scheme"));
         }
         let known = match &scheme.transport {
             TransportKind::NewReno(_)
@@ -50,15 +49,13 @@ impl FabricCase {
             }
         }
         if self.forwarding != Forwarding::StoreAndForward {
-            let given = self.forwarding.write().expect("a name");
             let expected = "\"store-and-forward\" to estimate: times of links add up only where each \
                             takes packets whole";
-            return Err(Refusal::value(&given, expected).under("forwarding"));
+            return Err(Refusal::of(&self.forwarding, expected).under("forwarding"));
         }
         if let Some(sample) = self.sample {
-            let given = sample.write().expect("a time");
             let expected = "none to estimate: nobody looks at the ports of the whole fabric";
-            return Err(Refusal::value(&given, expected).under("sample"));
+            return Err(Refusal::of(&sample, expected).under("sample"));
         }
         if let Some((key, source)) = self.sources().find(|(_, source)| !source.is_steady()) {
             let expected = "\"poisson\" or \"csv\" to estimate: flows that come on their own, one \

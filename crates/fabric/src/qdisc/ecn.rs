@@ -3,7 +3,7 @@
 use super::fifo::Fifo;
 use super::{Builder, Counting, Discipline, Line, Room, check_buffer, check_largest};
 use crate::packet::{CE, ECT, Packet, PacketId, Slab};
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Stream, parameters};
 
 parameters! {
@@ -29,9 +29,8 @@ impl Check for Ecn {
 /// Refuses a threshold that no queue can exceed.
 pub(super) fn check_threshold(threshold: Bytes, buffer: Bytes) -> Result<(), Refusal> {
     if threshold > buffer {
-        let given = threshold.write().expect("a size");
         let expected = format!("at most the buffer, {buffer}");
-        return Err(Refusal::value(&given, expected).under("threshold"));
+        return Err(Refusal::of(&threshold, expected).under("threshold"));
     }
     Ok(())
 }

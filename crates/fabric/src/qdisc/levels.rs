@@ -4,7 +4,7 @@ use super::ecn::{check_threshold, mark};
 use super::fifo::Fifo;
 use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
 use crate::packet::{Packet, PacketId, Slab};
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Stream, parameters};
 
 parameters! {
@@ -29,9 +29,8 @@ impl Check for Levels {
         check_buffer(self.buffer)?;
         check_threshold(self.threshold, self.buffer)?;
         if !(1..=MOST_LEVELS).contains(&self.levels) {
-            let given = self.levels.write().expect("a number");
             let expected = format!("1 to {MOST_LEVELS} levels");
-            return Err(Refusal::value(&given, expected).under("levels"));
+            return Err(Refusal::of(&self.levels, expected).under("levels"));
         }
         Ok(())
     }

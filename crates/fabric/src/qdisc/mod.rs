@@ -24,7 +24,7 @@ pub use pfabric::{Dequeue, PFabric, PFabricPort, Ties};
 pub use trim::{Trim, TrimPort};
 
 use crate::packet::{Packet, PacketId, Slab};
-use sojourn_kernel::parameters::{Refusal, Setting};
+use sojourn_kernel::parameters::Refusal;
 use sojourn_kernel::{Bytes, Stream, Time, choices, variants};
 
 /// Declares the disciplines, one line each: the registry of their parameters, and a port of any.
@@ -294,9 +294,8 @@ fn check_buffer(buffer: Bytes) -> Result<(), Refusal> {
 /// The same for the room that `key` sets.
 fn check_room(key: &str, room: Bytes) -> Result<(), Refusal> {
     if room.0 < FULL_PACKET.into() {
-        let given = room.write().expect("a size");
         let expected = "room for at least one full packet, \"1500B\"";
-        return Err(Refusal::value(&given, expected).under(key));
+        return Err(Refusal::of(&room, expected).under(key));
     }
     Ok(())
 }
@@ -304,9 +303,8 @@ fn check_room(key: &str, room: Bytes) -> Result<(), Refusal> {
 /// Refuses a buffer in which not even one packet of `largest` bytes fits.
 fn check_largest(buffer: Bytes, largest: u16) -> Result<(), Refusal> {
     if buffer.0 < largest.into() {
-        let given = buffer.write().expect("a size");
         let expected = format!("room for at least one full packet of {largest}B");
-        return Err(Refusal::value(&given, expected).under("buffer"));
+        return Err(Refusal::of(&buffer, expected).under("buffer"));
     }
     Ok(())
 }

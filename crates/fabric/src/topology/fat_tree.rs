@@ -1,7 +1,7 @@
 //! The three-layer fat-tree of k-port switches (Al-Fares et al., the pFabric paper's fabric).
 
 use super::{Graph, LinkSpec};
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Rate, Span, parameters};
 
 parameters! {
@@ -21,8 +21,7 @@ parameters! {
 impl Check for FatTree {
     fn check(&self) -> Result<(), Refusal> {
         if !self.k.is_multiple_of(2) || !(2..=32).contains(&self.k) {
-            let given = self.k.write().expect("a number");
-            return Err(Refusal::value(&given, "an even number from 2 to 32").under("k"));
+            return Err(Refusal::of(&self.k, "an even number from 2 to 32").under("k"));
         }
         Ok(())
     }

@@ -37,8 +37,7 @@ fn check_clock(ppm: Ppm) -> Result<(), Refusal> {
     if ppm <= MOST_PPM {
         return Ok(());
     }
-    let given = ppm.write().expect("a number");
-    Err(Refusal::value(&given, format!("at most {MOST_PPM}")).under("clock_ppm"))
+    Err(Refusal::of(&ppm, format!("at most {MOST_PPM}")).under("clock_ppm"))
 }
 
 impl Topology {

@@ -2,7 +2,7 @@
 
 use super::{Graph, LinkSpec, Ppm, check_clock};
 use crate::packet::MAX_PORTS;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Rate, Span, parameters};
 
 parameters! {
@@ -29,9 +29,8 @@ parameters! {
 impl Check for SingleSwitch {
     fn check(&self) -> Result<(), Refusal> {
         if !(2..=MAX_PORTS as u32).contains(&self.hosts) {
-            let given = self.hosts.write().expect("a number");
             let expected = format!("2 to {MAX_PORTS} hosts");
-            return Err(Refusal::value(&given, expected).under("hosts"));
+            return Err(Refusal::of(&self.hosts, expected).under("hosts"));
         }
         check_clock(self.clock_ppm)
     }

@@ -3,7 +3,7 @@
 use super::control::{Acked, Control, DUPTHRESH, FastRetransmit, Rules, Window};
 use super::new_reno::{cap, check_ack_delay, check_timer};
 use super::timer::Timer;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Span, parameters};
 use std::num::NonZeroU32;
 
@@ -52,8 +52,7 @@ impl Check for Dctcp {
         check_ack_delay(self.ack_delay)?;
         for (key, value) in [("gain", self.gain), ("initial_alpha", self.initial_alpha)] {
             if !(0.0..=1.0).contains(&value) {
-                let given = value.write().expect("a number");
-                return Err(Refusal::value(&given, "a number from 0 to 1").under(key));
+                return Err(Refusal::of(&value, "a number from 0 to 1").under(key));
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use super::control::{Acked, Control, DUPTHRESH, FastRetransmit, Rules, Window};
 use super::timer::Timer;
 use crate::packet::LONGEST_TIMER;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Span, parameters};
 use std::num::NonZeroU32;
 
@@ -53,9 +53,8 @@ pub(super) fn check_ack_delay(delay: Option<Span>) -> Result<(), Refusal> {
     const LONGEST: Span = Span::from_ms(500);
     match delay {
         Some(delay) if delay == Span::ZERO || delay > LONGEST => {
-            let given = delay.write().expect("a time");
             let expected = format!("a time above zero, at most {LONGEST}, or none");
-            Err(Refusal::value(&given, expected).under("ack_delay"))
+            Err(Refusal::of(&delay, expected).under("ack_delay"))
         }
         _ => Ok(()),
     }
@@ -67,9 +66,8 @@ const SHORTEST_TIMER: Span = Span::from_ns(100);
 /// Refuses a timer that would run out at once, or later than a run can last.
 pub(super) fn check_timer(key: &str, span: Span) -> Result<(), Refusal> {
     if !(SHORTEST_TIMER..=LONGEST_TIMER).contains(&span) {
-        let given = span.write().expect("a time");
         let expected = format!("a time from {SHORTEST_TIMER} to {LONGEST_TIMER}");
-        return Err(Refusal::value(&given, expected).under(key));
+        return Err(Refusal::of(&span, expected).under(key));
     }
     Ok(())
 }

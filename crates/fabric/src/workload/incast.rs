@@ -4,7 +4,7 @@ use super::permutation::at_least_one_byte;
 use super::{Draw, Drawn, Stage};
 use crate::flow::Flow;
 use crate::packet::LATEST_ARRIVAL;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Span, Streams, Time, parameters};
 use std::num::NonZeroU32;
 
@@ -37,16 +37,14 @@ impl Draw for Incast {
     fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
         let (hosts, fan_in) = (stage.graph.hosts(), self.fan_in.get() as usize);
         if fan_in >= hosts {
-            let given = self.fan_in.write().expect("a number");
             let expected = format!("fewer than the {hosts} hosts of the topology");
-            return Err(Refusal::value(&given, expected).under("fan_in"));
+            return Err(Refusal::of(&self.fan_in, expected).under("fan_in"));
         }
         stage.check_size("size", self.size, 1)?;
         let last = self.every.saturating_mul(self.rounds.get().into());
         if last > LATEST_ARRIVAL {
-            let given = self.every.write().expect("a time");
             let expected = format!("all rounds within {LATEST_ARRIVAL}");
-            return Err(Refusal::value(&given, expected).under("every"));
+            return Err(Refusal::of(&self.every, expected).under("every"));
         }
         Ok(fan_in * self.rounds.get() as usize)
     }

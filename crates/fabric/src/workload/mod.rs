@@ -73,8 +73,7 @@ impl Stage<'_> {
         if size.0 <= largest {
             return Ok(());
         }
-        let given = size.write().expect("a size");
-        Err(Refusal::value(&given, at_most(largest)).under(key))
+        Err(Refusal::of(&size, at_most(largest)).under(key))
     }
 }
 
@@ -204,9 +203,8 @@ impl Workload {
     fn number(&self, stage: &Stage<'_>) -> Result<(usize, &'static str), Refusal> {
         with_arrivals!(&self.arrivals, |params| {
             if !self.terms.classes.is_empty() && params.has_classes(stage)? {
-                let given = self.terms.classes.write().expect("a list");
                 let expected = "a list of none: the flows come with a class of their own";
-                return Err(Refusal::value(&given, expected).under("classes"));
+                return Err(Refusal::of(&self.terms.classes, expected).under("classes"));
             }
             Ok((params.count(stage)?, params.number()))
         })

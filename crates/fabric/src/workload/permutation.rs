@@ -2,7 +2,7 @@
 
 use super::{Draw, Drawn, Stage};
 use crate::flow::Flow;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Stream, Streams, Time, parameters};
 use std::num::NonZeroU32;
 
@@ -26,8 +26,7 @@ impl Check for Permutation {
 /// Refuses empty flows.
 pub(super) fn at_least_one_byte(size: Bytes) -> Result<(), Refusal> {
     if size.0 == 0 {
-        let given = size.write().expect("a size");
-        return Err(Refusal::value(&given, "at least \"1B\"").under("size"));
+        return Err(Refusal::of(&size, "at least \"1B\"").under("size"));
     }
     Ok(())
 }

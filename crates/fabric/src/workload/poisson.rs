@@ -4,7 +4,7 @@ use super::{Draw, Drawn, MAX_JOBS, Stage, at_most, is_file, sizes};
 use crate::flow::Flow;
 use crate::packet::LATEST_ARRIVAL;
 use crate::topology::LinkSpec;
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Check, Refusal, Value};
 use sojourn_kernel::{Span, Streams, Time, choices, parameters};
 use sojourn_queueing::{Distribution, Exponential, Reading, SizeTable};
 use std::num::NonZeroU32;
@@ -144,16 +144,14 @@ impl Poisson {
                 self.load * stage.graph.nics().last().map_or(0.0, bytes)
             }
             (LoadOf::Fabric, Pairs::ToLast) => {
-                let given = self.load_of.write().expect("a name");
                 let expected = "\"servers\": the load is that of the last host's link";
-                return Err(Refusal::value(&given, expected).under("load_of"));
+                return Err(Refusal::of(&self.load_of, expected).under("load_of"));
             }
             (LoadOf::Fabric, Pairs::Any) => {
                 let uplinks: f64 = stage.graph.uplinks().map(bytes).sum();
                 if uplinks == 0.0 {
-                    let given = self.load_of.write().expect("a name");
                     let expected = "\"servers\", as all hosts are on one switch";
-                    return Err(Refusal::value(&given, expected).under("load_of"));
+                    return Err(Refusal::of(&self.load_of, expected).under("load_of"));
                 }
                 self.load * uplinks / stage.graph.share_between_racks()
             }

@@ -152,14 +152,12 @@ impl Draw for Queries {
     fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
         let hosts = stage.graph.hosts();
         if self.fan_in.most() as usize >= hosts {
-            let given = self.fan_in.write().expect("a number");
             let expected = format!("fewer than the {hosts} hosts of the topology");
-            return Err(Refusal::value(&given, expected).under("fan_in"));
+            return Err(Refusal::of(&self.fan_in, expected).under("fan_in"));
         }
         if let Some(clients) = self.clients.filter(|clients| clients.get() as usize > hosts) {
-            let given = clients.write().expect("a number");
             let expected = format!("at most the {hosts} hosts of the topology");
-            return Err(Refusal::value(&given, expected).under("clients"));
+            return Err(Refusal::of(&clients, expected).under("clients"));
         }
         let together = match self.size_of {
             SizeOf::Query => 1,

@@ -25,8 +25,9 @@ parameters! {
 impl Check for Terms {
     fn check(&self) -> Result<(), Refusal> {
         if !(0.0..=1.0).contains(&self.deadline_share) {
-            let given = self.deadline_share.write().expect("a number");
-            return Err(Refusal::value(&given, "a share from 0 to 1").under("deadline_share"));
+            return Err(
+                Refusal::of(&self.deadline_share, "a share from 0 to 1").under("deadline_share")
+            );
         }
         let refuse =
             |given: Value, expected: String| Err(Refusal::value(&given, expected).under("classes"));

@@ -1,5 +1,6 @@
 //! Settings as they were given, and why one is refused.
 
+use super::Setting;
 use std::fmt::{self, Display, Write};
 
 /// A setting as it was given.
@@ -111,6 +112,11 @@ impl Refusal {
             names: Vec::new(),
             unknown_key: false,
         }
+    }
+
+    /// The same of a setting, as it is written.
+    pub fn of(given: &impl Setting, expected: impl Into<String>) -> Refusal {
+        Refusal::value(&given.write().expect("it was given"), expected)
     }
 
     /// Nothing was given where something is needed.

@@ -68,9 +68,7 @@ nested!(List);
 impl Check for MailCase {
     fn check(&self) -> Result<(), Refusal> {
         if let Some(short) = self.sample.filter(|sample| *sample < SHORTEST_SAMPLE) {
-            let given = short.write().expect("a time");
-            let expected = format!("at least {SHORTEST_SAMPLE}");
-            return Err(Refusal::value(&given, expected).under("sample"));
+            return Err(Refusal::of(&short, format!("at least {SHORTEST_SAMPLE}")).under("sample"));
         }
         Ok(())
     }
@@ -79,8 +77,7 @@ impl Check for MailCase {
 impl Check for List {
     fn check(&self) -> Result<(), Refusal> {
         if self.drain > LONGEST_DRAIN {
-            let given = self.drain.write().expect("a time");
-            return Err(Refusal::value(&given, format!("at most {LONGEST_DRAIN}")).under("drain"));
+            return Err(Refusal::of(&self.drain, format!("at most {LONGEST_DRAIN}")).under("drain"));
         }
         Ok(())
     }
@@ -161,8 +158,9 @@ impl MailCase {
                     "at most {MAX_DELIVERIES} deliveries in a case, to {subscribers} subscribers \
                      of each"
                 );
-                let refusal = Refusal::value(&Value::Int(messages.into()), expected);
-                return Err(refusal.under(key).under("list"));
+                return Err(Refusal::value(&Value::Int(messages.into()), expected)
+                    .under(key)
+                    .under("list"));
             }
         }
         self.times(Streams::new(0, 0))?;
@@ -177,9 +175,8 @@ impl MailCase {
         let all = self.list.warmup + self.list.messages.get();
         let times = self.list.arrivals.times(all, LONGEST, streams.stream("messages", 0));
         times.ok_or_else(|| {
-            let given = self.list.messages.write().expect("a number");
             let expected = format!("messages that come within {LONGEST}");
-            Refusal::value(&given, expected).under("messages").under("list")
+            Refusal::of(&self.list.messages, expected).under("messages").under("list")
         })
     }
 

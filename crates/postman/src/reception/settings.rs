@@ -158,10 +158,9 @@ impl Check for Rules {
             return too_many("stranger", self.stranger, expected);
         }
         if self.memory.0 < self.bounds.message.0.saturating_mul(2) {
-            let given = self.memory.write().expect("octets have a form");
             let expected = "at least twice bounds.message: strangers, who return whole messages, \
                             have half of it";
-            return Err(Refusal::value(&given, expected).under("memory"));
+            return Err(Refusal::of(&self.memory, expected).under("memory"));
         }
         Ok(())
     }
@@ -220,9 +219,8 @@ impl Check for Serving {
         for (i, list) in self.list.iter().enumerate() {
             let same = |other: &List| reads(&other.bounces, &list.bounces);
             if self.list.iter().enumerate().any(|(j, other)| i != j && same(other)) {
-                let given = list.bounces.write().expect("an address is a text");
                 let expected = "a return path that is not another list's, with or without a +";
-                let refusal = Refusal::value(&given, expected).under("bounces");
+                let refusal = Refusal::of(&list.bounces, expected).under("bounces");
                 return Err(refusal.among(i).under("list"));
             }
         }
@@ -239,9 +237,8 @@ impl Check for Serving {
                 ["postmaster", "abuse"].iter().any(|it| leave.name().eq_ignore_ascii_case(it));
             let mut all = self.list.iter().map(|it| &it.bounces).chain(leaves);
             if role || all.any(|it| reads(it, leave) || reads(leave, it)) {
-                let given = leave.write().expect("an address is a text");
                 let expected = "an address of the list's own that is no return path and no role";
-                let refusal = Refusal::value(&given, expected).under("leave");
+                let refusal = Refusal::of(leave, expected).under("leave");
                 return Err(refusal.among(i).under("list"));
             }
         }
@@ -262,9 +259,8 @@ impl Serving {
     fn is_elsewhere(&self, reader: &Option<Address>) -> Result<(), Refusal> {
         let here = |it: &Address| self.list.iter().any(|list| list.bounces.domain() == it.domain());
         let Some(reader) = reader.as_ref().filter(|it| here(it)) else { return Ok(()) };
-        let given = reader.write().expect("an address is a text");
         let expected = "an address of another domain than the lists', where it would come back";
-        Err(Refusal::value(&given, expected))
+        Err(Refusal::of(reader, expected))
     }
 }
 

@@ -5,7 +5,7 @@ use super::window::{TooLate, Window};
 use super::{Beyond, Lines};
 use crate::workload::{Batches, MAX_BLOCKS, Numbers, Ready, Replayed, Request, Source, Stage};
 use sojourn_kernel::files::Open;
-use sojourn_kernel::parameters::{Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Refusal, Value};
 use sojourn_kernel::{Span, Time};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -86,9 +86,8 @@ impl Settings {
             return Err(self.refused("a trace with at least one read or write".to_owned()));
         };
         if requests <= u64::from(self.warmup) {
-            let given = self.warmup.write().expect("a number");
             let expected = format!("fewer than the {requests} requests that there are");
-            return Err(Refusal::value(&given, expected).under("warmup"));
+            return Err(Refusal::of(&self.warmup, expected).under("warmup"));
         }
         let Ok(requests) = u32::try_from(requests) else {
             return Err(self.refused("fewer than 2^32 requests".to_owned()));

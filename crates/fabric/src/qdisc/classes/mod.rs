@@ -8,7 +8,7 @@ pub use weighted::Weighted;
 
 use super::{AnyPort, Builder, Discipline, PFabric, Queue};
 use crate::packet::{CLASSES, Packet, PacketId, Slab};
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
+use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
 use sojourn_kernel::{Stream, Streams, parameters, variants};
 use strict::Strictly;
 use weighted::ByWeight;
@@ -32,9 +32,8 @@ parameters! {
 impl Check for Classes {
     fn check(&self) -> Result<(), Refusal> {
         if !(1..=CLASSES).contains(&self.inside.len()) {
-            let given = self.inside.write().expect("a list");
             let expected = format!("a list of 1 to {CLASSES} queues, one a class");
-            return Err(Refusal::value(&given, expected).under("inside"));
+            return Err(Refusal::of(&self.inside, expected).under("inside"));
         }
         if let Some(queue) = self.inside.iter().find(|queue| matches!(queue, Queue::Classes(_))) {
             let given = Value::Text(queue.name().to_owned());

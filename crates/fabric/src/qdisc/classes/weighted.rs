@@ -2,7 +2,7 @@
 
 use super::Policy;
 use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use std::num::NonZeroU8;
 
 parameters! {
@@ -26,9 +26,8 @@ impl Weighted {
         if self.weights.is_empty() || self.weights.len() == classes {
             return Ok(());
         }
-        let given = self.weights.write().expect("a list");
         let expected = format!("a list of weights, one for each of the {classes} queues inside");
-        Err(Refusal::value(&given, expected).under("weights").under("between"))
+        Err(Refusal::of(&self.weights, expected).under("weights").under("between"))
     }
 }
 

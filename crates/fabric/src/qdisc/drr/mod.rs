@@ -5,7 +5,7 @@ mod lanes;
 use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
 use crate::packet::{Packet, PacketId, Slab};
 use lanes::Lanes;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Stream, choices, parameters};
 use std::collections::VecDeque;
 
@@ -59,9 +59,8 @@ impl Builder for Drr {
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
         if self.quantum.0 < largest.into() || self.quantum.0 > LARGEST_QUANTUM {
-            let given = self.quantum.write().expect("a size");
             let expected = format!("a full packet of {largest}B to \"1GB\"");
-            return Err(Refusal::value(&given, expected).under("quantum"));
+            return Err(Refusal::of(&self.quantum, expected).under("quantum"));
         }
         check_largest(self.buffer, largest)
     }

@@ -8,7 +8,7 @@ use super::{End, Setup, Tally, Transport, Turn, Wake};
 use crate::packet::{Kind, Packet};
 use receiver::Receivers;
 use sender::{Acting, Sender};
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Span, parameters};
 use std::num::NonZeroU32;
 
@@ -47,9 +47,8 @@ impl Ndp {
         if self.rto > window {
             return Ok(());
         }
-        let given = self.rto.write().expect("a time");
         let expected = format!("more than {window}, which a host needs to send its first window");
-        Err(Refusal::value(&given, expected).under("rto"))
+        Err(Refusal::of(&self.rto, expected).under("rto"))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Earliest deadline first.
 
 use super::{Leaving, Number};
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Span, Time, parameters};
 
 parameters! {
@@ -20,8 +20,7 @@ parameters! {
 impl Check for Deadline {
     fn check(&self) -> Result<(), Refusal> {
         if self.unit == Span::ZERO {
-            let given = self.unit.write().expect("a time");
-            return Err(Refusal::value(&given, "a time above zero").under("unit"));
+            return Err(Refusal::of(&self.unit, "a time above zero").under("unit"));
         }
         Ok(())
     }

@@ -39,7 +39,11 @@ impl<C: Control> Trace<C> {
     pub(super) fn begin(control: &C, packets: u32) -> Trace<C> {
         let setup = setup(packets);
         let windowed = Windowed::new(control, setup);
-        let mut trace = Trace { windowed, turn: Turn { room: usize::MAX, ..Turn::default() }, wakes: Vec::new() };
+        let mut trace = Trace {
+            windowed,
+            turn: Turn { room: usize::MAX, ..Turn::default() },
+            wakes: Vec::new(),
+        };
         trace.windowed.start(0, &mut trace.turn);
         trace
     }

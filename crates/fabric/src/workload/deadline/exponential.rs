@@ -1,7 +1,7 @@
 //! Exponential times, none below a floor.
 
 use super::{Draw, check_time};
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Span, Stream, parameters};
 use sojourn_queueing::{Distribution, Exponential as Distributed};
 
@@ -23,9 +23,8 @@ const LONGEST_MEAN: Span = Span::from_s(900);
 impl Check for Exponential {
     fn check(&self) -> Result<(), Refusal> {
         if self.mean == Span::ZERO || self.mean > LONGEST_MEAN {
-            let given = self.mean.write().expect("a time");
             let expected = format!("a time above zero, at most {LONGEST_MEAN}");
-            return Err(Refusal::value(&given, expected).under("mean"));
+            return Err(Refusal::of(&self.mean, expected).under("mean"));
         }
         match self.floor {
             Span::ZERO => Ok(()),

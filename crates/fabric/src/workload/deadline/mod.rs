@@ -67,9 +67,8 @@ impl Setting for Deadline {
 /// Refuses a time by which nothing can be done, or which lies beyond every run.
 fn check_time(key: &str, span: Span) -> Result<(), Refusal> {
     if span == Span::ZERO || span > LATEST_ARRIVAL {
-        let given = span.write().expect("a time");
         let expected = format!("a time above zero, at most {LATEST_ARRIVAL}");
-        return Err(Refusal::value(&given, expected).under(key));
+        return Err(Refusal::of(&span, expected).under(key));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Times that are spread evenly.
 
 use super::{Draw, check_time};
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Span, Stream, parameters};
 use sojourn_queueing::{Distribution, Uniform as Distributed};
 
@@ -20,9 +20,8 @@ impl Check for Uniform {
         check_time("least", self.least)?;
         check_time("most", self.most)?;
         if self.most < self.least {
-            let given = self.most.write().expect("a time");
             let expected = format!("at least {}, the least", self.least);
-            return Err(Refusal::value(&given, expected).under("most"));
+            return Err(Refusal::of(&self.most, expected).under("most"));
         }
         Ok(())
     }

@@ -69,18 +69,17 @@ const LONGEST_WAIT: Span = Span::from_s(50 * 86_400);
 /// Refuses a share of a wait that is not between 0 and 1, a wait of nothing, and one that ends after
 /// every message is given up.
 fn check(waits: &[(&str, Span)], jitter: f64) -> Result<(), sojourn_kernel::parameters::Refusal> {
-    use sojourn_kernel::parameters::{Refusal, Setting, Value};
+    use sojourn_kernel::parameters::Refusal;
     for &(key, span) in waits {
         let expected = match span {
             _ if span < Span::from_s(1) => "a wait of at least 1s".to_owned(),
             _ if span > LONGEST_WAIT => format!("a wait of at most {LONGEST_WAIT}"),
             _ => continue,
         };
-        return Err(Refusal::value(&span.write().expect("a time"), expected).under(key));
+        return Err(Refusal::of(&span, expected).under(key));
     }
     if !(0.0..=1.0).contains(&jitter) {
-        let refusal = Refusal::value(&Value::Float(jitter), "a share between 0 and 1");
-        return Err(refusal.under("jitter"));
+        return Err(Refusal::of(&jitter, "a share between 0 and 1").under("jitter"));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The same at every step.
 
 use super::{Steps, Timeouts};
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Span, parameters};
 
 parameters! {
@@ -19,8 +19,7 @@ impl Check for Even {
     fn check(&self) -> Result<(), Refusal> {
         for (key, span) in [("step", Some(self.step)), ("first", self.first)] {
             if let Some(span) = span.filter(|&span| span < Span::from_ms(1)) {
-                let given = span.write().expect("a time");
-                return Err(Refusal::value(&given, "at least 1ms").under(key));
+                return Err(Refusal::of(&span, "at least 1ms").under(key));
             }
         }
         Ok(())

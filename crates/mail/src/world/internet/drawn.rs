@@ -2,7 +2,7 @@
 
 use super::peer::answered;
 use super::{Domain, Kind, Peer, Read, Way};
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
+use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
 use sojourn_kernel::{Span, Stream, Streams, parameters};
 use sojourn_queueing::LogNormal;
 use std::num::NonZeroU32;
@@ -200,8 +200,7 @@ impl Laws {
     fn check(&self) -> Result<(), Refusal> {
         for (key, share) in self.shares {
             if !(0.0..=1.0).contains(&share) {
-                let refusal = Refusal::value(&Value::Float(share), "a share from 0 to 1");
-                return Err(refusal.under(key));
+                return Err(Refusal::of(&share, "a share from 0 to 1").under(key));
             }
         }
         if self.share("silent") + self.share("hung") > 1.0 {
@@ -223,12 +222,11 @@ impl Laws {
         ];
         for (key, value) in spreads {
             if !(0.0..=10.0).contains(&value) {
-                return Err(Refusal::value(&Value::Float(value), "0 to 10").under(key));
+                return Err(Refusal::of(&value, "0 to 10").under(key));
             }
         }
         if self.greylisting < Span::from_s(1) {
-            let given = self.greylisting.write().expect("a time");
-            return Err(Refusal::value(&given, "at least 1s").under("greylisting"));
+            return Err(Refusal::of(&self.greylisting, "at least 1s").under("greylisting"));
         }
         self.peer.check()
     }

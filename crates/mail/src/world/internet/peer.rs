@@ -2,7 +2,7 @@
 
 use super::super::host::{Act, Door, Host, Scene, Step};
 use super::outages::Outages;
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::stream::mix;
 use sojourn_kernel::{Span, Stream, Streams, Time, choices, parameters};
 use sojourn_queueing::{Distribution, LogNormal};
@@ -56,24 +56,21 @@ impl Check for Peer {
     fn check(&self) -> Result<(), Refusal> {
         for (key, share) in [("unknown", self.unknown), ("down", self.down)] {
             if !(0.0..=1.0).contains(&share) {
-                let refusal = Refusal::value(&Value::Float(share), "a share from 0 to 1");
-                return Err(refusal.under(key));
+                return Err(Refusal::of(&share, "a share from 0 to 1").under(key));
             }
         }
         for (key, span) in
             [("round_trip", self.round_trip), ("reply", self.reply), ("names", self.names)]
         {
             if span > LONGEST_ANSWER {
-                let given = span.write().expect("a time");
-                return Err(Refusal::value(&given, format!("at most {LONGEST_ANSWER}")).under(key));
+                return Err(Refusal::of(&span, format!("at most {LONGEST_ANSWER}")).under(key));
             }
         }
         if !(0.0..=10.0).contains(&self.spread) {
-            return Err(Refusal::value(&Value::Float(self.spread), "0 to 10").under("spread"));
+            return Err(Refusal::of(&self.spread, "0 to 10").under("spread"));
         }
         if self.outage < Span::from_s(1) {
-            let given = self.outage.write().expect("a time");
-            return Err(Refusal::value(&given, "at least 1s").under("outage"));
+            return Err(Refusal::of(&self.outage, "at least 1s").under("outage"));
         }
         Ok(())
     }
