@@ -18,6 +18,9 @@ const MS: u64 = 1_000_000_000;
 /// Links of 100 us: no window here takes as long to leave as one packet's round trip takes.
 const ROUND_TRIP: u64 = (2 * (1200 + 32) + 4 * 100_000) * NS;
 
+/// The same for packets of 40 bytes both ways.
+const HANDSHAKE: u64 = (2 * (32 + 32) + 4 * 100_000) * NS;
+
 /// A flow of so many packets, alone on a switch with links of 100 us.
 fn lossy(
     transport: TransportKind,
@@ -72,6 +75,29 @@ fn a_lost_burst_is_repeated_after_1_2_and_4_ms() {
     assert_eq!(rounds(&log, 7 * MS), [1, 2, 1]);
     assert_eq!(finished(&outcome), 7 * MS + 3 * ROUND_TRIP);
     assert_eq!(retransmits_and_timeouts(&outcome), (6, 3));
+}
+
+/// A connection is opened first, with packets of 40 bytes each way; then all goes as without.
+#[test]
+fn a_handshake_takes_a_round_trip_of_its_own() {
+    let tcp = NewReno { handshake: true, ..millisecond(new_reno(4)) };
+    let (outcome, log) = lossy(TransportKind::NewReno(tcp), 4, |_| false);
+    let sent = log.data_sent(0);
+    let first = [(0, 0), (HANDSHAKE, 0), (HANDSHAKE, 1), (HANDSHAKE, 2), (HANDSHAKE, 3)];
+    assert_eq!(sent, first);
+    assert_eq!(finished(&outcome), HANDSHAKE + ROUND_TRIP + 3 * 1200 * NS);
+    assert_eq!(retransmits_and_timeouts(&outcome), (0, 0));
+}
+
+/// RFC 5681 (3.1): where the request for a connection was lost, a flow begins with one packet.
+#[test]
+fn after_a_lost_request_a_flow_begins_with_one_packet() {
+    let tcp = NewReno { handshake: true, ..millisecond(new_reno(4)) };
+    let (outcome, log) = lossy(TransportKind::NewReno(tcp), 4, |sight| sight.at.ps() == 0);
+    assert_eq!(log.data_sent(0)[..3], [(0, 0), (MS, 0), (MS + HANDSHAKE, 0)]);
+    assert_eq!(rounds(&log, MS + HANDSHAKE), [1, 2, 1]);
+    assert_eq!(finished(&outcome), MS + HANDSHAKE + 3 * ROUND_TRIP);
+    assert_eq!(retransmits_and_timeouts(&outcome), (0, 1));
 }
 
 /// RFC 6298 (2.4): no further than 60 s.
