@@ -88,7 +88,10 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
         let figures = &mut self.fabric.figures;
         figures.turns += 1;
         self.turn.now = now;
-        self.turn.room = self.nics[host as usize].room(now);
+        if packet.kind != Kind::Data {
+            // Data is for a receiver, who asks for no room.
+            self.turn.room = self.nics[host as usize].room(now);
+        }
         match packet.kind {
             Kind::Data | Kind::Ack | Kind::Nack | Kind::Pull => {
                 figures.delivered += 1;
@@ -160,7 +163,7 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
         if idle {
             port.free = now;
         }
-        for packet in self.turn.packets.drain(..) {
+        for packet in self.turn.packets.iter().copied() {
             nic.given(now, port.wire.span(packet.size));
             let id = fabric.slab.insert(packet);
             let dropped = &mut fabric.figures.dropped_at_hosts;
@@ -173,6 +176,7 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
                 fabric.serve(port, nic);
             }
         }
+        self.turn.packets.clear();
     }
 }
 

@@ -58,6 +58,7 @@ use sojourn_kernel::{Span, Time};
 use std::sync::atomic::Ordering;
 use switches::Switches;
 use together::Together;
+use wire::Wire;
 
 /// How many windows go by between two looks at [`Progress`].
 const LOOK_EVERY: u64 = 256;
@@ -123,8 +124,11 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
                 share,
             })
             .collect();
-        let longest = scene.wires().map(|wire| wire.crossing(scene.largest)).max();
-        let longest = longest.expect("a fabric has links");
+        let crossing = |wire: Wire| wire.crossing(scene.largest);
+        let overheads = (0..scene.network.hosts).map(|host| scene.overhead(host));
+        let overheads = overheads.chain(std::iter::repeat(Span::ZERO));
+        let longest = scene.wires().map(crossing).zip(overheads).map(|(wire, host)| wire + host);
+        let longest = longest.max().expect("a fabric has links");
         let hosts = 0..scene.network.hosts;
         let finite = scene.flows.iter().filter(|flow| !flow.is_endless());
         let all = finite.count() + scene.watches.len();
