@@ -99,16 +99,12 @@ fn every_host_wins_as_often() {
 }
 
 /// 200 permanent flows of 20 servers through one uplink, as in ns-3.37 (measured by a program of our
-/// own over one seed): coefficient of variation, and what the best 5 % get to what the worst do. Hosts
-/// take no time in ns-3, so it has phase effects of its own: `ns3_single_switch.cc` beside this file
-/// gives them the time that ours take, and decision 0037 has what that changes.
+/// own over one seed): coefficient of variation, and what the best 5 % get to what the worst do.
 struct Single {
     name: &'static str,
     window: Span,
     cv: f64,
     spread: f64,
-    /// How far the former may be off.
-    within: f64,
     switch: SingleSwitch,
     memory: u64,
     transport: NewReno,
@@ -135,7 +131,6 @@ fn singles() -> Vec<Single> {
         window: Span::from_ms(ms),
         cv,
         spread,
-        within: 0.3,
         switch: switch.clone(),
         memory,
         transport: transport.clone(),
@@ -143,14 +138,21 @@ fn singles() -> Vec<Single> {
     vec![
         single("4 MB", 2000, 0.0975, 1.493, 4_000_000),
         single("1 MB", 1000, 0.2955, 4.241, 1_000_000),
-        single("0.5 MB", 1000, 0.366, 6.981, 500_000),
+        // Hosts take no time in ns-3, so that it has phase effects of its own; for these the program
+        // beside this file (`ns3_single_switch.cc`) gives them the time that ours take. Three seeds,
+        // one of 0.5 MB.
+        single("0.5 MB", 1000, 0.3195, 4.596, 500_000),
         Single {
             transport: NewReno { sack: false, ..transport.clone() },
-            ..single("4 MB, no SACK", 500, 0.3886, 3.796, 4_000_000)
+            ..single("4 MB, no SACK", 500, 0.2232, 4.181, 4_000_000)
         },
         Single {
             switch: SingleSwitch { delay: Span::from_us(10), ..switch.clone() },
-            ..single("4 MB, round trips of 40 us", 1000, 0.1321, 1.798, 4_000_000)
+            ..single("4 MB, round trips of 40 us", 1000, 0.1165, 1.695, 4_000_000)
+        },
+        Single {
+            switch: SingleSwitch { delay_spread: Span::from_us(200), ..switch.clone() },
+            ..single("4 MB, links longer by up to 200 us", 1000, 0.2069, 2.382, 4_000_000)
         },
         Single {
             transport: NewReno { window_cap: NonZeroU32::new(90), ..transport.clone() },
@@ -239,7 +241,7 @@ fn permanent_flows_share_as_in_another_simulator() {
         );
         println!("{said}");
         let factor = (spread / single.spread).max(single.spread / spread);
-        if (cv / single.cv - 1.0).abs() > single.within || factor > 1.6 {
+        if (cv / single.cv - 1.0).abs() > 0.3 || factor > 1.6 {
             off.push(said);
         }
     }
