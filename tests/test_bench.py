@@ -46,6 +46,7 @@ def test_the_benchmarks_of_the_fabric():
         "k6-ideal": 54,
         "k6-pfabric": 54,
         "racks5-answers": 100,
+        "racks5-backpressure": 100,
         "racks5-private": 100,
         "racks5-queries": 100,
         "racks5-shared": 100,
