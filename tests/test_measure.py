@@ -186,7 +186,7 @@ def test_a_wrong_room(command):
 def test_a_measurement_gives_the_rows_of_a_simulation(command, study, tmp_path):
     measured, simulated = tmp_path / "k", tmp_path / "s"
     # What has arrived behind a hole counts as goodput when the hole is filled. With this seed no
-    # time-out before the measured time leaves one, so that the simulated goodput is that of the link.
+    # time-out before the measured time leaves one, and the simulated goodput is the link's.
     study.write_text(STUDY + "[run]\nseed = 2\n")
     result = command("measure", "fabric", study, "--out", measured, "--json")
     assert (result.code, result.err) == (0, "")
