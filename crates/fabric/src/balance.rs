@@ -21,8 +21,7 @@ choices! {
 pub(crate) struct Input<'a> {
     /// The turn of the input it comes by, which moves on when it is used.
     pub(crate) turn: &'a mut u8,
-    pub(crate) switch: u32,
-    /// What hashes begin with: another number in each replication.
+    /// What the switch's hashes begin with, see [`salt_of`].
     pub(crate) salt: u64,
 }
 
@@ -30,26 +29,32 @@ impl Balance {
     /// Which of `ways` next hops a packet takes; 0 when there is no choice.
     #[inline]
     pub(crate) fn choose(self, input: Input<'_>, packet: &Packet, ways: u32) -> u32 {
-        let Input { turn, switch, salt } = input;
+        let Input { turn, salt } = input;
         match self {
             Balance::Spray => {
                 let way = select_unpredictable(u32::from(*turn) < ways, u32::from(*turn), 0);
                 *turn = select_unpredictable(ways > 1, way as u8 + 1, *turn);
                 way
             }
-            Balance::Ecmp => hashed(packet.flow, packet.kind != Kind::Data, switch, salt, ways),
+            Balance::Ecmp => hashed(packet.flow, packet.kind != Kind::Data, salt, ways),
         }
     }
 }
 
-/// Which of `ways` next hops the data of `flow` take from `switch`, or what comes `back`.
+/// Which of `ways` next hops the data of `flow` take from the switch of that `salt`, or what comes
+/// `back`.
 #[inline]
-pub(crate) fn hashed(flow: u32, back: bool, switch: u32, salt: u64, ways: u32) -> u32 {
-    let hash = mix((u64::from(flow) << 1 | u64::from(back)) ^ mix(salt ^ u64::from(switch)));
+pub(crate) fn hashed(flow: u32, back: bool, salt: u64, ways: u32) -> u32 {
+    let hash = mix((u64::from(flow) << 1 | u64::from(back)) ^ salt);
     ((u128::from(hash) * u128::from(ways)) >> 64) as u32
 }
 
-/// What hashes of flows begin with: another number in each replication.
+/// What hashes of flows at `switch` begin with.
+pub(crate) fn salt_of(switch: u32, salt: u64) -> u64 {
+    mix(salt ^ u64::from(switch))
+}
+
+/// What all of them have in common: another number in each replication.
 pub(crate) fn salt(streams: Streams) -> u64 {
     streams.stream("ecmp", 0).bits()
 }
@@ -67,7 +72,7 @@ mod tests {
     fn spraying_takes_turns_where_there_is_a_choice() {
         let (mut turn, packet) = (2, packet_of(9));
         let mut choose = |ways| {
-            let input = Input { turn: &mut turn, switch: 1, salt: 0 };
+            let input = Input { turn: &mut turn, salt: 0 };
             Balance::Spray.choose(input, &packet, ways)
         };
         assert_eq!([3, 3, 1, 3, 0, 3, 3].map(&mut choose), [2, 0, 0, 1, 0, 2, 0]);
@@ -88,7 +93,7 @@ mod tests {
                     (0..11).all(|flow| {
                         let packet = packet_of(trial * of_flows + flow);
                         let salt = u64::from(trial * of_replications);
-                        let input = Input { turn: &mut 0, switch: 7, salt };
+                        let input = Input { turn: &mut 0, salt: salt_of(7, salt) };
                         let way = Balance::Ecmp.choose(input, &packet, 20);
                         !std::mem::replace(&mut used[way as usize], true)
                     })

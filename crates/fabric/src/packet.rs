@@ -206,7 +206,8 @@ impl Slab {
     /// than early, and so finds its place soon.
     #[inline]
     pub(crate) fn sorted(&mut self, head: PacketId) -> PacketId {
-        let (mut sorted, mut left) = (NIL, head);
+        let (mut sorted, mut left) = (head, self.known(head).next);
+        self.known_mut(head).next = NIL;
         while left != NIL {
             let id = left;
             left = self.known(id).next;

@@ -29,7 +29,6 @@ pub(super) struct Port<D, S> {
 pub(super) struct Fabric<'a, B> {
     pub(super) network: &'a Network,
     pub(super) balance: Balance,
-    pub(super) salt: u64,
     pub(super) mailbox: Mailbox,
     pub(super) slab: Slab,
     pub(super) figures: Figures,
@@ -124,7 +123,7 @@ impl<B: Border> Fabric<'_, B> {
         packet.key = wire.arriving(arrives);
         // Whether it goes to a host cannot be guessed, so the way on is found for all.
         let ways = self.network.ways(wire.switch, packet.to);
-        let input = Input { turn: &mut port.turn, switch: wire.switch, salt: self.salt };
+        let input = Input { turn: &mut port.turn, salt: wire.salt };
         let way = self.balance.choose(input, packet, ways.count());
         let on = self.network.port(ways, way, packet.to);
         let to = select_unpredictable(wire.host != Wire::NO_HOST, wire.host, on);

@@ -113,7 +113,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
     fn new(scene: &'a Scene, queue: &impl Builder<Port = D>, transport: T, border: B) -> Self {
         let ports: Vec<Port<D, S::Share>> = (0..)
             .zip(&scene.network.links)
-            .zip(scene.wires())
+            .zip(scene.wires_drawn())
             .zip(S::shares(scene))
             .map(|(((port, link), wire), share)| Port {
                 free: Time::ZERO,
@@ -137,7 +137,6 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
             fabric: Fabric {
                 network: &scene.network,
                 balance: scene.balance,
-                salt: scene.salt(),
                 mailbox: Mailbox::new(ports.len(), mailbox::window(scene.lookahead()), longest),
                 slab: Slab::default(),
                 figures: Figures::default(),

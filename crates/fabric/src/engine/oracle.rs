@@ -87,7 +87,7 @@ fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> Seen {
         served: vec![false; ports],
         turns: (0..).zip(&scene.network.links).map(|(p, l)| first_turn(scene, p, l)).collect(),
         nics: (0..scene.network.hosts).map(|host| Nic::new(scene, host)).collect(),
-        wires: scene.wires().collect(),
+        wires: scene.wires_drawn().collect(),
         slab: Slab::default(),
         events: BinaryHeap::new(),
         received: vec![Time::NEVER; scene.flows.len()],
@@ -225,7 +225,7 @@ impl<B: Builder> Oracle<'_, B> {
                     count => count,
                 };
                 let turn = &mut self.turns[unit];
-                let input = Input { turn, switch: switch as u32, salt: self.scene.salt() };
+                let input = Input { turn, salt: self.wires[unit].salt };
                 let way = self.scene.balance.choose(input, &packet, count);
                 ways[way as usize] as usize
             }

@@ -47,7 +47,14 @@ impl Scene {
     /// The wires of all ports.
     pub(super) fn wires(&self) -> impl Iterator<Item = Wire> + '_ {
         let links = self.network.links.iter();
-        links.map(|link| Wire::new(link, self.network.hosts, self.smallest, self.streams))
+        links.map(|link| Wire::new(link, self.network.hosts, self.smallest))
+    }
+
+    /// The same with what this replication draws for each.
+    pub(super) fn wires_drawn(&self) -> impl Iterator<Item = Wire> + '_ {
+        let salt = balance::salt(self.streams);
+        let links = self.network.links.iter();
+        self.wires().zip(links).map(move |(wire, link)| wire.drawn(link.to, self.streams, salt))
     }
 
     /// How long nothing that leaves a port can arrive anywhere.
@@ -94,11 +101,6 @@ impl Scene {
         let ends = acknowledged.iter().copied().filter(|at| *at != Time::NEVER);
         let last = ends.chain(self.watches.iter().map(|watch| watch.until)).max();
         last.unwrap_or(Time::ZERO)
-    }
-
-    /// What hashes of flows begin with, in this replication.
-    pub(super) fn salt(&self) -> u64 {
-        balance::salt(self.streams)
     }
 }
 

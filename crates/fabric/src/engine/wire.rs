@@ -1,5 +1,6 @@
 //! A link as the inner loop wants it.
 
+use crate::balance::salt_of;
 use crate::packet::Packet;
 use crate::topology::Link;
 use sojourn_kernel::{Rate, Span, Streams, Time};
@@ -24,13 +25,15 @@ pub(super) struct Wire {
     /// What the time of an arrival is multiplied with for the order at a tie; 0 where there is one
     /// port.
     ties: u64,
+    /// What hashes begin with at the switch that it leads to.
+    pub(super) salt: u64,
 }
 
 impl Wire {
     pub(super) const NO_HOST: u32 = u32::MAX;
 
     /// `link` in a fabric of `hosts` hosts, where headers have so many bytes.
-    pub(super) fn new(link: &Link, hosts: usize, header: u16, streams: Streams) -> Wire {
+    pub(super) fn new(link: &Link, hosts: usize, header: u16) -> Wire {
         let rate = link.spec.rate;
         let exact = 8_000_000_000_000 % rate.bits_per_second() == 0 && !link.cuts;
         let to_host = (link.to as usize) < hosts;
@@ -42,12 +45,19 @@ impl Wire {
             arrives_by: link.arrives_by,
             rate,
             header: link.cuts.then(|| rate.span(header.into())),
-            ties: if to_host {
-                0
-            } else {
-                streams.stream("arrivals at once", link.to.into()).bits() | 1
-            },
+            ties: 0,
+            salt: 0,
         }
+    }
+
+    /// The same with what is drawn for the node that it leads to, number `to`. `salt` is that of all
+    /// hashes.
+    pub(super) fn drawn(self, to: u32, streams: Streams, salt: u64) -> Wire {
+        if self.host != Wire::NO_HOST {
+            return self;
+        }
+        let ties = streams.stream("arrivals at once", to.into()).bits() | 1;
+        Wire { ties, salt: salt_of(self.switch, salt), ..self }
     }
 
     /// The key of an arrival at `at`. Of packets that arrive at one node at the same time, which one

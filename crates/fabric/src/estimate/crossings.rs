@@ -1,6 +1,6 @@
 //! Which flows cross which link.
 
-use crate::balance::{hashed, salt};
+use crate::balance::{hashed, salt, salt_of};
 use crate::flow::Flow;
 use crate::topology::Network;
 use sojourn_kernel::Streams;
@@ -77,7 +77,7 @@ impl Crossings {
             let node = network.links[link as usize].to;
             next = node.checked_sub(network.hosts as u32).map(|switch| {
                 let ways = network.ways(switch, to);
-                let way = hashed(number, back, switch, salt, ways.count());
+                let way = hashed(number, back, salt_of(switch, salt), ways.count());
                 network.port(ways, way, to)
             });
             Some(link)
