@@ -4,7 +4,7 @@ use super::mailbox::{REACH, window};
 use super::samples::{self, Sample};
 use super::sides::Sides;
 use super::wire::Wire;
-use crate::balance::{self, Balance};
+use crate::balance::{self, Balance, salt_of};
 use crate::buffer::{Inflow, Plan};
 use crate::flow::Flow;
 use crate::hosts::Hosts;
@@ -50,11 +50,15 @@ impl Scene {
         links.map(|link| Wire::new(link, self.network.hosts, self.smallest))
     }
 
-    /// The same with what this replication draws for each.
+    /// The same with what this replication draws for the switches that they lead to.
     pub(super) fn wires_drawn(&self) -> impl Iterator<Item = Wire> + '_ {
-        let salt = balance::salt(self.streams);
-        let links = self.network.links.iter();
-        self.wires().zip(links).map(move |(wire, link)| wire.drawn(link.to, self.streams, salt))
+        let (salt, hosts) = (balance::salt(self.streams), self.network.hosts as u64);
+        let drawn = |switch: u32| {
+            let mut stream = self.streams.stream("arrivals at once", hosts + u64::from(switch));
+            (stream.bits(), salt_of(switch, salt))
+        };
+        let drawn: Vec<_> = (0..self.network.switches as u32).map(drawn).collect();
+        self.wires().map(move |wire| wire.drawn(&drawn))
     }
 
     /// How long nothing that leaves a port can arrive anywhere.

@@ -1,9 +1,8 @@
 //! A link as the inner loop wants it.
 
-use crate::balance::salt_of;
 use crate::packet::Packet;
 use crate::topology::Link;
-use sojourn_kernel::{Rate, Span, Streams, Time};
+use sojourn_kernel::{Rate, Span, Time};
 
 /// One link, seen from the port that sends on it.
 #[derive(Clone, Copy, Debug)]
@@ -50,14 +49,13 @@ impl Wire {
         }
     }
 
-    /// The same with what is drawn for the node that it leads to, number `to`. `salt` is that of all
-    /// hashes.
-    pub(super) fn drawn(self, to: u32, streams: Streams, salt: u64) -> Wire {
+    /// The same with what is `drawn` for each switch: bits for ties, and a salt of hashes.
+    pub(super) fn drawn(self, drawn: &[(u64, u64)]) -> Wire {
         if self.host != Wire::NO_HOST {
             return self;
         }
-        let ties = streams.stream("arrivals at once", to.into()).bits() | 1;
-        Wire { ties, salt: salt_of(self.switch, salt), ..self }
+        let (ties, salt) = drawn[self.switch as usize];
+        Wire { ties: ties | 1, salt, ..self }
     }
 
     /// The key of an arrival at `at`. Of packets that arrive at one node at the same time, which one
