@@ -79,8 +79,8 @@ impl Stream {
     }
 }
 
-/// A stream of eight bytes, for whoever draws one number for each packet: wyrand (Wang Yi, 2019),
-/// which passes BigCrush and PractRand.
+/// A random stream whose state is eight bytes: a fabric has one for each host, and draws from it for
+/// each packet. The generator is wyrand (Wang Yi, 2019).
 #[derive(Clone, Debug)]
 pub struct Light {
     state: u64,

@@ -2,8 +2,8 @@
 //!
 //! What leaves a port inside a window arrives in a later one, so while a window lasts no side needs
 //! to know what the others do. When it is over the sides meet: they hand over the packets that
-//! cross, and agree on the next window in which any of them has something to do. The rows
-//! are the same for any number of sides, since every packet arrives at the same place and time.
+//! cross, and agree on the next window in which any of them has something to do. The number of
+//! sides changes no row: every packet arrives at the same port at the same time, whatever it is.
 
 use super::mailbox::Mailbox;
 use super::sides::Sides;

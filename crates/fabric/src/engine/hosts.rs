@@ -44,7 +44,7 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
         }
     }
 
-    /// It is the turn of a flow that was held: its link has room for one packet more at `now`.
+    /// It is the turn of a flow that was held: its link has room for [`QUANTUM`] packets at `now`.
     fn resume(&mut self, host: u32, now: Time, ends: Time, arrivals: &mut PacketId) {
         let nic = &mut self.nics[host as usize];
         let flow = nic.resume(now, |flow| self.transport.urgency(flow, now));

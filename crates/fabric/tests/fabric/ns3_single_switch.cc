@@ -56,7 +56,8 @@ NetDeviceContainer Connect(Ptr<Node> host, Ptr<Node> above, DataRate rate, Time 
     channel->SetAttribute("Delay", TimeValue(delay));
     channel->most = most;
     NetDeviceContainer ends;
-    for (auto [node, size] : {std::pair(host, QueueSize(QueueSizeUnit::BYTES, 1 << 30)), std::pair(above, memory)}) {
+    const QueueSize endless(QueueSizeUnit::BYTES, 1 << 30);
+    for (auto [node, size] : {std::pair(host, endless), std::pair(above, memory)}) {
         auto device = CreateObject<PointToPointNetDevice>();
         device->SetAttribute("DataRate", DataRateValue(rate));
         device->SetAddress(Mac48Address::Allocate());
@@ -93,7 +94,11 @@ void CountTimeout(TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t
 
 }  // namespace
 
-int main(int, char** said) {
+int main(int count, char** said) {
+    if (count != 9) {
+        std::cerr << "expected 8 arguments, as the head of this file has them\n";
+        return 2;
+    }
     const uint32_t seed = std::stoul(said[1]);
     const double overhead = std::stod(said[2]), uplink_us = std::stod(said[4]);
     const uint32_t memory = std::stoul(said[3]), window = std::stoul(said[6]);

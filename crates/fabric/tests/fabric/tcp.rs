@@ -18,7 +18,7 @@ const MS: u64 = 1_000_000_000;
 /// Links of 100 us: no window here takes as long to leave as one packet's round trip takes.
 const ROUND_TRIP: u64 = (2 * (1200 + 32) + 4 * 100_000) * NS;
 
-/// The same for packets of 40 bytes both ways.
+/// The round trip of a handshake: its packets have 40 bytes, the request and the answer.
 const HANDSHAKE: u64 = (2 * (32 + 32) + 4 * 100_000) * NS;
 
 /// A flow of so many packets, alone on a switch with links of 100 us.

@@ -114,7 +114,7 @@ impl Refusal {
         }
     }
 
-    /// The same of a setting, as it is written.
+    /// The same of a setting, as it is written. Panics when the setting is one that is not given.
     pub fn of(given: &impl Setting, expected: impl Into<String>) -> Refusal {
         Refusal::value(&given.write().expect("it was given"), expected)
     }
