@@ -12,6 +12,19 @@ const SIZES: [&str; 8] =
     ["0B", "1B", "1461B", "1GB", "400GB", "1TB", "7TB", "18446744073709551615B"];
 const RATES: [&str; 7] =
     ["1bps", "201bps", "1Kbps", "1Mbps", "10Gbps", "20Tbps", "18446744073709551615bps"];
+/// When a delivery is first tried again, how seldom at last, and when it is given up: some thousand
+/// times at most.
+const RETRIES: [[&str; 3]; 6] = [
+    ["1s", "1s", "1s"],
+    ["1s", "60s", "1h"],
+    ["60s", "1h", "2160h"],
+    ["1h", "900h", "2160h"],
+    ["1h", "2400h", "900h"],
+    ["900h", "900h", "1h"],
+];
+/// What a mail server or its machine takes, and how long one is down or a study goes on.
+const MOMENTS: [&str; 5] = ["0s", "1ps", "1s", "1h", "24h"];
+const SPELLS: [&str; 4] = ["1s", "1h", "900h", "1080h"];
 const FREQUENCIES: [&str; 7] = ["0.0001/h", "1.9/h", "2/h", "1/s", "1/us", "1/ps", "0.3/s"];
 
 /// One of the edges, or more often what most studies have.
@@ -24,6 +37,14 @@ fn near(
 
 fn time() -> impl Strategy<Value = &'static str> {
     near("20ms", &TIMES)
+}
+
+fn moment() -> impl Strategy<Value = &'static str> {
+    near("20ms", &MOMENTS)
+}
+
+fn spell() -> impl Strategy<Value = &'static str> {
+    near("1h", &SPELLS)
 }
 
 fn size() -> impl Strategy<Value = &'static str> {
@@ -136,6 +157,39 @@ proptest! {
              controller = {{ overhead = \"{overhead}\", parity = \"{parity}\" }}\n\
              workload = {{ kind = \"synthetic\", warmup = 0, requests = {requests}, \
              blocks = {blocks}, arrivals = {arrivals} }}\n"
+        );
+        for report in run(&study, folder) {
+            sound(&report)?;
+        }
+    }
+
+    #[test]
+    fn of_a_list(
+        (round_trip, reply, names) in (moment(), moment(), moment()),
+        (greylisting, outage) in (moment(), spell()),
+        (every, drain) in (moment(), spell()),
+        (write, work) in (moment(), moment()),
+        [first, most, lifetime] in select(&RETRIES[..]),
+        (size, line) in (size(), rate()),
+        messages in select(&[1, 2, 3, 4_000_000_000_u32][..]),
+    ) {
+        let folder = "edges-mail";
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+        fs::create_dir_all(&path).unwrap();
+        let listed = format!(
+            "\"domain\",\"subscribers\",\"round_trip\",\"reply\",\"spread\",\"names\",\"greylisting\",\
+             \"down\",\"outage\"\n\
+             a.example,2,{round_trip},{reply},3.5,{names},{greylisting},0.1,{outage}\n\
+             b.example,1,{round_trip},{reply},10,{names},,0,1s\n"
+        );
+        fs::write(path.join("internet.csv"), listed).unwrap();
+        let study = format!(
+            "room = \"mail\"\ninternet = {{ kind = \"listed\", file = \"internet.csv\" }}\n\
+             list = {{ messages = {messages}, drain = \"{drain}\", size = \"{size}\", \
+             arrivals = {{ kind = \"regular\", every = \"{every}\" }} }}\n\
+             machine = {{ write = \"{write}\", work = \"{work}\", line = \"{line}\" }}\n\
+             policy = {{ lifetime = \"{lifetime}\", \
+             retry = {{ kind = \"backoff\", first = \"{first}\", most = \"{most}\" }} }}\n"
         );
         for report in run(&study, folder) {
             sound(&report)?;

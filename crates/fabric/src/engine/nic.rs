@@ -70,6 +70,9 @@ impl Nic {
     /// The link was given a packet at `now` that takes it `span`.
     #[inline(always)]
     pub(super) fn given(&mut self, now: Time, span: Span) {
+        if self.full.is_none() {
+            return;
+        }
         self.busy_until = self.busy_until.max(now) + span;
         if self.resumes != Time::NEVER {
             self.resumes = self.has_room(now);

@@ -5,7 +5,7 @@
 //       -lns3-point-to-point    # Debian: libns3-dev
 //   ./single SEED OVERHEAD MEMORY_BYTES UPLINK_US SACK WINDOW_BYTES SECONDS SPREAD_US
 //
-// OVERHEAD is that of `[hosts]`; each server's link is longer by a uniform time up to SPREAD_US.
+// OVERHEAD is that of `[hosts]`; each host's link is longer by a uniform time up to SPREAD_US.
 // Prints cv, top to bottom twentieth, time-outs.
 
 #include <algorithm>
@@ -134,7 +134,8 @@ int main(int count, char** said) {
         addresses.NewNetwork();
         return given.GetAddress(0);
     };
-    const Ipv4Address sink = join(client.Get(0), 40'000'000'000, uplink_us, memory);
+    const double longer = spread_us > 0 ? chance->GetValue(0, spread_us) : 0;
+    const Ipv4Address sink = join(client.Get(0), 40'000'000'000, uplink_us + longer, memory);
     for (uint32_t server = 0; server < kServers; ++server) {
         join(servers.Get(server), 10'000'000'000, 10 + chance->GetValue(0, spread_us), 1 << 30);
     }

@@ -140,7 +140,7 @@ fn singles() -> Vec<Single> {
         single("1 MB", 1000, 0.2955, 4.241, 1_000_000),
         // Hosts take no time in ns-3, so that it has phase effects of its own. For 0.5 MB, for no SACK
         // and for links of different lengths the figures are of ns-3 with hosts that take the time of
-        // ours (`ns3_single_switch.cc` beside this file): three seeds, one of 0.5 MB.
+        // ours (`ns3_single_switch.cc` beside this file): three seeds, one of 0.5 MB, and five of links.
         single("0.5 MB", 1000, 0.3195, 4.596, 500_000),
         Single {
             transport: NewReno { sack: false, ..transport.clone() },
@@ -152,7 +152,7 @@ fn singles() -> Vec<Single> {
         },
         Single {
             switch: SingleSwitch { delay_spread: Span::from_us(200), ..switch.clone() },
-            ..single("4 MB, links longer by up to 200 us", 1000, 0.2069, 2.382, 4_000_000)
+            ..single("4 MB, links longer by up to 200 us", 1000, 0.1824, 2.063, 4_000_000)
         },
         Single {
             transport: NewReno { window_cap: NonZeroU32::new(90), ..transport.clone() },
@@ -217,14 +217,16 @@ fn neither_number_nor_clock_decides_what_a_server_gets() {
 }
 
 /// The whole table: cv within 30 % of the other simulator's and the spread within a factor of 1.6,
-/// in the mean of ten seeds. Minutes: `make papers` runs it.
+/// in the mean of ten seeds. Lengths of links are drawn: there it is 20 seeds, and the other
+/// simulator's lies between the least and the most even of them. Minutes: `make papers` runs it.
 #[test]
 #[ignore = "takes minutes: `make papers` runs it"]
 fn permanent_flows_share_as_in_another_simulator() {
     let mut off = Vec::new();
     for single in singles() {
         let (mut cvs, mut spreads) = (Vec::new(), Vec::new());
-        for run in runs_of(&single, single.window, 10) {
+        let drawn = single.switch.delay_spread > Span::ZERO;
+        for run in runs_of(&single, single.window, if drawn { 20 } else { 10 }) {
             let mut got = goodputs(&run);
             got.sort_by(f64::total_cmp);
             let average = mean(&got);
@@ -235,13 +237,16 @@ fn permanent_flows_share_as_in_another_simulator() {
             spreads.push(mean(&got[got.len() - twentieth..]) / mean(&got[..twentieth]));
         }
         let (cv, spread) = (mean(&cvs), mean(&spreads));
+        cvs.sort_by(f64::total_cmp);
+        let (least, most) = (cvs[0], cvs[cvs.len() - 1]);
         let said = format!(
-            "{}: cv {cv:.4} (ns-3 {}), best to worst {spread:.2} (ns-3 {})",
+            "{}: cv {cv:.4}, {least:.4} to {most:.4} (ns-3 {}), best to worst {spread:.2} (ns-3 {})",
             single.name, single.cv, single.spread
         );
         println!("{said}");
+        let among = !drawn || (least..=most).contains(&single.cv);
         let factor = (spread / single.spread).max(single.spread / spread);
-        if (cv / single.cv - 1.0).abs() > 0.3 || factor > 1.6 {
+        if (cv / single.cv - 1.0).abs() > 0.3 || factor > 1.6 || !among {
             off.push(said);
         }
     }

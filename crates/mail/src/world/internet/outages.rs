@@ -34,10 +34,10 @@ impl Outages {
     }
 
     /// Whether it is out. What is asked out of turn, a little before what was asked last, is
-    /// answered as that was.
+    /// answered as that was; of a time that no run comes to, any answer will do.
     #[inline]
     pub(super) fn is_out(&mut self, now: Time) -> bool {
-        while self.until <= now {
+        while self.until <= now && now != Time::NEVER {
             self.out = !self.out;
             self.until = self.turn(self.until);
         }
