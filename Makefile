@@ -46,6 +46,7 @@ fmt: $(BIN)/installed ## format Rust and Python
 build: $(BIN)/installed ## the optimised command, .venv/bin/sojourn
 	@echo "--editable ." | $(BIN)/uv pip install --python .venv --no-build-isolation --no-deps \
 		--requirement -
+	@$(BIN)/python -m compileall -q python/sojourn
 
 wheel: $(BIN)/installed ## a package for pip, of the last commit, in dist/
 	SOJOURN_COMMIT=$$(git rev-parse HEAD) $(BIN)/maturin build --release --out dist
@@ -112,7 +113,8 @@ $(BIN)/installed: requirements-dev.txt
 	@echo "Setting up .venv"
 	@$(PYTHON) -m venv --clear .venv
 	@$(PIP) --constraint $< uv
-	@$(BIN)/uv pip install --quiet --python .venv --requirement $< || $(PIP) --requirement $<
+	@$(BIN)/uv pip install --quiet --python .venv --compile-bytecode --requirement $< || \
+		$(PIP) --requirement $<
 	@touch $@
 
 .tools/bin/%:

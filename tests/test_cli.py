@@ -340,3 +340,35 @@ def test_no_study_gets_past_the_error_boundary(text):
     (line,) = err.getvalue().splitlines()
     assert line.startswith("sojourn: ")
     assert "Traceback" not in line
+
+
+@pytest.mark.parametrize(
+    "words", ["show {0}", "show {0} --json", "plot {0} --out {1}", "run {2} --out {1}"]
+)
+def test_commands_import_what_they_need(made, tmp_path, words):
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY)
+    given = [word.format(made, tmp_path / "out", study) for word in words.split()]
+    command = [sys.executable, "-X", "importtime", "-m", "sojourn", *given]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    modules = [line.rsplit("|", 1)[-1].strip() for line in ran.stderr.splitlines()]
+    packages = {name.split(".")[0] for name in modules if "." in name}
+    assert "pyarrow" in packages
+    assert packages.isdisjoint({"pandas", "scipy", "dask"})
+
+
+def test_a_million_requests_do_not_fill_the_memory(tmp_path):
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'room = "array"\ndisk = "ST3500630NS"\nlayout = "raid5"\n'
+        'workload = { kind = "synthetic", requests = 1000000, blocks = 4, '
+        'arrivals = { kind = "poisson", rate = "60/s" } }\n'
+    )
+    program = (
+        "from sojourn.__main__ import run\nfrom sojourn.bench_child import peak_bytes\n"
+        "run()\nprint(peak_bytes())"
+    )
+    command = [sys.executable, "-c", program, "run", str(study), "--out", str(tmp_path / "out")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    # 200 MB as installed by `make build`; the extension of a test build is larger.
+    assert int(ran.stdout.split()[-1]) < 215e6

@@ -1,7 +1,27 @@
-"""`python -m sojourn` is `sojourn`."""
+"""The program `sojourn`, also started as `python -m sojourn`."""
 
+import os
 import sys
 
-from sojourn.cli import main
 
-sys.exit(main())
+class _NoPandas:
+    """No command needs pandas, and pyarrow imports it before the first array if there is one."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name=name)
+
+
+def run() -> int:
+    """`sojourn.cli.main` in a process of its own."""
+    sys.meta_path.insert(0, _NoPandas)
+    # The threads of numpy's algebra would spin while they wait, and none of it is used.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from sojourn.cli import main
+
+    return main()
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -652,6 +652,20 @@ def quantity(text: str) -> int:
         ValueError: it is no time, size or speed.
     """
 
+def student_t_quantile(degrees: float, probability: float) -> float:
+    """What Student's t stays below with this probability.
+
+    Raises:
+        ValueError: the degrees of freedom are not above zero, or it is no probability.
+    """
+
+def beta_quantile(a: float, b: float, probability: float) -> float:
+    """What a Beta(a, b) stays below with this probability.
+
+    Raises:
+        ValueError: a parameter is not above zero, or it is no probability.
+    """
+
 def build_info() -> dict[str, str]:
     """How the extension was built: `version` and `profile`; `commit`, if `make wheel` built it."""
 

@@ -309,8 +309,8 @@ def keep(
         path.parent.mkdir(exist_ok=True)
         rows.write(rows.table_of(case.index, replication, series), path)
     table = rows.table_of(case.index, replication, columns)
-    rows.write(table, directory.rows(case.index, replication))
     warmup_jobs, warmup_ps = warmup(table["arrived_ps"].to_numpy(), table["slowdown"].to_numpy())
+    rows.write(table, directory.rows(case.index, replication))
     return Record(
         case=case.index,
         replication=replication,

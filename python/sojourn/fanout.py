@@ -12,10 +12,14 @@ it; for the Beta law David and Nagaraja, Order Statistics, section 2.1.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, exp, log
+from math import ceil, erfc, exp, log, log1p, sqrt
+from statistics import NormalDist
 
 import numpy as np
-from scipy.special import betaincinv, log_ndtr, ndtri  # type: ignore[import-untyped]
+
+from sojourn._core import beta_quantile
+
+_NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
@@ -28,25 +32,25 @@ class Leaf:
     @staticmethod
     def fitted(quantiles: Mapping[float, float]) -> "Leaf":
         """The one nearest to latencies by their probability, by least squares of logarithms."""
-        scores = np.array([ndtri(share) for share in quantiles])
+        scores = np.array([_NORMAL.inv_cdf(share) for share in quantiles])
         logarithms = np.log([*quantiles.values()])
         sigma, centre = np.polyfit(scores, logarithms, 1)
         return Leaf(exp(centre), float(sigma))
 
     def quantile(self, share: float) -> float:
         """The latency that `share` of the requests to one leaf stay below."""
-        return self.median * exp(self.sigma * float(ndtri(share)))
+        return self.median * exp(self.sigma * _NORMAL.inv_cdf(share))
 
     def later(self, share: float) -> float:
         """The latency that only `share` of the requests exceed; exact where shares are tiny."""
-        return self.median * exp(-self.sigma * float(ndtri(share)))
+        return self.median * exp(-self.sigma * _NORMAL.inv_cdf(share))
 
 
 def finish(leaf: Leaf, leaves: int, share: float, quantile: float) -> float:
     """When `share` of so many independent leaves have answered, at that quantile of requests."""
     k = ceil(round(share * leaves, 9))
     # The share of leaves that are later, from above: near 1 its complement would lose digits.
-    later = float(betaincinv(leaves - k + 1, k, 1 - quantile))
+    later = beta_quantile(leaves - k + 1, k, 1 - quantile)
     return leaf.later(later)
 
 
@@ -61,4 +65,5 @@ def latest_finish(leaf: Leaf, share: float, quantile: float) -> float:
 def leaves_for(leaf: Leaf, latest: float, quantile: float) -> float:
     """How many independent leaves put the last one's finish at `latest`, at that quantile."""
     score = log(latest / leaf.median) / leaf.sigma
-    return log(quantile) / float(log_ndtr(score))
+    # The logarithm of the normal distribution at the score, exact where it is near zero.
+    return log(quantile) / log1p(-erfc(score / sqrt(2)) / 2)

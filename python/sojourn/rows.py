@@ -14,6 +14,9 @@ from sojourn.files import whole
 
 Column: TypeAlias = npt.NDArray[Any] | tuple[npt.NDArray[np.uint8], list[str]]
 
+# The rows of a group are held a second time, encoded, until it is written.
+_GROUP = 100_000
+
 
 def table_of(case: int, replication: int, columns: Mapping[str, Column]) -> pa.Table:
     """The rows of one case and replication, `case` and `replication` in front.
@@ -24,16 +27,32 @@ def table_of(case: int, replication: int, columns: Mapping[str, Column]) -> pa.T
     fields = {name: _array(column) for name, column in columns.items()}
     number = len(next(iter(fields.values()), ()))
     place = {
-        "case": pa.array(np.full(number, case, dtype=np.int32)),
-        "replication": pa.array(np.full(number, replication, dtype=np.int32)),
+        "case": array_over(np.full(number, case, dtype=np.int32)),
+        "replication": array_over(np.full(number, replication, dtype=np.int32)),
     }
     return pa.table(place | fields)
+
+
+def array_over(column: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """An array over a column's own memory, null where values are missing.
+
+    `pa.array` would import pandas, where there is one.
+    """
+    kind = pa.from_numpy_dtype(column.dtype)
+    valid = None
+    if missing is not None and missing.any():
+        valid = pa.py_buffer(np.packbits(~missing, bitorder="little"))
+    values = pa.py_buffer(np.ascontiguousarray(column))
+    return pa.Array.from_buffers(kind, len(column), [valid, values])
 
 
 def write(table: pa.Table, path: Path) -> None:
     """Write a Parquet file, whole or not at all."""
     with whole(path) as partial:
-        pq.write_table(table, partial, compression="zstd")
+        names = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]
+        pq.write_table(
+            table, partial, compression="zstd", row_group_size=_GROUP, use_dictionary=names
+        )
 
 
 def read(path: Path, columns: list[str] | None = None) -> pa.Table:
@@ -43,7 +62,9 @@ def read(path: Path, columns: list[str] | None = None) -> pa.Table:
         InputError: the file is missing, or is not Parquet, or lacks a column.
     """
     try:
-        return pq.read_table(path, columns=columns, memory_map=True, partitioning=None)
+        # `pq.read_table` would import pandas, where there is one.
+        with pq.ParquetFile(path, memory_map=True) as file:
+            return file.read(columns=columns)
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(path, error) from None
 
@@ -101,10 +122,9 @@ def _unreadable(path: Path, error: Exception) -> InputError:
 def _array(column: Column) -> pa.Array:
     if isinstance(column, tuple):
         codes, names = column
-        return pa.DictionaryArray.from_arrays(codes, pa.array(names, type=pa.string()))
+        return pa.DictionaryArray.from_arrays(array_over(codes), pa.array(names, type=pa.string()))
     if np.issubdtype(column.dtype, np.signedinteger):
-        missing = column == -1
-        return pa.array(column, mask=missing if missing.any() else None)
+        return array_over(column, column == -1)
     if np.issubdtype(column.dtype, np.floating):
-        return pa.array(column, from_pandas=True)
-    return pa.array(column)
+        return array_over(column, np.isnan(column))
+    return array_over(column)

@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+from sojourn._core import student_t_quantile
 
 Values: TypeAlias = npt.NDArray[np.float64]
 Interval: TypeAlias = tuple[float, float]
@@ -48,12 +49,17 @@ def warmup(arrived_ps: npt.NDArray[np.int64], slowdown: Values) -> tuple[int, in
         How many jobs it holds, and the arrival of the first job after it. Jobs that arrive
         together stay together, so a run whose jobs all arrive at once has no warm-up.
     """
-    order = np.argsort(arrived_ps, kind="stable")
-    finished = order[~np.isnan(slowdown[order])]
-    cut = mser5(slowdown[finished])
+    arrived, series = arrived_ps, slowdown
+    if np.any(arrived[1:] < arrived[:-1]):
+        order = np.argsort(arrived, kind="stable")
+        arrived, series = arrived[order], series[order]
+    finished = ~np.isnan(series)
+    if not finished.all():
+        arrived, series = arrived[finished], series[finished]
+    cut = mser5(series)
     if cut == 0:
         return 0, 0
-    start = int(arrived_ps[finished[cut]])
+    start = int(arrived[cut])
     return int(np.count_nonzero(arrived_ps < start)), start
 
 
@@ -223,4 +229,4 @@ def _around(centre: float, deviations: Values) -> Interval:
 
 
 def _student_t(degrees: float) -> float:
-    return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))
+    return student_t_quantile(degrees, (1 + CONFIDENCE) / 2)

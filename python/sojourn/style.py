@@ -11,7 +11,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from sojourn.files import whole
 from sojourn.units import number
@@ -63,7 +63,13 @@ class Picture(Figure):
         dated = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
         buffer = BytesIO()
         with applied():
+            # Laid out here, once; `savefig` would draw everything a second time for it.
+            engine = self.get_layout_engine()
+            if engine:
+                engine.execute(self)
+            self.set_layout_engine("none")
             self.savefig(buffer, format=kind, dpi=DPI, metadata=dated[kind])
+            self.set_layout_engine(engine)
         return buffer.getvalue()
 
 
@@ -75,7 +81,7 @@ def panels(
     Its size, in inches, is what panels of the usual size need.
     """
     width, height = size or (1 + 3 * columns, 1.6 + 2.5 * rows)
-    picture = Picture(figsize=(width, height), layout="constrained")
+    picture = Picture(figsize=(width, height), dpi=DPI, layout="constrained")
     axes = picture.subplots(rows, columns, squeeze=False)
     # matplotlib's own wrapping takes dollars for mathematics
     picture.suptitle(fill(title, int(10 * width)), fontweight="bold")
@@ -129,7 +135,7 @@ def logarithmic(panel: Axes, which: str, *, start: float | None = None) -> None:
     panel.set(**{f"{which}scale": "log", f"{which}lim": (low / margin, high * margin)})
     axis = panel.xaxis if which == "x" else panel.yaxis
     axis.set_major_locator(LogLocator(subs=steps))
-    axis.set_minor_locator(LogLocator(subs=range(2, 10)))
+    axis.set_minor_locator(NullLocator() if all_labels else LogLocator(subs=range(2, 10)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
     axis.set_minor_formatter(NullFormatter())
 

@@ -14,7 +14,8 @@ from rich.text import Text
 
 _TEXT_WIDE = 120
 _NUMBERS_WIDE = 250
-_UNLIMITED = 10_000
+# What stands between two columns, and the edges' share of it.
+_AROUND = 2
 _ROWS = 5_000
 
 
@@ -65,9 +66,10 @@ def print_table(
         return made
 
     def fits(chosen: Sequence[int]) -> bool:
-        unlimited = console.options.update(max_width=_UNLIMITED)
-        return console.measure(table(chosen, None), options=unlimited).maximum <= console.width
+        return sum(wides[column] + _AROUND for column in chosen) <= console.width
 
+    cells = [*([heads] if heads else []), *itertools.chain.from_iterable(lines)]
+    wides = [max(_wide(line[column]) for line in cells) for column in range(columns)]
     parts: list[list[int]] = [[]]
     for column in range(columns - numbers, columns):
         if parts[-1] and not fits([*texts, *parts[-1], column]):
@@ -83,19 +85,19 @@ def print_columns(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     Laying out tens of thousands of rows for the terminal's width takes a program seconds. Rows are
     taken some thousands at a time; the columns are as wide as those so far need.
     """
-
-    def wide(text: str) -> int:
-        return len(text) if text.isascii() else cell_len(text)
-
     widths = [0 for _ in heads]
     left = itertools.chain([heads], rows)
     while some := list(itertools.islice(left, _ROWS)):
-        each = [list(map(wide, row)) for row in some]
+        each = [list(map(_wide, row)) for row in some]
         widths = [max(most, *column) for most, *column in zip(widths, *each, strict=True)]
         for row, wides in zip(some, each, strict=True):
             cells = zip(row, widths, wides, strict=True)
             line = " ".join([text + " " * (most - own) for text, most, own in cells])
             sys.stdout.write(line.rstrip() + "\n")
+
+
+def _wide(text: str) -> int:
+    return len(text) if text.isascii() else cell_len(text)
 
 
 def print_lines(lines: Iterable[str]) -> None:

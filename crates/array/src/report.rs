@@ -2,16 +2,64 @@
 
 use crate::ArrayCase;
 use crate::analysis::Known;
-use crate::engine::{self, Figures, Nothing, Rebuilt, Record, Records, Scene, Sink};
+use crate::engine::{self, Figures, Nothing, Rebuilt, Scene, Sink};
 use crate::positioning::Heads;
-use crate::workload;
-use sojourn_kernel::Streams;
+use crate::workload::{self, Request};
 use sojourn_kernel::files::Open;
 use sojourn_kernel::parameters::{Refusal, Value};
-use sojourn_queueing::{Cancelled, Column, Job, Keep, Progress, Report, Rows};
+use sojourn_kernel::{Bytes, Span, Streams, Time};
+use sojourn_queueing::{Cancelled, Column, Jobs, Keep, Progress, Report, Rows};
 
 /// What the rows' `ideal_ps` is, for people.
 const IDEAL: &str = "ideal: nobody else at the disks, and every head in place: the transfers alone";
+
+/// Keeps of each request after the first `skip` what its row says, column by column: of a million
+/// requests nothing is held twice.
+struct Kept {
+    skip: u64,
+    block: Bytes,
+    jobs: Jobs,
+    ops: Vec<u8>,
+    blocks: Vec<i64>,
+}
+
+impl Kept {
+    /// Room for `count` requests behind `skip` others, of blocks of that size.
+    fn new(skip: u64, count: usize, block: Bytes) -> Kept {
+        let column = || Vec::with_capacity(count);
+        let jobs = Jobs { bytes: column(), arrived: column(), finished: column(), ideal: column() };
+        Kept { skip, block, jobs, ops: Vec::with_capacity(count), blocks: column() }
+    }
+
+    fn rows(self) -> Rows {
+        let mut rows = Rows::of(vec!["request"], vec![0; self.ops.len()], self.jobs);
+        rows.push("op", Column::Name(self.ops, vec!["read", "write"]));
+        rows.push("blocks", Column::Int(self.blocks));
+        rows
+    }
+}
+
+impl Sink for Kept {
+    #[inline]
+    fn arrived(&mut self, job: u64, request: &Request, ideal: Span) {
+        if job >= self.skip {
+            let blocks = i64::from(request.blocks);
+            self.jobs.bytes.push(blocks * self.block.0 as i64);
+            self.jobs.arrived.push(request.arrived.ps() as i64);
+            self.jobs.finished.push(-1);
+            self.jobs.ideal.push(ideal.ps() as i64);
+            self.ops.push(request.op as u8);
+            self.blocks.push(blocks);
+        }
+    }
+
+    #[inline]
+    fn finished(&mut self, job: u64, at: Time) {
+        if job >= self.skip {
+            self.jobs.finished[(job - self.skip) as usize] = at.ps() as i64;
+        }
+    }
+}
 
 /// A replication.
 pub(crate) struct Run<'a> {
@@ -45,9 +93,9 @@ impl Run<'_> {
         };
         let done = match self.keep {
             Keep::Rows => {
-                let sink = Records::new(numbers.warmup.into(), numbers.requests as usize);
+                let sink = Kept::new(numbers.warmup.into(), numbers.requests as usize, case.block);
                 let done = self.simulate(&scene, sink)?;
-                done.map(|(sink, figures)| (case.rows(&sink.records), figures))
+                done.map(|(sink, figures)| (sink.rows(), figures))
             }
             Keep::Totals => self.simulate(&scene, Nothing)?.map(|(_, it)| (Rows::default(), it)),
         };
@@ -69,8 +117,10 @@ impl Run<'_> {
         let mut requests = requests.map_err(of_workload)?;
         let from = &mut requests;
         let done = match self.case.has_events(self.workload) {
-            _ if scene.heads.servers() > 1 => engine::parallel(scene, from, sink, self.progress),
             true => engine::simulate(scene, from, sink, self.progress),
+            false if scene.heads.servers() > 1 => {
+                engine::parallel(scene, from, sink, self.progress)
+            }
             false => engine::recursion(scene, from, sink, self.progress),
         };
         if let Ok((_, figures)) = &done {
@@ -98,22 +148,6 @@ impl ArrayCase {
         ];
         let known = counts.iter().filter_map(|(name, count)| Some((*name, (*count)?)));
         known.map(|(name, count)| (name.to_owned(), Value::Int(count as i64))).collect()
-    }
-
-    fn rows(&self, records: &[Record]) -> Rows {
-        let job = |record: &Record| Job {
-            bytes: u64::from(record.request.blocks) * self.block.0,
-            arrived: record.request.arrived,
-            finished: record.finished,
-            ideal: record.ideal,
-        };
-        let jobs: Vec<Job> = records.iter().map(job).collect();
-        let mut rows = Rows::of(vec!["request"], vec![0; jobs.len()], &jobs);
-        let ops = records.iter().map(|record| record.request.op as u8).collect();
-        rows.push("op", Column::Name(ops, vec!["read", "write"]));
-        let blocks = records.iter().map(|record| record.request.blocks.into()).collect();
-        rows.push("blocks", Column::Int(blocks));
-        rows
     }
 
     fn figures(

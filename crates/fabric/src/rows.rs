@@ -265,9 +265,8 @@ fn bits_per_second(bytes: u64, watch: &Watch) -> f64 {
 
 /// The columns; those that would say nothing are left out.
 fn rows(table: &[Row], several: bool) -> Rows {
-    let jobs: Vec<Job> = table.iter().map(|row| row.job).collect();
     let codes = table.iter().map(|row| row.kind as u8).collect();
-    let mut rows = Rows::of(KIND_NAMES.to_vec(), codes, &jobs);
+    let mut rows = Rows::of(KIND_NAMES.to_vec(), codes, table.iter().map(|row| row.job).collect());
     let ints = |value: &dyn Fn(&Row) -> i64| table.iter().map(value).collect::<Vec<_>>();
     let names = |code: &dyn Fn(&Row) -> u8, names: &[&'static str]| {
         Column::Name(table.iter().map(code).collect(), names.to_vec())

@@ -5,6 +5,7 @@ mod internet;
 mod mail;
 mod maillog;
 mod plan;
+mod quantiles;
 mod reception;
 
 use numpy::{IntoPyArray, PyArray1};
@@ -293,5 +294,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Cancelled", module.py().get_type::<Cancelled>())?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(quantiles::student_t_quantile, module)?)?;
+    module.add_function(wrap_pyfunction!(quantiles::beta_quantile, module)?)?;
     module.add_function(wrap_pyfunction!(build_info, module)?)
 }

@@ -27,7 +27,7 @@ pub use distribution::{
 };
 pub use empirical::{BadRow, Empirical, Reading};
 pub use join::{Fork, Joins};
-pub use rows::{Column, Job, Rows};
+pub use rows::{Column, Job, Jobs, Rows};
 pub use run::{Cancelled, Keep, Progress, Report};
 pub use size::{SizeTable, Unit};
 pub use station::{Service, Station};

@@ -35,43 +35,63 @@ pub struct Job {
     pub ideal: Span,
 }
 
+/// What all rooms see of their jobs, each a column; -1 where there is none.
+#[derive(Clone, Debug, Default)]
+pub struct Jobs {
+    /// Their sizes.
+    pub bytes: Vec<i64>,
+    /// When they arrived, in picoseconds.
+    pub arrived: Vec<i64>,
+    /// When their last tasks had joined.
+    pub finished: Vec<i64>,
+    /// Their least possible sojourn times.
+    pub ideal: Vec<i64>,
+}
+
+impl FromIterator<Job> for Jobs {
+    fn from_iter<I: IntoIterator<Item = Job>>(all: I) -> Jobs {
+        let mut jobs = Jobs::default();
+        for job in all {
+            jobs.bytes.push(job.bytes as i64);
+            jobs.arrived.push(job.arrived.ps() as i64);
+            jobs.finished.push(match job.finished {
+                Time::NEVER => -1,
+                finished => finished.ps() as i64,
+            });
+            jobs.ideal.push(match job.ideal {
+                Span::MAX => -1,
+                ideal => ideal.ps() as i64,
+            });
+        }
+        jobs
+    }
+}
+
 impl Rows {
     /// The common columns: `job`, `kind`, `size_bytes`, `arrived_ps`, `finished_ps`, `sojourn_ps`,
     /// `ideal_ps`, `slowdown`. A job that did not finish has no finish, sojourn or slowdown.
-    pub fn of(kinds: Vec<&'static str>, codes: Vec<u8>, jobs: &[Job]) -> Rows {
-        let ints = |value: &dyn Fn(&Job) -> i64| jobs.iter().map(value).collect();
-        let done = |job: &Job| job.finished != Time::NEVER;
-        let sojourn = |job: &Job| (job.finished - job.arrived).ps();
-        let slowdown = |job: &Job| match done(job) {
-            true => sojourn(job) as f64 / job.ideal.ps() as f64,
-            false => f64::NAN,
-        };
+    pub fn of(kinds: Vec<&'static str>, codes: Vec<u8>, jobs: Jobs) -> Rows {
+        let Jobs { bytes, arrived, finished, ideal } = jobs;
+        let sojourn = finished.iter().zip(&arrived).map(|(&finished, arrived)| match finished {
+            -1 => -1,
+            finished => finished - arrived,
+        });
+        let sojourn: Vec<i64> = sojourn.collect();
+        let slowdown = sojourn.iter().zip(&ideal).map(|pair| match pair {
+            (-1, _) | (_, -1) => f64::NAN,
+            (&sojourn, &ideal) => sojourn as f64 / ideal as f64,
+        });
+        let slowdown = slowdown.collect();
         Rows {
             columns: vec![
-                ("job", Column::Int((0..jobs.len() as i64).collect())),
+                ("job", Column::Int((0..arrived.len() as i64).collect())),
                 ("kind", Column::Name(codes, kinds)),
-                ("size_bytes", Column::Int(ints(&|job| job.bytes as i64))),
-                ("arrived_ps", Column::Ps(ints(&|job| job.arrived.ps() as i64))),
-                (
-                    "finished_ps",
-                    Column::Ps(ints(&|job| {
-                        if done(job) { job.finished.ps() as i64 } else { -1 }
-                    })),
-                ),
-                (
-                    "sojourn_ps",
-                    Column::Ps(ints(&|job| {
-                        if done(job) { sojourn(job) as i64 } else { -1 }
-                    })),
-                ),
-                (
-                    "ideal_ps",
-                    Column::Ps(ints(&|job| match job.ideal {
-                        Span::MAX => -1,
-                        ideal => ideal.ps() as i64,
-                    })),
-                ),
-                ("slowdown", Column::Float(jobs.iter().map(slowdown).collect())),
+                ("size_bytes", Column::Int(bytes)),
+                ("arrived_ps", Column::Ps(arrived)),
+                ("finished_ps", Column::Ps(finished)),
+                ("sojourn_ps", Column::Ps(sojourn)),
+                ("ideal_ps", Column::Ps(ideal)),
+                ("slowdown", Column::Float(slowdown)),
             ],
         }
     }

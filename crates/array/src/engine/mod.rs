@@ -27,7 +27,7 @@ pub use rebuild::{Rebuild, Rebuilt};
 pub use recursion::{
     sojourn_simulate_parallel as parallel, sojourn_simulate_recursion as recursion,
 };
-pub use sink::{Nothing, Record, Records, Sink};
+pub use sink::{Nothing, Sink};
 
 use crate::layout::Layout;
 use crate::positioning::Motion;

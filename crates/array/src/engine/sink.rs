@@ -1,4 +1,4 @@
-//! What is kept of the requests: a record each, or nothing.
+//! Who is told of the requests.
 
 use crate::workload::Request;
 use sojourn_kernel::{Span, Time};
@@ -22,46 +22,4 @@ impl Sink for Nothing {
 
     #[inline]
     fn finished(&mut self, _: u64, _: Time) {}
-}
-
-/// What is kept of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// The request.
-    pub request: Request,
-    /// When it was done; [`Time::NEVER`] before.
-    pub finished: Time,
-    /// How long it takes at least.
-    pub ideal: Span,
-}
-
-/// Keeps a record of each request after the first `skip`.
-#[derive(Clone, Debug)]
-pub struct Records {
-    /// The records, by number.
-    pub records: Vec<Record>,
-    skip: u64,
-}
-
-impl Records {
-    /// Room for `count` records behind `skip` requests.
-    pub fn new(skip: u64, count: usize) -> Records {
-        Records { records: Vec::with_capacity(count), skip }
-    }
-}
-
-impl Sink for Records {
-    #[inline]
-    fn arrived(&mut self, job: u64, request: &Request, ideal: Span) {
-        if job >= self.skip {
-            self.records.push(Record { request: *request, finished: Time::NEVER, ideal });
-        }
-    }
-
-    #[inline]
-    fn finished(&mut self, job: u64, at: Time) {
-        if job >= self.skip {
-            self.records[(job - self.skip) as usize].finished = at;
-        }
-    }
 }

@@ -2,14 +2,14 @@
 
 use sojourn_array::ArrayCase;
 use sojourn_array::disk::{Platters, St3500630Ns};
-use sojourn_array::engine::{self, Figures, Join, Record, Records, Scene};
+use sojourn_array::engine::{self, Figures, Join, Scene, Sink};
 use sojourn_array::layout::Layout;
 use sojourn_array::positioning::{Anywhere, Heads};
 use sojourn_array::scheduling::Scheduling;
 use sojourn_array::workload::Request;
 use sojourn_kernel::files::Open;
 use sojourn_kernel::parameters::{Parameters, Setting, Table, Value, defaults};
-use sojourn_kernel::{Span, Stream, Streams};
+use sojourn_kernel::{Span, Stream, Streams, Time};
 use sojourn_queueing::{Keep, Progress, Report, Rows};
 use std::io::{BufRead, Cursor};
 
@@ -56,6 +56,11 @@ pub(crate) fn layout(kind: &str, disks: i64) -> Layout {
     variant(kind, &[("disks", Value::Int(disks))])
 }
 
+/// RAID 5 as the paper has it: writes start at the first disk.
+pub(crate) fn paper_raid5(disks: i64) -> Layout {
+    variant("raid5", &[("disks", Value::Int(disks)), ("write_start", text("first-disk"))])
+}
+
 /// The paper's disks under `layout`, fork-join, first come, first served.
 pub(crate) fn scene(layout: Layout, requests: usize, seed: u64) -> Scene<Anywhere<Platters>> {
     Scene {
@@ -71,9 +76,43 @@ pub(crate) fn scene(layout: Layout, requests: usize, seed: u64) -> Scene<Anywher
     }
 }
 
+/// What is kept of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// The request.
+    pub(crate) request: Request,
+    /// When it was done; [`Time::NEVER`] before.
+    pub(crate) finished: Time,
+    /// How long it takes at least.
+    pub(crate) ideal: Span,
+}
+
+/// Keeps a record of each request.
+#[derive(Clone, Debug)]
+pub(crate) struct Records {
+    /// The records, by number.
+    pub(crate) records: Vec<Record>,
+}
+
+impl Records {
+    pub(crate) fn new(count: usize) -> Records {
+        Records { records: Vec::with_capacity(count) }
+    }
+}
+
+impl Sink for Records {
+    fn arrived(&mut self, _: u64, request: &Request, ideal: Span) {
+        self.records.push(Record { request: *request, finished: Time::NEVER, ideal });
+    }
+
+    fn finished(&mut self, job: u64, at: Time) {
+        self.records[job as usize].finished = at;
+    }
+}
+
 /// The records of the event loop.
 pub(crate) fn simulate<H: Heads>(scene: &Scene<H>, requests: &[Request]) -> (Vec<Record>, Figures) {
-    let sink = Records::new(0, requests.len());
+    let sink = Records::new(requests.len());
     let run = engine::simulate(scene, requests.iter().copied(), sink, &Progress::default());
     let (sink, figures) = run.expect("nobody cancels");
     (sink.records, figures)

@@ -1,8 +1,8 @@
 //! Arms and platters: times by hand, and a disk that is looked up track by track.
 
-use crate::common::{mean, paper_disk, scheduling, variant};
+use crate::common::{Records, mean, paper_disk, scheduling, variant};
 use sojourn_array::disk::{Drive, Geometry, Op, Rotation, St3500630Ns, Track, Zoned};
-use sojourn_array::engine::{self, Join, Records, Scene};
+use sojourn_array::engine::{self, Join, Scene};
 use sojourn_array::positioning::{Arms, Spindles};
 use sojourn_array::workload::Request;
 use sojourn_kernel::parameters::defaults;
@@ -47,11 +47,11 @@ fn serve(geometry: &Geometry, order: &str, requests: &[Request]) -> Vec<Time> {
         requests: requests.len() as u64,
         streams: Streams::new(1, 0),
     };
-    let records = Records::new(0, requests.len());
+    let records = Records::new(requests.len());
     let run = engine::simulate(&scene, requests.iter().copied(), records, &Progress::default());
     let (sink, figures) = run.unwrap();
     if order == "fcfs" {
-        let records = Records::new(0, requests.len());
+        let records = Records::new(requests.len());
         let again =
             engine::recursion(&scene, requests.iter().copied(), records, &Progress::default());
         assert_eq!(

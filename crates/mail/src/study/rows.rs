@@ -55,7 +55,7 @@ fn rows(book: &Book, warmup: usize) -> Rows {
             });
         }
     }
-    let mut rows = Rows::of(KINDS.to_vec(), codes, &jobs);
+    let mut rows = Rows::of(KINDS.to_vec(), codes, jobs.into_iter().collect());
     let joins = messages.clone().flat_map(|message| [message as i64; SHARES.len() + 1]);
     let of = (0..deliveries.len()).map(|place| (warmup + place / subscribers) as i64);
     rows.push("message", Column::Int(of.chain(joins).collect()));

@@ -11,6 +11,7 @@ import pyarrow as pa
 from sojourn._core import MailLog, mail_log_formats
 from sojourn.errors import InputError, did_you_mean
 from sojourn.mail.logs import source
+from sojourn.rows import array_over
 
 # Rows that are held before they are handed on.
 _BATCH_PIECES = 8
@@ -198,8 +199,7 @@ def _array(column: _Column) -> pa.Array:
         offsets, octets = column
         buffers = [pa.py_buffer(offsets), pa.py_buffer(octets)]
         return pa.LargeStringArray.from_buffers(offsets.size - 1, *buffers)
-    missing = column == -1
-    return pa.array(column, mask=missing if missing.any() else None)
+    return array_over(column, column == -1)
 
 
 def stamp(time_us: int | None) -> str | None:
