@@ -7,6 +7,7 @@ import pytest
 from sojourn._core import Plan, SpecError
 from sojourn.plan import (
     DEARER,
+    IMPOSSIBLE,
     MEETS,
     MISSES,
     OVERLOADED,
@@ -18,6 +19,7 @@ from sojourn.plan import (
     _rounds,
     choose,
 )
+from sojourn.plan.show import show
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "plan.toml"
 PLAN = """\
@@ -213,3 +215,35 @@ def test_the_command(command, tmp_path):
     assert (none.code, "no candidate is known to meet the target" in none.out) == (1, True)
     wrong = command("array", "plan", path, "-o", tmp_path / "p.gif")
     assert (wrong.code, wrong.out) == (2, "")
+
+
+def test_a_candidate_that_cannot_be_had_is_a_row_with_its_reason():
+    plan = planned(('{ kind = "raid01", disks = 8 }', '{ kind = "raid01", disks = 7 }'))
+    choice = chosen(plan)
+    last = choice.candidates[-1]
+    assert (last.verdict, last.axes, last.price) == (IMPOSSIBLE, {"layout": "raid01 disks=7"}, None)
+    assert last.why == "layout.disks = 7, expected an even number from 2 to 1024"
+    assert choice.cheapest is not None
+    with pytest.raises(SpecError, match="did you mean raid01"):
+        planned(('{ kind = "raid01", disks = 8 }', '{ kind = "raid0l", disks = 8 }'))
+
+
+def test_a_disk_that_is_busier_than_its_fellows_is_told_of(capsys):
+    layout = '{ kind = "raid5", disks = 8, write_start = "first-disk" }'
+    plan = planned(
+        ('{ kind = "raid01", disks = 8 }', layout),
+        ("blocks = 1", 'blocks = 1\nreads = 0.0\nplaces = "anywhere"'),
+    )
+    choice = chosen(plan, everything=True)
+    assert [c.uneven for c in choice.candidates] == [False, False, False, True]
+    show(choice)
+    said = [line for line in capsys.readouterr().out.splitlines() if "caution" in line]
+    assert len(said) == 1
+    assert "busier than its fellows" in said[0]
+
+
+def test_the_example_with_more_to_hold_takes_what_costs_480():
+    text = EXAMPLE.read_text().replace("p99 < 60 ms", "p99 < 180 ms").replace("1.5TB", "3TB")
+    cheapest = chosen(Plan.parse(text, "plan.toml", [])).cheapest
+    assert cheapest is not None
+    assert cheapest.price == 480

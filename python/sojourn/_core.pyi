@@ -271,6 +271,10 @@ class Plan:
     def replications(self) -> int:
         """How often a candidate is simulated at most."""
 
+    @property
+    def refused(self) -> list[tuple[int, dict[str, _Value], str]]:
+        """Candidates that cannot be had: index, swept parameters, and why."""
+
     def offer(self, case: Case) -> tuple[float, int | None]:
         """What a disk of a candidate costs, and how many bytes it holds."""
 

@@ -11,7 +11,7 @@ use crate::scheduling::{Fcfs, Scheduling};
 use crate::workload::{self, Workload};
 use sojourn_kernel::files::Open;
 use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
-use sojourn_kernel::{Bytes, Streams, choices, parameters};
+use sojourn_kernel::{Bytes, Span, Streams, choices, parameters};
 use sojourn_queueing::{Cancelled, Keep, Progress, Report};
 use std::num::NonZeroU32;
 
@@ -79,6 +79,56 @@ impl Check for ArrayCase {
             let given = Value::Text(self.layout.name().to_owned());
             let expected = "a layout with a disk that has failed and can be rebuilt";
             return Err(Refusal::value(&given, expected).under("layout"));
+        }
+        self.check_effects()
+    }
+}
+
+impl ArrayCase {
+    /// Refuses what is said and would have no effect beside the rest.
+    fn check_effects(&self) -> Result<(), Refusal> {
+        let text = |name: &str| Value::Text(name.to_owned());
+        let positioning = self.positioning.name();
+        let addresses = match (self.knows_arms(), self.stripe.get()) {
+            _ if self.workload.has_addresses() => Some("requests that have an address".to_owned()),
+            (true, _) => Some(format!("positioning = {positioning:?}")),
+            (false, 2..) => Some(format!("stripe = {}", self.stripe)),
+            (false, _) => None,
+        };
+        if let Some(addresses) = addresses {
+            if !self.workload.has_addresses() {
+                let expected = format!("places with an address, such as uniform, for {addresses}");
+                let refusal = Refusal::value(&text("anywhere"), expected);
+                return Err(refusal.under("places").under("workload"));
+            }
+            if let Some(given) = self.layout.without_addresses() {
+                let expected = format!(
+                    "nothing for {addresses}: only to workload.places = \"anywhere\" does it say where \
+                     writes start"
+                );
+                return Err(Refusal::value(&given, expected).under("write_start").under("layout"));
+            }
+        }
+        let headless = self.disk.has_no_head();
+        let no_head = || format!("disk = {:?}, which has no head", self.disk.name());
+        let heads = match (self.knows_arms(), headless) {
+            (true, _) => Some(format!("positioning = {positioning:?}")),
+            (_, true) => Some(no_head()),
+            _ => None,
+        };
+        if let (Some(heads), Some((key, given))) = (heads, self.layout.of_heads()) {
+            let expected =
+                format!("nothing for {heads}: it is of heads that are positioned by chance");
+            return Err(Refusal::value(&given, expected).under(key).under("layout"));
+        }
+        if headless && !matches!(self.scheduling, Scheduling::Fcfs(_)) {
+            let expected = format!("fcfs for {}", no_head());
+            return Err(Refusal::value(&text(self.scheduling.name()), expected).under("scheduling"));
+        }
+        if self.controller.parity > Span::ZERO && !self.layout.has_parity() {
+            let expected = format!("0s for layout = {:?}, which has none", self.layout.name());
+            let refusal = Refusal::of(&self.controller.parity, expected);
+            return Err(refusal.under("parity").under("controller"));
         }
         Ok(())
     }
@@ -152,6 +202,14 @@ impl ArrayCase {
         matches!(self.positioning, Positioning::Mechanical(_))
     }
 
+    /// Whether requests with addresses lie as those without do, but for the edges of the array: each
+    /// block is as likely the first as any other, and no parity stands between two blocks.
+    fn is_as_anywhere(&self, workload: &workload::Ready) -> bool {
+        self.workload.is_uniform()
+            && self.stripe.get() == 1
+            && (workload.largest == 1 || !self.layout.has_parity())
+    }
+
     /// Whether requests have addresses.
     fn has_addresses(&self) -> bool {
         self.knows_arms() || self.stripe.get() > 1 || self.workload.has_addresses()
@@ -184,12 +242,6 @@ impl ArrayCase {
                 }
                 _ => Refusal::of(&self.block, expected).under("block"),
             });
-        }
-        if drive.servers() > 1 && !self.is_forward(&workload) {
-            let given = Value::Int(drive.servers() as i64);
-            let expected = "1 where writes have phases, disks are rebuilt, or a disk chooses what \
-                            it serves next";
-            return Err(under_disk(Refusal::value(&given, expected).under("servers")));
         }
         Ok((drive, workload))
     }
@@ -225,7 +277,7 @@ impl ArrayCase {
         if self.rebuild.is_some() {
             return Known::nothing("no formula: disks are rebuilt");
         }
-        if !self.knows_arms() && self.has_addresses() {
+        if !self.knows_arms() && self.has_addresses() && !self.is_as_anywhere(workload) {
             return Known::nothing("no formula: requests have addresses");
         }
         match drive {

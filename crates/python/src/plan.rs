@@ -1,7 +1,8 @@
 //! A plan: a study of arrays to choose from, and what is wanted of them.
 
-use crate::{Case, Study, refused};
+use crate::{Case, Study, refused, settings};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use sojourn_kernel::parameters::Setting;
 use sojourn_study as study;
 
@@ -44,6 +45,12 @@ impl Plan {
     #[getter]
     fn replications(&self) -> u32 {
         self.0.wanted.replications.get()
+    }
+
+    #[getter]
+    fn refused<'py>(&self, py: Python<'py>) -> PyResult<Vec<(usize, Bound<'py, PyDict>, String)>> {
+        let refused = self.0.refused.iter();
+        refused.map(|it| Ok((it.index, settings(py, &it.axes)?, it.error.to_string()))).collect()
     }
 
     fn offer(&self, case: &Case) -> (f64, Option<u64>) {

@@ -23,7 +23,7 @@ pub use estimate::Estimate;
 pub use plan::{Offer, Plan, Target, Wanted};
 pub use registry::registry;
 pub use settings::read_settings;
-pub use study::{Case, Study};
+pub use study::{Case, Refused, Study};
 
 pub use sojourn_fabric::{Decomposition, LinkTimes};
 pub use sojourn_queueing::{Cancelled, Column, Keep, Progress, Report, Rows};

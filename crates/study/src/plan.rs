@@ -5,7 +5,7 @@
 
 use crate::document::Document;
 use crate::error::SpecError;
-use crate::study::{Case, Study};
+use crate::study::{Case, Refused, Study};
 use sojourn_kernel::parameters::{Check, Parameters, Refusal, Setting, Value};
 use sojourn_kernel::{Bytes, Span, nested, parameters};
 use std::num::NonZeroU32;
@@ -106,6 +106,8 @@ pub struct Plan {
     pub wanted: Wanted,
     /// The candidates, as a study.
     pub study: Study,
+    /// Those that cannot be had.
+    pub refused: Vec<Refused>,
 }
 
 impl Plan {
@@ -129,7 +131,7 @@ impl Plan {
             }
         }
         .map_err(|refusal| refuse(&document, refusal))?;
-        let study = Study::of(&mut document, source)?;
+        let (study, refused) = Study::as_far_as_possible(&mut document, source)?;
         if let Some(other) = study.swept().map(|(path, _)| path).find(|path| !is_choice(path)) {
             let path = [&["sweep".to_owned()], other].concat();
             let what = format!(
@@ -145,7 +147,7 @@ impl Plan {
             let expected = format!("{offered}, one for each disk of the study");
             return Err(refuse(&document, Refusal::value(&given, expected).under("disks")));
         }
-        Ok(Plan { wanted, study })
+        Ok(Plan { wanted, study, refused })
     }
 
     /// What the disks of a candidate cost and hold.

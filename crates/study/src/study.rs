@@ -67,6 +67,17 @@ pub struct Case {
     seed: u64,
 }
 
+/// A case of a sweep that cannot be had.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// Its place in the cross product, from 0.
+    pub index: usize,
+    /// The swept parameters under their short names.
+    pub axes: Vec<(String, Value)>,
+    /// Why.
+    pub error: SpecError,
+}
+
 impl Study {
     /// Reads a study. `source` is the file's name, for messages and for the paths in it;
     /// `overrides` are (path, value) pairs laid over it, each value TOML or a bare word.
@@ -82,6 +93,18 @@ impl Study {
 
     /// The study that a document holds, which then knows where the sweep sets what.
     pub(crate) fn of(document: &mut Document, source: &str) -> Result<Study, SpecError> {
+        match Study::as_far_as_possible(document, source)? {
+            (study, refused) if refused.is_empty() => Ok(study),
+            (_, mut refused) => Err(refused.swap_remove(0).error),
+        }
+    }
+
+    /// The same of the cases that are possible, at least one, and those that are not: what each of
+    /// them asks for cannot be had together. A name that there is not is a mistake all the same.
+    pub(crate) fn as_far_as_possible(
+        document: &mut Document,
+        source: &str,
+    ) -> Result<(Study, Vec<Refused>), SpecError> {
         let (head, _) = split(&document.root);
         let Head { title, room, run } = Head::read_table(&head)
             .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
@@ -90,24 +113,35 @@ impl Study {
         let (_, given) = split(&document.root);
         let base = PathBuf::from(source).parent().map(PathBuf::from).unwrap_or_default();
         let points = sweep::cross(&axes);
-        let read = |point| read_case(room, &sweep::tree(&given, &axes, point)?, &base);
-        let read: Vec<_> =
-            points.iter().map(|p| read(p)).collect::<Result<_, _>>().map_err(refuse)?;
+        let mut read = Vec::with_capacity(points.len());
+        for point in &points {
+            let case =
+                sweep::tree(&given, &axes, point).and_then(|tree| read_case(room, &tree, &base));
+            match case {
+                Err(refusal) if !refusal.names.is_empty() || refusal.unknown_key => {
+                    return Err(refuse(refusal));
+                }
+                case => read.push(case.map_err(refuse)),
+            }
+        }
+        if read.iter().all(Result::is_err) {
+            return Err(read.swap_remove(0).err().expect("all are"));
+        }
         within_bounds(read.len(), &run).map_err(refuse)?;
-        sweep::settle(&mut axes, |case| read[case].0.table())?;
-        let mut cases = Vec::with_capacity(read.len());
-        for (point, (model, jobs)) in points.iter().zip(read) {
+        sweep::settle(&mut axes, |case| read[case].as_ref().ok().map(|(model, _)| model.table()))?;
+        let (mut cases, mut refused) = (Vec::with_capacity(read.len()), Vec::new());
+        for (index, (point, read)) in points.iter().zip(read).enumerate() {
             let column =
                 |(axis, &place): (&Axis, &usize)| (axis.name.clone(), axis.label(place).clone());
-            cases.push(Case {
-                index: cases.len(),
-                jobs,
-                axes: axes.iter().zip(point).map(column).collect(),
-                model: model.into(),
-                seed: run.seed,
-            });
+            let axes = axes.iter().zip(point).map(column).collect();
+            match read {
+                Ok((model, jobs)) => {
+                    cases.push(Case { index, jobs, axes, model: model.into(), seed: run.seed });
+                }
+                Err(error) => refused.push(Refused { index, axes, error }),
+            }
         }
-        Ok(Study { title, run, room, given, axes, cases })
+        Ok((Study { title, run, room, given, axes, cases }, refused))
     }
 
     /// Which system it simulates.

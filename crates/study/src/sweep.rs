@@ -172,19 +172,27 @@ pub(crate) fn tree(root: &Table, axes: &[Axis], point: &[usize]) -> Result<Table
     Ok(root)
 }
 
-/// Learns from the resolved cases what the values of the axes are and how to call them.
+/// Learns from the resolved cases, those that are possible, what the values of the axes are and how to
+/// call them.
 pub(crate) fn settle(
     axes: &mut [Axis],
-    resolved: impl Fn(usize) -> Table,
+    resolved: impl Fn(usize) -> Option<Table>,
 ) -> Result<(), SpecError> {
-    let mut stride: usize = axes.iter().map(Axis::len).product();
+    let cases: usize = axes.iter().map(Axis::len).product();
+    let mut stride = cases;
     for axis in axes {
         stride /= axis.len();
         let value = |place: usize| {
-            let value = get(&resolved(place * stride), &axis.path).cloned();
-            value.expect("what is swept is a parameter")
+            let of_place = (0..cases).filter(|case| case / stride % axis.len() == place);
+            let table = of_place.filter_map(&resolved).next()?;
+            Some(get(&table, &axis.path).cloned().expect("what is swept is a parameter"))
         };
-        axis.resolved = (0..axis.len()).map(value).collect();
+        let values: Vec<Option<Value>> = (0..axis.len()).map(value).collect();
+        let possible: Vec<&Table> = values.iter().flatten().filter_map(as_table).collect();
+        let given = axis.given.iter().zip(&values);
+        axis.resolved = given
+            .map(|(given, value)| value.clone().unwrap_or_else(|| completed(given, &possible)))
+            .collect();
         axis.labels = labels(&axis.resolved);
         let mut seen = BTreeSet::new();
         let twice = axis.labels.iter().position(|label| !seen.insert(label.to_string()));
@@ -195,6 +203,24 @@ pub(crate) fn settle(
         }
     }
     Ok(())
+}
+
+fn as_table(value: &Value) -> Option<&Table> {
+    match value {
+        Value::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+/// A value that no case can have, with what one of those that some can has beside.
+fn completed(given: &Value, possible: &[&Table]) -> Value {
+    let Value::Table(given) = given else { return given.clone() };
+    let alike = |other: &&&Table| other.get("kind") == given.get("kind");
+    let mut table = possible.iter().find(alike).map_or_else(Table::default, |&it| it.clone());
+    for (key, value) in given.iter() {
+        table.set(key, value.clone());
+    }
+    Value::Table(table)
 }
 
 /// What values are called in a column: a table by its name or kind, and where several tables have

@@ -11,10 +11,11 @@ with every look the chance grows that it clears the limit by luck.
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
-from sojourn._core import Case, Plan, Progress
+from sojourn._core import Case, Plan, Progress, SpecError
 from sojourn.execute import processors
 from sojourn.ledger import Value
 from sojourn.statistics import Interval, Values, mean_interval, quantile_intervals
@@ -24,6 +25,9 @@ _FIRST_ROUND = 5
 # What is found of a candidate.
 MEETS, MISSES, UNCLEAR = "meets", "misses", "unclear"
 SMALL, OVERLOADED, SLOW, DEARER = "too small", "overloaded", "too slow", "dearer"
+IMPOSSIBLE = "impossible"
+# A disk that is busier than the others by more than this is no accident of a run.
+_UNEVEN = 1.2
 
 
 @dataclass(frozen=True)
@@ -31,19 +35,21 @@ class Candidate:
     """An array on offer, and what is found of it.
 
     `price` is of all disks, `capacity_bytes` what they hold without redundancy; None where the
-    plan does not say. `verdict` is one of the words above, `why` says more in a few words.
+    plan does not say, and `disks` and `price` of a candidate that cannot be had. `verdict` is one
+    of the words above, `why` says more in a few words.
     `value_ps` is the target's number, simulated, with its 95 % interval; `least_ps` what it is not
     below whatever the load. `utilisation` is the share of the time that its busiest disk is busy,
-    as far as that is known.
+    as far as that is known, and `mean_utilisation` that of its disks in the mean.
     """
 
     case: int
     axes: dict[str, Value]
-    disks: int
-    price: float
+    disks: int | None
+    price: float | None
     capacity_bytes: int | None
     least_ps: float | None = None
     utilisation: float | None = None
+    mean_utilisation: float | None = None
     value_ps: float | None = None
     ci95_ps: Interval | None = None
     replications: int = 0
@@ -54,6 +60,18 @@ class Candidate:
     def simulated(self) -> bool:
         """Whether it was."""
         return self.replications > 0
+
+    @property
+    def cost(self) -> float:
+        """Its price; what cannot be had is dearer than all else."""
+        return inf if self.price is None else self.price
+
+    @property
+    def uneven(self) -> bool:
+        """Whether a disk is busier than its fellows by more than chance."""
+        if self.utilisation is None or self.mean_utilisation is None:
+            return False
+        return self.utilisation > _UNEVEN * self.mean_utilisation
 
 
 @dataclass(frozen=True)
@@ -70,8 +88,8 @@ class Choice:
     @property
     def cheapest(self) -> Candidate | None:
         """None where none is known to meet it; of several at one price the quickest."""
-        meeting = [c for c in self.candidates if c.verdict == MEETS and c.value_ps is not None]
-        return min(meeting, key=lambda c: (c.price, c.value_ps), default=None)
+        meeting = [c for c in self.candidates if c.verdict == MEETS]
+        return min(meeting, key=lambda c: (c.cost, c.value_ps), default=None)
 
     def to_dict(self) -> dict[str, object]:
         """What `sojourn array plan --json` prints."""
@@ -97,23 +115,27 @@ def choose(
         everything: simulate candidates that are dearer than the cheapest that does, too.
         say: is told what is being done.
 
-    Raises:
-        SpecError: a candidate turned out to be impossible.
     """
     cases = {case.index: case for case in plan.study.cases()}
-    known = sorted((_known(plan, case) for case in cases.values()), key=lambda c: (c.price, c.case))
+    refused = [_impossible(index, axes, why) for index, axes, why in plan.refused]
+    candidates = [*(_known(plan, case) for case in cases.values()), *refused]
+    known = sorted(candidates, key=lambda c: (c.cost, c.case))
     found: list[Candidate] = []
     best: float | None = None
     for place, candidate in enumerate(known):
         if candidate.verdict:
             found.append(candidate)
-        elif best is not None and candidate.price > best and not everything:
+        elif best is not None and candidate.cost > best and not everything:
             found.append(replace(candidate, verdict=DEARER, why="not simulated"))
         else:
             say(f"candidate {place + 1} of {len(known)}")
-            found.append(_simulated(plan, cases[candidate.case], candidate, jobs or processors()))
+            case = cases[candidate.case]
+            try:
+                found.append(_simulated(plan, case, candidate, jobs or processors()))
+            except SpecError as error:
+                found.append(replace(candidate, verdict=IMPOSSIBLE, why=_reason(str(error))))
             if found[-1].verdict == MEETS and best is None:
-                best = candidate.price
+                best = candidate.cost
     return Choice(
         title=plan.study.title,
         target=plan.target,
@@ -122,6 +144,23 @@ def choose(
         capacity_bytes=plan.capacity_bytes,
         candidates=tuple(found),
     )
+
+
+def _impossible(index: int, axes: dict[str, Value], why: str) -> Candidate:
+    return Candidate(
+        case=index,
+        axes=axes,
+        disks=None,
+        price=None,
+        capacity_bytes=None,
+        verdict=IMPOSSIBLE,
+        why=_reason(why),
+    )
+
+
+def _reason(error: str) -> str:
+    """What is wrong, without the file's name and line, which all candidates share."""
+    return error.split(": ", 1)[-1]
 
 
 def _known(plan: Plan, case: Case) -> Candidate:
@@ -161,10 +200,14 @@ def _number(value: Value | None) -> float | None:
 
 @dataclass(frozen=True)
 class _Replication:
-    """Sojourn times, and the share of the time that the busiest disk would have to be busy."""
+    """Sojourn times, and shares of the time that disks would have to be busy.
+
+    `utilisation` is that of the busiest, `mean_utilisation` that of all in the mean.
+    """
 
     sojourn_ps: Values
     utilisation: float
+    mean_utilisation: float
 
 
 def _simulated(plan: Plan, case: Case, candidate: Candidate, jobs: int) -> Candidate:
@@ -173,7 +216,10 @@ def _simulated(plan: Plan, case: Case, candidate: Candidate, jobs: int) -> Candi
     for upto in _rounds(plan.replications):
         done += _replications(case, range(len(done), upto), jobs)
         busy = float(np.mean([one.utilisation for one in done]))
-        candidate = replace(candidate, replications=len(done), utilisation=busy)
+        mean = float(np.mean([one.mean_utilisation for one in done]))
+        candidate = replace(
+            candidate, replications=len(done), utilisation=busy, mean_utilisation=mean
+        )
         if busy >= 1:
             return replace(candidate, verdict=OVERLOADED, why="more comes than is served")
         value, interval = _estimate(plan, [one.sojourn_ps for one in done])
@@ -208,9 +254,12 @@ def _one(case: Case, number: int, progress: Progress) -> _Replication:
     outcome = case.run(number, progress)
     sojourn, arrived = (np.asarray(outcome.columns[name]) for name in ("sojourn_ps", "arrived_ps"))
     figures = outcome.figures
-    # what the busiest disk had to do over the time in which that came
-    busy = float(figures["busiest_disk_utilisation"]) * float(figures["simulated_ps"])
-    return _Replication(sojourn.astype(np.float64), busy / max(int(arrived.max()), 1))
+    # what the disks had to do over the time in which that came
+    over = float(figures["simulated_ps"]) / max(int(arrived.max()), 1)
+    busiest, mean = (
+        float(figures[name]) * over for name in ("busiest_disk_utilisation", "disk_utilisation")
+    )
+    return _Replication(sojourn.astype(np.float64), busiest, mean)
 
 
 def _estimate(plan: Plan, sections: list[Values]) -> tuple[float, Interval | None]:

@@ -19,7 +19,7 @@ def draw(choice: Choice) -> Picture:
     with style.applied():
         picture, ((panel,),) = style.panels(1, 1, f"{choice.title}: {choice.target}", note)
         picture.set_size_inches(7, 4.5)
-        counted: set[tuple[float, int]] = set()
+        counted: set[tuple[float, int | None]] = set()
         for place, (line, candidates) in enumerate(lines.items()):
             look = style.look(place) | {"linestyle": ""}
             middle = [_value(c) for c in candidates]
@@ -28,16 +28,16 @@ def draw(choice: Choice) -> Picture:
                 [(value - low) / _MS for value, (low, _) in zip(middle, ends, strict=True)],
                 [(high - value) / _MS for value, (_, high) in zip(middle, ends, strict=True)],
             ]
-            prices = [c.price for c in candidates]
+            prices = [c.cost for c in candidates]
             values = [value / _MS for value in middle]
             panel.errorbar(prices, values, bars, capsize=2, label=line, **look)
             for candidate, value in zip(candidates, values, strict=True):
-                if (candidate.price, candidate.disks) in counted:
+                if (candidate.cost, candidate.disks) in counted:
                     continue
-                counted.add((candidate.price, candidate.disks))
+                counted.add((candidate.cost, candidate.disks))
                 panel.annotate(
                     str(candidate.disks),
-                    (candidate.price, value),
+                    (candidate.cost, value),
                     xytext=(5, 4),
                     textcoords="offset points",
                     fontsize=7,
@@ -49,7 +49,7 @@ def draw(choice: Choice) -> Picture:
         cheapest = choice.cheapest
         if cheapest is not None:
             panel.scatter(
-                [cheapest.price],
+                [cheapest.cost],
                 [_value(cheapest) / _MS],
                 s=140,
                 facecolors="none",

@@ -24,8 +24,8 @@ def _line(candidate: Candidate, axes: list[str], choice: Choice) -> list[str]:
     return [
         *(str(candidate.axes[name]) for name in axes),
         f"{candidate.verdict}{why}{mark}",
-        f"{candidate.disks}",
-        number(candidate.price),
+        "-" if candidate.disks is None else f"{candidate.disks}",
+        "-" if candidate.price is None else number(candidate.price),
         "-" if candidate.capacity_bytes is None else number(candidate.capacity_bytes / _GB),
         _time(candidate),
         "-" if candidate.utilisation is None else number(candidate.utilisation * 100, 3),
@@ -47,9 +47,21 @@ def _notes(choice: Choice) -> list[str]:
     if cheapest is None:
         said = ["no candidate is known to meet the target"]
     else:
-        what = ", ".join(f"{name} {value}" for name, value in cheapest.axes.items())
-        said = [f"cheapest that meets it: {what}, {cheapest.disks} disks, {number(cheapest.price)}"]
+        price = number(cheapest.cost)
+        said = [f"cheapest that meets it: {_what(cheapest)}, {cheapest.disks} disks, {price}"]
     said.append("±: 95 % interval over replications; a candidate meets or misses with all of it")
     if any(c.value_ps is None and c.least_ps is not None for c in choice.candidates):
         said.append(">: not simulated; what it would be if nobody ever waited")
-    return said
+    return said + [_caution(c) for c in choice.candidates if c.uneven]
+
+
+def _caution(candidate: Candidate) -> str:
+    busiest, mean = candidate.utilisation or 0, candidate.mean_utilisation or 0
+    return (
+        f"caution: of {_what(candidate)} one disk is busier than its fellows: {busiest:.0%} of the"
+        f" time, in the mean they are {mean:.0%}"
+    )
+
+
+def _what(candidate: Candidate) -> str:
+    return ", ".join(f"{name} {value}" for name, value in candidate.axes.items())

@@ -108,14 +108,6 @@ pub enum Ready {
 }
 
 impl Ready {
-    /// How many accesses it serves at once.
-    pub(crate) fn servers(&self) -> usize {
-        match self {
-            Ready::Measured(drive) => drive.servers(),
-            Ready::Platters(_) | Ready::Memoryless(_) => 1,
-        }
-    }
-
     /// Whether every access of so many blocks takes at most [`LONGEST_ACCESS`].
     pub(crate) fn takes(&self, blocks: u32) -> bool {
         let longest = match self {
@@ -169,6 +161,11 @@ impl Disk {
             Some(sheet) => Ok(Geometry::new(&sheet, block)?.blocks()),
             None => Ok(WITHOUT_END / block),
         }
+    }
+
+    /// Whether there is nothing to be positioned.
+    pub(crate) fn has_no_head(&self) -> bool {
+        with_disk!(self, |params| params.data_sheet()).is_none()
     }
 
     /// The names of the files that it reads.

@@ -11,6 +11,9 @@ pub(super) struct Disks<'a, H: Heads> {
     heads: &'a H,
     /// How long the controller takes between phases.
     between_phases: Span,
+    /// How many accesses a disk serves at once.
+    servers: usize,
+    /// The servers of all disks, disk by disk. What waits for a disk waits at its first.
     stations: Vec<Station<H>>,
     timers: Timers,
     /// How they were positioned.
@@ -20,33 +23,61 @@ pub(super) struct Disks<'a, H: Heads> {
 impl<'a, H: Heads> Disks<'a, H> {
     /// The disks of `scene`, idle.
     pub(super) fn new(scene: &'a Scene<H>) -> Disks<'a, H> {
-        let disks = scene.layout.disks();
-        let head = |disk| scene.heads.head(scene.streams, disk);
+        let servers = scene.heads.servers();
+        let all = scene.layout.disks() * servers;
+        // Only disks without a head serve several accesses at once: what it draws is of no account.
+        let head = |server| scene.heads.head(scene.streams, (server / servers) as u64);
         Disks {
             heads: &scene.heads,
             between_phases: scene.overhead + scene.parity,
-            stations: (0..disks as u64).map(|disk| Station::new(head(disk))).collect(),
-            timers: Timers::new(disks),
+            servers,
+            stations: (0..all).map(|server| Station::new(head(server))).collect(),
+            timers: Timers::new(all),
             figures: Figures::default(),
         }
     }
 
-    /// The disk that is done next, and when; [`Time::NEVER`] when none serves.
+    /// The server that is done next, and when; [`Time::NEVER`] when none serves.
     #[inline(always)]
     pub(super) fn first(&self) -> (usize, Time) {
         self.timers.first()
     }
 
-    /// For how long each was busy.
+    /// The disk that a server is of.
+    #[inline(always)]
+    pub(super) fn disk_of(&self, server: usize) -> usize {
+        if self.servers == 1 { server } else { server / self.servers }
+    }
+
+    /// The first server of a disk, and the first of its servers that is idle.
+    #[inline(always)]
+    fn line(&self, disk: usize) -> (usize, Option<usize>) {
+        let is_idle = |server: &usize| self.stations[*server].serving.is_none();
+        match self.servers {
+            1 => (disk, Some(disk).filter(is_idle)),
+            servers => {
+                let line = disk * servers;
+                (line, (line..line + servers).find(is_idle))
+            }
+        }
+    }
+
+    /// For how long each disk was busy, its servers in the mean.
     pub(super) fn busy(&self) -> Vec<Span> {
-        self.stations.iter().map(|station| station.busy).collect()
+        let disks = self.stations.chunks(self.servers);
+        let busy =
+            |servers: &[Station<H>]| servers.iter().fold(Span::ZERO, |sum, it| sum + it.busy);
+        disks.map(|servers| busy(servers) / self.servers as u64).collect()
     }
 
     /// An access of a first phase comes to a disk.
     #[inline(always)]
     pub(super) fn issue(&mut self, disk: usize, task: Task<H::Spot>, now: Time) {
+        if self.servers > 1 {
+            return self.issue_to_several(disk, task, now);
+        }
         let station = &mut self.stations[disk];
-        if station.is_idle() {
+        if station.serving.is_none() && station.waiting() == 0 {
             let service = station.serve(self.heads, task, now, self.between_phases);
             self.begun(disk, service);
         } else {
@@ -54,60 +85,74 @@ impl<'a, H: Heads> Disks<'a, H> {
         }
     }
 
+    #[cold]
+    fn issue_to_several(&mut self, disk: usize, task: Task<H::Spot>, now: Time) {
+        match self.line(disk) {
+            (line, Some(server)) if self.stations[line].waiting() == 0 => {
+                self.serve(server, task, now);
+            }
+            (line, _) => self.stations[line].normal.push_back(task),
+        }
+    }
+
     /// An access of a later phase, which waited for disk `last`, comes to a disk.
     pub(super) fn issue_later(&mut self, disk: usize, task: Task<H::Spot>, last: usize, now: Time) {
-        let station = &mut self.stations[disk];
         // The disk that the phase waited for counts as idle even if first phases wait there.
-        if station.serving.is_none() && station.urgent.is_empty() {
-            let found = if disk == last { Found::JustDone } else { Found::Idle };
-            let task = Task { found, ..task };
-            let service = station.serve(self.heads, task, now, self.between_phases);
-            self.begun(disk, service);
-        } else {
-            station.urgent.push_back(task);
+        match self.line(disk) {
+            (line, Some(server)) if self.stations[line].urgent.is_empty() => {
+                let found = if disk == last { Found::JustDone } else { Found::Idle };
+                self.serve(server, Task { found, ..task }, now);
+            }
+            (line, _) => self.stations[line].urgent.push_back(task),
         }
     }
 
     /// An access that belongs to no request comes to a disk.
     pub(super) fn issue_behind(&mut self, disk: usize, task: Task<H::Spot>, now: Time) {
-        let station = &mut self.stations[disk];
-        if station.is_idle() && station.background.is_empty() {
-            let service = station.serve(self.heads, task, now, self.between_phases);
-            self.begun(disk, service);
-        } else {
-            station.background.push_back(task);
+        let waits = |it: &Station<H>| it.waiting() > 0 || !it.background.is_empty();
+        match self.line(disk) {
+            (line, Some(server)) if !waits(&self.stations[line]) => self.serve(server, task, now),
+            (line, _) => self.stations[line].background.push_back(task),
         }
     }
 
-    /// A disk is done with what it serves, which is that.
+    /// A server is done with what it serves, which is that.
     #[inline(always)]
-    pub(super) fn complete(&mut self, disk: usize) -> Task<H::Spot> {
-        let station = &mut self.stations[disk];
+    pub(super) fn complete(&mut self, server: usize) -> Task<H::Spot> {
+        let station = &mut self.stations[server];
         let task = station.serving.take().expect("its timer is set");
         station.last = Some(task.job);
         task
     }
 
-    /// What a disk does when it is done: it serves the next of those that wait, if it is not already
-    /// busy again.
+    /// What a server does when it is done: it serves the next of those that wait for its disk, if it
+    /// is not already busy again.
     #[inline(always)]
-    pub(super) fn go_on(&mut self, disk: usize, now: Time) {
-        let station = &mut self.stations[disk];
+    pub(super) fn go_on(&mut self, server: usize, now: Time) {
+        let station = &mut self.stations[server];
         if station.serving.is_some() {
             return;
         }
-        match station.take(self.heads, now) {
-            Some(task) => {
-                let service = station.serve(self.heads, task, now, self.between_phases);
-                self.begun(disk, service);
-            }
-            None => self.timers.set(disk, Time::NEVER),
+        let next = match self.servers {
+            1 => station.take(self.heads, now),
+            servers => self.stations[server / servers * servers].take(self.heads, now),
+        };
+        match next {
+            Some(task) => self.serve(server, task, now),
+            None => self.timers.set(server, Time::NEVER),
         }
     }
 
     #[inline(always)]
-    fn begun(&mut self, disk: usize, (ends, motion): (Time, Motion)) {
+    fn serve(&mut self, server: usize, task: Task<H::Spot>, now: Time) {
+        let station = &mut self.stations[server];
+        let service = station.serve(self.heads, task, now, self.between_phases);
+        self.begun(server, service);
+    }
+
+    #[inline(always)]
+    fn begun(&mut self, server: usize, (ends, motion): (Time, Motion)) {
         self.figures.count(motion);
-        self.timers.set(disk, ends);
+        self.timers.set(server, ends);
     }
 }

@@ -128,12 +128,12 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
     /// Does what happens next, if that is not later than `until`: whether there was anything.
     #[inline(always)]
     fn step(&mut self, until: Time) -> bool {
-        let (disk, ends) = self.disks.first();
+        let (server, ends) = self.disks.first();
         if ends <= self.others {
             if ends > until || ends == Time::NEVER {
                 return false;
             }
-            self.complete(disk, ends);
+            self.complete(server, ends);
             return true;
         }
         self.others <= until && self.begin_others()
@@ -226,21 +226,21 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
         }
     }
 
-    /// A disk is done with what it serves.
+    /// A server is done with what it serves.
     #[inline(always)]
-    fn complete(&mut self, disk: usize, now: Time) {
-        let task = self.disks.complete(disk);
+    fn complete(&mut self, server: usize, now: Time) {
+        let task = self.disks.complete(server);
         if task.slot == NO_REQUEST {
             self.complete_mending(now);
         } else {
-            self.complete_access(&task, disk, now);
+            self.complete_access(&task, server, now);
         }
-        self.disks.go_on(disk, now);
+        self.disks.go_on(server, now);
     }
 
     /// A disk is done with an access of a request.
     #[inline(always)]
-    fn complete_access(&mut self, task: &Task<H::Spot>, disk: usize, now: Time) {
+    fn complete_access(&mut self, task: &Task<H::Spot>, server: usize, now: Time) {
         let open = &mut self.open[task.slot as usize];
         open.left -= 1;
         open.counted -= u32::from(task.counts);
@@ -251,10 +251,10 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
             self.sink.finished(open.job, now);
         }
         if task.gate {
-            self.pass_gate(task.slot, disk, now);
+            self.pass_gate(task.slot, server, now);
         }
         if left == 0 {
-            self.leave(task.slot, disk, now);
+            self.leave(task.slot, server, now);
         }
     }
 
@@ -281,13 +281,14 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
     }
 
     /// An access that the next phase waits for is done.
-    fn pass_gate(&mut self, slot: u32, disk: usize, now: Time) {
+    fn pass_gate(&mut self, slot: u32, server: usize, now: Time) {
         let open = &mut self.open[slot as usize];
         open.gates -= 1;
         if open.gates > 0 {
             return;
         }
         open.phase += 1;
+        let disk = self.disks.disk_of(server);
         match self.scene.overhead + self.scene.parity {
             Span::ZERO => self.begin_phase(slot, disk, now),
             delay => {
@@ -299,12 +300,12 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
 
     /// All accesses of a request are done.
     #[inline(always)]
-    fn leave(&mut self, slot: u32, disk: usize, now: Time) {
+    fn leave(&mut self, slot: u32, server: usize, now: Time) {
         self.free.push(slot);
         self.active -= 1;
         if let Some(next) = self.queued.pop_front() {
             self.active += 1;
-            self.begin_phase(next, disk, now);
+            self.begin_phase(next, self.disks.disk_of(server), now);
         }
     }
 }

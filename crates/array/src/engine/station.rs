@@ -1,4 +1,4 @@
-//! One disk of the array: what waits, what is served, and what was served last.
+//! One server of a disk: what waits, what is served, and what was served last.
 
 use crate::layout::Access;
 use crate::positioning::{Found, Heads, Moment, Motion, Task};
@@ -22,7 +22,7 @@ impl<S> Task<S> {
     }
 }
 
-/// A disk and its queues.
+/// A server of a disk, and the queues of the disk.
 #[derive(Debug)]
 pub(super) struct Station<H: Heads> {
     pub(super) serving: Option<Task<H::Spot>>,
@@ -49,12 +49,6 @@ impl<H: Heads> Station<H> {
             last: None,
             busy: Span::ZERO,
         }
-    }
-
-    /// Whether an access of a first phase that comes now is served at once.
-    #[inline]
-    pub(super) fn is_idle(&self) -> bool {
-        self.serving.is_none() && self.normal.is_empty() && self.urgent.is_empty()
     }
 
     /// How many accesses of requests wait.

@@ -32,7 +32,7 @@ pub use single::Single;
 
 use crate::disk::Op;
 use run::Run;
-use sojourn_kernel::parameters::{Refusal, Setting};
+use sojourn_kernel::parameters::{Refusal, Setting, Value};
 use sojourn_kernel::{Ahead, variants};
 
 variants! {
@@ -75,6 +75,16 @@ trait Lay {
     fn mend(&self) -> Option<Mend> {
         None
     }
+
+    /// What is said of `write_start`, which only requests without addresses heed.
+    fn without_addresses(&self) -> Option<Value> {
+        None
+    }
+
+    /// A key, and what is said of it, that only heads heed whose every move is to a place anywhere.
+    fn of_heads(&self) -> Option<(&'static str, Value)> {
+        None
+    }
 }
 
 /// How failed disks are filled again.
@@ -111,6 +121,21 @@ impl Layout {
     /// What is rebuilt after a failure; nothing where none has failed, or none can be rebuilt.
     pub fn mend(&self) -> Option<Mend> {
         with_layout!(self, |params| params.mend())
+    }
+
+    /// What is said of `write_start`, which only requests without addresses heed.
+    pub(crate) fn without_addresses(&self) -> Option<Value> {
+        with_layout!(self, |params| params.without_addresses())
+    }
+
+    /// A key, and what is said of it, that only heads heed whose every move is to a place anywhere.
+    pub(crate) fn of_heads(&self) -> Option<(&'static str, Value)> {
+        with_layout!(self, |params| params.of_heads())
+    }
+
+    /// Whether a write of it may read something ahead.
+    pub(crate) fn has_parity(&self) -> bool {
+        !self.one_phase(Op::Write)
     }
 
     /// In how many ways a request without an address can lie, each as likely as any other.

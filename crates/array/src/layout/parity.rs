@@ -3,6 +3,7 @@
 use super::run::Run;
 use super::{Access, Approach, Failed, Lay, Layout, Mend, Plan};
 use crate::disk::Op;
+use sojourn_kernel::parameters::{Setting, Value};
 use sojourn_kernel::{Ahead, choices};
 
 choices! {
@@ -51,9 +52,9 @@ pub(super) struct Stripes {
     pub(super) disks: u16,
     pub(super) parities: u16,
     pub(super) failed: Failed,
-    pub(super) write_start: WriteStart,
-    pub(super) pre_read: FollowOn,
-    pub(super) rewrite: Rewrite,
+    pub(super) write_start: Option<WriteStart>,
+    pub(super) pre_read: Option<FollowOn>,
+    pub(super) rewrite: Option<Rewrite>,
     pub(super) done: Done,
 }
 
@@ -93,6 +94,16 @@ impl<P: Parity> Lay for P {
 
     fn mend(&self) -> Option<Mend> {
         self.stripes().mend(self.mended())
+    }
+
+    fn without_addresses(&self) -> Option<Value> {
+        self.stripes().write_start.and_then(|start| start.write())
+    }
+
+    fn of_heads(&self) -> Option<(&'static str, Value)> {
+        let Stripes { pre_read, rewrite, .. } = self.stripes();
+        let pre_read = pre_read.and_then(|way| way.write()).map(|way| ("pre_read", way));
+        pre_read.or_else(|| rewrite.and_then(|way| way.write()).map(|way| ("rewrite", way)))
     }
 }
 
@@ -143,15 +154,15 @@ impl Stripes {
     /// How the head gets back to what was read ahead.
     pub(super) fn way_back(&self) -> Approach {
         match self.rewrite {
-            Rewrite::Rotation => Approach::Rewrite,
-            Rewrite::RotationLessTransfer => Approach::RewriteLess,
+            None | Some(Rewrite::Rotation) => Approach::Rewrite,
+            Some(Rewrite::RotationLessTransfer) => Approach::RewriteLess,
         }
     }
 
     /// A block to be read before the second phase begins.
     pub(super) fn read_ahead(&self, disk: u16, full_stripes: bool) -> Access {
         let approach = match (full_stripes, self.pre_read) {
-            (true, FollowOn::InPlace) => Approach::FollowOn,
+            (true, None | Some(FollowOn::InPlace)) => Approach::FollowOn,
             _ => Approach::Seek,
         };
         Access { approach, gate: true, ..Access::new(disk, Op::Read, 1) }
@@ -228,8 +239,8 @@ impl Stripes {
         let data = self.data();
         let (full, over) = (blocks / u32::from(data), (blocks % u32::from(data)) as u16);
         let start = match self.write_start {
-            WriteStart::FirstDisk => 0,
-            WriteStart::AfterParity => self.disk(parity, self.parities),
+            Some(WriteStart::FirstDisk) => 0,
+            None | Some(WriteStart::AfterParity) => self.disk(parity, self.parities),
         };
         let data_disks = || {
             let disks = (0..self.disks).map(|place| self.disk(start, place));

@@ -14,12 +14,15 @@ parameters! {
         pub disks: u16 = 6,
         /// One or two disks that have failed: what they held is computed from the others.
         pub failed: Failed = Failed::default(),
-        /// Which disk has the first block of a write.
-        pub write_start: WriteStart = WriteStart::FirstDisk,
-        /// How the head gets to a pre-read that comes directly after the request's own full stripes.
-        pub pre_read: FollowOn = FollowOn::InPlace,
-        /// How the head of the disk whose pre-read was the last gets back to write the block.
-        pub rewrite: Rewrite = Rewrite::Rotation,
+        /// Which disk has the first block of a write to `places = "anywhere"`, else its address says
+        /// it. Without it: `after-parity`.
+        pub write_start: Option<WriteStart> = None,
+        /// How the head gets to a pre-read that comes directly after the request's own full stripes,
+        /// where positioning is independent; without it `in-place`.
+        pub pre_read: Option<FollowOn> = None,
+        /// How the head of the disk whose pre-read was the last gets back to write the block, where
+        /// positioning is independent; without it in a `rotation`.
+        pub rewrite: Option<Rewrite> = None,
         /// When a write with a second phase is done.
         pub done: Done = Done::All,
     }

@@ -73,6 +73,11 @@ trait Kind {
     /// Whether requests have addresses whatever the disks are.
     fn has_addresses(&self) -> bool;
 
+    /// Whether each block is as likely as any other to be a request's first.
+    fn is_uniform(&self) -> bool {
+        false
+    }
+
     /// The names of the files that it reads.
     fn files(&mut self) -> Vec<&mut String>;
 }
@@ -221,6 +226,11 @@ impl Workload {
     /// Whether requests have addresses whatever the disks are.
     pub fn has_addresses(&self) -> bool {
         with_workload!(self, |params| params.has_addresses())
+    }
+
+    /// Whether each block is as likely as any other to be a request's first.
+    pub fn is_uniform(&self) -> bool {
+        with_workload!(self, |params| params.is_uniform())
     }
 
     /// The names of the files that it reads.

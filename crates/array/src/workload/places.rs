@@ -17,8 +17,8 @@ variants! {
 }
 
 parameters! {
-    /// To random places: the layout draws on which disk each starts, as in the paper. With
-    /// mechanical positioning, or stripe units of several blocks, as `uniform`.
+    /// To random places without an address: the layout draws on which disk each starts, and where its
+    /// parity is, as in the paper.
     pub struct Anywhere: "anywhere" {}
 }
 

@@ -6,7 +6,7 @@ use super::places::{self, Addresses, Places};
 use super::{Kind, Numbers, Ready, Request, Source, Stage};
 use crate::analysis::Bulks;
 use crate::disk::Op;
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_kernel::{Span, Stream, Streams, Time, parameters};
 use std::num::NonZeroU32;
 
@@ -25,7 +25,7 @@ parameters! {
         /// Share of them that read; the others write.
         pub reads: f64 = 1.0,
         /// Where they go.
-        pub places: Places = Places::Anywhere(places::Anywhere {}),
+        pub places: Places = Places::Uniform(defaults::<places::Uniform>()),
     }
 }
 
@@ -76,6 +76,10 @@ impl Kind for Synthetic {
 
     fn has_addresses(&self) -> bool {
         self.places.have_addresses()
+    }
+
+    fn is_uniform(&self) -> bool {
+        matches!(&self.places, Places::Uniform(uniform) if uniform.align.get() == 1)
     }
 
     fn files(&mut self) -> Vec<&mut String> {

@@ -1,15 +1,16 @@
 //! Simulation against what is known exactly.
 
 use crate::common::{
-    Chances, file, half_width, layout, mean, paper_disk, report, report_with, rows, scene,
+    Chances, Records, file, half_width, layout, mean, paper_disk, report, report_with, rows, scene,
     simulate, sojourns, table, text, variant,
 };
+use sojourn_array::ArrayCase;
 use sojourn_array::analysis::Moments;
 use sojourn_array::disk::{Drive, Op, Platters};
-use sojourn_array::engine::{self, Join, Records};
+use sojourn_array::engine::{self, Join};
 use sojourn_array::layout::Layout;
 use sojourn_array::workload::Request;
-use sojourn_kernel::parameters::Value;
+use sojourn_kernel::parameters::{Parameters, Table, Value};
 use sojourn_kernel::{Span, Streams, Time};
 use sojourn_queueing::Progress;
 
@@ -156,9 +157,14 @@ fn raid_5_writes_in_light_traffic_are_their_phases() {
     let mut alone = Alone::new(21);
     for blocks in 1..=8 {
         let by_hand: Vec<f64> = (0..200_000).map(|_| alone.raid5_write(blocks as usize)).collect();
-        let more = [("blocks", Value::Int(blocks)), ("reads", Value::Float(0.0))];
+        let more = [
+            ("blocks", Value::Int(blocks)),
+            ("reads", Value::Float(0.0)),
+            ("places", text("anywhere")),
+        ];
         let workload = workload("0.1/s", 50_000, &more, &[]);
-        let rows = rows(&[("layout", text("raid5")), ("workload", workload)], 22);
+        let layout = table(&[("kind", text("raid5")), ("write_start", text("first-disk"))]);
+        let rows = rows(&[("layout", layout), ("workload", workload)], 22);
         let simulated = sojourns(&rows);
         let within = half_width(&simulated) + half_width(&by_hand);
         let (a, b) = (mean(&simulated), mean(&by_hand));
@@ -242,7 +248,7 @@ fn the_recursion_gives_what_the_event_loop_gives() {
             scene.join = join;
             scene.overhead = Span::from_us(300);
             let (records, figures) = simulate(&scene, &requests);
-            let sink = Records::new(0, requests.len());
+            let sink = Records::new(requests.len());
             let (sink, of_recursion) =
                 engine::recursion(&scene, requests.iter().copied(), sink, &Progress::default())
                     .unwrap();
@@ -338,7 +344,12 @@ fn simulated_means_lie_between_what_is_known() {
         ("raid5", 3, 0.0, "0.04/ms"),
     ];
     for (number, (layout, blocks, reads, rate)) in cases.into_iter().enumerate() {
-        let more = [("blocks", Value::Int(blocks)), ("reads", Value::Float(reads))];
+        let places = if layout == "raid5" { "anywhere" } else { "uniform" };
+        let more = [
+            ("blocks", Value::Int(blocks)),
+            ("reads", Value::Float(reads)),
+            ("places", text(places)),
+        ];
         let workload = workload(rate, 60_000, &more, &[]);
         let kind = table(&[("kind", text(layout)), ("disks", Value::Int(4))]);
         let report = report(&[("layout", kind), ("workload", workload)], 90 + number as u64);
@@ -430,6 +441,107 @@ fn a_disk_that_serves_several_at_once_is_an_m_m_c_queue() {
         let parts = [("disk", disk), ("layout", text("single")), ("workload", workload)];
         let report = report_with(&parts, 130 + servers as u64, &|_| file(&exponential_times()));
         expect(&sojourns(&report.rows), known, "M/M/c");
+    }
+}
+
+/// Where nothing feeds back, the event loop with several servers gives the rows of the recursion.
+#[test]
+fn several_servers_give_the_same_rows_event_by_event() {
+    let run = |layout: &str, servers: i64, how: &str| {
+        let disk = table(&[
+            ("kind", text("empirical")),
+            ("file", text("times.csv")),
+            ("servers", Value::Int(servers)),
+        ]);
+        let workload = workload("0.5/ms", 20_000, &[("blocks", Value::Int(3))], &[]);
+        let parts = [
+            ("disk", disk),
+            ("layout", text(layout)),
+            ("workload", workload),
+            ("engine", text(how)),
+        ];
+        report_with(&parts, 140, &|_| file(&exponential_times())).rows
+    };
+    for (layout, servers) in [("raid0", 3), ("raid10", 2), ("raid5", 4)] {
+        let [quick, events] = ["quickest", "events"].map(|how| run(layout, servers, how));
+        assert_eq!(quick, events, "{layout} {servers}");
+    }
+}
+
+/// Writes with parity on disks that serve several at once: two phases of a millisecond each while
+/// there are servers enough, and less waiting the more there are.
+#[test]
+fn parity_on_disks_that_serve_several_at_once() {
+    let mean_of = |servers: i64, rate: &str, service: &str| {
+        let disk = table(&[
+            ("kind", text("empirical")),
+            ("file", text("times.csv")),
+            ("servers", Value::Int(servers)),
+        ]);
+        let more = [("blocks", Value::Int(1)), ("reads", Value::Float(0.0))];
+        let workload = workload(rate, 20_000, &more, &[]);
+        let parts = [("disk", disk), ("layout", text("raid5")), ("workload", workload)];
+        let report = report_with(&parts, 150, &|_| file(service));
+        let utilisation = figure(&report, "disk_utilisation").map(|share| share * 1e9);
+        (mean(&sojourns(&report.rows)), utilisation.expect("a share"))
+    };
+    let constant = "op,service\nread,1ms\nwrite,1ms\n";
+    assert_eq!(mean_of(32, "1/s", constant).0, 2.0);
+    // Four accesses of 10 ms for each write, over 4 disks: each is busy for a tenth of a second in
+    // every second at 10/s, whatever it serves at once; its servers share that.
+    let times = exponential_times().replace("read", "write") + &exponential_times()[11..];
+    let several: Vec<_> = [1, 2, 8].map(|servers| mean_of(servers, "40/s", &times)).into();
+    assert!(several.is_sorted_by(|a, b| a.0 > b.0), "{several:?}");
+    for (servers, (_, utilisation)) in [1.0, 2.0, 8.0].into_iter().zip(several) {
+        assert!((utilisation * servers / 0.4 - 1.0).abs() < 0.03, "{servers}: {utilisation}");
+    }
+}
+
+/// What would have no effect is refused, naming what it would have none beside.
+#[test]
+fn what_has_no_effect_is_refused() {
+    let disk = || table(&[("kind", text("exponential")), ("mean", text("1ms"))]);
+    let raid5 = |key: &'static str, value: &'static str| {
+        table(&[("kind", text("raid5")), (key, text(value))])
+    };
+    let anywhere =
+        || workload("1/s", 10, &[("blocks", Value::Int(1)), ("places", text("anywhere"))], &[]);
+    let mechanical = ("positioning", text("mechanical"));
+    let cases: [(Vec<(&str, Value)>, &str, &str); 7] = [
+        (vec![("layout", raid5("write_start", "first-disk"))], "layout.write_start", "address"),
+        (
+            vec![("layout", raid5("pre_read", "seek")), mechanical.clone()],
+            "layout.pre_read",
+            "mechanical",
+        ),
+        (
+            vec![("layout", raid5("rewrite", "rotation")), ("disk", disk())],
+            "layout.rewrite",
+            "exponential",
+        ),
+        (vec![("scheduling", text("rpo")), ("disk", disk())], "scheduling", "exponential"),
+        (vec![("controller", table(&[("parity", text("1ms"))]))], "controller.parity", "raid0"),
+        (vec![("workload", anywhere()), mechanical], "workload.places", "mechanical"),
+        (
+            vec![("workload", anywhere()), ("stripe", Value::Int(4))],
+            "workload.places",
+            "stripe = 4",
+        ),
+    ];
+    for (parts, path, beside) in cases {
+        let mut settings = Table::default();
+        settings.set("disk", text("ST3500630NS"));
+        settings.set("layout", text("raid0"));
+        settings.set("workload", workload("1/s", 10, &[("blocks", Value::Int(1))], &[]));
+        for (part, value) in parts {
+            settings.set(part, value);
+        }
+        let refusal = format!("{:?}", ArrayCase::read_table(&settings).unwrap_err());
+        let keys: Vec<&str> = path.split('.').collect();
+        assert!(
+            keys.iter().all(|key| refusal.contains(key)) && refusal.contains(beside),
+            "{path}: {refusal}"
+        );
     }
 }
 

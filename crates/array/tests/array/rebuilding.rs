@@ -15,6 +15,7 @@ fn run(layout: Value, rate: &str, requests: i64, more: &[(&str, Value)]) -> Repo
         ("blocks", Value::Int(1)),
         ("requests", Value::Int(requests)),
         ("warmup", Value::Int(0)),
+        ("places", text("anywhere")),
     ]);
     let disk = table(&[("kind", text("empirical")), ("file", text("services.csv"))]);
     let mut parts = Table::default();

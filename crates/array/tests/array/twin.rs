@@ -1,7 +1,7 @@
 //! RAID 01 and RAID 5 a second time, as plainly as can be: one heap, lists, and the text of sections
 //! 3.2 and 3.3. It agrees with the engine to the picosecond.
 
-use crate::common::{Chances, layout, paper_disk, scene, scheduling, simulate};
+use crate::common::{Chances, layout, paper_disk, paper_raid5, scene, scheduling, simulate};
 use sojourn_array::disk::{Drive, Op, Platters};
 use sojourn_array::workload::Request;
 use sojourn_kernel::{Span, Stream, Streams, Time};
@@ -249,7 +249,11 @@ fn the_engine_is_its_twin_to_the_picosecond() {
         for (gap, reads, rpo) in [(100.0, 5, false), (40.0, 2, false), (70.0, 0, true)] {
             for seed in 0..4 {
                 let requests = requests(2_000, gap, reads, 3 * disks as u64, seed);
-                let mut scene = scene(layout(kind, disks as i64), requests.len(), seed);
+                let layout = match kind {
+                    "raid5" => paper_raid5(disks as i64),
+                    _ => layout(kind, disks as i64),
+                };
+                let mut scene = scene(layout, requests.len(), seed);
                 if rpo {
                     scene.heads.scheduling = scheduling("rpo");
                 }
