@@ -11,8 +11,9 @@ impl ArrayCase {
     /// The accesses of one replication, one a row, in the order in which the simulator plans them:
     /// the same requests at the same times on the same disks. Columns: `request` (its number, from
     /// 0, those without rows too), `arrived_ps` and `request_blocks` (of the request), `disk`, `op`,
-    /// `blocks`, `phase` (from 0; a later one begins when the one before it is done); and, where
-    /// requests have addresses, `at`, the first block on the disk.
+    /// `blocks`, `phase` (from 0; a later one begins when the one before it is done); and `at`, the
+    /// first block on the disk, where that is more than a place as likely as any other: those are
+    /// drawn on what is measured, which need not be as large.
     pub fn offered(&self, streams: Streams, open: Open<'_>) -> Result<Rows, Refusal> {
         let (_, workload) = self.ready(open)?;
         let all = u64::from(workload.numbers.warmup) + u64::from(workload.numbers.requests);
@@ -20,6 +21,8 @@ impl ArrayCase {
         let (mut numbers, mut arrivals, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
         let (mut disks, mut ops) = (Vec::new(), Vec::new());
         let (mut blocks, mut phases, mut at) = (Vec::new(), Vec::new(), Vec::new());
+        let drawn_there =
+            self.workload.is_uniform() && !self.knows_arms() && self.stripe.get() == 1;
         let of_workload = |refusal: Refusal| refusal.under("workload");
         let mut requests = workload.requests(streams, open).map_err(of_workload)?;
         for (number, request) in (0..all as i64).zip(&mut requests) {
@@ -34,7 +37,7 @@ impl ArrayCase {
                     ops.push(access.op as u8);
                     blocks.push(access.blocks.into());
                     phases.push(phase as i64);
-                    at.extend(request.at.map(|_| access.at as i64));
+                    at.extend(request.at.filter(|_| !drawn_there).map(|_| access.at as i64));
                 }
             }
         }

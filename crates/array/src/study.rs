@@ -198,7 +198,7 @@ impl ArrayCase {
     }
 
     /// Whether it is known where arms are.
-    fn knows_arms(&self) -> bool {
+    pub(crate) fn knows_arms(&self) -> bool {
         matches!(self.positioning, Positioning::Mechanical(_))
     }
 

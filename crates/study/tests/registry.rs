@@ -116,6 +116,7 @@ const SAMPLES: [(&str, &str, &str); 7] = [
 fn beside(topic: &str, name: &str) -> &'static str {
     match (topic, name) {
         ("schedulings", "sstf" | "look" | "satf") => "positioning = 'mechanical'\n",
+        ("layouts", "raid5" | "raid6") => "workload.places = 'anywhere'\n",
         _ => "",
     }
 }

@@ -158,7 +158,13 @@ impl Disk {
     /// How many blocks of `block` bytes it holds.
     pub fn blocks(&self, block: u64) -> Result<u64, Refusal> {
         match with_disk!(self, |params| params.data_sheet()) {
-            Some(sheet) => Ok(Geometry::new(&sheet, block)?.blocks()),
+            // Blocks that are no whole number of sectors have no place, and yet a number.
+            Some(sheet) => match sheet.sector.0 {
+                sector if block.is_multiple_of(sector) => {
+                    Ok(Geometry::new(&sheet, block)?.blocks())
+                }
+                sector => Ok(Geometry::new(&sheet, sector)?.blocks() * sector / block),
+            },
             None => Ok(WITHOUT_END / block),
         }
     }
