@@ -124,8 +124,10 @@ impl Study {
                 case => read.push(case.map_err(refuse)),
             }
         }
-        if read.iter().all(Result::is_err) {
-            return Err(read.swap_remove(0).err().expect("all are"));
+        if read.iter().all(Result::is_err)
+            && let Err(first) = read.swap_remove(0)
+        {
+            return Err(first);
         }
         within_bounds(read.len(), &run).map_err(refuse)?;
         sweep::settle(&mut axes, |case| read[case].as_ref().ok().map(|(model, _)| model.table()))?;

@@ -507,7 +507,8 @@ fn what_has_no_effect_is_refused() {
     let anywhere =
         || workload("1/s", 10, &[("blocks", Value::Int(1)), ("places", text("anywhere"))], &[]);
     let mechanical = ("positioning", text("mechanical"));
-    let cases: [(Vec<(&str, Value)>, &str, &str); 7] = [
+    type Said<'a> = (Vec<(&'a str, Value)>, &'a str, &'a str);
+    let cases: [Said; 7] = [
         (vec![("layout", raid5("write_start", "first-disk"))], "layout.write_start", "address"),
         (
             vec![("layout", raid5("pre_read", "seek")), mechanical.clone()],
