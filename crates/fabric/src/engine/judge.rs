@@ -31,7 +31,7 @@ const LOOK_EVERY: u64 = 256;
 const TOLERATED: u64 = 4;
 
 /// How much more it may lose at once: some turns of another program.
-const MOST_LOST_NS: u64 = 10_000_000;
+const MOST_LOST_NS: u64 = 20_000_000;
 
 /// How long one thread goes on before several try again. Where they lose as much at once as they
 /// may, that is a few hundredths of the time.
