@@ -7,7 +7,7 @@ import pytest
 
 import sojourn
 from conftest import IDEAL_PS, STUDY, Made, make_run, mm1
-from sojourn import document
+from sojourn import document, rows
 from sojourn.errors import InputError
 
 NAN = float("nan")
@@ -340,3 +340,11 @@ def test_the_warmup_of_a_case_is_the_median_of_its_replications(tmp_path):
     assert [record.warmup_jobs for record in run.ledger] == starts
     found = pick(run.summary(), bin="all", metric="slowdown")
     assert found.warmup == 3 * 40
+
+
+def test_rows_that_lack_a_column_are_refused_by_name(tmp_path):
+    path = make_run(tmp_path / "made", [Made({}, [1, 2, 3])]).directory.rows(0, 0)
+    with pytest.raises(
+        InputError, match=rf"{path}: not a readable Parquet file \(no column size\)"
+    ):
+        rows.read(path, ["job", "size"])

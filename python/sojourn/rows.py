@@ -64,6 +64,9 @@ def read(path: Path, columns: list[str] | None = None) -> pa.Table:
     try:
         # `pq.read_table` would import pandas, where there is one.
         with pq.ParquetFile(path, memory_map=True) as file:
+            lacking = set(columns or ()).difference(file.schema_arrow.names)
+            if lacking:
+                raise pa.ArrowInvalid(f"no column {min(lacking)}")
             return file.read(columns=columns)
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(path, error) from None

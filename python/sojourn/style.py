@@ -68,7 +68,7 @@ class Picture(Figure):
             if engine:
                 engine.execute(self)
             self.set_layout_engine("none")
-            self.savefig(buffer, format=kind, dpi=DPI, metadata=dated[kind])
+            self.savefig(buffer, format=kind, metadata=dated[kind])
             self.set_layout_engine(engine)
         return buffer.getvalue()
 

@@ -21,8 +21,7 @@ impl ArrayCase {
         let (mut numbers, mut arrivals, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
         let (mut disks, mut ops) = (Vec::new(), Vec::new());
         let (mut blocks, mut phases, mut at) = (Vec::new(), Vec::new(), Vec::new());
-        let drawn_there =
-            self.workload.is_uniform() && !self.knows_arms() && self.stripe.get() == 1;
+        let drawn_there = self.has_even_places();
         let of_workload = |refusal: Refusal| refusal.under("workload");
         let mut requests = workload.requests(streams, open).map_err(of_workload)?;
         for (number, request) in (0..all as i64).zip(&mut requests) {

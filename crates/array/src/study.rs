@@ -198,16 +198,19 @@ impl ArrayCase {
     }
 
     /// Whether it is known where arms are.
-    pub(crate) fn knows_arms(&self) -> bool {
+    fn knows_arms(&self) -> bool {
         matches!(self.positioning, Positioning::Mechanical(_))
+    }
+
+    /// Whether addresses say no more than that each place on a disk is as likely as any other.
+    pub(crate) fn has_even_places(&self) -> bool {
+        self.workload.is_uniform() && !self.knows_arms() && self.stripe.get() == 1
     }
 
     /// Whether requests with addresses lie as those without do, but for the edges of the array: each
     /// block is as likely the first as any other, and no parity stands between two blocks.
     fn is_as_anywhere(&self, workload: &workload::Ready) -> bool {
-        self.workload.is_uniform()
-            && self.stripe.get() == 1
-            && (workload.largest == 1 || !self.layout.has_parity())
+        self.has_even_places() && (workload.largest == 1 || !self.layout.has_parity())
     }
 
     /// Whether requests have addresses.
