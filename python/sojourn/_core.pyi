@@ -41,10 +41,12 @@ __all__ = [
     "registry",
     "rotate_token_keys",
     "sign_often",
+    "student_t_probability",
     "student_t_quantile",
     "token_keys",
     "unsubscribed",
     "unverified_mail",
+    "vocabulary",
 ]
 
 _Value: TypeAlias = bool | int | float | str
@@ -651,11 +653,28 @@ def registry() -> str:
     `{"name", "type", "default", "summary"}`, its default null where a value is required.
     """
 
+def vocabulary() -> str:
+    """What each model calls its jobs, and what is asked of them, as JSON.
+
+    An object of models: `{"work": [[unit, total], ...], "percentiles", "kinds", "told"}`, where
+    `told` are lists of totals to be said with their words; a kind of job is
+    `{"name", "label", "plural", "part_of", "metrics", "bins", "note"}`, one of its metrics
+    `{"column", "name", "unit", "per_unit", "shown"}`, a bin of sizes `{"name", "above", "upto"}`
+    with null where it has no upper end.
+    """
+
 def quantity(text: str) -> int:
     """A quantity as a study writes it, in whole base units: picoseconds, bytes or bits a second.
 
     Raises:
         ValueError: it is no time, size or speed.
+    """
+
+def student_t_probability(degrees: float, value: float) -> float:
+    """With which probability Student's t stays below this value.
+
+    Raises:
+        ValueError: there are no such degrees of freedom.
     """
 
 def student_t_quantile(degrees: float, probability: float) -> float:

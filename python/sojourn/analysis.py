@@ -13,6 +13,7 @@ from sojourn._core import Case
 from sojourn.ledger import Ledger, Value
 from sojourn.statistics import Values
 from sojourn.units import count, number
+from sojourn.vocabulary import ALL_SIZES, kind_of
 
 if TYPE_CHECKING:
     from sojourn.summary import Estimate
@@ -90,10 +91,13 @@ def lines(ledger: Ledger, estimates: Iterable["Estimate"]) -> tuple[str, ...]:
         ledger: the cases.
         estimates: what was simulated; those grouped as the cases are stand in their lines.
     """
+    estimates = [*estimates]
+    times = (kind_of(estimate.kind).time for estimate in estimates)
+    name = next((time.name for time in times if time), "sojourn time")
     simulated = {
         tuple(e.case.items()): _simulated(e)
         for e in estimates
-        if e.metric == "sojourn_ps" and e.bin == "all" and e.mean is not None
+        if e.metric == "sojourn_ps" and e.bin == ALL_SIZES and e.mean is not None
     }
     by_words: dict[str, dict[int, str]] = {}
     unknown: dict[str, set[int]] = {}
@@ -107,7 +111,7 @@ def lines(ledger: Ledger, estimates: Iterable["Estimate"]) -> tuple[str, ...]:
             continue
         case = ", ".join(f"{name} {value}" for name, value in record.axes.items())
         beside = simulated.get(tuple(record.axes.items()), "")
-        line = f"mean sojourn{f' of {case}' if case else ''}: {_said(of_case)}{beside}"
+        line = f"mean {name}{f' of {case}' if case else ''}: {_said(of_case)}{beside}"
         by_words.setdefault(str(words), {})[record.case] = line
     said = []
     for words, cases in by_words.items():

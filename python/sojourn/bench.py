@@ -15,14 +15,7 @@ from typing import Any
 from sojourn.errors import InputError, did_you_mean
 from sojourn.terminal import print_table
 from sojourn.units import number
-
-# What is counted in each room, and the figure of a case that holds the count: the first that is
-# not zero. The ideal scheduler knows no packets.
-UNITS = {
-    "fabric": {"packet-hop": "hops", "flow": "jobs"},
-    "array": {"request": "requests"},
-    "mail": {"delivery": "deliveries"},
-}
+from sojourn.vocabulary import models
 
 _CHILD = [sys.executable, "-m", "sojourn.bench_child"]
 # Every room's event loop is a function of this name, and what may take its place begins with it.
@@ -72,8 +65,8 @@ def studies(room: str, case: str | None = None, *, besides: Iterable[str] = ()) 
     Raises:
         InputError: no such room or benchmark.
     """
-    if room not in UNITS:
-        raise InputError(f"no benchmarks of {room!r}{did_you_mean(room, UNITS)}")
+    if room not in models():
+        raise InputError(f"no benchmarks of {room!r}{did_you_mean(room, models())}")
     found = {
         entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8")
         for entry in sorted(files("sojourn").joinpath("benchmarks", room).iterdir(), key=_size)
@@ -102,13 +95,14 @@ def measure(
     Raises:
         InputError: a process failed.
     """
-    figures = list(UNITS[room].values())
+    work = models()[room].work
+    figures = list(work.values())
     runs = []
     for attempt in range(repeat):
         say(f"{name}: run {attempt + 1} of {repeat}")
         runs.append(_child(name, _CHILD, study, [], figures)[0])
     best = min(runs, key=lambda run: run["cpu_s"])
-    unit, figure = next((u, f) for u, f in UNITS[room].items() if best["counts"][f])
+    unit, figure = next((u, f) for u, f in work.items() if best["counts"][f])
     units = best["counts"][figure]
     counted = 0.0
     if instructions and shutil.which(_CALLGRIND[0]):

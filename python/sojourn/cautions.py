@@ -1,14 +1,20 @@
 """What a user must know before they trust the numbers of a run."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from sojourn.ledger import Ledger, Value
 from sojourn.sample import Sample
 from sojourn.trend import rises
 from sojourn.units import count
 
+if TYPE_CHECKING:
+    from sojourn.runs import Run
+
 Case: TypeAlias = Mapping[str, Value | None]
+
+BUSY = 0.95
+"""The share of the processors' time from which on a measurement is of them too."""
 
 _BUSY = 0.99
 _PORT = "busiest_port_utilisation"
@@ -22,6 +28,34 @@ _CHANGED = ("trace_lines_of_", "trace_other_", "trace_requests_")
 def grows(sample: Sample) -> bool:
     """Whether jobs take longer and longer to the end of their runs, each after its warm-up."""
     return rises([part.metrics["slowdown"][part.kept("slowdown")] for part in sample.parts])
+
+
+def of_run(run: "Run") -> list[str]:
+    """What is said of a run as a whole, whichever of its jobs are looked at."""
+    return [
+        *estimated(run.meta),
+        *doubted(run.ledger),
+        *replayed(run.ledger),
+        *saturated(run.ledger),
+        *disturbed(run.ledger),
+    ]
+
+
+def disturbed(ledger: Ledger) -> list[str]:
+    """What is said of cases that were measured while the machine's processors had no time."""
+    busy = {
+        record.key: float(record.figures["processors_busy"])
+        for record in ledger
+        if "processors_busy" in record.figures
+    }
+    cases = [record.axes for record in ledger if busy.get(record.key, 0) > BUSY]
+    if not cases:
+        return []
+    most = max(busy.values())
+    return [
+        f"measured while the processors were up to {most:.0%} busy{_of(cases)}: the machine itself"
+        " may have been the slowest part"
+    ]
 
 
 def estimated(meta: Mapping[str, object]) -> list[str]:

@@ -51,7 +51,7 @@ class Columns:
             raise InputError(f"{directory.path}: no case is finished yet; `sojourn run` resumes it")
         fields = rows.schema(directory.rows(*first.key))
         return Columns(
-            axes=tuple(dict.fromkeys(name for record in ledger for name in record.axes)),
+            axes=tuple(ledger.axes()),
             parameters=tuple(dict.fromkeys(n for record in ledger for n in record.parameters)),
             of_rows=tuple(field.name for field in fields if pa.types.is_dictionary(field.type)),
         )
@@ -69,8 +69,9 @@ class Columns:
             return Column(given, given)
         if given in self.of_rows:
             return Column(given, given, in_rows=True)
-        ends = (f".{given}", f".{given}.name", f".{given}.kind")
-        found = [name for name in self.parameters if f".{name}".endswith(ends)]
+        found: list[str] = []
+        for ends in ((f".{given}",), (f".{given}.name", f".{given}.kind")):
+            found = found or [name for name in self.parameters if f".{name}".endswith(ends)]
         if len(found) == 1:
             return Column(given, found[0])
         if found:

@@ -1,6 +1,5 @@
 """Distributions of a run's jobs, and pictures of those that are about one kind of job alone."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,23 +10,27 @@ from sojourn.columns import groups
 from sojourn.errors import InputError
 from sojourn.layout import Layout, label
 from sojourn.ledger import Ledger
-from sojourn.sample import GOODPUT, Group, Warmup, groups_of
+from sojourn.sample import Group, Warmup, groups_of
 from sojourn.statistics import Values
 from sojourn.style import Picture
 from sojourn.summary import incomplete
-from sojourn.units import shown_in
+from sojourn.vocabulary import GOODPUT, kind_of
 
 if TYPE_CHECKING:
     from sojourn.runs import Run
 
 _CDF_POINTS = 1000
 _BINS = 40
-_TIME = "sojourn_ps"
 
 
 def goodput(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) -> Picture:
     """How bandwidth is shared among flows that never end: a histogram, and the shares below."""
-    title, lines = _of_kind("bulk", GOODPUT, run, layout, at, warmup=warmup)
+    title, found = groups_at(run, layout, at, warmup=warmup)
+    found = [group for group in found if kind_of(group.kind).main.column == GOODPUT]
+    if not found:
+        raise InputError("no job of this run has a goodput; there is nothing to draw")
+    kind = kind_of(found[0].kind)
+    lines = {label(g.case): g.sample.values(GOODPUT) / kind.main.per_unit for g in found}
     picture, (row,) = style.panels(1, 2, title, note(run))
     highest = max(values[-1] for values in lines.values())
     edges = np.linspace(0, highest * (1 + 1 / _BINS) or 1, _BINS + 2)
@@ -35,28 +38,13 @@ def goodput(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) 
         share = np.histogram(values, edges)[0] / values.size
         look = style.look(place, dashed=True)
         row[0].stairs(share, edges, label=line, fill=False, **look)
-        _draw_cdf(row[1], values, line, place)
-    row[0].set_ylabel("share of flows in a bin")
-    row[1].set_ylabel("share of flows")
+        draw_cdf(row[1], values, line, place)
+    row[0].set_ylabel(f"share of {kind.plural} in a bin")
+    row[1].set_ylabel(f"share of {kind.plural}")
     for panel in row:
-        panel.set_xlabel(f"goodput of a flow{shown_in(GOODPUT)[1]}")
+        panel.set_xlabel(kind.main.title)
         panel.set_xlim(left=0)
         panel.set_ylim(bottom=0)
-    style.legend(picture, row)
-    return picture
-
-
-def qct(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) -> Picture:
-    """How long queries take: the share of them that are done by a time."""
-    title, lines = _of_kind("query", _TIME, run, layout, at, warmup=warmup)
-    picture, (row,) = style.panels(1, 1, title, note(run))
-    for place, (line, values) in enumerate(lines.items()):
-        _draw_cdf(row[0], values, line, place)
-    row[0].set_ylabel("share of queries")
-    row[0].set_ylim(0, 1.02)
-    row[0].set_xlabel(f"query completion time{shown_in(_TIME)[1]}")
-    if any(np.isfinite(values).any() for values in lines.values()):
-        style.logarithmic(row[0], "x")
     style.legend(picture, row)
     return picture
 
@@ -99,21 +87,11 @@ def note(run: "Run", *said: str) -> str:
     return "; ".join([*said, *([incomplete(run.missing)] if run.missing else [])])
 
 
-def _of_kind(
-    kind: str, metric: str, run: "Run", layout: Layout, at: str | float | None, *, warmup: Warmup
-) -> tuple[str, Mapping[str, Values]]:
-    """A title, and for each line the values of one kind of job, rising, as they are shown."""
-    title, found = groups_at(run, layout, at, warmup=warmup)
-    scale, _ = shown_in(metric)
-    of_kind = (group for group in found if group.kind == kind)
-    lines = {label(group.case): group.sample.values(metric) / scale for group in of_kind}
-    if not lines:
-        raise InputError(f"no job of this run is of the kind {kind}; there is nothing to draw")
-    return title, lines
-
-
-def _draw_cdf(panel: Axes, values: Values, line: str, place: int) -> None:
+def draw_cdf(panel: Axes, values: Values, line: str, place: int) -> None:
+    """Draw the share of values that are up to each; nothing where there are none."""
     look = style.look(place, dashed=True)
     where, share = steps(values)
+    if not where.size:
+        return
     start = np.concatenate([where[:1], where]), np.concatenate([[0.0], share])
     panel.plot(*start, drawstyle="steps-post", label=line, **look)

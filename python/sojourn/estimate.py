@@ -18,6 +18,7 @@ from sojourn.linktimes import Kept, LinkTimes
 from sojourn.progress import reporter
 from sojourn.rundir import RunDirectory
 from sojourn.studies import meta_of, place
+from sojourn.vocabulary import jobs_of
 
 SAID = (
     "estimated from links that were simulated alone, not simulated as a whole: on 32 hosts at loads"
@@ -108,7 +109,7 @@ def run(
         ledger = directory.finished()
         tasks = unfinished(estimate.study, ledger)
         directory.sign(meta, finished=not tasks)
-        with reporter() as observer:
+        with reporter(jobs_of(estimate.study.room)) as observer:
             links = Links(estimate, study, where)
             execute(tasks, ledger, directory, place=links, observer=observer)
     return len(tasks)

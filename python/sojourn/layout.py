@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,23 +12,32 @@ from sojourn import style
 from sojourn.columns import Column, Columns, groups
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Value
-from sojourn.units import number
+from sojourn.units import number, numbers
+from sojourn.vocabulary import kind_of
 
 if TYPE_CHECKING:
     from sojourn.runs import Run
 
 LOG_FROM = 20  # the largest over the smallest value of an axis that makes it logarithmic
 _FLAT_NAMES = 5
+_LONGEST_NAME = 24
 _LETTER = 0.035  # of a panel's width
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The column along the axis (none where nothing is swept), its values, a line's columns."""
+    """The column along the axis (none where nothing is swept), its values, a line's columns.
+
+    `places` are where the values stand along the axis: at their numbers, in `unit`, or names one
+    after the other.
+    """
 
     x: Column | None
     values: tuple[Value, ...]
     by: tuple[Column, ...]
+    places: dict[Value, float]
+    numeric: bool
+    unit: str
 
     @staticmethod
     def of(run: "Run", x: str | None, by: Sequence[str] | None) -> "Layout":
@@ -41,30 +51,35 @@ class Layout:
         """
         columns = Columns.of(run.directory, run.ledger)
         axes = {name: _values(run.ledger, name) for name in columns.axes}
-        numeric = [name for name, values in axes.items() if all(map(_is_number, values))]
+        numeric = [name for name, values in axes.items() if numbers(values)]
         ranked = [*(name for name in numeric if name == "load"), *numeric, *axes]
         axis = columns.find(x or ranked[0]) if x or ranked else None
         if axis and axis.in_rows:
             raise InputError(f"column {axis.label!r} is one of the rows, not of the cases")
         if by is None:
             by = [name for name in columns.apart if axis is None or name != axis.name]
+        values = _values(run.ledger, axis.name) if axis else []
+        found = numbers(values) if values else None
+        where = found[0] if found else [float(place) for place in range(len(values))]
         return Layout(
             x=axis,
-            values=tuple(_values(run.ledger, axis.name)) if axis else (),
+            values=tuple(values),
             by=tuple(columns.find(name) for name in by),
+            places=dict(zip(values, where, strict=True)),
+            numeric=found is not None,
+            unit=found[1] if found else "",
         )
 
     @property
-    def numeric(self) -> bool:
-        """Whether the values along the axis are numbers."""
-        return bool(self.values) and all(map(_is_number, self.values))
+    def title(self) -> str:
+        """What stands along the axis: the column, with the unit of its numbers."""
+        unit = f" [{self.unit}]" if self.unit else ""
+        return f"{self.x.label}{unit}" if self.x else ""
 
     def place(self, case: Mapping[str, Value | None]) -> float:
         """Where along the axis a case stands; names stand in order of appearance."""
         value = case[self.x.label] if self.x else None
-        if value is None:
-            return 0.0
-        return float(value) if self.numeric else float(self.values.index(value))
+        return 0.0 if value is None else self.places[value]
 
     def value(self, given: str | float | None) -> Value:
         """The value along the axis that was asked for, or the largest.
@@ -82,39 +97,45 @@ class Layout:
 
     def draw_axis(self, panel: Axes) -> None:
         """Label the axis and put its ticks at the values where there is room."""
-        panel.set_xlabel(self.x.label if self.x else "")
+        panel.set_xlabel(self.title)
         if not self.numeric:
             draw_names(panel, [str(value) for value in self.values])
             return
-        numbers = np.array([float(value) for value in self.values])
-        places = numbers
-        if numbers[0] > 0 and numbers[-1] / numbers[0] >= LOG_FROM and panel.has_data():
+        where = np.array([*self.places.values()])
+        places = where
+        if where[0] > 0 and where[-1] / where[0] >= LOG_FROM and panel.has_data():
             style.logarithmic(panel, "x")
-            places = np.log(numbers)
-        names = [number(value) for value in numbers]
+            places = np.log(where)
+        names = [number(value) for value in where]
         gap = np.diff(places).min(initial=np.inf) / max(np.ptp(places), 1e-300)
         if gap >= _LETTER * max(map(len, names)):
-            panel.set_xticks(numbers, names)
+            panel.set_xticks(where, names)
 
 
 def draw_names(panel: Axes, names: Sequence[str]) -> None:
     """Put names along an axis."""
     steep = 20 if len(names) <= _FLAT_NAMES else 60
-    panel.set_xticks(range(len(names)), names, rotation=steep, ha="right", rotation_mode="anchor")
+    wrapped = [fill(name, _LONGEST_NAME) for name in names]
+    panel.set_xticks(range(len(names)), wrapped, rotation=steep, ha="right", rotation_mode="anchor")
     panel.set_xlim(-0.5, len(names) - 0.5)
 
 
 def label(case: Mapping[str, Value | None], kind: str = "") -> str:
-    """What a line is called: names stand alone, numbers and switches with their column."""
-    parts = [v if isinstance(v, str) else f"{name} = {v}" for name, v in case.items()]
-    return ", ".join([*parts, *([kind] if kind else [])])
+    """What a line is called: names stand alone, quantities and switches with their column."""
+    parts = [
+        v if isinstance(v, str) and not numbers([v]) else f"{name} = {v}"
+        for name, v in case.items()
+    ]
+    return ", ".join([*parts, *([kind_of(kind).label] if kind else [])])
 
 
 def _values(ledger: Ledger, name: str) -> list[Value]:
-    """The values of a column of the cases, numbers in rising order, others as they come."""
+    """The values of a column of the cases, quantities in rising order, others as they come."""
     found = groups(ledger, [Column(name, name)])
     values = [value for (value,) in found if value is not None]
-    return sorted(values) if all(map(_is_number, values)) else values
+    if of := numbers(values) if values else None:
+        return [value for _, value in sorted(zip(of[0], values, strict=True))]
+    return values
 
 
 def _same_number(value: Value, given: str | float) -> bool:
@@ -122,7 +143,3 @@ def _same_number(value: Value, given: str | float) -> bool:
         return float(value) == float(given)
     except ValueError:
         return False
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

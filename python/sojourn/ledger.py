@@ -66,6 +66,10 @@ class Ledger:
         """Enter a finished case and replication."""
         self._records[record.key] = record
 
+    def axes(self) -> list[str]:
+        """The names of what is swept."""
+        return [*dict.fromkeys(name for record in self for name in record.axes)]
+
     def warmups_ps(self) -> dict[int, int]:
         """The warm-up of each case: the median of its replications', the lower one of two.
 

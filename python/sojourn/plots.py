@@ -1,7 +1,6 @@
 """Pictures of a run: completion times and missed deadlines against a swept column, and CDFs."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -9,20 +8,27 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from sojourn import rows, style
-from sojourn.distributions import goodput, groups_at, note, qct, steps
+from sojourn.distributions import draw_cdf, goodput, groups_at, note
 from sojourn.errors import InputError, did_you_mean
 from sojourn.layout import LOG_FROM, Layout, draw_names, label
-from sojourn.sample import GOODPUT, MISSED, Warmup
-from sojourn.statistics import Interval
+from sojourn.sample import Warmup
+from sojourn.statistics import Interval, Values
 from sojourn.style import Picture
-from sojourn.summary import BINS, Estimate, ideals, summarise
+from sojourn.summary import Estimate, bins_of_groups, ideals, summarise
+from sojourn.vocabulary import (
+    ALL_SIZES,
+    GOODPUT,
+    MISSED,
+    JobKind,
+    Metric,
+    kind_of,
+    models,
+    order,
+    whole,
+)
 
 if TYPE_CHECKING:
     from sojourn.runs import Run
-
-_NAME = "normalised FCT"
-_UNIT = "sojourn time / ideal"
-_PARTS_OF_JOBS = ("response",)  # drawn with the jobs that they are parts of
 
 Point: TypeAlias = tuple[float, float, float]
 
@@ -66,112 +72,147 @@ def targets(out: Path, kinds: Sequence[str], formats: Sequence[str]) -> dict[Pat
     return {out: kinds[0]}
 
 
-def _fct(run: "Run", layout: Layout, _at: str | float | None, warmup: Warmup) -> Picture:
-    """Mean and 99th percentile of the normalised completion time."""
-    return _estimates(run, layout, warmup, _FCT)
+def _slowdown(run: "Run", layout: Layout, _at: str | float | None, warmup: Warmup) -> Picture:
+    """Mean and 99th percentile of the slowdown."""
+    return _estimates(run, layout, warmup, "slowdown")
+
+
+def _time(run: "Run", layout: Layout, _at: str | float | None, warmup: Warmup) -> Picture:
+    """Mean and 99th percentile of the time: completion time, response time, delay."""
+    return _estimates(run, layout, warmup, "sojourn_ps")
 
 
 def _missed(run: "Run", layout: Layout, _at: str | float | None, warmup: Warmup) -> Picture:
     """The share of the jobs with a deadline that missed theirs."""
-    return _estimates(run, layout, warmup, _DEADLINES)
+    return _estimates(run, layout, warmup, MISSED)
 
 
-def _estimates(run: "Run", layout: Layout, warmup: Warmup, shown: "_Shown") -> Picture:
+def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Picture:
     """A row of panels for each point; against x a panel a size bin, without x against the bins."""
     by = [column.label for column in layout.by]
     x = [layout.x.label] if layout.x else []
     summary = summarise(run, by=[*by, *x], percentiles=[99], warmup=warmup)
-    estimates = [
-        e for e in summary if e.metric == shown.metric and e.n and e.kind not in _PARTS_OF_JOBS
-    ]
-    bins = _occurring({e.bin for e in estimates}, shown.lacking)
-    several = len({e.kind for e in estimates}) > 1
+    kinds = whole(e.kind for e in summary if e.metric == metric and e.n)
+    estimates = [e for e in summary if e.metric == metric and e.n and kind_of(e.kind) in kinds]
+    bins = _occurring({e.bin for e in estimates}, _LACKING.get(metric, "is finished"))
     lines: dict[str, list[Estimate]] = {}
     for e in estimates:
-        name = label({column: e.case[column] for column in by}, e.kind if several else "")
+        name = label({column: e.case[column] for column in by}, e.kind if len(kinds) > 1 else "")
         lines.setdefault(name, []).append(e)
-    said = note(run, _BARS, shown.said, *(summary.ideals if shown.against_ideal else ()))
+    words = kinds[0].metric(metric)
+    points = _POINTS if metric != MISSED else {"{}": _POINTS["mean {}"]}
+    said = note(run, _BARS, *_notes(kinds, metric, summary.ideals))
     if layout.x is None:
-        picture, (row,) = style.panels(1, len(shown.points), run.title, said)
-        for panel, (name, point) in zip(row, shown.points.items(), strict=True):
+        picture, (row,) = style.panels(1, len(points), run.title, said)
+        for panel, (name, point) in zip(row, points.items(), strict=True):
             for place, (line, of_line) in enumerate(lines.items()):
-                drawn = [(float(bins.index(e.bin)), point(e)) for e in of_line]
+                drawn = [(float(bins.index(e.bin)), _scaled(point(e), words)) for e in of_line]
                 draw_points(panel, drawn, line, style.look(place) | {"linestyle": ""})
-            draw_names(panel, bins)
-            panel.set_xlabel("size of the flow")
-            panel.set_ylabel(name)
-            shown.finish([panel])
+            draw_names(panel, [_sized(size_bin) for size_bin in bins])
+            panel.set_xlabel(f"size of the {kinds[0].label}" if len(bins) > 1 else "")
+            panel.set_ylabel(name.format(words.title))
+            fit(metric, [panel])
         style.legend(picture, row)
         return picture
-    picture, grid = style.panels(len(shown.points), len(bins), run.title, said)
-    for row, (name, point) in zip(grid, shown.points.items(), strict=True):
+    in_a_row = len(bins) == 1  # the points side by side, not one below the other
+    rows, columns = (1, len(points)) if in_a_row else (len(points), len(bins))
+    picture, grid = style.panels(rows, columns, run.title, said)
+    row_of_points = [[panel] for panel in grid[0]] if in_a_row else grid
+    for row, (name, point) in zip(row_of_points, points.items(), strict=True):
         for panel, size_bin in zip(row, bins, strict=True):
             for place, (line, of_line) in enumerate(lines.items()):
-                drawn = [(layout.place(e.case), point(e)) for e in of_line if e.bin == size_bin]
+                drawn = [
+                    (layout.place(e.case), _scaled(point(e), words))
+                    for e in of_line
+                    if e.bin == size_bin
+                ]
                 joined = {} if layout.numeric else {"linestyle": ""}
                 draw_points(panel, drawn, line, style.look(place) | joined)
             layout.draw_axis(panel)
-        row[0].set_ylabel(name)
-        shown.finish(row)
-    _title_bins(grid[0], bins)
-    picture.align_ylabels()
+        row[0].set_ylabel(name.format(words.title))
+        fit(metric, row)
+    if not in_a_row:
+        for panel, size_bin in zip(grid[0], bins, strict=True):
+            panel.set_title(_sized(size_bin))
+        picture.align_ylabels()
     style.legend(picture, [panel for row in grid for panel in row])
     return picture
 
 
 def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) -> Picture:
-    """Distribution functions, of numbers along x at one of them: a panel a size bin."""
+    """Distribution functions, of numbers along x at one of them: a panel a metric and size bin.
+
+    Of each kind of job what is asked first of it, but goodputs, which have a picture of their own.
+    """
     title, found = groups_at(run, layout, at, warmup=warmup)
-    found = [
-        group
-        for group in found
-        if "slowdown" in group.sample.metrics() and group.kind not in _PARTS_OF_JOBS
-    ]
-    several = len({group.kind for group in found}) > 1
-    lines = {label(g.case, g.kind if several else ""): g.sample for g in found}
-    parts = {
-        (line, size_bin): sample.between(*ends)
-        for line, sample in lines.items()
-        for size_bin, ends in BINS.items()
+    kinds = whole(group.kind for group in found if "slowdown" in group.sample.metrics())
+    panels: dict[tuple[Metric, str], dict[str, Values]] = {}
+    for metric in dict.fromkeys(kind.main for kind in kinds):
+        own = [g for g in found if kind_of(g.kind) in kinds and kind_of(g.kind).main == metric]
+        several = len({group.kind for group in own}) > 1
+        for size_bin, ends in bins_of_groups(own).items():
+            panels[metric, size_bin] = {
+                label(g.case, g.kind if several else ""): g.sample.between(*ends).values(
+                    metric.column
+                )
+                / metric.per_unit
+                for g in own
+            }
+    _occurring({size_bin for _, size_bin in panels})
+    ideal = ideals(run.ledger) if any(m.column == "slowdown" for m, _ in panels) else ()
+    picture, (row,) = style.panels(1, len(panels), title, note(run, *ideal))
+    places = {
+        line: place
+        for place, line in enumerate(dict.fromkeys(n for p in panels.values() for n in p))
     }
-    bins = _occurring({size_bin for (_, size_bin), part in parts.items() if part.counts()[0]})
-    picture, (row,) = style.panels(1, len(bins), title, note(run, *ideals(run.ledger)))
-    for panel, size_bin in zip(row, bins, strict=True):
-        for place, line in enumerate(lines):
-            values, share = steps(parts[line, size_bin].values("slowdown"))
-            if values.size:
-                look = style.look(place, dashed=True)
-                panel.plot(values, share, drawstyle="steps-post", label=line, **look)
-        panel.set_xlabel(f"{_NAME} ({_UNIT})")
+    mains = dict.fromkeys(metric for metric, _ in panels)
+    for panel, ((metric, size_bin), lines) in zip(row, panels.items(), strict=True):
+        for line, values in lines.items():
+            draw_cdf(panel, values, line, places[line])
+        panel.set_xlabel(metric.title)
         panel.set_ylim(0, 1.02)
-        style.logarithmic(panel, "x", start=1)
-    row[0].set_ylabel("share of jobs")
-    _title_bins(row, bins)
+        if any(np.isfinite(values).any() for values in lines.values()):
+            style.logarithmic(panel, "x", start=1 if metric.column == "slowdown" else None)
+        plural = next(kind.plural for kind in kinds if kind.main == metric)
+        sizes = [size_bin for of, size_bin in panels if of == metric]
+        if len(mains) > 1 or len(sizes) > 1:
+            panel.set_title(
+                _sized(size_bin) if len(mains) == 1 else f"{plural}, {_sized(size_bin)}"
+            )
+    plurals = {kind.plural for kind in kinds}
+    row[0].set_ylabel(f"share of {kinds[0].plural if len(plurals) == 1 else 'jobs'}")
     style.legend(picture, row)
     return picture
 
 
 KINDS: dict[str, Callable[["Run", Layout, str | float | None, Warmup], Picture]] = {
-    "fct": _fct,
+    "slowdown": _slowdown,
+    "time": _time,
     "cdf": _cdf,
     "missed": _missed,
     "goodput": goodput,
-    "qct": qct,
 }
 
 
 def kinds(run: "Run") -> tuple[str, ...]:
-    """The kinds of picture that a run has the numbers for; all while no case is finished."""
+    """The kinds of picture that answer what is asked of a run's jobs; all while there are none.
+
+    Curves are of what is asked first of the most important kind of job, and only where something is
+    swept, or sizes are told apart.
+    """
     paths = [run.directory.rows(*record.key) for record in run.ledger]
-
-    def there(kind: str) -> bool:
-        return any(rows.holds(path, _COLUMNS.get(kind, "ideal_ps")) for path in paths)
-
-    return tuple(kind for kind in KINDS if not paths or there(kind))
-
-
-# What the rows of a run need for a picture; where nothing stands here, a best possible time.
-_COLUMNS = {"missed": "deadline_ps", "goodput": GOODPUT, "qct": "query"}
+    if not paths:
+        return tuple(KINDS)
+    jobs = kind_of(order(rows.kinds(paths[0]))[0])
+    timed = any(rows.holds(path, "ideal_ps") for path in paths) and jobs.time is not None
+    curve = "slowdown" if jobs.main.column == "slowdown" else "time"
+    there = {
+        curve: timed and (bool(run.ledger.axes()) or bool(jobs.bins)),
+        "cdf": timed,
+        "missed": any(rows.holds(path, "deadline_ps") for path in paths),
+        "goodput": any(rows.holds(path, GOODPUT) for path in paths),
+    }
+    return tuple(kind for kind in KINDS if there.get(kind))
 
 
 def _point(value: float | None, ci95: Interval | None) -> Point:
@@ -190,64 +231,56 @@ def draw_points(
         panel.errorbar(where, middle, bars, capsize=2, label=line, **look)
 
 
-def logarithmic_where_wide(row: Sequence[Axes]) -> None:
-    """Mark the ideal at 1; make the value axes logarithmic if one of them spans a wide range."""
-    highest = max(panel.dataLim.y1 for panel in row)
+def fit(metric: str, row: Sequence[Axes]) -> None:
+    """Let value axes begin where their metric does, logarithmic if one of them spans a wide range.
+
+    A slowdown begins at 1, the ideal, which is marked; others at 0.
+    """
+    ends = [panel.dataLim.intervaly for panel in row if panel.has_data()]
+    low, high = min((end[0] for end in ends), default=0), max((end[1] for end in ends), default=0)
     for panel in row:
-        panel.axhline(1, color="0.6", linewidth=0.8, zorder=0)
-        if highest >= LOG_FROM:
-            style.logarithmic(panel, "y", start=1)
-
-
-def zero_based(row: Sequence[Axes]) -> None:
-    """Let the value axes begin at zero."""
-    for panel in row:
-        panel.set_ylim(0, max(panel.get_ylim()[1], 1.05 * panel.dataLim.y1))
-
-
-@dataclass(frozen=True)
-class _Shown:
-    """What a picture of estimates shows: points of a metric by the names of their axes."""
-
-    metric: str
-    points: Mapping[str, Callable[[Estimate], Point]]
-    finish: Callable[[Sequence[Axes]], None]
-    said: str
-    lacking: str
-    against_ideal: bool
+        if metric == "slowdown":
+            panel.axhline(1, color="0.6", linewidth=0.8, zorder=0)
+            if high >= LOG_FROM:
+                style.logarithmic(panel, "y", start=1)
+        elif 0 < LOG_FROM * low < high:
+            style.logarithmic(panel, "y")
+        else:
+            panel.set_ylim(0, max(panel.get_ylim()[1], 1.05 * panel.dataLim.y1))
+            style.short_numbers(panel)
 
 
 _BARS = "bars: 95 % intervals, none where jobs are too few"
-_FCT = _Shown(
-    metric="slowdown",
-    points={
-        f"mean of {_NAME}\n({_UNIT})": lambda e: _point(e.mean, e.ci95),
-        f"99th percentile of {_NAME}\n({_UNIT})": lambda e: _point(
-            e.quantiles["p99"], e.quantiles_ci95["p99"]
-        ),
-    },
-    finish=logarithmic_where_wide,
-    said="grey line: the ideal",
-    lacking="is finished",
-    against_ideal=True,
-)
-_DEADLINES = _Shown(
-    metric=MISSED,
-    points={"missed deadlines\n(share of jobs that have one)": lambda e: _point(e.mean, e.ci95)},
-    finish=zero_based,
-    said="unfinished jobs missed theirs",
-    lacking="has a deadline",
-    against_ideal=False,
-)
+_POINTS: Mapping[str, Callable[[Estimate], Point]] = {
+    "mean {}": lambda e: _point(e.mean, e.ci95),
+    "99th percentile of\n{}": lambda e: _point(e.quantiles["p99"], e.quantiles_ci95["p99"]),
+}
+_LACKING = {MISSED: "has a deadline"}
+
+
+def _scaled(point: Point, words: Metric) -> Point:
+    middle, low, high = (value / words.per_unit for value in point)
+    return middle, low, high
+
+
+def _notes(kinds: Sequence[JobKind], metric: str, ideals: Sequence[str]) -> list[str]:
+    if metric == MISSED:
+        return ["unfinished jobs missed theirs"]
+    if metric == "slowdown":
+        times = dict.fromkeys(kind.time.name for kind in kinds if kind.time)
+        return ["grey line: the ideal", f"slowdown: {' or '.join(times)} / ideal", *ideals]
+    return [kind.note for kind in kinds if kind.note]
 
 
 def _occurring(found: set[str], lacking: str = "is finished") -> list[str]:
     """Those size bins in their order."""
     if not found:
         raise InputError(f"no job of this run {lacking}; there is nothing to draw")
-    return [name for name in BINS if name in found]
+    known = [
+        name for model in models().values() for kind in model.kinds.values() for name in kind.bins
+    ]
+    return [name for name in dict.fromkeys([ALL_SIZES, *known]) if name in found]
 
 
-def _title_bins(row: Sequence[Axes], bins: Sequence[str]) -> None:
-    for panel, name in zip(row, bins, strict=True):
-        panel.set_title("all sizes" if name == "all" else name)
+def _sized(size_bin: str) -> str:
+    return "all sizes" if size_bin == ALL_SIZES else size_bin

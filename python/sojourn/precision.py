@@ -8,10 +8,11 @@ from sojourn.columns import Column
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Record, Value
 from sojourn.rundir import RunDirectory
-from sojourn.sample import MISSED, groups_of
+from sojourn.sample import groups_of
 from sojourn.statistics import Interval
 from sojourn.summary import estimate
 from sojourn.units import count
+from sojourn.vocabulary import MISSED
 
 FEWEST = 5
 """Replications before a case is judged: fewer give a wide interval, or by luck a narrow one."""

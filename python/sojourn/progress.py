@@ -12,10 +12,10 @@ from sojourn.units import clock, duration
 
 
 @contextmanager
-def reporter() -> Iterator[Observer | None]:
-    """An observer that draws a bar: cases done, simulated and wall time, time left.
+def reporter(jobs: str) -> Iterator[Observer | None]:
+    """An observer that draws a bar: cases and jobs done, simulated and wall time, time left.
 
-    None where standard error is not a terminal.
+    None where standard error is not a terminal. `jobs` is what the model calls several of them.
     """
     if not sys.stderr.isatty():  # whatever FORCE_COLOR makes rich believe
         yield None
@@ -23,7 +23,7 @@ def reporter() -> Iterator[Observer | None]:
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("simulated {task.fields[simulated]}, wall"),
+        TextColumn(f"{{task.completed:,}} {jobs}, simulated {{task.fields[simulated]}}, wall"),
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
         console=Console(stderr=True),

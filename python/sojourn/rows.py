@@ -102,6 +102,17 @@ def holds(path: Path, column: str) -> bool:
     return any(s is None or s.null_count < group.num_rows for group, s in counted)
 
 
+def kinds(path: Path) -> list[str]:
+    """The kinds of job in a Parquet file of rows.
+
+    Raises:
+        InputError: the file is missing, or is not Parquet, or lacks the column.
+    """
+    column = read(path, ["kind"])["kind"].unify_dictionaries().combine_chunks()
+    names = column.dictionary.to_pylist()
+    return [names[code] for code in np.unique(column.indices.to_numpy())]
+
+
 def number(path: Path) -> int | None:
     """How many rows a Parquet file has, by its footer; None where it has none or is not there."""
     try:

@@ -93,22 +93,21 @@ class Run:
         percentiles: Sequence[float] | float | None = None,
         warmup: "Warmup" = True,
     ) -> "Summary":
-        """Means and percentiles of slowdown and sojourn time for each group and size bin.
+        """Means and percentiles of what is measured of jobs, for each group, kind and size bin.
 
         Args:
             by: columns to group by, the swept axes by default: axes, parameters
                 (`"workload.load"` or shortly `"load"`), dictionary columns of the rows.
-            percentiles: one or several, in per cent; by default 50, 90, 95 and 99.
+            percentiles: one or several, in per cent; by default those that are asked of such jobs,
+                50, 90, 95 and 99, and of requests to disks 99.9 as well.
             warmup: the time to leave out at the start, such as `"10ms"`; True for what MSER-5
                 finds, False for nothing.
 
         Raises:
             InputError: an unknown column, a percentile out of range, an unreadable file.
         """
-        from sojourn.summary import PERCENTILES, summarise
+        from sojourn.summary import summarise
 
-        if percentiles is None:
-            percentiles = PERCENTILES
         return summarise(
             self,
             by=[by] if isinstance(by, str) else by,
@@ -118,20 +117,21 @@ class Run:
 
     def plot(
         self,
-        kind: str = "fct",
+        kind: str | None = None,
         *,
         x: str | None = None,
         by: Sequence[str] | str | None = None,
         at: str | float | None = None,
         warmup: "Warmup" = True,
     ) -> "Picture":
-        """Draw normalised completion times, missed deadlines, or shares of bandwidth.
+        """Draw times, missed deadlines, or shares of bandwidth.
 
         Args:
-            kind: `"fct"`: mean and 99th percentile against `x`; `"cdf"`: the distribution at one
-                value of `x`; `"missed"`: the share of missed deadlines against `x`; `"goodput"`:
-                how flows that never end share bandwidth, at one value of `x`; `"qct"`: the
-                distribution of query completion times there.
+            kind: `"slowdown"` or `"time"`: mean and 99th percentile against `x`; `"cdf"`: the
+                distribution at one value of `x`, of what is asked first of each kind of job;
+                `"missed"`: the share of missed deadlines against `x`; `"goodput"`: how flows that
+                never end share bandwidth, at one value of `x`. By default the first that answers
+                what is asked of the run's jobs.
             x: the column along the axis, by default the load or the first axis with numbers.
             by: columns that make one line each, by default the other axes.
             at: the value of `x` whose distributions are drawn, by default its largest.
@@ -141,10 +141,10 @@ class Run:
         Raises:
             InputError: an unknown kind, column or value, an unreadable file.
         """
-        from sojourn.plots import draw
+        from sojourn.plots import draw, kinds
 
         lines = [by] if isinstance(by, str) else by
-        return draw(self, kind, x=x, by=lines, at=at, warmup=warmup)
+        return draw(self, kind or kinds(self)[0], x=x, by=lines, at=at, warmup=warmup)
 
     def to_dict(self) -> dict[str, object]:
         """What `sojourn run --json` prints: where the run is, what made it, and its records."""
@@ -155,7 +155,7 @@ class Run:
         return f"<Run {self.title!r}: {self.ledger.size()}, {self.path}>"
 
     def _repr_html_(self) -> str:
-        names = [*dict.fromkeys(name for record in self.ledger for name in record.axes)]
+        names = self.ledger.axes()
         heads = ["case", "replication", *names, "jobs", "unfinished", "wall [s]"]
         lines = [
             [

@@ -15,14 +15,13 @@ from sojourn.ledger import Ledger, Record, Value
 from sojourn.rundir import RunDirectory
 from sojourn.statistics import BATCHES, Values, batches
 from sojourn.units import count, picoseconds
+from sojourn.vocabulary import GOODPUT, MISSED
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Warmup: TypeAlias = bool | str
 """What is left out at the start: what MSER-5 finds in a case, nothing, or a time as text."""
 
 TIMES = ("slowdown", "sojourn_ps")
-MISSED = "missed_deadline"
-GOODPUT = "goodput_bps"
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,7 @@ class Jobs:
     case: int
     replication: int
     size_bytes: npt.NDArray[np.int64]
+    arrived_ps: npt.NDArray[np.int64]
     early: Mask
     late: Mask
     metrics: dict[str, Values]
@@ -48,6 +48,7 @@ class Jobs:
             case=self.case,
             replication=self.replication,
             size_bytes=self.size_bytes[chosen],
+            arrived_ps=self.arrived_ps[chosen],
             early=self.early[chosen],
             late=self.late[chosen],
             metrics={name: values[chosen] for name, values in self.metrics.items()},
@@ -195,6 +196,7 @@ def _read(
         case=record.case,
         replication=record.replication,
         size_bytes=table["size_bytes"].to_numpy(),
+        arrived_ps=arrived,
         early=early & np.isnan(metrics[GOODPUT]),
         late=~(arrived + metrics["sojourn_ps"] <= arrived.max()) & np.isnan(metrics[GOODPUT]),
         metrics=metrics,

@@ -1,43 +1,41 @@
 """A summary as a table for people, on a terminal and in a notebook."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from html import escape
 from io import StringIO
 from itertools import chain, groupby
 
-from sojourn.sample import GOODPUT, MISSED
 from sojourn.summary import Estimate, Summary, incomplete
 from sojourn.terminal import print_lines, print_table
-from sojourn.units import number, shown_in
-
-_PS_PER_MS = 1e9
-_PER_CENT = 0.01
+from sojourn.units import number
+from sojourn.vocabulary import ALL_SIZES, GOODPUT, MISSED, JobKind, Metric, kind_of, order
 
 
 def notes(summary: Summary) -> list[str]:
-    """What the numbers of the table mean, a line each."""
-    timed = any(estimate.metric != GOODPUT for estimate in summary)
-    lines = ["slowdown: sojourn time / ideal; " + "; or ".join(summary.ideals)] if timed else []
-    if any(estimate.metric == GOODPUT for estimate in summary):
-        lines.append(
-            "goodput: new bytes acknowledged in the measuring window, a flow that never ends"
-        )
+    """What the numbers of the table mean, a line each; cautions last."""
+    kinds = [kind_of(name) for name in _kinds(summary)]
+    shown = {metric.column for kind in kinds for metric in kind.shown}
+    lines = []
+    if "slowdown" in shown:
+        times = dict.fromkeys(kind.time.name for kind in kinds if kind.time)
+        lines.append(f"slowdown: {' or '.join(times)} / ideal; " + "; or ".join(summary.ideals))
+    lines += dict.fromkeys(kind.note for kind in kinds if kind.note)
+    if GOODPUT in shown:
         lines.append("Jain: fairness index, 1 where all flows get the same, 1/n where one gets all")
-    if any(estimate.kind == "query" for estimate in summary):
-        lines.append("QCT: query completion time, until the last byte of the last answer has come")
     methods = {e.ci_method for e in summary if e.ci_method}
+    lines += summary.told
     lines += summary.analysis
     lines += [f"±: 95 % interval of the mean, {method}" for method in sorted(methods)]
-    if summary.warmup and timed:
+    if summary.warmup and shown - {GOODPUT}:
         by = "by MSER-5 on the slowdown, the median of a case's replications"
         if isinstance(summary.warmup, str):
             by = f"that arrived before {summary.warmup}"
         lines.append(f"warm-up: finished jobs left out, {by}")
     if any(estimate.unfinished for estimate in summary):
         lines.append("unfinished: jobs not done by the end of their run; n leaves them out")
-    if _deadlines(summary):
+    if any(estimate.metric == MISSED for estimate in summary):
         lines.append("missed: jobs with a deadline that were not done by then, unfinished ones too")
     if summary.missing:
         lines.append(incomplete(summary.missing))
@@ -74,11 +72,6 @@ def html(summary: Summary) -> str:
     return "".join(written) + said
 
 
-def _deadlines(summary: Summary) -> bool:
-    """Whether any job has a deadline."""
-    return any(estimate.metric == MISSED for estimate in summary)
-
-
 @dataclass(frozen=True)
 class Table:
     """Heads, how many of the last columns are numbers, and for each group its lines of cells.
@@ -92,110 +85,106 @@ class Table:
 
 
 def tables(summary: Summary) -> list[Table]:
-    """A table of times, one of queries' completion times, one of goodputs, where there are such."""
-    goodputs = [estimate for estimate in summary if estimate.metric == GOODPUT]
-    times = [estimate for estimate in summary if estimate.metric != GOODPUT]
-    queries = [e for e in times if e.kind == "query" and e.bin == "all"]
-    found = [_times(summary, times)] if times else []
-    found += [_queries(summary, queries)] if queries else []
-    return [*found, _goodputs(summary, goodputs)] if goodputs else found
-
-
-def _labels(estimate: Estimate, kinds: set[str]) -> list[str]:
-    labels = ["" if v is None else str(v) for v in estimate.case.values()]
-    return [*labels, estimate.kind] if len(kinds) > 1 else labels
-
-
-def _queries(summary: Summary, estimates: Sequence[Estimate]) -> Table:
-    scale, unit = shown_in("sojourn_ps")
-    lines = [
-        [
-            [
-                *_labels(e, set()),
-                *(f"{count:,}" for count in (e.n, e.unfinished, e.warmup)),
-                _mean(e, scale),
-                *("-" if v is None else number(v / scale) for v in (*e.quantiles.values(), e.max)),
-            ]
-        ]
-        for e in estimates
-        if e.metric == "sojourn_ps"
+    """A table for all kinds of job of which the same is asked, the most important kinds first."""
+    together: dict[tuple[Metric, ...], list[JobKind]] = {}
+    for kind in map(kind_of, _kinds(summary)):
+        together.setdefault(kind.shown, []).append(kind)
+    return [
+        (_goodputs if metrics[0].column == GOODPUT else _times)(summary, metrics, kinds)
+        for metrics, kinds in together.items()
     ]
-    heads = [*summary.by, "n", "unfinished", "warm-up", f"QCT mean{unit}"]
-    return Table([*heads, *summary.percentiles, "max"], 5 + len(summary.percentiles), lines)
 
 
-def _goodputs(summary: Summary, estimates: Sequence[Estimate]) -> Table:
-    kinds = {estimate.kind for estimate in summary}
-    scale, unit = shown_in(GOODPUT)
+def _kinds(summary: Summary) -> list[str]:
+    return order(estimate.kind for estimate in summary)
+
+
+def _of(summary: Summary, kinds: Sequence[JobKind]) -> list[Estimate]:
+    names = {kind.name for kind in kinds}
+    return [estimate for estimate in summary if estimate.kind in names]
+
+
+def _case(estimate: Estimate) -> list[str]:
+    return ["" if value is None else str(value) for value in estimate.case.values()]
+
+
+def _times(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKind]) -> Table:
+    """The first metric with all percentiles, of the others the mean and the last percentile."""
+    first, *others = metrics
+    estimates = _of(summary, kinds)
+    last = summary.percentiles[-1:]
+    deadlines = any(e.metric == MISSED for e in estimates)
+    sizes = any(e.bin != ALL_SIZES for e in estimates)
+    groups: list[list[list[str]]] = []
+    before: tuple[list[str], str] | None = None
+    for _, own in groupby(estimates, lambda e: (e.case, e.kind, e.bin)):
+        found = {estimate.metric: estimate for estimate in own}
+        main, missed = found.get(first.column), found.get(MISSED)
+        if main is None or not main.n + main.unfinished + main.warmup:
+            continue
+        case = _case(main)
+        kind = kind_of(main.kind).label
+        cells = [
+            *([kind if (case, kind) != before else ""] if len(kinds) > 1 else []),
+            *([main.bin] if sizes else []),
+            *(f"{count:,}" for count in (main.n, main.unfinished, main.warmup)),
+            _mean(main, first),
+            *(_cell(quantile, first) for quantile in main.quantiles.values()),
+            _cell(main.max, first),
+        ]
+        for metric in others:
+            cells.append(_mean(found[metric.column], metric))
+            cells += [_cell(found[metric.column].quantiles[name], metric) for name in last]
+        cells += [_mean(missed, kinds[0].metric(MISSED)) if missed else "-"] if deadlines else []
+        if before and case == before[0]:
+            groups[-1].append([*("" for _ in case), *cells])
+        else:
+            groups.append([[*case, *cells]])
+        before = case, kind
+    numbers = [
+        *("n", "unfinished", "warm-up", f"{first.name} mean{first.bracketed}"),
+        *(*summary.percentiles, "max"),
+        *(
+            name
+            for metric in others
+            for name in (
+                f"{metric.name} mean{metric.bracketed}",
+                *(f"{percentile}{metric.bracketed}" for percentile in last),
+            )
+        ),
+        *(["missed [%]"] if deadlines else []),
+    ]
+    texts = [*summary.by, *(["kind"] if len(kinds) > 1 else []), *(["size"] if sizes else [])]
+    return Table([*texts, *numbers], len(numbers), groups)
+
+
+def _goodputs(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKind]) -> Table:
+    (metric, *_) = metrics
     names = [*dict.fromkeys(["min", "p5", "p50", *summary.percentiles, "p95", "max"])]
     names.sort(key=lambda name: {"min": -1.0, "max": 101.0}.get(name) or float(name[1:]))
     lines = []
-    for estimate in estimates:
+    for estimate in _of(summary, kinds):
         known = {**estimate.shares, **estimate.quantiles, "max": estimate.max}
-        spread, jain = estimate.shares.get("spread"), estimate.shares.get("jain")
         cells = [
             f"{estimate.n:,}",
-            _mean(estimate, scale),
-            *("-" if v is None else number(v / scale) for v in map(known.__getitem__, names)),
-            _or_dash(spread),
-            _or_dash(jain),
+            _mean(estimate, metric),
+            *(_cell(known[name], metric) for name in names),
+            *("-" if v is None else number(v) for v in map(known.get, ("spread", "jain"))),
         ]
-        lines.append([[*_labels(estimate, kinds), *cells]])
-    heads = [*summary.by, *(["kind"] if len(kinds) > 1 else []), "n", f"goodput mean{unit}"]
-    heads += [*names, "p95/p5", "Jain"]
+        kind = [kind_of(estimate.kind).label] if len(kinds) > 1 else []
+        lines.append([[*_case(estimate), *kind, *cells]])
+    heads = [*summary.by, *(["kind"] if len(kinds) > 1 else []), "n"]
+    heads += [f"{metric.name} mean{metric.bracketed}", *names, "p95/p5", "Jain"]
     return Table(heads, len(names) + 4, lines)
 
 
-def _times(summary: Summary, of: Iterable[Estimate]) -> Table:
-    kinds = {estimate.kind for estimate in summary}
-    deadlines = _deadlines(summary)
-    groups: list[list[list[str]]] = []
-    last: list[str] | None = None
-    for _, estimates in groupby(of, lambda e: (e.case, e.kind, e.bin)):
-        metrics = {estimate.metric: estimate for estimate in estimates}
-        slowdown, missed = metrics["slowdown"], metrics.get(MISSED)
-        if not slowdown.n + slowdown.unfinished + slowdown.warmup:
-            continue
-        labels = _labels(slowdown, kinds)
-        cells = [
-            slowdown.bin,
-            *(f"{count:,}" for count in (slowdown.n, slowdown.unfinished, slowdown.warmup)),
-            _mean(slowdown),
-            *(_or_dash(quantile) for quantile in slowdown.quantiles.values()),
-            _or_dash(slowdown.max),
-            _mean(metrics["sojourn_ps"], _PS_PER_MS),
-            *([_mean(missed, _PER_CENT) if missed else "-"] if deadlines else []),
-        ]
-        if labels == last:
-            groups[-1].append([*("" for _ in labels), *cells])
-        else:
-            groups.append([[*labels, *cells]])
-        last = labels
-    heads = [
-        *summary.by,
-        *(["kind"] if len(kinds) > 1 else []),
-        "size",
-        "n",
-        "unfinished",
-        "warm-up",
-        "slowdown mean",
-        *summary.percentiles,
-        "max",
-        "sojourn mean [ms]",
-        *(["missed [%]"] if deadlines else []),
-    ]
-    return Table(heads, 6 + len(summary.percentiles) + deadlines, groups)
-
-
-def _mean(estimate: Estimate, scale: float = 1) -> str:
-    if estimate.mean is None:
-        return "-"
-    text = number(estimate.mean / scale)
-    if estimate.ci95 is None:
+def _mean(estimate: Estimate, metric: Metric) -> str:
+    text = _cell(estimate.mean, metric)
+    if estimate.mean is None or estimate.ci95 is None:
         return text
     low, high = estimate.ci95
-    return f"{text} ± {number((high - low) / 2 / scale, 2)}"
+    return f"{text} ± {number((high - low) / 2 / metric.per_unit, 2)}"
 
 
-def _or_dash(value: float | None) -> str:
-    return "-" if value is None else number(value)
+def _cell(value: float | None, metric: Metric) -> str:
+    return "-" if value is None else number(value / metric.per_unit)

@@ -6,12 +6,13 @@ Everything here works on plain arrays and knows nothing of runs or files.
 """
 
 from collections.abc import Sequence
+from math import inf
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from sojourn._core import student_t_quantile
+from sojourn._core import student_t_probability, student_t_quantile
 
 Values: TypeAlias = npt.NDArray[np.float64]
 Interval: TypeAlias = tuple[float, float]
@@ -146,17 +147,52 @@ def independent_ratio_interval(
 
     Source: Welch, "The generalization of Student's problem", Biometrika 34, 1947.
     """
-    relative = [
-        ((high - low) / 2 / _student_t(number - 1) / centre) ** 2
-        for centre, (low, high), number in (over, under)
-    ]
-    ratio, variance = over[0] / under[0], sum(relative)
+    ratio, variance = over[0] / under[0], sum(_relative_variances(over, under))
     if variance == 0:
         return ratio, ratio
-    parts = zip(relative, (over[2], under[2]), strict=True)
-    degrees = variance**2 / sum(one**2 / (number - 1) for one, number in parts)
-    half = _student_t(degrees) * abs(ratio) * float(np.sqrt(variance))
+    half = _student_t(welch_degrees(over, under)) * abs(ratio) * float(np.sqrt(variance))
     return ratio - half, ratio + half
+
+
+def welch_degrees(*estimates: tuple[float, Interval, int]) -> float:
+    """The degrees of freedom of `independent_ratio_interval`; infinite where nothing varies."""
+    relative = _relative_variances(*estimates)
+    shares = zip(relative, (number for *_, number in estimates), strict=True)
+    below = sum(one**2 / (number - 1) for one, number in shares)
+    return sum(relative) ** 2 / below if below else inf
+
+
+def _relative_variances(*estimates: tuple[float, Interval, int]) -> list[float]:
+    return [
+        ((high - low) / 2 / _student_t(number - 1) / centre) ** 2
+        for centre, (low, high), number in estimates
+    ]
+
+
+def probability_by_chance(deviation: float, half: float, degrees: float) -> float:
+    """How probable it is to be so far off by chance, two-sided; `half` is that of a 95 % interval.
+
+    Source: the t test that belongs to the interval.
+    """
+    if not half:
+        return float(deviation == 0)
+    value = abs(deviation) / half * _student_t(degrees)
+    return 2 * (1 - student_t_probability(degrees, value))
+
+
+def holm(probabilities: Sequence[float]) -> list[bool]:
+    """Which of several findings are beyond chance, so that all of them hold with 95 %.
+
+    Source: S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal
+    of Statistics 6, 1979.
+    """
+    beyond = [False] * len(probabilities)
+    ranked = sorted(range(len(probabilities)), key=lambda place: probabilities[place])
+    for tested, place in enumerate(ranked):
+        if probabilities[place] > (1 - CONFIDENCE) / (len(probabilities) - tested):
+            break
+        beyond[place] = True
+    return beyond
 
 
 def quantile_intervals(
@@ -210,6 +246,49 @@ def ks_distance(a: Values, b: Values) -> float:
     where = np.concatenate([a, b])
     shares = [np.searchsorted(np.sort(one), where, side="right") / one.size for one in (a, b)]
     return float(np.abs(shares[0] - shares[1]).max())
+
+
+def ks_probability(a: Sequence[Values], b: Sequence[Values], *, paired: bool) -> float | None:
+    """How probable so large a Kolmogorov-Smirnov distance is by chance, from samples in sections.
+
+    A permutation test: sections, which are as good as independent where single jobs are not, are
+    dealt anew to the two samples, within their pairs where section `i` of the one belongs to that
+    of the other. Where they are few, each is cut into parts. None where that is not enough for any
+    distance to be beyond chance.
+
+    Source: E. Edgington, P. Onghena, Randomization Tests, chapters 3 and 6.
+    """
+    if min(len(a), len(b)) < _ENOUGH_SECTIONS:
+        a, b = ([part for s in own for part in np.array_split(s, _PARTS)] for own in (a, b))
+    both = [*a, *b]
+    if min(len(a), len(b)) < _ENOUGH_SECTIONS or not all(section.size for section in both):
+        return None
+    grid = np.unique(np.quantile(np.concatenate(both), np.linspace(0, 1, _GRID), method="lower"))
+    upto = np.array([np.searchsorted(np.sort(s), grid, side="right") for s in both])
+    sizes = np.array([section.size for section in both])
+
+    def distance(first: npt.NDArray[np.bool_]) -> float:
+        share = upto[first].sum(0) / sizes[first].sum() - upto[~first].sum(0) / sizes[~first].sum()
+        return float(np.abs(share).max())
+
+    dealt = np.arange(len(both)) < len(a)
+    seen = distance(dealt)
+    chance = np.random.default_rng(0)
+    as_far = 0
+    for _ in range(_DEALS):
+        if paired:
+            swapped = chance.random(len(a)) < 1 / 2
+            first = np.concatenate([~swapped, swapped])
+        else:
+            first = chance.permutation(dealt)
+        as_far += distance(first) >= seen - 1e-12
+    return (1 + as_far) / (1 + _DEALS)
+
+
+_ENOUGH_SECTIONS = 8
+_PARTS = 4
+_DEALS = 999
+_GRID = 513
 
 
 def _deviations(sections: Sequence[Values]) -> tuple[float, Values]:

@@ -12,6 +12,7 @@ from sojourn.execute import Task, Threads, execute, processors, unfinished
 from sojourn.ledger import Ledger
 from sojourn.progress import reporter
 from sojourn.rundir import RunDirectory
+from sojourn.vocabulary import jobs_of
 
 if TYPE_CHECKING:
     from sojourn.cluster import Cluster
@@ -116,7 +117,7 @@ def simulate(
         for tasks in _rounds(study, ledger, directory, precision):
             directory.sign(meta, finished=not tasks)
             if tasks:
-                with reporter() as observer:
+                with reporter(jobs_of(study.room)) as observer:
                     execute(tasks, ledger, directory, place=where, observer=observer)
             ran += len(tasks)
     return ran

@@ -39,6 +39,9 @@ _LONG = 1e5
 _STEPS = (1, 2, 5)
 _DECADES_WITH_ALL_LABELS = {"x": 2.25, "y": 4}
 
+# panels in a row that are so few that each may be wider: their legend takes as much as a panel
+_FEW_COLUMNS = 3
+
 FORMATS = ("png", "svg")
 DPI = 150
 
@@ -80,7 +83,8 @@ def panels(
 
     Its size, in inches, is what panels of the usual size need.
     """
-    width, height = size or (1 + 3 * columns, 1.6 + 2.5 * rows)
+    wider = 1.2 if columns < _FEW_COLUMNS else 0
+    width, height = size or (1 + (3 + wider) * columns, 1.6 + 2.5 * rows)
     picture = Picture(figsize=(width, height), dpi=DPI, layout="constrained")
     axes = picture.subplots(rows, columns, squeeze=False)
     # matplotlib's own wrapping takes dollars for mathematics

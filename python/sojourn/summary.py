@@ -1,32 +1,24 @@
 """The summary of a run: groups of cases, size bins, and the numbers of each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sojourn import analysis, cautions
+from sojourn import analysis, cautions, vocabulary
 from sojourn.columns import Columns
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Value
-from sojourn.sample import GOODPUT, MISSED, Group, Sample, Warmup, groups_of
+from sojourn.sample import Group, Sample, Warmup, groups_of
 from sojourn.statistics import Interval, Values, jain, mean_interval, quantile_intervals
-from sojourn.units import count
+from sojourn.units import count, duration
+from sojourn.vocabulary import ALL_SIZES, GOODPUT, MISSED, JobKind
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from sojourn.runs import Run
-
-# Upper ends belong to their bin. Source: the pFabric paper, section 3, "FCT breakdown".
-BINS = {
-    "all": (-np.inf, np.inf),
-    "(0,100KB]": (0, 100e3),
-    "(100KB,10MB]": (100e3, 10e6),
-    "(10MB,inf)": (10e6, np.inf),
-}
-PERCENTILES = (50.0, 90.0, 95.0, 99.0)
 
 
 @dataclass(frozen=True)
@@ -92,16 +84,17 @@ class Summary:
 
     It shows itself as the table that `sojourn show` prints.
 
-    `ideals` are the definitions of the best possible time that the slowdowns refer to; `analysis`
-    says what is known of the cases without simulating them; `cautions` what to know before trusting
-    the numbers; `missing` counts the cases of the study that are not finished yet,
-    and so are in no estimate.
+    `ideals` are the definitions of the best possible time that the slowdowns refer to; `told` are
+    totals of the cases in words; `analysis` says what is known of the cases without simulating
+    them; `cautions` what to know before trusting the numbers;
+    `missing` counts the cases of the study that are not finished yet, and so are in no estimate.
     """
 
     title: str
     by: tuple[str, ...]
     percentiles: tuple[str, ...]
     ideals: tuple[str, ...]
+    told: tuple[str, ...]
     analysis: tuple[str, ...]
     cautions: tuple[str, ...]
     warmup: Warmup
@@ -115,8 +108,8 @@ class Summary:
         return len(self.estimates)
 
     def to_list(self) -> list[dict[str, object]]:
-        """What `sojourn show --json` prints."""
-        return [estimate.flat() for estimate in self.estimates]
+        """What `sojourn show --json` prints: each estimate with what to know before trusting it."""
+        return [{**e.flat(), "cautions": list(self.cautions)} for e in self.estimates]
 
     def to_pandas(self) -> "pd.DataFrame":
         """A data frame, one row an estimate, the group's columns in front; needs pandas."""
@@ -140,7 +133,7 @@ def summarise(
     run: "Run",
     *,
     by: Sequence[str] | None = None,
-    percentiles: Sequence[float] = PERCENTILES,
+    percentiles: Sequence[float] | None = None,
     warmup: Warmup = True,
 ) -> Summary:
     """Summarise a run.
@@ -149,38 +142,39 @@ def summarise(
         run: the run.
         by: columns to group by: axes, parameters, dictionary columns of the rows; by default
             the axes, and the part of the workload where it has two.
-        percentiles: which ones, in per cent.
+        percentiles: which ones, in per cent; by default those that the model's users ask for.
         warmup: what to leave out at the start.
 
     Raises:
         InputError: an unknown column, a percentile out of range, a file that cannot be read.
     """
-    check_percentiles(percentiles)
-    percentiles = [*dict.fromkeys(percentiles)]
+    check_percentiles(percentiles or ())
     columns = Columns.of(run.directory, run.ledger)
     chosen = [columns.find(name) for name in dict.fromkeys(columns.apart if by is None else by)]
+    chosen_percentiles = [*dict.fromkeys(percentiles or ())]
     estimates: list[Estimate] = []
     growing, together = [], []
     for group in groups_of(run.directory, run.ledger, chosen, warmup=warmup):
-        estimates += _of_group(group, percentiles)
+        if not chosen_percentiles:
+            chosen_percentiles = [*vocabulary.of_kinds([group.kind]).percentiles]
+        estimates += _of_group(group, chosen_percentiles)
         together.append({part.case for part in group.sample.parts})
         if cautions.grows(group.sample):
             growing.append(group.case)
     timed = [e.n for e in estimates if e.metric == "slowdown"]
+    kinds = {e.kind for e in estimates}
     return Summary(
         title=run.title,
         by=tuple(column.label for column in chosen),
-        percentiles=tuple(_name(percentile) for percentile in percentiles),
+        percentiles=tuple(_name(percentile) for percentile in chosen_percentiles),
         ideals=ideals(run.ledger),
+        told=tuple(_told(run.ledger, kinds)),
         analysis=analysis.lines(run.ledger, estimates),
         cautions=(
-            *cautions.estimated(run.meta),
-            *cautions.doubted(run.ledger),
-            *cautions.replayed(run.ledger),
+            *cautions.of_run(run),
             *cautions.pooled(together, run.ledger),
-            *cautions.saturated(run.ledger),
             *cautions.unsteady(growing),
-            *cautions.thin(timed, percentiles),
+            *cautions.thin(timed, chosen_percentiles),
         ),
         warmup=warmup,
         missing=run.missing,
@@ -190,11 +184,46 @@ def summarise(
 
 def _of_group(group: Group, percentiles: Sequence[float]) -> Iterator[Estimate]:
     """The estimates of a group: each size bin, each metric."""
-    for size_bin, (above, upto) in BINS.items():
-        jobs = group.sample.between(above, upto)
+    kind = vocabulary.kind_of(group.kind)
+    for size_bin, ends in bins_of(kind, [group.sample]).items():
+        jobs = group.sample.between(*ends)
         for metric in group.sample.metrics():
-            if metric != GOODPUT or size_bin == "all":
-                yield estimate(group, size_bin, metric, jobs, percentiles)
+            yield estimate(group, size_bin, metric, jobs, percentiles)
+
+
+def bins_of(kind: JobKind, samples: Sequence[Sample]) -> dict[str, tuple[float, float]]:
+    """All sizes together, and those bins with jobs of any sample, where that says more."""
+    there = {
+        name: ends
+        for name, ends in kind.bins.items()
+        if any(part.size_bytes.size for s in samples for part in s.between(*ends).parts)
+    }
+    return {ALL_SIZES: (-np.inf, np.inf), **(there if len(there) > 1 else {})}
+
+
+def bins_of_groups(groups: Sequence[Group]) -> dict[str, tuple[float, float]]:
+    """The bins that are told apart of any kind of job in these groups."""
+    found: dict[str, tuple[float, float]] = {}
+    for kind in dict.fromkeys(group.kind for group in groups):
+        samples = [group.sample for group in groups if group.kind == kind]
+        found |= bins_of(vocabulary.kind_of(kind), samples)
+    return found
+
+
+def _told(ledger: Ledger, kinds: Iterable[str]) -> Iterator[str]:
+    """The totals of each case that its model's users ask for, the mean of its replications."""
+    for names in vocabulary.of_kinds(kinds).told:
+        found: dict[tuple[int, str], list[float]] = {}
+        for record in ledger:
+            if name := next((name for name in names if name in record.figures), None):
+                found.setdefault((record.case, name), []).append(float(record.figures[name]))
+        axes = {record.case: record.axes for record in ledger}
+        for (case, name), values in found.items():
+            where = ", ".join(f"{axis} {value}" for axis, value in axes[case].items())
+            mean = float(np.mean(values))
+            number = duration(mean) if name.endswith("_ps") else f"{mean:,.0f}"
+            often = f" (mean of {count(len(values), 'replication')})" if len(values) > 1 else ""
+            yield f"{where}: {names[name]} {number}{often}" if where else f"{names[name]} {number}"
 
 
 def check_percentiles(percentiles: Sequence[float]) -> None:

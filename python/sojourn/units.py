@@ -1,5 +1,7 @@
 """Quantities as people read and write them."""
 
+import re
+from collections.abc import Sequence
 from datetime import timedelta
 
 from sojourn._core import quantity
@@ -37,6 +39,36 @@ def picoseconds(text: str, what: str) -> int:
 def number(value: float, digits: int = 4) -> str:
     """A number with the digits worth reading; large ones with all their whole ones, set apart."""
     return f"{value:,.0f}" if abs(value) >= min(10**digits, 1000) else f"{value:.{digits}g}"
+
+
+def numbers(values: Sequence[object]) -> tuple[list[float], str] | None:
+    """Values as numbers in one unit, that of the last of them; None if any is only a name.
+
+    `["15KB", "1MB"]` are 0.015 and 1 in MB; plain numbers have no unit.
+    """
+    if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
+        return [float(str(v)) for v in values], ""
+    found = [_QUANTITY.fullmatch(v) if isinstance(v, str) else None for v in values]
+    matches = [match for match in found if match]
+    if len(matches) < len(values):
+        return None
+    unit = matches[-1][2]
+    if all(match[2] == unit for match in matches):
+        return [float(match[1]) for match in matches], unit
+    if len({_dimension(match[2]) for match in matches}) > 1:
+        return None
+    try:
+        one = quantity(f"1{unit}")
+        return [quantity(match[0]) / one for match in matches], unit
+    except ValueError:
+        return None
+
+
+def _dimension(unit: str) -> str:
+    return next((end for end in ("bps", "B") if unit.endswith(end)), "time")
+
+
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z%][A-Za-z/]*|/[a-z]+)")
 
 
 def shown_in(metric: str) -> tuple[float, str]:

@@ -21,5 +21,6 @@ pub mod workload;
 
 pub use disk::Disk;
 pub use layout::Layout;
+pub use report::VOCABULARY;
 pub use study::ArrayCase;
 pub use workload::Workload;

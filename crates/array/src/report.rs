@@ -8,10 +8,34 @@ use crate::workload::{self, Request};
 use sojourn_kernel::files::Open;
 use sojourn_kernel::parameters::{Refusal, Value};
 use sojourn_kernel::{Bytes, Span, Streams, Time};
-use sojourn_queueing::{Cancelled, Column, Jobs, Keep, Progress, Report, Rows};
+use sojourn_queueing::{
+    Cancelled, Column, JobKind, Jobs, Keep, Metric, Progress, Report, Rows, Vocabulary,
+};
 
 /// What the rows' `ideal_ps` is, for people.
 const IDEAL: &str = "ideal: nobody else at the disks, and every head in place: the transfers alone";
+
+/// What arrays call their jobs, and what is asked of them.
+pub const VOCABULARY: Vocabulary = Vocabulary {
+    work: &[("request", "requests")],
+    percentiles: &[50.0, 90.0, 95.0, 99.0, 99.9],
+    kinds: &[JobKind {
+        name: KIND,
+        label: "request",
+        plural: "requests",
+        part_of: None,
+        metrics: &[Metric::time_in_ms("response time"), Metric::slowdown(false)],
+        bins: &[],
+        note: "",
+    }],
+    told: &[&[
+        ("rebuild_ended_ps", "the rebuild was over after"),
+        ("rebuilt_blocks", "the rebuild was not over by the end of the run; blocks done:"),
+    ]],
+};
+
+/// What the rows' `kind` is.
+const KIND: &str = "request";
 
 /// Keeps of each request after the first `skip` what its row says, column by column: of a million
 /// requests nothing is held twice.
@@ -32,7 +56,7 @@ impl Kept {
     }
 
     fn rows(self) -> Rows {
-        let mut rows = Rows::of(vec!["request"], vec![0; self.ops.len()], self.jobs);
+        let mut rows = Rows::of(vec![KIND], vec![0; self.ops.len()], self.jobs);
         rows.push("op", Column::Name(self.ops, vec!["read", "write"]));
         rows.push("blocks", Column::Int(self.blocks));
         rows

@@ -29,6 +29,7 @@ pub use buffer::Buffer;
 pub use estimate::{Decomposition, LinkTimes};
 pub use flow::{Flow, Packets, ideal_fct};
 pub use hosts::{HostPort, Hosts};
+pub use rows::VOCABULARY;
 pub use scheme::{PacketScheme, Scheme};
 pub use sojourn_queueing::Report;
 pub use study::{FabricCase, Ready};

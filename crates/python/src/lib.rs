@@ -234,6 +234,12 @@ fn registry() -> String {
     study::registry(sojourn_postman::registry())
 }
 
+/// What each model calls its jobs, and what is asked of them, as JSON.
+#[pyfunction]
+fn vocabulary() -> String {
+    study::vocabulary()
+}
+
 /// A quantity as a study writes it, in whole base units: picoseconds, bytes or bits a second.
 #[pyfunction]
 fn quantity(text: &str) -> PyResult<u64> {
@@ -293,7 +299,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(mail::mail_spool_check, module)?)?;
     module.add("Cancelled", module.py().get_type::<Cancelled>())?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
+    module.add_function(wrap_pyfunction!(vocabulary, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(quantiles::student_t_probability, module)?)?;
     module.add_function(wrap_pyfunction!(quantiles::student_t_quantile, module)?)?;
     module.add_function(wrap_pyfunction!(quantiles::beta_quantile, module)?)?;
     module.add_function(wrap_pyfunction!(build_info, module)?)

@@ -5,7 +5,8 @@
 //!   [`WORKLOADS`];
 //! - [`Arrivals`]: gaps and batches;
 //! - [`Station`]s under a [`Discipline`], and [`Joins`] of the tasks that a job forks into;
-//! - [`Rows`] of results, and the [`Report`] of a run in any room.
+//! - [`Rows`] of results, and the [`Report`] of a run in any room;
+//! - the [`Vocabulary`] of a model: what its jobs are called, and what is asked of them.
 
 mod arrivals;
 mod discipline;
@@ -18,6 +19,7 @@ mod run;
 mod size;
 mod station;
 mod table;
+mod vocabulary;
 mod workload;
 
 pub use arrivals::{Arrival, Arrivals, Batches, Gaps};
@@ -32,4 +34,5 @@ pub use run::{Cancelled, Keep, Progress, Report};
 pub use size::{SizeTable, Unit};
 pub use station::{Service, Station};
 pub use table::TableError;
+pub use vocabulary::{JobKind, Metric, SizeBin, Vocabulary};
 pub use workload::{WORKLOADS, Workload};

@@ -5,7 +5,8 @@
 //! - [`Estimate`]: a study of fabrics that are estimated from their links;
 //! - [`SpecError`]: the one message that says what is wrong with it, and where;
 //! - [`read_settings`]: files of settings that are no study;
-//! - [`registry`]: everything a study can name, documented.
+//! - [`registry`]: everything a study can name, documented;
+//! - [`vocabulary`]: what each model calls its jobs, and what is asked of them.
 
 mod document;
 mod error;
@@ -17,6 +18,7 @@ mod room;
 mod settings;
 mod study;
 mod sweep;
+mod vocabulary;
 
 pub use error::SpecError;
 pub use estimate::Estimate;
@@ -24,6 +26,7 @@ pub use plan::{Offer, Plan, Target, Wanted};
 pub use registry::registry;
 pub use settings::read_settings;
 pub use study::{Case, Refused, Study};
+pub use vocabulary::vocabulary;
 
 pub use sojourn_fabric::{Decomposition, LinkTimes};
 pub use sojourn_queueing::{Cancelled, Column, Keep, Progress, Report, Rows};

@@ -7,12 +7,15 @@ use sojourn_kernel::Streams;
 use sojourn_kernel::files::{Open, text};
 use sojourn_kernel::parameters::{Entry, Parameters, Refusal, Setting, Table, Value};
 use sojourn_mail::MailCase;
-use sojourn_queueing::{Cancelled, Column, Keep, Progress, Report, Rows};
+use sojourn_queueing::{Cancelled, Column, Keep, Progress, Report, Rows, Vocabulary};
 use std::fmt;
 
 /// All rooms. The first is that of a study that names none.
-pub(crate) const ROOMS: &[Room] =
-    &[Room::of::<FabricCase>(), Room::of::<ArrayCase>(), Room::of::<MailCase>()];
+pub(crate) const ROOMS: &[Room] = &[
+    Room::of::<FabricCase>(&sojourn_fabric::VOCABULARY),
+    Room::of::<ArrayCase>(&sojourn_array::VOCABULARY),
+    Room::of::<MailCase>(&sojourn_mail::study::VOCABULARY),
+];
 
 /// Numbers and words by name.
 pub(crate) type Figures = Vec<(String, Value)>;
@@ -67,14 +70,16 @@ pub(crate) trait Model: fmt::Debug + Send + Sync {
 #[derive(Clone, Copy)]
 pub(crate) struct Room {
     pub(crate) name: &'static str,
+    pub(crate) vocabulary: &'static Vocabulary,
     pub(crate) entry: fn() -> Entry,
     pub(crate) read: fn(&Table) -> Result<Box<dyn Model>, Refusal>,
 }
 
 impl Room {
-    const fn of<C: Parameters + Model + 'static>() -> Room {
+    const fn of<C: Parameters + Model + 'static>(vocabulary: &'static Vocabulary) -> Room {
         Room {
             name: C::NAME,
+            vocabulary,
             entry: C::entry,
             read: |table| C::read_table(table).map(|case| Box::new(case) as Box<dyn Model>),
         }

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from sojourn.bench import UNITS, Cost
+from sojourn.bench import Cost
 from sojourn.errors import InputError
+from sojourn.vocabulary import models
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def measure(
         costs.append(
             Cost(
                 case=f"{found.case} ({simulator.name})",
-                unit=next(iter(UNITS[room])),
+                unit=next(iter(models()[room].work)),
                 units=done.units,
                 cpu_s=done.cpu_s,
                 per_cpu_s=done.units / done.cpu_s,

@@ -53,10 +53,9 @@ def compare(
     from sojourn.compare.show import show
     from sojourn.plots import targets
     from sojourn.runs import Run
-    from sojourn.summary import PERCENTILES
 
     limit = _per_cent(within)
-    shown = common.percentiles(percentiles) or PERCENTILES
+    shown = common.percentiles(percentiles) or ()
     if (run_b is None) == (between is None):
         raise InputError("compare: expected a second run, or --between COLUMN=A,B")
     if run_b is not None:

@@ -12,10 +12,12 @@ from sojourn.cli import common
 @click.option(
     "--kind",
     "kinds",
-    type=common.OneOf(["fct", "cdf", "missed", "goodput", "qct"]),
+    type=common.OneOf(
+        ["slowdown", "time", "cdf", "missed", "goodput"], renamed={"fct": "slowdown", "qct": "cdf"}
+    ),
     multiple=True,
-    help="fct: against x; cdf: at one x; missed: deadlines, against x; goodput: of flows that never"
-    " end, at one x; qct: of queries, at one x.  [default: all there are]",
+    help="slowdown, time: against x; cdf: at one x; missed: deadlines, against x; goodput: of flows"
+    " that never end, at one x.  [default: those that answer what is asked of such jobs]",
 )
 @click.option(
     "--x", metavar="COLUMN", help="Along the axis.  [default: the load, or the first swept number]"
@@ -24,7 +26,7 @@ from sojourn.cli import common
 @click.option(
     "--at",
     metavar="VALUE",
-    help="The x whose distributions cdf, goodput and qct draw.  [default: the largest]",
+    help="The x whose distributions cdf and goodput draw.  [default: the largest]",
 )
 @common.warmup
 @click.option(

@@ -5,18 +5,29 @@ both runs have, one size bin and one metric.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 
+from sojourn import cautions
 from sojourn.columns import Column, Columns
-from sojourn.compare.difference import MAX, Difference, differences, same_replications
+from sojourn.compare.difference import (
+    MAX,
+    Difference,
+    differences,
+    ks_by_chance,
+    same_jobs,
+    same_replications,
+    same_warmup,
+)
 from sojourn.compare.matching import Pair, pairs
+from sojourn.compare.verdict import Verdict, verdicts
 from sojourn.errors import InputError, did_you_mean
 from sojourn.ledger import Ledger, Value
 from sojourn.runs import Run
-from sojourn.sample import GOODPUT, Sample, Warmup
+from sojourn.sample import Group, Sample, Warmup
 from sojourn.statistics import Values, ks_distance
-from sojourn.summary import BINS, PERCENTILES, Estimate, check_percentiles, estimate
+from sojourn.summary import Estimate, bins_of, check_percentiles, estimate, ideals
+from sojourn.vocabulary import JobKind, kind_of, of_kinds, order
 
 SIDES = ("a", "b")
 _OF_BOTH = ("case", "kind", "bin", "metric")
@@ -31,6 +42,7 @@ class Comparison:
     None where there are none. `ks` is the Kolmogorov-Smirnov
     distance: the largest vertical distance between the two distribution functions, in which a
     job that did not finish took longer than any that did; None where a run has no such job.
+    `ks_by_chance` is how probable it is to be so large by chance, None where that cannot be told.
     """
 
     a: Estimate
@@ -38,6 +50,7 @@ class Comparison:
     differences: dict[str, Difference | None]
     method: str | None
     ks: float | None
+    ks_by_chance: float | None
     values: tuple[Values, Values]
 
     @property
@@ -68,6 +81,7 @@ class Comparison:
             },
             "difference_method": self.method,
             "ks": self.ks,
+            "ks_by_chance": self.ks_by_chance,
         }
 
 
@@ -75,14 +89,21 @@ class Comparison:
 class Comparisons:
     """All that two runs can be compared in.
 
-    `names` are what the runs are called; `unmatched` counts each run's other cases.
+    `names` are what the runs are called; `unmatched` counts each run's other cases; `cautions` are
+    what to know before trusting the numbers.
     """
 
     runs: tuple[Run, Run]
     names: tuple[str, str]
     percentiles: tuple[str, ...]
     unmatched: tuple[int, int]
+    cautions: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Who is better, for each case, kind of job and metric."""
+        return [*verdicts(self.comparisons, self.names)]
 
     def __iter__(self) -> Iterator[Comparison]:
         return iter(self.comparisons)
@@ -103,6 +124,8 @@ class Comparisons:
             **runs,
             "within_percent": within,
             "holds": None if within is None else not self.beyond(within),
+            "cautions": list(self.cautions),
+            "verdicts": [verdict.flat() for verdict in self.verdicts],
             "comparisons": [comparison.flat() for comparison in self],
         }
 
@@ -113,7 +136,7 @@ def between(
     values: tuple[str, str],
     *,
     metrics: Sequence[str] = (),
-    percentiles: Sequence[float] = PERCENTILES,
+    percentiles: Sequence[float] = (),
     warmup: Warmup = True,
 ) -> Comparisons:
     """Compare two values of a column within a run, such as two schemes of a sweep.
@@ -174,7 +197,7 @@ def compare(
     b: Run,
     *,
     metrics: Sequence[str] = (),
-    percentiles: Sequence[float] = PERCENTILES,
+    percentiles: Sequence[float] = (),
     warmup: Warmup = True,
     names: tuple[str, str] | None = None,
     apart_in: Column | None = None,
@@ -186,8 +209,8 @@ def compare(
     Args:
         a: one run; differences are in per cent of it.
         b: the other.
-        metrics: only these; all that both runs have where none is named.
-        percentiles: which ones, in per cent.
+        metrics: only these; what is shown of each kind of job where none is named.
+        percentiles: which ones, in per cent; by default those that are shown of such jobs.
         warmup: the time to leave out at the start of each run, such as `"10ms"`; True for what
             MSER-5 finds in it, False for nothing.
         names: what the runs are called; their directories if nothing is said.
@@ -198,23 +221,33 @@ def compare(
             that cannot be read.
     """
     check_percentiles(percentiles)
-    chosen = [*dict.fromkeys(percentiles)]
     matched, unmatched = pairs(a, b, apart_in)
-    paired = _same_chance(a, b)
-    found = [one for pair in matched for one in _of_pair(pair, chosen, warmup, paired)]
-    if not found:
-        raise InputError(f"{a.path} and {b.path} share no kind of job; there is nothing to compare")
-    known = dict.fromkeys(one.a.metric for one in found)
+    same_seed = _same_chance(a, b)
+    wanted = _Wanted([*dict.fromkeys(percentiles)], frozenset(metrics), warmup, same_seed)
+    of_pairs = [_of_pair(pair, wanted) for pair in matched]
+    found = [one for part in of_pairs for one in part.comparisons]
+    known = dict.fromkeys(metric for part in of_pairs for metric in part.metrics)
     for metric in metrics:
         if metric not in known:
             raise InputError(f"no metric {metric!r} in both runs{did_you_mean(metric, known)}")
+        if not any(one.a.metric == metric for one in found):
+            raise InputError(f"{metric} cannot be compared: {_IDEALS}")
+    if not found:
+        raise InputError(f"{a.path} and {b.path} share no kind of job; there is nothing to compare")
+    own = [(a, names[0] if names else str(a.path)), (b, names[1] if names else str(b.path))]
+    said = [f"{name}: {line}" for run, name in own for line in cautions.of_run(run)]
+    said += dict.fromkeys(line for part in of_pairs for line in part.cautions)
     return Comparisons(
         runs=(a, b),
         names=names or (str(a.path), str(b.path)),
-        percentiles=tuple(found[0].a.quantiles),
+        percentiles=tuple(dict.fromkeys(name for one in found for name in one.a.quantiles)),
         unmatched=unmatched,
-        comparisons=tuple(one for one in found if not metrics or one.a.metric in metrics),
+        cautions=tuple(said),
+        comparisons=tuple(found),
     )
+
+
+_IDEALS = "the runs mean different things by the ideal, so that their slowdowns differ by that too"
 
 
 def _same_chance(a: Run, b: Run) -> bool:
@@ -223,47 +256,85 @@ def _same_chance(a: Run, b: Run) -> bool:
     return len(seeds) == 1 and None not in seeds and not any("measured" in r.meta for r in (a, b))
 
 
-def _of_pair(
-    pair: Pair, percentiles: Sequence[float], warmup: Warmup, paired: bool
-) -> Iterator[Comparison]:
-    """The comparisons of a case; size bins only where its jobs fall into more than one."""
-    of_a, of_b = pair.groups(warmup=warmup)
-    for kind in of_a:
-        if kind not in of_b:
-            continue
-        both = of_a[kind], of_b[kind]
+@dataclass(frozen=True)
+class _Wanted:
+    """What is to be compared, and whether both runs drew the same random numbers."""
+
+    percentiles: Sequence[float]
+    metrics: frozenset[str]
+    warmup: Warmup
+    same_seed: bool
+
+    def is_wanted(self, kind: JobKind, metric: str) -> bool:
+        """Whether a metric of such jobs is."""
+        return metric in self.metrics if self.metrics else kind.metric(metric).shown
+
+
+@dataclass
+class _Part:
+    """What came of one case: the metrics that both runs have, too, and what to be aware of."""
+
+    metrics: list[str] = field(default_factory=list)
+    comparisons: list[Comparison] = field(default_factory=list)
+    cautions: list[str] = field(default_factory=list)
+
+
+def _of_pair(pair: Pair, wanted: _Wanted) -> _Part:
+    """The comparisons of a case; size bins only where its jobs fall into more than one.
+
+    Jobs of the same arrivals and sizes on both sides, such as a measurement and its simulation, are
+    compared job by job, in pairs of sections and without the warm-up of either.
+    """
+    of_a, of_b = pair.groups(warmup=wanted.warmup)
+    part = _Part()
+    definitions = [ideals(Ledger(records)) for records in pair.records]
+    for name in order(kind for kind in of_a if kind in of_b):
+        kind, both = kind_of(name), (of_a[name], of_b[name])
         whole = both[0].sample, both[1].sample
-        if paired:
+        if wanted.same_seed:
             whole = same_replications(*whole)
-        bins = _occupied(whole)
+        alike = same_jobs(*whole)
+        if alike:
+            whole = same_warmup(*whole)
         metrics = [m for m in whole[0].metrics() if m in whole[1].metrics()]
-        for size_bin, metric in product(bins, metrics):
-            above, upto = BINS[size_bin]
-            samples = whole[0].between(above, upto), whole[1].between(above, upto)
-            first, second = (
-                estimate(group, size_bin, metric, sample, percentiles)
-                for group, sample in zip(both, samples, strict=True)
+        part.metrics += metrics
+        percentiles = wanted.percentiles or of_kinds([name]).percentiles
+        for (size_bin, ends), metric in product(bins_of(kind, whole).items(), metrics):
+            if not wanted.is_wanted(kind, metric):
+                continue
+            if metric == "slowdown" and definitions[0] != definitions[1]:
+                part.cautions.append(f"slowdown is not compared: {_IDEALS}")
+                continue
+            samples = whole[0].between(*ends), whole[1].between(*ends)
+            one = _comparison(
+                both, samples, size_bin, metric, percentiles, paired=wanted.same_seed or alike
             )
-            if first.n or second.n:
-                apart, method = differences(first, second, samples, paired=paired)
-                values = samples[0].values(metric), samples[1].values(metric)
-                yield Comparison(
-                    a=first,
-                    b=second,
-                    differences=apart,
-                    method=method,
-                    ks=ks_distance(*values) if all(v.size for v in values) else None,
-                    values=values,
-                )
+            if one.a.n or one.b.n:
+                part.comparisons.append(one)
+    return part
 
 
-def _occupied(samples: Sequence[Sample]) -> list[str]:
-    """All sizes together, and the bins with jobs where that says more: not of jobs without end."""
-    whole, *parts = BINS
-    there = [
-        name
-        for name in parts
-        if any(part.size_bytes.size for s in samples for part in s.between(*BINS[name]).parts)
-    ]
-    sized = all(sample.metrics() != (GOODPUT,) for sample in samples)
-    return [whole, *(there if sized and len(there) > 1 else [])]
+def _comparison(
+    groups: tuple[Group, Group],
+    samples: tuple[Sample, Sample],
+    size_bin: str,
+    metric: str,
+    percentiles: Sequence[float],
+    *,
+    paired: bool,
+) -> Comparison:
+    first, second = (
+        estimate(group, size_bin, metric, sample, percentiles)
+        for group, sample in zip(groups, samples, strict=True)
+    )
+    apart, method = differences(first, second, samples, paired=paired)
+    values = samples[0].values(metric), samples[1].values(metric)
+    return Comparison(
+        a=first,
+        b=second,
+        differences=apart,
+        method=method,
+        ks=ks_distance(*values) if all(v.size for v in values) else None,
+        ks_by_chance=ks_by_chance(samples, metric, paired=paired),
+        values=values,
+    )

@@ -1,7 +1,7 @@
 """How far two samples are apart, and how much of that may be chance."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,10 +10,14 @@ from sojourn.statistics import (
     Interval,
     Values,
     independent_ratio_interval,
+    ks_probability,
     mean_ratio_interval,
+    probability_by_chance,
     quantile_ratio_interval,
+    welch_degrees,
 )
 from sojourn.summary import Estimate
+from sojourn.units import number
 
 MEAN, MAX = "mean", "max"
 
@@ -22,16 +26,19 @@ MEAN, MAX = "mean", "max"
 class Difference:
     """How far B's number is from A's, in per cent of A's.
 
-    `ci95` is the 95 % interval of that, None where one of the two numbers has none.
+    `ci95` is the 95 % interval of that, None where one of the two numbers has none; `by_chance` how
+    probable it is to be so far apart by chance, 1 where there is no interval.
     """
 
     per_cent: float
     ci95: Interval | None
+    by_chance: float = 1.0
 
-    @property
-    def by_chance(self) -> bool:
-        """Whether the interval holds zero; True where there is none."""
-        return self.ci95 is None or self.ci95[0] <= 0 <= self.ci95[1]
+    def __str__(self) -> str:
+        if self.ci95 is None:
+            return f"{abs(self.per_cent):.1f} %"
+        low, high = self.ci95
+        return f"{abs(self.per_cent):.1f} % ± {number((high - low) / 2, 2)} %"
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,25 @@ class Pairs:
         return Pairs(ours, theirs, f"over {len(ours)} {what}")
 
 
+def same_jobs(a: Sample, b: Sample) -> bool:
+    """Whether both are about the same jobs: of equal arrival and size in every replication."""
+    own, other = ({part.replication: part for part in sample.parts} for sample in (a, b))
+    return own.keys() == other.keys() and all(
+        np.array_equal(p.arrived_ps, q.arrived_ps) and np.array_equal(p.size_bytes, q.size_bytes)
+        for p, q in zip(own.values(), other.values(), strict=True)
+    )
+
+
+def same_warmup(a: Sample, b: Sample) -> tuple[Sample, Sample]:
+    """Two samples of the same jobs, without those that are of the warm-up of either."""
+    early = [p.early | q.early for p, q in zip(a.parts, b.parts, strict=True)]
+    first, second = (
+        Sample(tuple(replace(p, early=e) for p, e in zip(sample.parts, early, strict=True)))
+        for sample in (a, b)
+    )
+    return first, second
+
+
 def same_replications(a: Sample, b: Sample) -> tuple[Sample, Sample]:
     """Two samples in the replications that both have; as they are where they have none."""
     own = [{part.replication for part in sample.parts} for sample in (a, b)]
@@ -83,25 +109,39 @@ def differences(
     Source: Law, Simulation Modeling and Analysis, sections 10.2 and 11.2.
     """
     pairs = Pairs.of(*samples, a.metric) if paired else None
-    number = [len(sample.sections(a.metric)[0]) for sample in samples]
+    sections = [len(sample.sections(a.metric)[0]) for sample in samples]
     found: dict[str, Difference | None] = {}
     for name, there in _numbers(a).items():
         here = _numbers(b)[name]
         if here is None or not there:
             found[name] = None
             continue
-        interval = None
+        interval, degrees = None, float(sections[0] - 1)
         if pairs is not None:
             interval = _paired(pairs, name)
         elif (own := _intervals(a).get(name)) and (other := _intervals(b).get(name)) and here:
-            interval = independent_ratio_interval((here, other, number[1]), (there, own, number[0]))
-        found[name] = Difference(
-            float(np.divide(here - there, there) * 100),
-            interval and ((interval[0] - 1) * 100, (interval[1] - 1) * 100),
-        )
+            both = (here, other, sections[1]), (there, own, sections[0])
+            interval, degrees = independent_ratio_interval(*both), welch_degrees(*both)
+        per_cent = float(np.divide(here - there, there) * 100)
+        if interval is None:
+            found[name] = Difference(per_cent, None)
+            continue
+        low, high = ((end - 1) * 100 for end in interval)
+        chance = probability_by_chance(per_cent, (high - low) / 2, degrees)
+        found[name] = Difference(per_cent, (low, high), chance)
     if not any(difference and difference.ci95 for difference in found.values()):
         return found, None
     return found, pairs.method if pairs else "of independent runs (Welch)"
+
+
+def ks_by_chance(samples: tuple[Sample, Sample], metric: str, *, paired: bool) -> float | None:
+    """How probable it is that their distribution functions are so far apart by chance.
+
+    None where there is too little to tell.
+    """
+    pairs = Pairs.of(*samples, metric) if paired else None
+    a, b = (sample.sections(metric)[0] for sample in samples)
+    return ks_probability(a, b, paired=pairs is not None)
 
 
 def _paired(pairs: Pairs, name: str) -> Interval | None:

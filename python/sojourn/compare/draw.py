@@ -9,13 +9,11 @@ from sojourn.compare import Comparison, Comparisons
 from sojourn.distributions import steps
 from sojourn.errors import InputError
 from sojourn.layout import label
-from sojourn.sample import TIMES
 from sojourn.style import Picture
-from sojourn.summary import BINS, incomplete
-from sojourn.units import shown_in
+from sojourn.summary import incomplete
+from sojourn.vocabulary import ALL_SIZES, GOODPUT, kind_of
 
 _MOST_ROWS = 24
-_NAMES = {"slowdown": "slowdown (sojourn time / ideal)"}
 
 
 def draw(found: Comparisons) -> Picture:
@@ -24,7 +22,7 @@ def draw(found: Comparisons) -> Picture:
     Raises:
         InputError: more cases than a picture holds.
     """
-    whole = [one for one in found if one.a.bin == next(iter(BINS))]
+    whole = [one for one in found if one.a.bin == ALL_SIZES]
     rows = [list(row) for _, row in groupby(whole, lambda one: (one.case, one.a.kind))]
     if len(rows) > _MOST_ROWS:
         raise InputError(f"{len(rows)} cases do not fit a picture; it has room for {_MOST_ROWS}")
@@ -42,24 +40,23 @@ def draw(found: Comparisons) -> Picture:
                 _draw(panel, one, names)
             for panel in panels[len(row) :]:
                 panel.set_axis_off()
-            panels[0].set_ylabel("share of jobs")
+            panels[0].set_ylabel(f"share of {kind_of(row[0].a.kind).plural}")
             panels[0].set_title(label(row[0].case, row[0].a.kind if several else ""), loc="left")
         style.legend(picture, [panel for panels in grid for panel in panels])
     return picture
 
 
 def _draw(panel: Axes, one: Comparison, names: list[str]) -> None:
-    scale, unit = shown_in(one.a.metric)
+    kind = kind_of(one.a.kind)
+    metric = kind.metric(one.a.metric)
     for place, (values, name) in enumerate(zip(one.values, names, strict=True)):
         where, share = steps(values)
         if where.size:
             look = style.look(place, dashed=True)
-            panel.plot(where / scale, share, drawstyle="steps-post", label=name, **look)
+            panel.plot(where / metric.per_unit, share, drawstyle="steps-post", label=name, **look)
     panel.set_ylim(0, 1.02)
-    metric = one.a.metric
-    stem = metric.removesuffix("_ps").removesuffix("_bps").replace("_", " ")
-    panel.set_xlabel(_NAMES.get(metric, f"{stem}{unit}"))
-    if metric in TIMES:
+    panel.set_xlabel(metric.title)
+    if metric.column != GOODPUT:
         style.logarithmic(panel, "x")
     else:
         panel.set_xlim(left=0)

@@ -55,8 +55,8 @@ def pairs(a: Run, b: Run, apart_in: Column | None = None) -> tuple[list[Pair], t
     if all(len({record.case for record in run.ledger}) == 1 for run in (a, b)):
         return [Pair({}, (a, b), ([*a.ledger], [*b.ledger]))], (0, 0)
     of_a, of_b = (
-        groups(run.ledger, [_column(run, own, name) for name in names])
-        for run, own in zip((a, b), columns, strict=True)
+        groups(run.ledger, [_column(run, own, name, other) for name in names])
+        for run, own, other in ((a, columns[0], b), (b, columns[1], a))
     )
     shared = [key for key in of_a if key in of_b]
     if not shared:
@@ -84,13 +84,33 @@ def _refuse_other_completions(a: Run, b: Run) -> None:
         )
 
 
-def _column(run: Run, columns: Columns, name: str) -> Column:
+def _column(run: Run, columns: Columns, name: str, other: Run) -> Column:
+    """The column of `run` that holds what `other`, or itself, sweeps under that name."""
+    if name in columns.axes:
+        return Column(name, name)
+    swept = _swept(other, name)
+    if swept in columns.parameters:
+        return Column(name, swept)
     try:
         return columns.find(name)
     except InputError:
         raise InputError(
             f"{run.path}: no parameter {name!r}, by which the other run's cases differ"
         ) from None
+
+
+def _swept(run: Run, axis: str) -> str:
+    """The whole path of the parameter that a run sweeps as `axis`, which is that for short."""
+    ends = (f".{axis}", f".{axis}.name", f".{axis}.kind")
+    records = [record for record in run.ledger if axis in record.axes]
+    paths = dict.fromkeys(path for record in records for path in record.parameters)
+    same = (
+        path
+        for path in paths
+        if f".{path}".endswith(ends)
+        and all(record.parameters.get(path) == record.axes[axis] for record in records)
+    )
+    return next(same, axis)
 
 
 def _apart(a: Run, b: Run, names: Sequence[str], of_a: Sequence[Key], of_b: Sequence[Key]) -> str:

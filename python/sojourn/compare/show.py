@@ -1,11 +1,11 @@
 """Two runs as a table for people: a line for each run, and how far they are apart."""
 
 from sojourn.compare import Comparison, Comparisons
-from sojourn.compare.difference import MEAN, Difference
-from sojourn.sample import GOODPUT
-from sojourn.summary import BINS, Estimate
+from sojourn.compare.difference import Difference
+from sojourn.summary import Estimate
 from sojourn.terminal import print_lines, print_table
-from sojourn.units import count, number, shown_in
+from sojourn.units import count, number
+from sojourn.vocabulary import Metric, kind_of
 
 
 def show(found: Comparisons, within: float | None) -> None:
@@ -21,15 +21,16 @@ def show(found: Comparisons, within: float | None) -> None:
 
 def _lines(comparison: Comparison, names: list[str]) -> list[list[str]]:
     a, b = comparison.a, comparison.b
-    scale, unit = shown_in(a.metric)
+    kind = kind_of(a.kind)
+    metric = kind.metric(a.metric)
     case = ["" if value is None else str(value) for value in comparison.case.values()]
-    texts = [*case, a.kind, a.bin, f"{a.metric.removesuffix('_ps').removesuffix('_bps')}{unit}"]
+    texts = [*case, kind.label, a.bin, metric.title]
     blank = ["" for _ in texts]
     differences = [_apart(difference) for difference in comparison.differences.values()]
     ks = "-" if comparison.ks is None else f"{comparison.ks:.3f}"
     return [
-        [*texts, names[0], *_numbers(a, scale), ""],
-        [*blank, names[1], *_numbers(b, scale), ""],
+        [*texts, names[0], *_numbers(a, metric), ""],
+        [*blank, names[1], *_numbers(b, metric), ""],
         [*blank, "difference", "", "", *differences, ks],
     ]
 
@@ -43,14 +44,14 @@ def _apart(difference: Difference | None) -> str:
     return f"{difference.per_cent:+.1f} ± {number((high - low) / 2, 2)} %"
 
 
-def _numbers(estimate: Estimate, scale: float) -> list[str]:
+def _numbers(estimate: Estimate, metric: Metric) -> list[str]:
     def shown(value: float | None) -> str:
-        return "-" if value is None else number(value / scale)
+        return "-" if value is None else number(value / metric.per_unit)
 
     mean = shown(estimate.mean)
     if estimate.ci95 is not None:
         low, high = estimate.ci95
-        mean += f" ± {number((high - low) / 2 / scale, 2)}"
+        mean += f" ± {number((high - low) / 2 / metric.per_unit, 2)}"
     quantiles = (shown(value) for value in estimate.quantiles.values())
     counts = (f"{estimate.n:,}", f"{estimate.unfinished:,}")
     return [*counts, mean, *quantiles, shown(estimate.max)]
@@ -64,7 +65,7 @@ def _notes(found: Comparisons, names: list[str], within: float | None) -> list[s
         " jobs that did not finish count as longer than all others",
         *(f"± of differences: 95 % interval {method}" for method in methods),
     ]
-    lines += [verdict for comparison in found for verdict in _verdict(comparison, names)]
+    lines += [verdict.sentence for verdict in found.verdicts]
     lines += [
         f"{name}: {count(cases, 'case')} without a partner"
         for name, cases in zip(names, found.unmatched, strict=True)
@@ -77,21 +78,8 @@ def _notes(found: Comparisons, names: list[str], within: float | None) -> list[s
         beyond = found.beyond(within)
         lines += [f"within {within:g} %: {'does not hold' if beyond else 'holds'}"]
         lines += [f"  {_where(comparison)}: {', '.join(these)}" for comparison, these in beyond]
+    lines += [f"caution: {line}" for line in found.cautions]
     return lines
-
-
-def _verdict(comparison: Comparison, names: list[str]) -> list[str]:
-    """Which run is better in the mean of a metric, over all sizes; nothing where nobody knows."""
-    difference = comparison.differences[MEAN]
-    if difference is None or difference.ci95 is None or comparison.a.bin != next(iter(BINS)):
-        return []
-    low, high = difference.ci95
-    size = f"{abs(difference.per_cent):.1f} % ± {number((high - low) / 2, 2)} %"
-    if difference.by_chance:
-        return [f"{_where(comparison)}: {size} apart in the mean, which may be chance"]
-    better = (difference.per_cent > 0) == (comparison.a.metric == GOODPUT)
-    said = "better" if better else "worse"
-    return [f"{_where(comparison)}: {names[1]} is {size} {said} in the mean"]
 
 
 def _where(comparison: Comparison) -> str:

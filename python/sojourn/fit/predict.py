@@ -13,7 +13,6 @@ from sojourn.fit import Fitted
 from sojourn.rundir import RunDirectory
 from sojourn.runs import Run
 from sojourn.studies import simulate
-from sojourn.summary import PERCENTILES
 
 SERVICES, STUDY, PREDICTED = "service.csv", "fitted.toml", "predicted"
 
@@ -42,7 +41,7 @@ def write(fitted: Fitted, measured: Run, out: Path) -> Path:
 
 
 def predict(
-    study: Path, measured: Run, *, percentiles: Sequence[float] = PERCENTILES, command: str
+    study: Path, measured: Run, *, percentiles: Sequence[float] = (), command: str
 ) -> Comparisons:
     """Simulate a fitted study, and lay it beside the measurement.
 

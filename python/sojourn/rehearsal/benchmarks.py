@@ -10,6 +10,7 @@ from sojourn.rehearsal.sent import SENDER
 from sojourn.rehearsal.stage import Moment, Script, play
 from sojourn.terminal import print_table
 from sojourn.units import number
+from sojourn.vocabulary import models
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def cost(name: str, outcome: Outcome) -> MailCost:
     units = outcome.delivered
     return MailCost(
         case=name,
-        unit="delivery",
+        unit=next(iter(models()["mail"].work)),
         units=units,
         cpu_s=outcome.cpu_s,
         per_cpu_s=units / outcome.cpu_s,

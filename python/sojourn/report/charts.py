@@ -1,6 +1,6 @@
 """The pictures of a report as data, for the page's own script to draw."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -8,14 +8,11 @@ import numpy as np
 from sojourn.distributions import groups_at
 from sojourn.layout import LOG_FROM, Layout, label
 from sojourn.runs import Run
-from sojourn.sample import GOODPUT
 from sojourn.statistics import Interval, Values
-from sojourn.summary import BINS, Estimate, summarise
-from sojourn.units import shown_in
+from sojourn.summary import Estimate, bins_of_groups, summarise
+from sojourn.vocabulary import ALL_SIZES, GOODPUT, Metric, kind_of, whole
 
 _POINTS = 240
-_SLOWDOWN, _TIME = "slowdown", "sojourn_ps"
-_PART = "response"  # drawn with the queries that they are part of
 
 
 @dataclass(frozen=True)
@@ -69,30 +66,35 @@ _POINTS_OF: dict[str, Callable[[Estimate], tuple[float | None, Interval | None]]
 
 
 def _curves(run: Run, layout: Layout) -> Iterator[Chart]:
-    """Mean and 99th percentile against the swept variable, a chart for each size bin."""
+    """Mean and 99th percentile of what is asked first of each kind of job, against what is swept.
+
+    A chart for each size bin.
+    """
     x = layout.x
     if x is None:
         return
     by = [column.label for column in layout.by]
-    estimates = [
-        e
-        for e in summarise(run, by=[*by, x.label], percentiles=[99])
-        if e.n and e.kind != _PART and e.metric in (_SLOWDOWN, GOODPUT)
-    ]
-    for metric in (_SLOWDOWN, GOODPUT):
-        scale, unit = shown_in(metric)
-        for size_bin in BINS:
-            found = [e for e in estimates if (e.metric, e.bin) == (metric, size_bin)]
-            if not found:
-                continue
+    estimates = [e for e in summarise(run, by=[*by, x.label], percentiles=[99]) if e.n]
+    for metric, kinds in _asked({e.kind for e in estimates}).items():
+        own = [e for e in estimates if e.kind in kinds and e.metric == metric.column]
+        for size_bin in dict.fromkeys(e.bin for e in own):
+            found = [e for e in own if e.bin == size_bin]
             for name, point in _POINTS_OF.items():
                 yield _curve(
-                    f"{_called(metric)}, {name}{unit}",
-                    _sized(size_bin),
+                    f"{metric.name}, {name}{metric.bracketed}",
+                    _sized(kinds, size_bin),
                     layout,
                     {(_named(e, by, found), layout.place(e.case)): point(e) for e in found},
-                    scale,
+                    metric.per_unit,
                 )
+
+
+def _asked(names: Iterable[str]) -> dict[Metric, list[str]]:
+    """What is asked first of these kinds of jobs, and of which; parts of other jobs left out."""
+    found: dict[Metric, list[str]] = {}
+    for kind in whole(names):
+        found.setdefault(kind.main, []).append(kind.name)
+    return found
 
 
 def _curve(
@@ -119,7 +121,7 @@ def _curve(
     high = bool(values) and min(values) > 0 and max(values) >= LOG_FROM * min(values)
     return Chart(
         title=title,
-        x_label=layout.x.label if layout.x else "",
+        x_label=layout.title,
         y_label=y_label,
         x=places,
         lines=lines,
@@ -133,36 +135,31 @@ def _distributions(run: Run, layout: Layout) -> Iterator[Chart]:
     """Distribution functions, of numbers along x at the largest, a chart for each size bin."""
     where = f" at {layout.x.label} = {layout.values[-1]}" if layout.x and layout.numeric else ""
     _, found = groups_at(run, layout, None, warmup=True)
-    for metric in (_SLOWDOWN, GOODPUT, _TIME):
-        own = [g for g in found if metric in g.sample.metrics() and g.kind != _PART]
-        own = [g for g in own if metric != _TIME or g.kind == "query"]
-        several = len({g.kind for g in own}) > 1
-        for size_bin, ends in BINS.items():
-            if metric != _SLOWDOWN and size_bin != "all":
-                continue
+    for metric, kinds in _asked({g.kind for g in found}).items():
+        own = [g for g in found if g.kind in kinds]
+        for size_bin, ends in bins_of_groups(own).items():
             samples = {
-                label(g.case, g.kind if several else "") or g.kind: g.sample.between(*ends).values(
-                    metric
-                )
+                label(g.case, g.kind if len(kinds) > 1 else "")
+                or kind_of(g.kind).label: g.sample.between(*ends).values(metric.column)
                 for g in own
             }
             samples = {name: v for name, v in samples.items() if np.isfinite(v).any()}
             if samples:
-                yield _cdf(metric, f"{_sized(size_bin)}{where}", samples)
+                yield _cdf(metric, f"{_sized(kinds, size_bin)}{where}", kinds, samples)
 
 
-def _cdf(metric: str, title: str, samples: dict[str, Values]) -> Chart:
+def _cdf(metric: Metric, title: str, kinds: Sequence[str], samples: dict[str, Values]) -> Chart:
     """Distribution functions at common places; infinite values keep a line below 1."""
-    scale, unit = shown_in(metric)
+    scale = metric.per_unit
     finite = np.concatenate([v[np.isfinite(v)] for v in samples.values()]) / scale
     low, high = float(finite.min()), float(finite.max())
-    log = low > 0 and metric != GOODPUT
+    log = low > 0 and metric.column != GOODPUT
     grid = np.geomspace(low, high, _POINTS) if log else np.linspace(0, high, _POINTS)
     grid[-1] = high
     return Chart(
         title=title,
-        x_label=f"{_called(metric)}{unit}",
-        y_label="share of jobs",
+        x_label=metric.title,
+        y_label=f"share of {_plural(kinds)}",
         x=short(grid),
         lines=[
             Line(name, short(np.searchsorted(v / scale, grid, side="right") / v.size))
@@ -181,13 +178,14 @@ def short(values: Values) -> list[float]:
 
 def _named(e: Estimate, by: Sequence[str], among: Sequence[Estimate]) -> str:
     several = len({other.kind for other in among}) > 1
-    return label({column: e.case[column] for column in by}, e.kind if several else "") or e.kind
+    case = {column: e.case[column] for column in by}
+    return label(case, e.kind if several else "") or kind_of(e.kind).label
 
 
-def _called(metric: str) -> str:
-    names = {_SLOWDOWN: "slowdown", GOODPUT: "goodput of a flow", _TIME: "query completion time"}
-    return names[metric]
+def _sized(kinds: Sequence[str], size_bin: str) -> str:
+    return _plural(kinds) if size_bin == ALL_SIZES else f"{_plural(kinds)} of {size_bin}"
 
 
-def _sized(size_bin: str) -> str:
-    return "all sizes" if size_bin == "all" else f"jobs of {size_bin}"
+def _plural(kinds: Sequence[str]) -> str:
+    plurals = {kind_of(kind).plural for kind in kinds}
+    return plurals.pop() if len(plurals) == 1 else "jobs"

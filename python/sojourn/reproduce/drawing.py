@@ -10,15 +10,16 @@ from matplotlib.axes import Axes
 from sojourn import style
 from sojourn.analysis import Distribution, Known
 from sojourn.distributions import steps
-from sojourn.layout import LOG_FROM, Layout
+from sojourn.layout import Layout
 from sojourn.ledger import Value
-from sojourn.plots import draw_points, logarithmic_where_wide, zero_based
+from sojourn.plots import draw_points, fit
 from sojourn.reproduce.days import draw_day
 from sojourn.reproduce.papers import Figure, Panel
 from sojourn.reproduce.results import SPREADS, Point, Result
 from sojourn.statistics import Values
 from sojourn.style import Picture
 from sojourn.summary import ideals
+from sojourn.vocabulary import ALL_SIZES
 
 _MOST_IN_A_ROW = 2
 _MEAN_SOJOURN = ("mean", "sojourn_ps")
@@ -32,7 +33,6 @@ _STATISTICS = {
     "p95/p5": "95th over 5th percentile",
     "p5/mean": "5th percentile over the mean",
 }
-_METRICS = {"slowdown": "normalised FCT", "sojourn_ps": "sojourn time", "goodput_bps": "goodput"}
 
 
 def draw(figure: Figure, results: Mapping[str, Result], *, notes: Sequence[str]) -> Picture:
@@ -139,14 +139,9 @@ def _draw(panel: Axes, content: Panel, result: Result, places: Mapping[str, int]
     of = content.what.metric
     said = _STATISTICS.get(statistic, statistic if statistic in SPREADS else percentile)
     unit = "" if statistic in SPREADS else content.what.shown_unit
-    panel.set_ylabel(f"{_METRICS[of]}, {said}{unit}")
-    if of == "slowdown":
-        logarithmic_where_wide([panel])
-    elif panel.has_data() and 0 < LOG_FROM * panel.dataLim.y0 < panel.dataLim.y1:
-        style.logarithmic(panel, "y")
-    elif statistic not in SPREADS:
-        zero_based([panel])
-        style.short_numbers(panel)
+    panel.set_ylabel(f"{content.what.words.name}, {said}{unit}")
+    if statistic not in SPREADS or of == "slowdown":
+        fit(of, [panel])
 
 
 def _draw_known(panel: Axes, means: Sequence[tuple[float, Known]]) -> None:
@@ -179,7 +174,7 @@ def _draw_distribution(
     panel.set_ylim(0, 1.02)
     panel.set_ylabel("share of jobs")
     of = content.what.metric
-    panel.set_xlabel(f"{_METRICS[of]}{content.what.shown_unit}")
+    panel.set_xlabel(f"{content.what.words.name}{content.what.shown_unit}")
     if of == "goodput_bps":
         panel.set_xlim(left=0)
     elif panel.has_data():
@@ -190,7 +185,7 @@ def _distribution(
     content: Panel, result: Result, line: str, value: Value | None
 ) -> Distribution | None:
     """What is known without simulation of the distribution of a curve's sojourn times."""
-    if value is None or content.what.metric != "sojourn_ps" or content.what.bin != "all":
+    if value is None or content.what.metric != "sojourn_ps" or content.what.bin != ALL_SIZES:
         return None
     return result.distribution(line, value, content.what.jobs)
 

@@ -25,8 +25,7 @@ from sojourn.statistics import (
     quantile_ratio_interval,
     sectioned_interval,
 )
-from sojourn.summary import BINS
-from sojourn.units import shown_in
+from sojourn.vocabulary import ALL_SIZES, JobKind, Metric, kind_of
 
 MEAN = "mean"
 
@@ -35,26 +34,41 @@ MEAN = "mean"
 class Quantity:
     """What is asked of a run: a statistic of a metric of some of its jobs.
 
-    `jobs` are those of a kind, of the sizes of `bin`, one of `summary.BINS`. The statistic is
+    `jobs` are those of a kind, of the sizes of `bin`, one of that kind's. The statistic is
     `mean`, a percentile such as `p99`, or one of `SPREADS`. A metric is a column of the rows; times
     come in milliseconds or in the `unit` given, rates in megabits a second.
     """
 
-    bin: str = "all"
+    bin: str = ALL_SIZES
     statistic: str = MEAN
     metric: str = "slowdown"
     jobs: str = "flow"
     unit: str = ""
 
     @property
+    def of(self) -> JobKind:
+        """The kind of job that it is about."""
+        return kind_of(self.jobs)
+
+    @property
+    def words(self) -> Metric:
+        """What the metric is called."""
+        return self.of.metric(self.metric)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The sizes that it is about: above the one, up to the other."""
+        return (-inf, inf) if self.bin == ALL_SIZES else self.of.bins[self.bin]
+
+    @property
     def scale(self) -> float:
         """What the metric's numbers are divided by."""
-        return quantity(f"1{self.unit}") if self.unit else shown_in(self.metric)[0]
+        return quantity(f"1{self.unit}") if self.unit else self.words.per_unit
 
     @property
     def shown_unit(self) -> str:
         """How that unit is written behind the metric's name."""
-        return f" [{self.unit}]" if self.unit else shown_in(self.metric)[1]
+        return f" [{self.unit}]" if self.unit else self.words.bracketed
 
     @staticmethod
     def taken_from(table: dict[str, Any]) -> "Quantity":
@@ -208,7 +222,7 @@ class Result:
     def cell(self, line: str, x: Value, what: Quantity) -> Cell:
         """The jobs of one line at one value along the axis that a quantity is about."""
         sample = self._samples.get((line, x, what.jobs), Sample(()))
-        part = sample.between(*BINS[what.bin])
+        part = sample.between(*what.ends)
         return Cell(self.name, f"{self.axis} {x}", line, what, part, _late(sample))
 
     def known(self, line: str, x: Value, jobs: str) -> Known | None:

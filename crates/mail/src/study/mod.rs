@@ -8,6 +8,7 @@ mod series;
 
 pub use arrivals::{Arrivals, Daily, Poisson, Regular};
 pub use cause::Cause;
+pub use rows::VOCABULARY;
 
 use crate::address::Address;
 use crate::engine::{Config, Engine};

@@ -7,13 +7,47 @@ use crate::world::World;
 use crate::world::internet::Met;
 use sojourn_kernel::parameters::Value;
 use sojourn_kernel::{Span, Time};
-use sojourn_queueing::{Column, Job, Report, Rows};
+use sojourn_queueing::{Column, Job, JobKind, Metric, Report, Rows, Vocabulary};
 
 /// What the rows' `ideal_ps` is, for people.
 const IDEAL: &str = "ideal: a transaction on an open session, with a host that does not think";
 
 /// Kinds of rows: deliveries, and messages, each when it had reached so much of its list.
 const KINDS: [&str; 5] = ["delivery", "message-50", "message-95", "message-99", "message"];
+
+/// What a list server's jobs are called, and what is asked of them.
+pub const VOCABULARY: Vocabulary = Vocabulary {
+    work: &[("delivery", "deliveries")],
+    percentiles: &[50.0, 90.0, 95.0, 99.0],
+    kinds: &[
+        kind(0, "delivery", "deliveries", "delay of a delivery: from the message's arrival on"),
+        kind(1, "message, half served", "messages", ""),
+        kind(2, "message, 95 % served", "messages", ""),
+        kind(3, "message, 99 % served", "messages", ""),
+        kind(4, "message, all served", "messages", ""),
+    ],
+    told: &[],
+};
+
+const METRICS: &[Metric] = &[Metric::time_in_s("delay"), Metric::slowdown(false)];
+
+/// The words of the kind that stands at `place` in [`KINDS`].
+const fn kind(
+    place: usize,
+    label: &'static str,
+    plural: &'static str,
+    note: &'static str,
+) -> JobKind {
+    JobKind {
+        name: KINDS[place],
+        label,
+        plural,
+        part_of: None,
+        metrics: METRICS,
+        bins: &[],
+        note,
+    }
+}
 
 /// The rows of all messages after the first `warmup`: deliveries by message and place in the list;
 /// then each message when half of the list had it, 95 % and 99 %, and when it had come to its end,

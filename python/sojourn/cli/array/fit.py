@@ -43,7 +43,6 @@ def fit(
     from sojourn.fit.show import learnt, to_dict
     from sojourn.plots import targets
     from sojourn.runs import Run
-    from sojourn.summary import PERCENTILES
 
     files = None if picture is None else targets(picture, ["fit"], [])
     measured = Run.open(run)
@@ -52,7 +51,7 @@ def fit(
     found = predict(
         study,
         measured,
-        percentiles=common.percentiles(percentiles) or PERCENTILES,
+        percentiles=common.percentiles(percentiles) or (),
         command=common.command(context),
     )
     if files is not None:

@@ -1,0 +1,75 @@
+//! What a model calls its jobs, and what its users ask of them.
+
+/// The words of one model. Tables, pictures, comparisons and benchmarks take theirs from here, so
+/// that none of them knows a model.
+#[derive(Debug)]
+pub struct Vocabulary {
+    /// What a benchmark counts: units of work, each with the total of a run that holds the count.
+    /// The first one that is not zero is taken.
+    pub work: &'static [(&'static str, &'static str)],
+    /// The percentiles that are shown where none are asked for, in per cent.
+    pub percentiles: &'static [f64],
+    /// All kinds of jobs, the most important first.
+    pub kinds: &'static [JobKind],
+    /// Totals of a run that are said below its table, in words that the number follows: the first
+    /// of each list that a run has.
+    pub told: &'static [&'static [(&'static str, &'static str)]],
+}
+
+/// One kind of job, as the rows' column `kind` names it.
+#[derive(Debug)]
+pub struct JobKind {
+    /// The value of the column.
+    pub name: &'static str,
+    /// How tables call it: `query`, `message, half served`.
+    pub label: &'static str,
+    /// What several are called in a sentence.
+    pub plural: &'static str,
+    /// The kind that these are parts of; pictures show that one alone.
+    pub part_of: Option<&'static str>,
+    /// What is measured of such a job, the most important first.
+    pub metrics: &'static [Metric],
+    /// The sizes that are told apart where a run has jobs in more than one of these bins.
+    pub bins: &'static [SizeBin],
+    /// What the time of such a job is, where its name does not say that.
+    pub note: &'static str,
+}
+
+/// Something that is measured of a job.
+#[derive(Debug)]
+pub struct Metric {
+    /// The column of the rows that holds it.
+    pub column: &'static str,
+    /// What users call it.
+    pub name: &'static str,
+    /// The unit that it is shown in, and how many of the column's units that is.
+    pub unit: &'static str,
+    pub per_unit: f64,
+    /// Whether tables and pictures show it without being asked.
+    pub shown: bool,
+}
+
+/// Sizes in bytes above `above` and up to `upto`.
+#[derive(Debug)]
+pub struct SizeBin {
+    pub name: &'static str,
+    pub above: f64,
+    pub upto: f64,
+}
+
+impl Metric {
+    /// The time over the best possible one.
+    pub const fn slowdown(shown: bool) -> Metric {
+        Metric { column: "slowdown", name: "slowdown", unit: "", per_unit: 1.0, shown }
+    }
+
+    /// The sojourn time under the `name` that a model gives it, in milliseconds.
+    pub const fn time_in_ms(name: &'static str) -> Metric {
+        Metric { column: "sojourn_ps", name, unit: "ms", per_unit: 1e9, shown: true }
+    }
+
+    /// The sojourn time under the `name` that a model gives it, in seconds.
+    pub const fn time_in_s(name: &'static str) -> Metric {
+        Metric { column: "sojourn_ps", name, unit: "s", per_unit: 1e12, shown: true }
+    }
+}

@@ -1,0 +1,54 @@
+//! The words of all models, for those who show results.
+
+use crate::room::ROOMS;
+use serde_json::{Map, Value as Json, json};
+use sojourn_queueing::{JobKind, Metric, SizeBin};
+
+/// The vocabularies of all models as JSON, by the models' names: `{"work": [[unit, total], ...],
+/// "percentiles": [...], "kinds": [{"name", "label", "plural", "part_of", "metrics", "bins",
+/// "note"}, ...], "told": [[[total, words], ...], ...]}`; a metric is `{"column", "name", "unit", "per_unit", "shown"}`, a bin `{"name",
+/// "above", "upto"}` with null for no upper end.
+pub fn vocabulary() -> String {
+    let of_models: Map<String, Json> = ROOMS
+        .iter()
+        .map(|room| {
+            let words = room.vocabulary;
+            let kinds: Vec<Json> = words.kinds.iter().map(kind).collect();
+            let words = json!({
+                "work": words.work,
+                "percentiles": words.percentiles,
+                "kinds": kinds,
+                "told": words.told,
+            });
+            (room.name.to_owned(), words)
+        })
+        .collect();
+    Json::Object(of_models).to_string()
+}
+
+fn kind(of: &JobKind) -> Json {
+    json!({
+        "name": of.name,
+        "label": of.label,
+        "plural": of.plural,
+        "part_of": of.part_of,
+        "metrics": of.metrics.iter().map(metric).collect::<Vec<_>>(),
+        "bins": of.bins.iter().map(bin).collect::<Vec<_>>(),
+        "note": of.note,
+    })
+}
+
+fn metric(of: &Metric) -> Json {
+    json!({
+        "column": of.column,
+        "name": of.name,
+        "unit": of.unit,
+        "per_unit": of.per_unit,
+        "shown": of.shown,
+    })
+}
+
+fn bin(of: &SizeBin) -> Json {
+    let upto = of.upto.is_finite().then_some(of.upto);
+    json!({ "name": of.name, "above": of.above, "upto": upto })
+}

@@ -1,0 +1,138 @@
+"""Who is better: of one kind of job in one case, over all that is shown of a metric."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from sojourn.compare.difference import MEAN, Difference
+from sojourn.ledger import Value
+from sojourn.statistics import CONFIDENCE, holm
+from sojourn.vocabulary import ALL_SIZES, GOODPUT, kind_of
+
+if TYPE_CHECKING:
+    from sojourn.compare import Comparison
+
+
+class Outcome(Enum):
+    """What can be said of the second of two runs."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    TRADE_OFF = "trade-off"
+    CHANCE = "may be chance"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which run is better in a metric of one kind of job in one case.
+
+    On the whole a run is better where nothing that is shown, the mean and the percentiles of each
+    size, is worse beyond chance: the findings together hold with 95 % (Holm). `sentence` says it
+    with the intervals.
+    """
+
+    case: dict[str, Value | None]
+    kind: str
+    metric: str
+    outcome: Outcome
+    sentence: str
+
+    def flat(self) -> dict[str, object]:
+        """The verdict as a JSON object."""
+        return {
+            "case": self.case,
+            "kind": self.kind,
+            "metric": self.metric,
+            "verdict": self.outcome.value,
+            "sentence": self.sentence,
+        }
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """A number of a size, how far apart it is, and what that says of the second run."""
+
+    bin: str
+    name: str
+    difference: Difference
+    outcome: Outcome
+
+    def __str__(self) -> str:
+        number = "" if self.name == MEAN else f"{self.name} of "
+        sizes = "all sizes" if self.bin == ALL_SIZES else self.bin
+        return f"{number}{sizes} by {self.difference}"
+
+
+def verdicts(comparisons: Sequence["Comparison"], names: tuple[str, str]) -> Iterator[Verdict]:
+    """One for each case, kind of job and metric; `names` are the runs'."""
+    together: dict[tuple[str, str, str], list[Comparison]] = {}
+    for one in comparisons:
+        together.setdefault((str(one.case), one.a.kind, one.a.metric), []).append(one)
+    return (_verdict(own, names) for own in together.values())
+
+
+def _verdict(of: Sequence["Comparison"], names: tuple[str, str]) -> Verdict:
+    whole = of[0]
+    metric = kind_of(whole.a.kind).metric(whole.a.metric)
+    findings = _findings(of)
+    better, worse = (
+        [f for f in findings if f.outcome is o] for o in (Outcome.BETTER, Outcome.WORSE)
+    )
+    mean = next((f for f in findings if (f.bin, f.name) == (ALL_SIZES, MEAN)), None)
+    if mean is None:
+        outcome, said = Outcome.UNKNOWN, "too few jobs to tell the means apart"
+    elif better and worse:
+        outcome = Outcome.TRADE_OFF
+        said = f"a trade-off: {names[1]} is better in {_listed(better)}, worse in {_listed(worse)}"
+    elif better or worse:
+        outcome = Outcome.BETTER if better else Outcome.WORSE
+        said = f"{names[1]} is {outcome.value}, by {mean.difference} in the mean"
+        if mean.outcome is not outcome:
+            said = f"{names[1]} is {outcome.value} in {_listed(better or worse)}"
+            said += f"; the means, {mean.difference} apart, may differ by chance"
+    else:
+        outcome, said = Outcome.CHANCE, f"{mean.difference} apart in the mean, which may be chance"
+    said += _distributions(whole)
+    unfinished = whole.a.unfinished, whole.b.unfinished
+    if unfinished[0] != unfinished[1]:
+        said += f"; unfinished, and so in no mean: {unfinished[0]:,} and {unfinished[1]:,}"
+    where = [f"{name} = {value}" for name, value in whole.case.items()]
+    where += [kind_of(whole.a.kind).plural, metric.name]
+    sentence = f"{', '.join(where)}: {said}"
+    return Verdict(whole.case, whole.a.kind, whole.a.metric, outcome, sentence)
+
+
+def _findings(of: Sequence["Comparison"]) -> list[_Finding]:
+    """Every number of every size that has an interval, judged together."""
+    known = [
+        (one.a.bin, name, difference)
+        for one in of
+        for name, difference in one.differences.items()
+        if difference and difference.ci95
+    ]
+    more_is_better = of[0].a.metric == GOODPUT
+    beyond = holm([difference.by_chance for *_, difference in known])
+    found = []
+    for (size_bin, name, difference), is_beyond in zip(known, beyond, strict=True):
+        outcome = Outcome.CHANCE
+        if is_beyond:
+            gains = (difference.per_cent > 0) == more_is_better
+            outcome = Outcome.BETTER if gains else Outcome.WORSE
+        found.append(_Finding(size_bin, name, difference, outcome))
+    return found
+
+
+def _listed(findings: Sequence[_Finding]) -> str:
+    """The findings of means, and of percentiles where the mean of that size says nothing."""
+    means = {f.bin for f in findings if f.name == MEAN}
+    return ", ".join(str(f) for f in findings if f.name == MEAN or f.bin not in means)
+
+
+def _distributions(one: "Comparison") -> str:
+    if one.ks is None or one.ks_by_chance is None:
+        return ""
+    differ = one.ks_by_chance <= 1 - CONFIDENCE
+    said = "differ" if differ else "differ by no more than chance"
+    return f"; the distributions {said} (KS {one.ks:.3f})"

@@ -1,0 +1,165 @@
+"""What each model calls its jobs, and what is asked of them, out of the engine's registry."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from sojourn import _core
+
+ALL_SIZES = "all"
+"""The bin of jobs of every size."""
+
+MISSED = "missed_deadline"
+GOODPUT = "goodput_bps"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """Something that is measured of a job: its column, its name, and the unit that it is shown in.
+
+    `per_unit` is how many of the column's units that is. `shown` says that tables and pictures show
+    it without being asked.
+    """
+
+    column: str
+    name: str
+    unit: str
+    per_unit: float
+    shown: bool
+
+    @property
+    def bracketed(self) -> str:
+        """The unit as it stands behind a name: ` [ms]`; nothing for a plain number."""
+        return f" [{self.unit}]" if self.unit else ""
+
+    @property
+    def title(self) -> str:
+        """The name with its unit."""
+        return self.name + self.bracketed
+
+
+@dataclass(frozen=True)
+class JobKind:
+    """One kind of job: how tables call it, what is measured of it, its sizes that are told apart.
+
+    Metrics stand with the most important first. `bins` are the ends of each, in bytes: the lower
+    one is outside of it. `part_of` is the kind that these are parts of. `note` says what their time
+    is, where its name does not.
+    """
+
+    name: str
+    label: str
+    plural: str
+    part_of: str | None
+    metrics: tuple[Metric, ...]
+    bins: dict[str, tuple[float, float]]
+    note: str
+
+    @property
+    def shown(self) -> tuple[Metric, ...]:
+        """What is shown of it without being asked."""
+        return tuple(metric for metric in self.metrics if metric.shown)
+
+    @property
+    def main(self) -> Metric:
+        """What is asked first."""
+        return self.metrics[0]
+
+    @property
+    def time(self) -> Metric | None:
+        """Its sojourn time, under the name that its model gives it; None if it has no end."""
+        return next((metric for metric in self.metrics if metric.column == "sojourn_ps"), None)
+
+    def metric(self, column: str) -> Metric:
+        """The words for a column of the rows."""
+        known = {metric.column: metric for metric in self.metrics}
+        return (
+            known.get(column) or _OTHERS.get(column) or Metric(column, column, "", 1, shown=False)
+        )
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words of a model.
+
+    `work` are the units that a benchmark counts, and for each the total of a run that holds the
+    count: the first that is not zero. `percentiles`, in per cent, are shown where none are asked
+    for. `told` are totals that are said below a table, each with its words: of each list the first
+    that a run has.
+    """
+
+    work: dict[str, str]
+    percentiles: tuple[float, ...]
+    kinds: dict[str, JobKind]
+    told: tuple[dict[str, str], ...]
+
+
+_OTHERS = {
+    MISSED: Metric(MISSED, "missed deadlines", "%", 0.01, shown=False),
+    GOODPUT: Metric(GOODPUT, "goodput", "Mb/s", 1e6, shown=True),
+}
+_TIMES = (
+    Metric("sojourn_ps", "sojourn time", "ms", 1e9, shown=True),
+    Metric("slowdown", "slowdown", "", 1, shown=True),
+)
+_ANY = Vocabulary({}, (50.0, 90.0, 95.0, 99.0), {}, ())
+
+
+@cache
+def models() -> dict[str, Vocabulary]:
+    """The vocabularies of all models, by their names."""
+    return {name: _vocabulary(words) for name, words in json.loads(_core.vocabulary()).items()}
+
+
+def jobs_of(model: str) -> str:
+    """What several jobs of a model are called."""
+    return next(iter(models()[model].kinds.values())).plural
+
+
+def kind_of(name: str) -> JobKind:
+    """The kind of that name; of one that no model has, what can be said of any job."""
+    for model in models().values():
+        if name in model.kinds:
+            return model.kinds[name]
+    return JobKind(name, name, f"{name}s", None, _TIMES, {}, "")
+
+
+def of_kinds(kinds: Iterable[str]) -> Vocabulary:
+    """The words of the model whose jobs are of these kinds; of none, what suits any."""
+    names = set(kinds)
+    return next((m for m in models().values() if names & m.kinds.keys()), _ANY)
+
+
+def order(kinds: Iterable[str]) -> list[str]:
+    """Kinds in the order of their models; unknown ones behind."""
+    known = [name for model in models().values() for name in model.kinds]
+    return sorted(dict.fromkeys(kinds), key=lambda k: known.index(k) if k in known else len(known))
+
+
+def whole(names: Iterable[str]) -> list[JobKind]:
+    """The kinds of those names, without those whose jobs are parts of the others'."""
+    there = [kind_of(name) for name in order(names)]
+    known = {kind.name for kind in there}
+    return [kind for kind in there if kind.part_of not in known]
+
+
+def _vocabulary(words: dict) -> Vocabulary:  # type: ignore[type-arg]
+    return Vocabulary(
+        work=dict(words["work"]),
+        percentiles=tuple(words["percentiles"]),
+        kinds={
+            kind["name"]: JobKind(
+                **{
+                    **kind,
+                    "metrics": tuple(Metric(**metric) for metric in kind["metrics"]),
+                    "bins": {
+                        b["name"]: (b["above"], float("inf") if b["upto"] is None else b["upto"])
+                        for b in kind["bins"]
+                    },
+                }
+            )
+            for kind in words["kinds"]
+        },
+        told=tuple(map(dict, words["told"])),
+    )
