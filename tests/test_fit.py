@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import sojourn
@@ -91,6 +93,47 @@ def test_a_device_with_several_servers_is_learnt(tmp_path, command):
     for one in done.document["comparisons"]:
         if one["bin"] == "all":
             assert one["ks"] < 0.03
+
+
+@pytest.mark.parametrize("seed", range(1, 21))
+def test_a_device_that_is_the_model_is_accepted(tmp_path, command, seed):
+    """Twenty of twenty, with few requests, one server or two."""
+    (tmp_path / "times.csv").write_text("op,service\nread,2ms\nread,9ms\nread,13ms\nread,30ms\n")
+    servers = 1 + seed % 2
+    disk = f'disk = {{ kind = "empirical", file = "{tmp_path}/times.csv", servers = {servers} }}'
+    rates = ", ".join(f'"{servers * rate}/s"' for rate in (5, 35, 60))
+    text = STUDY.format(disk=disk, rates=rates, reads=1.0).replace("20000", "3000")
+    sojourn.run(text, out=tmp_path / "m", seed=seed)
+    done = command("array", "fit", tmp_path / "m", "--json")
+    fitted = done.document["fit"]
+    assert (done.code, fitted["accepted"], fitted["reasons"]) == (0, True, [])
+    assert [one["learnt_from"] for one in fitted["loads"]] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [
+        (0.2, "the device is quicker when it is busy, as no queue is"),
+        (10, "45/s: learnt from, mean off by -"),
+    ],
+)
+def test_a_device_that_is_no_queue_is_refused(tmp_path, command, factor, words):
+    run = run_of(tmp_path / "m")
+    path = run.directory.rows(2, 0)
+    table = pq.read_table(path)
+    took = (table["sojourn_ps"].to_numpy() * factor).astype(np.int64)
+    for name, values in (
+        ("sojourn_ps", took),
+        ("finished_ps", table["arrived_ps"].to_numpy() + took),
+    ):
+        table = table.set_column(table.column_names.index(name), name, pa.array(values))
+    pq.write_table(table, path)
+    done = command("array", "fit", tmp_path / "m")
+    assert done.code == 1
+    refusal = next(line for line in done.out.splitlines() if line.startswith("refused: "))
+    assert words in refusal
+    assert "next:" not in done.out
+    assert not command("array", "fit", tmp_path / "m", "--json").document["fit"]["accepted"]
 
 
 def test_a_light_load_tells_no_number_of_servers(tmp_path):

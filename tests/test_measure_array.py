@@ -194,6 +194,38 @@ def test_targets_that_are_none(command, study, disk, tmp_path):
 
 
 @needs_fio
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (("8KiB", "new"), "8,192 bytes, too few for"),
+        (("900TiB", "new"), "GB free, and 989,560.5 GB are asked for"),
+        (("1MiB", "none/new"), "is no directory"),
+    ],
+)
+def test_what_cannot_be_made_is_refused_before_it_is_begun(command, study, tmp_path, asked, words):
+    size, path = asked[0], tmp_path / asked[1]
+    result = command("measure", "array", path, study, "--create", size, "--out", tmp_path / "r")
+    assert (result.code, words in result.err) == (2, True)
+    assert not path.exists()
+
+
+@needs_fio
+def test_a_file_that_was_made_for_nothing_is_removed(command, study, tmp_path):
+    path, taken = tmp_path / "new", tmp_path / "taken"
+    taken.mkdir()
+    (taken / "study.toml").write_text("of another")
+    result = command("measure", "array", path, study, "--create", "1MiB", "--out", taken)
+    assert (result.code, path.exists()) == (2, False)
+
+
+def test_without_fio_no_file_is_made(command, study, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = command("measure", "array", tmp_path / "new", study, "--create", "1MiB")
+    assert (result.code, "needs fio" in result.err) == (2, True)
+    assert not (tmp_path / "new").exists()
+
+
+@needs_fio
 def test_a_target_that_is_too_small(command, study, tmp_path):
     small = tmp_path / "small.img"
     target.create(small, 8192)

@@ -16,7 +16,7 @@ from sojourn.reproduce import papers, reproduce
 from sojourn.reproduce.claims import RULES
 from sojourn.reproduce.measures import Choice, Lead, Level, Ratio, Steps
 from sojourn.reproduce.results import SPREADS, Quantity
-from sojourn.summary import BINS
+from sojourn.vocabulary import ALL_SIZES
 
 CONTRACT = [
     "paper", "figure", "claim", "source", "paper_says", "measured", "ci95", "holds", "note",
@@ -99,7 +99,7 @@ def test_studies_figures_and_claims_belong_together(paper, full):
         drawn = [paper.runs[panel.run] for panel in figure.panels if not panel.day]
         assert not [plan.x for plan in drawn if "." in (plan.axis or plan.x)]
         for panel in figure.panels:
-            assert panel.what.bin in BINS
+            assert panel.what.bin in (ALL_SIZES, *panel.what.of.bins)
             assert (
                 re.fullmatch(r"mean|p\d+", panel.what.statistic) or panel.what.statistic in SPREADS
             )

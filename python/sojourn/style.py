@@ -125,6 +125,20 @@ def legend(picture: Picture, axes: list[Axes]) -> None:
         picture.legend(names.values(), names.keys(), loc="outside right center", frameon=False)
 
 
+def heading(picture: Picture, panel: Axes, title: str) -> None:
+    """The title and below it the legend of all panels, for names too long to stand beside them."""
+    handles, labels = panel.get_legend_handles_labels()
+    picture.legend(
+        handles,
+        labels,
+        loc="outside upper left",
+        frameon=False,
+        alignment="left",
+        title=title,
+        title_fontproperties={"weight": "bold", "size": "large"},
+    )
+
+
 def logarithmic(panel: Axes, which: str, *, start: float | None = None) -> None:
     """Make an axis logarithmic, with plain numbers on it.
 

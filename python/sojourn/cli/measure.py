@@ -2,6 +2,8 @@
 
 import shlex
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -140,20 +142,22 @@ def array(
 
     parsed = _parsed(study, settings, seed, replications)
     room.check(parsed, str(study), len(targets))
-    if create is not None:
-        for path in targets:
-            target.create(path, common.size("--create", create))
     writes, may_be_lost = room.writes(parsed), destroy_data or create is not None
-    found = [target.find(path, writes=writes, destroy_data=may_be_lost) for path in targets]
     directory = _directory(study, out)
-    ran = room.measure(
-        parsed,
-        str(study),
-        found,
-        directory,
-        children=children or room.CHILDREN,
-        command=common.command(context),
-    )
+    with ExitStack() as made:
+        if create is not None:
+            size = common.size("--create", create)
+            room.check_sizes(parsed, str(study), dict.fromkeys(targets, size))
+            made.enter_context(target.created(targets, size, partial(click.echo, err=True)))
+        found = [target.find(path, writes=writes, destroy_data=may_be_lost) for path in targets]
+        ran = room.measure(
+            parsed,
+            str(study),
+            found,
+            directory,
+            children=children or room.CHILDREN,
+            command=common.command(context),
+        )
     done = _said(directory, ran, as_json=as_json)
     if done is None:
         return

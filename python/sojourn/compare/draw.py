@@ -34,7 +34,7 @@ def draw(found: Comparisons) -> Picture:
     )
     with style.applied():
         title = " and ".join(dict.fromkeys(run.title for run in found.runs))
-        picture, grid = style.panels(len(rows), max(map(len, rows)), title, note)
+        picture, grid = style.panels(len(rows), max(map(len, rows)), "", note)
         for row, panels in zip(rows, grid, strict=True):
             for one, panel in zip(row, panels, strict=False):
                 _draw(panel, one, names)
@@ -42,7 +42,7 @@ def draw(found: Comparisons) -> Picture:
                 panel.set_axis_off()
             panels[0].set_ylabel(f"share of {kind_of(row[0].a.kind).plural}")
             panels[0].set_title(label(row[0].case, row[0].a.kind if several else ""), loc="left")
-        style.legend(picture, [panel for panels in grid for panel in panels])
+        style.heading(picture, grid[0][0], title)
     return picture
 
 

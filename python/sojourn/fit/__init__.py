@@ -22,7 +22,7 @@ from sojourn.runs import Run
 from sojourn.statistics import Values
 
 MOST_SERVERS = 64
-_PS_PER_S = 10**12
+PS_PER_S = 10**12
 _OPS = ("read", "write")
 _FEWEST = 100  # services, below which there is no 99th percentile to speak of
 
@@ -163,7 +163,7 @@ def _load(run: Run, records: list[Record]) -> Load:
     return Load(
         case=first.case,
         label=label,
-        rate=sum(several) / sum(spans) * _PS_PER_S,
+        rate=sum(several) / sum(spans) * PS_PER_S,
         op=np.concatenate([np.array(table["op"].to_pylist()) for table in tables]),
         sojourn_ps=np.concatenate([table["sojourn_ps"].to_numpy() for table in tables]).astype(
             np.float64
@@ -186,7 +186,7 @@ def _alone(started: npt.NDArray[np.int64], finished: npt.NDArray[np.int64]) -> M
 
 def _servers(service: Values, heaviest: Load) -> tuple[int, bool]:
     """With how many servers the heaviest load's mean is met best, and whether one is told by it."""
-    rate = heaviest.rate / _PS_PER_S
+    rate = heaviest.rate / PS_PER_S
     measured = float(heaviest.sojourn_ps.mean())
     means = np.array([mean_sojourn(service, rate, c) for c in range(1, MOST_SERVERS + 1)])
     best = int(np.argmin(np.abs(means - measured)))

@@ -43,7 +43,7 @@ def write(fitted: Fitted, measured: Run, out: Path) -> Path:
 def predict(
     study: Path, measured: Run, *, percentiles: Sequence[float] = (), command: str
 ) -> Comparisons:
-    """Simulate a fitted study, and lay it beside the measurement.
+    """Simulate a fitted study, and lay it beside all rows of the measurement: it learnt from all.
 
     Raises:
         InputError: the directory holds something else, or the study is not as it was written.
@@ -52,8 +52,9 @@ def predict(
     parsed = Study.parse(text, str(study), [])
     directory = RunDirectory(study.parent / PREDICTED)
     simulate(parsed, directory, jobs=None, command=command)
+    predicted = Run.open(directory.path)
     return compare(
-        measured, Run.open(directory.path), metrics=["sojourn_ps"], percentiles=percentiles
+        measured, predicted, metrics=["sojourn_ps"], percentiles=percentiles, warmup=False
     )
 
 

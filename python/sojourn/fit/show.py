@@ -3,6 +3,7 @@
 import numpy as np
 
 from sojourn.fit import Fitted
+from sojourn.fit.judge import MOST_OFF, Verdict
 from sojourn.units import duration
 
 
@@ -26,9 +27,28 @@ def learnt(fitted: Fitted) -> list[str]:
     return lines
 
 
-def to_dict(fitted: Fitted) -> dict[str, object]:
+def judged(verdict: Verdict) -> list[str]:
+    """How far off each load is, and whether the device is accepted, a line each."""
+    if verdict.accepted:
+        said = f"accepted: no load that it was learnt from is off by more than {MOST_OFF:g} %"
+        return [*map(str, verdict.loads), said]
+    return [*map(str, verdict.loads), *(f"refused: {reason}" for reason in verdict.reasons)]
+
+
+def to_dict(fitted: Fitted, verdict: Verdict) -> dict[str, object]:
     """What `sojourn array fit --json` says of a device."""
     return {
+        "accepted": verdict.accepted,
+        "reasons": list(verdict.reasons),
+        "loads": [
+            {
+                "case": one.load.case,
+                "learnt_from": one.learnt,
+                "off_percent": one.difference and one.difference.per_cent,
+                "off_ci95": one.difference and one.difference.ci95 and list(one.difference.ci95),
+            }
+            for one in verdict.loads
+        ],
         "services": {
             op: {"n": values.size, "mean_ps": float(values.mean())}
             for op, values in fitted.service_ps.items()

@@ -2,8 +2,9 @@
 
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -93,9 +94,7 @@ def measure(
         Interrupted: Ctrl-C; finished cases are kept.
     """
     installed = fio.version()
-    for case in study.cases():
-        for replication in range(study.replications):
-            _check_room(case, replication, source, targets)
+    check_sizes(study, source, {target.path: target.size_bytes for target in targets})
     return measure_cases(
         study,
         directory,
@@ -107,7 +106,7 @@ def measure(
 
 
 def check(study: Study, source: str, targets: int) -> None:
-    """Refuse a study that cannot be measured on so many targets, by the name of what cannot.
+    """Refuse a study that cannot be measured on so many targets, or here: by what is in the way.
 
     Raises:
         InputError: why not.
@@ -138,18 +137,30 @@ def check(study: Study, source: str, targets: int) -> None:
                 f"{layout}: some of its writes read first, expected requests of one phase: reads,"
                 " or writes of whole stripes"
             )
+    fio.version()
 
 
-def _check_room(case: Case, replication: int, source: str, targets: Sequence[Target]) -> None:
+def check_sizes(study: Study, source: str, targets: Mapping[Path, int]) -> None:
+    """Refuse targets that are smaller, in bytes, than what a study goes to on each.
+
+    Raises:
+        InputError: which one.
+    """
+    for case in study.cases():
+        for replication in range(study.replications):
+            _check_sizes(case, replication, source, targets)
+
+
+def _check_sizes(case: Case, replication: int, source: str, targets: Mapping[Path, int]) -> None:
     block = quantity(str(case.parameters["block"]))
     offered = Offered.of(case, replication)
     ends = offered.blocks if offered.at is None else offered.at + offered.blocks
     what = "has accesses of" if offered.at is None else "goes on to byte"
-    for disk, target in enumerate(targets):
+    for disk, (path, size_bytes) in enumerate(targets.items()):
         needed = int(ends.max(where=offered.disk == disk, initial=0)) * block
-        if target.size_bytes < needed:
+        if size_bytes < needed:
             raise InputError(
-                f"{target.path}: {target.size_bytes:,} bytes, too few for {source}, which {what}"
+                f"{path}: {size_bytes:,} bytes, too few for {source}, which {what}"
                 f" {needed:,}; --create SIZE makes a larger one"
             )
 

@@ -1,7 +1,11 @@
 """What an array is measured on: files and block devices, and what may be done to them."""
 
 import os
+import shutil
 import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +13,7 @@ from sojourn.errors import InputError, reason
 from sojourn.files import whole
 
 _AT_ONCE = 1 << 20
+_TELL_AFTER_S = 1
 # what O_DIRECT wants offsets and lengths to be multiples of: the largest sector that disks have
 SECTOR = 4096
 
@@ -28,17 +33,69 @@ class Target:
     whole: bool
 
 
-def create(path: Path, size_bytes: int) -> None:
-    """Write a file of random bytes, so that no part of it is a hole or alike another.
+@contextmanager
+def created(paths: Sequence[Path], size_bytes: int, say: Callable[[str], None]) -> Iterator[None]:
+    """Files that are made for a measurement, and removed again if it is refused.
+
+    Before any is written it is known that all can be.
 
     Raises:
-        InputError: there is something of that name already, or it cannot be written.
+        InputError: there is something of that name already, too little space, or no permission.
     """
+    for path in paths:
+        _check_place(path)
+    _check_space(paths, size_bytes)
+    made: list[Path] = []
+    try:
+        for path in paths:
+            create(path, size_bytes, say)
+            made.append(path)
+        yield
+    except InputError:
+        for path in made:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def _check_place(path: Path) -> None:
     if os.path.lexists(path):
         raise InputError(f"--create: {path} is there already; name another file, or leave it out")
+    if not path.parent.is_dir():
+        raise InputError(f"--create: {path.parent} is no directory")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"--create: {path.parent} cannot be written to")
+
+
+def _check_space(paths: Sequence[Path], size_bytes: int) -> None:
+    """Whether each file system has room for all that goes there."""
+    needed: dict[int, int] = {}
+    for path in paths:
+        system = path.parent.stat().st_dev
+        needed[system] = needed.get(system, 0) + size_bytes
+        free = shutil.disk_usage(path.parent).free
+        if needed[system] > free:
+            raise InputError(
+                f"--create: {path.parent} has {free / 1e9:,.1f} GB free, and"
+                f" {needed[system] / 1e9:,.1f} GB are asked for"
+            )
+
+
+def create(path: Path, size_bytes: int, say: Callable[[str], None] = lambda _: None) -> None:
+    """Write a file of random bytes, so that no part of it is a hole or alike another.
+
+    After a second `say` is told how long the rest will take.
+
+    Raises:
+        InputError: it cannot be written.
+    """
     try:
         with whole(path) as partial, partial.open("wb", buffering=0) as file:
+            began, told = time.monotonic(), False
             for start in range(0, size_bytes, _AT_ONCE):
+                passed = time.monotonic() - began
+                if passed > _TELL_AFTER_S and not told:
+                    told, left = True, passed / start * (size_bytes - start)
+                    say(f"writing {size_bytes / 1e6:,.0f} MB to {path}: about {left:,.0f} s more")
                 file.write(os.urandom(min(_AT_ONCE, size_bytes - start)))
             os.fsync(file.fileno())
     except OSError as error:

@@ -33,20 +33,23 @@ def fit(
     """Learn a device from a RUN that measured it, and lay its predictions beside the RUN.
 
     The lightest load gives the services, the heaviest how many are served at once. Writes a study
-    with the device in it, and its simulation.
+    with the device in it, and its simulation. Exit code 1 where the device misses what it was
+    learnt from: then it is no queue with these services.
     """
     from sojourn import document
     from sojourn.compare.show import show as print_comparison
     from sojourn.fit import fit as learn
     from sojourn.fit import loads
+    from sojourn.fit.judge import judge
     from sojourn.fit.predict import PREDICTED, predict, write
-    from sojourn.fit.show import learnt, to_dict
+    from sojourn.fit.show import judged, learnt, to_dict
     from sojourn.plots import targets
     from sojourn.runs import Run
 
     files = None if picture is None else targets(picture, ["fit"], [])
     measured = Run.open(run)
-    fitted = learn(loads(measured))
+    known = loads(measured)
+    fitted = learn(known)
     study = write(fitted, measured, out or run.with_name(f"{run.name}-fitted"))
     found = predict(
         study,
@@ -54,6 +57,7 @@ def fit(
         percentiles=common.percentiles(percentiles) or (),
         command=common.command(context),
     )
+    verdict = judge(fitted, known, found)
     if files is not None:
         from sojourn.compare.draw import draw
 
@@ -61,11 +65,16 @@ def fit(
         path.parent.mkdir(parents=True, exist_ok=True)
         draw(found).write(path)
     if as_json:
-        fit_and_files = {**to_dict(fitted), "study": str(study)}
+        fit_and_files = {**to_dict(fitted, verdict), "study": str(study)}
         click.echo(document.dumps({"fit": fit_and_files, **found.to_dict()}))
-        return
-    for line in learnt(fitted):
-        click.echo(line)
-    print_comparison(found, None)
-    again = shlex.quote(str(study.parent / PREDICTED))
-    click.echo(f"next: sojourn run {shlex.quote(str(study))} --set ..., or sojourn show {again}")
+    else:
+        for line in learnt(fitted):
+            click.echo(line)
+        print_comparison(found, None)
+        for line in judged(verdict):
+            click.echo(line)
+    if not verdict.accepted:
+        context.exit(common.FAILED)
+    if not as_json:
+        file, simulated = (shlex.quote(str(path)) for path in (study, study.parent / PREDICTED))
+        click.echo(f"next: sojourn run {file} --set ..., or sojourn show {simulated}")

@@ -1,0 +1,102 @@
+"""Whether a fitted device is good enough to predict with: held against its own measurement."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sojourn.compare import Comparisons
+from sojourn.compare.difference import MEAN, Difference
+from sojourn.fit import PS_PER_S, Fitted, Load, mean_sojourn
+from sojourn.statistics import batches, mean_interval
+from sojourn.units import duration
+
+MOST_OFF = 15.0
+"""Per cent that the mean of a load may be off from which the device was learnt."""
+
+_BY_CHANCE = 0.01
+_QUICKER = 0.05  # a load's mean below the services' by more than this share
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One load: whether the device was learnt from it, and how far off its predicted mean is."""
+
+    load: Load
+    learnt: bool
+    difference: Difference | None
+
+    def __str__(self) -> str:
+        off = "not to be told" if self.difference is None else f"{self.difference.per_cent:+.1f} %"
+        what = "learnt from" if self.learnt else "predicted"
+        return f"{self.load.label or 'the only load'}: {what}, mean off by {off}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Every load, and why the device is refused: nothing where it is accepted."""
+
+    loads: tuple[Judged, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it may be predicted with."""
+        return not self.reasons
+
+
+def judge(fitted: Fitted, measured: Sequence[Load], found: Comparisons) -> Verdict:
+    """Judge a device by its predictions of the loads that were measured, on the same rows.
+
+    It is refused where it misses a load that it was learnt from by more than `MOST_OFF`, beyond
+    chance and beyond what the services are known to, and where any load took less on average than its requests take alone: whatever waits
+    takes longer, so that no queue with these services is the device.
+    """
+    by_label = {
+        ", ".join(f"{name} {value}" for name, value in one.case.items()): one.differences[MEAN]
+        for one in found
+    }
+    several = len(measured) > 1
+    learnt = {fitted.lightest.case, fitted.heaviest.case}
+    judged = [
+        Judged(load, load.case in learnt, by_label.get(load.label if several else ""))
+        for load in measured
+    ]
+    reasons = [reason for load in measured if (reason := _quicker(fitted, load))]
+    reasons += [
+        f"{one}; expected at most {MOST_OFF:g} %"
+        for one in judged
+        if one.learnt
+        and (off := one.difference)
+        and abs(off.per_cent) > MOST_OFF + _known_to(fitted, one.load)
+        and off.by_chance < _BY_CHANCE
+    ]
+    return Verdict(tuple(judged), tuple(reasons))
+
+
+def _known_to(fitted: Fitted, load: Load) -> float:
+    """To how many per cent the predicted mean is known, the services being a sample.
+
+    What the services are off by grows with the load.
+    """
+    services = np.concatenate([*fitted.service_ps.values()])
+    off = 2 * float(services.std() / services.mean()) / services.size**0.5
+    low, middle, high = (
+        mean_sojourn(services * by, load.rate / PS_PER_S, fitted.servers)
+        for by in (1 - off, 1, 1 + off)
+    )
+    return (high - low) / 2 / middle * 100 if np.isfinite(high) else np.inf
+
+
+def _quicker(fitted: Fitted, load: Load) -> str:
+    """That a load took less than its services, beyond chance; empty where it did not."""
+    services = np.concatenate([*fitted.service_ps.values()])
+    alone, mean = float(services.mean()), float(load.sojourn_ps.mean())
+    ends = mean_interval(batches(load.sojourn_ps))
+    spread = 2 * float(services.std()) / services.size**0.5
+    if ends is None or mean > alone * (1 - _QUICKER) or ends[1] > alone - spread:
+        return ""
+    return (
+        f"a request takes {duration(alone)} where it meets no other, and {duration(mean)} under"
+        f" {load.label or 'its load'}: the device is quicker when it is busy, as no queue is"
+    )
