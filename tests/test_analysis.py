@@ -46,10 +46,10 @@ def test_what_is_said_of_cases():
     )
     estimates = [estimate({"x": 1}, 2.1e9, (1.9e9, 2.3e9)), estimate({"x": 2}, 3.5e9)]
     assert lines(ledger, estimates) == (
-        "mean sojourn of x 1: exactly 2 ms; simulated 2.1 ± 0.2 ms",
+        "mean response time of x 1: exactly 2 ms; simulated 2.1 ± 0.2 ms",
         "known by: A",
-        "mean sojourn of x 2: between 3 and 4 ms; simulated 3.5 ms",
-        "mean sojourn of x 3: at least 3 ms",
+        "mean response time of x 2: between 3 and 4 ms; simulated 3.5 ms",
+        "mean response time of x 3: at least 3 ms",
         "known by: B",
         "why (2 cases)",
     )
@@ -70,7 +70,8 @@ def test_the_only_case_needs_no_name():
         ]
     )
     assert lines(ledger, [estimate({}, 2e9, (1e9, 3e9))]) == (
-        "mean sojourn: between 1 and 3 ms, about 2, scaled from two disks 2.1; simulated 2 ± 1 ms",
+        "mean response time: between 1 and 3 ms, about 2, scaled from two disks 2.1;"
+        " simulated 2 ± 1 ms",
         "known by: A",
     )
     # grouped otherwise, nothing simulated stands beside

@@ -42,7 +42,7 @@ def test_the_exact_mean_stands_under_the_table(command, run):
     lines = [line.strip() for line in shown.out.splitlines()]
     place = lines.index("known by: Pollaczek-Khinchine, M^X/G/1")
     assert lines[place - 1].startswith(
-        "mean sojourn of scheduling fcfs: exactly 19.27 ms; simulated 19."
+        "mean response time of scheduling fcfs: exactly 19.27 ms; simulated 19."
     )
     # optimised, the queue is none of which the formula speaks
     assert "no formula: services depend on what waits (1 case)" in lines

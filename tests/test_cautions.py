@@ -60,7 +60,7 @@ def test_a_rise_of_less_than_a_fifth_is_not_worth_a_word():
 
 def test_an_overloaded_disk_is_named():
     run = sojourn.run(ARRAY)
-    saturated, unsteady = run.summary().cautions
+    saturated, unsteady, *_ = run.summary().cautions
     assert saturated == (
         "a station is busy all the time (rate 200/s): the load is at its capacity or over it"
     )

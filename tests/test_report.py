@@ -112,7 +112,7 @@ def test_the_charts_of_a_sweep(loads):
         for low, middle, high in zip(line.low, line.y, line.high, strict=True):
             assert low < middle < high
     cdf = next(chart for chart in found if chart.steps)
-    assert cdf.title == "all sizes at load = 0.8"
+    assert cdf.title == "flows at load = 0.8"
     for line in cdf.lines:
         assert np.all(np.diff(line.y) >= 0)
     assert max(line.y[-1] for line in cdf.lines) == 1
@@ -146,7 +146,7 @@ def test_time_series_are_drawn_where_a_study_looks_at_its_ports(command, tmp_pat
 
 def test_jobs_that_did_not_finish_keep_a_line_below_one(tmp_path):
     run = make_run(tmp_path / "r", [Made({}, [1, 2, np.nan, 4])])
-    (whole, _) = charts(run)
+    (whole,) = charts(run)
     assert whole.lines[0].y[-1] == 0.75
 
 

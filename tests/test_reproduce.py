@@ -240,7 +240,7 @@ def test_a_figure_is_as_in_the_paper(tiny):
     assert [text.get_text() for text in picture.legends[0].get_texts()] == SCHEMES
     for panel in picture.axes:
         assert panel.get_xlabel() == "load"
-        assert "normalised FCT" in panel.get_ylabel()
+        assert "normalised FCT" in panel.get_ylabel()  # as the paper says
         assert [tick.get_text() for tick in panel.get_xticklabels()] == ["0.1", "0.8"]
     (line,) = [c for c in picture.axes[0].containers if c.get_label() == "DCTCP"]
     points = [tuple(point) for point in line.lines[0].get_xydata()]

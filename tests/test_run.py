@@ -344,8 +344,8 @@ def test_a_full_disk_is_one_message_and_the_same_command_resumes(command, study,
         assert not list(out.rglob("*.partial"))
     assert command(*arguments).code == 0
     with files_up_to(4096):
-        result = command("plot", out, "--kind", "fct")
-    assert result.err == f"sojourn: {out / 'plots' / 'fct.png'}: File too large\n"
+        result = command("plot", out, "--kind", "slowdown")
+    assert result.err == f"sojourn: {out / 'plots' / 'slowdown.png'}: File too large\n"
     assert list((out / "plots").iterdir()) == []
 
 

@@ -47,7 +47,7 @@ def draw(
     Raises:
         InputError: an unknown kind, column or value, an unreadable file.
     """
-    drawing = KINDS.get(kind)
+    drawing = KINDS.get(_EARLIER.get(kind, kind))
     if drawing is None:
         raise InputError(f"no picture of kind {kind!r}{did_you_mean(kind, KINDS)}")
     with style.applied():
@@ -158,6 +158,11 @@ def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) -> 
                 / metric.per_unit
                 for g in own
             }
+    panels = {
+        place: lines
+        for place, lines in panels.items()
+        if any(np.isfinite(values).any() for values in lines.values())
+    }
     _occurring({size_bin for _, size_bin in panels})
     ideal = ideals(run.ledger) if any(m.column == "slowdown" for m, _ in panels) else ()
     picture, (row,) = style.panels(1, len(panels), title, note(run, *ideal))
@@ -171,8 +176,7 @@ def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) -> 
             draw_cdf(panel, values, line, places[line])
         panel.set_xlabel(metric.title)
         panel.set_ylim(0, 1.02)
-        if any(np.isfinite(values).any() for values in lines.values()):
-            style.logarithmic(panel, "x", start=1 if metric.column == "slowdown" else None)
+        style.logarithmic(panel, "x", start=1 if metric.column == "slowdown" else None)
         plural = next(kind.plural for kind in kinds if kind.main == metric)
         sizes = [size_bin for of, size_bin in panels if of == metric]
         if len(mains) > 1 or len(sizes) > 1:
@@ -192,6 +196,8 @@ KINDS: dict[str, Callable[["Run", Layout, str | float | None, Warmup], Picture]]
     "missed": _missed,
     "goodput": goodput,
 }
+# what slowdown and cdf were called before arrays and mail had words of their own
+_EARLIER = {"fct": "slowdown", "qct": "cdf"}
 
 
 def kinds(run: "Run") -> tuple[str, ...]:

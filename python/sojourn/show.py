@@ -100,8 +100,12 @@ def _kinds(summary: Summary) -> list[str]:
 
 
 def _of(summary: Summary, kinds: Sequence[JobKind]) -> list[Estimate]:
-    names = {kind.name for kind in kinds}
-    return [estimate for estimate in summary if estimate.kind in names]
+    """The estimates of jobs of these kinds, case by case, in the order of the kinds."""
+    names = [kind.name for kind in kinds]
+    own = [estimate for estimate in summary if estimate.kind in names]
+    cases = [*dict.fromkeys(tuple(estimate.case.items()) for estimate in own)]
+    place = {case: number for number, case in enumerate(cases)}
+    return sorted(own, key=lambda e: (place[tuple(e.case.items())], names.index(e.kind)))
 
 
 def _case(estimate: Estimate) -> list[str]:
@@ -111,6 +115,7 @@ def _case(estimate: Estimate) -> list[str]:
 def _times(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKind]) -> Table:
     """The first metric with all percentiles, of the others the mean and the last percentile."""
     first, *others = metrics
+    named = len(_kinds(summary)) > 1
     estimates = _of(summary, kinds)
     last = summary.percentiles[-1:]
     deadlines = any(e.metric == MISSED for e in estimates)
@@ -125,7 +130,7 @@ def _times(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKind]
         case = _case(main)
         kind = kind_of(main.kind).label
         cells = [
-            *([kind if (case, kind) != before else ""] if len(kinds) > 1 else []),
+            *([kind if (case, kind) != before else ""] if named else []),
             *([main.bin] if sizes else []),
             *(f"{count:,}" for count in (main.n, main.unfinished, main.warmup)),
             _mean(main, first),
@@ -154,12 +159,13 @@ def _times(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKind]
         ),
         *(["missed [%]"] if deadlines else []),
     ]
-    texts = [*summary.by, *(["kind"] if len(kinds) > 1 else []), *(["size"] if sizes else [])]
+    texts = [*summary.by, *(["kind"] if named else []), *(["size"] if sizes else [])]
     return Table([*texts, *numbers], len(numbers), groups)
 
 
 def _goodputs(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKind]) -> Table:
     (metric, *_) = metrics
+    named = len(_kinds(summary)) > 1
     names = [*dict.fromkeys(["min", "p5", "p50", *summary.percentiles, "p95", "max"])]
     names.sort(key=lambda name: {"min": -1.0, "max": 101.0}.get(name) or float(name[1:]))
     lines = []
@@ -171,9 +177,9 @@ def _goodputs(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKi
             *(_cell(known[name], metric) for name in names),
             *("-" if v is None else number(v) for v in map(known.get, ("spread", "jain"))),
         ]
-        kind = [kind_of(estimate.kind).label] if len(kinds) > 1 else []
+        kind = [kind_of(estimate.kind).label] if named else []
         lines.append([[*_case(estimate), *kind, *cells]])
-    heads = [*summary.by, *(["kind"] if len(kinds) > 1 else []), "n"]
+    heads = [*summary.by, *(["kind"] if named else []), "n"]
     heads += [f"{metric.name} mean{metric.bracketed}", *names, "p95/p5", "Jain"]
     return Table(heads, len(names) + 4, lines)
 

@@ -5,7 +5,6 @@ Each command is a file of this package and imports what it needs when it is call
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -82,15 +81,10 @@ class Commands(click.Group):
 
 
 class OneOf(click.Choice[str]):
-    """A choice that names the nearest valid value, and takes earlier names of some of them."""
-
-    def __init__(self, choices: Sequence[str], renamed: Mapping[str, str] | None = None) -> None:
-        super().__init__(choices)
-        self.renamed = renamed or {}
+    """A choice that names the nearest valid value."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """As click does, or a refusal that names the nearest value."""
-        value = self.renamed.get(value, value)
         if value not in self.choices:
             self.fail(
                 f"{value!r} is not one of them{did_you_mean(value, self.choices)}", param, ctx

@@ -12,12 +12,11 @@ from sojourn.cli import common
 @click.option(
     "--kind",
     "kinds",
-    type=common.OneOf(
-        ["slowdown", "time", "cdf", "missed", "goodput"], renamed={"fct": "slowdown", "qct": "cdf"}
-    ),
+    type=common.OneOf(["slowdown", "time", "cdf", "missed", "goodput", "fct", "qct"]),
     multiple=True,
     help="slowdown, time: against x; cdf: at one x; missed: deadlines, against x; goodput: of flows"
-    " that never end, at one x.  [default: those that answer what is asked of such jobs]",
+    " that never end, at one x; fct and qct are earlier names of slowdown and cdf."
+    "  [default: those that answer what is asked of such jobs]",
 )
 @click.option(
     "--x", metavar="COLUMN", help="Along the axis.  [default: the load, or the first swept number]"

@@ -49,8 +49,9 @@ def judge(fitted: Fitted, measured: Sequence[Load], found: Comparisons) -> Verdi
     """Judge a device by its predictions of the loads that were measured, on the same rows.
 
     It is refused where it misses a load that it was learnt from by more than `MOST_OFF`, beyond
-    chance and beyond what the services are known to, and where any load took less on average than its requests take alone: whatever waits
-    takes longer, so that no queue with these services is the device.
+    chance and beyond what the services are known to, and where any load took less on average than
+    its requests take alone: whatever waits takes longer, so that no queue with these services is
+    the device.
     """
     by_label = {
         ", ".join(f"{name} {value}" for name, value in one.case.items()): one.differences[MEAN]

@@ -80,7 +80,9 @@ def draw(figure: Figure, results: Mapping[str, Result], *, notes: Sequence[str])
                 draw_day(panel, result)
             else:
                 drawn_by = _draw_distribution if content.distribution else _draw
-                drawn_by(panel, content, result, places)
+                words = content.what.words
+                term = figure.terms.get(words.column, words.name)
+                drawn_by(panel, content, result, places, term)
         for panel in panels[len(drawn) :]:
             panel.set_axis_off()
         style.legend(picture, panels[: len(drawn)])
@@ -122,7 +124,9 @@ def _known(content: Panel, result: Result) -> Iterator[tuple[Value, Known]]:
                 yield value, of
 
 
-def _draw(panel: Axes, content: Panel, result: Result, places: Mapping[str, int]) -> None:
+def _draw(
+    panel: Axes, content: Panel, result: Result, places: Mapping[str, int], term: str
+) -> None:
     layout = Layout.of(result.run, result.x, [])
     _draw_known(panel, [(layout.place({result.x: x}), of) for x, of in _known(content, result)])
     for name, line, _ in _curves(content, result):
@@ -133,13 +137,13 @@ def _draw(panel: Axes, content: Panel, result: Result, places: Mapping[str, int]
         ]
         draw_points(panel, points, name, style.look(places[name]))
     layout.draw_axis(panel)
-    panel.set_xlabel(result.axis)
+    panel.set_xlabel(f"{result.axis} [{layout.unit}]" if layout.unit else result.axis)
     statistic = content.what.statistic
     percentile = f"{statistic.removeprefix('p')}th percentile"
     of = content.what.metric
     said = _STATISTICS.get(statistic, statistic if statistic in SPREADS else percentile)
     unit = "" if statistic in SPREADS else content.what.shown_unit
-    panel.set_ylabel(f"{content.what.words.name}, {said}{unit}")
+    panel.set_ylabel(f"{term}, {said}{unit}")
     if statistic not in SPREADS or of == "slowdown":
         fit(of, [panel])
 
@@ -159,7 +163,7 @@ def _draw_known(panel: Axes, means: Sequence[tuple[float, Known]]) -> None:
 
 
 def _draw_distribution(
-    panel: Axes, content: Panel, result: Result, places: Mapping[str, int]
+    panel: Axes, content: Panel, result: Result, places: Mapping[str, int], term: str
 ) -> None:
     """Distribution functions; jobs that did not finish keep theirs below 1."""
     for name, line, value in _curves(content, result):
@@ -174,7 +178,7 @@ def _draw_distribution(
     panel.set_ylim(0, 1.02)
     panel.set_ylabel("share of jobs")
     of = content.what.metric
-    panel.set_xlabel(f"{content.what.words.name}{content.what.shown_unit}")
+    panel.set_xlabel(f"{term}{content.what.shown_unit}")
     if of == "goodput_bps":
         panel.set_xlim(left=0)
     elif panel.has_data():

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,8 @@ class Panel:
 class Figure:
     """A figure of the paper: a picture of panels, or a table.
 
-    Without either it is a statement of the text that has runs of its own.
+    Without either it is a statement of the text that has runs of its own. `terms` are what the
+    paper calls metrics, where that is not what the model calls them.
     """
 
     id: str
@@ -79,6 +80,7 @@ class Figure:
     panels: tuple[Panel, ...]
     runs: tuple[str, ...]
     table: Table | None = None
+    terms: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,7 @@ def find(name: str) -> list[Paper]:
 def read(folder: Path) -> Paper:
     """The paper of a folder, out of its `paper.toml` and `claims.toml`."""
     about = _toml(folder / "paper.toml")
+    terms = about.get("terms", {})
     return Paper(
         name=folder.name,
         title=about["title"],
@@ -182,18 +185,18 @@ def read(folder: Path) -> Paper:
             )
             for name, table in about["runs"].items()
         },
-        figures={name: _figure(name, table) for name, table in about["figures"].items()},
+        figures={name: _figure(name, table, terms) for name, table in about["figures"].items()},
         claims=tuple(Claim.of(table) for table in _toml(folder / "claims.toml")["claims"]),
         readings=about.get("readings", {}),
     )
 
 
-def _figure(name: str, table: dict[str, Any]) -> Figure:
+def _figure(name: str, table: dict[str, Any], terms: Mapping[str, str]) -> Figure:
     panels = tuple(Panel.of(panel) for panel in table.get("panels", ()))
     hours = _table(table["table"]) if "table" in table else None
     shown = [panel.run for panel in panels] + ([hours.run] if hours else [])
     runs = dict.fromkeys([*shown, *table.get("runs", ())])
-    return Figure(name, table["title"], panels, tuple(runs), hours)
+    return Figure(name, table["title"], panels, tuple(runs), hours, terms)
 
 
 def _table(table: dict[str, Any]) -> Table:
