@@ -72,7 +72,10 @@ impl Check for ArrayCase {
         }
         if !self.scheduling.fits(self.knows_arms()) {
             let given = Value::Text(self.scheduling.name().to_owned());
-            let expected = format!("an order for positioning that is {}", self.positioning.name());
+            let here = self.positioning.name();
+            let there = if self.knows_arms() { "independent" } else { "mechanical" };
+            let expected =
+                format!("an order for positioning = {here:?}; this one is for {there:?}");
             return Err(Refusal::value(&given, expected).under("scheduling"));
         }
         if self.rebuild.is_some() && self.layout.mend().is_none() {
@@ -228,6 +231,10 @@ impl ArrayCase {
         let blocks = match self.has_addresses() {
             true => {
                 let of_disk = self.disk.blocks(block).map_err(under_disk)?;
+                if of_disk < self.stripe.get().into() {
+                    let expected = format!("at most {of_disk} blocks, as many as a disk has");
+                    return Err(Refusal::of(&self.stripe, expected).under("stripe"));
+                }
                 Some(self.layout.blocks(of_disk, self.stripe.get()))
             }
             false => None,

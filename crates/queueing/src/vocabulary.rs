@@ -42,8 +42,9 @@ pub struct Metric {
     pub column: &'static str,
     /// What users call it.
     pub name: &'static str,
-    /// The unit that it is shown in, and how many of the column's units that is.
+    /// The unit that it is shown in.
     pub unit: &'static str,
+    /// How many of the column's units that is.
     pub per_unit: f64,
     /// Whether tables and pictures show it without being asked.
     pub shown: bool,
@@ -52,8 +53,11 @@ pub struct Metric {
 /// Sizes in bytes above `above` and up to `upto`.
 #[derive(Debug)]
 pub struct SizeBin {
+    /// What the bin is called.
     pub name: &'static str,
+    /// The end that is outside of it.
     pub above: f64,
+    /// The end that is inside of it.
     pub upto: f64,
 }
 

@@ -105,6 +105,10 @@ impl Study {
         document: &mut Document,
         source: &str,
     ) -> Result<(Study, Vec<Refused>), SpecError> {
+        if document.root.is_empty() {
+            let nothing = "nothing in it, expected a study: `sojourn list studies` has its parts";
+            return Err(SpecError::at(source, nothing));
+        }
         let (head, _) = split(&document.root);
         let Head { title, room, run } = Head::read_table(&head)
             .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;

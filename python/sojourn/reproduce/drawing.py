@@ -80,8 +80,8 @@ def draw(figure: Figure, results: Mapping[str, Result], *, notes: Sequence[str])
                 draw_day(panel, result)
             else:
                 drawn_by = _draw_distribution if content.distribution else _draw
-                words = content.what.words
-                term = figure.terms.get(words.column, words.name)
+                metric = content.what.words
+                term = figure.terms.get(metric.column, metric.name)
                 drawn_by(panel, content, result, places, term)
         for panel in panels[len(drawn) :]:
             panel.set_axis_off()

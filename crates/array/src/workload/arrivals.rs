@@ -57,12 +57,14 @@ impl Check for Poisson {
     }
 }
 
-/// Refuses arrivals that come too seldom, `gap` picoseconds after each other on average.
+/// Refuses arrivals that come too seldom, `gap` picoseconds after each other on average, or so often
+/// that most come at the same picosecond.
 fn check_gap(key: &str, rate: Frequency, gap: f64) -> Result<(), Refusal> {
-    if gap <= LONGEST_GAP.ps() as f64 {
-        return Ok(());
-    }
-    let expected = format!("arrivals that come within {LONGEST_GAP} of each other on average");
+    let expected = match gap {
+        ..1.0 => "at most \"1/ps\"".to_owned(),
+        _ if gap <= LONGEST_GAP.ps() as f64 => return Ok(()),
+        _ => format!("arrivals that come within {LONGEST_GAP} of each other on average"),
+    };
     Err(Refusal::of(&rate, expected).under(key))
 }
 

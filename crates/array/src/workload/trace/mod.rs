@@ -72,6 +72,7 @@ macro_rules! trace {
                 stage: &$crate::workload::Stage<'_>,
             ) -> Result<$crate::workload::Ready, sojourn_kernel::parameters::Refusal> {
                 super::replay::Settings {
+                    format: $name,
                     file: self.file.clone(),
                     device: self.device.clone(),
                     speed: self.speed,

@@ -39,6 +39,8 @@ pub(super) struct Reader<L> {
     /// The device, if it is chosen; else the first one of which there is an access.
     device: Option<String>,
     is_chosen: bool,
+    /// The first other one, if one is chosen.
+    pub(super) other: Option<String>,
     /// The line that was read last, and its number.
     line: Vec<u8>,
     number: u64,
@@ -54,6 +56,7 @@ impl<L: Lines> Reader<L> {
             lines,
             device: device.map(str::to_owned),
             is_chosen: device.is_some(),
+            other: None,
             line: Vec::new(),
             number: 0,
             latest: 0,
@@ -88,6 +91,7 @@ impl<L: Lines> Reader<L> {
                 Some(device) if device == access.device => {}
                 Some(_) if self.is_chosen => {
                     self.counts.other_devices += 1;
+                    self.other.get_or_insert_with(|| access.device.to_owned());
                     continue;
                 }
                 Some(first) => {

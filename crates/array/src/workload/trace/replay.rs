@@ -18,6 +18,7 @@ const LONGEST: Span = Span::from_s(60 * 24 * 3600);
 /// How a trace is replayed.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
+    pub(super) format: &'static str,
     pub(super) file: String,
     pub(super) device: Option<String>,
     pub(super) speed: f64,
@@ -83,7 +84,7 @@ impl Settings {
         let counts = pass.read_all().map_err(|why| self.refused(why))?;
         let Made { requests, ops, .. } = pass.made;
         let Some((first, last)) = pass.made.times else {
-            return Err(self.refused("a trace with at least one read or write".to_owned()));
+            return Err(self.nothing(&counts, pass.reader.other));
         };
         if requests <= u64::from(self.warmup) {
             let expected = format!("fewer than the {requests} requests that there are");
@@ -112,6 +113,21 @@ impl Settings {
     /// The refusal of a trace of which something else was expected.
     fn refused(&self, expected: String) -> Refusal {
         Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
+    }
+
+    /// The refusal of a trace in which nothing is to be replayed.
+    fn nothing(&self, counts: &Counts, other: Option<String>) -> Refusal {
+        if let (Some(device), Some(other)) = (&self.device, other) {
+            let many = counts.other_devices;
+            let expected = format!(
+                "a device of the trace, such as {other:?}: all {many} accesses in it are of others"
+            );
+            return Refusal::value(&Value::Text(device.clone()), expected).under("device");
+        }
+        self.refused(format!(
+            "a trace with at least one read or write; none of its {} lines is one of a {} trace",
+            counts.lines, self.format
+        ))
     }
 
     /// What there was in the trace, and what became of it.
