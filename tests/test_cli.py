@@ -71,7 +71,7 @@ def test_a_wrong_word(command, tmp_path, monkeypatch, arguments, words):
         (["plot", "--by", "laod"], ["no column 'laod'", "did you mean 'load'"]),
         (["plot", "--x", "kind"], ["column 'kind' is one of the rows"]),
         (["plot", "--kind", "cdf", "--at", "0.5"], ["no case at 0.5", "0.2, 0.8"]),
-        (["plot", "--out", "a.pdf"], ["a.pdf", ".png, .svg"]),
+        (["plot", "--out", "a.gif"], ["a.gif", ".png, .svg, .pdf"]),
         (["plot", "--out", "a.png"], ["one file for several pictures"]),
     ],
 )

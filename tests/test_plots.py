@@ -265,7 +265,7 @@ def test_what_a_picture_lacks_is_said_below_it(swept):
 
 
 @pytest.mark.parametrize("kind", ["fct", "cdf"])
-@pytest.mark.parametrize("suffix", ["png", "svg"])
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_the_same_numbers_give_the_same_bytes(tmp_path, kind, suffix):
     cases = [Made({"scheme": scheme, "load": 0.5}, [1, 2, 3]) for scheme in SCHEMES]
     run = make_run(tmp_path / "r", cases)

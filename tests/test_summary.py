@@ -1,8 +1,10 @@
 """Summaries of runs whose every number is known."""
 
 import json
+from io import StringIO
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sojourn
@@ -58,6 +60,32 @@ def test_each_model_has_its_own_words(tmp_path):
     lines = [row.split("  ")[0].strip() for row in repr(mail).splitlines()[4:7]]
     assert lines == ["delivery", "message, half served", "message, all served"]
     assert "delay mean [s]" in repr(mail)
+
+
+def test_frames_are_flat_and_say_their_units(tmp_path, command):
+    cases = [Made({"load": x}, [1, 2, 3], replication=n) for x in (0.2, 0.4) for n in (0, 1)]
+    run = make_run(tmp_path / "r", cases)
+    frame = run.summary().to_pandas()
+    assert [*frame.columns[:5]] == ["load", "kind", "bin", "metric", "n"]
+    assert frame["ci95_low"].dtype == frame["mean"].dtype == float
+    assert "case" not in frame.columns
+    told = command("show", run.path, "--csv")
+    read = pd.read_csv(StringIO(told.out))
+    assert (told.code, [*read.columns]) == (0, [*frame.columns])
+    assert read["mean"].tolist() == frame["mean"].tolist()
+    both = command("show", run.path, "--csv", "--json")
+    assert (both.code, both.out) == (2, "")
+
+
+def test_groups_stand_in_the_order_that_is_asked_for(tmp_path):
+    cases = [Made({"scheme": s, "load": x}, [1, 2]) for s in "BA" for x in (0.2, 0.8)]
+    run = make_run(tmp_path / "r", cases)
+
+    def stands(*by):
+        return [*dict.fromkeys(tuple(e.case.values()) for e in run.summary(by=by))]
+
+    assert stands("scheme", "load") == [("B", 0.2), ("B", 0.8), ("A", 0.2), ("A", 0.8)]
+    assert stands("load", "scheme") == [(0.2, "B"), (0.2, "A"), (0.8, "B"), (0.8, "A")]
 
 
 def test_how_long_a_rebuild_took_is_said(tmp_path):

@@ -82,10 +82,16 @@ class Columns:
 
 
 def groups(ledger: Ledger, columns: Sequence[Column]) -> dict[Key, list[Record]]:
-    """Records by the values of columns, in order of their cases; None for a column of the rows."""
+    """Records by the values of columns; None for a column of the rows.
+
+    They stand in the order of the first column, its values as they come in the cases, then of the
+    second.
+    """
     found: dict[Key, list[Record]] = {}
     for record in ledger:
         values = {**record.parameters, **record.axes}
         key = tuple(None if column.in_rows else values.get(column.name) for column in columns)
         found.setdefault(key, []).append(record)
-    return found
+    places = [{v: n for n, v in enumerate(dict.fromkeys(of))} for of in zip(*found, strict=True)]
+    ordered = sorted(found, key=lambda key: [of[v] for of, v in zip(places, key, strict=True)])
+    return {key: found[key] for key in ordered}

@@ -88,15 +88,17 @@ def _root(_name: str) -> str | None:
 _Probe = Callable[[str], str | None]
 _WANTED: tuple[tuple[str, str, _Probe, str], ...] = (
     ("pandas", "data frames in notebooks", _package, "pip install 'sojourn[pandas]'"),
+    ("distributed", "run --scheduler: a cluster", _package, "pip install 'sojourn[dask]'"),
     ("git", "the commit in meta.json", _program, "apt install git"),
     ("root", "measure fabric", _root, "sudo"),
     ("ip", "measure fabric", _program, "apt install iproute2"),
     ("tc", "measure fabric", _program, "apt install iproute2"),
-    ("iperf3", "measure fabric", _program, "apt install iperf3"),
     ("fio", "measure array", _program, "apt install fio"),
     ("valgrind", "bench: instructions", _program, "apt install valgrind"),
     ("g++", "bench --beside: ns-3", _program, "apt install g++ libns3-dev"),
     ("simpy", "bench --beside", _package, "pip install simpy"),
     ("ciw", "bench --beside", _package, "pip install ciw"),
+    ("postfix", "the tests of sojourn mail, bench --beside", _program, "apt install postfix"),
+    ("swaks", "the tests of sojourn mail", _program, "apt install swaks"),
     ("chromium", "the tests of sojourn report", _program, "apt install chromium"),
 )

@@ -42,7 +42,7 @@ _DECADES_WITH_ALL_LABELS = {"x": 2.25, "y": 4}
 # panels in a row that are so few that each may be wider: their legend takes as much as a panel
 _FEW_COLUMNS = 3
 
-FORMATS = ("png", "svg")
+FORMATS = ("png", "svg", "pdf")
 DPI = 150
 
 
@@ -55,7 +55,7 @@ class Picture(Figure):
     """A figure that shows itself in a notebook and writes itself without a date."""
 
     def write(self, path: Path) -> None:
-        """Write a PNG or SVG file, by its suffix, whole or not at all."""
+        """Write a PNG, SVG or PDF file, by its suffix, whole or not at all."""
         with whole(path) as partial:
             partial.write_bytes(self._encoded(path.suffix.removeprefix(".").lower()))
 
@@ -63,7 +63,11 @@ class Picture(Figure):
         return self._encoded("png")
 
     def _encoded(self, kind: str) -> bytes:
-        dated = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+        dated = {
+            "png": {"Software": None},
+            "svg": {"Date": None, "Creator": None},
+            "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+        }
         buffer = BytesIO()
         with applied():
             # Laid out here, once; `savefig` would draw everything a second time for it.

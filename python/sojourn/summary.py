@@ -112,11 +112,35 @@ class Summary:
         return [{**e.flat(), "cautions": list(self.cautions)} for e in self.estimates]
 
     def to_pandas(self) -> "pd.DataFrame":
-        """A data frame, one row an estimate, the group's columns in front; needs pandas."""
-        import pandas as pd
+        """A data frame of `to_records`.
 
-        flat = [estimate.flat() for estimate in self.estimates]
-        return pd.DataFrame([{**e.case, **f} for e, f in zip(self.estimates, flat, strict=True)])
+        Raises:
+            InputError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ModuleNotFoundError:
+            raise InputError("data frames need pandas: pip install 'sojourn[pandas]'") from None
+        return pd.DataFrame(self.to_records())
+
+    def to_records(self) -> list[dict[str, object]]:
+        """A row an estimate: the group's columns in front, the ends of intervals in two columns.
+
+        Numbers are in the units of the rows, which stand in the metric's name: `sojourn_ps` is in
+        picoseconds.
+        """
+        records = []
+        for estimate in self.estimates:
+            flat = {k: v for k, v in estimate.flat().items() if k != "case"}
+            record: dict[str, object] = {**estimate.case}
+            for name, value in flat.items():
+                if name.endswith("ci95"):
+                    low, high = value if isinstance(value, list) else (None, None)
+                    record |= {f"{name}_low": low, f"{name}_high": high}
+                else:
+                    record[name] = value
+            records.append(record)
+        return records
 
     def __repr__(self) -> str:
         from sojourn.show import text

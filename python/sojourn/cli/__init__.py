@@ -121,7 +121,12 @@ def _version(context: click.Context, _option: click.Parameter, asked: bool) -> N
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Say it."
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Show version, commit and build, and exit.",
 )
 def commands() -> None:
     """How long does work stay in a system of queues? Simulate it, measure it, compare the two."""

@@ -5,7 +5,7 @@ import click
 from sojourn.cli import common
 
 
-@click.command()
+@click.command(short_help="Measure what a unit of work costs.")
 @click.argument("room")
 @click.option("--case", metavar="NAME", help="Only this benchmark.")
 @click.option(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sojourn.runs import Run
 
 
-@click.command()
+@click.command(short_help="Compare two runs: who is better, and may it be chance?")
 @click.argument("run_a", type=click.Path(path_type=Path))
 @click.argument("run_b", type=click.Path(path_type=Path), required=False)
 @click.option(

@@ -10,7 +10,7 @@ from sojourn.cli.common import OneOf
 VARIABLE = "_SOJOURN_COMPLETE"
 
 
-@click.command()
+@click.command(short_help="Print what makes a shell finish words.")
 @click.argument("shell", type=OneOf(["bash", "fish", "zsh"]))
 @click.pass_context
 def completion(context: click.Context, *, shell: str) -> None:

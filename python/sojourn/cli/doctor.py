@@ -7,7 +7,7 @@ import click
 from sojourn.cli import common
 
 
-@click.command()
+@click.command(short_help="Say what is installed, and what is missing.")
 @click.argument("config", type=click.Path(path_type=Path), required=False)
 @click.option(
     "--spool",

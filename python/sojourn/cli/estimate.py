@@ -8,7 +8,7 @@ import click
 from sojourn.cli import common
 
 
-@click.command()
+@click.command(short_help="Estimate a large fabric from its links.")
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option(
     "--set",

@@ -5,7 +5,7 @@ import click
 from sojourn.cli import common
 
 
-@click.command(name="list")
+@click.command(name="list", short_help="List what a study can name.")
 @click.argument("topic", required=False)
 @click.argument("name", required=False)
 @common.as_json

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sojourn.runs import Run
 
 
-@click.group(cls=common.Commands)
+@click.group(cls=common.Commands, short_help="Measure the real thing, into the same rows.")
 def measure() -> None:
     """Measure a real system the way it is simulated: the same study, the same rows."""
 

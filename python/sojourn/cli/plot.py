@@ -7,7 +7,7 @@ import click
 from sojourn.cli import common
 
 
-@click.command()
+@click.command(short_help="Draw a run.")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--kind",
@@ -29,7 +29,11 @@ from sojourn.cli import common
 )
 @common.warmup
 @click.option(
-    "--format", "formats", type=common.OneOf(["png", "svg"]), multiple=True, help="[default: png]"
+    "--format",
+    "formats",
+    type=common.OneOf(["png", "svg", "pdf"]),
+    multiple=True,
+    help="[default: png]",
 )
 @click.option(
     "--out",

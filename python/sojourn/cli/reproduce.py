@@ -7,7 +7,7 @@ import click
 from sojourn.cli import common
 
 
-@click.command()
+@click.command(short_help="Reproduce a paper: its studies, figures and claims.")
 @click.argument("paper", default="all")
 @click.option("--figure", "figures", metavar="ID", multiple=True, help="Only this one.")
 @click.option("--reading", metavar="NAME", help="What the text leaves open, read otherwise.")

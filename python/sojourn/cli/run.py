@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sojourn.rundir import RunDirectory
 
 
-@click.command()
+@click.command(short_help="Simulate the cases of a study.")
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the study's."

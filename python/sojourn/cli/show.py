@@ -1,22 +1,36 @@
 """`sojourn show`: a run as a table."""
 
+import csv
+import sys
 from pathlib import Path
 
 import click
 
 from sojourn.cli import common
+from sojourn.errors import InputError
 
 
-@click.command()
+@click.command(short_help="Show a run as a table.")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--by", metavar="COLUMN,...", help="Group by these.  [default: the swept axes]")
 @click.option("--percentiles", metavar="50,90,99", help="In per cent.  [default: 50,90,95,99]")
 @common.warmup
 @common.as_json
+@click.option("--csv", "as_csv", is_flag=True, help="Print a line of CSV an estimate.")
 def show(
-    run: Path, by: str | None, percentiles: str | None, warmup: bool | str, as_json: bool
+    *,
+    run: Path,
+    by: str | None,
+    percentiles: str | None,
+    warmup: bool | str,
+    as_json: bool,
+    as_csv: bool,
 ) -> None:
-    """Show slowdown and sojourn time of a RUN directory by group and size of job."""
+    """Show what is measured of the jobs of a RUN directory, by group, kind and size of job.
+
+    Of flows the slowdown and the completion time, of requests to disks the response time, of mail
+    the delay.
+    """
     from sojourn import document
     from sojourn.runs import Run
     from sojourn.show import show as print_table
@@ -24,7 +38,15 @@ def show(
     summary = Run.open(run).summary(
         by=common.names(by), percentiles=common.percentiles(percentiles), warmup=warmup
     )
-    if as_json:
+    if as_json and as_csv:
+        raise InputError("show: expected one of --json and --csv")
+    if as_csv:
+        records = summary.to_records()
+        names = dict.fromkeys(name for record in records for name in record)
+        lines = csv.DictWriter(sys.stdout, [*names], lineterminator="\n")
+        lines.writeheader()
+        lines.writerows(records)
+    elif as_json:
         click.echo(document.dumps(summary.to_list()))
     else:
         print_table(summary)

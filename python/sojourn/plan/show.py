@@ -20,7 +20,7 @@ def show(choice: Choice) -> None:
 
 def _line(candidate: Candidate, axes: list[str], choice: Choice) -> list[str]:
     why = f": {candidate.why}" if candidate.why and candidate.verdict != "dearer" else ""
-    mark = " <" if candidate is choice.cheapest else ""
+    mark = ", cheapest" if candidate is choice.cheapest else ""
     return [
         *(str(candidate.axes[name]) for name in axes),
         f"{candidate.verdict}{why}{mark}",

@@ -16,7 +16,7 @@ def trace(*, recipient: str, as_json: bool, **asked: Any) -> None:
     """Show everything in the LOG... that happened to the messages for a RECIPIENT.
 
     That is an address, or a domain with @ in front. A log is a file, packed or not, or - for
-    standard input.
+    standard input. Exit code 1 where nothing happened.
     """
     from sojourn import document
     from sojourn.mail.logs import trace as of
@@ -26,3 +26,5 @@ def trace(*, recipient: str, as_json: bool, **asked: Any) -> None:
         click.echo(document.dumps(found.to_dict()))
     else:
         of.show(found)
+    if not found.copies:
+        raise click.exceptions.Exit(common.FAILED)
