@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import sojourn
 from sojourn._core import Plan, SpecError
 from sojourn.plan import (
     DEARER,
@@ -247,3 +248,25 @@ def test_the_example_with_more_to_hold_takes_what_costs_480():
     cheapest = chosen(Plan.parse(text, "plan.toml", [])).cheapest
     assert cheapest is not None
     assert cheapest.price == 480
+
+
+def test_more_disks_make_an_array_quicker():
+    """A RAID 6 whose writes all began on one disk was slower with eight disks than with six."""
+    study = """
+title = "RAID 6"
+room = "array"
+layout = "raid6"
+disk = "ST3500630NS"
+block = "64KiB"
+[workload]
+kind = "synthetic"
+arrivals = { kind = "poisson", rate = "100/s" }
+blocks = 2
+reads = 0.7
+requests = 20000
+[sweep]
+layout.disks = [6, 8, 12]
+"""
+    means = [e.mean / 1e9 for e in sojourn.run(study).summary() if e.metric == "sojourn_ps"]
+    assert means[0] > 1.5 * means[1] > 1.5 * means[2]
+    assert means[2] == pytest.approx(42, rel=0.1)

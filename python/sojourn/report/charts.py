@@ -30,7 +30,8 @@ class Chart:
     """A chart of lines over common x values.
 
     `names` stand along the axis where x is the place of a name. `log` says which of the axes `x`
-    and `y` are logarithmic; `steps` that lines are distribution functions.
+    and `y` are logarithmic; `steps` that lines are distribution functions. `start` is the least
+    that the quantity can be.
     """
 
     title: str
@@ -41,6 +42,7 @@ class Chart:
     names: list[str] | None
     log: str
     steps: bool
+    start: float = 0.0
 
     def to_dict(self) -> dict[str, object]:
         """The chart as plain values."""
@@ -85,7 +87,7 @@ def _curves(run: Run, layout: Layout) -> Iterator[Chart]:
                     _sized(kinds, size_bin),
                     layout,
                     {(_named(e, by, found), layout.place(e.case)): point(e) for e in found},
-                    metric.per_unit,
+                    metric,
                 )
 
 
@@ -102,8 +104,9 @@ def _curve(
     title: str,
     layout: Layout,
     points: dict[tuple[str, float], tuple[float | None, Interval | None]],
-    scale: float,
+    metric: Metric,
 ) -> Chart:
+    scale = metric.per_unit
     places = sorted({place for _, place in points})
     lines = []
     for name in dict.fromkeys(name for name, _ in points):
@@ -128,6 +131,7 @@ def _curve(
         names=None if layout.numeric else [str(value) for value in layout.values],
         log="x" * wide + "y" * high,
         steps=False,
+        start=_start(metric),
     )
 
 
@@ -152,7 +156,8 @@ def _cdf(metric: Metric, title: str, kinds: Sequence[str], samples: dict[str, Va
     """Distribution functions at common places; infinite values keep a line below 1."""
     scale = metric.per_unit
     finite = np.concatenate([v[np.isfinite(v)] for v in samples.values()]) / scale
-    low, high = float(finite.min()), float(finite.max())
+    # a slowdown begins at the ideal
+    low, high = _start(metric) or float(finite.min()), float(finite.max())
     log = low > 0 and metric.column != GOODPUT
     grid = np.geomspace(low, high, _POINTS) if log else np.linspace(0, high, _POINTS)
     grid[-1] = high
@@ -169,6 +174,10 @@ def _cdf(metric: Metric, title: str, kinds: Sequence[str], samples: dict[str, Va
         log="x" * log,
         steps=True,
     )
+
+
+def _start(metric: Metric) -> float:
+    return 1.0 if metric.column == "slowdown" else 0.0
 
 
 def short(values: Values) -> list[float]:

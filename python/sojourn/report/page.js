@@ -11,6 +11,53 @@
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const short = (value) => (value == null ? "" : String(Number(value.toPrecision(4))));
 
+  const DASHES = [[], [8, 4], [2, 3], [8, 3, 2, 3]];
+  const dash = (place) => DASHES[place % DASHES.length];
+
+  // A line has one look in all charts of its section: its place among all names there. Those that
+  // stand beside others come first; only they need a name.
+  const labels = (own) => own.flatMap((chart) => chart.lines.map((line) => line.label));
+  const told = charts.map((own) => new Set(labels(own.filter((chart) => chart.lines.length > 1))));
+  const places = charts.map((own, section) => {
+    const names = new Set([...told[section], ...labels(own)]);
+    return new Map([...names].map((name, place) => [name, place]));
+  });
+
+  function legend(list) {
+    list.replaceChildren();
+    for (const name of told[list.dataset.section]) {
+      const place = places[list.dataset.section].get(name);
+      const item = document.createElement("li");
+      const stroke = `stroke="${colour(place)}" stroke-width="2" stroke-dasharray="${dash(place).join(" ")}"`;
+      item.innerHTML = `<svg width="32" height="8" aria-hidden="true"><path d="M0 4H32" ${stroke}/></svg>`;
+      item.append(name);
+      list.append(item);
+    }
+  }
+
+  // Intervals at names, which no line joins: upright bars.
+  const bars = (chart, own) => ({
+    hooks: {
+      draw: (u) => {
+        u.ctx.save();
+        u.ctx.lineWidth = 2 * devicePixelRatio;
+        chart.lines.forEach((line) => {
+          if (!line.low) return;
+          u.ctx.strokeStyle = colour(own.get(line.label));
+          chart.x.forEach((x, i) => {
+            if (line.low[i] == null) return;
+            const at = u.valToPos(x, "x", true);
+            u.ctx.beginPath();
+            u.ctx.moveTo(at, u.valToPos(line.low[i], "y", true));
+            u.ctx.lineTo(at, u.valToPos(line.high[i], "y", true));
+            u.ctx.stroke();
+          });
+        });
+        u.ctx.restore();
+      },
+    },
+  });
+
   // Black cannot be seen on a dark page.
   const colour = (place) => {
     const own = colours[place % colours.length];
@@ -45,24 +92,25 @@
     return base;
   }
 
-  function options(chart, width) {
+  function options(chart, width, own) {
     const series = [{ label: chart.x_label, value: (u, v) => (chart.names ? chart.names[v] ?? "" : short(v)) }];
     const bands = [];
     const data = [chart.x];
-    chart.lines.forEach((line, place) => {
+    chart.lines.forEach((line) => {
+      const place = own.get(line.label);
       const stroke = colour(place);
       const middle = series.length;
       series.push({
         label: line.label,
         stroke,
         width: 2,
-        dash: chart.steps && place % 2 ? [6, 3] : undefined,
+        dash: dash(place),
         paths: chart.names ? () => null : chart.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
         points: { show: !chart.steps && chart.x.length <= MARKED, size: 6, stroke, fill: stroke },
         value: (u, v) => short(v),
       });
       data.push(line.y);
-      if (!line.low || !line.low.some((v) => v != null)) return;
+      if (chart.names || !line.low || !line.low.some((v) => v != null)) return;
       const edge = { stroke: "transparent", points: { show: false }, legend: false };
       series.push({ ...edge, label: `${line.label} high` }, { ...edge, label: `${line.label} low` });
       data.push(line.high, line.low);
@@ -74,12 +122,13 @@
     else if (chart.steps) x.range = (u, low, high) => [low, high];
     const y = chart.steps
       ? { range: [0, 1] }
-      : { ...scale("y"), ...(chart.log.includes("y") ? {} : { range: (u, low, high) => [Math.min(0, low), high * 1.05 || 1] }) };
+      : { ...scale("y"), ...(chart.log.includes("y") ? {} : { range: (u, low, high) => [Math.min(chart.start, low), high * 1.05 || 1] }) };
     return [{
       width,
       height,
       series,
       bands,
+      plugins: chart.names ? [bars(chart, own)] : [],
       scales: { x, y },
       axes: [axis(chart, "x"), axis(chart, "y")],
       legend: { live: true },
@@ -99,11 +148,13 @@
     document.querySelectorAll("figure.chart").forEach((figure) => {
       const chart = charts[figure.dataset.section][figure.dataset.chart];
       const place = figure.querySelector(".plot");
-      const [opts, data] = options(chart, Math.max(place.clientWidth, 280));
+      const own = places[figure.dataset.section];
+      const [opts, data] = options(chart, Math.max(place.clientWidth, 280), own);
       const plot = new uPlot(opts, data, place);
       hideEdges(plot);
       drawn.push(plot);
     });
+    document.querySelectorAll("ul.legend").forEach(legend);
     document.documentElement.dataset.drawn = drawn.length;
   }
 

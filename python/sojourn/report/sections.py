@@ -1,12 +1,14 @@
 """What a report says of each run, and of each paper's claims."""
 
 import json
-from collections.abc import Iterator, Mapping
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn.errors import InputError
 from sojourn.report.charts import Chart, charts
+from sojourn.report.headline import headline
 from sojourn.report.series import series
 from sojourn.runs import Run
 from sojourn.show import Table, notes, tables
@@ -30,11 +32,21 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Image:
+    """A figure of a paper as it was drawn: a PNG, in text that can stand in a page."""
+
+    name: str
+    base64: str
+
+
+@dataclass(frozen=True)
 class Section:
     """One run, or one paper's claims: whatever of it there is."""
 
     title: str
     facts: Mapping[str, str]
+    headline: str = ""
+    pictures: tuple[Image, ...] = ()
     cautions: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
     charts: tuple[Chart, ...] = ()
@@ -56,15 +68,31 @@ def sections(path: Path) -> Iterator[Section]:
         return
     runs = sorted(entry for entry in path.iterdir() if (entry / "study.toml").exists())
     verdicts = _claims(claims)
-    held = sum(claim.holds for claim in verdicts)
     if verdicts:
         yield Section(
             title=f"{path.name}: claims",
-            facts={"holds": f"{held} of {len(verdicts)} claims", "runs": str(len(runs))},
+            facts={"runs": str(len(runs))},
+            headline=_held(verdicts),
             claims=verdicts,
+            pictures=tuple(_images(path)),
         )
     for run in runs:
         yield _of_run(run)
+
+
+def _held(verdicts: Sequence[Claim]) -> str:
+    held = sum(claim.holds for claim in verdicts)
+    failed = dict.fromkeys(claim.figure for claim in verdicts if not claim.holds)
+    others = f"; not those about figure {', '.join(failed)}" if failed else ""
+    return f"{held} of {len(verdicts)} claims of the paper hold{others}."
+
+
+def _images(path: Path) -> Iterator[Image]:
+    """The figures that were drawn, in their order."""
+    drawn = path.glob("figure-*.png")
+    for file in sorted(drawn, key=lambda file: (len(file.stem), file.stem)):
+        name = file.stem.removeprefix("figure-")
+        yield Image(f"Figure {name}", b64encode(file.read_bytes()).decode("ascii"))
 
 
 def _of_run(path: Path) -> Section:
@@ -73,6 +101,7 @@ def _of_run(path: Path) -> Section:
     return Section(
         title=run.title,
         facts=_facts(run),
+        headline=headline(run, summary),
         cautions=summary.cautions,
         charts=(*charts(run), *series(run)),
         tables=tuple(tables(summary)),

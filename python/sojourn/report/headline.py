@@ -1,0 +1,110 @@
+"""What came out of a run, in one sentence."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sojourn.columns import Column
+from sojourn.compare import between
+from sojourn.layout import Layout
+from sojourn.ledger import Ledger
+from sojourn.runs import Run
+from sojourn.summary import Estimate, Summary
+from sojourn.units import number, numbers
+from sojourn.vocabulary import ALL_SIZES, GOODPUT, Metric, whole
+
+
+def headline(run: Run, summary: Summary) -> str:
+    """The sentence; empty where no job is finished.
+
+    It is about what is asked first of the most important kind of job: which of several names is the
+    best and by how much, else from where to where it goes along the axis, else how large it is.
+
+    Args:
+        run: the run.
+        summary: its summary by what is swept.
+
+    Raises:
+        InputError: rows cannot be read.
+    """
+    kinds = whole(e.kind for e in summary if e.n)
+    if not kinds:
+        return ""
+    metric = kinds[0].main
+    found = [
+        e
+        for e in summary
+        if (e.kind, e.bin, e.metric) == (kinds[0].name, ALL_SIZES, metric.column) and e.n
+    ]
+    layout = Layout.of(run, None, None)
+    names = _names(run, layout)
+    if names and (said := _best(run, layout, names, found, metric)):
+        return said
+    if layout.x and layout.numeric and len(found) > 1:
+        return _along(layout, found, metric)
+    return f"{_sized(found[0], metric)} ({found[0].n:,} {kinds[0].plural})." if found else ""
+
+
+def _names(run: Run, layout: Layout) -> Column | None:
+    """The first swept column of names."""
+    swept = [*([layout.x] if layout.x else []), *layout.by]
+    for column in swept:
+        values = [record.columns.get(column.name) for record in run.ledger]
+        if len(set(values)) > 1 and not column.in_rows and not numbers(values):
+            return column
+    return None
+
+
+def _best(
+    run: Run, layout: Layout, names: Column, found: Sequence[Estimate], metric: Metric
+) -> str:
+    """Which name is the best, at the largest number along the axis, and how far the next is."""
+    where = ""
+    if layout.x and layout.numeric:
+        x, most = layout.x, layout.values[-1]
+        run = replace(run, ledger=Ledger(r for r in run.ledger if r.columns.get(x.name) == most))
+        found = [e for e in found if e.case[x.label] == most]
+        where = f"At {x.label} {most}, "
+    if not found:
+        return ""
+    # of what else is swept the first case alone: it is one comparison
+    others = {name: value for name, value in found[0].case.items() if name != names.label}
+    found = [e for e in found if all(e.case[name] == value for name, value in others.items())]
+    if len(found) < 2:
+        return ""
+    columns = [column for column in layout.by if column.label in others and not column.in_rows]
+    alike = {column.name: others[column.label] for column in columns}
+    run = replace(run, ledger=Ledger(r for r in run.ledger if alike.items() <= r.columns.items()))
+    more_is_better = metric.column == GOODPUT
+    best, second, *_ = sorted(found, key=lambda e: e.mean or 0, reverse=more_is_better)
+    values = str(second.case[names.label]), str(best.case[names.label])
+    verdicts = between(run, names.label, values, metrics=[metric.column]).verdicts
+    said = next((v.sentence.partition(": ")[2] for v in verdicts if v.kind == best.kind), "")
+    ends = "highest" if more_is_better else "lowest"
+    return (
+        f"{where}{values[1]} has the {ends} mean {_sized(best, metric, name=True)}."
+        f" Against the next, {values[0]}: {said}."
+    )
+
+
+def _along(layout: Layout, found: Sequence[Estimate], metric: Metric) -> str:
+    ordered = sorted(found, key=lambda e: layout.place(e.case))
+    first, last = ordered[0], ordered[-1]
+    x = layout.x.label if layout.x else ""
+    return (
+        f"From {x} {layout.values[0]} to {layout.values[-1]} the mean {metric.name} goes from"
+        f" {_value(first, metric)} to {_value(last, metric)}."
+    )
+
+
+def _sized(e: Estimate, metric: Metric, *, name: bool = False) -> str:
+    called = f"{metric.name}, " if name else f"Mean {metric.name} "
+    tail = next(reversed(e.quantiles.items()), None)
+    more = f", {tail[0]} {number(tail[1] / metric.per_unit)}" if tail and tail[1] else ""
+    return f"{called}{_value(e, metric)}{more}{f' {metric.unit}' if more and metric.unit else ''}"
+
+
+def _value(e: Estimate, metric: Metric) -> str:
+    text = number((e.mean or 0) / metric.per_unit)
+    if e.ci95 is not None:
+        text += f" ± {number((e.ci95[1] - e.ci95[0]) / 2 / metric.per_unit, 2)}"
+    return f"{text} {metric.unit}".rstrip()
