@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+from base64 import b64encode
 from html.parser import HTMLParser
 
 import numpy as np
@@ -13,6 +15,7 @@ from conftest import STUDY, Made, make_run
 from sojourn import rows
 from sojourn.report import LARGEST, report
 from sojourn.report.charts import charts
+from sojourn.report.headline import headline
 from sojourn.report.series import series
 
 DRAWN = "document.documentElement?.dataset.drawn"
@@ -172,7 +175,7 @@ def test_the_claims_of_a_paper(loads, tmp_path):
     cells = [cell.strip() for cell in page.texts["td"]]
     assert cells[:5] == ["7", "A is <fast>", "twice", "2.5 [2.4, 2.6]", "yes"]
     assert cells[5:10] == ["7", "A is <fast>", "twice", "1 to 3", "NO"]
-    assert "1 of 2 claims" in [fact.strip() for fact in page.texts["dd"]]
+    assert any(said.startswith("1 of 2 claims of the paper hold") for said in page.texts["p"])
     assert loads.title in [title.strip() for title in page.texts["h2"]]
 
 
@@ -235,3 +238,60 @@ def test_a_browser_draws_every_chart(command, study, tmp_path):
         page.open(out.as_uri())
         page.await_(DRAWN)
         assert any("Content Security Policy" in said for said in page.complaints)
+
+
+def test_a_report_begins_with_what_came_out(tmp_path):
+    generator = np.random.default_rng(8)
+
+    def made(scheme, load, mean):
+        noise = generator.uniform(0.9, 1.1, 2000)
+        return Made({"scheme": scheme, "load": load}, mean * noise)
+
+    cases = [made(s, x, m + x) for s, m in (("A", 4), ("B", 2), ("C", 3)) for x in (0.2, 0.8)]
+    run = make_run(tmp_path / "schemes", cases)
+    said = headline(run, run.summary(warmup=False))
+    assert said.startswith("At load 0.8, B has the lowest mean slowdown, 2.8")
+    assert ". Against the next, C: scheme B is better, by 26." in said
+    assert "the distributions differ" in said
+
+    requests = [
+        Made({"rate": f"{n}/s"}, [n * 1e6, n * 3e6] * 50, kind=["request"] * 100) for n in (5, 20)
+    ]
+    run = make_run(tmp_path / "rates", requests)
+    said = headline(run, run.summary(warmup=False))
+    shown = "From rate 5/s to 20/s the mean response time goes from 10 ± 0.48 ms to 40 ± 1.9 ms."
+    assert said == shown
+
+    run = make_run(tmp_path / "one", [Made({}, [1e6, 3e6], kind=["request"] * 2)])
+    said = headline(run, run.summary(warmup=False))
+    assert said == "Mean response time 2 ms, p99.9 2.998 ms (2 requests)."
+
+    run = make_run(tmp_path / "nothing", [Made({}, [np.nan])])
+    assert headline(run, run.summary()) == ""
+
+
+def test_a_papers_report_shows_its_figures(tmp_path, loads):
+    out = tmp_path / "paper"
+    out.mkdir()
+    (out / "claims.json").write_text("[]")
+    drawn = b"\x89PNG two"
+    (out / "figure-2.png").write_bytes(drawn)
+    shutil.copytree(loads.path, out / "websearch")
+    page = tmp_path / "r.html"
+    report([out], page)
+    assert "Figure 2" in page.read_text()
+    verdict = {
+        "figure": "2",
+        "claim": "quick",
+        "source": "section 4",
+        "paper_says": 2.0,
+        "measured": 1.9,
+        "ci95": None,
+        "holds": False,
+        "note": "",
+    }
+    (out / "claims.json").write_text(json.dumps([verdict]))
+    report([out], page)
+    text = page.read_text()
+    assert "0 of 1 claims of the paper hold; not those about figure 2." in text
+    assert f"data:image/png;base64,{b64encode(drawn).decode()}" in text

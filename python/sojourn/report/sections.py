@@ -68,13 +68,14 @@ def sections(path: Path) -> Iterator[Section]:
         return
     runs = sorted(entry for entry in path.iterdir() if (entry / "study.toml").exists())
     verdicts = _claims(claims)
-    if verdicts:
+    pictures = tuple(_images(path))
+    if verdicts or pictures:
         yield Section(
-            title=f"{path.name}: claims",
+            title=f"{path.name}: figures and claims",
             facts={"runs": str(len(runs))},
-            headline=_held(verdicts),
+            headline=_held(verdicts) if verdicts else "",
             claims=verdicts,
-            pictures=tuple(_images(path)),
+            pictures=pictures,
         )
     for run in runs:
         yield _of_run(run)
