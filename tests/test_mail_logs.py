@@ -181,7 +181,7 @@ def test_attempts_as_a_table(postfix):
         (["stats", "LOG", "--by", "hours"], "did you mean 'hour'?"),
         (["batch", "LOG", "--day", "22.11.2026"], "expected a day like 2026-11-22"),
         (["batch", "LOG", "--day", "2026-11-22", "--since", "1h"], "as --since and --until do"),
-        (["batch", "LOG", "-o", "batch.pdf"], "a picture is one of .png, .svg"),
+        (["batch", "LOG", "-o", "batch.gif"], "a picture is one of .png, .svg"),
         (["batch", "LOG", "--day", "2001-01-01", "-o", "x.png"], "there is nothing to draw"),
         (["watch", "LOG", "--json"], "give --count or --replay"),
         (["watch", "LOG", "LOG"], "one log is watched at a time"),
