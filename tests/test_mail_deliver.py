@@ -97,6 +97,32 @@ def test_everybody_has_it_once(command: Command, tmp_path: Path, message: Path) 
     assert command("mail", "queue", "--spool", tmp_path / "spool", "--json").document == []
 
 
+def test_the_order_of_a_list_is_not_that_of_the_name_servers(
+    command: Command, tmp_path: Path, message: Path
+) -> None:
+    """With one session: the first answer gets it, then the list's order holds."""
+    late = 'names = { kind = "slow", takes = "150ms" }\n'
+    world = "".join(
+        f'[[domain]]\nname = "d{n}.example"\nsubscribers = 1\n{late if n < 4 else ""}'
+        'host = [{ round_trip = "80ms" }]\n'
+        for n in range(8)
+    )
+    log = tmp_path / "log"
+    with small_internet(tmp_path, world) as net:
+        whom = tmp_path / "list"
+        whom.write_text("".join(f"{who}\n" for who in sorted(net.subscribers)), "utf-8")
+        one = ["--set", "mail.limits.sessions=1", "--set", 'mail.order="list"']
+        given = arguments(net, tmp_path, message, "--list", whom, "--log", log, *one)
+        done = command(*given)
+    assert done.code == 0
+    sent = [line for line in log.read_text("utf-8").splitlines() if "status=sent" in line]
+    order = [re.search(r"@d(\d)", line)[1] for line in sent]
+    # one of those whose names are quick is served while the others' are looked up
+    first, *others = map(int, order)
+    assert first >= 4
+    assert others == sorted(set(range(8)) - {first})
+
+
 def test_in_words(command: Command, tmp_path: Path, message: Path) -> None:
     with small_internet(tmp_path, FAST) as net:
         whom = net.write_list(tmp_path / "list")

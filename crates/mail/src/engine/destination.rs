@@ -40,6 +40,8 @@ pub(super) struct Destination {
     pub(super) coming: u32,
     /// Whether it stands in one of the lines for a session.
     pub(super) lined_up: bool,
+    /// Its place in the line of all, also while its names are looked up.
+    pub(super) place_in_line: Option<u64>,
     /// When its timer rings next.
     pub(super) alarm: Time,
     /// How long attempts took lately.
@@ -147,6 +149,7 @@ impl Destination {
             sessions: 0,
             coming: 0,
             lined_up: false,
+            place_in_line: None,
             alarm: Time::NEVER,
             delay: None,
             learned: None,

@@ -49,8 +49,8 @@ impl Engine {
             let (destination, has_waited) = match self.ready.pop_front() {
                 Some(destination) => (destination, false),
                 None if self.is_full() || self.journal.failing => return,
-                None => match self.line.pop_front() {
-                    Some(destination) => (destination, true),
+                None => match self.line.pop_first() {
+                    Some((_, destination)) => (destination, true),
                     None => return,
                 },
             };
@@ -64,11 +64,13 @@ impl Engine {
         self.sessions.len() >= self.config.limits.sessions.get() as usize
     }
 
-    /// Brings one destination's work forward by one step. Whoever has not waited for a session goes
-    /// behind those who do.
+    /// Brings one destination's work forward by one step. One that has not waited for a session goes
+    /// behind those that do; one keeps its place among them while its names are looked up, so that
+    /// the order of a list does not become that of the answers.
     fn dispatch(&mut self, destination: u32, has_waited: bool) {
         let worth = self.sessions_worth(destination);
         let this = &mut self.destinations.list[destination as usize];
+        let place = this.place_in_line.take();
         if this.queue.is_empty() {
             return;
         }
@@ -78,11 +80,14 @@ impl Engine {
         }
         match this.routes {
             Routes::Known(_, until) if self.now < until => {}
-            Routes::Asking(_) => return,
-            _ => return self.ask(destination),
+            Routes::Asking(_) => return this.place_in_line = place,
+            _ => {
+                this.place_in_line = Some(self.line.place(place));
+                return self.ask(destination);
+            }
         }
         if self.journal.failing {
-            return self.line_up(destination);
+            return self.line_up(destination, place);
         }
         if this.is_paced(self.now) {
             return self.set_destination_alarm(destination);
@@ -103,10 +108,10 @@ impl Engine {
         }
         if self.is_full() {
             self.make_room(|_| true);
-            return self.line_up(destination);
+            return self.line_up(destination, place);
         }
-        if !has_waited && !self.line.is_empty() {
-            return self.line_up(destination);
+        if !has_waited && self.line.has_before(place) {
+            return self.line_up(destination, place);
         }
         match self.choose(destination) {
             Choice::Host(host, name) => {
@@ -131,9 +136,12 @@ impl Engine {
         }
     }
 
-    fn line_up(&mut self, destination: u32) {
-        self.line.push_back(destination);
-        self.destinations.list[destination as usize].lined_up = true;
+    /// The destination waits for a session, at its place or behind all others.
+    fn line_up(&mut self, destination: u32, place: Option<u64>) {
+        let this = &mut self.destinations.list[destination as usize];
+        let place = self.line.place(place);
+        (this.lined_up, this.place_in_line) = (true, Some(place));
+        self.line.insert(place, destination);
     }
 
     /// The host for one more session. One of a worse preference is tried only when all better ones
@@ -209,6 +217,7 @@ impl Engine {
     /// Sets aside all that is queued: the destination is not to be tried before `until`.
     pub(super) fn stall(&mut self, destination: u32, until: Time) {
         let this = &mut self.destinations.list[destination as usize];
+        this.place_in_line = None;
         let (already, mut envelopes) = (this.stalled.len(), Vec::new());
         for parcel in this.queue.drain(..) {
             let task = |recipient| Task { message: parcel.message, recipient };

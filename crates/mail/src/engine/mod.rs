@@ -20,6 +20,7 @@ mod forget;
 mod host;
 mod itself;
 mod journal;
+mod line;
 mod message;
 mod names;
 mod operate;
@@ -49,6 +50,7 @@ use crate::smtp::{Output, Step};
 use destination::Destinations;
 use host::Hosts;
 use journal::Journal;
+use line::Line;
 use message::{Chain, Message, Parcel, State};
 use session::Session;
 use sessions::Sessions;
@@ -87,7 +89,7 @@ pub struct Engine {
     probes: u32,
     /// Destinations to be looked at now, and those that want a session when there is one.
     ready: VecDeque<u32>,
-    line: VecDeque<u32>,
+    line: Line,
     /// Destinations that want to probe a host.
     probe_line: VecDeque<u32>,
     journal: Journal,
@@ -131,7 +133,7 @@ impl Engine {
             idle: BTreeSet::new(),
             probes: 0,
             ready: VecDeque::new(),
-            line: VecDeque::new(),
+            line: Line::default(),
             probe_line: VecDeque::new(),
             journal: Journal::default(),
             stopping: false,

@@ -101,7 +101,9 @@ impl Engine {
 
     /// Nobody at this domain will ever be reached.
     fn give_up(&mut self, destination: u32, reason: &Reason) {
-        let queue = std::mem::take(&mut self.destinations.list[destination as usize].queue);
+        let this = &mut self.destinations.list[destination as usize];
+        this.place_in_line = None;
+        let queue = std::mem::take(&mut this.queue);
         for parcel in queue {
             for recipient in parcel.recipients {
                 let task = Task { message: parcel.message, recipient };

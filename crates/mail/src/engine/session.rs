@@ -351,10 +351,10 @@ impl Engine {
             return true;
         }
         let session = &self.sessions[id];
-        let others = |line: &VecDeque<u32>| line.iter().any(|&it| it != session.destination);
-        let wanted = others(&self.hosts.list[session.host as usize].line)
-            || others(&self.hosts.networks[session.network as usize].line)
-            || (self.is_full() && others(&self.line));
+        let is_other = |it: &u32| *it != session.destination;
+        let wanted = self.hosts.list[session.host as usize].line.iter().any(is_other)
+            || self.hosts.networks[session.network as usize].line.iter().any(is_other)
+            || (self.is_full() && self.line.iter().any(is_other));
         let destination = &self.destinations.list[session.destination as usize];
         let is_over = session.begun >= self.config.limits.turn.get();
         wanted && (is_over || destination.queue.is_empty() || destination.is_paced(self.now))

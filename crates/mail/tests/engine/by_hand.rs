@@ -270,3 +270,52 @@ fn tls_that_breaks_before_or_after_its_handshake() {
         assert_eq!(effects, [Effect::Close(nth(0)), again]);
     }
 }
+
+/// Destinations keep their places in line while their names are looked up: with one session the
+/// order is that of the list, but for those whose answers are not there yet.
+#[test]
+fn the_order_of_a_list_is_not_that_of_the_answers() {
+    let mut config = config();
+    config.limits.sessions = 1.try_into().unwrap();
+    let mut hand = Hand::new(config);
+    let domains: Vec<String> = (0..6).map(|n| format!("d{n}.example")).collect();
+    let recipients: Vec<String> = domains.iter().map(|it| format!("s@{it}")).collect();
+    let recipients: Vec<&str> = recipients.iter().map(String::as_str).collect();
+    hand.tell(Event::Submitted(submission(&recipients)));
+    let asked = hand.tell(Event::Persisted(BatchId(0)));
+    assert_eq!(asked.iter().filter(|it| matches!(it, Effect::Resolve(_))).count(), 6);
+    let host = |n: u8| IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, n));
+    let mut connected = Vec::new();
+    let mut note = |effects: Vec<Effect>| {
+        for effect in effects {
+            if let Effect::Connect(session, relay) = effect {
+                connected.push((session, relay.name.to_string()));
+            }
+        }
+        connected.clone()
+    };
+    let mut answer = |hand: &mut Hand, n: u8| {
+        let name = domains[usize::from(n)].as_str();
+        let host = MailHost { name: name.into(), preference: 10, addresses: vec![host(n)] };
+        let answer = Answer::Hosts { hosts: vec![host], lifetime: Span::from_s(600) };
+        hand.tell(Event::Resolved(name.into(), answer))
+    };
+    for n in [4, 5, 2, 0, 3] {
+        let effects = answer(&mut hand, n);
+        note(effects);
+    }
+    // The one session is that of the first answer. Each that ends makes way for the next in line;
+    // the answer about d1 comes while d2 is served, and d1 still goes before those behind it.
+    for served in 0..5 {
+        let (session, _) = note(Vec::new())[served].clone();
+        let effects = hand.tell(Event::Closed(session, "no connection".into()));
+        note(effects);
+        if served == 1 {
+            let effects = answer(&mut hand, 1);
+            note(effects);
+        }
+    }
+    let names: Vec<String> = note(Vec::new()).into_iter().map(|(_, name)| name).collect();
+    let order = [4, 0, 2, 1, 3, 5].map(|n| format!("d{n}.example"));
+    assert_eq!(names, order);
+}
