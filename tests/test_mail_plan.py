@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import sojourn
 from listserver import CONFIG
-from sojourn._core import MailSettings, ServeSettings, mail_password
+from sojourn._core import MailSettings, ServeSettings, SpecError, mail_password
 from sojourn.errors import InputError
 from sojourn.mail import plan as planning
 from sojourn.mail.plan import world as worlds
@@ -249,6 +250,30 @@ def test_sendmail_is_set_alike(scene):
         "define(`confTO_DATAFINAL', `600s')dnl",
     ):
         assert line in lines
+
+
+def test_the_order_of_the_list_is_the_plans(command, tmp_path):
+    """Each domain's first subscriber has it in the list's order, in every replication."""
+    (tmp_path / "world.csv").write_text(
+        "domain,subscribers\n" + "".join(f"d{n}.example,1\n" for n in range(9))
+    )
+    order = [4, 0, 7, 2, 8, 1, 6, 3, 5]
+    whom = tmp_path / "list"
+    whom.write_text("".join(f"s@d{n}.example\n" for n in order))
+    config = tmp_path / "now.toml"
+    config.write_text('[mail]\nhello = "x.example"\norder = "list"\n[mail.limits]\nsessions = 1\n')
+    given = ["--list", whom, "--config", config, "--sessions", 1, "--replications", 2]
+    done = command("mail", "plan", tmp_path / "world.csv", *given, "--out", tmp_path / "p")
+    assert (done.code, done.err) == (0, "")
+    assert (tmp_path / "p/order.txt").read_text().split() == [f"d{n}.example" for n in order]
+    study = tmp_path / "p/study.toml"
+    run = sojourn.run(study, overrides={"policy.order": "list"})
+    for replication in (0, 1):
+        rows = run.rows.to_pandas().query(f"kind == 'delivery' and replication == {replication}")
+        assert rows.sort_values("finished_ps")["job"].tolist() == list(range(9))
+    study.with_name("order.txt").write_text("d4.example\n")
+    with pytest.raises(SpecError, match=r"internet.order = .*, but 1 of .* are missing"):
+        sojourn.run(study)
 
 
 @pytest.mark.parametrize(

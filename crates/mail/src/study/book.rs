@@ -1,12 +1,12 @@
 //! What is kept of a replication.
 
 use super::series::{Attempt, Series};
-use super::{List, subscribers};
+use super::List;
 use crate::address::Address;
 use crate::engine::{Delays, Entry, Event, MessageId, Outcome, Submission};
 use crate::world::internet::Domain;
 use crate::world::{Line, Witness};
-use sojourn_kernel::{Span, Streams, Time};
+use sojourn_kernel::{Span, Time};
 use sojourn_queueing::Keep;
 use std::net::IpAddr;
 
@@ -77,13 +77,12 @@ const UNTRIED: Delivery = Delivery {
 impl Book {
     pub(super) fn new(
         domains: &[Domain],
+        who: Vec<(Address, u32)>,
         list: &List,
         times: Vec<Time>,
         keep: Keep,
         series: Option<Series>,
-        streams: Streams,
     ) -> Book {
-        let who = subscribers(domains, streams);
         let rows = match keep {
             Keep::Rows => who.len() * times.len(),
             Keep::Totals => 0,

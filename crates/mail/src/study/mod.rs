@@ -142,9 +142,9 @@ impl Setting for Policy {
 const STEPS: u32 = 4096;
 
 impl MailCase {
-    /// The name of the file that it reads.
+    /// The names of the files that it reads.
     pub fn files(&mut self) -> Vec<&mut String> {
-        self.internet.file().into_iter().collect()
+        self.internet.files()
     }
 
     /// How many deliveries each replication has. Reads and checks every file that the case names,
@@ -164,12 +164,17 @@ impl MailCase {
                     .under("list"));
             }
         }
+        self.order(&domains, read)?;
         self.times(Streams::new(0, 0))?;
         Ok(subscribers as usize * messages.get() as usize)
     }
 
     fn domains(&self, streams: Streams, read: Read<'_>) -> Result<Vec<Domain>, Refusal> {
         self.internet.domains(streams, read).map_err(|refusal| refusal.under("internet"))
+    }
+
+    fn order(&self, domains: &[Domain], read: Read<'_>) -> Result<Option<Vec<u32>>, Refusal> {
+        self.internet.order(domains, read).map_err(|refusal| refusal.under("internet"))
     }
 
     fn times(&self, streams: Streams) -> Result<Vec<Time>, Refusal> {
@@ -190,6 +195,7 @@ impl MailCase {
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
         let domains = self.domains(streams, read)?;
+        let order = self.order(&domains, read)?;
         let times = self.times(streams)?;
         let mut parts =
             Parts { domains, policy: self.policy.0.clone(), machine: self.machine.clone() };
@@ -197,7 +203,8 @@ impl MailCase {
         let Parts { domains, policy, machine } = parts;
         let engine = Engine::new(policy, streams.stream("engine", 0).bits());
         let series = self.sample.filter(|_| keep == Keep::Rows).map(Series::new);
-        let book = Book::new(&domains, &self.list, times, keep, series, streams);
+        let subscribers = subscribers(&domains, order, streams);
+        let book = Book::new(&domains, subscribers, &self.list, times, keep, series);
         let mut world = World::of(&domains, streams, engine, machine, book);
         for (number, at) in (0..).zip(world.witness.times.clone()) {
             world.remind(at, number);
@@ -234,12 +241,29 @@ fn sojourn_simulate(
     }
 }
 
-/// The subscribers of a list, each with its domain's number, in an order drawn at random.
-fn subscribers(domains: &[Domain], streams: Streams) -> Vec<(Address, u32)> {
+/// The subscribers of a list, each with its domain's number, in the order that is given, or in one
+/// drawn at random.
+fn subscribers(
+    domains: &[Domain],
+    order: Option<Vec<u32>>,
+    streams: Streams,
+) -> Vec<(Address, u32)> {
+    let address = |i: u32, number: u32| {
+        let domain = &domains[number as usize].name;
+        (Address::of(&format!("u{i}"), domain).expect("it is a domain"), number)
+    };
+    if let Some(order) = order {
+        let mut met = vec![0; domains.len()];
+        let next = |number: u32| {
+            let met = &mut met[number as usize];
+            *met += 1;
+            address(*met - 1, number)
+        };
+        return order.into_iter().map(next).collect();
+    }
     let mut list: Vec<(Address, u32)> = Vec::new();
     for (number, domain) in (0..).zip(domains) {
-        let address = |i| Address::of(&format!("u{i}"), &domain.name).expect("it is a domain");
-        list.extend((0..domain.subscribers).map(|i| (address(i), number)));
+        list.extend((0..domain.subscribers).map(|i| address(i, number)));
     }
     let mut stream = streams.stream("list", 0);
     for place in (1..list.len()).rev() {

@@ -16,6 +16,7 @@ from sojourn.mail.logs import Reading
 from sojourn.mail.plan.policy import toml
 
 _FILE = "internet.csv"
+_ORDER = "order.txt"
 _SEED = 1
 _LISTED = "listed"
 
@@ -74,7 +75,7 @@ def learnt(reading: Reading, addresses: Sequence[str] | None, folder: Path) -> W
 
 
 def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> World:
-    """An internet that a file lists, with a list's subscribers, written to a folder.
+    """An internet that a file lists, with a list's subscribers in their order, put in a folder.
 
     A domain that the file does not have is like one of those it has, drawn at random: each as
     likely as another.
@@ -105,7 +106,11 @@ def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> Worl
     names = list(rows[0])
     lines = [",".join(names), *(",".join(row[name] or "" for name in names) for row in rows)]
     write_text(folder / _FILE, "# sojourn mail plan\n" + "\n".join(lines) + "\n")
-    return World(toml({"kind": _LISTED, "file": _FILE}), number, strangers)
+    table = {"kind": _LISTED, "file": _FILE}
+    if addresses is not None:
+        write_text(folder / _ORDER, "".join(f"{_domain(address)}\n" for address in addresses))
+        table["order"] = _ORDER
+    return World(toml(table), number, strangers)
 
 
 def _domain(address: str) -> str:

@@ -4,6 +4,7 @@ use super::{Domain, Kind, Peer, Read};
 use sojourn_kernel::csv::{Row, rows};
 use sojourn_kernel::parameters::{Check, Parameters, Refusal, Setting, Table, Value};
 use sojourn_kernel::{Streams, parameters};
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 parameters! {
@@ -13,6 +14,9 @@ parameters! {
     pub struct Listed: "listed" {
         /// The file, seen from the study's own place.
         pub file: String,
+        /// A file with the domain of each subscriber, one a line, in the order in which the list has
+        /// them; without it the order is drawn.
+        pub order: Option<String> = None,
     }
 }
 
@@ -27,8 +31,36 @@ impl Kind for Listed {
         parse(&text).map_err(|why| refuse(format!("a list of domains, but in its {why}")))
     }
 
-    fn file(&mut self) -> Option<&mut String> {
-        Some(&mut self.file)
+    fn order(&self, domains: &[Domain], read: Read<'_>) -> Result<Option<Vec<u32>>, Refusal> {
+        let Some(file) = &self.order else { return Ok(None) };
+        let refuse =
+            |expected: String| Refusal::value(&Value::Text(file.clone()), expected).under("order");
+        let text = read(file).map_err(|why| refuse(format!("a file to read: {why}")))?;
+        let order = in_order(&text, domains);
+        order.map(Some).map_err(|why| refuse(format!("the domain of each subscriber, but {why}")))
+    }
+
+    fn files(&mut self) -> Vec<&mut String> {
+        [&mut self.file].into_iter().chain(&mut self.order).collect()
+    }
+}
+
+/// The number of the domain in each line, every domain as often as it has subscribers; or why not.
+fn in_order(text: &str, domains: &[Domain]) -> Result<Vec<u32>, String> {
+    let numbers: BTreeMap<&str, u32> =
+        domains.iter().map(|domain| domain.name.as_str()).zip(0..).collect();
+    let mut order = Vec::new();
+    let mut left: Vec<u32> = domains.iter().map(|domain| domain.subscribers).collect();
+    for (line, name) in (1..).zip(text.lines()) {
+        let name = name.trim_ascii();
+        let number = *numbers.get(name).ok_or(format!("its line {line} is {name:?}, none of them"))?;
+        let left = &mut left[number as usize];
+        *left = left.checked_sub(1).ok_or(format!("by line {line} {name:?} has one too many"))?;
+        order.push(number);
+    }
+    match left.iter().zip(domains).find(|(left, _)| **left > 0) {
+        Some((left, domain)) => Err(format!("{left} of {:?} are missing", domain.name)),
+        None => Ok(order),
     }
 }
 
@@ -112,6 +144,19 @@ mod tests {
         let domain =
             |name: &str, subscribers, peer| Domain { name: name.into(), subscribers, peer };
         assert_eq!(parse(text), Ok(vec![domain("a.example", 3, a), domain("b.example", 1, b)]));
+    }
+
+    #[test]
+    fn an_order_names_everybody_once() {
+        let domains = parse("domain,subscribers\na,2\nb,1\n").unwrap();
+        assert_eq!(in_order("a\nb\na\n", &domains), Ok(vec![0, 1, 0]));
+        for (text, why) in [
+            ("a\nc\n", "its line 2 is \"c\", none of them"),
+            ("a\nb\nb\n", "by line 3 \"b\" has one too many"),
+            ("b\na\n", "1 of \"a\" are missing"),
+        ] {
+            assert_eq!(in_order(text, &domains), Err(why.to_owned()));
+        }
     }
 
     #[test]

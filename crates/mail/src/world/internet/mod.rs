@@ -45,9 +45,14 @@ trait Kind {
     /// Its domains in one replication.
     fn domains(&self, streams: Streams, read: Read<'_>) -> Result<Vec<Domain>, Refusal>;
 
-    /// The name of the file that it reads.
-    fn file(&mut self) -> Option<&mut String> {
-        None
+    /// The domain's number of each subscriber in the order of the list, where that is given.
+    fn order(&self, _: &[Domain], _: Read<'_>) -> Result<Option<Vec<u32>>, Refusal> {
+        Ok(None)
+    }
+
+    /// The names of the files that it reads.
+    fn files(&mut self) -> Vec<&mut String> {
+        Vec::new()
     }
 }
 
@@ -57,9 +62,15 @@ impl Internet {
         internet!(self, |params| params.domains(streams, read))
     }
 
-    /// The name of the file that it reads.
-    pub fn file(&mut self) -> Option<&mut String> {
-        internet!(self, |params| params.file())
+    /// The number of each subscriber's domain among `domains`, in the order of the list, where that
+    /// is given.
+    pub fn order(&self, domains: &[Domain], read: Read<'_>) -> Result<Option<Vec<u32>>, Refusal> {
+        internet!(self, |params| params.order(domains, read))
+    }
+
+    /// The names of the files that it reads.
+    pub fn files(&mut self) -> Vec<&mut String> {
+        internet!(self, |params| params.files())
     }
 }
 
