@@ -3,6 +3,7 @@
 import resource
 import select
 import socket
+import struct
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,6 +21,9 @@ _UNSENT = 1 << 17  # bytes that wait in a socket before they are sent, at most
 _SEND_BUFFER_FORCE, _RECEIVE_BUFFER_FORCE = 32, 33  # SO_*BUFFORCE of asm-generic/socket.h
 _OVERHEAD = 3  # memory of a queued packet over its payload, at most
 _HANDSHAKE_S = 10.0
+# What is closed is reset at once (struct linger of socket.h): else sockets with unsent data stay for
+# two minutes, and their namespaces with them.
+_RESET = struct.pack("ii", 1, 0)
 
 
 @dataclass(frozen=True)
@@ -192,6 +196,7 @@ def connected(star: Star, plan: Plan, flows: Sequence[Flow]) -> Iterator[Traffic
                 # a window below the buffer does not depend on how soon the reader reads
                 receiver.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, 2 * in_flight)
                 for end in (sender, receiver):
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
                     end.setblocking(False)
                 ends.append((sender, receiver))
         except OSError as error:
