@@ -21,8 +21,8 @@ _UNSENT = 1 << 17  # bytes that wait in a socket before they are sent, at most
 _SEND_BUFFER_FORCE, _RECEIVE_BUFFER_FORCE = 32, 33  # SO_*BUFFORCE of asm-generic/socket.h
 _OVERHEAD = 3  # memory of a queued packet over its payload, at most
 _HANDSHAKE_S = 10.0
-# What is closed is reset at once (struct linger of socket.h): else sockets with unsent data stay for
-# two minutes, and their namespaces with them.
+# What is closed is reset at once (struct linger of socket.h): else sockets with unsent data stay
+# for two minutes, and their namespaces with them.
 _RESET = struct.pack("ii", 1, 0)
 
 

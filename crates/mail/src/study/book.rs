@@ -1,7 +1,7 @@
 //! What is kept of a replication.
 
-use super::series::{Attempt, Series};
 use super::List;
+use super::series::{Attempt, Series};
 use crate::address::Address;
 use crate::engine::{Delays, Entry, Event, MessageId, Outcome, Submission};
 use crate::world::internet::Domain;

@@ -38,15 +38,7 @@ const fn kind(
     plural: &'static str,
     note: &'static str,
 ) -> JobKind {
-    JobKind {
-        name: KINDS[place],
-        label,
-        plural,
-        part_of: None,
-        metrics: METRICS,
-        bins: &[],
-        note,
-    }
+    JobKind { name: KINDS[place], label, plural, part_of: None, metrics: METRICS, bins: &[], note }
 }
 
 /// The rows of all messages after the first `warmup`: deliveries by message and place in the list;

@@ -294,7 +294,7 @@ fn the_order_of_a_list_is_not_that_of_the_answers() {
         }
         connected.clone()
     };
-    let mut answer = |hand: &mut Hand, n: u8| {
+    let answer = |hand: &mut Hand, n: u8| {
         let name = domains[usize::from(n)].as_str();
         let host = MailHost { name: name.into(), preference: 10, addresses: vec![host(n)] };
         let answer = Answer::Hosts { hosts: vec![host], lifetime: Span::from_s(600) };

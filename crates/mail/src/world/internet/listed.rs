@@ -53,7 +53,8 @@ fn in_order(text: &str, domains: &[Domain]) -> Result<Vec<u32>, String> {
     let mut left: Vec<u32> = domains.iter().map(|domain| domain.subscribers).collect();
     for (line, name) in (1..).zip(text.lines()) {
         let name = name.trim_ascii();
-        let number = *numbers.get(name).ok_or(format!("its line {line} is {name:?}, none of them"))?;
+        let number =
+            *numbers.get(name).ok_or(format!("its line {line} is {name:?}, none of them"))?;
         let left = &mut left[number as usize];
         *left = left.checked_sub(1).ok_or(format!("by line {line} {name:?} has one too many"))?;
         order.push(number);
