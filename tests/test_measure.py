@@ -18,9 +18,9 @@ import pytest
 
 import sojourn
 from sojourn._core import Study, quantity
+from sojourn.cautions import BUSY
 from sojourn.errors import InputError
 from sojourn.measure import netns, traffic
-from sojourn.measure.fabric import BUSY
 from sojourn.measure.load import Load
 from sojourn.measure.plan import Room, plan
 from sojourn.measure.star import Star, built

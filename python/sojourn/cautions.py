@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 Case: TypeAlias = Mapping[str, Value | None]
 
-BUSY = 0.95
-"""The share of the processors' time from which on a measurement is of them too."""
+BUSY = 0.8
+"""The share of the processors' time above which a measurement says more of them than of a system."""
 
 _BUSY = 0.99
 _PORT = "busiest_port_utilisation"

@@ -96,7 +96,7 @@ class Vocabulary:
 
 
 _OTHERS = {
-    MISSED: Metric(MISSED, "missed deadlines", "%", 0.01, shown=False),
+    MISSED: Metric(MISSED, "missed deadlines", "%", 0.01, shown=True),
     GOODPUT: Metric(GOODPUT, "goodput", "Mb/s", 1e6, shown=True),
 }
 _TIMES = (

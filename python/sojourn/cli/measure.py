@@ -91,7 +91,7 @@ def fabric(
     as_json: bool,
 ) -> None:
     """Measure a STUDY of one switch on this kernel's own TCP. Needs Linux, root and iproute2."""
-    from sojourn.measure.fabric import BUSY
+    from sojourn.cautions import BUSY
     from sojourn.measure.fabric import measure as measure_study
 
     parsed = _parsed(study, settings, seed, replications)

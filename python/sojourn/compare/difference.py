@@ -70,9 +70,15 @@ class Pairs:
 def same_jobs(a: Sample, b: Sample) -> bool:
     """Whether both are about the same jobs: of equal arrival and size in every replication."""
     own, other = ({part.replication: part for part in sample.parts} for sample in (a, b))
-    return own.keys() == other.keys() and all(
-        np.array_equal(p.arrived_ps, q.arrived_ps) and np.array_equal(p.size_bytes, q.size_bytes)
-        for p, q in zip(own.values(), other.values(), strict=True)
+    once = len(own) == len(a.parts) and len(other) == len(b.parts)
+    return (
+        once
+        and own.keys() == other.keys()
+        and all(
+            np.array_equal(p.arrived_ps, q.arrived_ps)
+            and np.array_equal(p.size_bytes, q.size_bytes)
+            for p, q in zip(own.values(), other.values(), strict=True)
+        )
     )
 
 

@@ -26,7 +26,6 @@ from sojourn.measure.traffic import Carried, Flow, Look, Traffic, connected
 from sojourn.rows import Column
 from sojourn.rundir import RunDirectory
 
-BUSY = 0.8  # of the processors, above which a measurement says more of them than of the fabric
 _PS = 10**12
 _MOST_FLOWS = 10_000
 _IDEAL = "ideal: none, a permanent flow has no end"
