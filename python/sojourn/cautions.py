@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Case: TypeAlias = Mapping[str, Value | None]
 
 BUSY = 0.8
-"""The share of the processors' time above which a measurement says more of them than of a system."""
+"""The share of their time that processors may be busy before a measurement is one of them."""
 
 _BUSY = 0.99
 _PORT = "busiest_port_utilisation"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sojourn.runs import Run
 
 _CDF_POINTS = 1000
-_BINS = 40
+_STAIRS = 40
 
 
 def goodput(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) -> Picture:
@@ -33,7 +33,7 @@ def goodput(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) 
     lines = {label(g.case): g.sample.values(GOODPUT) / kind.main.per_unit for g in found}
     picture, (row,) = style.panels(1, 2, title, note(run))
     highest = max(values[-1] for values in lines.values())
-    edges = np.linspace(0, highest * (1 + 1 / _BINS) or 1, _BINS + 2)
+    edges = np.linspace(0, highest * (1 + 1 / _STAIRS) or 1, _STAIRS + 2)
     for place, (line, values) in enumerate(lines.items()):
         share = np.histogram(values, edges)[0] / values.size
         look = style.look(place, dashed=True)

@@ -60,7 +60,9 @@ def demo(
         log=log,
         patience_s=patience,
     )
-    if world is not None:
+    if world is None:
+        script = replace(script, source="mail demo's own world")
+    else:
         script = replace(script, world=textfile.read(world, "world"), source=str(world))
     with _live() as watch:
         outcome = stage.play(script, watch)
@@ -71,6 +73,13 @@ def demo(
         _show(summary)
     if summary["lost"]:
         raise click.exceptions.Exit(common.FAILED)
+
+
+_GROUPS = {
+    "fast": "subscribers whose hosts answer at once",
+    "prompt": "these, and those whose hosts take their time",
+    "reachable": "these, and those who are refused at first; the others cannot be reached",
+}
 
 
 def _summary(outcome: "Outcome") -> dict[str, object]:
@@ -96,7 +105,7 @@ def _summary(outcome: "Outcome") -> dict[str, object]:
 
 
 def _show(summary: dict[str, object]) -> None:
-    from sojourn.terminal import print_table
+    from sojourn.terminal import print_lines, print_table
     from sojourn.units import number
 
     times = summary["times"]
@@ -107,6 +116,7 @@ def _show(summary: dict[str, object]) -> None:
         [group, *(number(value) for value in found.values())] for group, found in times.items()
     ]
     print_table([lines], heads, numbers=3)
+    print_lines(f"  {group}: {_GROUPS[group]}" for group in times)
     names = {
         "sent": "sent",
         "delivered": "delivered",
