@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from sojourn.columns import Column
 from sojourn.compare import between
+from sojourn.compare.verdict import Outcome
 from sojourn.layout import Layout
-from sojourn.ledger import Ledger
+from sojourn.ledger import Ledger, Value
 from sojourn.runs import Run
 from sojourn.summary import Estimate, Summary
 from sojourn.units import number, numbers
@@ -57,28 +58,39 @@ def _names(run: Run, layout: Layout) -> Column | None:
 def _best(
     run: Run, layout: Layout, names: Column, found: Sequence[Estimate], metric: Metric
 ) -> str:
-    """Which name is the best, at the largest number along the axis, and how far the next is."""
-    where = ""
+    """Which name is the best, at the largest number along the axis, and how far the next is.
+
+    Of what else is swept the first case alone: it is one comparison.
+    """
+    fixed: dict[str, Value | None] = {}
     if layout.x and layout.numeric:
-        x, most = layout.x, layout.values[-1]
-        run = replace(run, ledger=Ledger(r for r in run.ledger if r.columns.get(x.name) == most))
-        found = [e for e in found if e.case[x.label] == most]
-        where = f"At {x.label} {most}, "
+        fixed[layout.x.label] = layout.values[-1]
+        found = [e for e in found if e.case[layout.x.label] == layout.values[-1]]
     if not found:
         return ""
-    # of what else is swept the first case alone: it is one comparison
-    others = {name: value for name, value in found[0].case.items() if name != names.label}
-    found = [e for e in found if all(e.case[name] == value for name, value in others.items())]
+    fixed |= {n: v for n, v in found[0].case.items() if n != names.label}
+    found = [e for e in found if all(e.case[n] == v for n, v in fixed.items())]
     if len(found) < 2:
         return ""
-    columns = [column for column in layout.by if column.label in others and not column.in_rows]
-    alike = {column.name: others[column.label] for column in columns}
+    swept = [*([layout.x] if layout.x else []), *layout.by]
+    alike = {c.name: fixed[c.label] for c in swept if c.label in fixed and not c.in_rows}
     run = replace(run, ledger=Ledger(r for r in run.ledger if alike.items() <= r.columns.items()))
     more_is_better = metric.column == GOODPUT
     best, second, *_ = sorted(found, key=lambda e: e.mean or 0, reverse=more_is_better)
     values = str(second.case[names.label]), str(best.case[names.label])
     verdicts = between(run, names.label, values, metrics=[metric.column]).verdicts
-    said = next((v.sentence.partition(": ")[2] for v in verdicts if v.kind == best.kind), "")
+    verdict = next((v for v in verdicts if v.kind == best.kind), None)
+    if verdict is None:
+        return ""
+    where = f"At {', '.join(f'{n} {v}' for n, v in fixed.items())}, " if fixed else ""
+    said = verdict.sentence.partition(": ")[2]
+    if verdict.outcome in (Outcome.CHANCE, Outcome.UNKNOWN):
+        means = sorted(e.mean or 0 for e in found)
+        low, high = (number(end / metric.per_unit) for end in (means[0], means[-1]))
+        return (
+            f"{where}mean {metric.name} is {low} to {high} {metric.unit}".rstrip()
+            + f"; of the two best, {values[1]} and {values[0]}: {said}."
+        )
     ends = "highest" if more_is_better else "lowest"
     return (
         f"{where}{values[1]} has the {ends} mean {_sized(best, metric, name=True)}."
