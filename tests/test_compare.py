@@ -351,6 +351,63 @@ def test_means_that_are_alike_do_not_hide_what_the_distributions_are(tmp_path):
     assert "the distributions differ (KS 0.3" in found.sentence
 
 
+def deadlines(missed, replications=3):
+    """Of a hundred jobs so many miss their deadlines, one more in each replication."""
+    return [
+        Made(
+            {},
+            [1.0] * 100,
+            deadline_ps=[at + (500 if at < missed + r else 5000) for at in range(100)],
+            replication=r,
+        )
+        for r in range(replications)
+    ]
+
+
+def test_missed_deadlines_are_compared_by_their_share(command, tmp_path):
+    a, b = two(tmp_path, deadlines(0), deadlines(30))
+    same, other = (compare(a, it, metrics=["missed_deadline"]) for it in (a, b))
+    assert same.beyond(1) == []
+    (one,) = other
+    assert [*one.differences] == ["mean"]
+    (verdict,) = other.verdicts
+    assert "missed deadlines: " in verdict.sentence
+    every = command("compare", a.path, b.path)
+    assert (every.code, every.err) == (0, "")
+    drawn = command(
+        "compare", a.path, b.path, "--metric", "missed_deadline", "-o", tmp_path / "m.png"
+    )
+    assert (drawn.code, "nothing to draw" in drawn.err) == (2, True)
+
+
+def test_who_leaves_jobs_undone_is_not_better(tmp_path):
+    values = np.linspace(1, 9, 400)
+    noise = np.random.default_rng(4).permutation(400)
+    a, b = two(
+        tmp_path,
+        [Made({}, values[noise])],
+        [Made({}, np.where(values > 7, np.nan, values)[noise])],
+    )
+    (found,) = compare(a, b, metrics=["slowdown"], warmup=False).verdicts
+    assert found.outcome is Outcome.TRADE_OFF
+    assert "unfinished, and so in no mean: 0 and 100" in found.sentence
+    assert "the distributions differ" in found.sentence
+
+
+def test_a_run_beside_itself_does_not_differ(tmp_path):
+    run = make_run(tmp_path / "a", [Made({}, np.linspace(1, 2, 100))])
+    for verdict in compare(run, run).verdicts:
+        assert "no difference in the mean" in verdict.sentence
+        assert "differ by no more than chance" in verdict.sentence
+
+
+def test_kinds_that_several_are_called_alike_are_told_apart(tmp_path):
+    made = Made({}, [1e9, 2e9], kind=["message-50", "message"])
+    run = make_run(tmp_path / "a", [made])
+    said = [verdict.sentence.partition(":")[0] for verdict in compare(run, run).verdicts]
+    assert said == ["message, half served, delay", "message, all served, delay"]
+
+
 def test_holm_is_as_in_the_paper():
     """Four tests at 5 %: bounds 1.25, 1.67, 2.5 and 5 %, the first that fails ends it."""
     assert holm([0.03, 0.01, 0.016, 0.2]) == [False, True, True, False]
@@ -363,6 +420,7 @@ def test_distances_by_chance_are_rare():
     generator = np.random.default_rng(3)
     for paired in (True, False):
         beyond = 0
+        assert ks_probability([np.ones(9)] * 7, [np.zeros(9)] * 7, paired=paired) is None
         for _ in range(200):
             a, b = ([*generator.exponential(1, (20, 30))] for _ in range(2))
             beyond += ks_probability(a, b, paired=paired) <= 0.05
@@ -447,8 +505,8 @@ def test_the_lines_of_the_picture_are_distribution_functions(tmp_path):
     a, b = two(tmp_path, [Made({}, [3, 1, 2])], [Made({}, [5, 4, np.nan])])
     panel, _ = draw(compare(a, b, warmup=False)).axes
     first, second = panel.get_lines()
-    assert first.get_xydata().tolist() == [[1, 1 / 3], [2, 2 / 3], [3, 1]]
-    assert second.get_xydata().tolist() == [[4, 1 / 3], [5, 2 / 3]]
+    assert first.get_xydata().tolist() == [[1, 0], [1, 1 / 3], [2, 2 / 3], [3, 1]]
+    assert second.get_xydata().tolist() == [[4, 0], [4, 1 / 3], [5, 2 / 3]]
     assert first.get_label() == str(a.path)
     assert all(low <= high for low, high in pairwise(second.get_ydata()))
 

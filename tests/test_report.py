@@ -262,6 +262,15 @@ def test_a_report_begins_with_what_came_out(tmp_path):
     shown = "From rate 5/s to 20/s the mean response time goes from 10 ± 0.48 ms to 40 ± 1.9 ms."
     assert said == shown
 
+    several = [
+        Made({"reads": r, "rate": n}, [n * m * 1e6] * 40, kind=["request"] * 40)
+        for r, m in ((0, 3), (1, 1))
+        for n in (2, 4)
+    ]
+    run = make_run(tmp_path / "several", several)
+    said = headline(run, run.summary(warmup=False))
+    assert said.startswith("At rate 2, from reads 0 to 1 the mean response time goes from 6 ")
+
     run = make_run(tmp_path / "one", [Made({}, [1e6, 3e6], kind=["request"] * 2)])
     said = headline(run, run.summary(warmup=False))
     assert said == "Mean response time 2 ms, p99.9 2.998 ms (2 requests)."

@@ -77,6 +77,15 @@ def test_frames_are_flat_and_say_their_units(tmp_path, command):
     assert (both.code, both.out) == (2, "")
 
 
+def test_an_axis_called_as_a_number_keeps_its_column(tmp_path):
+    run = make_run(tmp_path / "r", [Made({"mean": x}, [1, 2, 3]) for x in (5.0, 7.0)])
+    records = run.summary().to_records()
+    assert {(r["case_mean"], r["mean"]) for r in records if r["metric"] == "slowdown"} == {
+        (5.0, 2.0),
+        (7.0, 2.0),
+    }
+
+
 def test_groups_stand_in_the_order_that_is_asked_for(tmp_path):
     cases = [Made({"scheme": s, "load": x}, [1, 2]) for s in "BA" for x in (0.2, 0.8)]
     run = make_run(tmp_path / "r", cases)

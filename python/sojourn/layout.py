@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -122,11 +122,14 @@ def draw_names(panel: Axes, names: Sequence[str]) -> None:
 
 def label(case: Mapping[str, Value | None], kind: str = "") -> str:
     """What a line is called: names stand alone, quantities and switches with their column."""
-    parts = [
-        v if isinstance(v, str) and not numbers([v]) else f"{name} = {v}"
-        for name, v in case.items()
-    ]
+    parts = [v if _stands_alone(v) else f"{name} = {v}" for name, v in case.items()]
     return ", ".join([*parts, *([kind_of(kind).label] if kind else [])])
+
+
+def _stands_alone(value: Value | None) -> TypeGuard[str]:
+    """Whether a value says what it is: a name, but not `none` or a number in a column of names."""
+    quantity = isinstance(value, str) and (numbers([value]) or value[:1].isdigit())
+    return isinstance(value, str) and not quantity and value != "none"
 
 
 def _values(ledger: Ledger, name: str) -> list[Value]:

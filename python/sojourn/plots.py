@@ -94,7 +94,9 @@ def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Pictu
     summary = summarise(run, by=[*by, *x], percentiles=[99], warmup=warmup)
     kinds = whole(e.kind for e in summary if e.metric == metric and e.n)
     estimates = [e for e in summary if e.metric == metric and e.n and kind_of(e.kind) in kinds]
-    bins = _occurring({e.bin for e in estimates}, _LACKING.get(metric, "is finished"))
+    endless = any(e.metric == GOODPUT for e in summary)
+    lacking = "has an end; --kind goodput draws them" if endless else "is finished"
+    bins = _occurring({e.bin for e in estimates}, _LACKING.get(metric, lacking))
     lines: dict[str, list[Estimate]] = {}
     for e in estimates:
         name = label({column: e.case[column] for column in by}, e.kind if len(kinds) > 1 else "")

@@ -1,7 +1,7 @@
 """Samples: the jobs of a group of cases, read from its rows and ready for statistics."""
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -116,6 +116,16 @@ class Sample:
             kept = part.metrics[metric][part.kept(metric)]
             found.setdefault(part.replication, []).append(kept)
         return dict(sorted(found.items()))
+
+    def endless(self, metric: str) -> "Sample":
+        """The same jobs; those that did not finish have infinite times, and so are kept."""
+        if metric not in TIMES:
+            return self
+        parts = []
+        for part in self.parts:
+            times = np.where(part.unfinished(), np.inf, part.metrics[metric])
+            parts.append(replace(part, metrics={**part.metrics, metric: times}))
+        return Sample(tuple(parts))
 
     def sections(self, metric: str) -> tuple[list[Values], str]:
         """The kept jobs' values of a metric in sections, and what a section is.

@@ -174,8 +174,8 @@ def probability_by_chance(deviation: float, half: float, degrees: float) -> floa
 
     Source: the t test that belongs to the interval.
     """
-    if not half:
-        return float(deviation == 0)
+    if not half or not np.isfinite([deviation, half]).all():
+        return float(deviation == 0 or not np.isfinite(deviation))
     value = abs(deviation) / half * _student_t(degrees)
     return 2 * (1 - student_t_probability(degrees, value))
 
@@ -253,13 +253,11 @@ def ks_probability(a: Sequence[Values], b: Sequence[Values], *, paired: bool) ->
 
     A permutation test: sections, which are as good as independent where single jobs are not, are
     dealt anew to the two samples, within their pairs where section `i` of the one belongs to that
-    of the other. Where they are few, each is cut into parts. None where that is not enough for any
-    distance to be beyond chance.
+    of the other. None where they are too few for any distance to be beyond chance: to cut them
+    would take what differs from one to the next for a difference of the samples.
 
     Source: E. Edgington, P. Onghena, Randomization Tests, chapters 3 and 6.
     """
-    if min(len(a), len(b)) < _ENOUGH_SECTIONS:
-        a, b = ([part for s in own for part in np.array_split(s, _PARTS)] for own in (a, b))
     both = [*a, *b]
     if min(len(a), len(b)) < _ENOUGH_SECTIONS or not all(section.size for section in both):
         return None
@@ -286,7 +284,6 @@ def ks_probability(a: Sequence[Values], b: Sequence[Values], *, paired: bool) ->
 
 
 _ENOUGH_SECTIONS = 8
-_PARTS = 4
 _DEALS = 999
 _GRID = 513
 

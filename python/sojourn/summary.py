@@ -126,13 +126,18 @@ class Summary:
     def to_records(self) -> list[dict[str, object]]:
         """A row an estimate: the group's columns in front, the ends of intervals in two columns.
 
+        A column of the group that is called as one of the others has `case_` before its name.
+
         Numbers are in the units of the rows, which stand in the metric's name: `sojourn_ps` is in
         picoseconds.
         """
         records = []
         for estimate in self.estimates:
             flat = {k: v for k, v in estimate.flat().items() if k != "case"}
-            record: dict[str, object] = {**estimate.case}
+            record: dict[str, object] = {
+                f"case_{name}" if name in flat else name: value
+                for name, value in estimate.case.items()
+            }
             for name, value in flat.items():
                 if name.endswith("ci95"):
                     low, high = value if isinstance(value, list) else (None, None)

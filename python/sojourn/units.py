@@ -38,7 +38,8 @@ def picoseconds(text: str, what: str) -> int:
 
 def number(value: float, digits: int = 4) -> str:
     """A number with the digits worth reading; large ones with all their whole ones, set apart."""
-    return f"{value:,.0f}" if abs(value) >= min(10**digits, 1000) else f"{value:.{digits}g}"
+    rounded = abs(float(f"{value:.{digits}g}"))
+    return f"{value:,.0f}" if rounded >= min(10**digits, 1000) else f"{value:.{digits}g}"
 
 
 def numbers(values: Sequence[object]) -> tuple[list[float], str] | None:

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 )
 @common.warmup
 @click.option(
-    "-o", "picture", type=click.Path(path_type=Path), help="Draw distributions: a .png or .svg."
+    "-o",
+    "picture",
+    type=click.Path(path_type=Path),
+    help="Draw distributions: PNG, SVG or PDF.",
 )
 @common.as_json
 @click.pass_context

@@ -18,6 +18,7 @@ from sojourn.statistics import (
 )
 from sojourn.summary import Estimate
 from sojourn.units import number
+from sojourn.vocabulary import MISSED
 
 MEAN, MAX = "mean", "max"
 
@@ -119,12 +120,15 @@ def differences(
     found: dict[str, Difference | None] = {}
     for name, there in _numbers(a).items():
         here = _numbers(b)[name]
-        if here is None or not there:
+        if here is None or there is None or (here != there and not there):
             found[name] = None
+            continue
+        if here == there == 0:
+            found[name] = Difference(0.0, None)
             continue
         interval, degrees = None, float(sections[0] - 1)
         if pairs is not None:
-            interval = _paired(pairs, name)
+            interval = _finite(_paired(pairs, name))
         elif (own := _intervals(a).get(name)) and (other := _intervals(b).get(name)) and here:
             both = (here, other, sections[1]), (there, own, sections[0])
             interval, degrees = independent_ratio_interval(*both), welch_degrees(*both)
@@ -143,11 +147,15 @@ def differences(
 def ks_by_chance(samples: tuple[Sample, Sample], metric: str, *, paired: bool) -> float | None:
     """How probable it is that their distribution functions are so far apart by chance.
 
-    None where there is too little to tell.
+    A job that did not finish took longer than any that did. None where there is too little to tell.
     """
-    pairs = Pairs.of(*samples, metric) if paired else None
-    a, b = (sample.sections(metric)[0] for sample in samples)
-    return ks_probability(a, b, paired=pairs is not None)
+    a, b = (sample.endless(metric).sections(metric)[0] for sample in samples)
+    return ks_probability(a, b, paired=paired and len(a) == len(b))
+
+
+def _finite(interval: Interval | None) -> Interval | None:
+    """None where a section's number is zero, so that its ratio says nothing."""
+    return interval if interval and np.isfinite(interval).all() else None
 
 
 def _paired(pairs: Pairs, name: str) -> Interval | None:
@@ -159,6 +167,8 @@ def _paired(pairs: Pairs, name: str) -> Interval | None:
 
 
 def _numbers(of: Estimate) -> dict[str, float | None]:
+    if of.metric == MISSED:  # of zeros and ones the mean says all
+        return {MEAN: of.mean}
     return {MEAN: of.mean, **of.quantiles, MAX: of.max}
 
 

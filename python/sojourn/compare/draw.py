@@ -6,12 +6,13 @@ from matplotlib.axes import Axes
 
 from sojourn import style
 from sojourn.compare import Comparison, Comparisons
-from sojourn.distributions import steps
+from sojourn.distributions import draw_cdf
 from sojourn.errors import InputError
 from sojourn.layout import label
+from sojourn.sample import TIMES
 from sojourn.style import Picture
 from sojourn.summary import incomplete
-from sojourn.vocabulary import ALL_SIZES, GOODPUT, kind_of
+from sojourn.vocabulary import ALL_SIZES, MISSED, kind_of
 
 _MOST_ROWS = 24
 
@@ -22,14 +23,17 @@ def draw(found: Comparisons) -> Picture:
     Raises:
         InputError: more cases than a picture holds.
     """
-    whole = [one for one in found if one.a.bin == ALL_SIZES]
+    whole = [one for one in found if one.a.bin == ALL_SIZES and one.a.metric != MISSED]
+    if not whole:
+        raise InputError("missed deadlines have no distribution; there is nothing to draw")
     rows = [list(row) for _, row in groupby(whole, lambda one: (one.case, one.a.kind))]
     if len(rows) > _MOST_ROWS:
         raise InputError(f"{len(rows)} cases do not fit a picture; it has room for {_MOST_ROWS}")
     names = [*found.names]
     several = len({one.a.kind for one in whole}) > 1
+    timed = any(one.a.metric in TIMES for one in whole)
     note = "; ".join(
-        ["unfinished jobs keep a line below 1"]
+        (["unfinished jobs keep a line below 1"] if timed else [])
         + [f"{run.path}: {incomplete(run.missing)}" for run in found.runs if run.missing]
     )
     with style.applied():
@@ -50,13 +54,10 @@ def _draw(panel: Axes, one: Comparison, names: list[str]) -> None:
     kind = kind_of(one.a.kind)
     metric = kind.metric(one.a.metric)
     for place, (values, name) in enumerate(zip(one.values, names, strict=True)):
-        where, share = steps(values)
-        if where.size:
-            look = style.look(place, dashed=True)
-            panel.plot(where / metric.per_unit, share, drawstyle="steps-post", label=name, **look)
+        draw_cdf(panel, values / metric.per_unit, name, place)
     panel.set_ylim(0, 1.02)
     panel.set_xlabel(metric.title)
-    if metric.column != GOODPUT:
+    if metric.column in TIMES:
         style.logarithmic(panel, "x")
     else:
         panel.set_xlim(left=0)

@@ -51,7 +51,8 @@ def pairs(a: Run, b: Run, apart_in: Column | None = None) -> tuple[list[Pair], t
     _refuse_other_completions(a, b)
     columns = Columns.of(a.directory, a.ledger), Columns.of(b.directory, b.ledger)
     swept = dict.fromkeys([*columns[0].axes, *columns[1].axes])
-    names = [name for name in swept if apart_in is None or name != apart_in.name]
+    apart = apart_in.name if apart_in else ""
+    names = [n for n in swept if n != apart and apart not in (_swept(a, n), _swept(b, n))]
     if all(len({record.case for record in run.ledger}) == 1 for run in (a, b)):
         return [Pair({}, (a, b), ([*a.ledger], [*b.ledger]))], (0, 0)
     of_a, of_b = (

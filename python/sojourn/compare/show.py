@@ -1,7 +1,7 @@
 """Two runs as a table for people: a line for each run, and how far they are apart."""
 
 from sojourn.compare import Comparison, Comparisons
-from sojourn.compare.difference import Difference
+from sojourn.compare.difference import MAX, MEAN, Difference
 from sojourn.summary import Estimate
 from sojourn.terminal import print_lines, print_table
 from sojourn.units import count, number
@@ -26,7 +26,8 @@ def _lines(comparison: Comparison, names: list[str]) -> list[list[str]]:
     case = ["" if value is None else str(value) for value in comparison.case.values()]
     texts = [*case, kind.label, a.bin, metric.title]
     blank = ["" for _ in texts]
-    differences = [_apart(difference) for difference in comparison.differences.values()]
+    columns = (MEAN, *a.quantiles, MAX)
+    differences = [_apart(comparison.differences.get(name)) for name in columns]
     ks = "-" if comparison.ks is None else f"{comparison.ks:.3f}"
     return [
         [*texts, names[0], *_numbers(a, metric), ""],

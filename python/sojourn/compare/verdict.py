@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from sojourn.compare.difference import MEAN, Difference
 from sojourn.ledger import Value
 from sojourn.statistics import CONFIDENCE, holm
-from sojourn.vocabulary import ALL_SIZES, GOODPUT, kind_of
+from sojourn.units import number
+from sojourn.vocabulary import ALL_SIZES, GOODPUT, kind_of, of_kinds
 
 if TYPE_CHECKING:
     from sojourn.compare import Comparison
@@ -60,9 +61,9 @@ class _Finding:
     outcome: Outcome
 
     def __str__(self) -> str:
-        number = "" if self.name == MEAN else f"{self.name} of "
+        which = "" if self.name == MEAN else f"{self.name} of "
         sizes = "all sizes" if self.bin == ALL_SIZES else self.bin
-        return f"{number}{sizes} by {self.difference}"
+        return f"{which}{sizes} by {self.difference}"
 
 
 def verdicts(comparisons: Sequence["Comparison"], names: tuple[str, str]) -> Iterator[Verdict]:
@@ -75,33 +76,53 @@ def verdicts(comparisons: Sequence["Comparison"], names: tuple[str, str]) -> Ite
 
 def _verdict(of: Sequence["Comparison"], names: tuple[str, str]) -> Verdict:
     whole = of[0]
-    metric = kind_of(whole.a.kind).metric(whole.a.metric)
+    kind = kind_of(whole.a.kind)
+    metric = kind.metric(whole.a.metric)
+    outcome, said = _judged(of, names)
+    unfinished = [side.unfinished for side in (whole.a, whole.b)]
+    if unfinished[0] != unfinished[1]:
+        winner = {Outcome.BETTER: 1, Outcome.WORSE: 0}.get(outcome)
+        told = f"{unfinished[0]:,} and {unfinished[1]:,}"
+        said += f"; unfinished, and so in no mean: {told}"
+        if winner is not None and unfinished[winner] > unfinished[1 - winner]:
+            outcome = Outcome.TRADE_OFF
+            said = f"a trade-off: {said}, which may be what {names[winner]} left undone"
+    said += _distributions(whole)
+    alike = [other for other in of_kinds([kind.name]).kinds.values() if other.plural == kind.plural]
+    where = [f"{name} = {value}" for name, value in whole.case.items()]
+    where += [kind.label if len(alike) > 1 else kind.plural, metric.name]
+    sentence = f"{', '.join(where)}: {said}"
+    return Verdict(whole.case, whole.a.kind, whole.a.metric, outcome, sentence)
+
+
+def _judged(of: Sequence["Comparison"], names: tuple[str, str]) -> tuple[Outcome, str]:
+    """What all numbers say together, and in which words."""
+    whole = of[0]
     findings = _findings(of)
     better, worse = (
         [f for f in findings if f.outcome is o] for o in (Outcome.BETTER, Outcome.WORSE)
     )
     mean = next((f for f in findings if (f.bin, f.name) == (ALL_SIZES, MEAN)), None)
+    if whole.a.mean == whole.b.mean and not (better or worse):
+        return Outcome.CHANCE, "no difference in the mean"
     if mean is None:
-        outcome, said = Outcome.UNKNOWN, "too few jobs to tell the means apart"
-    elif better and worse:
-        outcome = Outcome.TRADE_OFF
+        ends = (whole.a.mean, whole.b.mean)
+        metric = kind_of(whole.a.kind).metric(whole.a.metric)
+        told = [f"{number((end or 0) / metric.per_unit)} {metric.unit}".rstrip() for end in ends]
+        why = "too few jobs or replications to tell whether that is chance"
+        return Outcome.UNKNOWN, f"means of {told[0]} and {told[1]}; {why}"
+    if better and worse:
         said = f"a trade-off: {names[1]} is better in {_listed(better)}, worse in {_listed(worse)}"
-    elif better or worse:
-        outcome = Outcome.BETTER if better else Outcome.WORSE
-        said = f"{names[1]} is {outcome.value}, by {mean.difference} in the mean"
-        if mean.outcome is not outcome:
-            said = f"{names[1]} is {outcome.value} in {_listed(better or worse)}"
-            said += f"; the means, {mean.difference} apart, may differ by chance"
-    else:
-        outcome, said = Outcome.CHANCE, f"{mean.difference} apart in the mean, which may be chance"
-    said += _distributions(whole)
-    unfinished = whole.a.unfinished, whole.b.unfinished
-    if unfinished[0] != unfinished[1]:
-        said += f"; unfinished, and so in no mean: {unfinished[0]:,} and {unfinished[1]:,}"
-    where = [f"{name} = {value}" for name, value in whole.case.items()]
-    where += [kind_of(whole.a.kind).plural, metric.name]
-    sentence = f"{', '.join(where)}: {said}"
-    return Verdict(whole.case, whole.a.kind, whole.a.metric, outcome, sentence)
+        return Outcome.TRADE_OFF, said
+    if not (better or worse):
+        low, high = mean.difference.ci95 or (0, 0)
+        among = f" among {len(findings)} numbers judged together" if low * high > 0 else ""
+        return Outcome.CHANCE, f"{mean.difference} apart in the mean, which may be chance{among}"
+    outcome = Outcome.BETTER if better else Outcome.WORSE
+    if mean.outcome is outcome:
+        return outcome, f"{names[1]} is {outcome.value}, by {mean.difference} in the mean"
+    said = f"{names[1]} is {outcome.value} in {_listed(better or worse)}"
+    return outcome, f"{said}; the means, {mean.difference} apart, may differ by chance"
 
 
 def _findings(of: Sequence["Comparison"]) -> list[_Finding]:

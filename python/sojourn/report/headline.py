@@ -99,11 +99,15 @@ def _best(
 
 
 def _along(layout: Layout, found: Sequence[Estimate], metric: Metric) -> str:
+    x = layout.x.label if layout.x else ""
+    # of what else is swept the first case alone
+    fixed = {name: value for name, value in found[0].case.items() if name != x}
+    found = [e for e in found if all(e.case[n] == v for n, v in fixed.items())]
     ordered = sorted(found, key=lambda e: layout.place(e.case))
     first, last = ordered[0], ordered[-1]
-    x = layout.x.label if layout.x else ""
+    where = f"At {', '.join(f'{n} {v}' for n, v in fixed.items())}, from" if fixed else "From"
     return (
-        f"From {x} {layout.values[0]} to {layout.values[-1]} the mean {metric.name} goes from"
+        f"{where} {x} {first.case[x]} to {last.case[x]} the mean {metric.name} goes from"
         f" {_value(first, metric)} to {_value(last, metric)}."
     )
 

@@ -17,7 +17,10 @@ from sojourn.cli import common
 )
 @click.option("--percentiles", metavar="50,90,99", help="In per cent.  [default: 50,90,95,99]")
 @click.option(
-    "-o", "picture", type=click.Path(path_type=Path), help="Draw distributions: a .png or .svg."
+    "-o",
+    "picture",
+    type=click.Path(path_type=Path),
+    help="Draw distributions: PNG, SVG or PDF.",
 )
 @common.as_json
 @click.pass_context

@@ -15,7 +15,10 @@ from sojourn.cli import common
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Replications at a time.")
 @click.option("--all", "everything", is_flag=True, help="Simulate dearer candidates too.")
 @click.option(
-    "-o", "picture", type=click.Path(path_type=Path), help="Draw prices and times: a .png or .svg."
+    "-o",
+    "picture",
+    type=click.Path(path_type=Path),
+    help="Draw prices and times: PNG, SVG, PDF.",
 )
 @common.as_json
 @click.pass_context

@@ -25,7 +25,7 @@ from sojourn.cli.mail import logs
     type=click.Path(path_type=Path),
     default=Path("out", "batch.png"),
     show_default=True,
-    help="The picture: a .png or .svg.",
+    help="The picture: a .png, .svg or .pdf.",
 )
 @common.as_json
 def batch(*, day: str | None, interval: int, picture: Path, as_json: bool, **asked: Any) -> None:
