@@ -242,7 +242,7 @@ def compare(
         names=names or (str(a.path), str(b.path)),
         percentiles=tuple(dict.fromkeys(name for one in found for name in one.a.quantiles)),
         unmatched=unmatched,
-        cautions=tuple(said),
+        cautions=tuple(dict.fromkeys(said)),
         comparisons=tuple(found),
     )
 
