@@ -18,7 +18,7 @@ import pytest
 
 import sojourn
 from sojourn._core import Study, quantity
-from sojourn.cautions import BUSY
+from sojourn.cautions import PROCESSORS_BUSY
 from sojourn.errors import InputError
 from sojourn.measure import netns, traffic
 from sojourn.measure.load import Load
@@ -313,7 +313,7 @@ def test_the_load_of_the_processors():
 
 @needs_namespaces
 def test_a_machine_without_time_is_told_of(command, study, tmp_path, monkeypatch):
-    figures = {"processors_busy": BUSY + 0.05, "packets_dropped_at_processors": 0}
+    figures = {"processors_busy": PROCESSORS_BUSY + 0.05, "packets_dropped_at_processors": 0}
     monkeypatch.setattr(Load, "figures", lambda _: figures)
     result = command("measure", "fabric", study, "--out", tmp_path / "r")
     assert (result.code, "processors were 85% busy" in result.out) == (0, True)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 Case: TypeAlias = Mapping[str, Value | None]
 
-BUSY = 0.8
-"""The share of their time that processors may be busy before a measurement is one of them."""
+PROCESSORS_BUSY = 0.8
+"""The share of the time above which busy processors may have limited what was measured."""
 
 _BUSY = 0.99
 _PORT = "busiest_port_utilisation"
@@ -48,7 +48,7 @@ def disturbed(ledger: Ledger) -> list[str]:
         for record in ledger
         if "processors_busy" in record.figures
     }
-    cases = [record.axes for record in ledger if busy.get(record.key, 0) > BUSY]
+    cases = [record.axes for record in ledger if busy.get(record.key, 0) > PROCESSORS_BUSY]
     if not cases:
         return []
     most = max(busy.values())

@@ -1,6 +1,6 @@
 """Columns a result can be grouped by: axes, parameters, and the rows' dictionary columns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -69,9 +69,7 @@ class Columns:
             return Column(given, given)
         if given in self.of_rows:
             return Column(given, given, in_rows=True)
-        found: list[str] = []
-        for ends in ((f".{given}",), (f".{given}.name", f".{given}.kind")):
-            found = found or [name for name in self.parameters if f".{name}".endswith(ends)]
+        found = paths_of(given, self.parameters)
         if len(found) == 1:
             return Column(given, found[0])
         if found:
@@ -79,6 +77,14 @@ class Columns:
         short = [name.rpartition(".")[2] for name in self.parameters]
         names = dict.fromkeys([*self.axes, *self.of_rows, *self.parameters, *short])
         raise InputError(f"no column {given!r}{did_you_mean(given, names)}")
+
+
+def paths_of(short: str, parameters: Iterable[str]) -> list[str]:
+    """The parameters that a short name may mean: those that end in it, else tables of that name."""
+    known = [*parameters]
+    ending = [path for path in known if f".{path}".endswith(f".{short}")]
+    tables = (f".{short}.name", f".{short}.kind")
+    return ending or [path for path in known if f".{path}".endswith(tables)]
 
 
 def groups(ledger: Ledger, columns: Sequence[Column]) -> dict[Key, list[Record]]:

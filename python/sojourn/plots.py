@@ -24,6 +24,8 @@ from sojourn.vocabulary import (
     kind_of,
     models,
     order,
+    plural_of,
+    sizes,
     whole,
 )
 
@@ -110,10 +112,10 @@ def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Pictu
             for place, (line, of_line) in enumerate(lines.items()):
                 drawn = [(float(bins.index(e.bin)), _scaled(point(e), words)) for e in of_line]
                 draw_points(panel, drawn, line, style.look(place) | {"linestyle": ""})
-            draw_names(panel, [_sized(size_bin) for size_bin in bins])
+            draw_names(panel, [sizes(size_bin) for size_bin in bins])
             panel.set_xlabel(f"size of the {kinds[0].label}" if len(bins) > 1 else "")
             panel.set_ylabel(name.format(words.title))
-            fit(metric, [panel])
+            fit_axes(metric, [panel])
         style.legend(picture, row)
         return picture
     in_a_row = len(bins) == 1  # the points side by side, not one below the other
@@ -132,10 +134,10 @@ def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Pictu
                 draw_points(panel, drawn, line, style.look(place) | joined)
             layout.draw_axis(panel)
         row[0].set_ylabel(name.format(words.title))
-        fit(metric, row)
+        fit_axes(metric, row)
     if not in_a_row:
         for panel, size_bin in zip(grid[0], bins, strict=True):
-            panel.set_title(_sized(size_bin))
+            panel.set_title(sizes(size_bin))
         picture.align_ylabels()
     style.legend(picture, [panel for row in grid for panel in row])
     return picture
@@ -180,13 +182,10 @@ def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) -> 
         panel.set_ylim(0, 1.02)
         style.logarithmic(panel, "x", start=1 if metric.column == "slowdown" else None)
         plural = next(kind.plural for kind in kinds if kind.main == metric)
-        sizes = [size_bin for of, size_bin in panels if of == metric]
-        if len(mains) > 1 or len(sizes) > 1:
-            panel.set_title(
-                _sized(size_bin) if len(mains) == 1 else f"{plural}, {_sized(size_bin)}"
-            )
-    plurals = {kind.plural for kind in kinds}
-    row[0].set_ylabel(f"share of {kinds[0].plural if len(plurals) == 1 else 'jobs'}")
+        several = sum(of == metric for of, _ in panels) > 1
+        if len(mains) > 1 or several:
+            panel.set_title(sizes(size_bin) if len(mains) == 1 else f"{plural}, {sizes(size_bin)}")
+    row[0].set_ylabel(f"share of {plural_of(kinds)}")
     style.legend(picture, row)
     return picture
 
@@ -239,7 +238,7 @@ def draw_points(
         panel.errorbar(where, middle, bars, capsize=2, label=line, **look)
 
 
-def fit(metric: str, row: Sequence[Axes]) -> None:
+def fit_axes(metric: str, row: Sequence[Axes]) -> None:
     """Let value axes begin where their metric does, logarithmic if one of them spans a wide range.
 
     A slowdown begins at 1, the ideal, which is marked; others at 0.
@@ -288,7 +287,3 @@ def _occurring(found: set[str], lacking: str = "is finished") -> list[str]:
         name for model in models().values() for kind in model.kinds.values() for name in kind.bins
     ]
     return [name for name in dict.fromkeys([ALL_SIZES, *known]) if name in found]
-
-
-def _sized(size_bin: str) -> str:
-    return "all sizes" if size_bin == ALL_SIZES else size_bin

@@ -117,8 +117,8 @@ class Sample:
             found.setdefault(part.replication, []).append(kept)
         return dict(sorted(found.items()))
 
-    def endless(self, metric: str) -> "Sample":
-        """The same jobs; those that did not finish have infinite times, and so are kept."""
+    def with_unfinished(self, metric: str) -> "Sample":
+        """The same jobs, where those that did not finish have infinite times, and so are kept."""
         if metric not in TIMES:
             return self
         parts = []

@@ -72,17 +72,6 @@ def _dimension(unit: str) -> str:
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z%][A-Za-z/]*|/[a-z]+)")
 
 
-def shown_in(metric: str) -> tuple[float, str]:
-    """What a metric's numbers are divided by to be read, and how that unit is written behind it."""
-    for suffix, shown in _SHOWN_IN.items():
-        if metric.endswith(suffix):
-            return shown
-    return 1, ""
-
-
-_SHOWN_IN = {"_ps": (1e9, " [ms]"), "_bps": (1e6, " [Mb/s]")}
-
-
 def count(many: int, thing: str) -> str:
     """So many things: `1 case`, `12,000 jobs`."""
     return f"{many:,} {thing}" if many == 1 else f"{many:,} {thing}s"

@@ -137,6 +137,17 @@ def order(kinds: Iterable[str]) -> list[str]:
     return sorted(dict.fromkeys(kinds), key=lambda k: known.index(k) if k in known else len(known))
 
 
+def plural_of(kinds: Iterable[JobKind]) -> str:
+    """What jobs of these kinds are called together."""
+    plurals = {kind.plural for kind in kinds}
+    return plurals.pop() if len(plurals) == 1 else "jobs"
+
+
+def sizes(size_bin: str) -> str:
+    """A bin of sizes in a sentence."""
+    return "all sizes" if size_bin == ALL_SIZES else size_bin
+
+
 def whole(names: Iterable[str]) -> list[JobKind]:
     """The kinds of those names, without those whose jobs are parts of the others'."""
     there = [kind_of(name) for name in order(names)]

@@ -67,6 +67,14 @@ warmup = click.option(
 """The argument is a time, True for MSER-5, or False."""
 
 
+asked_percentiles = click.option(
+    "--percentiles",
+    metavar="50,90,99",
+    help="In per cent.  [default: the usual ones of such jobs]",
+)
+"""As text, for `percentiles`."""
+
+
 class Commands(click.Group):
     """A group that names the nearest command where there is none of that name."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     help="Compare two values of a column within RUN_A: scheme=DCTCP,MinTCP+pFabric.",
 )
 @click.option("--metric", "metrics", metavar="NAME", multiple=True, help="Only this one.")
-@click.option("--percentiles", metavar="50,90,99", help="In per cent.  [default: 50,90,95,99]")
+@common.asked_percentiles
 @click.option(
     "--within", metavar="PERCENT", help="Exit code 1 if means or percentiles are further apart."
 )

@@ -91,7 +91,7 @@ def fabric(
     as_json: bool,
 ) -> None:
     """Measure a STUDY of one switch on this kernel's own TCP. Needs Linux, root and iproute2."""
-    from sojourn.cautions import BUSY
+    from sojourn.cautions import PROCESSORS_BUSY
     from sojourn.measure.fabric import measure as measure_study
 
     parsed = _parsed(study, settings, seed, replications)
@@ -101,7 +101,7 @@ def fabric(
     if done is None:
         return
     busy = max(float(record.figures["processors_busy"]) for record in done.ledger)
-    if busy > BUSY:
+    if busy > PROCESSORS_BUSY:
         click.echo(f"processors were {busy:.0%} busy: repeat this on a machine with less to do")
     click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
 

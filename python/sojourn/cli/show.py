@@ -13,11 +13,7 @@ from sojourn.errors import InputError
 @click.command(short_help="Show a run as a table.")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--by", metavar="COLUMN,...", help="Group by these.  [default: the swept axes]")
-@click.option(
-    "--percentiles",
-    metavar="50,90,99",
-    help="In per cent.  [default: 50,90,95,99, of disks 99.9 too]",
-)
+@common.asked_percentiles
 @common.warmup
 @common.as_json
 @click.option("--csv", "as_csv", is_flag=True, help="Print a line of CSV an estimate.")

@@ -149,7 +149,7 @@ def ks_by_chance(samples: tuple[Sample, Sample], metric: str, *, paired: bool) -
 
     A job that did not finish took longer than any that did. None where there is too little to tell.
     """
-    a, b = (sample.endless(metric).sections(metric)[0] for sample in samples)
+    a, b = (sample.with_unfinished(metric).sections(metric)[0] for sample in samples)
     return ks_probability(a, b, paired=paired and len(a) == len(b))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sojourn.columns import Column, Columns, Key, groups
+from sojourn.columns import Column, Columns, Key, groups, paths_of
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Record, Value
 from sojourn.runs import Run
@@ -102,14 +102,12 @@ def _column(run: Run, columns: Columns, name: str, other: Run) -> Column:
 
 def _swept(run: Run, axis: str) -> str:
     """The whole path of the parameter that a run sweeps as `axis`, which is that for short."""
-    ends = (f".{axis}", f".{axis}.name", f".{axis}.kind")
     records = [record for record in run.ledger if axis in record.axes]
     paths = dict.fromkeys(path for record in records for path in record.parameters)
     same = (
         path
-        for path in paths
-        if f".{path}".endswith(ends)
-        and all(record.parameters.get(path) == record.axes[axis] for record in records)
+        for path in paths_of(axis, paths)
+        if all(record.parameters.get(path) == record.axes[axis] for record in records)
     )
     return next(same, axis)
 

@@ -9,7 +9,7 @@ from sojourn.compare.difference import MEAN, Difference
 from sojourn.ledger import Value
 from sojourn.statistics import CONFIDENCE, holm
 from sojourn.units import number
-from sojourn.vocabulary import ALL_SIZES, GOODPUT, kind_of, of_kinds
+from sojourn.vocabulary import ALL_SIZES, GOODPUT, kind_of, of_kinds, sizes
 
 if TYPE_CHECKING:
     from sojourn.compare import Comparison
@@ -62,8 +62,7 @@ class _Finding:
 
     def __str__(self) -> str:
         which = "" if self.name == MEAN else f"{self.name} of "
-        sizes = "all sizes" if self.bin == ALL_SIZES else self.bin
-        return f"{which}{sizes} by {self.difference}"
+        return f"{which}{sizes(self.bin)} by {self.difference}"
 
 
 def verdicts(comparisons: Sequence["Comparison"], names: tuple[str, str]) -> Iterator[Verdict]:

@@ -106,7 +106,7 @@ def measure(
 
 
 def check(study: Study, source: str, targets: int) -> None:
-    """Refuse a study that cannot be measured on so many targets, or here: by what is in the way.
+    """Refuse a study that cannot be measured on so many targets, and a machine without fio.
 
     Raises:
         InputError: why not.

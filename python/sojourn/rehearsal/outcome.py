@@ -15,6 +15,12 @@ GROUPS = {
     "prompt": ("fast", "slow"),
     "reachable": ("fast", "slow", "deferring"),
 }
+WHO = {
+    "fast": "subscribers whose hosts answer at once",
+    "prompt": "these, and those whose hosts take their time",
+    "reachable": "these, and those who are refused at first; the others cannot be reached",
+}
+"""Who is in each group, for the table of the demo."""
 
 
 class Accepted(NamedTuple):

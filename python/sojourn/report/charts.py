@@ -10,7 +10,7 @@ from sojourn.layout import LOG_FROM, Layout, label
 from sojourn.runs import Run
 from sojourn.statistics import Interval, Values
 from sojourn.summary import Estimate, bins_of_groups, summarise
-from sojourn.vocabulary import ALL_SIZES, GOODPUT, Metric, kind_of, whole
+from sojourn.vocabulary import ALL_SIZES, GOODPUT, Metric, kind_of, plural_of, whole
 
 _POINTS = 240
 
@@ -164,7 +164,7 @@ def _cdf(metric: Metric, title: str, kinds: Sequence[str], samples: dict[str, Va
     return Chart(
         title=title,
         x_label=metric.title,
-        y_label=f"share of {_plural(kinds)}",
+        y_label=f"share of {plural_of(map(kind_of, kinds))}",
         x=short(grid),
         lines=[
             Line(name, short(np.searchsorted(v / scale, grid, side="right") / v.size))
@@ -192,9 +192,5 @@ def _named(e: Estimate, by: Sequence[str], among: Sequence[Estimate]) -> str:
 
 
 def _sized(kinds: Sequence[str], size_bin: str) -> str:
-    return _plural(kinds) if size_bin == ALL_SIZES else f"{_plural(kinds)} of {size_bin}"
-
-
-def _plural(kinds: Sequence[str]) -> str:
-    plurals = {kind_of(kind).plural for kind in kinds}
-    return plurals.pop() if len(plurals) == 1 else "jobs"
+    jobs = plural_of(map(kind_of, kinds))
+    return jobs if size_bin == ALL_SIZES else f"{jobs} of {size_bin}"

@@ -1,6 +1,6 @@
 """What came out of a run, in one sentence."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sojourn.columns import Column
@@ -68,8 +68,8 @@ def _best(
         found = [e for e in found if e.case[layout.x.label] == layout.values[-1]]
     if not found:
         return ""
-    fixed |= {n: v for n, v in found[0].case.items() if n != names.label}
-    found = [e for e in found if all(e.case[n] == v for n, v in fixed.items())]
+    others, found = _first_series(found, names.label)
+    fixed |= others
     if len(found) < 2:
         return ""
     swept = [*([layout.x] if layout.x else []), *layout.by]
@@ -82,7 +82,7 @@ def _best(
     verdict = next((v for v in verdicts if v.kind == best.kind), None)
     if verdict is None:
         return ""
-    where = f"At {', '.join(f'{n} {v}' for n, v in fixed.items())}, " if fixed else ""
+    where = _where(fixed)
     said = verdict.sentence.partition(": ")[2]
     if verdict.outcome in (Outcome.CHANCE, Outcome.UNKNOWN):
         means = sorted(e.mean or 0 for e in found)
@@ -100,16 +100,26 @@ def _best(
 
 def _along(layout: Layout, found: Sequence[Estimate], metric: Metric) -> str:
     x = layout.x.label if layout.x else ""
-    # of what else is swept the first case alone
-    fixed = {name: value for name, value in found[0].case.items() if name != x}
-    found = [e for e in found if all(e.case[n] == v for n, v in fixed.items())]
+    fixed, found = _first_series(found, x)
     ordered = sorted(found, key=lambda e: layout.place(e.case))
     first, last = ordered[0], ordered[-1]
-    where = f"At {', '.join(f'{n} {v}' for n, v in fixed.items())}, from" if fixed else "From"
+    where = f"{_where(fixed)}from" if fixed else "From"
     return (
         f"{where} {x} {first.case[x]} to {last.case[x]} the mean {metric.name} goes from"
         f" {_value(first, metric)} to {_value(last, metric)}."
     )
+
+
+def _first_series(
+    found: Sequence[Estimate], along: str
+) -> tuple[dict[str, Value | None], list[Estimate]]:
+    """What else is swept at its first values, and the estimates that have these."""
+    fixed = {name: value for name, value in found[0].case.items() if name != along}
+    return fixed, [e for e in found if all(e.case[n] == v for n, v in fixed.items())]
+
+
+def _where(fixed: Mapping[str, Value | None]) -> str:
+    return f"At {', '.join(f'{n} {v}' for n, v in fixed.items())}, " if fixed else ""
 
 
 def _sized(e: Estimate, metric: Metric, *, name: bool = False) -> str:

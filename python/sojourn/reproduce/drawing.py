@@ -12,7 +12,7 @@ from sojourn.analysis import Distribution, Known
 from sojourn.distributions import steps
 from sojourn.layout import Layout
 from sojourn.ledger import Value
-from sojourn.plots import draw_points, fit
+from sojourn.plots import draw_points, fit_axes
 from sojourn.reproduce.days import draw_day
 from sojourn.reproduce.papers import Figure, Panel
 from sojourn.reproduce.results import SPREADS, Point, Result
@@ -145,7 +145,7 @@ def _draw(
     unit = "" if statistic in SPREADS else content.what.shown_unit
     panel.set_ylabel(f"{term}, {said}{unit}")
     if statistic not in SPREADS or of == "slowdown":
-        fit(of, [panel])
+        fit_axes(of, [panel])
 
 
 def _draw_known(panel: Axes, means: Sequence[tuple[float, Known]]) -> None:

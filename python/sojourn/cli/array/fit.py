@@ -15,7 +15,7 @@ from sojourn.cli import common
     type=click.Path(path_type=Path),
     help="Where to write the model.  [default: RUN-fitted]",
 )
-@click.option("--percentiles", metavar="50,90,99", help="In per cent.  [default: 50,90,95,99]")
+@common.asked_percentiles
 @click.option(
     "-o",
     "picture",

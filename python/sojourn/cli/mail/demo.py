@@ -75,13 +75,6 @@ def demo(
         raise click.exceptions.Exit(common.FAILED)
 
 
-_GROUPS = {
-    "fast": "subscribers whose hosts answer at once",
-    "prompt": "these, and those whose hosts take their time",
-    "reachable": "these, and those who are refused at first; the others cannot be reached",
-}
-
-
 def _summary(outcome: "Outcome") -> dict[str, object]:
     groups = {
         group: {f"p{share:g}_s": outcome.until_s(group, share / 100) for share in (50, 95, 99)}
@@ -105,6 +98,7 @@ def _summary(outcome: "Outcome") -> dict[str, object]:
 
 
 def _show(summary: dict[str, object]) -> None:
+    from sojourn.rehearsal.outcome import WHO
     from sojourn.terminal import print_lines, print_table
     from sojourn.units import number
 
@@ -116,7 +110,7 @@ def _show(summary: dict[str, object]) -> None:
         [group, *(number(value) for value in found.values())] for group, found in times.items()
     ]
     print_table([lines], heads, numbers=3)
-    print_lines(f"  {group}: {_GROUPS[group]}" for group in times)
+    print_lines(f"  {group}: {WHO[group]}" for group in times)
     names = {
         "sent": "sent",
         "delivered": "delivered",
