@@ -280,6 +280,8 @@ fn our_own_failures_are_entered() {
     let member = &place.book().members().unwrap()[0];
     assert_eq!(member.subscriber, "sub@[127.0.0.77]");
     assert_eq!(member.status.as_deref(), Some("5.4.7"));
+    // The failure is entered before the message is finished.
+    place.eye.until_finished(1);
     server.stop();
     assert!(place.stored().is_empty());
 }
