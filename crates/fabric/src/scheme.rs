@@ -126,12 +126,28 @@ const WINDOW: NonZeroU32 = NonZeroU32::new(12).expect("12");
 
 fn sprayed_tcp() -> NewReno {
     let rto = Span::from_us(200);
-    NewReno { min_rto: rto, initial_rto: rto, fast_retransmit: false, ..defaults() }
+    NewReno {
+        min_rto: rto,
+        initial_rto: rto,
+        fast_retransmit: false,
+        limited_transmit: false,
+        abc_limit: None,
+        ..defaults()
+    }
 }
 
 fn sprayed_dctcp() -> Dctcp {
-    let NewReno { min_rto, initial_rto, fast_retransmit, .. } = sprayed_tcp();
-    Dctcp { initial_window: WINDOW, min_rto, initial_rto, fast_retransmit, ..defaults() }
+    let NewReno { min_rto, initial_rto, fast_retransmit, limited_transmit, abc_limit, .. } =
+        sprayed_tcp();
+    Dctcp {
+        initial_window: WINDOW,
+        min_rto,
+        initial_rto,
+        fast_retransmit,
+        limited_transmit,
+        abc_limit,
+        ..defaults()
+    }
 }
 
 impl PacketScheme {

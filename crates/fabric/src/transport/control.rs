@@ -99,6 +99,9 @@ impl Default for FastRetransmit {
 /// DupThresh of RFC 5681 (3.2) and 6675 (2).
 pub(super) const DUPTHRESH: NonZeroU32 = NonZeroU32::new(3).expect("3");
 
+/// L of RFC 3465 (2.3).
+pub(super) const ABC_LIMIT: NonZeroU32 = NonZeroU32::new(2).expect("2");
+
 /// A congestion window, in packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {

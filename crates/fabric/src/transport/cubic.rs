@@ -1,6 +1,6 @@
 //! CUBIC (RFC 9438): between losses the window follows a cube of time.
 
-use super::control::{Acked, Control, DUPTHRESH, FastRetransmit, Rules, Window};
+use super::control::{ABC_LIMIT, Acked, Control, DUPTHRESH, FastRetransmit, Rules, Window};
 use super::new_reno::{cap, check_ack_delay, check_timer};
 use super::timer::Timer;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
@@ -33,7 +33,7 @@ parameters! {
         /// How many of them are one (DupThresh; RFC 5681 section 3.2: 3).
         pub dupthresh: NonZeroU32 = DUPTHRESH,
         /// Whether each of those before lets one new packet go (limited transmit, RFC 3042).
-        pub limited_transmit: bool = false,
+        pub limited_transmit: bool = true,
         /// Whether ACKs tell which packet caused them, and what has arrived is not sent again.
         /// Losses are then mended as RFC 6675 says, else as RFC 6582 does.
         pub sack: bool = true,
@@ -41,8 +41,8 @@ parameters! {
         /// at most 500 ms).
         pub ack_delay: Option<Span> = None,
         /// By how many packets an ACK may open the window in slow start, which then counts what is
-        /// acknowledged (RFC 3465: 2 where ACKs are held back); without it counts ACKs.
-        pub abc_limit: Option<NonZeroU32> = None,
+        /// acknowledged (RFC 3465 section 2.3: 2); without it counts ACKs.
+        pub abc_limit: Option<NonZeroU32> = Some(ABC_LIMIT),
         /// Whether a flow opens its connection first: its first byte leaves a round trip later, when its
         /// request is answered (RFC 9293 section 3.5).
         pub handshake: bool = false,
