@@ -46,7 +46,6 @@ name = "NewReno"
 [scheme.transport]
 kind = "new-reno"
 initial_rto = "200ms"
-limited_transmit = true
 [scheme.queue]
 kind = "drop-tail"
 buffer = "60KB"

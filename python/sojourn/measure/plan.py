@@ -28,7 +28,6 @@ _WITHOUT_EFFECT = (
     "scheme.name",
     "scheme.balance",
     "scheme.ack_priority",
-    "scheme.transport.abc_limit",
     "drain",
 )
 
@@ -159,8 +158,6 @@ def _transport(asked: "_Asked", route: dict[str, str], sysctls: dict[str, object
         route["quickack"] = "1"
     elif delay != _DELAYED_ACK_PS:
         asked.refuse(f"{under}.ack_delay", "40ms, as the kernel has it, or none")
-    elif asked.take(f"{under}.abc_limit", 2) == "none":
-        asked.refuse(f"{under}.abc_limit", "2: the kernel's slow start counts what is acknowledged")
     for key, holds, expected in _KERNELS_OWN:
         asked.check(f"{under}.{key}", holds, expected)
     reordering = asked.take(f"{under}.dupthresh", 3)
@@ -172,6 +169,7 @@ def _transport(asked: "_Asked", route: dict[str, str], sysctls: dict[str, object
 _KERNELS_OWN: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
     ("fast_retransmit", lambda given: given is True, "true: the kernel's TCP has no other way"),
     ("limited_transmit", lambda given: given is True, "true: the kernel's TCP has no other way"),
+    ("abc_limit", lambda given: given != "none", "2: the kernel counts what is acknowledged"),
     ("handshake", lambda given: given is False, "false: the connections are open"),
     ("c", lambda given: given == 0.4, "0.4, as the kernel's CUBIC has it"),
     ("beta", lambda given: given == 0.7, "0.7, as the kernel's CUBIC has it"),

@@ -8,8 +8,14 @@ use std::num::NonZeroU32;
 
 const NOTHING: [u32; 0] = [];
 
+/// Recovery alone: neither limited transmit nor counting what is acknowledged, which have tests of
+/// their own.
+pub(super) fn bare() -> NewReno {
+    NewReno { limited_transmit: false, abc_limit: None, ..defaults() }
+}
+
 fn new_reno() -> NewReno {
-    NewReno { sack: false, ..defaults() }
+    NewReno { sack: false, ..bare() }
 }
 
 /// A flow with packets 2 to 13 on their way and a window of 12.
@@ -187,7 +193,7 @@ fn a_cap_holds_in_a_recovery() {
 #[test]
 fn limited_transmit_sends_two_new_packets() {
     for sack in [false, true] {
-        let tcp = NewReno { sack, limited_transmit: true, ..defaults() };
+        let tcp = NewReno { sack, limited_transmit: true, ..bare() };
         let mut trace = twelve_under_way(&tcp);
         let mut duplicate = |cause| match sack {
             true => trace.sack(2, cause),

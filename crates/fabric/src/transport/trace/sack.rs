@@ -1,16 +1,16 @@
 //! Recovery with SACK against the text of RFC 6675, ACK by ACK.
 
 use super::Trace;
+use super::new_reno::bare;
 use crate::transport::NewReno;
 use sojourn_kernel::Span;
-use sojourn_kernel::parameters::defaults;
 use std::num::NonZeroU32;
 
 const NOTHING: [u32; 0] = [];
 
 /// A flow of so many packets that sent the first ten.
 fn ten_under_way(packets: u32) -> Trace<NewReno> {
-    let mut trace = Trace::begin(&defaults::<NewReno>(), packets);
+    let mut trace = Trace::begin(&bare(), packets);
     assert_eq!(trace.sent(), (0..10).collect::<Vec<u32>>());
     trace.pass(Span::from_ms(100));
     trace
@@ -159,7 +159,7 @@ fn a_time_out_ends_the_recovery() {
 /// The cap bounds what is new in a recovery too (NextSeg, rule 2: the receiver's window).
 #[test]
 fn a_cap_holds_in_the_pipe() {
-    let tcp = NewReno { window_cap: NonZeroU32::new(10), ..defaults() };
+    let tcp = NewReno { window_cap: NonZeroU32::new(10), ..bare() };
     let mut trace = Trace::begin(&tcp, 1000);
     trace.sent();
     let sent: Vec<u32> = (1..=9).flat_map(|cause| trace.sack(0, cause)).collect();
