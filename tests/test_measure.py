@@ -45,7 +45,6 @@ window = "400ms"
 name = "NewReno"
 [scheme.transport]
 kind = "new-reno"
-initial_rto = "200ms"
 [scheme.queue]
 kind = "drop-tail"
 buffer = "60KB"

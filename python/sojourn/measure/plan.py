@@ -147,7 +147,7 @@ def _transport(asked: "_Asked", route: dict[str, str], sysctls: dict[str, object
     if floor % _MS_PS:
         asked.refuse(f"{under}.min_rto", "whole milliseconds")
     route["rto_min"] = f"{floor // _MS_PS}ms"
-    if asked.quantity(f"{under}.initial_rto") != floor:
+    if asked.optional(f"{under}.initial_rto") not in (None, floor):
         asked.refuse(
             f"{under}.initial_rto",
             "the same as min_rto: the connections are open, and their round trip is known",

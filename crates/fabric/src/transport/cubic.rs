@@ -26,8 +26,10 @@ parameters! {
         pub fast_convergence: bool = true,
         /// Floor of the retransmission time-out.
         pub min_rto: Span = Span::from_ms(200),
-        /// Retransmission time-out before the first round trip is measured.
-        pub initial_rto: Span = Span::from_s(1),
+        /// Retransmission time-out before a round trip is measured. Without it 1 s where the flow opens its
+        /// connection first (RFC 6298 section 2.1), and `min_rto` where the connection is open and has
+        /// measured its own.
+        pub initial_rto: Option<Span> = None,
         /// Whether duplicate ACKs are a loss; off where packets are sprayed over paths.
         pub fast_retransmit: bool = true,
         /// How many of them are one (DupThresh; RFC 5681 section 3.2: 3).
@@ -52,7 +54,7 @@ parameters! {
 impl Check for Cubic {
     fn check(&self) -> Result<(), Refusal> {
         check_timer("min_rto", self.min_rto)?;
-        check_timer("initial_rto", self.initial_rto)?;
+        self.initial_rto.map_or(Ok(()), |span| check_timer("initial_rto", span))?;
         check_ack_delay(self.ack_delay)?;
         let refuse = |key: &str, value: f64, expected: &str| {
             Err(Refusal::value(&value.write().expect("a number"), expected).under(key))
@@ -134,7 +136,7 @@ impl Control for Cubic {
             initial_window: self.initial_window.get().into(),
             initial_threshold: f64::INFINITY,
             window_cap: cap(self.window_cap),
-            timer: Timer::Estimated { min: self.min_rto, initial: self.initial_rto },
+            timer: Timer::estimated(self.min_rto, self.initial_rto, self.handshake),
             fast_retransmit: self.fast_retransmit.then_some(FastRetransmit {
                 dupthresh: self.dupthresh,
                 limited_transmit: self.limited_transmit,

@@ -45,8 +45,9 @@ parameters! {
         pub retx_reset_threshold: NonZeroU32 = NonZeroU32::new(5).expect("5"),
         /// Floor of the retransmission time-out.
         pub min_rto: Span = Span::from_ms(200),
-        /// Retransmission time-out before the first round trip is measured.
-        pub initial_rto: Span = Span::from_s(1),
+        /// Retransmission time-out before a round trip is measured; without it `min_rto`, as the connection is
+        /// open and has measured its own.
+        pub initial_rto: Option<Span> = None,
         /// Whether three duplicate ACKs are a loss; off where packets are sprayed over paths.
         pub fast_retransmit: bool = true,
         /// Whether ACKs tell which packet caused them, and what has arrived is not sent again.
@@ -57,7 +58,7 @@ parameters! {
 impl Check for Swift {
     fn check(&self) -> Result<(), Refusal> {
         check_timer("min_rto", self.min_rto)?;
-        check_timer("initial_rto", self.initial_rto)?;
+        self.initial_rto.map_or(Ok(()), |span| check_timer("initial_rto", span))?;
         let within = |key: &str, value: f64, fits: bool, expected: &str| match fits {
             true => Ok(()),
             false => Err(Refusal::value(&value.write().expect("a number"), expected).under(key)),
@@ -142,7 +143,7 @@ impl Control for Swift {
             initial_window: self.initial_window.get().into(),
             initial_threshold: f64::INFINITY,
             window_cap: cap(self.window_cap),
-            timer: Timer::Estimated { min: self.min_rto, initial: self.initial_rto },
+            timer: Timer::estimated(self.min_rto, self.initial_rto, false),
             fast_retransmit: self.fast_retransmit.then(FastRetransmit::default),
             sack: self.sack,
             ack_delay: None,

@@ -16,6 +16,15 @@ pub enum Timer {
     Fixed(Span),
 }
 
+impl Timer {
+    /// A timer that begins with `initial`; without it a new connection begins with 1 s (RFC 6298, 2.1),
+    /// and one that was open with the floor, as it has measured its round trip.
+    pub(super) fn estimated(min: Span, initial: Option<Span>, new: bool) -> Timer {
+        let unknown = if new { Span::from_s(1).max(min) } else { min };
+        Timer::Estimated { min, initial: initial.unwrap_or(unknown) }
+    }
+}
+
 /// RFC 6298 (2.4) allows a cap of at least 60 s.
 const MAX_RTO: Span = Span::from_s(60);
 

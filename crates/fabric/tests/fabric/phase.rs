@@ -120,7 +120,7 @@ fn singles() -> Vec<Single> {
     };
     let transport = NewReno {
         min_rto: Span::from_ms(200),
-        initial_rto: Span::from_ms(200),
+        initial_rto: Some(Span::from_ms(200)),
         limited_transmit: true,
         ack_delay: Some(Span::from_ms(40)),
         window_cap: NonZeroU32::new(2896),
