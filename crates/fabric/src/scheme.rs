@@ -32,7 +32,7 @@ parameters! {
         /// What ports do, those of hosts too.
         pub queue: Queue,
         /// Which of several shortest paths a packet takes.
-        pub balance: Balance = Balance::Spray,
+        pub balance: Balance = Balance::Ecmp,
         /// What data packets carry as priority.
         pub priority: Priority = Priority::None(defaults()),
         /// What acknowledgements carry as priority.
