@@ -20,7 +20,7 @@ macro_rules! drive {
             $(#[doc = $doc])+
             pub struct $type: $name {
                 /// How many cylinders.
-                pub cylinders: u32 = $cylinders,
+                pub cylinders: u32 [2..=u32::MAX] = $cylinders,
                 /// A full rotation.
                 pub rotation: Rotation = Rotation($rotation),
                 /// Seek to the next track, before a read.
@@ -38,7 +38,7 @@ macro_rules! drive {
                 /// Bytes in a sector.
                 pub sector: Bytes = Bytes(512),
                 /// How many heads.
-                pub heads: u8 = $heads,
+                pub heads: u8 [1..=u8::MAX] = $heads,
                 /// How long a switch to another head of the same cylinder takes.
                 pub head_switch: Option<Span> = Some($head_switch),
             }

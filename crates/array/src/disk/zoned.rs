@@ -17,7 +17,7 @@ parameters! {
     /// Not modelled: caches, settling beside the seek curve.
     pub struct Zoned: "zoned" {
         /// How many cylinders, at least 2.
-        pub cylinders: u32,
+        pub cylinders: u32 [2..=u32::MAX],
         /// A full rotation.
         pub rotation: Rotation,
         /// Seek to the next track, before a read.
@@ -36,7 +36,7 @@ parameters! {
         pub sector: Bytes = Bytes(512),
         /// How many heads, each with a surface of its own: what a cylinder holds. Together with the
         /// time of a switch between them it matters for mechanical positioning and addresses alone.
-        pub heads: u8 = 1,
+        pub heads: u8 [1..=u8::MAX] = 1,
         /// How long a switch to another head of the same cylinder takes; by default as long as a
         /// read's seek to the next track.
         pub head_switch: Option<Span> = None,
@@ -45,15 +45,9 @@ parameters! {
 
 impl Check for Zoned {
     fn check(&self) -> Result<(), Refusal> {
-        if self.cylinders < 2 {
-            return Err(Refusal::of(&self.cylinders, "at least 2 cylinders").under("cylinders"));
-        }
         if self.head_switch > Some(LONGEST_SEEK) {
             let expected = format!("at most {LONGEST_SEEK}");
             return Err(Refusal::of(&self.head_switch, expected).under("head_switch"));
-        }
-        if self.heads == 0 {
-            return Err(Refusal::of(&self.heads, "at least 1 head").under("heads"));
         }
         if self.sector.0 == 0 {
             return Err(Refusal::of(&self.sector, "at least \"1B\"").under("sector"));

@@ -32,7 +32,7 @@ pub use single::Single;
 
 use crate::disk::Op;
 use run::Run;
-use sojourn_kernel::parameters::{Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Refusal, Value};
 use sojourn_kernel::{Ahead, variants};
 
 variants! {
@@ -178,14 +178,12 @@ impl Layout {
 /// The most disks that an array has.
 pub const MAX_DISKS: u16 = 1024;
 
-/// Refuses an array that has not the number of disks that its level needs.
-fn check_disks(disks: u16, least: u16, even: bool) -> Result<(), Refusal> {
-    if (least..=MAX_DISKS).contains(&disks) && !(even && disks % 2 == 1) {
-        return Ok(());
+/// Refuses an odd number of disks where each has its mirror.
+fn check_pairs(disks: u16) -> Result<(), Refusal> {
+    match disks.is_multiple_of(2) {
+        true => Ok(()),
+        false => Err(Refusal::of(&disks, "an even number").under("disks")),
     }
-    let given = disks.write().expect("a number");
-    let number = if even { "an even number" } else { "a number" };
-    Err(Refusal::value(&given, format!("{number} from {least} to {MAX_DISKS}")).under("disks"))
 }
 
 /// Refuses a failed disk that there is not.

@@ -1,24 +1,20 @@
 //! RAID 0: striping without redundancy.
 
 use super::run::Run;
-use super::{Access, Lay, Plan, check_disks, shares};
+use super::{Access, Lay, MAX_DISKS, Plan, shares};
 use crate::disk::Op;
-use sojourn_kernel::parameters::{Check, Refusal};
+use sojourn_kernel::parameters::Check;
 use sojourn_kernel::{Ahead, parameters};
 
 parameters! {
     /// Blocks striped over all disks, no redundancy. A request starts on a random disk.
     pub struct Raid0: "raid0" {
         /// How many disks.
-        pub disks: u16 = 4,
+        pub disks: u16 [1..=MAX_DISKS] = 4,
     }
 }
 
-impl Check for Raid0 {
-    fn check(&self) -> Result<(), Refusal> {
-        check_disks(self.disks, 1, false)
-    }
-}
+impl Check for Raid0 {}
 
 impl Lay for Raid0 {
     fn disks(&self) -> usize {

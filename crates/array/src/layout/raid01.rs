@@ -3,7 +3,7 @@
 use super::mirrors::{one_left, split};
 use super::raid0::{stripe, stripe_at};
 use super::run::Run;
-use super::{Lay, Layout, Mend, Plan, check_disks, check_failed};
+use super::{Lay, Layout, MAX_DISKS, Mend, Plan, check_failed, check_pairs};
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Ahead, parameters};
@@ -15,7 +15,7 @@ parameters! {
     /// at random, and the rest from the other; a write goes to both sides.
     pub struct Raid01: "raid01" {
         /// How many disks, both sides together.
-        pub disks: u16 = 4,
+        pub disks: u16 [2..=MAX_DISKS] = 4,
         /// A disk that has failed, and with it its whole side of the mirror.
         pub failed: Option<u16> = None,
     }
@@ -23,7 +23,7 @@ parameters! {
 
 impl Check for Raid01 {
     fn check(&self) -> Result<(), Refusal> {
-        check_disks(self.disks, 2, true)?;
+        check_pairs(self.disks)?;
         check_failed(self.failed, self.disks)
     }
 }

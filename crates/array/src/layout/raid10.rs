@@ -2,7 +2,7 @@
 
 use super::mirrors::{one_left, split};
 use super::run::{Extent, Run};
-use super::{Access, Lay, Layout, Mend, Plan, check_disks, check_failed, shares};
+use super::{Access, Lay, Layout, MAX_DISKS, Mend, Plan, check_failed, check_pairs, shares};
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Ahead, parameters};
@@ -14,7 +14,7 @@ parameters! {
     /// write goes to both.
     pub struct Raid10: "raid10" {
         /// How many disks.
-        pub disks: u16 = 4,
+        pub disks: u16 [2..=MAX_DISKS] = 4,
         /// A disk that has failed: its pair has one left.
         pub failed: Option<u16> = None,
     }
@@ -25,7 +25,7 @@ const SIDES: u32 = 32;
 
 impl Check for Raid10 {
     fn check(&self) -> Result<(), Refusal> {
-        check_disks(self.disks, 2, true)?;
+        check_pairs(self.disks)?;
         check_failed(self.failed, self.disks)
     }
 }

@@ -1,7 +1,7 @@
 //! RAID 5: striping with rotating parity.
 
 use super::parity::{Done, FollowOn, Parity, Rewrite, Stripes, WriteStart};
-use super::{Layout, check_disks, check_failed};
+use super::{Layout, MAX_DISKS, check_failed};
 use sojourn_kernel::parameters;
 use sojourn_kernel::parameters::{Check, Refusal};
 
@@ -13,7 +13,7 @@ parameters! {
     /// that waits, without interrupting.
     pub struct Raid5: "raid5" {
         /// How many disks.
-        pub disks: u16 = 4,
+        pub disks: u16 [3..=MAX_DISKS] = 4,
         /// A disk that has failed: what it held is computed from the others.
         pub failed: Option<u16> = None,
         /// Which disk has the first block of a write to `places = "anywhere"`, else its address says
@@ -32,7 +32,6 @@ parameters! {
 
 impl Check for Raid5 {
     fn check(&self) -> Result<(), Refusal> {
-        check_disks(self.disks, 3, false)?;
         check_failed(self.failed, self.disks)
     }
 }

@@ -1,7 +1,7 @@
 //! RAID 6: striping with two rotating parities.
 
 use super::parity::{Done, FollowOn, Parity, Rewrite, Stripes, WriteStart};
-use super::{Failed, Layout, check_disks};
+use super::{Failed, Layout, MAX_DISKS};
 use sojourn_kernel::parameters;
 use sojourn_kernel::parameters::{Check, Refusal};
 
@@ -11,7 +11,7 @@ parameters! {
     /// blocks to be written and both parities, or the stripe's other blocks.
     pub struct Raid6: "raid6" {
         /// How many disks.
-        pub disks: u16 = 6,
+        pub disks: u16 [4..=MAX_DISKS] = 6,
         /// One or two disks that have failed: what they held is computed from the others.
         pub failed: Failed = Failed::default(),
         /// Which disk has the first block of a write to `places = "anywhere"`, else its address says
@@ -30,7 +30,6 @@ parameters! {
 
 impl Check for Raid6 {
     fn check(&self) -> Result<(), Refusal> {
-        check_disks(self.disks, 4, false)?;
         self.failed.check(self.disks)
     }
 }

@@ -46,11 +46,11 @@ parameters! {
     /// within each.
     pub struct Hot: "hot" {
         /// Share of the requests that go to the hot part.
-        pub share: f64 = 0.8,
+        pub share: f64 [0.0..=1.0] = 0.8,
         /// Share of the array that is hot.
         pub part: f64 = 0.2,
         /// Where the hot part begins, as a share of the array.
-        pub start: f64 = 0.0,
+        pub start: f64 [0.0..=1.0] = 0.0,
     }
 }
 
@@ -83,12 +83,6 @@ const MOST_STREAMS: u32 = 100_000;
 
 impl Check for Hot {
     fn check(&self) -> Result<(), Refusal> {
-        let shares = [("share", self.share), ("start", self.start)];
-        if let Some((key, share)) =
-            shares.into_iter().find(|(_, share)| !(0.0..=1.0).contains(share))
-        {
-            return Err(Refusal::value(&Value::Float(share), "a share from 0 to 1").under(key));
-        }
         match self.part > 0.0 && self.start + self.part <= 1.0 {
             true => Ok(()),
             false => {

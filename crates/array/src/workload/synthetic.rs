@@ -6,7 +6,7 @@ use super::places::{self, Addresses, Places};
 use super::{Kind, Numbers, Ready, Request, Source, Stage};
 use crate::analysis::Bulks;
 use crate::disk::Op;
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
+use sojourn_kernel::parameters::{Check, Refusal, Setting, defaults};
 use sojourn_kernel::{Span, Stream, Streams, Time, parameters};
 use std::num::NonZeroU32;
 
@@ -23,21 +23,13 @@ parameters! {
         /// How many blocks each has.
         pub blocks: Size,
         /// Share of them that read; the others write.
-        pub reads: f64 = 1.0,
+        pub reads: f64 [0.0..=1.0] = 1.0,
         /// Where they go.
         pub places: Places = Places::Uniform(defaults::<places::Uniform>()),
     }
 }
 
-impl Check for Synthetic {
-    fn check(&self) -> Result<(), Refusal> {
-        if !(0.0..=1.0).contains(&self.reads) {
-            let given = Value::Float(self.reads);
-            return Err(Refusal::value(&given, "a share from 0 to 1").under("reads"));
-        }
-        Ok(())
-    }
-}
+impl Check for Synthetic {}
 
 /// Runs end long before time does.
 const LONGEST: Span = Span::from_s(60 * 24 * 3600);

@@ -12,15 +12,15 @@ parameters! {
     /// 10 Gb/s, with half the bandwidth above the racks and half of that above the pods.
     pub struct Clos: "clos" {
         /// How many pods.
-        pub pods: u32 = 8,
+        pub pods: u32 [1..=MAX_PORTS as u32] = 8,
         /// Racks a pod, each with one switch.
-        pub racks: u32 = 16,
+        pub racks: u32 [1..=MAX_PORTS as u32] = 16,
         /// Hosts a rack.
-        pub hosts: u32 = 16,
+        pub hosts: u32 [1..=MAX_PORTS as u32] = 16,
         /// How many planes: fabric switches a pod.
-        pub planes: u32 = 2,
+        pub planes: u32 [1..=MAX_PORTS as u32] = 2,
         /// Spine switches a plane.
-        pub spines: u32 = 8,
+        pub spines: u32 [1..=MAX_PORTS as u32] = 8,
         /// Speed of the hosts' links.
         pub rate: Rate = Rate::gbps(10),
         /// Speed of the links between racks and fabric switches.
@@ -38,18 +38,6 @@ impl Check for Clos {
             Err(Refusal::value(&value.write().expect("a number"), expected).under(key))
         };
         let ports = MAX_PORTS as u32;
-        let sizes = [
-            ("pods", self.pods),
-            ("racks", self.racks),
-            ("hosts", self.hosts),
-            ("planes", self.planes),
-            ("spines", self.spines),
-        ];
-        for (key, value) in sizes {
-            if !(1..=ports).contains(&value) {
-                return refuse(key, value, &format!("1 to {ports}"));
-            }
-        }
         if self.hosts + self.planes > ports {
             return refuse("hosts", self.hosts, &format!("at most {ports} ports a rack's switch"));
         }

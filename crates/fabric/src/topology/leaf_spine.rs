@@ -1,6 +1,6 @@
 //! Racks of hosts under leaves, every leaf connected to every spine.
 
-use super::{Graph, LinkSpec, Ppm, check_clock};
+use super::{Graph, LinkSpec, MOST_PPM, Ppm};
 use crate::packet::MAX_PORTS;
 use sojourn_kernel::parameters::{Check, Refusal, Setting};
 use sojourn_kernel::{Rate, Span, parameters};
@@ -11,13 +11,13 @@ parameters! {
     /// hosts at 10 Gb/s under 4 spines at 40 Gb/s.
     pub struct LeafSpine: "leaf-spine" {
         /// How many racks, each with one leaf switch.
-        pub racks: u32 = 9,
+        pub racks: u32 [1..=MAX_PORTS as u32] = 9,
         /// Hosts a rack.
-        pub hosts: u32 = 16,
+        pub hosts: u32 [1..=MAX_PORTS as u32] = 16,
         /// How many spine switches.
-        pub spines: u32 = 4,
+        pub spines: u32 [1..=MAX_PORTS as u32] = 4,
         /// Parallel uplinks from each leaf to each spine.
-        pub uplinks: u32 = 1,
+        pub uplinks: u32 [1..=MAX_PORTS as u32] = 1,
         /// Speed of the hosts' links.
         pub rate: Rate = Rate::gbps(10),
         /// Speed of the uplinks.
@@ -31,7 +31,7 @@ parameters! {
         /// How many millionths the clock of each host's link may be off, either way, at random
         /// (IEEE 802.3 allows 100). With none all links tick alike, which no real ones do: packets
         /// of several senders then stay in step, and the same ones are dropped again and again.
-        pub clock_ppm: Ppm = 0,
+        pub clock_ppm: Ppm [0..=MOST_PPM] = 0,
     }
 }
 
@@ -41,16 +41,6 @@ impl Check for LeafSpine {
             Err(Refusal::value(&value.write().expect("a number"), expected).under(key))
         };
         let ports = MAX_PORTS as u64;
-        for (key, value) in [
-            ("racks", self.racks),
-            ("hosts", self.hosts),
-            ("spines", self.spines),
-            ("uplinks", self.uplinks),
-        ] {
-            if value == 0 {
-                return refuse(key, value, "at least 1".to_owned());
-            }
-        }
         let (racks, hosts) = (u64::from(self.racks), u64::from(self.hosts));
         let (spines, uplinks) = (u64::from(self.spines), u64::from(self.uplinks));
         if racks * uplinks > ports {
@@ -62,7 +52,7 @@ impl Check for LeafSpine {
         if racks * hosts < 2 {
             return refuse("hosts", self.hosts, "at least 2 hosts in all".to_owned());
         }
-        check_clock(self.clock_ppm)
+        Ok(())
     }
 }
 

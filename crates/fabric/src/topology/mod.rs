@@ -32,14 +32,6 @@ variants! {
     }
 }
 
-/// Refuses clocks that no link has.
-fn check_clock(ppm: Ppm) -> Result<(), Refusal> {
-    if ppm <= MOST_PPM {
-        return Ok(());
-    }
-    Err(Refusal::of(&ppm, format!("at most {MOST_PPM}")).under("clock_ppm"))
-}
-
 impl Topology {
     /// Refuses a speed at which a packet of `full` bytes is on a link for too long, and a time that
     /// is too long itself.

@@ -1,8 +1,8 @@
 //! One switch, all hosts on it.
 
-use super::{Graph, LinkSpec, Ppm, check_clock};
+use super::{Graph, LinkSpec, MOST_PPM, Ppm};
 use crate::packet::MAX_PORTS;
-use sojourn_kernel::parameters::{Check, Refusal};
+use sojourn_kernel::parameters::Check;
 use sojourn_kernel::{Rate, Span, parameters};
 
 parameters! {
@@ -10,7 +10,7 @@ parameters! {
     /// last host's link: the big-buffers paper's 20 servers behind one 40 Gb/s uplink.
     pub struct SingleSwitch: "single-switch" {
         /// How many hosts.
-        pub hosts: u32 = 16,
+        pub hosts: u32 [2..=MAX_PORTS as u32] = 16,
         /// Speed of each host's link.
         pub rate: Rate = Rate::gbps(10),
         /// Propagation on each link.
@@ -22,19 +22,11 @@ parameters! {
         /// How many millionths the clock of each host's link may be off, either way, at random
         /// (IEEE 802.3 allows 100). With none all links tick alike, which no real ones do: packets
         /// of several senders then stay in step, and the same ones are dropped again and again.
-        pub clock_ppm: Ppm = 0,
+        pub clock_ppm: Ppm [0..=MOST_PPM] = 0,
     }
 }
 
-impl Check for SingleSwitch {
-    fn check(&self) -> Result<(), Refusal> {
-        if !(2..=MAX_PORTS as u32).contains(&self.hosts) {
-            let expected = format!("2 to {MAX_PORTS} hosts");
-            return Err(Refusal::of(&self.hosts, expected).under("hosts"));
-        }
-        check_clock(self.clock_ppm)
-    }
-}
+impl Check for SingleSwitch {}
 
 impl SingleSwitch {
     /// Lays the links.

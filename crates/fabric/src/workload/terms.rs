@@ -13,7 +13,7 @@ parameters! {
         /// its own keeps it, and one that never ends has none.
         pub deadline: Option<Deadline> = None,
         /// Share of the flows that get a deadline, by chance.
-        pub deadline_share: f64 = 1.0,
+        pub deadline_share: f64 [0.0..=1.0] = 1.0,
         /// Flows larger than this get none.
         pub deadline_upto: Option<Bytes> = None,
         /// How the flows fall into traffic classes, by chance: [1, 4] puts one in five into class
@@ -24,11 +24,6 @@ parameters! {
 
 impl Check for Terms {
     fn check(&self) -> Result<(), Refusal> {
-        if !(0.0..=1.0).contains(&self.deadline_share) {
-            return Err(
-                Refusal::of(&self.deadline_share, "a share from 0 to 1").under("deadline_share")
-            );
-        }
         let refuse =
             |given: Value, expected: String| Err(Refusal::value(&given, expected).under("classes"));
         if let Some(bad) = self.classes.iter().find(|share| **share < 0.0) {

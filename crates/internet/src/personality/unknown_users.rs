@@ -1,26 +1,18 @@
 //! Nobody of that name.
 
 use super::{Act, Personality, Scene, Step};
-use sojourn_kernel::parameters::{Check, Refusal, Value};
+use sojourn_kernel::parameters::Check;
 use sojourn_kernel::{Streams, parameters};
 
 parameters! {
     /// Answers 550 for a share of all recipients, always the same ones.
     pub struct UnknownUsers: "unknown-users" {
         /// The share.
-        pub share: f64 = 0.2,
+        pub share: f64 [0.0..=1.0] = 0.2,
     }
 }
 
-impl Check for UnknownUsers {
-    fn check(&self) -> Result<(), Refusal> {
-        if (0.0..=1.0).contains(&self.share) {
-            return Ok(());
-        }
-        let given = Value::Float(self.share);
-        Err(Refusal::value(&given, "a share between 0 and 1").under("share"))
-    }
-}
+impl Check for UnknownUsers {}
 
 impl UnknownUsers {
     /// Whether there is nobody of this name.

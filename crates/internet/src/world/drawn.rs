@@ -40,7 +40,7 @@ parameters! {
         pub spread: f64 = 0.7,
         /// The share of hosts that take BDAT (RFC 3030) beside commands in groups, as Google,
         /// Microsoft, Exim and Postfix do, and Yahoo and sendmail do not. The number is ours.
-        pub chunking: f64 = 0.8,
+        pub chunking: f64 [0.0..=1.0] = 0.8,
         /// How many sessions a provider allows; above it answers 421.
         pub provider_sessions: NonZeroU32 = NonZeroU32::new(10).expect("above 0"),
     }
@@ -68,10 +68,6 @@ impl Check for Drawn {
             let given = Value::Int(self.domains.get().into());
             let expected = format!("at most as many as subscribers, {}", self.subscribers);
             return Err(Refusal::value(&given, expected).under("domains"));
-        }
-        if !(0.0..=1.0).contains(&self.chunking) {
-            let given = Value::Float(self.chunking);
-            return Err(Refusal::value(&given, "a share from 0 to 1").under("chunking"));
         }
         for (key, value) in [("zipf", self.zipf), ("spread", self.spread)] {
             if !(0.0..=10.0).contains(&value) {

@@ -1,8 +1,10 @@
 //! The declarations: `parameters!`, `variants!`, `choices!`, `nested!`, and what they expand to.
 
-use super::{Refusal, Setting, Table, Value};
+use super::{Ranged, Refusal, Setting, Table, Value};
+use std::ops::RangeInclusive;
 
-/// Declares a struct of parameters and with it how to read, write and document them.
+/// Declares a struct of parameters and with it how to read, write and document them. A number may have
+/// its range in brackets behind its type.
 ///
 /// ```
 /// use sojourn_kernel::parameters::{Check, Parameters, Table, Value};
@@ -14,7 +16,7 @@ use super::{Refusal, Setting, Table, Value};
 ///         /// How long it takes to boil.
 ///         pub boils_in: Span = Span::from_s(90),
 ///         /// How many cups it holds.
-///         pub cups: u32,
+///         pub cups: u32 [1..=12],
 ///     }
 /// }
 /// impl Check for Kettle {}
@@ -25,6 +27,10 @@ use super::{Refusal, Setting, Table, Value};
 /// assert_eq!((kettle.cups, kettle.boils_in), (4, Span::from_s(90)));
 /// table.set("cup", Value::Int(4));
 /// assert!(Kettle::read_table(&table).unwrap_err().unknown_key);
+/// table.remove("cup");
+/// table.set("cups", Value::Int(13));
+/// let refusal = Kettle::read_table(&table).unwrap_err();
+/// assert_eq!(refusal.expected, "a whole number from 1 to 12");
 /// ```
 #[macro_export]
 macro_rules! parameters {
@@ -33,7 +39,7 @@ macro_rules! parameters {
         pub struct $type:ident: $name:literal {
             $(
                 $(#[doc = $field_doc:literal])+
-                pub $field:ident: $field_type:ty $(= $default:expr)?,
+                pub $field:ident: $field_type:ty $([$range:expr])? $(= $default:expr)?,
             )*
         }
     ) => {
@@ -52,7 +58,7 @@ macro_rules! parameters {
                     summary: concat!($($doc,)+).trim_ascii(),
                     parameters: vec![$($crate::parameters::Field {
                         name: stringify!($field),
-                        expected: <$field_type as $crate::parameters::Setting>::expected(),
+                        expected: $crate::parameters!(@expected $field_type $(, $range)?),
                         default: $crate::parameters::default_text(
                             $crate::parameters!(@default $field_type $(, $default)?)
                         ),
@@ -66,11 +72,11 @@ macro_rules! parameters {
             ) -> Result<Self, $crate::parameters::Refusal> {
                 $crate::parameters::known_keys(table, &[$(stringify!($field)),*])?;
                 let read = $type {
-                    $($field: $crate::parameters::read_field(
+                    $($field: $crate::parameters!(@read $(&$range,)? (
                         table,
                         stringify!($field),
                         || $crate::parameters!(@default $field_type $(, $default)?),
-                    )?,)*
+                    ))?,)*
                 };
                 $crate::parameters::Check::check(&read)?;
                 Ok(read)
@@ -85,6 +91,14 @@ macro_rules! parameters {
                 table
             }
         }
+    };
+    (@expected $type:ty) => { <$type as $crate::parameters::Setting>::expected() };
+    (@expected $type:ty, $range:expr) => {
+        <$type as $crate::parameters::Ranged>::expected_within(&$range)
+    };
+    (@read ($($argument:expr),* $(,)?)) => { $crate::parameters::read_field($($argument),*) };
+    (@read $range:expr, ($($argument:expr),* $(,)?)) => {
+        $crate::parameters::read_within($($argument,)* $range)
     };
     (@default $type:ty) => { <$type as $crate::parameters::Setting>::absent() };
     (@default $type:ty, $default:expr) => {{ let default: $type = $default; Some(default) }};
@@ -268,6 +282,21 @@ pub fn read_field<T: Setting>(
     match table.get(key) {
         Some(value) => T::read(value).map_err(|refusal| refusal.under(key)),
         None => default().ok_or_else(|| Refusal::missing(key, T::expected())),
+    }
+}
+
+/// For [`parameters!`](crate::parameters!): the same of a number that has a range.
+pub fn read_within<T: Ranged>(
+    table: &Table,
+    key: &str,
+    default: impl FnOnce() -> Option<T>,
+    range: &RangeInclusive<T>,
+) -> Result<T, Refusal> {
+    match table.get(key) {
+        Some(value) => (T::read(value).ok())
+            .filter(|number| range.contains(number))
+            .ok_or_else(|| Refusal::value(value, T::expected_within(range)).under(key)),
+        None => default().ok_or_else(|| Refusal::missing(key, T::expected_within(range))),
     }
 }
 

@@ -12,8 +12,8 @@ mod declare;
 mod setting;
 mod value;
 
-pub use declare::{default_text, kind_of, known_keys, read_field, unknown_kind};
-pub use setting::Setting;
+pub use declare::{default_text, kind_of, known_keys, read_field, read_within, unknown_kind};
+pub use setting::{Ranged, Setting};
 pub use value::{Refusal, Table, Value, element};
 
 /// What is known about one parameter.

@@ -3,6 +3,7 @@
 use super::{Refusal, Value};
 use crate::Span;
 use crate::units::{Bytes, Frequency, Rate};
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// A type that a single setting can have.
@@ -20,6 +21,29 @@ pub trait Setting: Sized {
     fn absent() -> Option<Self> {
         None
     }
+}
+
+/// A number that may have a range.
+pub trait Ranged: Setting + PartialOrd {
+    /// What a number of this range looks like, for messages and the reference pages.
+    fn expected_within(range: &RangeInclusive<Self>) -> String;
+}
+
+macro_rules! ranged {
+    ($($type:ty: $what:literal;)*) => {$(
+        impl Ranged for $type {
+            fn expected_within(range: &RangeInclusive<$type>) -> String {
+                format!("{} from {} to {}", $what, range.start(), range.end())
+            }
+        }
+    )*};
+}
+
+ranged! {
+    u8: "a whole number";
+    u16: "a whole number";
+    u32: "a whole number";
+    f64: "a number";
 }
 
 macro_rules! text_setting {

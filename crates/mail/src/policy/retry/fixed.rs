@@ -13,13 +13,13 @@ parameters! {
         /// How long a host is left alone.
         pub dead: Span = Span::from_s(3600),
         /// At most this share of a wait is added to it by chance.
-        pub jitter: f64 = 0.1,
+        pub jitter: f64 [0.0..=1.0] = 0.1,
     }
 }
 
 impl Check for Fixed {
     fn check(&self) -> Result<(), Refusal> {
-        check(&[("every", self.every), ("dead", self.dead)], self.jitter)
+        check(&[("every", self.every), ("dead", self.dead)])
     }
 }
 

@@ -66,9 +66,8 @@ fn doubled(first: Span, most: Span, times: u32) -> Span {
 /// No wait is longer before it is stretched.
 const LONGEST_WAIT: Span = Span::from_s(50 * 86_400);
 
-/// Refuses a share of a wait that is not between 0 and 1, a wait of nothing, and one that ends after
-/// every message is given up.
-fn check(waits: &[(&str, Span)], jitter: f64) -> Result<(), sojourn_kernel::parameters::Refusal> {
+/// Refuses a wait of nothing, and one that ends after every message is given up.
+fn check(waits: &[(&str, Span)]) -> Result<(), sojourn_kernel::parameters::Refusal> {
     use sojourn_kernel::parameters::Refusal;
     for &(key, span) in waits {
         let expected = match span {
@@ -77,9 +76,6 @@ fn check(waits: &[(&str, Span)], jitter: f64) -> Result<(), sojourn_kernel::para
             _ => continue,
         };
         return Err(Refusal::of(&span, expected).under(key));
-    }
-    if !(0.0..=1.0).contains(&jitter) {
-        return Err(Refusal::of(&jitter, "a share between 0 and 1").under("jitter"));
     }
     Ok(())
 }

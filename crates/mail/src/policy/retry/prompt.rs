@@ -18,13 +18,13 @@ parameters! {
         /// The longest wait.
         pub most: Span = Span::from_s(3600),
         /// At most this share of a wait is added to it by chance.
-        pub jitter: f64 = 0.05,
+        pub jitter: f64 [0.0..=1.0] = 0.05,
     }
 }
 
 impl Check for Prompt {
     fn check(&self) -> Result<(), Refusal> {
-        check(&[("first", self.first), ("most", self.most)], self.jitter)
+        check(&[("first", self.first), ("most", self.most)])
     }
 }
 

@@ -172,7 +172,7 @@ mod tests {
                 "line 2: domain = \"a b\", expected the name of a domain",
             ),
             ("subscribers\n1", "line 2: no domain"),
-            ("domain,subscribers,down\na,1,7", "line 2: down = 7.0, expected a share from 0 to 1"),
+            ("domain,subscribers,down\na,1,7", "line 2: down = 7, expected a number from 0 to 1"),
         ] {
             let found = parse(text).unwrap_err();
             assert!(found.starts_with(why), "{text:?}: {found}");

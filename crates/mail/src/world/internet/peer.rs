@@ -30,9 +30,9 @@ parameters! {
         /// How long after a first try it takes a recipient (greylisting).
         pub greylisting: Option<Span>,
         /// Share of recipients that it does not know; they are told 550.
-        pub unknown: f64 = 0.0,
+        pub unknown: f64 [0.0..=1.0] = 0.0,
         /// Share of the time in which it is out.
-        pub down: f64 = 0.0,
+        pub down: f64 [0.0..=1.0] = 0.0,
         /// How long it is out on average.
         pub outage: Span = Span::from_s(6 * 3600),
         /// What it does when it is out.
@@ -54,11 +54,6 @@ choices! {
 
 impl Check for Peer {
     fn check(&self) -> Result<(), Refusal> {
-        for (key, share) in [("unknown", self.unknown), ("down", self.down)] {
-            if !(0.0..=1.0).contains(&share) {
-                return Err(Refusal::of(&share, "a share from 0 to 1").under(key));
-            }
-        }
         for (key, span) in
             [("round_trip", self.round_trip), ("reply", self.reply), ("names", self.names)]
         {
