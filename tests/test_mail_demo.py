@@ -14,6 +14,7 @@ import pytest
 from conftest import Result
 from sojourn.rehearsal import benchmarks
 from sojourn.rehearsal.outcome import Accepted, Outcome
+from sojourn.rehearsal.stage import play
 
 Command = Callable[..., Result]
 
@@ -47,6 +48,17 @@ def test_demo_in_words(command: Command) -> None:
     assert "reachable" in done.out
     figures = done.out.splitlines()[-2].split()
     assert figures[:6] == ["120", "120", "0", "0", "0", "0"]
+
+
+def test_demo_says_what_was_done_until_ctrl_c(command: Command) -> None:
+    script = replace(
+        benchmarks.script(benchmarks.Load("list", 1)),
+        overrides=(("drawn.subscribers", "120"), ("drawn.domains", "30")),
+    )
+    outcome = play(script, lambda _: signal.raise_signal(signal.SIGINT))
+    assert outcome.interrupted
+    assert outcome.delivered + outcome.deferred + len(outcome.failed) == outcome.sent == 120
+    assert not outcome.lost
 
 
 def test_demo_of_a_world_that_is_written(command: Command, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @common.warmup
 @click.option(
     "-o",
+    "--out",
     "picture",
     type=click.Path(path_type=Path),
     help="Draw distributions: PNG, SVG or PDF.",

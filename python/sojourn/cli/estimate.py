@@ -22,6 +22,7 @@ from sojourn.cli import common
 @click.option("--jobs", type=int, help="Links at a time.  [default: one a processor]")
 @click.option("--scheduler", metavar="ADDRESS", help="Simulate the links on a Dask cluster.")
 @click.option(
+    "-o",
     "--out",
     type=click.Path(path_type=Path),
     help="Run directory.  [default: out/STUDY's name-estimated]",

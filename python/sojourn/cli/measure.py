@@ -27,6 +27,7 @@ def _of_a_study(command: Callable[..., None]) -> Callable[..., None]:
     """Options that every measurement has."""
     for option in (
         click.option(
+            "-o",
             "--out",
             type=click.Path(path_type=Path),
             help="Run directory.  [default: out/STUDY's name-measured]",
@@ -170,6 +171,7 @@ def array(
 @logs.reads
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option(
+    "-o",
     "--out",
     type=click.Path(path_type=Path),
     help="Run directory.  [default: out/STUDY's name-measured]",

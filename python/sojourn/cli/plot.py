@@ -36,6 +36,7 @@ from sojourn.cli import common
     help="[default: png]",
 )
 @click.option(
+    "-o",
     "--out",
     type=click.Path(path_type=Path),
     help="A file, or a directory for all.  [default: RUN/plots]",

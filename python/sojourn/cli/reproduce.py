@@ -14,7 +14,7 @@ from sojourn.cli import common
 @click.option("--full", is_flag=True, help="All flows, loads and replications: hours.")
 @click.option("--so-far", is_flag=True, help="Run nothing; judge what is finished.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="[default: out/PAPER[-READING][-full]]"
+    "-o", "--out", type=click.Path(path_type=Path), help="[default: out/PAPER[-READING][-full]]"
 )
 @common.as_json
 @click.pass_context

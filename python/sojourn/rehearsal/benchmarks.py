@@ -140,7 +140,10 @@ def measure(loads: Mapping[str, Load], *, say: Callable[[str], None]) -> list[Ma
         def watch(moment: Moment, name: str = name) -> None:
             say(f"{name}: {moment.taken:,} taken over after {moment.since_s:.0f} s")
 
-        found = cost(name, play(script(load), watch))
+        outcome = play(script(load), watch)
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        found = cost(name, outcome)
         costs[name] = replace(found, bars=judged(found, load, costs))
     return list(costs.values())
 

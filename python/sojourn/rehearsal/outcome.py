@@ -74,6 +74,7 @@ class Outcome:
         peak_bytes: the most memory its process held.
         internet_cpu_s: the internet's processor time.
         signature_ns: the processor time of a signature alone; None where copies are not signed.
+        interrupted: whether Ctrl-C ended it.
     """
 
     subscribers: list[tuple[str, str]]
@@ -87,6 +88,7 @@ class Outcome:
     peak_bytes: int
     internet_cpu_s: float
     signature_ns: float | None = None
+    interrupted: bool = False
 
     @cached_property
     def copies(self) -> Counter[Pair]:

@@ -1,6 +1,7 @@
 """A list server and a small internet in two processes: started, watched, ended."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 from typing import Any
 
 from sojourn.errors import InputError
@@ -66,7 +68,7 @@ class Moment:
 
 
 def play(script: Script, watch: Callable[[Moment], None] = lambda _: None) -> Outcome:
-    """Send until everybody who can be reached was, or patience is over.
+    """Send until everybody who can be reached was, patience is over, or Ctrl-C ends it.
 
     Raises:
         InputError: the world or the settings are refused, or one of the processes died.
@@ -88,10 +90,11 @@ def play(script: Script, watch: Callable[[Moment], None] = lambda _: None) -> Ou
             )
             reachable = sum(kind != "unreachable" for _, kind in subscribers) * script.messages
             taken, since_s = 0, 0.0
-            while taken < reachable and since_s < script.patience_s:
-                taken = internet(wait=reachable, patience_s=_EVERY_S)["accepted"]
-                since_s = time.time() - begun["submitted"]
-                watch(Moment(since_s, taken, reachable, partial(sender, progress=True)))
+            with _interrupts() as interrupted:
+                while taken < reachable and since_s < script.patience_s and not interrupted():
+                    taken = internet(wait=reachable, patience_s=_EVERY_S)["accepted"]
+                    since_s = time.time() - begun["submitted"]
+                    watch(Moment(since_s, taken, reachable, partial(sender, progress=True)))
             ended = sender(end=True)
             at_end = internet(end=True)
         return Outcome(
@@ -106,7 +109,19 @@ def play(script: Script, watch: Callable[[Moment], None] = lambda _: None) -> Ou
             peak_bytes=ended["peak_bytes"],
             internet_cpu_s=at_end["cpu_s"],
             signature_ns=ended.get("signature_ns"),
+            interrupted=interrupted(),
         )
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed: noted, so that no answer of a process is left unread."""
+    pressed = Event()
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    try:
+        yield pressed.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _settings(server: str, there: dict[str, Any]) -> str:

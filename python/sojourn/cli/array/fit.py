@@ -11,14 +11,14 @@ from sojourn.cli import common
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
+    "-o",
     "--out",
     type=click.Path(path_type=Path),
     help="Where to write the model.  [default: RUN-fitted]",
 )
 @common.asked_percentiles
 @click.option(
-    "-o",
-    "picture",
+    "--picture",
     type=click.Path(path_type=Path),
     help="Draw distributions: PNG, SVG or PDF.",
 )

@@ -16,6 +16,7 @@ from sojourn.cli import common
 @click.option("--all", "everything", is_flag=True, help="Simulate dearer candidates too.")
 @click.option(
     "-o",
+    "--out",
     "picture",
     type=click.Path(path_type=Path),
     help="Draw prices and times: PNG, SVG, PDF.",

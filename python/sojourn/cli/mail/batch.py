@@ -21,6 +21,7 @@ from sojourn.cli.mail import logs
 )
 @click.option(
     "-o",
+    "--out",
     "picture",
     type=click.Path(path_type=Path),
     default=Path("out", "batch.png"),

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from sojourn.cli import common
+from sojourn.errors import Interrupted
 
 if TYPE_CHECKING:
     from sojourn.rehearsal.outcome import Outcome
@@ -28,10 +30,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--patience",
-    type=click.FloatRange(min=0, min_open=True),
-    default=120.0,
+    metavar="TIME",
+    default="120s",
     show_default=True,
-    help="Seconds that those who can be reached are waited for.",
+    help="How long those who can be reached are waited for.",
 )
 @click.option("--log", type=click.Path(path_type=Path), help="Write a log as Postfix has it.")
 @common.as_json
@@ -40,7 +42,7 @@ def demo(
     world: Path | None,
     settings: tuple[str, ...],
     messages: int,
-    patience: float,
+    patience: str,
     log: Path | None,
     as_json: bool,
 ) -> None:
@@ -53,12 +55,13 @@ def demo(
 
     from sojourn import document, textfile
     from sojourn.rehearsal import benchmarks, stage
+    from sojourn.units import picoseconds
 
     script = replace(
         benchmarks.script(benchmarks.Load("list", messages)),
         overrides=tuple(common.pair(setting) for setting in settings),
         log=log,
-        patience_s=patience,
+        patience_s=picoseconds(patience, "--patience") / 1e12,
     )
     if world is None:
         script = replace(script, source="mail demo's own world")
@@ -71,6 +74,8 @@ def demo(
         click.echo(document.dumps(summary))
     else:
         _show(summary)
+    if outcome.interrupted:
+        raise Interrupted("interrupted: the table is of what was done until then")
     if summary["lost"]:
         raise click.exceptions.Exit(common.FAILED)
 
@@ -107,10 +112,13 @@ def _show(summary: dict[str, object]) -> None:
         raise TypeError("times are by group")
     heads = ["until so many of them have it", "50 % [s]", "95 % [s]", "99 % [s]"]
     lines = [
-        [group, *(number(value) for value in found.values())] for group, found in times.items()
+        [group, *(number(value) if isfinite(value) else "-" for value in found.values())]
+        for group, found in times.items()
     ]
     print_table([lines], heads, numbers=3)
     print_lines(f"  {group}: {WHO[group]}" for group in times)
+    if any(value == inf for found in times.values() for value in found.values()):
+        print_lines(["  -: not while they were waited for"])
     names = {
         "sent": "sent",
         "delivered": "delivered",
@@ -127,14 +135,16 @@ def _show(summary: dict[str, object]) -> None:
 
 @contextmanager
 def _live() -> Iterator[Callable[["Moment"], None]]:
-    """A bar on standard error, if that is a terminal: who has it, who is waited for."""
+    """Who has it, who is waited for: a bar on standard error where that is a terminal, else a line now
+    and then.
+    """
     import sys
 
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
     if not sys.stderr.isatty():
-        yield lambda _: None
+        yield _Lines()
         return
     columns = (
         TextColumn("{task.fields[since]:5.1f} s"),
@@ -163,3 +173,21 @@ def _live() -> Iterator[Callable[["Moment"], None]]:
             )
 
         yield watch
+
+
+class _Lines:
+    """A line on standard error every ten seconds."""
+
+    _EVERY_S = 10.0
+
+    def __init__(self) -> None:
+        self._next_s = self._EVERY_S
+
+    def __call__(self, moment: "Moment") -> None:
+        if moment.since_s < self._next_s:
+            return
+        self._next_s += self._EVERY_S
+        counts = moment.progress()
+        taken = f"{moment.taken:,} of {moment.reachable:,} taken over"
+        rest = f"{counts['deferred']:,} deferred, {counts['failed']:,} failed"
+        click.echo(f"{moment.since_s:.0f} s: {taken}, {rest}", err=True)

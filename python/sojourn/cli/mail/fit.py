@@ -14,6 +14,7 @@ _SHOWN = 20
 @click.command()
 @logs.reads
 @click.option(
+    "-o",
     "--out",
     type=click.Path(path_type=Path),
     default=Path("internet.csv"),

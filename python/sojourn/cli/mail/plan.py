@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 @click.option("--replications", type=click.IntRange(2, 1000), default=10, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
 @click.option(
+    "-o",
     "--out",
     type=click.Path(path_type=Path),
     default=Path("out/mail/plan"),
