@@ -65,7 +65,7 @@ def test_a_zoned_disk_is_learnt_and_predicted(tmp_path, command, monkeypatch):
     assert fitted.waited_ps == pytest.approx(3 * 0.01551 * 8.4e9, rel=0.25)
 
     picture = tmp_path / "fit.png"
-    done = command("array", "fit", "m", "--out", "fitted", "-o", picture, "--json")
+    done = command("array", "fit", "m", "--out", "fitted", "--picture", picture, "--json")
     assert (done.code, done.err) == (0, "")
     document = done.document
     assert document["fit"]["servers"] == 1

@@ -335,7 +335,10 @@ def test_all_so_far_leaves_out_papers_that_are_not_begun(paper, command):
 @pytest.mark.usefixtures("paper")
 def test_the_command_prints_one_document(command, tmp_path):
     done = command("reproduce", "small", "--json")
-    assert (done.code, done.err) == (0, "")
+    written = [line.removeprefix("wrote ") for line in done.err.splitlines()]
+    assert done.code == 0
+    assert written
+    assert all((tmp_path / path).is_file() for path in written), done.err
     (verdict,) = done.document
     assert list(verdict) == CONTRACT
     assert (verdict["paper"], verdict["figure"], verdict["paper_says"]) == (

@@ -4,7 +4,7 @@ import json
 from typing import TypedDict
 
 from sojourn import _core
-from sojourn.errors import InputError, did_you_mean
+from sojourn.errors import InputError, did_you_mean, nearest
 from sojourn.terminal import print_lines, print_table
 
 
@@ -40,7 +40,8 @@ def topic(name: str) -> list[Entry]:
     """
     known = topics()
     if name not in known:
-        raise InputError(f"nothing to list as {name!r}{did_you_mean(name, known)}")
+        near = did_you_mean(name, known) if nearest(name, known) else "; `sojourn list` names them all"
+        raise InputError(f"nothing to list as {name!r}{near}")
     return known[name]
 
 

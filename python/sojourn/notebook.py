@@ -1,6 +1,7 @@
 """`sojourn.run` and `sojourn.load`: studies run and opened from Python."""
 
 import json
+import re
 import warnings
 from collections.abc import Mapping
 from math import isfinite
@@ -13,7 +14,7 @@ from weakref import finalize
 import numpy as np
 
 from sojourn import studies
-from sojourn._core import Study
+from sojourn._core import SpecError, Study
 from sojourn.errors import InputError, Interrupted
 from sojourn.precision import Precision, judge
 from sojourn.rundir import RunDirectory
@@ -57,7 +58,11 @@ def run(
     """
     text, source = _text(study)
     pairs = [(path, _toml(value, path)) for path, value in (overrides or {}).items()]
-    parsed = studies.parse(text, source, pairs, seed=seed, replications=replications)
+    try:
+        parsed = studies.parse(text, source, pairs, seed=seed, replications=replications)
+    except SpecError as error:
+        # The parser names an override as the command line has it.
+        raise SpecError(re.sub(r"^--set ", "overrides, ", str(error))) from None
     asked = Precision.read(precision) if isinstance(precision, str) else precision
     if out is not None:
         return _simulated(parsed, Path(out), asked, jobs=jobs, threads=threads)

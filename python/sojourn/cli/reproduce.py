@@ -56,7 +56,10 @@ def reproduce(
                 one, wanted, place, full=full, command=common.command(context), so_far=so_far
             )
         )
-        if not as_json:
+        if as_json:
+            for path in (*done[-1].tables, *done[-1].pictures):
+                click.echo(f"wrote {path}", err=True)
+        else:
             print_claims(done[-1])
     if not done:
         raise InputError(f"{out or 'out'}: no paper begun there that could be judged")
