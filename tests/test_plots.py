@@ -44,9 +44,7 @@ def test_a_panel_for_each_size_and_a_line_for_each_scheme(swept):
     assert len(panels) == 8
     assert [panel.get_title() for panel in panels[:4]] == [
         "all sizes",
-        "(0,100KB]",
-        "(100KB,10MB]",
-        "(10MB,inf)",
+        *TITLES,
     ]
     for panel in panels:
         assert labels(panel) == list(SCHEMES)
@@ -73,6 +71,10 @@ def size_bins():
     return ["(0,100KB]", "(100KB,10MB]", "(10MB,inf)"]
 
 
+IN_WORDS = ["up to 100 KB", "from 100 KB to 10 MB", "over 10 MB"]
+TITLES = [f"sizes {words}" for words in IN_WORDS]
+
+
 def test_missed_deadlines_are_the_summarys(tmp_path):
     due = [-1] * 200 + [700_000] * 100
     cases = [
@@ -82,7 +84,7 @@ def test_missed_deadlines_are_the_summarys(tmp_path):
     ]
     run = make_run(tmp_path / "r", cases)
     panel, *others = run.plot("missed", warmup=False).axes
-    assert [panel.get_title() for panel in others] == size_bins()
+    assert [panel.get_title() for panel in others] == TITLES
     assert panel.get_ylabel() == "missed deadlines [%]"
     assert panel.get_ylim()[0] == 0
     shares = heights(panel, "DCTCP")
@@ -134,9 +136,9 @@ def test_a_run_without_a_sweep_is_drawn_against_sizes(tmp_path):
     assert len(panels) == 2
     for panel in panels:
         ticks = [text.get_text() for text in panel.get_xticklabels()]
-        assert ticks == ["all sizes", *size_bins()]
+        assert ticks == ["all sizes", *IN_WORDS]
         assert panel.get_xlabel() == "size of the flow"
-    assert [panel.get_title() for panel in run.plot("cdf").axes][1:] == size_bins()
+    assert [panel.get_title() for panel in run.plot("cdf").axes][1:] == TITLES
 
 
 def test_names_along_the_axis_are_not_joined(tmp_path):

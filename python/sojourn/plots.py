@@ -112,7 +112,7 @@ def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Pictu
             for place, (line, of_line) in enumerate(lines.items()):
                 drawn = [(float(bins.index(e.bin)), _scaled(point(e), words)) for e in of_line]
                 draw_points(panel, drawn, line, style.look(place) | {"linestyle": ""})
-            draw_names(panel, [sizes(size_bin) for size_bin in bins])
+            draw_names(panel, [sizes(size_bin).removeprefix("sizes ") for size_bin in bins])
             panel.set_xlabel(f"size of the {kinds[0].label}" if len(bins) > 1 else "")
             panel.set_ylabel(name.format(words.title))
             fit_axes(metric, [panel])

@@ -1,6 +1,7 @@
 """What each model calls its jobs, and what is asked of them, out of the engine's registry."""
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -144,8 +145,14 @@ def plural_of(kinds: Iterable[JobKind]) -> str:
 
 
 def sizes(size_bin: str) -> str:
-    """A bin of sizes in a sentence."""
-    return "all sizes" if size_bin == ALL_SIZES else size_bin
+    """A bin of sizes in a sentence: `(0,100KB]` are sizes up to 100 KB."""
+    ends = re.fullmatch(r"\((.+),(.+)[\])]", size_bin)
+    if ends is None:
+        return "all sizes" if size_bin == ALL_SIZES else size_bin
+    least, most = (re.sub(r"(?<=\d)(?=[KMGT]?B$)", " ", end) for end in ends.groups())
+    if most == "inf":
+        return f"sizes over {least}"
+    return f"sizes up to {most}" if least == "0" else f"sizes from {least} to {most}"
 
 
 def whole(names: Iterable[str]) -> list[JobKind]:

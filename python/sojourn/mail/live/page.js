@@ -6,7 +6,6 @@
   const KEPT = { seconds: 900, minutes: 1440 };
   // What is shown at least, of a server that has just started.
   const LEAST_S = { seconds: 60, minutes: 3600 };
-  const RATE_S = 60;
   const root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
@@ -76,7 +75,7 @@
     const ago = (ms) => duration((now - ms) / 1000);
     tiles([
       ["delivered", whole.format(totals.delivered)],
-      ["an hour, now", whole.format(rate())],
+      ["in the last minute", whole.format(lastMinute())],
       ["recipients left", whole.format(queue.left)],
       ["of these deferred", whole.format(queue.deferred)],
       ["failed", whole.format(totals.failed)],
@@ -148,20 +147,17 @@
     }
   }
 
-  // Deliveries an hour, of the last whole minute of seconds.
-  function rate() {
-    const last = bins.seconds.delivered.slice(-RATE_S - 1, -1);
-    return last.length ? (last.reduce((sum, n) => sum + n, 0) * 3600) / last.length : 0;
-  }
+  const lastMinute = () => bins.seconds.delivered.slice(-60).reduce((sum, n) => sum + n, 0);
 
-  // Times, deliveries an hour, all deliveries so far.
+  // Times, deliveries an hour, all deliveries so far, messages that arrived.
   function data() {
-    const { from_ms: from, width_ms: width, delivered } = bins[range];
+    const { from_ms: from, width_ms: width, delivered, messages } = bins[range];
     let sum = 0;
     return [
       delivered.map((_, i) => (from + i * width) / 1000),
       delivered.map((n) => (n * 3600000) / width),
       delivered.map((n) => (sum += n)),
+      messages,
     ];
   }
 
@@ -198,7 +194,7 @@
       return [from / 1000, from / 1000 + Math.max((delivered.length * width) / 1000, LEAST_S[range])];
     };
     // Room for arrivals below the axis, the same on both scales.
-    const above = (u, low, high) => [-0.12 * (high || 1), (high || 1) * 1.02];
+    const above = (u, low, high) => [-0.12 * Math.max(high, 10), Math.max(high, 10) * 1.02];
     plot = new uPlot({
       width: Math.max(place.clientWidth, 280),
       height: HEIGHT,
@@ -212,6 +208,8 @@
         { label: "at", value: (u, v) => (v == null ? "" : clock(v * 1000)) },
         { label: "deliveries an hour", stroke: css("--delivered"), fill: css("--delivered"), width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [1, 16, 1], align: 1 }), value: (u, v) => (v == null ? "" : whole.format(v)) },
         { label: "deliveries", scale: "total", stroke: css("--quiet"), fill: css("--fill"), width: 1, points: { show: false }, value: (u, v) => (v == null ? "" : whole.format(v)) },
+        // Drawn below the axis, by a hook.
+        { label: "messages", scale: "none", stroke: css("--arrived"), points: { show: false }, paths: () => null, value: (u, v) => (v == null ? "" : whole.format(v)) },
       ],
       hooks: { draw: [arrivals] },
     }, data(), place);
