@@ -194,6 +194,16 @@ def test_batchstat(command, tmp_path, postfix):
     assert last_day["failed"] == 2
 
 
+def test_a_picture_shows_the_part_of_a_day_in_which_all_happened(tmp_path, postfix):
+    of_a_day = batch.batch(Reading([str(postfix)]), 10**6)
+    near = batch.near(of_a_day)
+    assert of_a_day.until_us - of_a_day.since_us == batch.DAY_US
+    first, last = int(near.start_us[0]), int(near.start_us[-1])
+    assert 0 <= first - near.since_us < batch.MINUTE_US
+    assert 0 < near.until_us - last <= batch.MINUTE_US
+    assert batch.near(near) == near
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 999), st.integers(1, 60)), max_size=40),
     st.integers(0, 30),

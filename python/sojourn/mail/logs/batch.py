@@ -28,6 +28,8 @@ DAY_US = 24 * HOUR_US
 _SIZE = (11.0, 5.0)
 # The room below the axis for arrivals, as a share of that above it.
 _BELOW = 0.12
+# A picture of a day in which all happened within less of it shows that part.
+_SMALL_PART = 0.25
 # How far from its time an arrival may stand, so that there is a gap beside it.
 _AWAY_US = 6 * MINUTE_US
 
@@ -124,6 +126,17 @@ def of_day(of: Reading, since_us: int, until_us: int) -> Reading:
     return replace(of, since_us=since_us, until_us=until_us)
 
 
+def near(found: Batch) -> Batch:
+    """The same, between whole minutes around what happened, where that is a small part of the time."""
+    if not found.start_us.size:
+        return found
+    first, last = int(found.start_us[0]), int(found.start_us[-1]) + found.width_us
+    if last - first > (found.until_us - found.since_us) * _SMALL_PART:
+        return found
+    since, until = first // MINUTE_US * MINUTE_US, -(-last // MINUTE_US) * MINUTE_US
+    return replace(found, since_us=since, until_us=until)
+
+
 def draw(found: Batch) -> Picture:
     """Rates as spikes, arrivals below the axis, what is delivered so far as a line."""
     begin, end = wall(found.since_us), wall(found.until_us)
@@ -164,10 +177,11 @@ def draw(found: Batch) -> Picture:
 
 def _ticks(since_us: int, until_us: int) -> dict[int, str]:
     """Where times stand along the axis, and how they read: at most a dozen steps."""
-    minutes = (1, 5, 15, 30, 60, 120, 180, 360, 720, 1440, 7 * 1440, 28 * 1440)
-    steps = [MINUTE_US * step for step in minutes]
+    seconds = (10, 60, 300, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200)
+    days = (1, 7, 28)
+    steps = [*(second * 10**6 for second in seconds), *(day * DAY_US for day in days)]
     step = next((step for step in steps if (until_us - since_us) / step <= 12), 365 * DAY_US)
-    form = "%H:%M" if step < DAY_US else "%d %b"
+    form = "%H:%M:%S" if step < MINUTE_US else "%H:%M" if step < DAY_US else "%d %b"
     first = -(-since_us // step) * step
     return {at: f"{wall(at):{form}}" for at in range(first, until_us + 1, step)}
 
