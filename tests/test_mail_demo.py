@@ -50,7 +50,7 @@ def test_demo_in_words(command: Command) -> None:
     assert figures[:6] == ["120", "120", "0", "0", "0", "0"]
 
 
-def test_demo_says_what_was_done_until_ctrl_c(command: Command) -> None:
+def test_demo_says_what_was_done_until_ctrl_c() -> None:
     script = replace(
         benchmarks.script(benchmarks.Load("list", 1)),
         overrides=(("drawn.subscribers", "120"), ("drawn.domains", "30")),

@@ -194,7 +194,7 @@ def test_batchstat(command, tmp_path, postfix):
     assert last_day["failed"] == 2
 
 
-def test_a_picture_shows_the_part_of_a_day_in_which_all_happened(tmp_path, postfix):
+def test_a_picture_shows_the_part_of_a_day_in_which_all_happened(postfix):
     of_a_day = batch.batch(Reading([str(postfix)]), 10**6)
     near = batch.near(of_a_day)
     assert of_a_day.until_us - of_a_day.since_us == batch.DAY_US

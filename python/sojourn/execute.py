@@ -309,7 +309,9 @@ def keep(
         path.parent.mkdir(exist_ok=True)
         rows.write(rows.table_of(case.index, replication, series), path)
     table = rows.table_of(case.index, replication, columns)
-    warmup_jobs, warmup_ps = warmup(table["arrived_ps"].to_numpy(), table["slowdown"].to_numpy())
+    warmup_jobs, warmup_ps = warmup(
+        rows.numbers(table["arrived_ps"]), rows.numbers(table["slowdown"])
+    )
     rows.write(table, directory.rows(case.index, replication))
     return Record(
         case=case.index,

@@ -39,7 +39,7 @@ class Kept:
         table = rows.read(self._path, ["link", "delays", "events", "wall_s", "cpu_s"])
         own, delays = table.drop_columns(["delays"]).to_pylist(), table["delays"]
         return {
-            one["link"]: LinkTimes(delays=delays[i].values.to_numpy(), **one)
+            one["link"]: LinkTimes(delays=rows.numbers(delays[i].values), **one)
             for i, one in enumerate(own)
             if one["link"] in links
         }

@@ -40,7 +40,8 @@ def topic(name: str) -> list[Entry]:
     """
     known = topics()
     if name not in known:
-        near = did_you_mean(name, known) if nearest(name, known) else "; `sojourn list` names them all"
+        all_of_them = "; `sojourn list` names them all"
+        near = did_you_mean(name, known) if nearest(name, known) else all_of_them
         raise InputError(f"nothing to list as {name!r}{near}")
     return known[name]
 

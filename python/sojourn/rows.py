@@ -46,6 +46,30 @@ def array_over(column: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None =
     return pa.Array.from_buffers(kind, len(column), [valid, values])
 
 
+def numbers(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[Any]:
+    """A column of numbers, copied only where it has to be; with NaN where some are missing.
+
+    `to_numpy` would import pandas, where there is one.
+    """
+    pieces = [_numbers(piece) for piece in getattr(column, "chunks", [column])]
+    if len(pieces) == 1:
+        return pieces[0]
+    return np.concatenate(pieces) if pieces else np.empty(0, np.int64)
+
+
+def _numbers(piece: pa.Array) -> npt.NDArray[Any]:
+    valid, memory = piece.buffers()
+    if memory is None:
+        return np.empty(0, np.int64)
+    kind = np.dtype(piece.type.to_pandas_dtype())
+    found = np.frombuffer(memory, kind, len(piece), piece.offset * kind.itemsize)
+    if not piece.null_count:
+        return found
+    bits = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")
+    there = bits[piece.offset : piece.offset + len(piece)].astype(np.bool_)
+    return np.where(there, found.astype(np.float64), np.nan)
+
+
 def write(table: pa.Table, path: Path) -> None:
     """Write a Parquet file, whole or not at all."""
     with whole(path) as partial:
@@ -110,7 +134,7 @@ def kinds(path: Path) -> list[str]:
     """
     column = read(path, ["kind"])["kind"].unify_dictionaries().combine_chunks()
     names = column.dictionary.to_pylist()
-    return [names[code] for code in np.unique(column.indices.to_numpy())]
+    return [names[code] for code in np.unique(numbers(column.indices))]
 
 
 def number(path: Path) -> int | None:

@@ -196,16 +196,16 @@ def _read(
     if table.num_rows != record.jobs:
         given = count(table.num_rows, "row")
         raise InputError(f"{path}: {given}, expected {record.jobs:,}, one a job of this case")
-    arrived = table["arrived_ps"].to_numpy()
-    metrics = {name: table[name].to_numpy().astype(np.float64) for name in TIMES}
+    arrived = rows.numbers(table["arrived_ps"])
+    metrics = {name: rows.numbers(table[name]).astype(np.float64) for name in TIMES}
     nothing = np.full(arrived.size, np.nan)
     metrics[MISSED] = _missed(table) if due else nothing
-    metrics[GOODPUT] = table[GOODPUT].to_numpy() if measured else nothing
+    metrics[GOODPUT] = rows.numbers(table[GOODPUT]) if measured else nothing
     early = arrived < warmup_ps
     jobs = Jobs(
         case=record.case,
         replication=record.replication,
-        size_bytes=table["size_bytes"].to_numpy(),
+        size_bytes=rows.numbers(table["size_bytes"]),
         arrived_ps=arrived,
         early=early & np.isnan(metrics[GOODPUT]),
         late=~(arrived + metrics["sojourn_ps"] <= arrived.max()) & np.isnan(metrics[GOODPUT]),
@@ -239,7 +239,7 @@ def _labels(
     for column in columns:
         own = column.unify_dictionaries().combine_chunks()
         values = own.dictionary.to_pylist()
-        codes = codes * len(values) + own.indices.to_numpy()
+        codes = codes * len(values) + rows.numbers(own.indices)
         names = [(*label, value) for label in names for value in values]
     occurring, codes = np.unique(codes, return_inverse=True)
     return [names[code] for code in occurring], codes

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Run the cases on a Dask cluster.")
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), help="Run directory.  [default: out/STUDY's name]"
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Run directory.  [default: out/STUDY's name]",
 )
 @click.option(
     "--dry-run", is_flag=True, help="Run nothing; list the cases, and how long they will take."

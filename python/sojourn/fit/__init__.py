@@ -149,23 +149,23 @@ def _load(run: Run, records: list[Record]) -> Load:
     label = ", ".join(f"{name} {value}" for name, value in first.axes.items())
     names = ["arrived_ps", "finished_ps", "sojourn_ps", "op", "blocks"]
     tables = [rows.read(run.directory.rows(*record.key), names) for record in records]
-    if any(len(np.unique(table["blocks"].to_numpy())) > 1 for table in tables):
+    if any(len(np.unique(rows.numbers(table["blocks"]))) > 1 for table in tables):
         raise InputError(
             f"{run.path}: requests differ in size, expected all of one: a service is of one size"
         )
     spans, alone = [], []
     for table in tables:
-        arrived = table["arrived_ps"].to_numpy()
-        finished = table["finished_ps"].to_numpy()
+        arrived = rows.numbers(table["arrived_ps"])
+        finished = rows.numbers(table["finished_ps"])
         spans.append(int(arrived[-1] - arrived[0]) or 1)
-        alone.append(_alone(finished - table["sojourn_ps"].to_numpy(), finished))
+        alone.append(_alone(finished - rows.numbers(table["sojourn_ps"]), finished))
     several = [table.num_rows - 1 for table in tables]
     return Load(
         case=first.case,
         label=label,
         rate=sum(several) / sum(spans) * PS_PER_S,
         op=np.concatenate([np.array(table["op"].to_pylist()) for table in tables]),
-        sojourn_ps=np.concatenate([table["sojourn_ps"].to_numpy() for table in tables]).astype(
+        sojourn_ps=np.concatenate([rows.numbers(table["sojourn_ps"]) for table in tables]).astype(
             np.float64
         ),
         alone=np.concatenate(alone),

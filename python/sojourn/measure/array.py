@@ -199,7 +199,7 @@ def warnings(targets: Sequence[Target], run: Run) -> list[str]:
 
 def _took(run: Run, record: Record) -> Ints:
     table = rows.read(run.directory.rows(*record.key), ["sojourn_ps"])
-    took: Ints = table["sojourn_ps"].to_numpy()
+    took: Ints = rows.numbers(table["sojourn_ps"])
     return took
 
 

@@ -46,12 +46,12 @@ def series(run: Run) -> Iterator[Chart]:
 
 
 def _attempts(table: pa.Table) -> Iterator[_Lines]:
-    found = {name: table[name].to_numpy() for name in ("delivered", "deferred", "bounced")}
-    yield "recipients", table["at_ps"].to_numpy(), found
+    found = {name: rows.numbers(table[name]) for name in ("delivered", "deferred", "bounced")}
+    yield "recipients", rows.numbers(table["at_ps"]), found
 
 
 def _ports(table: pa.Table) -> Iterator[_Lines]:
-    at, port, waiting, busy = (table[name].to_numpy() for name in _COLUMNS)
+    at, port, waiting, busy = (rows.numbers(table[name]) for name in _COLUMNS)
     looks, look = np.unique(at, return_inverse=True)
     fullest, together = np.zeros(looks.size), np.zeros(looks.size)
     np.maximum.at(fullest, look, waiting)

@@ -25,14 +25,14 @@ def draw_day(panel: Axes, result: Result) -> None:
     record = next(iter(result.run.ledger))
     table = rows.read(result.run.directory.rows(*record.key), ["kind", "arrived_ps", "finished_ps"])
     kinds = np.array(table["kind"].to_pylist())
-    finished = table["finished_ps"].to_numpy()[kinds == "delivery"]
+    finished = rows.numbers(table["finished_ps"])[kinds == "delivery"]
     minutes = finished[~np.isnan(finished.astype(np.float64))] // _MINUTE_PS
     delivered = np.bincount(minutes[minutes < _MINUTES].astype(np.int64), minlength=_MINUTES)
     hours = np.arange(_MINUTES) / 60
     panel.vlines(hours, 0, delivered * 60, color=style.COLOURS[6], linewidth=0.5)
     panel.set(xlim=(0, 24), ylim=(0, max(60, delivered.max() * 66)), xticks=range(0, 25, 4))
     panel.set(xlabel="hour of the day", ylabel="deliveries an hour")
-    arrived = table["arrived_ps"].to_numpy()[kinds == "message"] / _MINUTE_PS / _MINUTES
+    arrived = rows.numbers(table["arrived_ps"])[kinds == "message"] / _MINUTE_PS / _MINUTES
     shown = _apart(np.sort(arrived[arrived < 1]))
     panel.vlines(
         shown * 24, -0.05, -0.01, color=style.COLOURS[1], linewidth=0.5,

@@ -42,7 +42,7 @@ def counted(directory: RunDirectory, key: tuple[int, int], first: int, end: int)
         InputError: there is no time series, or it cannot be read.
     """
     table = rows.read(directory.series(*key))
-    hour = (table["at_ps"].to_numpy() - 1) // _HOUR_PS
+    hour = (rows.numbers(table["at_ps"]) - 1) // _HOUR_PS
     return [Ended.sum(Ended.of(table.filter(hour == number))) for number in range(first, end)]
 
 

@@ -15,7 +15,7 @@ from sojourn.cli.mail import logs
 @click.option(
     "--interval",
     type=click.IntRange(1, 86_400),
-    help="Seconds over which rates are averaged.  [default: 60; 1 for a log of less than an hour]",
+    help="Seconds over which rates are averaged.  [default: 60; 1 in less than an hour]",
 )
 @click.option(
     "-o",
@@ -27,7 +27,9 @@ from sojourn.cli.mail import logs
     help="The picture: a .png, .svg or .pdf.",
 )
 @common.as_json
-def batch(*, day: str | None, interval: int | None, picture: Path, as_json: bool, **asked: Any) -> None:
+def batch(
+    *, day: str | None, interval: int | None, picture: Path, as_json: bool, **asked: Any
+) -> None:
     """Draw a day of mail: how fast it was delivered, and when new messages came.
 
     The LOG... is a file, packed or not, or - for standard input. --since and --until draw another

@@ -135,9 +135,7 @@ def _show(summary: dict[str, object]) -> None:
 
 @contextmanager
 def _live() -> Iterator[Callable[["Moment"], None]]:
-    """Who has it, who is waited for: a bar on standard error where that is a terminal, else a line now
-    and then.
-    """
+    """Who has it, who is waited for: a bar on a terminal, else a line now and then."""
     import sys
 
     from rich.console import Console

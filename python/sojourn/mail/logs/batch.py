@@ -11,7 +11,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
-from sojourn import style
+from sojourn import rows, style
 from sojourn.errors import InputError
 from sojourn.mail.logs import reading
 from sojourn.mail.logs.reading import Log, Reading
@@ -103,10 +103,10 @@ def batch(of: Reading, width_us: int = MINUTE_US) -> Batch:
     bins = reading.table(log, "bins")
     ended = Ended.of(bins)
     columns = {
-        "start_us": bins["start_us"].to_numpy(),
+        "start_us": rows.numbers(bins["start_us"]),
         "delivered": np.array([one.delivered_recipients for one in ended], dtype=np.int64),
         "failed": np.array([one.failed_recipients for one in ended], dtype=np.int64),
-        "arrived": bins["arrived"].to_numpy(),
+        "arrived": rows.numbers(bins["arrived"]),
     }
     if not ended:
         raise InputError("; ".join(["there is nothing to draw", *read.notes()]))
@@ -127,7 +127,7 @@ def of_day(of: Reading, since_us: int, until_us: int) -> Reading:
 
 
 def near(found: Batch) -> Batch:
-    """The same, between whole minutes around what happened, where that is a small part of the time."""
+    """The same between whole minutes around what happened, where that is a small part of it."""
     if not found.start_us.size:
         return found
     first, last = int(found.start_us[0]), int(found.start_us[-1]) + found.width_us

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sojourn import rows
 from sojourn._core import MailLog
 from sojourn.mail.logs import reading
 
@@ -63,7 +64,7 @@ def _roundest(low: int, high: int) -> int:
 def by_row(log: MailLog, name: str) -> dict[tuple[int, int], Histogram]:
     """The histograms of a table, by its row and what they are about."""
     table = reading.table(log, name)
-    columns = {column: table[column].to_numpy() for column in table.column_names}
+    columns = {column: rows.numbers(table[column]) for column in table.column_names}
     keys = columns["row"] * 3 + columns["what"]
     found: dict[tuple[int, int], Histogram] = {}
     for key in np.unique(keys):
