@@ -7,6 +7,7 @@ model makes a distance and a time of answers that give the same sums, for a serv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from sojourn.statistics import Values
 _S = 10**6  # microseconds
 # Round trips and answers in the set-up of a session, and in a transaction with PIPELINING.
 _SETUP, _SENDING = (2.5, 2), (2, 2)
-# Of the most sessions that were busy at a time: with fewer, whoever came had a slot at once.
+# Of the sessions, those that began with as many busy as ever: with more, slots were scarce, ...
+_AT_THE_LIMIT = 0.25
+# ... and only with fewer busy than this share of the most had whoever came a slot at once.
 _SLOTS_LEFT = 0.5
 # Of the waits before sessions, in per cent, those that are longer than what names alone take.
 _NEARLY_ALL = 5
@@ -257,10 +260,10 @@ def _greylisting(seen: _Seen) -> float | None:
 def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
     """How long each domain's name servers take.
 
-    What a log has before a session begins is that and the wait for a slot. Sessions that began
-    while far fewer were busy than at the busiest time had a slot at once. Of a domain without one
-    it is not known, and taken to be as short as nearly everybody's: the wait for a slot is then the
-    simulation's to make.
+    What a log has before a session begins is that and the wait for a slot. Where slots were scarce, a
+    session mostly began as another one ended, with as many busy as ever; then those had a slot at once
+    that began while far fewer were busy. Of a domain without one it is not known, and taken to be as
+    short as nearly everybody's: the wait for a slot is then the simulation's to make.
     """
     starts, ends = (np.sort(np.array(side)) for side in zip(*everybody.busy, strict=True))
 
@@ -268,12 +271,15 @@ def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
         began, ended = np.searchsorted(starts, at_us), np.searchsorted(ends, at_us)
         return int(began - ended)
 
-    most = max((beside(at_us) for at_us, _ in everybody.queued), default=0)
+    busy = [beside(at_us) for at_us, _ in everybody.queued]
+    most = max(busy, default=0)
+    scarce = sum(beside >= most - 1 for beside in busy) > _AT_THE_LIMIT * len(busy)
+    few = _SLOTS_LEFT * most if scarce else inf
     waits = [wait for _, wait in everybody.queued]
     short = float(np.percentile(waits, _NEARLY_ALL)) if waits else 0.0
 
     def least(one: _Seen) -> float:
-        at_once = [wait for at_us, wait in one.queued if beside(at_us) < _SLOTS_LEFT * most]
+        at_once = [wait for at_us, wait in one.queued if beside(at_us) < few]
         return min(at_once, default=short)
 
     return {name: least(one) for name, one in seen.items()}
