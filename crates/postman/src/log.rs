@@ -181,16 +181,19 @@ impl fmt::Display for At<'_> {
     }
 }
 
-/// Seconds with two digits, below 1 s hundredths; no zeros at the end (Postfix:
-/// delay_logging_resolution_limit).
+/// Seconds with four digits, below 1 s tenths of milliseconds; no zeros at the end. Postfix has two,
+/// and up to six where it is told to (delay_logging_resolution_limit); what is learnt from a log of
+/// near hosts needs them.
 struct Seconds(Span);
 
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.seconds();
         let digits = match seconds {
-            _ if seconds < 1.0 => 2,
-            _ if seconds < 10.0 => 1,
+            _ if seconds < 1.0 => 4,
+            _ if seconds < 10.0 => 3,
+            _ if seconds < 100.0 => 2,
+            _ if seconds < 1000.0 => 1,
             _ => 0,
         };
         let text = format!("{seconds:.digits$}");

@@ -45,20 +45,22 @@ fn attempt<'a>(
 }
 
 #[test]
-fn seconds_have_two_digits() {
+fn seconds_have_four_digits() {
     let recipient = "a@x.example".parse().unwrap();
     let down = Reason::new(Enhanced(4, 4, 1), "connection refused");
     for (ms, text) in [
         (0, "0"),
-        (4, "0"),
+        (4, "0.004"),
         (50, "0.05"),
         (670, "0.67"),
         (100, "0.1"),
         (1000, "1"),
-        (1240, "1.2"),
-        (12_400, "12"),
+        (1234, "1.234"),
+        (12_345, "12.35"),
+        (99_990, "99.99"),
         (100_000, "100"),
-        (432_100, "432"),
+        (432_123, "432.1"),
+        (4_321_000, "4321"),
     ] {
         let lines = logged(&[attempt(&recipient, None, [ms, 0, 0, 0], Outcome::Deferred, &down)]);
         let delay = format!(" delay={text}, delays={text}/0/0/0, ");
@@ -91,9 +93,9 @@ fn a_line_for_each_thing() {
     ]);
     let expected = "\
 qmgr[7]: 000000BEEF: from=<owner@lists.example>, size=42, nrcpt=1 (queue active)
-smtp[7]: 000000BEEF: to=<a@x.example>, relay=mx.x.example[192.0.2.1]:25, delay=61, \
+smtp[7]: 000000BEEF: to=<a@x.example>, relay=mx.x.example[192.0.2.1]:25, delay=61.24, \
 delays=61/0.04/0.12/0.08, dsn=2.0.0, status=sent (250 2.0.0 Ok)
-smtp[7]: 000000BEEF: to=<a@x.example>, relay=none, delay=0.01, delays=0.01/0/0/0, dsn=4.4.1, \
+smtp[7]: 000000BEEF: to=<a@x.example>, relay=none, delay=0.005, delays=0.005/0/0/0, dsn=4.4.1, \
 status=deferred (connection refused)
 qmgr[7]: host 192.0.2.1 left alone until 2023-11-14T22:14:20.123Z (4.4.1: connection refused)
 qmgr[7]: domain x.example left alone until 2023-11-14T22:14:20.123Z (4.4.1: connection refused)
