@@ -17,7 +17,7 @@ SHARES = [None, 0.5, 0.95, 0.99]
 
 @cache
 def queues(load: float, jobs: int, number: int, seed: int = 1) -> np.ndarray:
-    """Sojourn times in so many M/M/1 queues that begin empty, by Lindley's recursion, a row a queue."""
+    """Sojourn times in M/M/1 queues that begin empty, by Lindley's recursion, a row a queue."""
     random = np.random.default_rng(seed)
     gaps, services = random.exponential([[[1 / load]], [[1.0]]], (2, jobs, number))
     waits, found = np.zeros(number), np.empty((jobs, number))

@@ -21,10 +21,14 @@ from sojourn.statistics import Values
 _S = 10**6  # microseconds
 # Round trips and answers in the set-up of a session, and in a transaction with PIPELINING.
 _SETUP, _SENDING = (2.5, 2), (2, 2)
-# Of the sessions, those that began with as many busy as ever: with more, slots were scarce, ...
+# Slots were scarce where more than this share of the sessions began with as many busy as ever, ...
 _AT_THE_LIMIT = 0.25
-# ... and only with fewer busy than this share of the most had whoever came a slot at once.
+# ... and of these nearly all right after another one had ended; ...
+_IN_ITS_PLACE, _RIGHT_AFTER_US = 0.9, 3000
+# ... then only with fewer busy than this share of the most had whoever came a slot at once.
 _SLOTS_LEFT = 0.5
+# By how much times may differ that are taken for one.
+_ALIKE = 0.05
 # Of the waits before sessions, in per cent, those that are longer than what names alone take.
 _NEARLY_ALL = 5
 _REFUSED = re.compile("refused", re.IGNORECASE)
@@ -271,9 +275,16 @@ def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
         began, ended = np.searchsorted(starts, at_us), np.searchsorted(ends, at_us)
         return int(began - ended)
 
-    busy = [beside(at_us) for at_us, _ in everybody.queued]
-    most = max(busy, default=0)
-    scarce = sum(beside >= most - 1 for beside in busy) > _AT_THE_LIMIT * len(busy)
+    def in_its_place(at_us: int) -> bool:
+        place = int(np.searchsorted(ends, at_us, side="right"))
+        return place > 0 and at_us - int(ends[place - 1]) < _RIGHT_AFTER_US
+
+    busy = [(beside(at_us), at_us) for at_us, _ in everybody.queued]
+    most = max((number for number, _ in busy), default=0)
+    at_the_limit = [in_its_place(at_us) for number, at_us in busy if number >= most - 1]
+    scarce = len(at_the_limit) > _AT_THE_LIMIT * len(busy) and sum(
+        at_the_limit
+    ) > _IN_ITS_PLACE * len(at_the_limit)
     few = _SLOTS_LEFT * most if scarce else inf
     waits = [wait for _, wait in everybody.queued]
     short = float(np.percentile(waits, _NEARLY_ALL)) if waits else 0.0
@@ -282,7 +293,22 @@ def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
         at_once = [wait for at_us, wait in one.queued if beside(at_us) < few]
         return min(at_once, default=short)
 
-    return {name: least(one) for name, one in seen.items()}
+    return _alike({name: least(one) for name, one in seen.items()})
+
+
+def _alike(times_us: Mapping[str, float]) -> dict[str, float]:
+    """The same, where those that differ by less than a log knows are one time: the least of them.
+
+    Who is answered first has the first slot. Where answers come together that is whoever was asked
+    first, and not whoever seems a tenth of a millisecond quicker.
+    """
+    found: dict[str, float] = {}
+    first = -inf
+    for name, time_us in sorted(times_us.items(), key=lambda item: item[1]):
+        if time_us - first > max(_ALIKE * first, _RIGHT_AFTER_US):
+            first = time_us
+        found[name] = first
+    return found
 
 
 def _span(time_us: float) -> str:
