@@ -1,20 +1,22 @@
 """95 % intervals of a mean and of quantiles that cover, or are withheld.
 
-Jobs of a queue are not independent: an estimate and the estimate of its error rise and fall together,
-so that an ordinary interval is too short exactly where the estimate is too low. The intervals here are
-wider upwards, and whether one is said is decided without the data that it is made from: by the model
-where load and variability are known (`Model.speaks_of`), by the first quarter of each run where they
-are not (`by_the_pilot`). A rule that looks at the same data twice would say the lucky ones.
+Jobs of a queue are not independent: an estimate and the estimate of its error rise and fall
+together, so that an ordinary interval is too short exactly where the estimate is too low. The
+intervals here are wider upwards, and whether one is printed is decided without the data that it is
+made from: by the model where load and variability are known (`Model.allows`), by the first quarter
+of each run where they are not (`by_the_pilot`). A rule that looks at the same data twice prints the
+lucky runs.
 
-`runs` are observations in order of occurrence, one array an independent run, all of one length, and
-without their warm-up (`warmup`). The constants were fitted on queues by simulation and tried on others
-with fresh seeds; `make coverage` holds them against the engine.
+`runs` are observations in order of occurrence, one array an independent run, all of one length,
+and without their warm-up (`warmup`). The constants were fitted on simulated queues and tried with
+fresh seeds; tests/test_intervals.py holds them to their coverage. `summary` and all that compares
+still have the intervals of `statistics`.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, sqrt
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +28,11 @@ Runs: TypeAlias = Sequence[Values]
 Interval: TypeAlias = tuple[float, float]
 
 WARM_UP = 0.05
-"""The share of a run that is left out, always and never more: a run that is long enough to be spoken of
-is then four relaxation times in, and what remains of the bias is a tenth of the standard error."""
+"""The share of a run that is left out, always and never more.
+
+A run that is long enough to have an interval is then four relaxation times in, and what remains of
+the bias is a tenth of the standard error.
+"""
 
 _BATCHES = 20
 _PILOT = 0.25
@@ -45,12 +50,12 @@ def warmup(number: int) -> int:
 def mean_interval(runs: Runs) -> Interval | None:
     """The interval of the mean over all observations; None where all are alike.
 
-    The half-width `r` relative to what the smallest observation leaves of the mean, `E`, is constant
-    for a queue, whose standard error grows with the mean: the ends are `E / (1 + r)` and
+    Of a queue, `r`, the half-width over `E`, what the smallest observation leaves of the mean, does
+    not depend on the mean, as the standard error grows with it: the ends are `E / (1 + r)` and
     `E (1 + r + 3 r^2 + 6 r^3)`. As `r` falls it is the ordinary interval of Student's t.
 
-    Source: a variance-stabilising transformation for the heavy-traffic law (Whitt, "Planning queueing
-    simulations", Management Science 35, 1989); the orders of `r` above the first are fitted.
+    Source: a variance-stabilising transformation for the heavy-traffic law (Whitt, "Planning
+    queueing simulations", Management Science 35, 1989); the higher orders of `r` are fitted.
     """
     batches = _means(runs)
     least, mean = _least(runs), float(batches.mean())
@@ -67,15 +72,15 @@ def quantile_interval(runs: Runs, share: float) -> Interval | None:
     All `x` that are neither too low nor too high, by the interval of the mean of "exceeds x". None
     where it has no upper end in the sample.
 
-    Source: inversion, Heidelberger and Lewis, "Quantile estimation in dependent sequences", Operations
-    Research 32, 1984.
+    Source: inversion, Heidelberger and Lewis, "Quantile estimation in dependent sequences",
+    Operations Research 32, 1984.
     """
     batches = [np.sort(batch) for batch in _batches(runs)]
     pooled = np.sort(np.concatenate(batches))
     size = batches[0].size
     shape = (len(runs), -1)
 
-    def exceeds(x: float, side: str) -> tuple[float, float]:
+    def exceeds(x: float, side: Literal["left", "right"]) -> tuple[float, float]:
         over = [1 - int(np.searchsorted(batch, x, side)) / size for batch in batches]
         return _relative(np.array(over).reshape(shape))
 
@@ -96,16 +101,16 @@ def quantile_interval(runs: Runs, share: float) -> Interval | None:
 
 
 class Withheld(NamedTuple):
-    """Why no interval is said: how many times as long the runs have to be, at least; infinite where no
-    length is enough."""
+    """No interval is printed: `times` as long the runs have to be; infinite: none is enough."""
 
     times: float
 
 
 @dataclass(frozen=True)
 class Model:
-    """What a model knows of its queue: a single station in order of arrival, or the one of an open
-    network that needs the longest run.
+    """What a model knows of its queue, in order of arrival.
+
+    Of an open network it is the station that needs the longest run.
 
     Attributes:
         load: the busy share of each of its servers.
@@ -120,8 +125,7 @@ class Model:
     fourth: float
 
     def length(self, number: int) -> float:
-        """How long so many jobs are, in units in which the relative standard error of their mean is
-        `sqrt(2 / length)`.
+        """How long so many jobs are: the relative error of their mean is `sqrt(2 / length)`.
 
         Source: the first term by Whitt 1989 and Asmussen, "Queueing simulation in heavy traffic",
         Mathematics of Operations Research 17, 1992; the second, of single long services, is ours.
@@ -131,7 +135,7 @@ class Model:
             return 0.0
         return number / (varies / (1 - self.load) ** 2 + self.fourth / (2 * varies**2))
 
-    def speaks_of(self, share: float | None, runs: int, jobs: int) -> Withheld | None:
+    def allows(self, share: float | None, runs: int, jobs: int) -> Withheld | None:
         """Whether runs of so many jobs each are long enough: None where they are.
 
         Args:
@@ -163,9 +167,9 @@ def _few(share: float | None, number: int) -> float:
 
 
 def by_the_pilot(runs: Runs, share: float | None) -> tuple[Runs, Withheld | None]:
-    """The part of each run that an interval is made from, its last three quarters, and whether the first
-    quarter allows it: None where it does. Nothing of that enters the interval.
+    """The last three quarters of each run, for an interval, and whether the first allow it.
 
+    None where they do. Nothing of the first quarter enters the interval.
     A run that drifts, or whose batches follow each other too closely, is of no steady state.
     """
     cuts = [int(_PILOT * run.size) for run in runs]
@@ -184,8 +188,7 @@ def by_the_pilot(runs: Runs, share: float | None) -> tuple[Runs, Withheld | None
 
 
 def _pilot_most(share: float | None) -> float:
-    """How large the pilot's relative half-width may be, so that the interval of a mean covers, or of a
-    quantile."""
+    """How large the pilot's relative half-width may be, so that the interval covers."""
     if share is None or share <= 0.95:
         return 0.28
     return 0.12 * sqrt(min(1.0, (1 - share) / 0.01))
@@ -193,8 +196,8 @@ def _pilot_most(share: float | None) -> float:
 
 # How large the relative half-width of the share beyond a quantile may be.
 _TAIL_MOST = 1.1
-# Neighbouring batches of a steady state are not so correlated, nor batches with their place in time: of a
-# single run, and of the averages of several.
+# Neighbouring batches of a steady state are not so correlated, nor are batches with their place in
+# time: of a single run, and of the averages of several.
 _NEIGHBOURS_MOST = 0.45
 _TREND_MOST, _TREND_MOST_OF_SEVERAL, _BLOCKS = 0.6, 0.9, 8
 
@@ -223,8 +226,7 @@ def _spearman(series: Values) -> float:
 
 
 def _batches(runs: Runs) -> list[Values]:
-    """Batches of equal size, twenty in all runs together and at least two in each; what is left over is
-    dropped at the front."""
+    """Batches of equal size: twenty in all, at least two a run, the rest dropped at the front."""
     each = max(2, ceil(_BATCHES / len(runs)))
     size = min(run.size for run in runs) // each
     if size == 0:
@@ -274,7 +276,7 @@ def _relative(batches: Values) -> tuple[float, float]:
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The first of a range at which something holds that holds for all after it; its end if none."""
+    """The first of a range from which on something holds; its end if none."""
     while low < high:
         middle = (low + high) // 2
         if holds(middle):

@@ -264,10 +264,10 @@ def _greylisting(seen: _Seen) -> float | None:
 def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
     """How long each domain's name servers take.
 
-    What a log has before a session begins is that and the wait for a slot. Where slots were scarce, a
-    session mostly began as another one ended, with as many busy as ever; then those had a slot at once
-    that began while far fewer were busy. Of a domain without one it is not known, and taken to be as
-    short as nearly everybody's: the wait for a slot is then the simulation's to make.
+    What a log has before a session begins is that and the wait for a slot. Where slots were
+    scarce, a session mostly began as another one ended, with as many busy as ever; then those had a
+    slot at once that began while far fewer were busy. Of a domain without one it is not known, and
+    taken to be as short as nearly everybody's: the wait is then the simulation's to make.
     """
     starts, ends = (np.sort(np.array(side)) for side in zip(*everybody.busy, strict=True))
 
