@@ -122,6 +122,8 @@ def test_nobody_at_the_address(command, study, tmp_path, address, monkeypatch):
     result = command("run", study, "--out", tmp_path / "out", "--scheduler", address)
     assert (result.code, result.out) == (2, "")
     assert f"no Dask scheduler at {address!r}" in result.err
+    # one that is refused may be about to listen
+    assert ("waiting up to 0.5 s" in result.err) == address.endswith(":9")
     assert not (tmp_path / "out").exists(), "nothing was begun"
 
 

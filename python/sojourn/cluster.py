@@ -7,6 +7,7 @@ its cases with it, and Dask has others run them again.
 
 import math
 import socket
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -181,7 +182,7 @@ def reach(address: str) -> None:
         InputError: it is no address, or nobody does; Dask is not installed.
     """
     addressing = _distributed().comm
-    end = time.monotonic() + _CONNECT_S
+    end, waiting = time.monotonic() + _CONNECT_S, False
     while True:
         try:
             socket.create_connection(addressing.get_address_host_port(address), _CONNECT_S).close()
@@ -189,6 +190,9 @@ def reach(address: str) -> None:
             if not isinstance(error, ConnectionRefusedError) or time.monotonic() > end:
                 said = _first_line(error)
                 raise InputError(f"no Dask scheduler at {address!r}: {said}") from None
+            if not waiting:
+                sys.stderr.write(f"waiting up to {_CONNECT_S:g} s for a scheduler at {address}\n")
+                waiting = True
             time.sleep(_AGAIN_S)
         else:
             return
