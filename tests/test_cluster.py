@@ -1,6 +1,7 @@
 """Cases on the workers of a real Dask cluster, one of which dies."""
 
 import os
+import re
 import signal
 import threading
 
@@ -67,7 +68,7 @@ def test_the_rows_are_those_of_a_local_run(command, study, tmp_path, dask):
     assert "all finished before" in again.out
 
 
-def test_a_lost_worker_costs_time_and_nothing_else(study, tmp_path, dask):
+def test_a_lost_worker_costs_time_and_nothing_else(study, tmp_path, dask, capsys):
     larger = {"workload.flows": 600}
     here = sojourn.run(study, out=tmp_path / "here", overrides=larger)
     out = tmp_path / "there"
@@ -93,6 +94,7 @@ def test_a_lost_worker_costs_time_and_nothing_else(study, tmp_path, dask):
     killer.join()
     assert ran == 12
     assert len(killed) == 1
+    assert re.fullmatch(r"worker tcp://\S+ is gone; others do its cases\n", capsys.readouterr().err)
     assert row_bytes(out) == row_bytes(here.path)
 
 
@@ -102,6 +104,7 @@ def test_workers_of_another_build_are_refused_by_name(command, study, tmp_path, 
     result = command(*words)
     assert result.code == 2
     assert "2 workers with another build than this one (another): tcp://" in result.err
+    assert not (tmp_path / "out").exists(), "nothing was begun"
     monkeypatch.setattr(cluster, "_refuse_other_builds", lambda _client: None)
     result = command(*words)  # as one would be that came later
     assert result.code == 2

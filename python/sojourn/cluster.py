@@ -134,8 +134,13 @@ class Cluster:
         try:
             while waiting and len(running) < _AHEAD * max(_threads(client), 1):
                 submit()
+            workers = set(client.nthreads())
             for future in completed:
                 running.remove(future)
+                there = set(client.nthreads())
+                for lost in sorted(workers - there):
+                    sys.stderr.write(f"worker {lost} is gone; others do its cases\n")
+                workers = there
                 outcomes = future.result()
                 times.extend(outcome.wall_s for outcome in outcomes)
                 yield from outcomes
@@ -174,13 +179,20 @@ def _distributed() -> Any:
 
 
 def reach(address: str) -> None:
-    """Wait until somebody listens at an address, for a while.
+    """Wait for a scheduler at an address, for a while, and look at its workers.
 
-    Where nobody does the library's client would not only fail but keep the process from ending.
+    Where there is none the library's client would not only fail but keep the process from ending.
 
     Raises:
-        InputError: it is no address, or nobody does; Dask is not installed.
+        InputError: it is no address, or there is none; a worker has another build; Dask is not
+            installed.
     """
+    _await(address)
+    with _connected(address) as client:
+        _refuse_other_builds(client)
+
+
+def _await(address: str) -> None:
     addressing = _distributed().comm
     end, waiting = time.monotonic() + _CONNECT_S, False
     while True:
