@@ -77,6 +77,8 @@ def test_demo_of_a_world_that_is_written(command: Command, tmp_path: Path) -> No
         (["--set", "drawn.subscribers=none"], "--set drawn.subscribers=none"),
         (["--set", "drawn.subscribers"], "expected PATH=VALUE"),
         (["--messages", "0"], "--messages"),
+        (["--patience", "0s"], "--patience 0s: expected a time above zero"),
+        (["--patience", "3"], "--patience '3': expected a time like 10ms, at most 2400h"),
         (["--log", "{folder}/no/log"], "{folder}/no/log: No such file"),
     ],
 )

@@ -59,9 +59,9 @@ def mean_interval(runs: Runs) -> Interval | None:
     """
     batches = _means(runs)
     least, mean = _least(runs), float(batches.mean())
-    above = mean - least
-    if above <= 0:
+    if max(float(run.max()) for run in runs) == least:
         return None
+    above = mean - least
     r = _half_width(batches, _BY_CHANCE) / above
     return least + above / (1 + r), least + above * (1 + r + 3 * r**2 + 6 * r**3)
 
@@ -75,6 +75,8 @@ def quantile_interval(runs: Runs, share: float) -> Interval | None:
     Source: inversion, Heidelberger and Lewis, "Quantile estimation in dependent sequences",
     Operations Research 32, 1984.
     """
+    if not 0 < share < 1:
+        raise ValueError(f"a share of {share}, expected one between 0 and 1")
     batches = [np.sort(batch) for batch in _batches(runs)]
     pooled = np.sort(np.concatenate(batches))
     size = batches[0].size
@@ -139,7 +141,7 @@ class Model:
         """Whether runs of so many jobs each are long enough: None where they are.
 
         Args:
-            share: of the quantile, such as 0.95; None for the mean.
+            share: of the quantile, such as 0.95, between 0 and 1; None for the mean.
             runs: how many there are.
             jobs: of each, with their warm-up.
         """
@@ -154,16 +156,24 @@ class Model:
 def _needed(share: float | None) -> float:
     """The length from which on the interval of a mean covers, or of a quantile.
 
-    Tried up to the 99th percentile; beyond, as much longer as fewer observations are.
+    Tried up to the 99th percentile; beyond, as much longer as fewer observations are. The lower
+    half is taken to be as the upper one.
     """
-    if share is None or share <= 0.5:
+    beyond = _beyond(share)
+    if beyond >= 0.5:
         return 150.0
-    return 300.0 if share <= 0.95 else 2000.0 * max(1.0, 0.01 / (1 - share))
+    return 300.0 if beyond >= 0.05 else 2000.0 * max(1.0, 0.01 / beyond)
+
+
+def _beyond(share: float | None) -> float:
+    """The share of observations on the thinner side of a quantile; half of them for a mean."""
+    return 0.5 if share is None else round(min(share, 1 - share), 9)
 
 
 def _few(share: float | None, number: int) -> float:
     """How many times as many observations have to lie beyond a quantile: eighty."""
-    return 80 / ((1 - share) * number) if share is not None and share > 0.5 else 0.0
+    beyond = _beyond(share)
+    return 80 / (beyond * number * (1 - WARM_UP)) if beyond < 0.5 else 0.0
 
 
 def by_the_pilot(runs: Runs, share: float | None) -> tuple[Runs, Withheld | None]:
@@ -176,11 +186,11 @@ def by_the_pilot(runs: Runs, share: float | None) -> tuple[Runs, Withheld | None
     pilot = [run[:cut] for run, cut in zip(runs, cuts, strict=True)]
     main = [run[cut:] for run, cut in zip(runs, cuts, strict=True)]
     batches = _means(pilot)
-    slow = sqrt(max(_neighbours(pilot), 0.0))
-    scale = min(float(batches.mean()) - _least(pilot), slow)
+    above, slow = float(batches.mean()) - _least(pilot), _slow(pilot)
+    scale = above if slow is None else min(above, slow)
     r = _half_width(batches, 0.0) / scale if scale > 0 else inf
     most = _pilot_most(share)
-    tail = 0.0 if share is None or share <= 0.5 else _tail(pilot, share)
+    tail = 0.0 if share is None or share == 0.5 else _tail(pilot, share)
     if r <= most and tail <= _TAIL_MOST and not _drifts(main):
         return main, None
     times = max(2.0, (r / most) ** 2 * 1.5)
@@ -188,10 +198,9 @@ def by_the_pilot(runs: Runs, share: float | None) -> tuple[Runs, Withheld | None
 
 
 def _pilot_most(share: float | None) -> float:
-    """How large the pilot's relative half-width may be, so that the interval covers."""
-    if share is None or share <= 0.95:
-        return 0.28
-    return 0.12 * sqrt(min(1.0, (1 - share) / 0.01))
+    """How large the pilot's relative half-width may be; tried up to the 99th percentile."""
+    beyond = _beyond(share)
+    return 0.28 if beyond >= 0.05 else 0.12 * sqrt(min(1.0, beyond / 0.01))
 
 
 # How large the relative half-width of the share beyond a quantile may be.
@@ -206,7 +215,8 @@ def _tail(pilot: Runs, share: float) -> float:
     """The relative half-width of the share beyond the pilot's own quantile."""
     pooled = np.sort(np.concatenate(pilot))
     x = pooled[ceil(share * pooled.size) - 1]
-    return _relative(_means([(run > x).astype(np.float64) for run in pilot]))[1]
+    rare = [(run > x) if share > 0.5 else (run < x) for run in pilot]
+    return _relative(_means([run.astype(np.float64) for run in rare]))[1]
 
 
 def _drifts(main: Runs) -> bool:
@@ -221,14 +231,18 @@ def _drifts(main: Runs) -> bool:
 
 def _spearman(series: Values) -> float:
     """The rank correlation of a series with time."""
-    ranks = np.argsort(np.argsort(series))
-    return float(np.corrcoef(ranks, np.arange(series.size))[0, 1])
+    _, place, count = np.unique(series, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(count) - (count - 1) / 2)[place]
+    alike = count.size == 1
+    return 0.0 if alike else float(np.corrcoef(ranks, np.arange(series.size))[0, 1])
 
 
 def _batches(runs: Runs) -> list[Values]:
     """Batches of equal size: twenty in all, at least two a run, the rest dropped at the front."""
-    each = max(2, ceil(_BATCHES / len(runs)))
-    size = min(run.size for run in runs) // each
+    each = max(2, ceil(_BATCHES / max(len(runs), 1)))
+    if len({run.size for run in runs}) != 1:
+        raise ValueError(f"runs of {sorted({run.size for run in runs})}, expected one length")
+    size = runs[0].size // each
     if size == 0:
         raise ValueError(
             f"runs of {min(run.size for run in runs)} observations have no {each} batches"
@@ -251,11 +265,18 @@ def _correlation(batches: Values) -> float:
     return float((off[:, 1:] * off[:, :-1]).sum() / ((off**2).sum() or 1.0))
 
 
-def _neighbours(runs: Runs) -> float:
-    """The covariance of neighbouring observations, over all runs."""
-    mean = np.concatenate(runs).mean()
+def _slow(runs: Runs) -> float | None:
+    """The standard deviation of the part that neighbouring observations share.
+
+    None where they are not correlated beyond chance: what is independent has no such part.
+    """
+    everything = np.concatenate(runs)
+    mean = everything.mean()
     pairs = np.concatenate([(run[1:] - mean) * (run[:-1] - mean) for run in runs])
-    return float(pairs.mean())
+    shared = float(pairs.mean())
+    if shared <= 2 * float(everything.var()) / sqrt(everything.size):
+        return None
+    return sqrt(shared)
 
 
 def _half_width(batches: Values, by_chance: float) -> float:

@@ -58,10 +58,12 @@ def numbers(column: pa.ChunkedArray | pa.Array) -> npt.NDArray[Any]:
 
 
 def _numbers(piece: pa.Array) -> npt.NDArray[Any]:
+    kind = np.dtype(piece.type.to_pandas_dtype())
+    if kind.kind not in "iuf":
+        raise TypeError(f"a column of {piece.type}, expected numbers")
     valid, memory = piece.buffers()
     if memory is None:
-        return np.empty(0, np.int64)
-    kind = np.dtype(piece.type.to_pandas_dtype())
+        return np.empty(0, kind)
     found = np.frombuffer(memory, kind, len(piece), piece.offset * kind.itemsize)
     if not piece.null_count:
         return found

@@ -33,7 +33,7 @@ def picoseconds(text: str, what: str) -> int:
             return quantity(time)
         except ValueError:
             pass
-    raise InputError(f"{what} {text!r}: expected a time like 10ms")
+    raise InputError(f"{what} {text!r}: expected a time like 10ms, at most 2400h")
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -113,9 +113,10 @@ const KNOWN: &[Known] = &[
         summary: "Swift without fast retransmit, over 225 KB drop-tail queues, sprayed; target 20 us \
                   and 3 us a switch, minimum time-out 200 us (SIGCOMM 2020).",
         make: || {
-            let NewReno { min_rto, fast_retransmit, .. } = sprayed_tcp();
+            let NewReno { min_rto, initial_rto, fast_retransmit, .. } = sprayed_tcp();
             let swift: Swift = defaults();
-            let swift = Swift { initial_window: WINDOW, min_rto, fast_retransmit, ..swift };
+            let swift =
+                Swift { initial_window: WINDOW, min_rto, initial_rto, fast_retransmit, ..swift };
             (TransportKind::Swift(swift), Queue::DropTail(defaults()), Priority::None(defaults()))
         },
     },
@@ -124,8 +125,10 @@ const KNOWN: &[Known] = &[
 const WINDOW: NonZeroU32 = NonZeroU32::new(12).expect("12");
 
 fn sprayed_tcp() -> NewReno {
+    let rto = Span::from_us(200);
     NewReno {
-        min_rto: Span::from_us(200),
+        min_rto: rto,
+        initial_rto: Some(rto),
         fast_retransmit: false,
         limited_transmit: false,
         abc_limit: None,
@@ -134,10 +137,12 @@ fn sprayed_tcp() -> NewReno {
 }
 
 fn sprayed_dctcp() -> Dctcp {
-    let NewReno { min_rto, fast_retransmit, limited_transmit, abc_limit, .. } = sprayed_tcp();
+    let NewReno { min_rto, initial_rto, fast_retransmit, limited_transmit, abc_limit, .. } =
+        sprayed_tcp();
     Dctcp {
         initial_window: WINDOW,
         min_rto,
+        initial_rto,
         fast_retransmit,
         limited_transmit,
         abc_limit,

@@ -181,9 +181,8 @@ impl fmt::Display for At<'_> {
     }
 }
 
-/// Seconds with four digits, below 1 s tenths of milliseconds; no zeros at the end. Postfix has two,
-/// and up to six where it is told to (delay_logging_resolution_limit); what is learnt from a log of
-/// near hosts needs them.
+/// Seconds with four digits, below 1 s tenths of milliseconds; no zeros at the end. Postfix has two;
+/// what is learnt from a log of near hosts needs more.
 struct Seconds(Span);
 
 impl fmt::Display for Seconds {

@@ -27,8 +27,8 @@ _AT_THE_LIMIT = 0.25
 _IN_ITS_PLACE, _RIGHT_AFTER_US = 0.9, 3000
 # ... then only with fewer busy than this share of the most had whoever came a slot at once.
 _SLOTS_LEFT = 0.5
-# By how much times may differ that are taken for one.
-_ALIKE = 0.05
+# By how much times may differ that are taken for one: a share, and microseconds.
+_ALIKE, _ALIKE_US = 0.05, 3000
 # Of the waits before sessions, in per cent, those that are longer than what names alone take.
 _NEARLY_ALL = 5
 _REFUSED = re.compile("refused", re.IGNORECASE)
@@ -297,15 +297,16 @@ def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
 
 
 def _alike(times_us: Mapping[str, float]) -> dict[str, float]:
-    """The same, where those that differ by less than a log knows are one time: the least of them.
+    """The same, where those that differ by 3 ms or 5 % are one time, the least of them.
 
-    Who is answered first has the first slot. Where answers come together that is whoever was asked
-    first, and not whoever seems a tenth of a millisecond quicker.
+    That is what the same servers differ by from one answer to the next. Who is answered first has
+    the first slot. Where answers come together that is whoever was asked first, and not whoever
+    seems a tenth of a millisecond quicker.
     """
     found: dict[str, float] = {}
     first = -inf
     for name, time_us in sorted(times_us.items(), key=lambda item: item[1]):
-        if time_us - first > max(_ALIKE * first, _RIGHT_AFTER_US):
+        if time_us - first > max(_ALIKE * first, _ALIKE_US):
             first = time_us
         found[name] = first
     return found

@@ -169,7 +169,11 @@ def _transport(asked: "_Asked", route: dict[str, str], sysctls: dict[str, object
 _KERNELS_OWN: tuple[tuple[str, Callable[[Value], bool], str], ...] = (
     ("fast_retransmit", lambda given: given is True, "true: the kernel's TCP has no other way"),
     ("limited_transmit", lambda given: given is True, "true: the kernel's TCP has no other way"),
-    ("abc_limit", lambda given: given != "none", "2: the kernel counts what is acknowledged"),
+    (
+        "abc_limit",
+        lambda given: given != "none",
+        "any but none: the kernel counts what is acknowledged",
+    ),
     ("handshake", lambda given: given is False, "false: the connections are open"),
     ("c", lambda given: given == 0.4, "0.4, as the kernel's CUBIC has it"),
     ("beta", lambda given: given == 0.7, "0.7, as the kernel's CUBIC has it"),

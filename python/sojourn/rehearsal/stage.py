@@ -117,7 +117,12 @@ def play(script: Script, watch: Callable[[Moment], None] = lambda _: None) -> Ou
 def _interrupts() -> Iterator[Callable[[], bool]]:
     """Whether Ctrl-C was pressed: noted, so that no answer of a process is left unread."""
     pressed = Event()
-    before = signal.signal(signal.SIGINT, lambda *_: pressed.set())
+
+    def note(*_: object) -> None:
+        pressed.set()
+        sys.stderr.write("ending; sessions under way may take ten seconds\n")
+
+    before = signal.signal(signal.SIGINT, note)
     try:
         yield pressed.is_set
     finally:

@@ -16,7 +16,7 @@ parameters! {
     /// With `positioning = "mechanical"` arm and platter are where the last access left them.
     /// Not modelled: caches, settling beside the seek curve.
     pub struct Zoned: "zoned" {
-        /// How many cylinders, at least 2.
+        /// How many cylinders.
         pub cylinders: u32 [2..=u32::MAX],
         /// A full rotation.
         pub rotation: Rotation,

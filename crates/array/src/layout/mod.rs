@@ -182,7 +182,10 @@ pub const MAX_DISKS: u16 = 1024;
 fn check_pairs(disks: u16) -> Result<(), Refusal> {
     match disks.is_multiple_of(2) {
         true => Ok(()),
-        false => Err(Refusal::of(&disks, "an even number").under("disks")),
+        false => {
+            let expected = format!("an even number from 2 to {MAX_DISKS}");
+            Err(Refusal::of(&disks, expected).under("disks"))
+        }
     }
 }
 

@@ -27,7 +27,7 @@ parameters! {
         /// Floor of the retransmission time-out.
         pub min_rto: Span = Span::from_ms(200),
         /// Retransmission time-out before a round trip is measured. Without it 1 s where the flow opens its
-        /// connection first (RFC 6298 section 2.1), and `min_rto` where the connection is open and has
+        /// connection first (RFC 6298 section 2.1) or `min_rto` if that is more, and `min_rto` where the connection is open and has
         /// measured its own.
         pub initial_rto: Option<Span> = None,
         /// Whether duplicate ACKs are a loss; off where packets are sprayed over paths.

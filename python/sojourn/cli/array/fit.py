@@ -41,6 +41,7 @@ def fit(
     """
     from sojourn import document
     from sojourn.compare.show import show as print_comparison
+    from sojourn.errors import InputError
     from sojourn.fit import fit as learn
     from sojourn.fit import loads
     from sojourn.fit.judge import judge
@@ -48,7 +49,10 @@ def fit(
     from sojourn.fit.show import judged, learnt, to_dict
     from sojourn.plots import targets
     from sojourn.runs import Run
+    from sojourn.style import FORMATS
 
+    if out is not None and out.suffix.removeprefix(".") in FORMATS:
+        raise InputError(f"--out {out}: expected a directory; --picture {out} draws")
     files = None if picture is None else targets(picture, ["fit"], [])
     measured = Run.open(run)
     known = loads(measured)

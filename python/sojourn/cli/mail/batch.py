@@ -15,7 +15,9 @@ from sojourn.cli.mail import logs
 @click.option(
     "--interval",
     type=click.IntRange(1, 86_400),
-    help="Seconds over which rates are averaged.  [default: 60; 1 in less than an hour]",
+    default=60,
+    show_default=True,
+    help="Seconds over which rates are averaged.",
 )
 @click.option(
     "-o",
@@ -27,9 +29,7 @@ from sojourn.cli.mail import logs
     help="The picture: a .png, .svg or .pdf.",
 )
 @common.as_json
-def batch(
-    *, day: str | None, interval: int | None, picture: Path, as_json: bool, **asked: Any
-) -> None:
+def batch(*, day: str | None, interval: int, picture: Path, as_json: bool, **asked: Any) -> None:
     """Draw a day of mail: how fast it was delivered, and when new messages came.
 
     The LOG... is a file, packed or not, or - for standard input. --since and --until draw another
@@ -38,7 +38,6 @@ def batch(
     from sojourn import document
     from sojourn.errors import InputError
     from sojourn.mail.logs import batch as of
-    from sojourn.mail.logs.source import STDIN
     from sojourn.mail.logs.times import day_us
     from sojourn.plots import targets
     from sojourn.terminal import print_lines
@@ -50,16 +49,10 @@ def batch(
         if reading.since_us is not None or reading.until_us is not None:
             raise InputError(f"--day {day}: it says from when to when, as --since and --until do")
         reading = of.of_day(reading, *day_us("--day", day))
-    found = of.batch(reading, (interval or 60) * 10**6)
-    shown = found
-    if reading.since_us is None and reading.until_us is None:
-        shown = of.near(found)
-        short = shown.until_us - shown.since_us <= of.HOUR_US
-        if interval is None and short and STDIN not in reading.names:
-            found = of.batch(reading, 10**6)
-            shown = of.near(found)
+    found = of.batch(reading, interval * 10**6)
+    of_a_time = reading.since_us is not None or reading.until_us is not None
     path.parent.mkdir(parents=True, exist_ok=True)
-    of.draw(shown).write(path)
+    of.draw(found if of_a_time else of.near(found)).write(path)
     if as_json:
         click.echo(document.dumps({**found.to_dict(), "picture": str(path)}))
         return

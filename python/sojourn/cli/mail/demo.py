@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sojourn.cli import common
-from sojourn.errors import Interrupted
+from sojourn.errors import InputError, Interrupted
 
 if TYPE_CHECKING:
     from sojourn.rehearsal.outcome import Outcome
@@ -57,11 +57,14 @@ def demo(
     from sojourn.rehearsal import benchmarks, stage
     from sojourn.units import picoseconds
 
+    patience_s = picoseconds(patience, "--patience") / 1e12
+    if not patience_s:
+        raise InputError(f"--patience {patience}: expected a time above zero")
     script = replace(
         benchmarks.script(benchmarks.Load("list", messages)),
         overrides=tuple(common.pair(setting) for setting in settings),
         log=log,
-        patience_s=picoseconds(patience, "--patience") / 1e12,
+        patience_s=patience_s,
     )
     if world is None:
         script = replace(script, source="mail demo's own world")
@@ -75,7 +78,7 @@ def demo(
     else:
         _show(summary)
     if outcome.interrupted:
-        raise Interrupted("interrupted: the table is of what was done until then")
+        raise Interrupted("interrupted before all had it who can be reached")
     if summary["lost"]:
         raise click.exceptions.Exit(common.FAILED)
 
@@ -99,6 +102,7 @@ def _summary(outcome: "Outcome") -> dict[str, object]:
         "cpu_ms_per_delivery": outcome.cpu_s / max(outcome.delivered, 1) * 1e3,
         "peak_mb": outcome.peak_bytes / 1e6,
         "internet_cpu_s": outcome.internet_cpu_s,
+        "interrupted": outcome.interrupted,
     }
 
 
