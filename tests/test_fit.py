@@ -160,3 +160,10 @@ def test_what_cannot_be_learnt_is_one_message(tmp_path, command, change, message
     (line,) = done.err.splitlines()
     assert message in line
     assert not (tmp_path / "m-fitted").exists()
+
+
+def test_a_picture_is_no_place_for_a_model(tmp_path, command):
+    done = command("array", "fit", tmp_path / "m", "-o", tmp_path / "fit.png")
+    assert (done.code, done.out) == (2, "")
+    assert "expected a directory; --picture" in done.err
+    assert not (tmp_path / "fit.png").exists()
