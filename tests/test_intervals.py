@@ -58,7 +58,7 @@ def test_what_a_model_allows_covers(load: float, jobs: int, runs: int) -> None:
     model = Model(load=load, arrivals=1, services=1, fourth=EXPONENTIAL)
     said = 0
     for share in SHARES:
-        if model.allows(share, runs, jobs) is None:
+        if model.withholds(share, runs, jobs) is None:
             found = [
                 interval(one, share) for one in after_warmup(queues(load, jobs, 300 * runs), runs)
             ]
@@ -80,7 +80,7 @@ def test_what_the_pilot_allows_covers(load: float, least: float) -> None:
 def test_of_runs_too_short_hardly_one_is_wrong(load: float, jobs: int) -> None:
     model = Model(load=load, arrivals=1, services=1, fourth=EXPONENTIAL)
     for share in (None, 0.95):
-        assert model.allows(share, 1, jobs) is not None
+        assert model.withholds(share, 1, jobs) is not None
         judged = [by_the_pilot(runs, share) for runs in after_warmup(queues(load, jobs, 300), 1)]
         said = [interval(main, share) for main, withheld in judged if withheld is None]
         of = truth(load, share) if load < 1 else inf
@@ -93,26 +93,26 @@ def test_how_long_a_model_wants_its_runs() -> None:
     """The lengths from which on it speaks, of the page that the rule comes from."""
     mm1 = Model(load=0.8, arrivals=1, services=1, fourth=EXPONENTIAL)
     assert mm1.length(20_000) == pytest.approx(20_000 / (2 / 0.04 + 24 / 8))
-    assert mm1.allows(None, 1, 7_951) is None
-    assert mm1.allows(0.95, 1, 15_901) is None
-    assert mm1.allows(0.99, 1, 106_001) is None
-    withheld = mm1.allows(0.95, 1, 7_950)
+    assert mm1.withholds(None, 1, 7_951) is None
+    assert mm1.withholds(0.95, 1, 15_901) is None
+    assert mm1.withholds(0.99, 1, 106_001) is None
+    withheld = mm1.withholds(0.95, 1, 7_950)
     assert withheld is not None
     assert withheld.times == pytest.approx(2)
     # each of several runs has to be long, as what they begin with is common to all
-    assert mm1.allows(None, 40, 1_000) is not None
+    assert mm1.withholds(None, 40, 1_000) is not None
     # beyond the 99th percentile as much longer as fewer observations are
-    rare = mm1.allows(0.999, 1, 106_000)
+    rare = mm1.withholds(0.999, 1, 106_000)
     assert rare is not None
     assert rare.times == pytest.approx(10)
-    assert Model(load=1.0, arrivals=1, services=1, fourth=24).allows(0.5, 1, 10**9) == (inf,)
-    assert Model(load=0.5, arrivals=1, services=inf, fourth=inf).allows(None, 1, 10**9) == (inf,)
+    assert Model(load=1.0, arrivals=1, services=1, fourth=24).withholds(0.5, 1, 10**9) == (inf,)
+    assert Model(load=0.5, arrivals=1, services=inf, fourth=inf).withholds(None, 1, 10**9) == (inf,)
     # of a median at a low load no more is asked than of the mean
     idle = Model(load=0.01, arrivals=1, services=0, fourth=1)
-    few = idle.allows(0.95, 1, 1_000)
+    few = idle.withholds(0.95, 1, 1_000)
     assert few is not None
     assert few.times == pytest.approx(80 / 50 / 0.95)
-    assert idle.allows(0.05, 1, 1_000) == few
+    assert idle.withholds(0.05, 1, 1_000) == few
 
 
 def slow_half_width(batches: np.ndarray, by_chance: float) -> float:
@@ -213,6 +213,8 @@ def test_what_is_independent_has_its_interval() -> None:
 def test_what_is_no_quantile(share: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         quantile_interval([np.arange(100.0)], share)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        Model(load=0.5, arrivals=1, services=1, fourth=24).withholds(share, 1, 100)
 
 
 def test_runs_are_of_one_length() -> None:

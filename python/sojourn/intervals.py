@@ -3,9 +3,9 @@
 Jobs of a queue are not independent: an estimate and the estimate of its error rise and fall
 together, so that an ordinary interval is too short exactly where the estimate is too low. The
 intervals here are wider upwards, and whether one is printed is decided without the data that it is
-made from: by the model where load and variability are known (`Model.allows`), by the first quarter
-of each run where they are not (`by_the_pilot`). A rule that looks at the same data twice prints the
-lucky runs.
+made from: by the model where load and variability are known (`Model.withholds`), by the first
+quarter of each run where they are not (`by_the_pilot`). A rule that looks at the same data twice
+prints the lucky runs.
 
 `runs` are observations in order of occurrence, one array an independent run, all of one length,
 and without their warm-up (`warmup`). The constants were fitted on simulated queues and tried with
@@ -75,8 +75,7 @@ def quantile_interval(runs: Runs, share: float) -> Interval | None:
     Source: inversion, Heidelberger and Lewis, "Quantile estimation in dependent sequences",
     Operations Research 32, 1984.
     """
-    if not 0 < share < 1:
-        raise ValueError(f"a share of {share}, expected one between 0 and 1")
+    _beyond(share)
     batches = [np.sort(batch) for batch in _batches(runs)]
     pooled = np.sort(np.concatenate(batches))
     size = batches[0].size
@@ -137,8 +136,8 @@ class Model:
             return 0.0
         return number / (varies / (1 - self.load) ** 2 + self.fourth / (2 * varies**2))
 
-    def allows(self, share: float | None, runs: int, jobs: int) -> Withheld | None:
-        """Whether runs of so many jobs each are long enough: None where they are.
+    def withholds(self, share: float | None, runs: int, jobs: int) -> Withheld | None:
+        """What an interval is withheld for; None where runs of so many jobs each are long enough.
 
         Args:
             share: of the quantile, such as 0.95, between 0 and 1; None for the mean.
@@ -167,7 +166,11 @@ def _needed(share: float | None) -> float:
 
 def _beyond(share: float | None) -> float:
     """The share of observations on the thinner side of a quantile; half of them for a mean."""
-    return 0.5 if share is None else round(min(share, 1 - share), 9)
+    if share is None:
+        return 0.5
+    if not 0 < share < 1:
+        raise ValueError(f"a share of {share}, expected one between 0 and 1")
+    return round(min(share, 1 - share), 9)
 
 
 def _few(share: float | None, number: int) -> float:
