@@ -17,9 +17,9 @@ parameters! {
         pub window_cap: Option<NonZeroU32> = None,
         /// Floor of the retransmission time-out.
         pub min_rto: Span = Span::from_ms(200),
-        /// Retransmission time-out before a round trip is measured. Without it 1 s where the flow opens its
-        /// connection first (RFC 6298 section 2.1) or `min_rto` if that is more, and `min_rto` where the connection is open and has
-        /// measured its own.
+        /// Retransmission time-out before a round trip is measured. Without it `min_rto`, as the
+        /// connection is open and has measured its own; where the flow opens it first, 1 s (RFC 6298
+        /// section 2.1), or `min_rto` if that is more.
         pub initial_rto: Option<Span> = None,
         /// Whether duplicate ACKs are a loss; off where packets are sprayed over paths.
         pub fast_retransmit: bool = true,

@@ -45,8 +45,8 @@ parameters! {
         pub retx_reset_threshold: NonZeroU32 = NonZeroU32::new(5).expect("5"),
         /// Floor of the retransmission time-out.
         pub min_rto: Span = Span::from_ms(200),
-        /// Retransmission time-out before a round trip is measured; without it `min_rto`, as the connection is
-        /// open and has measured its own.
+        /// Retransmission time-out before a round trip is measured; without it `min_rto`, as the
+        /// connection is open and has measured its own.
         pub initial_rto: Option<Span> = None,
         /// Whether three duplicate ACKs are a loss; off where packets are sprayed over paths.
         pub fast_retransmit: bool = true,
