@@ -119,12 +119,12 @@ mod tests {
     /// What is open begins with its floor, what is opened first with RFC 6298's second.
     #[test]
     fn begins_as_the_connection_does() {
-        let (short, long, given) = (Span::from_ms(5), Span::from_s(3), Some(Span::from_us(40)));
+        let (short, long, given) = (Span::from_ms(5), Span::from_s(3), Some(Span::from_ms(40)));
         for (min, initial, new, begins) in [
             (short, None, false, short),
             (short, None, true, Span::from_s(1)),
             (long, None, true, long),
-            (short, given, true, Span::from_us(40)),
+            (short, given, true, Span::from_ms(40)),
         ] {
             let timer = Timer::estimated(min, initial, new);
             assert_eq!(RoundTrip::default().time_out(timer), begins);
