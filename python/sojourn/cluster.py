@@ -73,7 +73,6 @@ class Cluster:
             SpecError: a case turned out to be impossible.
         """
         with _connected(self.address) as client, client.as_current():
-            _refuse_other_builds(client)
             write = Paced(lambda: ledger.write(directory.cases))
             cases = {(task.case.index, task.replication): task.case for task in tasks}
             status = Status(len(ledger) + len(tasks), len(ledger), sum(t.case.jobs for t in tasks))
@@ -97,7 +96,6 @@ class Cluster:
             InputError: as `run` does.
         """
         with _connected(self.address) as client, client.as_current():
-            _refuse_other_builds(client)
 
             def submit(batch: list[T]) -> Any:
                 return client.submit(_do, work, build.identity(), batch, pure=False)
@@ -132,19 +130,18 @@ class Cluster:
             completed.add(future)
 
         try:
-            while waiting and len(running) < _AHEAD * max(_threads(client), 1):
+            threads: dict[str, int] = client.nthreads()
+            while waiting and len(running) < _AHEAD * max(sum(threads.values()), 1):
                 submit()
-            workers = set(client.nthreads())
             for future in completed:
                 running.remove(future)
-                there = set(client.nthreads())
-                for lost in sorted(workers - there):
-                    sys.stderr.write(f"worker {lost} is gone; others do its cases\n")
-                workers = there
                 outcomes = future.result()
                 times.extend(outcome.wall_s for outcome in outcomes)
                 yield from outcomes
-                while waiting and len(running) < _AHEAD * max(_threads(client), 1):
+                before, threads = threads, client.nthreads()
+                for lost in sorted(before.keys() - threads.keys()):
+                    sys.stderr.write(f"worker {lost} is gone; others do its cases\n")
+                while waiting and len(running) < _AHEAD * max(sum(threads.values()), 1):
                     submit()
         except KilledWorker as error:
             raise InputError(
@@ -220,10 +217,6 @@ def _connected(address: str) -> Iterator[Client]:
         yield client
     finally:
         client.close(timeout=_CONNECT_S)
-
-
-def _threads(client: Client) -> int:
-    return sum(client.nthreads().values())
 
 
 def _refuse_other_builds(client: Client) -> None:

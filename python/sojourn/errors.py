@@ -15,19 +15,18 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a run; `str()` says what is kept and how to go on. The exit code is 130."""
 
 
-def nearest(given: str, names: Iterable[str]) -> str | None:
-    """The valid name that was meant, most likely."""
-    folded = {name.lower(): name for name in names}
-    near = get_close_matches(given.lower(), folded, n=1, cutoff=0.6)
-    return folded[near[0]] if near else None
+def did_you_mean(given: str, names: Iterable[str], *, otherwise: str | None = None) -> str:
+    """The tail of a message about an unknown name: the nearest valid one, or all of them.
 
-
-def did_you_mean(given: str, names: Iterable[str]) -> str:
-    """The tail of a message about an unknown name: the nearest valid one, or all of them."""
+    `otherwise` stands in place of them all, where they are too many for a line.
+    """
     valid = list(names)
-    near = nearest(given, valid)
-    if near is not None:
-        return f", did you mean {near!r}?"
+    folded = {name.lower(): name for name in valid}
+    near = get_close_matches(given.lower(), folded, n=1, cutoff=0.6)
+    if near:
+        return f", did you mean {folded[near[0]]!r}?"
+    if otherwise is not None:
+        return otherwise
     return f"; there is {', '.join(valid)}" if valid else ""
 
 

@@ -19,13 +19,11 @@ from math import ceil, inf, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from sojourn._core import student_t_quantile
+from sojourn.statistics import BATCHES, CONFIDENCE, Interval, Values
 
-Values: TypeAlias = npt.NDArray[np.float64]
 Runs: TypeAlias = Sequence[Values]
-Interval: TypeAlias = tuple[float, float]
 
 WARM_UP = 0.05
 """The share of a run that is left out, always and never more.
@@ -34,7 +32,6 @@ A run that is long enough to have an interval is then four relaxation times in, 
 the bias is a tenth of the standard error.
 """
 
-_BATCHES = 20
 _PILOT = 0.25
 # The most that neighbouring batches are taken to be correlated.
 _MOST_CORRELATED = 0.95
@@ -93,7 +90,7 @@ def quantile_interval(runs: Runs, share: float) -> Interval | None:
         tail, r = exceeds(x, "left")
         return tail * (1 + r + r**2) < 1 - share
 
-    middle = min(ceil(share * pooled.size), pooled.size) - 1
+    middle = ceil(share * pooled.size) - 1
     first = _first(lambda i: not too_low(float(pooled[i])), 0, middle)
     last = _first(lambda i: too_high(float(pooled[i])), middle + 1, pooled.size)
     if last == pooled.size:
@@ -242,14 +239,12 @@ def _spearman(series: Values) -> float:
 
 def _batches(runs: Runs) -> list[Values]:
     """Batches of equal size: twenty in all, at least two a run, the rest dropped at the front."""
-    each = max(2, ceil(_BATCHES / max(len(runs), 1)))
+    each = max(2, ceil(BATCHES / max(len(runs), 1)))
     if len({run.size for run in runs}) != 1:
         raise ValueError(f"runs of {sorted({run.size for run in runs})}, expected one length")
     size = runs[0].size // each
     if size == 0:
-        raise ValueError(
-            f"runs of {min(run.size for run in runs)} observations have no {each} batches"
-        )
+        raise ValueError(f"runs of {runs[0].size} observations have no {each} batches")
     return [batch for run in runs for batch in run[run.size - each * size :].reshape(each, size)]
 
 
@@ -290,7 +285,8 @@ def _half_width(batches: Values, by_chance: float) -> float:
     """
     phi = min(max(_correlation(batches) - by_chance, 0.0), _MOST_CORRELATED)
     error = float(batches.std(ddof=1)) / sqrt(batches.size)
-    return student_t_quantile(batches.size - 1, 0.975) * error * sqrt((1 + phi) / (1 - phi))
+    correlated = sqrt((1 + phi) / (1 - phi))
+    return student_t_quantile(batches.size - 1, (1 + CONFIDENCE) / 2) * error * correlated
 
 
 def _relative(batches: Values) -> tuple[float, float]:

@@ -4,7 +4,7 @@ import json
 from typing import TypedDict
 
 from sojourn import _core
-from sojourn.errors import InputError, did_you_mean, nearest
+from sojourn.errors import InputError, did_you_mean
 from sojourn.terminal import print_lines, print_table
 
 
@@ -40,8 +40,7 @@ def topic(name: str) -> list[Entry]:
     """
     known = topics()
     if name not in known:
-        all_of_them = "; `sojourn list` names them all"
-        near = did_you_mean(name, known) if nearest(name, known) else all_of_them
+        near = did_you_mean(name, known, otherwise="; `sojourn list` names them all")
         raise InputError(f"nothing to list as {name!r}{near}")
     return known[name]
 

@@ -21,11 +21,12 @@ from sojourn.statistics import Values
 _S = 10**6  # microseconds
 # Round trips and answers in the set-up of a session, and in a transaction with PIPELINING.
 _SETUP, _SENDING = (2.5, 2), (2, 2)
-# Slots were scarce where more than this share of the sessions began with as many busy as ever, ...
+# Slots were scarce if more than this share of the sessions began while as many were busy as ever,
 _AT_THE_LIMIT = 0.25
-# ... and of these nearly all right after another one had ended; ...
+# and of these sessions more than this share began so soon after another one ended.
 _IN_ITS_PLACE, _RIGHT_AFTER_US = 0.9, 3000
-# ... then only with fewer busy than this share of the most had whoever came a slot at once.
+# Where slots were scarce, a session did not wait for one if it began while fewer than this share of
+# the most were busy.
 _SLOTS_LEFT = 0.5
 # By how much times may differ that are taken for one: a share, and microseconds.
 _ALIKE, _ALIKE_US = 0.05, 3000
@@ -264,10 +265,10 @@ def _greylisting(seen: _Seen) -> float | None:
 def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
     """How long each domain's name servers take.
 
-    What a log has before a session begins is that and the wait for a slot. Where slots were
-    scarce, a session mostly began as another one ended, with as many busy as ever; then those had a
-    slot at once that began while far fewer were busy. Of a domain without one it is not known, and
-    taken to be as short as nearly everybody's: the wait is then the simulation's to make.
+    The log gives one time before a session begins: the lookup and the wait for a slot together.
+    Where slots were scarce, sessions mostly began as others ended, with as many busy as ever; then
+    only a session that began while far fewer were busy tells its lookup alone. A domain without
+    such a session gets a lookup as short as nearly all others': the simulation adds the wait.
     """
     starts, ends = (np.sort(np.array(side)) for side in zip(*everybody.busy, strict=True))
 
@@ -282,9 +283,8 @@ def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
     busy = [(beside(at_us), at_us) for at_us, _ in everybody.queued]
     most = max((number for number, _ in busy), default=0)
     at_the_limit = [in_its_place(at_us) for number, at_us in busy if number >= most - 1]
-    scarce = len(at_the_limit) > _AT_THE_LIMIT * len(busy) and sum(
-        at_the_limit
-    ) > _IN_ITS_PLACE * len(at_the_limit)
+    many = len(at_the_limit) > _AT_THE_LIMIT * len(busy)
+    scarce = many and sum(at_the_limit) > _IN_ITS_PLACE * len(at_the_limit)
     few = _SLOTS_LEFT * most if scarce else inf
     waits = [wait for _, wait in everybody.queued]
     short = float(np.percentile(waits, _NEARLY_ALL)) if waits else 0.0
@@ -299,9 +299,9 @@ def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
 def _alike(times_us: Mapping[str, float]) -> dict[str, float]:
     """The same, where those that differ by 3 ms or 5 % are one time, the least of them.
 
-    That is what the same servers differ by from one answer to the next. Who is answered first has
-    the first slot. Where answers come together that is whoever was asked first, and not whoever
-    seems a tenth of a millisecond quicker.
+    The answers of one server differ by as much. A slot goes to the domain whose lookup ends first;
+    lookups that take the same time end in the order in which they began, which is the list's. A
+    measured difference of a tenth of a millisecond would put them into another order.
     """
     found: dict[str, float] = {}
     first = -inf

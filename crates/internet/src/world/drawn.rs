@@ -22,7 +22,7 @@ parameters! {
         /// Over how many domains.
         pub domains: NonZeroU32 = NonZeroU32::new(400).expect("above 0"),
         /// The exponent of the domains' sizes.
-        pub zipf: f64 = 1.0,
+        pub zipf: f64 [0.0..=10.0] = 1.0,
         /// The share of subscribers who cannot be reached: their hosts do not answer, hang, refuse
         /// connections, or their name servers are silent or fail, in turn.
         pub unreachable: f64 = 0.02,
@@ -37,7 +37,7 @@ parameters! {
         /// The median of the distance of hosts.
         pub round_trip: Span = Span::from_ms(40),
         /// The standard deviation of the logarithm of that distance (log-normal).
-        pub spread: f64 = 0.7,
+        pub spread: f64 [0.0..=10.0] = 0.7,
         /// The share of hosts that take BDAT (RFC 3030) beside commands in groups, as Google,
         /// Microsoft, Exim and Postfix do, and Yahoo and sendmail do not. The number is ours.
         pub chunking: f64 [0.0..=1.0] = 0.8,
@@ -68,11 +68,6 @@ impl Check for Drawn {
             let given = Value::Int(self.domains.get().into());
             let expected = format!("at most as many as subscribers, {}", self.subscribers);
             return Err(Refusal::value(&given, expected).under("domains"));
-        }
-        for (key, value) in [("zipf", self.zipf), ("spread", self.spread)] {
-            if !(0.0..=10.0).contains(&value) {
-                return Err(Refusal::value(&Value::Float(value), "0 to 10").under(key));
-            }
         }
         Ok(())
     }

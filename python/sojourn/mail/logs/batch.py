@@ -127,13 +127,14 @@ def of_day(of: Reading, since_us: int, until_us: int) -> Reading:
 
 
 def near(found: Batch) -> Batch:
-    """The same between whole minutes around what happened, where that is a small part of it."""
+    """The same around what happened, ten intervals at least, where that is a small part."""
     if not found.start_us.size:
         return found
     first, last = int(found.start_us[0]), int(found.start_us[-1]) + found.width_us
     if last - first > (found.until_us - found.since_us) * _SMALL_PART:
         return found
-    since, until = first // MINUTE_US * MINUTE_US, -(-last // MINUTE_US) * MINUTE_US
+    since = first - found.width_us
+    until = max(last + found.width_us, since + 10 * found.width_us)
     return replace(found, since_us=since, until_us=until)
 
 

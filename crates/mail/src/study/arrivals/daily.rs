@@ -12,7 +12,7 @@ parameters! {
         /// How often messages come by day, on average.
         pub rate: Frequency,
         /// Share of that at night.
-        pub night: f64 = 0.15,
+        pub night: f64 [0.0..=1.0] = 0.15,
         /// When the day begins, after midnight.
         pub morning: Span = Span::from_s(8 * 3600),
         /// When it ends.
@@ -27,10 +27,6 @@ const DAY: Span = Span::from_s(86_400);
 
 impl Check for Daily {
     fn check(&self) -> Result<(), Refusal> {
-        if !(0.0..=1.0).contains(&self.night) {
-            let refusal = Refusal::value(&Value::Float(self.night), "a share from 0 to 1");
-            return Err(refusal.under("night"));
-        }
         if self.held > DAY {
             let given = Value::Text(self.held.to_string());
             return Err(Refusal::value(&given, "a time within a day").under("held"));

@@ -18,7 +18,7 @@ parameters! {
         /// How long it thinks for an answer: the median. Commands that come together have one.
         pub reply: Span = Span::ZERO,
         /// The standard deviation of the logarithm of that time (log-normal, and at most a day).
-        pub spread: f64 = 0.0,
+        pub spread: f64 [0.0..=10.0] = 0.0,
         /// How long its name servers take.
         pub names: Span = Span::from_ms(50),
         /// Whether commands may follow each other without waiting (RFC 2920).
@@ -60,9 +60,6 @@ impl Check for Peer {
             if span > LONGEST_ANSWER {
                 return Err(Refusal::of(&span, format!("at most {LONGEST_ANSWER}")).under(key));
             }
-        }
-        if !(0.0..=10.0).contains(&self.spread) {
-            return Err(Refusal::of(&self.spread, "0 to 10").under("spread"));
         }
         if self.outage < Span::from_s(1) {
             return Err(Refusal::of(&self.outage, "at least 1s").under("outage"));
