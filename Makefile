@@ -10,7 +10,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # Debian's packages of the programs that tests start, each skipped where its program is missing.
 PROGRAMS := chromium fio iproute2 libns3-dev openssl pflogsumm postfix swaks valgrind
 
-.PHONY: help run programs test lint fmt build wheel bench docs papers kills fuzz audit pins clean
+.PHONY: help run programs test lint fmt build wheel bench docs papers coverage kills fuzz audit pins clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -64,6 +64,9 @@ docs: build ## the handbook in target/site, Rust's own pages in target/doc
 papers: build ## every paper in full, its figures and claims, into out/papers: hours
 	$(BIN)/sojourn reproduce all --full --out out/papers || [ $$? -eq 1 ]
 	$(CARGO) test -p sojourn-fabric --test fabric -- --ignored --nocapture permanent_flows
+
+coverage: build ## how often intervals hold the truth, into out/coverage.md: an hour
+	$(BIN)/python tests/interval_coverage.py
 
 kills: ## a list server killed in the midst of 1, 5 and 20 messages, and what that cost: a quarter of an hour
 	$(CARGO) test -p sojourn-postman --test kill -- --ignored --nocapture --test-threads=1 shape

@@ -4,6 +4,7 @@ import json
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,8 @@ from sojourn import rows
 from sojourn.cli import main
 from sojourn.ledger import Ledger, Record, Value
 from sojourn.rundir import RunDirectory
+from sojourn.runlength import warmup
 from sojourn.runs import Run
-from sojourn.statistics import warmup
 
 STUDY = """\
 title = "four hosts"
@@ -161,7 +162,7 @@ def make_run(path: Path, cases: Sequence[Made]) -> Run:
             rows.table_of(case, made.replication, columns),
             directory.rows(case, made.replication),
         )
-        early_jobs, early_ps = warmup(arrived, slowdown)
+        early_jobs, early_ps = warmup(arrived)
         ledger.add(
             Record(
                 case=case,
@@ -186,8 +187,24 @@ def make_run(path: Path, cases: Sequence[Made]) -> Run:
 
 
 def mm1(generator: np.random.Generator, load: float, customers: int) -> np.ndarray:
-    """Sojourn times of an M/M/1 queue with services of mean 1, by Lindley's recursion."""
+    """Sojourn times of an M/M/1 queue with services of mean 1."""
     services = generator.exponential(1, customers)
     gaps = generator.exponential(1 / load, customers)
-    waits = np.cumsum(np.concatenate([[0], services[:-1] - gaps[1:]]))
-    return waits - np.minimum.accumulate(waits) + services
+    return lindley(gaps, services)
+
+
+def lindley(gaps: np.ndarray, services: np.ndarray) -> np.ndarray:
+    """Sojourn times in queues that begin empty; the last axis is that of customers."""
+    steps = services[..., :-1] - gaps[..., 1:]
+    waits = np.cumsum(np.concatenate([np.zeros_like(services[..., :1]), steps], axis=-1), axis=-1)
+    return waits - np.minimum.accumulate(waits, axis=-1) + services
+
+
+@cache
+def queues(load: float, jobs: int, number: int, slower: float = 1.0) -> np.ndarray:
+    """Sojourn times in M/M/1 queues, a row a queue, always with the same draws.
+
+    Services have a mean of `slower`; the load is that of services of mean 1.
+    """
+    gaps, services = np.random.default_rng(1).exponential(1.0, (2, number, jobs))
+    return lindley(gaps / load, services * slower)

@@ -46,7 +46,7 @@ def test_what_is_said_of_cases():
     )
     estimates = [estimate({"x": 1}, 2.1e9, (1.9e9, 2.3e9)), estimate({"x": 2}, 3.5e9)]
     assert lines(ledger, estimates) == (
-        "mean response time of x 1: exactly 2 ms; simulated 2.1 ± 0.2 ms",
+        "mean response time of x 1: exactly 2 ms; simulated 2.1 [1.90, 2.30] ms",
         "known by: A",
         "mean response time of x 2: between 3 and 4 ms; simulated 3.5 ms",
         "mean response time of x 3: at least 3 ms",
@@ -71,7 +71,7 @@ def test_the_only_case_needs_no_name():
     )
     assert lines(ledger, [estimate({}, 2e9, (1e9, 3e9))]) == (
         "mean response time: between 1 and 3 ms, about 2, scaled from two disks 2.1;"
-        " simulated 2 ± 1 ms",
+        " simulated 2 [1.0, 3.0] ms",
         "known by: A",
     )
     # grouped otherwise, nothing simulated stands beside

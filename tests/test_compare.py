@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ks_2samp, t
+from scipy.stats import ks_2samp
 
 from conftest import IDEAL_PS, Made, make_run
 from sojourn.compare import between, compare
@@ -17,14 +17,7 @@ from sojourn.compare.verdict import Outcome
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger
 from sojourn.runs import Run
-from sojourn.statistics import (
-    holm,
-    independent_ratio_interval,
-    ks_distance,
-    ks_probability,
-    mean_interval,
-    mean_ratio_interval,
-)
+from sojourn.statistics import holm, ks_distance, ks_probability
 
 SAMPLE = st.lists(st.sampled_from([0.0, 1.0, 1.5, 2.0, 7.0, np.inf]), min_size=1, max_size=30)
 
@@ -170,13 +163,13 @@ def replicated(means, numbers, arrived_ps=(0, 1)):
 
 def test_the_difference_of_pairs_is_that_of_their_own_ratios(tmp_path):
     # every replication of B takes a tenth longer: the pairs leave nothing to chance
-    means = [2, 5, 11]
+    means = [2, 5, 11, 4, 7]
     a, b = two(
         tmp_path,
-        replicated(means, range(3)),
+        replicated(means, range(5)),
         [
             Made({}, [1.1 * v for v in m.slowdown], replication=m.replication, arrived_ps=[0, 9])
-            for m in replicated(means, range(3))
+            for m in replicated(means, range(5))
         ],
     )
     independent = compare(a, b, warmup=False)
@@ -184,41 +177,44 @@ def test_the_difference_of_pairs_is_that_of_their_own_ratios(tmp_path):
     assert slowdown.differences["mean"].per_cent == pytest.approx(10)
     assert slowdown.differences["mean"].ci95 == (pytest.approx(10), pytest.approx(10))
     assert not slowdown.differences["mean"].by_chance
-    assert slowdown.method == "over 3 pairs of replications"
+    assert slowdown.method == "over 5 pairs of replications"
     other, _ = independent
-    assert other.method == "of independent runs (Welch)"
-    # relative half width of each mean by hand: deviations of 2, 5, 11 from 6 are -4, -1, 5
-    error = np.sqrt(42 / 2 / 3) / 6
-    half = 110 * t.ppf(0.975, 4) * np.sqrt(2) * error
-    assert other.differences["mean"].ci95 == (pytest.approx(10 - half), pytest.approx(10 + half))
+    assert other.method == "independent runs"
+    low, high = other.differences["mean"].ci95
+    assert low < -20 < 40 < high
     assert other.differences["mean"].by_chance > 0.5
 
 
 def test_of_one_seed_only_common_replications_are_compared(tmp_path):
-    a, b = two(tmp_path, replicated([2, 4, 90], range(3)), replicated([3, 5, 7], [0, 1, 5]))
+    a, b = two(
+        tmp_path,
+        replicated([2, 4, 2, 4, 3, 93], range(6)),
+        replicated([3, 5, 3, 5, 4, 10], [0, 1, 2, 3, 4, 9]),
+    )
     slowdown, _ = compare(seeded(a, 1), seeded(b, 1), warmup=False)
     assert (slowdown.a.mean, slowdown.b.mean) == (3, 4)
-    assert slowdown.method == "over 2 pairs of replications"
+    assert slowdown.method == "over 5 pairs of replications"
     other, _ = compare(seeded(a, 1), seeded(b, 2), warmup=False)
-    assert (other.a.mean, other.b.mean) == (32, 5)
+    assert (other.a.mean, other.b.mean) == (18, 5)
 
 
 def test_measured_and_simulated_rows_of_the_same_jobs_are_pairs(tmp_path):
-    a, b = two(tmp_path, replicated([2, 4], [0, 1]), replicated([3, 5], [0, 1]))
+    own, others = [2, 4, 2, 4, 3], [3, 5, 3, 5, 4]
+    a, b = two(tmp_path, replicated(own, range(5)), replicated(others, range(5)))
     b.directory.meta.write_text('{"version": "0", "seed": 1, "measured": "here"}\n')
     slowdown, _ = compare(seeded(a, 1), Run.open(b.path), warmup=False)
-    assert slowdown.method == "over 2 pairs of replications"
-    other = make_run(tmp_path / "c", replicated([3, 5], [0, 1], arrived_ps=(0, 2)))
+    assert slowdown.method == "over 5 pairs of replications"
+    other = make_run(tmp_path / "c", replicated(others, range(5), arrived_ps=(0, 2)))
     other.directory.meta.write_text('{"version": "0", "seed": 1, "measured": "here"}\n')
     slowdown, _ = compare(seeded(a, 1), Run.open(other.path), warmup=False)
-    assert slowdown.method == "of independent runs (Welch)"
+    assert slowdown.method == "independent runs"
 
 
-def test_the_same_jobs_are_compared_without_the_warm_up_of_either(tmp_path):
-    values = np.concatenate([np.full(50, 100.0), np.tile([1.0, 2.0], 175)])
+def test_the_same_jobs_are_left_out_of_both(tmp_path):
+    values = np.concatenate([np.full(20, 100.0), np.tile([1.0, 2.0], 190)])
     a, b = two(tmp_path, [Made({}, values)], [Made({}, np.tile([2.0, 4.0], 200))])
     slowdown, _ = compare(a, b)
-    assert slowdown.a.n == slowdown.b.n == 350
+    assert slowdown.a.n == slowdown.b.n == 380
     assert slowdown.differences["mean"].per_cent == pytest.approx(100)
 
 
@@ -269,48 +265,23 @@ def test_what_only_one_run_sweeps_is_found_among_tables(tmp_path):
 
 
 def test_one_replication_each_is_paired_in_batches(tmp_path):
-    values = np.linspace(1, 3, 200)
+    values = np.random.default_rng(1).uniform(1, 3, 2000)
     a, b = two(tmp_path, [Made({}, values)], [Made({}, 2 * values)])
     slowdown, _ = compare(seeded(a, 1), seeded(b, 1), warmup=False)
     assert slowdown.method == "over 20 pairs of batches in order of arrival"
     assert slowdown.differences["mean"].ci95 == (pytest.approx(100), pytest.approx(100))
 
 
-def test_the_intervals_of_differences_cover():
-    generator = np.random.default_rng(11)
-    covered = {True: 0, False: 0}
-    for _ in range(200):
-        luck = generator.normal(0, 1, 8)  # what moves both
-        a, b = (
-            [
-                np.full(2, 10 * factor + own + shared)
-                for own, shared in zip(generator.normal(0, 0.3, 8), luck, strict=True)
-            ]
-            for factor in (1, 1.2)
-        )
-        for paired in covered:
-            low, high = (
-                mean_ratio_interval(b, a)
-                if paired
-                else independent_ratio_interval(
-                    (np.mean(np.concatenate(b)), mean_interval(b), 8),
-                    (np.mean(np.concatenate(a)), mean_interval(a), 8),
-                )
-            )
-            covered[paired] += low <= 1.2 <= high
-    # 190 of 200 with pairs, give or take three deviations of 3.1; more where luck is shared
-    assert 180 <= covered[True] <= 199
-    assert covered[False] >= covered[True]
-
-
 def test_who_is_better_is_said(command, tmp_path):
-    a, b = two(tmp_path, replicated([2, 4], [0, 1]), replicated([1, 2], [0, 1]))
+    slow = replicated([2, 4, 2, 4, 3], range(5))
+    quick = [replace(made, slowdown=[v / 2 for v in made.slowdown]) for made in slow]
+    a, b = two(tmp_path, slow, quick)
     seeded(a, 1), seeded(b, 1)
     shown = command("compare", a.path, b.path, "--metric", "slowdown", "--warmup", "none").out
-    said = f"flows, slowdown: {b.path} is better, by 50.0 % ± 0 % in the mean"
+    said = f"flows, slowdown: {b.path} is better, by 50.0 % [50, 50] in the mean"
     assert said in " ".join(shown.split())
     back = command("compare", b.path, a.path, "--metric", "slowdown", "--warmup", "none").out
-    assert f"{a.path} is worse, by 100.0 % ± 0 % in the mean" in " ".join(back.split())
+    assert f"{a.path} is worse, by 100.0 % [100, 100] in the mean" in " ".join(back.split())
 
 
 def test_better_on_the_whole_is_a_trade_off_where_a_size_is_worse(tmp_path):
@@ -338,13 +309,18 @@ def test_better_on_the_whole_is_a_trade_off_where_a_size_is_worse(tmp_path):
     assert "differ by no more than chance" in found.sentence
 
 
+def ten_times(draw, size=200):
+    """Ten replications of what is drawn, whose jobs arrive together."""
+    return [Made({}, draw(size), replication=r, arrived_ps=[5] * size) for r in range(10)]
+
+
 def test_means_that_are_alike_do_not_hide_what_the_distributions_are(tmp_path):
     """As bulk flows: the mean is the uplink's rate on both sides."""
     generator = np.random.default_rng(6)
     a, b = two(
         tmp_path,
-        [Made({}, generator.uniform(1.9, 2.1, 2000))],
-        [Made({}, generator.choice([1.0, 2.0, 3.0], 2000))],
+        ten_times(lambda size: generator.uniform(1.9, 2.1, size)),
+        ten_times(lambda size: generator.choice([1.0, 2.0, 3.0], size)),
     )
     (found,) = compare(a, b, metrics=["slowdown"], percentiles=[50], warmup=False).verdicts
     assert "which may be chance" in found.sentence
@@ -381,21 +357,31 @@ def test_missed_deadlines_are_compared_by_their_share(command, tmp_path):
 
 
 def test_who_leaves_jobs_undone_is_not_better(tmp_path):
-    values = np.linspace(1, 9, 400)
-    noise = np.random.default_rng(4).permutation(400)
+    def drawn(size):
+        return np.random.default_rng(size).uniform(1, 9, size)
+
+    def given_up(size):
+        return np.where(drawn(size) > 7, np.nan, drawn(size))
+
     a, b = two(
         tmp_path,
-        [Made({}, values[noise])],
-        [Made({}, np.where(values > 7, np.nan, values)[noise])],
+        *(
+            [
+                m
+                for n in range(10)
+                for m in [Made({}, of(200 + n), replication=n, arrived_ps=[5] * (200 + n))]
+            ]
+            for of in (drawn, given_up)
+        ),
     )
     (found,) = compare(a, b, metrics=["slowdown"], warmup=False).verdicts
     assert found.outcome is Outcome.TRADE_OFF
-    assert "unfinished, and so in no mean: 0 and 100" in found.sentence
+    assert "unfinished, and so in no mean: 0 and " in found.sentence
     assert "the distributions differ" in found.sentence
 
 
 def test_a_run_beside_itself_does_not_differ(tmp_path):
-    run = make_run(tmp_path / "a", [Made({}, np.linspace(1, 2, 100))])
+    run = make_run(tmp_path / "a", ten_times(np.random.default_rng(1).random))
     for verdict in compare(run, run).verdicts:
         assert "no difference in the mean" in verdict.sentence
         assert "differ by no more than chance" in verdict.sentence

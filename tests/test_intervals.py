@@ -1,7 +1,7 @@
 """Intervals against their own text, slowly, and against queues whose truth is known."""
 
-from functools import cache
-from math import exp, inf, log, sqrt
+import itertools
+from math import exp, log, sqrt
 
 import numpy as np
 import pytest
@@ -9,37 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sojourn.intervals import Model, by_the_pilot, mean_interval, quantile_interval, warmup
+from conftest import queues
+from sojourn.intervals import (
+    Batches,
+    independent_ratio_interval,
+    mean_interval,
+    mean_ratio_interval,
+    quantile_interval,
+    quantile_ratio_interval,
+    sectioned_interval,
+    total_interval,
+)
 
-EXPONENTIAL = 24.0  # the fourth moment over the fourth power of the mean
-SHARES = [None, 0.5, 0.95, 0.99]
-
-
-@cache
-def queues(load: float, jobs: int, number: int, seed: int = 1) -> np.ndarray:
-    """Sojourn times in M/M/1 queues that begin empty, by Lindley's recursion, a row a queue."""
-    random = np.random.default_rng(seed)
-    gaps, services = random.exponential([[[1 / load]], [[1.0]]], (2, jobs, number))
-    waits, found = np.zeros(number), np.empty((jobs, number))
-    for job in range(jobs):
-        waits = np.maximum(waits + services[job - 1] - gaps[job], 0) if job else waits
-        found[job] = waits + services[job]
-    return found.T
+# Student's t at 97.5 % by degrees of freedom, from printed tables.
+T1, T2 = 12.7062047364, 4.30265272991
 
 
-def truth(load: float, share: float | None) -> float:
+def truth(load: float, share: float | None, slower: float = 1.0) -> float:
     """Sojourn times in M/M/1 are exponential."""
-    return 1 / (1 - load) * (1 if share is None else -log(1 - share))
+    return slower / (1 - load * slower) * (1 if share is None else -log(1 - share))
 
 
-def interval(runs, share):
-    return mean_interval(runs) if share is None else quantile_interval(runs, share)
-
-
-def after_warmup(series: np.ndarray, runs: int) -> list[list[np.ndarray]]:
-    """So many runs at a time, without their warm-up."""
-    kept = series[:, warmup(series.shape[1]) :]
-    return [list(kept[i : i + runs]) for i in range(0, len(kept), runs)]
+def without_warmup(series: np.ndarray) -> np.ndarray:
+    return series[:, series.shape[1] // 20 :]
 
 
 def covered(found: list, of: float) -> list[bool]:
@@ -51,130 +43,140 @@ def covers(hits: list[bool]) -> bool:
     return abs(np.mean(hits) - 0.95) < 3 * sqrt(0.95 * 0.05 / len(hits))
 
 
-@pytest.mark.parametrize(
-    ("load", "jobs", "runs"), [(0.5, 20_000, 1), (0.8, 20_000, 1), (0.8, 5_000, 5)]
-)
-def test_what_a_model_allows_covers(load: float, jobs: int, runs: int) -> None:
-    model = Model(load=load, arrivals=1, services=1, fourth=EXPONENTIAL)
-    said = 0
-    for share in SHARES:
-        if model.withholds(share, runs, jobs) is None:
-            found = [
-                interval(one, share) for one in after_warmup(queues(load, jobs, 300 * runs), runs)
-            ]
-            assert covers(covered(found, truth(load, share))), share
-            said += 1
-    assert said == 3  # the mean, the median, and the 95th percentile
+def ratio(over: Batches, under: Batches, share: float | None):
+    if share is None:
+        return mean_ratio_interval(over, under)
+    return quantile_ratio_interval(over, under, share)
 
 
-@pytest.mark.parametrize(("load", "least"), [(0.5, 0.95), (0.8, 0.5)])
-def test_what_the_pilot_allows_covers(load: float, least: float) -> None:
-    for share in (None, 0.5, 0.95):
-        judged = [by_the_pilot(runs, share) for runs in after_warmup(queues(load, 20_000, 300), 1)]
-        said = [interval(main, share) for main, withheld in judged if withheld is None]
-        assert len(said) >= least * len(judged)
-        assert covers(covered(said, truth(load, share))), share
+# Lengths at which each queue may have an interval: tests/test_runlength.py has when that is.
+@pytest.mark.parametrize("share", [None, 0.5, 0.95])
+@pytest.mark.parametrize(("load", "slower", "jobs"), [(0.5, 1.1, 20_000), (0.8, 0.9, 20_000)])
+def test_a_ratio_of_pairs_covers(load, slower, jobs, share):
+    own = without_warmup(queues(load, jobs, 300))
+    other = without_warmup(queues(load, jobs, 300, slower))
+    found = [
+        ratio(Batches.cut([b]), Batches.cut([a]), share) for a, b in zip(own, other, strict=True)
+    ]
+    assert covers(covered(found, truth(load, share, slower) / truth(load, share)))
+    # common chance is worth something: pairs are narrower than independent runs would be
+    apart = [
+        independent_ratio_interval((of_b, ends_b), (of_a, ends_a))
+        for (of_a, ends_a), (of_b, ends_b) in zip(
+            *([estimate(row, share) for row in rows] for rows in (own, other)), strict=True
+        )
+    ]
+    width = [np.median([high - low for low, high in ends]) for ends in (found, apart)]
+    assert width[0] < 0.6 * width[1]
 
 
-@pytest.mark.parametrize(("load", "jobs"), [(0.8, 5_000), (0.95, 20_000), (1.0, 20_000)])
-def test_of_runs_too_short_hardly_one_is_wrong(load: float, jobs: int) -> None:
-    model = Model(load=load, arrivals=1, services=1, fourth=EXPONENTIAL)
-    for share in (None, 0.95):
-        assert model.withholds(share, 1, jobs) is not None
-        judged = [by_the_pilot(runs, share) for runs in after_warmup(queues(load, jobs, 300), 1)]
-        said = [interval(main, share) for main, withheld in judged if withheld is None]
-        of = truth(load, share) if load < 1 else inf
-        wrong = len(said) - sum(covered(said, of))
-        assert len(said) < 0.2 * len(judged)
-        assert wrong <= 0.02 * len(judged)
+def estimate(row: np.ndarray, share: float | None):
+    batches = Batches.cut([row])
+    if share is None:
+        return batches.mean, mean_interval(batches)
+    return float(np.quantile(row, share)), quantile_interval(batches, share)
 
 
-def test_how_long_a_model_wants_its_runs() -> None:
-    """The lengths from which on it speaks, of the page that the rule comes from."""
-    mm1 = Model(load=0.8, arrivals=1, services=1, fourth=EXPONENTIAL)
-    assert mm1.length(20_000) == pytest.approx(20_000 / (2 / 0.04 + 24 / 8))
-    assert mm1.withholds(None, 1, 7_951) is None
-    assert mm1.withholds(0.95, 1, 15_901) is None
-    assert mm1.withholds(0.99, 1, 106_001) is None
-    withheld = mm1.withholds(0.95, 1, 7_950)
-    assert withheld is not None
-    assert withheld.times == pytest.approx(2)
-    # each of several runs has to be long, as what they begin with is common to all
-    assert mm1.withholds(None, 40, 1_000) is not None
-    # beyond the 99th percentile as much longer as fewer observations are
-    rare = mm1.withholds(0.999, 1, 106_000)
-    assert rare is not None
-    assert rare.times == pytest.approx(10)
-    assert Model(load=1.0, arrivals=1, services=1, fourth=24).withholds(0.5, 1, 10**9) == (inf,)
-    assert Model(load=0.5, arrivals=1, services=inf, fourth=inf).withholds(None, 1, 10**9) == (inf,)
-    # of a median at a low load no more is asked than of the mean
-    idle = Model(load=0.01, arrivals=1, services=0, fourth=1)
-    few = idle.withholds(0.95, 1, 1_000)
-    assert few is not None
-    assert few.times == pytest.approx(80 / 50 / 0.95)
-    assert idle.withholds(0.05, 1, 1_000) == few
+@pytest.mark.parametrize("share", [None, 0.5, 0.95])
+def test_a_ratio_of_independent_runs_covers(share):
+    rows = without_warmup(queues(0.8, 20_000, 300))
+    found = [estimate(row, share) for row in rows]
+    ends = [independent_ratio_interval(a, b) for a, b in zip(found[::2], found[1::2], strict=True)]
+    assert covers(covered(ends, 1.0))
 
 
-def slow_half_width(batches: np.ndarray, by_chance: float) -> float:
-    """The formula, term by term."""
-    values = batches.ravel()
-    mean = sum(values) / len(values)
-    squares = sum((value - mean) ** 2 for value in values)
-    products = sum(
-        (row[i] - mean) * (row[i + 1] - mean) for row in batches for i in range(len(row) - 1)
-    )
-    phi = min(max(products / squares - by_chance, 0), 0.95)
-    t = stats.t.ppf(0.975, len(values) - 1)
-    return t * sqrt(squares / (len(values) - 1) / len(values)) * sqrt((1 + phi) / (1 - phi))
+@pytest.mark.parametrize("share", [None, 0.5, 0.95])
+def test_runs_that_differ_by_chance_alone_are_seldom_called_different(share):
+    """The same arrivals and services, of which a few are served in another order."""
+    random = np.random.default_rng(5)
+    rows = without_warmup(queues(0.7, 20_000, 300))
+    called = 0
+    for row in rows:
+        other = row + random.normal(0, 0.3, row.size) * (random.random(row.size) < 0.2)
+        low, high = ratio(Batches.cut([other]), Batches.cut([row]), share)
+        called += not low <= 1 <= high
+    assert called <= 0.05 * len(rows) + 3 * sqrt(0.05 * 0.95 * len(rows))
 
 
-def batches_of(runs: list[np.ndarray]) -> np.ndarray:
+def test_a_sample_over_itself_is_one():
+    batches = Batches.cut([queues(0.5, 2_000, 1)[0]])
+    assert mean_ratio_interval(batches, batches) == (1, 1)
+    assert quantile_ratio_interval(batches, batches, 0.9) == pytest.approx((1, 1), abs=5e-3)
+    twice = Batches.cut([2 * queues(0.5, 2_000, 1)[0]])
+    assert mean_ratio_interval(twice, batches) == (2, 2)
+    assert quantile_ratio_interval(twice, batches, 0.9) == pytest.approx((2, 2), abs=1e-2)
+
+
+def test_what_has_no_ratio():
+    batches = Batches.cut([queues(0.5, 2_000, 1)[0]])
+    nothing = Batches.cut([np.zeros(2_000)])
+    assert mean_ratio_interval(batches, nothing) is None
+    assert quantile_ratio_interval(batches, nothing, 0.5) is None
+    assert mean_ratio_interval(batches, Batches.cut([np.ones(50)] * 30)) is None
+    assert independent_ratio_interval((1.0, (0.0, 2.0)), (1.0, (0.5, 2.0))) is None
+
+
+def slow_half_width(batches: list[list[np.ndarray]], of, by_chance: float) -> tuple[float, float]:
+    """The mean of something over all observations and its half-width, term by term."""
+    sums = [[float(of(batch).sum()) for batch in run] for run in batches]
+    counts = [[batch.size for batch in run] for run in batches]
+    number = sum(len(run) for run in batches)
+    total = sum(map(sum, counts))
+    mean = sum(map(sum, sums)) / total
+    off = [
+        [(s - mean * n) * number / total for s, n in zip(*both, strict=True)]
+        for both in zip(sums, counts, strict=False)
+    ]
+    squares = sum(value**2 for run in off for value in run)
+    products = sum(a * b for run in off for a, b in itertools.pairwise(run))
+    phi = min(max(products / squares - by_chance, 0), 0.95) if squares else 0
+    t = stats.t.ppf(0.975, number - 1)
+    return mean, t * sqrt(squares / (number - 1) / number) * sqrt((1 + phi) / (1 - phi))
+
+
+def slow_batches(runs: list[np.ndarray]) -> list[list[np.ndarray]]:
     each = max(2, -(-20 // len(runs)))
-    size = len(runs[0]) // each
-    return np.array(
-        [[run[len(run) - size * (each - i) :][:size] for i in range(each)] for run in runs]
-    )
+    sizes = [len(run) // each for run in runs]
+    return [
+        [run[len(run) - size * (each - i) :][:size] for i in range(each)]
+        for run, size in zip(runs, sizes, strict=True)
+    ]
 
 
 @given(
-    runs=st.integers(1, 7),
-    jobs=st.integers(40, 200),
+    lengths=st.lists(st.integers(40, 200), min_size=1, max_size=7),
     walk=st.floats(0, 1),
     least=st.sampled_from([0.0, 100.0]),
     seed=st.integers(0, 99),
 )
-def test_intervals_are_their_text(
-    runs: int, jobs: int, walk: float, least: float, seed: int
-) -> None:
+def test_intervals_are_their_text(lengths, walk, least, seed):
     random = np.random.default_rng(seed)
-    steps = random.exponential(1, (runs, jobs))
+    steps = [random.exponential(1, jobs) for jobs in lengths]
     series = [least + (1 - walk) * row + walk * np.abs(np.cumsum(row - 1)) for row in steps]
-    batches = batches_of(series)
-    means = batches.mean(axis=2)
-    above = means.mean() - min(row.min() for row in series)
-    r = slow_half_width(means, 0.1) / above
-    least = means.mean() - above
-    ends = mean_interval(series)
-    assert ends == pytest.approx(
-        (least + above / (1 + r), least + above * (1 + r + 3 * r**2 + 6 * r**3))
+    batches = slow_batches(series)
+    mean, half = slow_half_width(batches, lambda batch: batch, 0.1)
+    smallest = min(batch.min() for run in batches for batch in run)
+    above = mean - smallest
+    r = half / above
+    cut = Batches.cut(series)
+    assert mean_interval(cut) == pytest.approx(
+        (smallest + above / (1 + r), smallest + above * (1 + r + 3 * r**2 + 6 * r**3))
     )
 
     share = 0.8
-    pooled = np.sort(batches.ravel())
+    pooled = np.sort(np.concatenate([batch for run in batches for batch in run]))
 
     def too_low(x: float) -> bool:
-        over = (batches > x).mean(axis=2)
-        tail = over.mean()
-        r = slow_half_width(over, 0) / tail if tail and over.std() else 0.0
+        tail, half = slow_half_width(batches, lambda batch: batch > x, 0)
+        r = half / tail if tail else 0.0
         return tail / (1 + r + r**2 / 2) > 1 - share
 
     def too_high(x: float) -> bool:
-        over = (batches >= x).mean(axis=2)
-        tail = over.mean()
-        r = slow_half_width(over, 0) / tail if tail and over.std() else 0.0
+        tail, half = slow_half_width(batches, lambda batch: batch >= x, 0)
+        r = half / tail if tail else 0.0
         return tail * (1 + r + r**2) < 1 - share
 
-    found = quantile_interval(series, share)
+    found = quantile_interval(cut, share)
     if found is None:
         assert not too_high(pooled[-1])
         return
@@ -184,41 +186,43 @@ def test_intervals_are_their_text(
     assert low <= np.percentile(pooled, 80, method="inverted_cdf") <= high
 
 
-def test_a_constant_has_no_interval_and_a_shift_moves_it() -> None:
+def test_a_constant_has_no_interval_and_a_shift_moves_it():
     runs = list(queues(0.5, 2_000, 2))
-    assert mean_interval([np.full(777, 0.1)]) is None
-    low, high = mean_interval(runs)
-    assert mean_interval([run + 1000 for run in runs]) == pytest.approx((low + 1000, high + 1000))
-    low, high = quantile_interval(runs, 0.9)
-    assert quantile_interval([run + 1000 for run in runs], 0.9) == pytest.approx(
-        (low + 1000, high + 1000)
-    )
-    constant, withheld = by_the_pilot([np.full(1000, 3.0)], None)
-    assert withheld is not None
-    assert constant[0].size == 750
+    assert mean_interval(Batches.cut([np.full(777, 0.1)])) is None
+    own, moved = Batches.cut(runs), Batches.cut([run + 1000 for run in runs])
+    low, high = mean_interval(own)
+    assert mean_interval(moved) == pytest.approx((low + 1000, high + 1000))
+    low, high = quantile_interval(own, 0.9)
+    assert quantile_interval(moved, 0.9) == pytest.approx((low + 1000, high + 1000))
     # exp(-20) of so few observations lie beyond: the largest is no upper end
-    assert quantile_interval(runs, 1 - exp(-20)) is None
+    assert quantile_interval(own, 1 - exp(-20)) is None
+    assert mean_interval(Batches([[np.arange(5.0)]])) is None
 
 
-def test_what_is_independent_has_its_interval() -> None:
-    """Neighbours that are not correlated have no slow part that a run could be too short for."""
-    series = np.random.default_rng(1).exponential(1, (300, 20_000))
-    judged = [by_the_pilot([row], None) for row in series]
-    said = [mean_interval(main) for main, withheld in judged if withheld is None]
-    assert len(said) > 0.95 * len(judged)
-    assert covers(covered(said, 1.0))
+def test_totals_by_hand():
+    # sums 2 and 12 of 1 and 3: the ratio 14/4, deviations 2 - 3.5 and 12 - 10.5
+    low, high = total_interval(np.array([2.0, 12]), np.array([1.0, 3]))
+    assert (low + high) / 2 == pytest.approx(3.5)
+    assert (high - low) / 2 == pytest.approx(T1 * sqrt(2 * 1.5**2) * sqrt(2) / 4)
+    # values 2, 4, 9 around 4: deviations -2, 0, 5
+    half = T2 * sqrt((4 + 25) / 2) / sqrt(3)
+    assert sectioned_interval(4.0, np.array([2.0, 4, 9])) == pytest.approx((4 - half, 4 + half))
+    assert total_interval(np.array([2.0]), np.array([1.0])) is None
+    assert sectioned_interval(4.0, np.array([4.0])) is None
 
 
 @pytest.mark.parametrize("share", [-0.1, 0.0, 1.0, 1.5])
-def test_what_is_no_quantile(share: float) -> None:
+def test_what_is_no_quantile(share):
     with pytest.raises(ValueError, match="between 0 and 1"):
-        quantile_interval([np.arange(100.0)], share)
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        Model(load=0.5, arrivals=1, services=1, fourth=24).withholds(share, 1, 100)
+        quantile_interval(Batches.cut([np.arange(100.0)]), share)
 
 
-def test_runs_are_of_one_length() -> None:
-    with pytest.raises(ValueError, match="expected one length"):
-        mean_interval([np.arange(100.0), np.arange(50.0)])
-    with pytest.raises(ValueError, match="expected one length"):
-        mean_interval([])
+def test_what_are_no_batches():
+    with pytest.raises(ValueError, match="no 20 batches"):
+        Batches.cut([np.arange(19.0)])
+    with pytest.raises(ValueError, match="expected as many each"):
+        Batches([[np.arange(2.0)], [np.arange(2.0)] * 2])
+    with pytest.raises(ValueError, match="without an observation"):
+        Batches([[np.arange(0.0)]])
+    with pytest.raises(ValueError, match="expected as many each"):
+        Batches.cut([])

@@ -103,11 +103,19 @@ def test_without_deadlines_nothing_is_drawn_of_them(swept):
         swept.plot("missed")
 
 
-def test_bars_are_the_intervals(swept):
-    panel = swept.plot().axes[0]
+def test_bars_are_the_intervals(tmp_path):
+    """Jobs of each replication arrive together, so that replications are what there is."""
+    cases = [
+        Made({"scheme": scheme, "load": load}, [load, place + r], replication=r, arrived_ps=[5, 5])
+        for place, scheme in enumerate(SCHEMES)
+        for load in (0.8, 0.2, 0.5)
+        for r in range(5)
+    ]
+    run = make_run(tmp_path / "r", cases)
+    panel = run.plot().axes[0]
     (bars,) = panel.containers[1].lines[2]
     drawn = [segment[:, 1].tolist() for segment in bars.get_segments()]
-    summary = swept.summary(by=["scheme", "load"])
+    summary = run.summary(by=["scheme", "load"])
     wanted = {e.case["load"]: e.ci95 for e in summary if keyed(e) == ("DCTCP", "all", "slowdown")}
     assert np.allclose(drawn, [wanted[load] for load in sorted(wanted)])
 
@@ -216,7 +224,7 @@ def test_nothing_finished_nothing_drawn(tmp_path):
 
 
 def test_a_logarithmic_axis_ends_where_the_data_do(tmp_path):
-    cases = [Made({"load": load}, *jobs(370 * load)) for load in (0.5, 0.9)]
+    cases = [Made({"load": load}, *jobs(500 * load)) for load in (0.5, 0.9)]
     run = make_run(tmp_path / "r", cases)
     # Where not all of them have room, powers of ten have numbers.
     for kind, which, last in (("fct", "y", "500"), ("cdf", "x", "100")):

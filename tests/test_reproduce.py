@@ -332,8 +332,8 @@ def test_all_so_far_leaves_out_papers_that_are_not_begun(paper, command):
     assert command("reproduce", "small", "--so-far").code == 2
 
 
-@pytest.mark.usefixtures("paper")
-def test_the_command_prints_one_document(command, tmp_path):
+def test_the_command_prints_one_document(paper, command, tmp_path):
+    (paper / "paper.toml").write_text(PAPER.replace("flows = 120", "flows = 20000"))
     done = command("reproduce", "small", "--json")
     written = [line.removeprefix("wrote ") for line in done.err.splitlines()]
     assert done.code == 0

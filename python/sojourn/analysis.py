@@ -12,7 +12,7 @@ import numpy as np
 from sojourn._core import Case
 from sojourn.ledger import Ledger, Value
 from sojourn.statistics import Values
-from sojourn.units import count, number
+from sojourn.units import bracketed, count, number
 from sojourn.vocabulary import ALL_SIZES, kind_of
 
 if TYPE_CHECKING:
@@ -135,5 +135,4 @@ def _simulated(estimate: "Estimate") -> str:
     mean = number((estimate.mean or 0) / _MS)
     if estimate.ci95 is None:
         return f"; simulated {mean} ms"
-    low, high = estimate.ci95
-    return f"; simulated {mean} ± {number((high - low) / 2 / _MS, 2)} ms"
+    return f"; simulated {mean} {bracketed(estimate.ci95, _MS)} ms"

@@ -22,8 +22,8 @@ from sojourn.errors import InputError, Interrupted, reason
 from sojourn.ledger import Ledger, Record, Value
 from sojourn.rows import Column
 from sojourn.rundir import RunDirectory
+from sojourn.runlength import warmup
 from sojourn.schedule import Work, left_s, longest_first
-from sojourn.statistics import warmup
 from sojourn.units import count
 
 _LOOK_EVERY_S = 0.2
@@ -309,9 +309,7 @@ def keep(
         path.parent.mkdir(exist_ok=True)
         rows.write(rows.table_of(case.index, replication, series), path)
     table = rows.table_of(case.index, replication, columns)
-    warmup_jobs, warmup_ps = warmup(
-        rows.numbers(table["arrived_ps"]), rows.numbers(table["slowdown"])
-    )
+    warmup_jobs, warmup_ps = warmup(rows.numbers(table["arrived_ps"]))
     rows.write(table, directory.rows(case.index, replication))
     return Record(
         case=case.index,

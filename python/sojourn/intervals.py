@@ -1,50 +1,131 @@
-"""95 % intervals of a mean and of quantiles that cover, or are withheld.
+"""95 % intervals of means, of quantiles and of ratios of either.
 
 Jobs of a queue are not independent: an estimate and the estimate of its error rise and fall
 together, so that an ordinary interval is too short exactly where the estimate is too low. The
-intervals here are wider upwards, and whether one is printed is decided without the data that it is
-made from: by the model where load and variability are known (`Model.withholds`), by the first
-quarter of each run where they are not (`by_the_pilot`). A rule that looks at the same data twice
-prints the lucky runs.
+intervals here are wider upwards. Whether one may be printed is another question, decided without
+the data that it is made from (`sojourn.runlength`).
 
-`runs` are observations in order of occurrence, one array an independent run, all of one length,
-and without their warm-up (`warmup`). The constants were fitted on simulated queues and tried with
-fresh seeds; tests/test_intervals.py holds them to their coverage. `summary` and all that compares
-still have the intervals of `statistics`.
+Observations stand in batches of consecutive ones, a list of batches an independent run; runs that
+have no order among their observations are one batch each. The constants were fitted on simulated
+queues and tried with fresh seeds; tests/test_intervals.py and `make coverage` hold them to their
+coverage.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from math import ceil, inf, sqrt
-from typing import Literal, NamedTuple, TypeAlias
+from functools import cached_property
+from math import ceil, exp, inf, log, sqrt
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from sojourn._core import student_t_quantile
-from sojourn.statistics import BATCHES, CONFIDENCE, Interval, Values
+from sojourn.statistics import CONFIDENCE, Interval, Values
 
-Runs: TypeAlias = Sequence[Values]
+BATCHES = 20
+"""How many batches all runs have together, at least; each of several runs has two or more."""
 
-WARM_UP = 0.05
-"""The share of a run that is left out, always and never more.
-
-A run that is long enough to have an interval is then four relaxation times in, and what remains of
-the bias is a tenth of the standard error.
-"""
-
-_PILOT = 0.25
 # The most that neighbouring batches are taken to be correlated.
 _MOST_CORRELATED = 0.95
 # Twenty independent values look correlated by -0.05 +- 0.22; a mean takes so much for chance.
 _BY_CHANCE = 0.1
+_STEPS = 50
+
+Side: TypeAlias = Literal["left", "right"]
 
 
-def warmup(number: int) -> int:
-    """How many of a run's first observations are left out."""
-    return int(WARM_UP * number)
+class Batches:
+    """Observations of independent runs in batches, with what intervals ask of them again and again.
+
+    Args:
+        runs: of each run its batches, of each batch its observations; every run has as many.
+    """
+
+    def __init__(self, runs: Sequence[Sequence[Values]]) -> None:
+        if not runs or len({len(run) for run in runs}) != 1:
+            raise ValueError(f"runs of {[len(run) for run in runs]} batches, expected as many each")
+        self.runs = len(runs)
+        self.each = len(runs[0])
+        self.parts = [batch for run in runs for batch in run]
+        self.counts = self._shaped([batch.size for batch in self.parts])
+        if not self.counts.all():
+            raise ValueError("a batch without an observation")
+
+    @staticmethod
+    def cut(runs: Sequence[Values]) -> "Batches":
+        """Runs in order of occurrence, each in batches of one size; the rest goes at the front."""
+        each = max(2, ceil(BATCHES / max(len(runs), 1)))
+        for run in runs:
+            if run.size < each:
+                raise ValueError(f"{run.size} observations have no {each} batches")
+        sizes = [run.size // each for run in runs]
+        return Batches(
+            [
+                list(run[run.size - each * size :].reshape(each, size))
+                for run, size in zip(runs, sizes, strict=True)
+            ]
+        )
+
+    @cached_property
+    def ranked(self) -> list[Values]:
+        """Each batch in rising order."""
+        return [np.sort(batch) for batch in self.parts]
+
+    @cached_property
+    def pooled(self) -> Values:
+        """All observations in rising order."""
+        return np.sort(np.concatenate(self.ranked))
+
+    @cached_property
+    def sums(self) -> Values:
+        """The sum of each batch, a row a run."""
+        return self._shaped([batch.sum() for batch in self.parts])
+
+    @property
+    def mean(self) -> float:
+        """Of all observations."""
+        return float(self.sums.sum() / self.counts.sum())
+
+    def deviations(self) -> Values:
+        """How far each batch is off the mean, a row a run, for `half_width`."""
+        return self._deviations(self.sums)
+
+    def tail(self, x: float, side: Side = "right") -> tuple[float, Values]:
+        """The share of observations above `x`, with side `left` from it on, and its deviations."""
+        found = [batch.size - int(np.searchsorted(batch, x, side)) for batch in self.ranked]
+        over = self._shaped(found)
+        return float(over.sum() / self.counts.sum()), self._deviations(over)
+
+    def _deviations(self, sums: Values) -> Values:
+        off: Values = sums - sums.sum() / self.counts.sum() * self.counts
+        return off / float(self.counts.mean())
+
+    def _shaped(self, of_parts: Sequence[float]) -> Values:
+        return np.array(of_parts, dtype=np.float64).reshape(self.runs, self.each)
 
 
-def mean_interval(runs: Runs) -> Interval | None:
+def half_width(deviations: Values, by_chance: float = 0.0) -> float:
+    """Half the width of an interval of a mean, by what batches are off it; Student's t.
+
+    Args:
+        deviations: a row a run.
+        by_chance: how much correlation of neighbouring batches is taken for chance.
+
+    Source: the adjustment for correlated batches of Tafazzoli, Steiger and Wilson, "N-Skart", IEEE
+    Transactions on Automatic Control 56, 2011; that a negative correlation counts as none is ours.
+    """
+    number = deviations.size
+    phi = min(max(correlation(deviations) - by_chance, 0.0), _MOST_CORRELATED)
+    error = sqrt(float((deviations**2).sum()) / (number - 1) / number)
+    return _student_t(number - 1) * error * sqrt((1 + phi) / (1 - phi))
+
+
+def correlation(deviations: Values) -> float:
+    """Of neighbouring batches of the same run."""
+    squares = float((deviations**2).sum())
+    return float((deviations[:, 1:] * deviations[:, :-1]).sum()) / squares if squares else 0.0
+
+
+def mean_interval(of: Batches) -> Interval | None:
     """The interval of the mean over all observations; None where all are alike.
 
     Of a queue, `r`, the half-width over `E`, what the smallest observation leaves of the mean, does
@@ -54,16 +135,15 @@ def mean_interval(runs: Runs) -> Interval | None:
     Source: a variance-stabilising transformation for the heavy-traffic law (Whitt, "Planning
     queueing simulations", Management Science 35, 1989); the higher orders of `r` are fitted.
     """
-    batches = _means(runs)
-    least, mean = _least(runs), float(batches.mean())
-    if max(float(run.max()) for run in runs) == least:
+    least, most = min(float(b.min()) for b in of.parts), max(float(b.max()) for b in of.parts)
+    if of.counts.size < 2 or least == most or not np.isfinite([least, most]).all():
         return None
-    above = mean - least
-    r = _half_width(batches, _BY_CHANCE) / above
+    above = of.mean - least
+    r = half_width(of.deviations(), _BY_CHANCE) / above
     return least + above / (1 + r), least + above * (1 + r + 3 * r**2 + 6 * r**3)
 
 
-def quantile_interval(runs: Runs, share: float) -> Interval | None:
+def quantile_interval(of: Batches, share: float) -> Interval | None:
     """The interval of the quantile that a share of all observations lies below, such as 0.99.
 
     All `x` that are neither too low nor too high, by the interval of the mean of "exceeds x". None
@@ -72,15 +152,14 @@ def quantile_interval(runs: Runs, share: float) -> Interval | None:
     Source: inversion, Heidelberger and Lewis, "Quantile estimation in dependent sequences",
     Operations Research 32, 1984.
     """
-    _beyond(share)
-    batches = [np.sort(batch) for batch in _batches(runs)]
-    pooled = np.sort(np.concatenate(batches))
-    size = batches[0].size
-    shape = (len(runs), -1)
+    beyond(share)
+    if of.counts.size < 2:
+        return None
+    pooled = of.pooled
 
-    def exceeds(x: float, side: Literal["left", "right"]) -> tuple[float, float]:
-        over = [1 - int(np.searchsorted(batch, x, side)) / size for batch in batches]
-        return _relative(np.array(over).reshape(shape))
+    def exceeds(x: float, side: Side) -> tuple[float, float]:
+        tail, deviations = of.tail(x, side)
+        return tail, half_width(deviations) / tail if tail else inf
 
     def too_low(x: float) -> bool:
         tail, r = exceeds(x, "right")
@@ -90,7 +169,7 @@ def quantile_interval(runs: Runs, share: float) -> Interval | None:
         tail, r = exceeds(x, "left")
         return tail * (1 + r + r**2) < 1 - share
 
-    middle = ceil(share * pooled.size) - 1
+    middle = _place(share, pooled.size)
     first = _first(lambda i: not too_low(float(pooled[i])), 0, middle)
     last = _first(lambda i: too_high(float(pooled[i])), middle + 1, pooled.size)
     if last == pooled.size:
@@ -98,70 +177,7 @@ def quantile_interval(runs: Runs, share: float) -> Interval | None:
     return float(pooled[first]), float(pooled[last - 1])
 
 
-class Withheld(NamedTuple):
-    """No interval is printed: `times` as long the runs have to be; infinite: none is enough."""
-
-    times: float
-
-
-@dataclass(frozen=True)
-class Model:
-    """What a model knows of its queue, in order of arrival.
-
-    Of an open network it is the station that needs the longest run.
-
-    Attributes:
-        load: the busy share of each of its servers.
-        arrivals: the index of dispersion of counts over a long time: 1 of a Poisson stream.
-        services: the squared coefficient of variation of service times.
-        fourth: their fourth moment over the fourth power of their mean.
-    """
-
-    load: float
-    arrivals: float
-    services: float
-    fourth: float
-
-    def length(self, number: int) -> float:
-        """How long so many jobs are: the relative error of their mean is `sqrt(2 / length)`.
-
-        Source: the first term by Whitt 1989 and Asmussen, "Queueing simulation in heavy traffic",
-        Mathematics of Operations Research 17, 1992; the second, of single long services, is ours.
-        """
-        varies = self.arrivals + self.services
-        if not (self.load < 1 and 0 < varies < inf and self.fourth < inf):
-            return 0.0
-        return number / (varies / (1 - self.load) ** 2 + self.fourth / (2 * varies**2))
-
-    def withholds(self, share: float | None, runs: int, jobs: int) -> Withheld | None:
-        """What an interval is withheld for; None where runs of so many jobs each are long enough.
-
-        Args:
-            share: of the quantile, such as 0.95, between 0 and 1; None for the mean.
-            runs: how many there are.
-            jobs: of each, with their warm-up.
-        """
-        length = self.length(runs * jobs)
-        if not length:
-            return Withheld(inf)
-        each = max(20.0, float(runs)) if runs > 1 else 0.0
-        times = max(_needed(share) / length, each * runs / length, _few(share, runs * jobs))
-        return Withheld(times) if times > 1 else None
-
-
-def _needed(share: float | None) -> float:
-    """The length from which on the interval of a mean covers, or of a quantile.
-
-    Tried up to the 99th percentile; beyond, as much longer as fewer observations are. The lower
-    half is taken to be as the upper one.
-    """
-    beyond = _beyond(share)
-    if beyond >= 0.5:
-        return 150.0
-    return 300.0 if beyond >= 0.05 else 2000.0 * max(1.0, 0.01 / beyond)
-
-
-def _beyond(share: float | None) -> float:
+def beyond(share: float | None) -> float:
     """The share of observations on the thinner side of a quantile; half of them for a mean."""
     if share is None:
         return 0.5
@@ -170,129 +186,165 @@ def _beyond(share: float | None) -> float:
     return round(min(share, 1 - share), 9)
 
 
-def _few(share: float | None, number: int) -> float:
-    """How many times as many observations have to lie beyond a quantile: eighty."""
-    beyond = _beyond(share)
-    return 80 / (beyond * number * (1 - WARM_UP)) if beyond < 0.5 else 0.0
+def mean_ratio_interval(over: Batches, under: Batches) -> Interval | None:
+    """The interval of the mean of one sample over that of another, batch by batch in pairs.
 
+    What moves both batches of a pair, such as the same arrivals, moves the ratio little. Where
+    the ratio rises with congestion, which the correlation of its batches with both samples' says,
+    its interval is wider upwards, as a mean's is, and where it falls, wider downwards. None where
+    one of the means is no positive number.
 
-def by_the_pilot(runs: Runs, share: float | None) -> tuple[Runs, Withheld | None]:
-    """The last three quarters of each run, for an interval, and whether the first allow it.
-
-    None where they do. Nothing of the first quarter enters the interval.
-    A run that drifts, or whose batches follow each other too closely, is of no steady state.
+    Source: the ratio by its linear part (delta method); the widening is fitted.
     """
-    cuts = [int(_PILOT * run.size) for run in runs]
-    pilot = [run[:cut] for run, cut in zip(runs, cuts, strict=True)]
-    main = [run[cut:] for run, cut in zip(runs, cuts, strict=True)]
-    batches = _means(pilot)
-    above, slow = float(batches.mean()) - _least(pilot), _slow(pilot)
-    scale = above if slow is None else min(above, slow)
-    r = _half_width(batches, 0.0) / scale if scale > 0 else inf
-    most = _pilot_most(share)
-    tail = 0.0 if share is None or share == 0.5 else _tail(pilot, share)
-    if r <= most and tail <= _TAIL_MOST and not _drifts(main):
-        return main, None
-    times = max(2.0, (r / most) ** 2 * 1.5)
-    return main, Withheld(times)
-
-
-def _pilot_most(share: float | None) -> float:
-    """How large the pilot's relative half-width may be; tried up to the 99th percentile."""
-    beyond = _beyond(share)
-    return 0.28 if beyond >= 0.05 else 0.12 * sqrt(min(1.0, beyond / 0.01))
-
-
-# How large the relative half-width of the share beyond a quantile may be.
-_TAIL_MOST = 1.1
-# Neighbouring batches of a steady state are not so correlated, nor are batches with their place in
-# time: of a single run, and of the averages of several.
-_NEIGHBOURS_MOST = 0.45
-_TREND_MOST, _TREND_MOST_OF_SEVERAL, _BLOCKS = 0.6, 0.9, 8
-
-
-def _tail(pilot: Runs, share: float) -> float:
-    """The relative half-width of the share beyond the pilot's own quantile."""
-    pooled = np.sort(np.concatenate(pilot))
-    x = pooled[ceil(share * pooled.size) - 1]
-    rare = [(run > x) if share > 0.5 else (run < x) for run in pilot]
-    return _relative(_means([run.astype(np.float64) for run in rare]))[1]
-
-
-def _drifts(main: Runs) -> bool:
-    batches = _means(main)
-    if _correlation(batches) >= _NEIGHBOURS_MOST:
-        return True
-    if len(main) == 1:
-        return abs(_spearman(batches[0])) > _TREND_MOST
-    blocks = [[block.mean() for block in np.array_split(run, _BLOCKS)] for run in main]
-    return abs(_spearman(np.mean(blocks, axis=0))) > _TREND_MOST_OF_SEVERAL
-
-
-def _spearman(series: Values) -> float:
-    """The rank correlation of a series with time."""
-    _, place, count = np.unique(series, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(count) - (count - 1) / 2)[place]
-    alike = count.size == 1
-    return 0.0 if alike else float(np.corrcoef(ranks, np.arange(series.size))[0, 1])
-
-
-def _batches(runs: Runs) -> list[Values]:
-    """Batches of equal size: twenty in all, at least two a run, the rest dropped at the front."""
-    each = max(2, ceil(BATCHES / max(len(runs), 1)))
-    if len({run.size for run in runs}) != 1:
-        raise ValueError(f"runs of {sorted({run.size for run in runs})}, expected one length")
-    size = runs[0].size // each
-    if size == 0:
-        raise ValueError(f"runs of {runs[0].size} observations have no {each} batches")
-    return [batch for run in runs for batch in run[run.size - each * size :].reshape(each, size)]
-
-
-def _means(runs: Runs) -> Values:
-    """The means of the batches, a row a run."""
-    return np.array([batch.mean() for batch in _batches(runs)]).reshape(len(runs), -1)
-
-
-def _least(runs: Runs) -> float:
-    return min(float(run.min()) for run in runs)
-
-
-def _correlation(batches: Values) -> float:
-    """Of neighbouring batches of the same run."""
-    off = batches - batches.mean()
-    return float((off[:, 1:] * off[:, :-1]).sum() / ((off**2).sum() or 1.0))
-
-
-def _slow(runs: Runs) -> float | None:
-    """The standard deviation of the part that neighbouring observations share.
-
-    None where they are not correlated beyond chance: what is independent has no such part.
-    """
-    everything = np.concatenate(runs)
-    mean = everything.mean()
-    pairs = np.concatenate([(run[1:] - mean) * (run[:-1] - mean) for run in runs])
-    shared = float(pairs.mean())
-    if shared <= 2 * float(everything.var()) / sqrt(everything.size):
+    if over.counts.shape != under.counts.shape or over.counts.size < 2:
         return None
-    return sqrt(shared)
+    if not (0 < over.mean < inf and 0 < under.mean < inf):
+        return None
+    above, below = over.deviations() / over.mean, under.deviations() / under.mean
+    ratio = over.mean / under.mean
+    r = half_width(above - below)
+    level = max(half_width(above, _BY_CHANCE), half_width(below, _BY_CHANCE))
+    rising = _alike(above - below, above + below)
+    wider, narrower = 5 * level + 10 * level**2, level
+    up = r * (1 + max(rising, 0) * wider) / (1 + max(-rising, 0) * narrower)
+    down = r * (1 + max(-rising, 0) * wider) / (1 + max(rising, 0) * narrower)
+    return ratio * (1 - down), ratio * (1 + up)
 
 
-def _half_width(batches: Values, by_chance: float) -> float:
-    """Half the width of an interval of the grand mean of batch means, a row a run; Student's t.
+def quantile_ratio_interval(over: Batches, under: Batches, share: float) -> Interval | None:
+    """The interval of a quantile of one sample over that of another, batch by batch in pairs.
 
-    Source: the adjustment for correlated batches of Tafazzoli, Steiger and Wilson, "N-Skart", IEEE
-    Transactions on Automatic Control 56, 2011; that a negative correlation counts as none is ours.
+    All ratios by which the one sample may be divided, so that no more and no fewer of its
+    observations than of the other's lie above the quantile of both together; wider as
+    `mean_ratio_interval`. None where a quantile is not positive, or the ratio has no end.
+
+    Source: inversion, as `quantile_interval`.
     """
-    phi = min(max(_correlation(batches) - by_chance, 0.0), _MOST_CORRELATED)
-    error = float(batches.std(ddof=1)) / sqrt(batches.size)
-    correlated = sqrt((1 + phi) / (1 - phi))
-    return student_t_quantile(batches.size - 1, (1 + CONFIDENCE) / 2) * error * correlated
+    if over.counts.shape != under.counts.shape or over.counts.size < 2:
+        return None
+    ends = [float(of.pooled[_place(share, of.pooled.size)]) for of in (over, under)]
+    if not all(0 < end < inf for end in ends):
+        return None
+    centre = ends[0] / ends[1]
+
+    def refused(ratio: float, side: int) -> bool:
+        x = _joint_quantile(over, under, ratio, share)
+        # An observation that is as large as that counts against refusing.
+        sides: tuple[Side, Side] = ("left", "right") if side > 0 else ("right", "left")
+        (above, of_above), (below, of_below) = (
+            over.tail(x * ratio, sides[0]),
+            under.tail(x, sides[1]),
+        )
+        apart = of_above - of_below
+        width = half_width(apart) or 1e-12
+        levels = [
+            half_width(deviations) / tail
+            for tail, deviations in ((above, of_above), (below, of_below))
+            if tail
+        ]
+        rising = side * _alike(apart, of_above + of_below)
+        wider = 1 + 2 * max(rising, 0) * max(levels, default=0)
+        return side * (above - below) + width * wider < 0
+
+    low, high = (_edge(refused, centre, side) for side in (-1, 1))
+    return None if low is None or high is None else (low, high)
 
 
-def _relative(batches: Values) -> tuple[float, float]:
-    """The mean of batches and its half-width over it."""
-    mean = float(batches.mean())
-    return mean, _half_width(batches, 0.0) / mean if mean else inf
+def independent_ratio_interval(
+    over: tuple[float, Interval], under: tuple[float, Interval]
+) -> Interval | None:
+    """The interval of a number over another that is independent of it, each with its own interval.
+
+    The distances to the ends of the two intervals, of their logarithms, add as squares. None where
+    an end is not positive.
+
+    Source: G. Zou, A. Donner, "Construction of confidence limits about effect measures", Statistics
+    in Medicine 27, 2008.
+    """
+    ends = [over[0], *over[1], under[0], *under[1]]
+    if not all(0 < end < inf for end in ends):
+        return None
+    above, above_low, above_high, below, below_low, below_high = map(log, ends)
+    down = sqrt((above - above_low) ** 2 + (below_high - below) ** 2)
+    up = sqrt((above_high - above) ** 2 + (below - below_low) ** 2)
+    return exp(above - below - down), exp(above - below + up)
+
+
+def total_interval(over: Values, under: Values) -> Interval | None:
+    """The interval of `over.sum() / under.sum()`, a pair of sums a replication; Student's t.
+
+    None below two replications.
+
+    Source: the ratio estimator of the regenerative method, Law, Simulation Modeling and Analysis,
+    chapter 9.
+    """
+    if over.size < 2:
+        return None
+    ratio = float(over.sum() / under.sum())
+    deviations = (over - ratio * under) / under.mean()
+    half = half_width(deviations.reshape(-1, 1))
+    return ratio - half, ratio + half
+
+
+def sectioned_interval(value: float, own: Values) -> Interval | None:
+    """The interval of a statistic, out of its values in replications; Student's t.
+
+    None below two replications.
+
+    Source: Asmussen and Glynn, Stochastic Simulation, chapter III: sectioning.
+    """
+    if own.size < 2:
+        return None
+    half = half_width((own - value).reshape(-1, 1))
+    return value - half, value + half
+
+
+def _student_t(degrees: int) -> float:
+    return student_t_quantile(degrees, (1 + CONFIDENCE) / 2)
+
+
+def _place(share: float, number: int) -> int:
+    """Where a quantile is among so many observations in rising order."""
+    return max(ceil(share * number) - 1, 0)
+
+
+def _alike(a: Values, b: Values) -> float:
+    """The correlation of deviations."""
+    squares = float((a**2).sum() * (b**2).sum())
+    return float((a * b).sum()) / sqrt(squares) if squares else 0.0
+
+
+def _joint_quantile(over: Batches, under: Batches, ratio: float, share: float) -> float:
+    """Of `under` together with `over` divided by the ratio."""
+    above, below = over.pooled, under.pooled
+    low = min(float(below[0]), float(above[0]) / ratio)
+    high = max(float(below[-1]), float(above[-1]) / ratio)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        upto = np.searchsorted(below, middle, "right") / below.size
+        upto += np.searchsorted(above, middle * ratio, "right") / above.size
+        low, high = (middle, high) if upto / 2 < share else (low, middle)
+    return high
+
+
+def _edge(refused: Callable[[float, int], bool], centre: float, side: int) -> float | None:
+    """Where ratios begin to be refused, away from the centre; None where that is nowhere near."""
+    inner, step = 0.0, 0.01
+    while not refused(centre * exp(side * step), side):
+        inner, step = step, 2 * step
+        if step > _FARTHEST:
+            return None
+    outer = step
+    for _ in range(_STEPS // 4):
+        middle = (inner + outer) / 2
+        inner, outer = (
+            (inner, middle) if refused(centre * exp(side * middle), side) else (middle, outer)
+        )
+    return centre * exp(side * outer)
+
+
+# A ratio whose interval has no end within a factor of e^6 of it is not known.
+_FARTHEST = 6.0
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median_low
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -69,17 +68,6 @@ class Ledger:
     def axes(self) -> list[str]:
         """The names of what is swept."""
         return [*dict.fromkeys(name for record in self for name in record.axes)]
-
-    def warmups_ps(self) -> dict[int, int]:
-        """The warm-up of each case: the median of its replications', the lower one of two.
-
-        It is one for all of them, so that no replication's own luck decides what is left out of it:
-        MSER-5 sees a busy time at the beginning of a run as warm-up, and only there.
-        """
-        found: dict[int, list[int]] = {}
-        for record in self:
-            found.setdefault(record.case, []).append(record.warmup_ps)
-        return {case: median_low(own) for case, own in found.items()}
 
     def size(self) -> str:
         """How much is in it: `4 cases x 2 replications, 480 jobs`."""

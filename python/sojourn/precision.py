@@ -1,25 +1,32 @@
-"""Replications until every case is known well enough: `sojourn run --precision 5%`."""
+"""As many replications as it takes to know every case well enough: `sojourn run --precision 5%`.
+
+How many that are is settled before they run, so that none is added because of what was seen: by
+computing where the model knows how long its runs are, otherwise by a few replications of their own,
+which are thrown away.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from math import ceil, inf
 
+from sojourn._core import student_t_quantile
 from sojourn.columns import Column
 from sojourn.errors import InputError
+from sojourn.intervals import BATCHES
 from sojourn.ledger import Ledger, Record, Value
+from sojourn.observed import Observed
 from sojourn.rundir import RunDirectory
+from sojourn.runlength import FEWEST_REPLICATIONS, Queue, needed
 from sojourn.sample import groups_of
-from sojourn.statistics import Interval
-from sojourn.summary import estimate
-from sojourn.units import count
+from sojourn.statistics import CONFIDENCE, Interval
+from sojourn.units import count, factor
 from sojourn.vocabulary import MISSED
 
-FEWEST = 5
-"""Replications before a case is judged: fewer give a wide interval, or by luck a narrow one."""
 MOST = 100
 """Replications of a case at most, if nothing else is said."""
 _PER_CENT = 100
-_GROWTH = 2
+# Two widths of twenty batches each differ by a quarter: 19 of 20 runs get there with so many more.
+_CAUTION = 2.0
 
 
 @dataclass(frozen=True)
@@ -48,9 +55,16 @@ class Precision:
         percentile = None if of == "mean" else _number(of.removeprefix("p"))
         if percentile is not None and not (of.startswith("p") and 0 < percentile < _PER_CENT):
             raise InputError(f"precision of {of!r}: expected mean, or a percentile like p99")
-        if most < FEWEST:
-            raise InputError(f"{count(most, 'replication')} at most: expected {FEWEST} or more")
+        if most < FEWEST_REPLICATIONS:
+            raise InputError(
+                f"{count(most, 'replication')} at most: expected {FEWEST_REPLICATIONS} or more"
+            )
         return Precision(per_cent / _PER_CENT, percentile, most)
+
+    @property
+    def quantile(self) -> float | None:
+        """The share of jobs that lies below what is to be known, None for the mean."""
+        return None if self.percentile is None else self.percentile / _PER_CENT
 
     @property
     def of(self) -> str:
@@ -76,20 +90,6 @@ class Found:
     def reaches(self, asked: Precision) -> bool:
         """Whether that is as well as was asked."""
         return self.share is not None and self.share <= asked.share
-
-    def wanted(self, asked: Precision) -> int:
-        """How many replications it should have next: never fewer, at most twice as many.
-
-        The width falls with the root of their number. Steps are bounded because a width found by
-        a few replications is a poor guess.
-
-        Source: Law, Simulation Modeling and Analysis, section 9.4.1, the sequential procedure.
-        """
-        if self.reaches(asked):
-            return self.replications
-        ratio = inf if self.share is None else self.share / asked.share
-        guess = min(self.replications * ratio**2, self.replications * _GROWTH)
-        return min(max(ceil(guess), self.replications + 1), max(asked.most, self.replications))
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,7 @@ class Judgement:
         asked = f"{self.asked.of} within {self.asked.share * _PER_CENT:g} %"
         if self.reached:
             return [f"{asked} in every case, by {often} replications"]
-        most = count(self.asked.most, "replication")
-        head = f"{asked} not reached in {len(self.short)} of {len(self.cases)} cases with {most}:"
+        head = f"{asked} not reached in {len(self.short)} of {len(self.cases)} cases:"
         return [head, *(f"  {_said(found)}" for found in self.short)]
 
 
@@ -132,16 +131,73 @@ def judge(asked: Precision, directory: RunDirectory, ledger: Ledger) -> Judgemen
     Raises:
         InputError: rows cannot be read.
     """
-    by_case: dict[int, list[Record]] = {}
+    cases = _by_case(ledger).values()
+    return Judgement(asked, tuple(_case(asked, directory, own) for own in cases))
+
+
+def computed(asked: Precision, queue: Queue, jobs: int) -> int:
+    """How many replications of so many jobs are known that well, as the model says.
+
+    Raises:
+        InputError: no number of replications is enough: each is too short.
+    """
+    # The relative half-width of a mean; that of a quantile is about the same in heavy traffic.
+    by_width = 2 * (student_t_quantile(BATCHES, (1 + CONFIDENCE) / 2) / asked.share) ** 2
+    length = queue.length(jobs)
+    return _long_enough(asked, queue, jobs, ceil(by_width / length) if length else 1)
+
+
+def by_pilots(asked: Precision, directory: RunDirectory, ledger: Ledger) -> dict[int, int]:
+    """How many fresh replications of each case would be known that well, by these few.
+
+    The width of an interval falls with the root of their number.
+
+    Raises:
+        InputError: no number of replications is enough: each is too short.
+    """
+    wanted = {}
+    for case, records in _by_case(ledger).items():
+        numbers = [*_observed(directory, records)]
+        widths = [_width(own.unjudged(asked.quantile)) for _, _, own in numbers]
+        widest = max((width for width in widths if width < inf), default=0.0)
+        number = ceil(len(records) * (widest / asked.share) ** 2 * _CAUTION)
+        queue = Queue.of([record.figures for record in records])
+        if queue is not None:
+            number = _long_enough(asked, queue, records[0].jobs, number)
+        wanted[case] = max(number, FEWEST_REPLICATIONS)
+    return wanted
+
+
+def _long_enough(asked: Precision, queue: Queue, jobs: int, runs: int) -> int:
+    length = queue.length(jobs)
+    if not length:
+        raise InputError(f"--precision: queues that are {queue.load:.0%} busy have no steady state")
+    runs = min(max(runs, ceil(needed(asked.quantile) / length), 1), asked.most)
+    if queue.withholds(asked.quantile, runs, jobs) is None:
+        return runs
+    short = queue.withholds(asked.quantile, FEWEST_REPLICATIONS, jobs)
+    times = 2.0 if short is None else short.times
+    raise InputError(
+        f"--precision: replications of {jobs:,} jobs are too short, however many there are:"
+        f" expected {factor(times)} times as many jobs in each (--more {factor(times)})"
+    )
+
+
+def _by_case(ledger: Ledger) -> dict[int, list[Record]]:
+    found: dict[int, list[Record]] = {}
     for record in ledger:
-        by_case.setdefault(record.case, []).append(record)
-    return Judgement(asked, tuple(_case(asked, directory, own) for own in by_case.values()))
+        found.setdefault(record.case, []).append(record)
+    return found
 
 
 def _case(asked: Precision, directory: RunDirectory, records: list[Record]) -> Found:
-    shares = dict(_shares(asked, directory, Ledger(records)))
-    kind, metric = max(shares, key=lambda number: shares[number])
-    widest = shares[kind, metric]
+    found = {}
+    for kind, metric, own in _observed(directory, records):
+        interval, needs = own.interval(asked.quantile)
+        alike = interval is None and needs is None
+        found[kind, metric] = 0.0 if alike else _width(interval)
+    kind, metric = max(found, key=lambda number: found[number])
+    widest = found[kind, metric]
     return Found(
         case=records[0].case,
         axes=records[0].axes,
@@ -152,35 +208,31 @@ def _case(asked: Precision, directory: RunDirectory, records: list[Record]) -> F
     )
 
 
-def _shares(
-    asked: Precision, directory: RunDirectory, ledger: Ledger
-) -> Iterator[tuple[tuple[str, str], float]]:
-    """How wide the interval of each number is; infinite where it has none."""
-    percentiles = [] if asked.percentile is None else [asked.percentile]
+def _observed(
+    directory: RunDirectory, records: list[Record]
+) -> Iterator[tuple[str, str, Observed]]:
+    """What was observed of each kind of job of a case and each metric."""
     no_columns: list[Column] = []
-    for group in groups_of(directory, ledger, no_columns, warmup=True):
+    for group in groups_of(directory, Ledger(records), no_columns, warmup=True):
         for metric in group.sample.metrics():
-            if metric == MISSED:
-                continue
-            found = estimate(group, "all", metric, group.sample, percentiles)
-            centre, interval = found.mean, found.ci95
-            if percentiles:
-                (centre,), (interval,) = found.quantiles.values(), found.quantiles_ci95.values()
-            yield (group.kind, metric), _share(centre, interval)
+            if metric != MISSED:
+                yield group.kind, metric, group.sample.observed(metric)
 
 
-def _share(centre: float | None, interval: Interval | None) -> float:
-    if centre is None or interval is None:
+def _width(interval: Interval | None) -> float:
+    """Half of an interval over its middle."""
+    if interval is None:
         return inf
-    half = (interval[1] - interval[0]) / 2
-    return 0.0 if half == 0 else half / abs(centre) if centre else inf
+    low, high = interval
+    return (high - low) / abs(high + low) if high + low else inf
 
 
 def _said(found: Found) -> str:
     case = [f"{name} {value}" for name, value in found.axes.items()]
     metric = found.metric.removesuffix("_ps").removesuffix("_bps")
     share = "no interval" if found.share is None else f"± {found.share * _PER_CENT:.2g} %"
-    return ", ".join([*case, f"{metric} of {found.kind}: {share}"])
+    by = count(found.replications, "replication")
+    return ", ".join([*case, f"{metric} of {found.kind}: {share} by {by}"])
 
 
 def _number(text: str) -> float:

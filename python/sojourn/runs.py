@@ -100,8 +100,8 @@ class Run:
                 (`"workload.load"` or shortly `"load"`), dictionary columns of the rows.
             percentiles: one or several, in per cent; by default those that are asked of such jobs,
                 50, 90, 95 and 99, and of requests to disks 99.9 as well.
-            warmup: the time to leave out at the start, such as `"10ms"`; True for what MSER-5
-                finds, False for nothing.
+            warmup: the time to leave out at the start, such as `"10ms"`; True for the first
+                5 % of the jobs, False for nothing.
 
         Raises:
             InputError: an unknown column, a percentile out of range, an unreadable file.
@@ -135,8 +135,8 @@ class Run:
             x: the column along the axis, by default the load or the first axis with numbers.
             by: columns that make one line each, by default the other axes.
             at: the value of `x` whose distributions are drawn, by default its largest.
-            warmup: the time to leave out at the start, such as `"10ms"`; True for what MSER-5
-                finds, False for nothing.
+            warmup: the time to leave out at the start, such as `"10ms"`; True for the first
+                5 % of the jobs, False for nothing.
 
         Raises:
             InputError: an unknown kind, column or value, an unreadable file.

@@ -12,14 +12,17 @@ from sojourn import rows
 from sojourn.columns import Column, groups
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Record, Value
+from sojourn.observed import Observed, Series
 from sojourn.rundir import RunDirectory
-from sojourn.statistics import BATCHES, Values, batches
+from sojourn.runlength import Queue
+from sojourn.runlength import warmup as start_of
+from sojourn.statistics import Values
 from sojourn.units import count, picoseconds
 from sojourn.vocabulary import GOODPUT, MISSED
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Warmup: TypeAlias = bool | str
-"""What is left out at the start: what MSER-5 finds in a case, nothing, or a time as text."""
+"""What is left out at the start: a fixed share of the jobs, nothing, or a time as text."""
 
 TIMES = ("slowdown", "sojourn_ps")
 
@@ -32,10 +35,11 @@ class Jobs:
     it has no deadline, and otherwise 1 if it was not done by then and 0 if it was; of `GOODPUT`
     where it was not measured over a window. `early` marks the warm-up, in which no job is that
     has a window of its own; `late` jobs with an end that were not done when the last one arrived.
+    `instants` are the different times of arrival of all such jobs of the case.
     """
 
-    case: int
-    replication: int
+    record: Record
+    instants: int
     size_bytes: npt.NDArray[np.int64]
     arrived_ps: npt.NDArray[np.int64]
     early: Mask
@@ -45,14 +49,24 @@ class Jobs:
     def where(self, chosen: Mask | npt.NDArray[np.int64]) -> "Jobs":
         """Only some of the jobs, or all in another order."""
         return Jobs(
-            case=self.case,
-            replication=self.replication,
+            record=self.record,
+            instants=self.instants,
             size_bytes=self.size_bytes[chosen],
             arrived_ps=self.arrived_ps[chosen],
             early=self.early[chosen],
             late=self.late[chosen],
             metrics={name: values[chosen] for name, values in self.metrics.items()},
         )
+
+    @property
+    def case(self) -> int:
+        """Which case they are of."""
+        return self.record.case
+
+    @property
+    def replication(self) -> int:
+        """Which of its replications."""
+        return self.record.replication
 
     def unfinished(self) -> Mask:
         """Which of them did not finish, though they have an end."""
@@ -109,14 +123,6 @@ class Sample:
         unfinished = self.counts()[1] if metric in TIMES else 0
         return np.sort(np.concatenate([*kept, np.full(unfinished, np.inf)]))
 
-    def replications(self, metric: str) -> dict[int, list[Values]]:
-        """The kept jobs' values of a metric by replication, one array a case."""
-        found: dict[int, list[Values]] = {}
-        for part in self.parts:
-            kept = part.metrics[metric][part.kept(metric)]
-            found.setdefault(part.replication, []).append(kept)
-        return dict(sorted(found.items()))
-
     def with_unfinished(self, metric: str) -> "Sample":
         """The same jobs, where those that did not finish have infinite times, and so are kept."""
         if metric not in TIMES:
@@ -127,22 +133,27 @@ class Sample:
             parts.append(replace(part, metrics={**part.metrics, metric: times}))
         return Sample(tuple(parts))
 
-    def sections(self, metric: str) -> tuple[list[Values], str]:
-        """The kept jobs' values of a metric in sections, and what a section is.
+    def observed(self, metric: str) -> Observed:
+        """The kept jobs' values of a metric, with what is known of their runs.
 
-        One section a replication where there are several, its cases together; otherwise
-        batch `i` of every case together. Goodputs of one replication are one section: flows that
-        share a link are not independent of each other.
+        Goodputs of one replication hang together: they are of flows that share links.
         """
-        groups = [*self.replications(metric).values()]
-        if len(groups) > 1:
-            method = f"Student's t over {len(groups)} replications"
-        elif metric == GOODPUT:
-            method = ""
-        else:
-            groups = [list(parts) for parts in zip(*map(batches, groups[0]), strict=True)]
-            method = f"Student's t over {BATCHES} batches in order of arrival"
-        return [np.concatenate(group) for group in groups], method
+        by_case: dict[int, list[Jobs]] = {}
+        for part in self.parts:
+            by_case.setdefault(part.case, []).append(part)
+        cases = []
+        for own in by_case.values():
+            own.sort(key=lambda part: part.replication)
+            cases.append(
+                Series(
+                    runs=tuple(part.metrics[metric][part.kept(metric)] for part in own),
+                    jobs=max(part.record.jobs for part in own),
+                    instants=min(part.instants for part in own),
+                    alike=metric == GOODPUT,
+                    queue=Queue.of([part.record.figures for part in own]),
+                )
+            )
+        return Observed(cases)
 
 
 @dataclass(frozen=True)
@@ -169,14 +180,12 @@ def groups_of(
         InputError: rows are missing or cannot be read; `warmup` is no time.
     """
     given_ps = picoseconds(warmup, "warm-up") if isinstance(warmup, str) else None
-    found_ps = ledger.warmups_ps()
     of_rows = [column for column in columns if column.in_rows]
     names = ["kind", *(column.name for column in of_rows)]
     for key, records in groups(ledger, columns).items():
         parts: dict[tuple[str, ...], list[Jobs]] = {}
         for record in records:
-            cut_ps = found_ps[record.case] * bool(warmup) if given_ps is None else given_ps
-            for label, jobs in _read(directory, record, names, cut_ps):
+            for label, jobs in _read(directory, record, names, warmup, given_ps):
                 parts.setdefault(label, []).append(jobs)
         for (kind, *values), found in parts.items():
             case = {column.label: value for column, value in zip(columns, key, strict=True)}
@@ -185,7 +194,11 @@ def groups_of(
 
 
 def _read(
-    directory: RunDirectory, record: Record, names: Sequence[str], warmup_ps: int
+    directory: RunDirectory,
+    record: Record,
+    names: Sequence[str],
+    warmup: Warmup,
+    given_ps: int | None,
 ) -> Iterator[tuple[tuple[str, ...], Jobs]]:
     """The jobs of one case and replication, split by dictionary columns of the rows."""
     path = directory.rows(*record.key)
@@ -201,14 +214,16 @@ def _read(
     nothing = np.full(arrived.size, np.nan)
     metrics[MISSED] = _missed(table) if due else nothing
     metrics[GOODPUT] = rows.numbers(table[GOODPUT]) if measured else nothing
-    early = arrived < warmup_ps
+    ends = np.isnan(metrics[GOODPUT])
+    if given_ps is None:
+        given_ps = start_of(arrived)[1] if warmup else 0
     jobs = Jobs(
-        case=record.case,
-        replication=record.replication,
+        record=record,
+        instants=int(np.unique(arrived[ends]).size),
         size_bytes=rows.numbers(table["size_bytes"]),
         arrived_ps=arrived,
-        early=early & np.isnan(metrics[GOODPUT]),
-        late=~(arrived + metrics["sojourn_ps"] <= arrived.max()) & np.isnan(metrics[GOODPUT]),
+        early=(arrived < given_ps) & ends,
+        late=~(arrived + metrics["sojourn_ps"] <= arrived.max()) & ends,
         metrics=metrics,
     )
     labels, codes = _labels([table[name] for name in names])

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from html import escape
 from io import StringIO
 from itertools import chain, groupby
+from math import inf
 
-from sojourn.summary import Estimate, Summary, incomplete
+from sojourn.observed import Needs
+from sojourn.summary import MEAN, Estimate, Summary, incomplete
 from sojourn.terminal import print_lines, print_table
-from sojourn.units import number
+from sojourn.units import bracketed, count, factor, number
 from sojourn.vocabulary import ALL_SIZES, GOODPUT, MISSED, JobKind, Metric, kind_of, order
 
 
@@ -27,12 +29,13 @@ def notes(summary: Summary) -> list[str]:
     methods = {e.ci_method for e in summary if e.ci_method}
     lines += summary.told
     lines += summary.analysis
-    lines += [f"±: 95 % interval of the mean, {method}" for method in sorted(methods)]
+    lines += [f"95 % interval of the mean, {method}" for method in sorted(methods)]
+    lines += withheld(summary)
     if summary.warmup and shown - {GOODPUT}:
-        by = "by MSER-5 on the slowdown, the median of a case's replications"
+        by = "the first 5 % to arrive"
         if isinstance(summary.warmup, str):
             by = f"that arrived before {summary.warmup}"
-        lines.append(f"warm-up: finished jobs left out, {by}")
+        lines.append(f"warm-up: jobs left out, {by}")
     if any(estimate.unfinished for estimate in summary):
         lines.append("unfinished: jobs not done by the end of their run; n leaves them out")
     if any(estimate.metric == MISSED for estimate in summary):
@@ -40,6 +43,34 @@ def notes(summary: Summary) -> list[str]:
     if summary.missing:
         lines.append(incomplete(summary.missing))
     return [*lines, *(f"caution: {line}" for line in summary.cautions)]
+
+
+def withheld(summary: Summary) -> list[str]:
+    """Which intervals there are not, and what would have to be run for them."""
+    asked: dict[str, list[Needs]] = {}
+    lines = 0
+    for estimate in summary:
+        if estimate.metric == kind_of(estimate.kind).main.column and estimate.n:
+            lines += 1
+            for name, needs in estimate.needs.items():
+                asked.setdefault(name, []).append(needs)
+    told: dict[str, list[str]] = {}
+    for name in (MEAN, *summary.percentiles):
+        if found := asked.get(name):
+            many = "" if len(found) == lines else f" in {len(found)} of {count(lines, 'line')}"
+            told.setdefault(f"{many}: {_more(found)}", []).append(name)
+    return [f"no interval of {', '.join(names)}{said}" for said, names in told.items()]
+
+
+def _more(found: Sequence[Needs]) -> str:
+    """What the longest of needs asks for."""
+    worst = max(found, key=lambda needs: needs.times)
+    if worst.times == inf:
+        return worst.why
+    if worst.jobs is None and worst.replications:
+        return f"sojourn run --replications {worst.replications} has one"
+    times = factor(worst.times)
+    return f"{times} times as many jobs have one, sojourn run --more {times}"
 
 
 def show(summary: Summary) -> None:
@@ -113,13 +144,14 @@ def _case(estimate: Estimate) -> list[str]:
 
 
 def _times(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKind]) -> Table:
-    """The first metric with all percentiles, of the others the mean and the last percentile."""
+    """The first metric with its interval and all percentiles, of the others mean and the last."""
     first, *others = metrics
     named = len(_kinds(summary)) > 1
     estimates = _of(summary, kinds)
     last = summary.percentiles[-1:]
     deadlines = any(e.metric == MISSED for e in estimates)
     sizes = any(e.bin != ALL_SIZES for e in estimates)
+    intervals = any(e.ci95 for e in estimates if e.metric == first.column)
     groups: list[list[list[str]]] = []
     before: tuple[list[str], str] | None = None
     for _, own in groupby(estimates, lambda e: (e.case, e.kind, e.bin)):
@@ -133,12 +165,13 @@ def _times(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKind]
             *([kind if (case, kind) != before else ""] if named else []),
             *([main.bin] if sizes else []),
             *(f"{count:,}" for count in (main.n, main.unfinished, main.warmup)),
-            _mean(main, first),
+            _cell(main.mean, first),
+            *([_interval(main, first)] if intervals else []),
             *(_cell(quantile, first) for quantile in main.quantiles.values()),
             _cell(main.max, first),
         ]
         for metric in others:
-            cells.append(_mean(found[metric.column], metric))
+            cells.append(_cell(found[metric.column].mean, metric))
             cells += [_cell(found[metric.column].quantiles[name], metric) for name in last]
         cells += [_mean(missed, kinds[0].metric(MISSED)) if missed else "-"] if deadlines else []
         if before and case == before[0]:
@@ -148,6 +181,7 @@ def _times(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKind]
         before = case, kind
     numbers = [
         *("n", "unfinished", "warm-up", f"{first.name} mean{first.bracketed}"),
+        *([_INTERVAL] if intervals else []),
         *(*summary.percentiles, "max"),
         *(
             name
@@ -169,27 +203,33 @@ def _goodputs(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKi
     names = [*dict.fromkeys(["min", "p5", "p50", *summary.percentiles, "p95", "max"])]
     names.sort(key=lambda name: {"min": -1.0, "max": 101.0}.get(name) or float(name[1:]))
     lines = []
-    for estimate in _of(summary, kinds):
+    estimates = _of(summary, kinds)
+    intervals = any(e.ci95 for e in estimates)
+    for estimate in estimates:
         known = {**estimate.shares, **estimate.quantiles, "max": estimate.max}
         cells = [
             f"{estimate.n:,}",
-            _mean(estimate, metric),
+            _cell(estimate.mean, metric),
+            *([_interval(estimate, metric)] if intervals else []),
             *(_cell(known[name], metric) for name in names),
             *("-" if v is None else number(v) for v in map(known.get, ("spread", "jain"))),
         ]
         kind = [kind_of(estimate.kind).label] if named else []
         lines.append([[*_case(estimate), *kind, *cells]])
     heads = [*summary.by, *(["kind"] if named else []), "n"]
-    heads += [f"{metric.name} mean{metric.bracketed}", *names, "p95/p5", "Jain"]
-    return Table(heads, len(names) + 4, lines)
+    heads += [f"{metric.name} mean{metric.bracketed}", *([_INTERVAL] if intervals else [])]
+    return Table([*heads, *names, "p95/p5", "Jain"], len(names) + 4 + intervals, lines)
+
+
+_INTERVAL = "95 % interval"
 
 
 def _mean(estimate: Estimate, metric: Metric) -> str:
-    text = _cell(estimate.mean, metric)
-    if estimate.mean is None or estimate.ci95 is None:
-        return text
-    low, high = estimate.ci95
-    return f"{text} ± {number((high - low) / 2 / metric.per_unit, 2)}"
+    return f"{_cell(estimate.mean, metric)} {_interval(estimate, metric)}".rstrip()
+
+
+def _interval(estimate: Estimate, metric: Metric) -> str:
+    return bracketed(estimate.ci95, metric.per_unit) if estimate.ci95 else ""
 
 
 def _cell(value: float | None, metric: Metric) -> str:

@@ -1,18 +1,22 @@
 """From a study's text to a finished run directory."""
 
 import platform
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Sequence
+from math import ceil, inf
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from sojourn import build, textfile
 from sojourn._core import Study
 from sojourn.errors import InputError
-from sojourn.execute import Task, Threads, execute, processors, unfinished
+from sojourn.execute import Place, Task, Threads, execute, processors, unfinished
 from sojourn.ledger import Ledger
 from sojourn.progress import reporter
 from sojourn.rundir import RunDirectory
-from sojourn.vocabulary import jobs_of
+from sojourn.runlength import FEWEST_REPLICATIONS, Queue
+from sojourn.vocabulary import jobs_of, models
 
 if TYPE_CHECKING:
     from sojourn.cluster import Cluster
@@ -47,6 +51,30 @@ def parse(
     given = {"run.seed": seed, "run.replications": replications}
     more = [(path, str(value)) for path, value in given.items() if value is not None]
     return Study.parse(text, source, [*overrides, *more])
+
+
+def longer(study: Study, times: float) -> list[tuple[str, str]]:
+    """The overrides that make the runs of a study so many times as long.
+
+    Raises:
+        InputError: `times` is no such number, or the study does not say how many jobs there are, or
+            sweeps it.
+    """
+    if not 0 < times < inf:
+        raise InputError(f"--more {times:g}: expected a number above 0, such as 3.2")
+    parameters = study.cases()[0].parameters
+    found = [path for path in models()[study.room].lengths if path in parameters]
+    if not found:
+        raise InputError("--more: the study has no number of jobs that could be larger")
+    for path in found:
+        if len({case.parameters[path] for case in study.cases()}) > 1:
+            raise InputError(f"--more: {path} is swept; expected one number of jobs")
+    return [(path, str(ceil(float(parameters[path]) * times))) for path in found]
+
+
+def fresh_seed(study: Study, times: float) -> int:
+    """A seed whose runs have nothing in common with the study's own."""
+    return study.seed ^ zlib.crc32(f"more {times!r}".encode())
 
 
 def at_a_time(jobs: int | None, threads: int = 1) -> int:
@@ -111,35 +139,52 @@ def simulate(
     """
     where = place(jobs, scheduler, study.resolved(), threads)
     meta = meta_of(study, command)
-    ran = 0
     with directory.writing(study.resolved()):
         ledger = directory.finished()
-        for tasks in _rounds(study, ledger, directory, precision):
-            directory.sign(meta, finished=not tasks)
-            if tasks:
-                with reporter(jobs_of(study.room)) as observer:
-                    execute(tasks, ledger, directory, place=where, observer=observer)
-            ran += len(tasks)
-    return ran
+        wanted = _wanted(study, ledger, directory, precision, where) if precision else None
+        tasks = unfinished(study, ledger, wanted)
+        directory.sign(meta, finished=not tasks)
+        _execute(study, tasks, ledger, directory, where)
+    return len(tasks)
 
 
-def _rounds(
-    study: Study, ledger: Ledger, directory: RunDirectory, precision: "Precision | None"
-) -> Iterator[list[Task]]:
-    """What to run, round after round; the ledger grows between them."""
-    if precision is None:
-        yield unfinished(study, ledger)
-        return
-    from sojourn.precision import FEWEST, judge
+def _wanted(
+    study: Study, ledger: Ledger, directory: RunDirectory, asked: "Precision", where: Place
+) -> dict[int, int]:
+    """How many replications each case is to have, to be known as well as is asked.
 
-    fewest = max(study.replications, FEWEST)
-    yield unfinished(study, ledger, {case.index: fewest for case in study.cases()})
-    while True:
-        found = judge(precision, directory, ledger).cases
-        tasks = unfinished(study, ledger, {case.case: case.wanted(precision) for case in found})
-        if not tasks:
-            return
-        yield tasks
+    Settled before they run: computed where the model knows how long its runs are; elsewhere by
+    replications of their own, numbered from the most that a case may have on and thrown away.
+    """
+    from sojourn.precision import by_pilots, computed, judge
+
+    known = {found.case: found for found in judge(asked, directory, ledger).cases}
+    wanted: dict[int, int] = {}
+    pilots = []
+    for case in study.cases():
+        queue = Queue.of([case.known([])])
+        if case.index in known and known[case.index].reaches(asked):
+            wanted[case.index] = known[case.index].replications
+        elif queue and not queue.measured:
+            wanted[case.index] = max(study.replications, computed(asked, queue, case.jobs))
+        else:
+            pilots.append(case)
+    with TemporaryDirectory() as thrown_away:
+        apart, records = RunDirectory(Path(thrown_away)), Ledger()
+        apart.path.joinpath("rows").mkdir()
+        numbers = range(asked.most, asked.most + FEWEST_REPLICATIONS)
+        _execute(study, [Task(case, n) for n in numbers for case in pilots], records, apart, where)
+        for index, number in by_pilots(asked, apart, records).items():
+            wanted[index] = max(study.replications, number)
+    return {index: min(number, asked.most) for index, number in wanted.items()}
+
+
+def _execute(
+    study: Study, tasks: list[Task], ledger: Ledger, directory: RunDirectory, where: Place
+) -> None:
+    if tasks:
+        with reporter(jobs_of(study.room)) as observer:
+            execute(tasks, ledger, directory, place=where, observer=observer)
 
 
 def meta_of(study: Study, command: str) -> dict[str, object]:

@@ -10,8 +10,9 @@ from sojourn import analysis, cautions, vocabulary
 from sojourn.columns import Columns
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Value
+from sojourn.observed import Needs, Observed
 from sojourn.sample import Group, Sample, Warmup, groups_of
-from sojourn.statistics import Interval, Values, jain, mean_interval, quantile_intervals
+from sojourn.statistics import Interval, Values, jain
 from sojourn.units import count, duration
 from sojourn.vocabulary import ALL_SIZES, GOODPUT, MISSED, JobKind
 
@@ -53,6 +54,7 @@ class Estimate:
     quantiles: dict[str, float | None]
     quantiles_ci95: dict[str, Interval | None]
     max: float | None
+    needs: dict[str, Needs] = field(default_factory=dict)
     shares: dict[str, float | None] = field(default_factory=dict)
 
     def flat(self) -> dict[str, object]:
@@ -67,6 +69,7 @@ class Estimate:
             "warmup": self.warmup,
             "mean": self.mean,
             "ci95": self.ci95 and list(self.ci95),
+            "ci95_needs": _needed(self.needs, MEAN),
             "ci_method": self.ci_method,
             **self.shares,
             **self.quantiles,
@@ -74,6 +77,7 @@ class Estimate:
                 f"{name}_ci95": interval and list(interval)
                 for name, interval in self.quantiles_ci95.items()
             },
+            **{f"{name}_ci95_needs": _needed(self.needs, name) for name in self.quantiles},
             "max": self.max,
         }
 
@@ -121,10 +125,14 @@ class Summary:
             import pandas as pd
         except ModuleNotFoundError:
             raise InputError("data frames need pandas: pip install 'sojourn[pandas]'") from None
-        return pd.DataFrame(self.to_records())
+        frame = pd.DataFrame(self.to_records())
+        ends = [n for n in map(str, frame.columns) if n.endswith(("ci95_low", "ci95_high"))]
+        return frame.astype(dict.fromkeys(ends, float))
 
     def to_records(self) -> list[dict[str, object]]:
         """A row an estimate: the group's columns in front, the ends of intervals in two columns.
+
+        Where an interval is withheld, `..._needs_jobs` says how many jobs a run needs for it.
 
         A column of the group that is called as one of the others has `case_` before its name.
 
@@ -142,6 +150,8 @@ class Summary:
                 if name.endswith("ci95"):
                     low, high = value if isinstance(value, list) else (None, None)
                     record |= {f"{name}_low": low, f"{name}_high": high}
+                elif name.endswith("ci95_needs"):
+                    record[f"{name}_jobs"] = value["jobs"] if isinstance(value, dict) else None
                 else:
                     record[name] = value
             records.append(record)
@@ -277,21 +287,33 @@ def incomplete(missing: int) -> str:
     return f"{count(missing, 'case')} of the study not run yet; `sojourn run` resumes it"
 
 
+MEAN = "mean"
+
+
 def estimate(
-    group: Group, size_bin: str, metric: str, sample: Sample, percentiles: Sequence[float]
+    group: Group,
+    size_bin: str,
+    metric: str,
+    sample: Sample,
+    percentiles: Sequence[float],
+    *,
+    observed: Observed | None = None,
 ) -> Estimate:
-    """What the jobs of a group in one size bin say about one metric; percentiles in per cent."""
+    """What the jobs of a group in one size bin say about one metric; percentiles in per cent.
+
+    `observed` is what the sample has of it, where that was asked for before.
+    """
     sample = sample.due() if metric == MISSED else sample
-    sections, method = sample.sections(metric)
-    values = np.concatenate(sections)
+    observed = sample.observed(metric) if observed is None else observed
+    values = np.concatenate([np.empty(0), *(run for case in observed.cases for run in case.runs)])
     quantiles: list[float | None] = [None] * len(percentiles)
-    intervals: list[Interval | None] = [None] * len(percentiles)
     if values.size:
-        centres: list[float] = np.percentile(values, percentiles).tolist()
-        quantiles = [*centres]
-        intervals = quantile_intervals(sections, percentiles, centres)
-    ci95 = mean_interval(sections)
-    names = [_name(percentile) for percentile in percentiles]
+        quantiles = [*np.percentile(values, percentiles).tolist()]
+    shares = [None, *(percentile / 100 for percentile in percentiles)]
+    found = [observed.interval(share) if share not in (0, 1) else (None, None) for share in shares]
+    names = [MEAN, *(_name(percentile) for percentile in percentiles)]
+    intervals = {name: interval for name, (interval, _) in zip(names, found, strict=True)}
+    ci95 = intervals.pop(MEAN)
     _, unfinished, early = sample.counts()
     return Estimate(
         case=group.case,
@@ -303,12 +325,17 @@ def estimate(
         warmup=early,
         mean=float(values.mean()) if values.size else None,
         ci95=ci95,
-        ci_method=method if ci95 else None,
-        quantiles=dict(zip(names, quantiles, strict=True)),
-        quantiles_ci95=dict(zip(names, intervals, strict=True)),
+        ci_method=observed.method() if ci95 or any(intervals.values()) else None,
+        quantiles=dict(zip(intervals, quantiles, strict=True)),
+        quantiles_ci95=intervals,
+        needs={name: needs for name, (_, needs) in zip(names, found, strict=True) if needs},
         max=float(values.max()) if values.size else None,
         shares=_shares(values) if metric == GOODPUT and values.size else {},
     )
+
+
+def _needed(needs: dict[str, Needs], name: str) -> dict[str, object] | None:
+    return needs[name].to_dict() if name in needs else None
 
 
 def _shares(values: Values) -> dict[str, float | None]:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sojourn.statistics import BATCHES, Values, batches
+from sojourn.intervals import BATCHES
+from sojourn.statistics import Values
 
 # One run in ten thousand without a trend looks as if it had one; a trend that raises the last
 # quarter by less than a fifth over the first is none that a user must be warned of.
@@ -24,7 +25,7 @@ def rises(runs: Sequence[Values]) -> bool:
     Correlation Methods, 1948.
     """
     means = [
-        np.array([batch.mean() for batch in batches(values)])
+        np.array([batch.mean() for batch in np.array_split(values, BATCHES)])
         for values in runs
         if values.size >= _LEAST_VALUES
     ]

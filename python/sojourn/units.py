@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import timedelta
+from math import ceil, floor, inf, log10
 
 from sojourn._core import quantity
 from sojourn.errors import InputError
@@ -40,6 +41,21 @@ def number(value: float, digits: int = 4) -> str:
     """A number with the digits worth reading; large ones with all their whole ones, set apart."""
     rounded = abs(float(f"{value:.{digits}g}"))
     return f"{value:,.0f}" if rounded >= min(10**digits, 1000) else f"{value:.{digits}g}"
+
+
+def bracketed(ends: tuple[float, float], per_unit: float = 1.0) -> str:
+    """The ends of an interval in a unit, as exactly as its width is worth: `[3.08, 3.44]`."""
+    low, high = (end / per_unit for end in ends)
+    if not 1e-9 < high - low < inf:
+        return f"[{number(low)}, {number(high)}]"
+    decimals = max(1 - floor(log10(high - low)), 0)
+    return f"[{low:,.{decimals}f}, {high:,.{decimals}f}]"
+
+
+def factor(times: float) -> str:
+    """A number of times rounded up to two digits, as a command takes it."""
+    scale = 10.0 ** (1 - floor(log10(times)))
+    return f"{ceil(times * scale - 1e-9) / scale:.15g}"
 
 
 def numbers(values: Sequence[object]) -> tuple[list[float], str] | None:

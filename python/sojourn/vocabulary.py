@@ -86,12 +86,13 @@ class Vocabulary:
 
     `work` are the units that a benchmark counts, and for each the total of a run that holds the
     count: the first that is not zero. `percentiles`, in per cent, are shown where none are asked
-    for. `told` are totals that are said below a table, each with its words: of each list the first
-    that a run has.
+    for. `lengths` are the parameters that say how many jobs arrive. `told` are totals that are said
+    below a table, each with its words: of each list the first that a run has.
     """
 
     work: dict[str, str]
     percentiles: tuple[float, ...]
+    lengths: tuple[str, ...]
     kinds: dict[str, JobKind]
     told: tuple[dict[str, str], ...]
 
@@ -104,7 +105,7 @@ _TIMES = (
     Metric("sojourn_ps", "sojourn time", "ms", 1e9, shown=True),
     Metric("slowdown", "slowdown", "", 1, shown=True),
 )
-_ANY = Vocabulary({}, (50.0, 90.0, 95.0, 99.0), {}, ())
+_ANY = Vocabulary({}, (50.0, 90.0, 95.0, 99.0), (), {}, ())
 
 
 @cache
@@ -166,6 +167,7 @@ def _vocabulary(words: dict) -> Vocabulary:  # type: ignore[type-arg]
     return Vocabulary(
         work=dict(words["work"]),
         percentiles=tuple(words["percentiles"]),
+        lengths=tuple(words["lengths"]),
         kinds={
             kind["name"]: JobKind(
                 **{

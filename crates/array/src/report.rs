@@ -19,6 +19,7 @@ const IDEAL: &str = "ideal: nobody else at the disks, and every head in place: t
 pub const VOCABULARY: Vocabulary = Vocabulary {
     work: &[("request", "requests")],
     percentiles: &[50.0, 90.0, 95.0, 99.0, 99.9],
+    lengths: &["workload.requests"],
     kinds: &[JobKind {
         name: KIND,
         label: "request",

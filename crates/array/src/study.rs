@@ -301,6 +301,7 @@ impl ArrayCase {
         Known::of(&AnalysisOf {
             layout: &self.layout,
             bulks: workload.bulks(),
+            offered: workload.offered(),
             in_order: matches!(self.scheduling, Scheduling::Fcfs(_)),
             independent: !self.knows_arms(),
             split_merge: self.join == Join::SplitMerge,

@@ -22,6 +22,8 @@ pub(crate) struct Script {
     pub(crate) queries: Vec<Asked>,
     /// Whether the case has several parts.
     pub(crate) several: bool,
+    /// Whether all flows arrive as a Poisson process.
+    pub(crate) poisson: bool,
 }
 
 /// Whose a flow is.
@@ -57,6 +59,7 @@ impl Script {
     /// Of what the parts of a case have drawn.
     pub(crate) fn new(parts: Vec<Drawn>) -> Script {
         let several = parts.len() > 1;
+        let poisson = parts.iter().all(|drawn| drawn.poisson);
         let windows: Vec<_> = parts.iter().map(|drawn| drawn.window).collect();
         let (mut flows, mut queries) = (Vec::new(), Vec::new());
         for (part, drawn) in (0..).zip(parts) {
@@ -96,6 +99,7 @@ impl Script {
             flows: flows.into_iter().map(|(flow, _)| flow).collect(),
             queries,
             several,
+            poisson,
         }
     }
 

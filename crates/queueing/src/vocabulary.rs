@@ -9,6 +9,9 @@ pub struct Vocabulary {
     pub work: &'static [(&'static str, &'static str)],
     /// The percentiles that are shown where none are asked for, in per cent.
     pub percentiles: &'static [f64],
+    /// The parameters that say how many jobs arrive, as far as a study has them: what makes a run
+    /// longer.
+    pub lengths: &'static [&'static str],
     /// All kinds of jobs, the most important first.
     pub kinds: &'static [JobKind],
     /// Totals of a run that are said below its table, in words that the number follows: the first

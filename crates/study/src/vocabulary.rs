@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use sojourn_queueing::{JobKind, Metric, SizeBin};
 
 /// The vocabularies of all models as JSON, by the models' names: `{"work": [[unit, total], ...],
-/// "percentiles": [...], "kinds": [{"name", "label", "plural", "part_of", "metrics", "bins",
+/// "percentiles": [...], "lengths": [...], "kinds": [{"name", "label", "plural", "part_of", "metrics", "bins",
 /// "note"}, ...], "told": [[[total, words], ...], ...]}`; a metric is `{"column", "name", "unit", "per_unit", "shown"}`, a bin `{"name",
 /// "above", "upto"}` with null for no upper end.
 pub fn vocabulary() -> String {
@@ -17,6 +17,7 @@ pub fn vocabulary() -> String {
             let words = json!({
                 "work": words.work,
                 "percentiles": words.percentiles,
+                "lengths": words.lengths,
                 "kinds": kinds,
                 "told": words.told,
             });

@@ -62,9 +62,9 @@ warmup = click.option(
     "--warmup",
     metavar="TIME",
     callback=_left_out,
-    help="Leave this time out at the start, or none.  [default: what MSER-5 finds]",
+    help="Leave this time out at the start, or none.  [default: the first 5 % of the jobs]",
 )
-"""The argument is a time, True for MSER-5, or False."""
+"""The argument is a time, True for the first 5 % of the jobs, or False."""
 
 
 asked_percentiles = click.option(

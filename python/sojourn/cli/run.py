@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 )
 @click.option("--precision-of", metavar="mean|p50|p99|...", help="Of what.  [default: mean]")
 @click.option("--most-replications", type=int, metavar="N", help="A case at most.  [default: 100]")
+@click.option(
+    "--more",
+    type=float,
+    metavar="TIMES",
+    help="So many times as many jobs as the study's, with a seed of their own.",
+)
 @click.option("--jobs", type=int, help="Cases at a time.  [default: a processor for each thread]")
 @click.option(
     "--threads", type=int, default=1, help="Threads a case of packets in a fabric.  [default: 1]"
@@ -53,6 +59,7 @@ def run(
     precision: str | None,
     precision_of: str | None,
     most_replications: int | None,
+    more: float | None,
     jobs: int | None,
     threads: int,
     scheduler: str | None,
@@ -61,6 +68,9 @@ def run(
     as_json: bool,
 ) -> None:
     """Run the cases of a STUDY (a TOML file), or those of them that are not finished yet.
+
+    A run with --more begins anew, in a directory of its own: one that goes on where another ended
+    would be looked at twice.
 
     With --precision, exit code 1 says that a case is not known that well by the replications that
     it may have.
@@ -74,7 +84,12 @@ def run(
     pairs = [common.pair(setting) for setting in settings]
     text = studies.read(study)
     parsed = studies.parse(text, str(study), pairs, seed=seed, replications=replications)
-    directory = RunDirectory(out or Path("out", study.stem))
+    if more is not None:
+        pairs += studies.longer(parsed, more)
+        seed = studies.fresh_seed(parsed, more) if seed is None else seed
+        parsed = studies.parse(text, str(study), pairs, seed=seed, replications=replications)
+    name = study.stem if more is None else f"{study.stem}-x{more:g}"
+    directory = RunDirectory(out or Path("out", name))
     if dry_run:
         at_a_time = studies.at_a_time(jobs, threads)
         _plan(parsed, directory, at_a_time, as_json=as_json)

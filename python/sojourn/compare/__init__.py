@@ -17,7 +17,6 @@ from sojourn.compare.difference import (
     ks_by_chance,
     same_jobs,
     same_replications,
-    same_warmup,
 )
 from sojourn.compare.matching import Pair, pairs
 from sojourn.compare.verdict import Verdict, verdicts
@@ -27,7 +26,7 @@ from sojourn.runs import Run
 from sojourn.sample import Group, Sample, Warmup
 from sojourn.statistics import Values, ks_distance
 from sojourn.summary import Estimate, bins_of, check_percentiles, estimate, ideals
-from sojourn.vocabulary import JobKind, kind_of, of_kinds, order
+from sojourn.vocabulary import MISSED, JobKind, kind_of, of_kinds, order
 
 SIDES = ("a", "b")
 _OF_BOTH = ("case", "kind", "bin", "metric")
@@ -211,8 +210,8 @@ def compare(
         b: the other.
         metrics: only these; what is shown of each kind of job where none is named.
         percentiles: which ones, in per cent; by default those that are shown of such jobs.
-        warmup: the time to leave out at the start of each run, such as `"10ms"`; True for what
-            MSER-5 finds in it, False for nothing.
+        warmup: the time to leave out at the start of each run, such as `"10ms"`; True for
+            the first 5 % of its jobs, False for nothing.
         names: what the runs are called; their directories if nothing is said.
         apart_in: a column in which cases that are compared may differ.
 
@@ -283,7 +282,7 @@ def _of_pair(pair: Pair, wanted: _Wanted) -> _Part:
     """The comparisons of a case; size bins only where its jobs fall into more than one.
 
     Jobs of the same arrivals and sizes on both sides, such as a measurement and its simulation, are
-    compared job by job, in pairs of sections and without the warm-up of either.
+    compared in pairs of batches, which hold the same jobs.
     """
     of_a, of_b = pair.groups(warmup=wanted.warmup)
     part = _Part()
@@ -294,8 +293,6 @@ def _of_pair(pair: Pair, wanted: _Wanted) -> _Part:
         if wanted.same_seed:
             whole = same_replications(*whole)
         alike = same_jobs(*whole)
-        if alike:
-            whole = same_warmup(*whole)
         metrics = [m for m in whole[0].metrics() if m in whole[1].metrics()]
         part.metrics += metrics
         percentiles = wanted.percentiles or of_kinds([name]).percentiles
@@ -323,11 +320,13 @@ def _comparison(
     *,
     paired: bool,
 ) -> Comparison:
+    due = [sample.due() if metric == MISSED else sample for sample in samples]
+    observed = due[0].observed(metric), due[1].observed(metric)
     first, second = (
-        estimate(group, size_bin, metric, sample, percentiles)
-        for group, sample in zip(groups, samples, strict=True)
+        estimate(group, size_bin, metric, sample, percentiles, observed=own)
+        for group, sample, own in zip(groups, samples, observed, strict=True)
     )
-    apart, method = differences(first, second, samples, paired=paired)
+    apart, method = differences(first, second, observed, paired=paired)
     values = samples[0].values(metric), samples[1].values(metric)
     return Comparison(
         a=first,
@@ -335,6 +334,6 @@ def _comparison(
         differences=apart,
         method=method,
         ks=ks_distance(*values) if all(v.size for v in values) else None,
-        ks_by_chance=ks_by_chance(samples, metric, paired=paired),
+        ks_by_chance=ks_by_chance(samples, metric, observed, paired=paired),
         values=values,
     )

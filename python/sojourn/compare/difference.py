@@ -1,23 +1,14 @@
 """How far two samples are apart, and how much of that may be chance."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from sojourn.observed import Observed
 from sojourn.sample import Sample
-from sojourn.statistics import (
-    Interval,
-    Values,
-    independent_ratio_interval,
-    ks_probability,
-    mean_ratio_interval,
-    probability_by_chance,
-    quantile_ratio_interval,
-    welch_degrees,
-)
+from sojourn.statistics import Interval, ks_probability, probability_by_chance
 from sojourn.summary import Estimate
-from sojourn.units import number
+from sojourn.units import bracketed
 from sojourn.vocabulary import MISSED
 
 MEAN, MAX = "mean", "max"
@@ -27,45 +18,21 @@ MEAN, MAX = "mean", "max"
 class Difference:
     """How far B's number is from A's, in per cent of A's.
 
-    `ci95` is the 95 % interval of that, None where one of the two numbers has none; `by_chance` how
-    probable it is to be so far apart by chance, 1 where there is no interval.
+    `ci95` is the 95 % interval of that, None where one of the two numbers has none. `by_chance` is
+    how probable it is to be so far apart by chance, None where that cannot be told. Of pairs it can
+    be even without an interval: runs that are too short to say how far apart two schemes are in the
+    long run may well show that they are.
     """
 
     per_cent: float
     ci95: Interval | None
-    by_chance: float = 1.0
+    by_chance: float | None = None
 
     def __str__(self) -> str:
         if self.ci95 is None:
             return f"{abs(self.per_cent):.1f} %"
-        low, high = self.ci95
-        return f"{abs(self.per_cent):.1f} % ± {number((high - low) / 2, 2)} %"
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Two samples of one metric in sections.
-
-    Section `i` of the one was under the same chance as that of the other. `method` says what a
-    section is.
-    """
-
-    a: Sequence[Values]
-    b: Sequence[Values]
-    method: str
-
-    @staticmethod
-    def of(a: Sample, b: Sample, metric: str) -> "Pairs | None":
-        """The pairs of two samples of the same seed and replications.
-
-        Of one replication, the same consecutive parts. None where there are no two pairs.
-        """
-        (ours, _), (theirs, _) = a.sections(metric), b.sections(metric)
-        if len(ours) != len(theirs) or len(ours) < 2:
-            return None
-        several = len(a.replications(metric)) > 1
-        what = "pairs of replications" if several else "pairs of batches in order of arrival"
-        return Pairs(ours, theirs, f"over {len(ours)} {what}")
+        low, high = sorted(end if self.per_cent >= 0 else -end for end in self.ci95)
+        return f"{abs(self.per_cent):.1f} % {bracketed((low, high))}"
 
 
 def same_jobs(a: Sample, b: Sample) -> bool:
@@ -83,16 +50,6 @@ def same_jobs(a: Sample, b: Sample) -> bool:
     )
 
 
-def same_warmup(a: Sample, b: Sample) -> tuple[Sample, Sample]:
-    """Two samples of the same jobs, without those that are of the warm-up of either."""
-    early = [p.early | q.early for p, q in zip(a.parts, b.parts, strict=True)]
-    first, second = (
-        Sample(tuple(replace(p, early=e) for p, e in zip(sample.parts, early, strict=True)))
-        for sample in (a, b)
-    )
-    return first, second
-
-
 def same_replications(a: Sample, b: Sample) -> tuple[Sample, Sample]:
     """Two samples in the replications that both have; as they are where they have none."""
     own = [{part.replication for part in sample.parts} for sample in (a, b)]
@@ -101,7 +58,7 @@ def same_replications(a: Sample, b: Sample) -> tuple[Sample, Sample]:
 
 
 def differences(
-    a: Estimate, b: Estimate, samples: tuple[Sample, Sample], *, paired: bool
+    a: Estimate, b: Estimate, observed: tuple[Observed, Observed], *, paired: bool
 ) -> tuple[dict[str, Difference | None], str | None]:
     """How far each number of B is from A's, and how the intervals were made.
 
@@ -113,11 +70,10 @@ def differences(
         By the names of the numbers, `mean`, `p50`, ..., `max`: None where one of the samples has
         no such number, or A's is zero. And the method, None where no number has an interval.
 
-    Source: Law, Simulation Modeling and Analysis, sections 10.2 and 11.2.
+    Source: Law, Simulation Modeling and Analysis, section 11.2: common random numbers.
     """
-    pairs = Pairs.of(*samples, a.metric) if paired else None
-    sections = [len(sample.sections(a.metric)[0]) for sample in samples]
     found: dict[str, Difference | None] = {}
+    methods: dict[str, None] = {}
     for name, there in _numbers(a).items():
         here = _numbers(b)[name]
         if here is None or there is None or (here != there and not there):
@@ -126,51 +82,51 @@ def differences(
         if here == there == 0:
             found[name] = Difference(0.0, None)
             continue
-        interval, degrees = None, float(sections[0] - 1)
-        if pairs is not None:
-            interval = _finite(_paired(pairs, name))
-        elif (own := _intervals(a).get(name)) and (other := _intervals(b).get(name)) and here:
-            both = (here, other, sections[1]), (there, own, sections[0])
-            interval, degrees = independent_ratio_interval(*both), welch_degrees(*both)
         per_cent = float(np.divide(here - there, there) * 100)
-        if interval is None:
+        if name == MAX or (share := _share(name)) in (0, 1):
             found[name] = Difference(per_cent, None)
             continue
-        low, high = ((end - 1) * 100 for end in interval)
-        chance = probability_by_chance(per_cent, (high - low) / 2, degrees)
-        found[name] = Difference(per_cent, (low, high), chance)
-    if not any(difference and difference.ci95 for difference in found.values()):
-        return found, None
-    return found, pairs.method if pairs else "of independent runs (Welch)"
+        judged = all(own.has_interval(share) for own in observed)
+        ratio = None
+        if judged or (paired and all(own.can_be_tested(share) for own in observed)):
+            ratio = observed[1].ratio(observed[0], share, paired=paired)
+        if ratio is None:
+            found[name] = Difference(per_cent, None)
+            continue
+        low, high = ((end - 1) * 100 for end in ratio.ends)
+        half = per_cent - low if per_cent > 0 else high - per_cent
+        chance = probability_by_chance(per_cent, half, ratio.degrees)
+        found[name] = Difference(per_cent, (low, high) if judged else None, chance)
+        if judged:
+            methods[ratio.method] = None
+    return found, ", ".join(methods) or None
 
 
-def ks_by_chance(samples: tuple[Sample, Sample], metric: str, *, paired: bool) -> float | None:
+def _share(name: str) -> float | None:
+    return None if name == MEAN else float(name.removeprefix("p")) / 100
+
+
+def ks_by_chance(
+    samples: tuple[Sample, Sample],
+    metric: str,
+    observed: tuple[Observed, Observed],
+    *,
+    paired: bool,
+) -> float | None:
     """How probable it is that their distribution functions are so far apart by chance.
 
-    A job that did not finish took longer than any that did. None where there is too little to tell.
+    A job that did not finish took longer than any that did. None where there is too little to tell:
+    where the medians have no interval.
     """
-    a, b = (sample.with_unfinished(metric).sections(metric)[0] for sample in samples)
-    return ks_probability(a, b, paired=paired and len(a) == len(b))
-
-
-def _finite(interval: Interval | None) -> Interval | None:
-    """None where a section's number is zero, so that its ratio says nothing."""
-    return interval if interval and np.isfinite(interval).all() else None
-
-
-def _paired(pairs: Pairs, name: str) -> Interval | None:
-    if name == MAX:
+    if any(own.withholds(0.5) for own in observed):
         return None
-    if name == MEAN:
-        return mean_ratio_interval(pairs.b, pairs.a)
-    return quantile_ratio_interval(pairs.b, pairs.a, float(name.removeprefix("p")))
+    a, b = (sample.with_unfinished(metric).observed(metric).own for sample in samples)
+    if a is None or b is None:
+        return None
+    return ks_probability(a.parts, b.parts, paired=paired and len(a.parts) == len(b.parts))
 
 
 def _numbers(of: Estimate) -> dict[str, float | None]:
     if of.metric == MISSED:  # of zeros and ones the mean says all
         return {MEAN: of.mean}
     return {MEAN: of.mean, **of.quantiles, MAX: of.max}
-
-
-def _intervals(of: Estimate) -> dict[str, Interval | None]:
-    return {MEAN: of.ci95, **of.quantiles_ci95}

@@ -4,7 +4,7 @@ from sojourn.compare import Comparison, Comparisons
 from sojourn.compare.difference import MAX, MEAN, Difference
 from sojourn.summary import Estimate
 from sojourn.terminal import print_lines, print_table
-from sojourn.units import count, number
+from sojourn.units import bracketed, count, number
 from sojourn.vocabulary import Metric, kind_of
 
 
@@ -41,8 +41,7 @@ def _apart(difference: Difference | None) -> str:
         return "-"
     if difference.ci95 is None:
         return f"{difference.per_cent:+.1f} %"
-    low, high = difference.ci95
-    return f"{difference.per_cent:+.1f} ± {number((high - low) / 2, 2)} %"
+    return f"{difference.per_cent:+.1f} % {bracketed(difference.ci95)}"
 
 
 def _numbers(estimate: Estimate, metric: Metric) -> list[str]:
@@ -51,8 +50,7 @@ def _numbers(estimate: Estimate, metric: Metric) -> list[str]:
 
     mean = shown(estimate.mean)
     if estimate.ci95 is not None:
-        low, high = estimate.ci95
-        mean += f" ± {number((high - low) / 2 / metric.per_unit, 2)}"
+        mean += f" {bracketed(estimate.ci95, metric.per_unit)}"
     quantiles = (shown(value) for value in estimate.quantiles.values())
     counts = (f"{estimate.n:,}", f"{estimate.unfinished:,}")
     return [*counts, mean, *quantiles, shown(estimate.max)]
@@ -64,7 +62,7 @@ def _notes(found: Comparisons, names: list[str], within: float | None) -> list[s
         f"difference: per cent of {names[0]}",
         "KS: Kolmogorov-Smirnov distance, the largest between the two distribution functions;"
         " jobs that did not finish count as longer than all others",
-        *(f"± of differences: 95 % interval {method}" for method in methods),
+        *(f"[ , ] of differences: 95 % interval, {method}" for method in methods),
     ]
     lines += [verdict.sentence for verdict in found.verdicts]
     lines += [

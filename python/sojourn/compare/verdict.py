@@ -114,8 +114,8 @@ def _judged(of: Sequence["Comparison"], names: tuple[str, str]) -> tuple[Outcome
         said = f"a trade-off: {names[1]} is better in {_listed(better)}, worse in {_listed(worse)}"
         return Outcome.TRADE_OFF, said
     if not (better or worse):
-        low, high = mean.difference.ci95 or (0, 0)
-        among = f" among {len(findings)} numbers judged together" if low * high > 0 else ""
+        alone = (mean.difference.by_chance or 0.0) <= 1 - CONFIDENCE
+        among = f" among {len(findings)} numbers judged together" if alone else ""
         return Outcome.CHANCE, f"{mean.difference} apart in the mean, which may be chance{among}"
     outcome = Outcome.BETTER if better else Outcome.WORSE
     if mean.outcome is outcome:
@@ -125,15 +125,15 @@ def _judged(of: Sequence["Comparison"], names: tuple[str, str]) -> tuple[Outcome
 
 
 def _findings(of: Sequence["Comparison"]) -> list[_Finding]:
-    """Every number of every size that has an interval, judged together."""
+    """Every number of every size of which it can be told what is chance, judged together."""
     known = [
         (one.a.bin, name, difference)
         for one in of
         for name, difference in one.differences.items()
-        if difference and difference.ci95
+        if difference and difference.by_chance is not None
     ]
     more_is_better = of[0].a.metric == GOODPUT
-    beyond = holm([difference.by_chance for *_, difference in known])
+    beyond = holm([difference.by_chance or 0.0 for *_, difference in known])
     found = []
     for (size_bin, name, difference), is_beyond in zip(known, beyond, strict=True):
         outcome = Outcome.CHANCE

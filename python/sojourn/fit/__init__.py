@@ -18,6 +18,8 @@ import numpy.typing as npt
 from sojourn import rows
 from sojourn.errors import InputError
 from sojourn.ledger import Record
+from sojourn.observed import Series
+from sojourn.runlength import warmup
 from sojourn.runs import Run
 from sojourn.statistics import Values
 
@@ -33,7 +35,8 @@ Mask = npt.NDArray[np.bool_]
 class Load:
     """What was measured of one case, all replications together.
 
-    `rate` is in requests a second; `alone` marks requests that found nobody there.
+    `rate` is in requests a second; `alone` marks requests that found nobody there; `series` are the
+    sojourn times by replication, without their warm-up.
     """
 
     case: int
@@ -42,6 +45,7 @@ class Load:
     op: npt.NDArray[np.str_]
     sojourn_ps: Values
     alone: Mask
+    series: Series
 
 
 @dataclass(frozen=True)
@@ -153,9 +157,11 @@ def _load(run: Run, records: list[Record]) -> Load:
         raise InputError(
             f"{run.path}: requests differ in size, expected all of one: a service is of one size"
         )
-    spans, alone = [], []
+    spans, alone, kept = [], [], []
     for table in tables:
         arrived = rows.numbers(table["arrived_ps"])
+        sojourn = rows.numbers(table["sojourn_ps"]).astype(np.float64)
+        kept.append(sojourn[arrived >= warmup(arrived)[1]])
         finished = rows.numbers(table["finished_ps"])
         spans.append(int(arrived[-1] - arrived[0]) or 1)
         alone.append(_alone(finished - rows.numbers(table["sojourn_ps"]), finished))
@@ -169,6 +175,11 @@ def _load(run: Run, records: list[Record]) -> Load:
             np.float64
         ),
         alone=np.concatenate(alone),
+        series=Series(
+            runs=tuple(kept),
+            jobs=max(table.num_rows for table in tables),
+            instants=min(len(np.unique(rows.numbers(table["arrived_ps"]))) for table in tables),
+        ),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sojourn.compare import Comparisons
 from sojourn.compare.difference import MEAN, Difference
 from sojourn.fit import PS_PER_S, Fitted, Load, mean_sojourn
-from sojourn.statistics import batches, mean_interval
+from sojourn.observed import Observed
 from sojourn.units import duration
 
 MOST_OFF = 15.0
@@ -70,6 +70,7 @@ def judge(fitted: Fitted, measured: Sequence[Load], found: Comparisons) -> Verdi
         if one.learnt
         and (off := one.difference)
         and abs(off.per_cent) > MOST_OFF + _known_to(fitted, one.load)
+        and off.by_chance is not None
         and off.by_chance < _BY_CHANCE
     ]
     return Verdict(tuple(judged), tuple(reasons))
@@ -93,7 +94,7 @@ def _quicker(fitted: Fitted, load: Load) -> str:
     """That a load took less than its services, beyond chance; empty where it did not."""
     services = np.concatenate([*fitted.service_ps.values()])
     alone, mean = float(services.mean()), float(load.sojourn_ps.mean())
-    ends = mean_interval(batches(load.sojourn_ps))
+    ends, _ = Observed([load.series]).interval(None)
     spread = 2 * float(services.std()) / services.size**0.5
     if ends is None or mean > alone * (1 - _QUICKER) or ends[1] > alone - spread:
         return ""

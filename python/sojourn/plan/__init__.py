@@ -5,10 +5,11 @@ asked for more than it can serve, or whose requests take too long even if nobody
 simulated. The others are, replication by replication, until the 95 % interval of the target's
 number lies on one side of the limit, or the plan's number of replications is spent. Each round has
 twice as many replications as the one before, so that an interval is looked at a few times only:
-with every look the chance grows that it clears the limit by luck.
+with every look the chance grows that it clears the limit by luck. Whether there is an interval is
+nothing that luck decides where the model knows how long runs have to be.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import inf
@@ -18,7 +19,9 @@ import numpy as np
 from sojourn._core import Case, Plan, Progress, SpecError
 from sojourn.execute import processors
 from sojourn.ledger import Value
-from sojourn.statistics import Interval, Values, mean_interval, quantile_intervals
+from sojourn.observed import Needs, Observed, Series
+from sojourn.runlength import Queue, warmup
+from sojourn.statistics import Interval, Values
 
 _FIRST_ROUND = 5
 
@@ -200,12 +203,16 @@ def _number(value: Value | None) -> float | None:
 
 @dataclass(frozen=True)
 class _Replication:
-    """Sojourn times, and shares of the time that disks would have to be busy.
+    """Sojourn times after the warm-up, and shares of the time that disks would have to be busy.
 
-    `utilisation` is that of the busiest, `mean_utilisation` that of all in the mean.
+    `jobs` and `instants` are those of the whole replication; `utilisation` is that of the busiest
+    disk, `mean_utilisation` that of all in the mean.
     """
 
     sojourn_ps: Values
+    jobs: int
+    instants: int
+    figures: Mapping[str, Value]
     utilisation: float
     mean_utilisation: float
 
@@ -213,6 +220,7 @@ class _Replication:
 def _simulated(plan: Plan, case: Case, candidate: Candidate, jobs: int) -> Candidate:
     """A candidate, judged by as many replications as it takes."""
     done: list[_Replication] = []
+    needs: Needs | None = None
     for upto in _rounds(plan.replications):
         done += _replications(case, range(len(done), upto), jobs)
         busy = float(np.mean([one.utilisation for one in done]))
@@ -222,13 +230,14 @@ def _simulated(plan: Plan, case: Case, candidate: Candidate, jobs: int) -> Candi
         )
         if busy >= 1:
             return replace(candidate, verdict=OVERLOADED, why="more comes than is served")
-        value, interval = _estimate(plan, [one.sojourn_ps for one in done])
+        value, interval, needs = _estimate(plan, done)
         candidate = replace(candidate, value_ps=value, ci95_ps=interval)
         if interval is not None and interval[1] < plan.limit_ps:
             return replace(candidate, verdict=MEETS, why="")
         if interval is not None and interval[0] >= plan.limit_ps:
             return replace(candidate, verdict=MISSES, why="")
-    return replace(candidate, verdict=UNCLEAR, why="too near the limit to tell")
+    why = f"no interval: {needs.why}" if needs else "too near the limit to tell"
+    return replace(candidate, verdict=UNCLEAR, why=why)
 
 
 def _rounds(most: int) -> Iterator[int]:
@@ -259,12 +268,21 @@ def _one(case: Case, number: int, progress: Progress) -> _Replication:
     busiest, mean = (
         float(figures[name]) * over for name in ("busiest_disk_utilisation", "disk_utilisation")
     )
-    return _Replication(sojourn.astype(np.float64), busiest, mean)
+    kept = sojourn[arrived >= warmup(arrived)[1]].astype(np.float64)
+    return _Replication(kept, arrived.size, np.unique(arrived).size, figures, busiest, mean)
 
 
-def _estimate(plan: Plan, sections: list[Values]) -> tuple[float, Interval | None]:
-    values = np.concatenate(sections)
+def _estimate(
+    plan: Plan, done: Sequence[_Replication]
+) -> tuple[float, Interval | None, Needs | None]:
+    series = Series(
+        runs=tuple(one.sojourn_ps for one in done),
+        jobs=max(one.jobs for one in done),
+        instants=min(one.instants for one in done),
+        queue=Queue.of([one.figures for one in done]),
+    )
+    values = np.concatenate(series.runs)
     if plan.percentile is None:
-        return float(values.mean()), mean_interval(sections)
+        return float(values.mean()), *Observed([series]).interval(None)
     centre = float(np.percentile(values, plan.percentile))
-    return centre, quantile_intervals(sections, [plan.percentile], [centre])[0]
+    return centre, *Observed([series]).interval(plan.percentile / 100)

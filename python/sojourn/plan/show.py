@@ -2,7 +2,7 @@
 
 from sojourn.plan import Candidate, Choice
 from sojourn.terminal import print_lines, print_table
-from sojourn.units import number
+from sojourn.units import bracketed, number
 
 _MS = 1e9
 _GB = 1e9
@@ -38,8 +38,7 @@ def _time(candidate: Candidate) -> str:
         return "-" if candidate.least_ps is None else f"> {number(candidate.least_ps / _MS)}"
     if candidate.ci95_ps is None:
         return number(candidate.value_ps / _MS)
-    low, high = candidate.ci95_ps
-    return f"{number(candidate.value_ps / _MS)} ± {number((high - low) / 2 / _MS, 2)}"
+    return f"{number(candidate.value_ps / _MS)} {bracketed(candidate.ci95_ps, _MS)}"
 
 
 def _notes(choice: Choice) -> list[str]:
@@ -49,7 +48,7 @@ def _notes(choice: Choice) -> list[str]:
     else:
         price = number(cheapest.cost)
         said = [f"cheapest that meets it: {_what(cheapest)}, {cheapest.disks} disks, {price}"]
-    said.append("±: 95 % interval over replications; a candidate meets or misses with all of it")
+    said.append("[ , ]: 95 % interval; a candidate meets or misses with all of it")
     if any(c.value_ps is None and c.least_ps is not None for c in choice.candidates):
         said.append(">: not simulated; what it would be if nobody ever waited")
     return said + [_caution(c) for c in choice.candidates if c.uneven]

@@ -10,7 +10,7 @@ from sojourn.layout import Layout
 from sojourn.ledger import Ledger, Value
 from sojourn.runs import Run
 from sojourn.summary import Estimate, Summary
-from sojourn.units import number, numbers
+from sojourn.units import bracketed, number, numbers
 from sojourn.vocabulary import ALL_SIZES, GOODPUT, Metric, whole
 
 
@@ -132,5 +132,5 @@ def _sized(e: Estimate, metric: Metric, *, name: bool = False) -> str:
 def _value(e: Estimate, metric: Metric) -> str:
     text = number((e.mean or 0) / metric.per_unit)
     if e.ci95 is not None:
-        text += f" ± {number((e.ci95[1] - e.ci95[0]) / 2 / metric.per_unit, 2)}"
+        text += f" {bracketed(e.ci95, metric.per_unit)}"
     return f"{text} {metric.unit}".rstrip()

@@ -11,20 +11,12 @@ import numpy as np
 from sojourn._core import Case, Study, quantity
 from sojourn.analysis import Distribution, Known, distribution, known
 from sojourn.columns import Column, Columns
+from sojourn.intervals import BATCHES, sectioned_interval
 from sojourn.ledger import Value
+from sojourn.observed import Observed
 from sojourn.runs import Run
 from sojourn.sample import Sample, groups_of
-from sojourn.statistics import (
-    Interval,
-    Values,
-    batches,
-    jain,
-    mean_interval,
-    mean_ratio_interval,
-    quantile_intervals,
-    quantile_ratio_interval,
-    sectioned_interval,
-)
+from sojourn.statistics import Interval, Values, jain
 from sojourn.vocabulary import ALL_SIZES, JobKind, Metric, kind_of
 
 MEAN = "mean"
@@ -133,32 +125,40 @@ class Cell:
         """The metric in rising order, warm-up left out; infinite for times of unfinished jobs."""
         return self.sample.values(self.what.metric) / self.what.scale
 
-    def sections(self) -> list[Values]:
-        """The metric of the jobs that have it, in sections that are as good as independent."""
-        sections, _ = self.sample.sections(self.what.metric)
-        return [section / self.what.scale for section in sections]
+    @cached_property
+    def observed(self) -> Observed:
+        """The metric of the jobs that have it, in the units of the rows."""
+        return self.sample.observed(self.what.metric)
+
+    def replications(self) -> list[Values]:
+        """The metric of the jobs that have it, by replication."""
+        runs = [run for case in self.observed.cases for run in case.runs]
+        return [run / self.what.scale for run in runs]
 
     def point(self) -> Point | None:
         """The statistic; None where no job has the metric."""
         if not self.sample.parts:
             return None
-        sections = self.sections()
-        values = np.concatenate(sections)
+        replications = self.replications()
+        values = np.concatenate(replications)
         where = f"{self.run} at {self.at}: {self.line}"
         statistic = self.what.statistic
         if not values.size:
             return None
         if statistic == MEAN:
-            return Point(float(values.mean()), mean_interval(sections), where)
+            return Point(float(values.mean()), self._interval(None), where)
         if spread := SPREADS.get(statistic):
             # Of a few flows of one replication no spread can be told.
-            each = np.array([spread(own) for own in sections if len(self.sample.parts) > 1])
+            each = np.array([spread(own) for own in replications if len(replications) > 1])
             centre = spread(values)
             return Point(centre, sectioned_interval(centre, each), where)
         percentile = _percentile(statistic)
         centre = float(np.percentile(values, percentile))
-        (ci95,) = quantile_intervals(sections, [percentile], [centre])
-        return Point(centre, ci95, where)
+        return Point(centre, self._interval(percentile / 100), where)
+
+    def _interval(self, share: float | None) -> Interval | None:
+        ends, _ = self.observed.interval(share)
+        return ends and (ends[0] / self.what.scale, ends[1] / self.what.scale)
 
     def over(self, other: "Cell") -> Point | None:
         """The statistic divided by that of another, over the jobs that both measure.
@@ -171,13 +171,12 @@ class Cell:
         if above is None or below is None:
             return None
         statistic = self.what.statistic
-        if statistic == MEAN:
-            ci95 = mean_ratio_interval(ours.sections(), theirs.sections())
-        elif statistic in SPREADS:
-            ci95 = None
-        else:
-            percentile = _percentile(statistic)
-            ci95 = quantile_ratio_interval(ours.sections(), theirs.sections(), percentile)
+        ci95 = None
+        if statistic not in SPREADS:
+            share = None if statistic == MEAN else _percentile(statistic) / 100
+            if ours.observed.has_interval(share) and theirs.observed.has_interval(share):
+                ratio = ours.observed.ratio(theirs.observed, share, paired=True)
+                ci95 = ratio.ends if ratio else None
         than = other.line if other.at == self.at else other.at
         return Point(above.value / below.value, ci95, f"{above.where} / {than}")
 
@@ -262,13 +261,13 @@ class Result:
         return Study.parse(directory.read_study(), str(directory.study), []).cases()
 
     def sizes(self) -> list[Values]:
-        """The sizes of all jobs that arrived, in bytes, in sections as in `Sample.sections`.
+        """The sizes of all jobs that arrived, in bytes, by replication, or the only one in parts.
 
         Those of one case: the same jobs arrive in every case.
         """
         sample = next(iter(self._samples.values()))
         parts = [part.size_bytes.astype(np.float64) for part in sample.parts]
-        return parts if len(parts) > 1 else batches(parts[0])
+        return parts if len(parts) > 1 else np.array_split(parts[0], BATCHES)
 
 
 def _alike(ours: Sample, theirs: Sample, metric: str) -> tuple[Sample, Sample]:

@@ -2,6 +2,7 @@
 
 use super::distribution::{Coming, Distribution, Join, distribution};
 use super::forks::Unlike;
+use super::queue::{Offered, Queue};
 use super::{Bulks, Fork, Law, Moments, exponential, one_server, waiting};
 use crate::disk::Op;
 use crate::layout::Layout;
@@ -13,6 +14,8 @@ pub struct Setting<'a> {
     pub layout: &'a Layout,
     /// The arrivals, where they are a Poisson process of known laws.
     pub bulks: Option<Bulks>,
+    /// The arrivals, where their rate and variability are known.
+    pub offered: Option<Offered>,
     /// Whether every disk serves first come, first served.
     pub in_order: bool,
     /// Whether each access draws its place anew, wherever its request has an address.
@@ -48,6 +51,7 @@ pub struct Known {
     pub scaled: Option<f64>,
     /// By which formulas, or why there are none.
     pub words: &'static str,
+    queue: Option<Queue>,
     alone: Vec<(f64, u32, Law)>,
     coming: Option<Coming>,
 }
@@ -80,6 +84,10 @@ impl Known {
 
     /// What is known of a case.
     pub fn of(setting: &Setting<'_>) -> Known {
+        Known { queue: Queue::of(setting), ..Known::by_formulas(setting) }
+    }
+
+    fn by_formulas(setting: &Setting<'_>) -> Known {
         let Some(bulks) = setting.bulks else {
             return Known::nothing("no formula: arrivals are no Poisson process of known laws");
         };
@@ -93,7 +101,7 @@ impl Known {
             return Known::nothing("no formula: each disk serves several accesses at once");
         }
         let blocks = bulks.blocks.mean;
-        if bulks.blocks.square - blocks * blocks > 1e-9 {
+        if bulks.blocks.varies() {
             if setting.layout.disks() > 1 {
                 return Known::nothing("no formula: requests differ in size");
             }
@@ -254,6 +262,7 @@ impl Known {
         numbers
             .into_iter()
             .filter_map(|(name, number)| Some((name.to_owned(), Value::Float(number?))))
+            .chain(self.queue.iter().flat_map(Queue::figures))
             .chain(words.map(|words| ("analysis".to_owned(), Value::Text(words.to_owned()))))
     }
 

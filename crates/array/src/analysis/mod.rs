@@ -9,6 +9,7 @@ mod lattice;
 mod law;
 mod moments;
 mod one_server;
+mod queue;
 
 pub use distribution::Distribution;
 pub use exponential::{bounds, nelson_tantawi, two_servers, varma_makowski};
@@ -17,3 +18,4 @@ pub use known::{Known, Setting};
 pub use law::Law;
 pub use moments::Moments;
 pub use one_server::{Bulks, one_server, waiting};
+pub use queue::Offered;

@@ -15,6 +15,11 @@ impl Moments {
         Moments { mean: value, square: value * value }
     }
 
+    /// Whether what is drawn is not always the same.
+    pub fn varies(self) -> bool {
+        self.square - self.mean * self.mean > 1e-9
+    }
+
     /// Those of a sum of independent draws.
     pub fn plus(self, other: Moments) -> Moments {
         Moments {

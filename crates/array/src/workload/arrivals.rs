@@ -150,6 +150,17 @@ impl Arrivals {
         with_arrivals!(self, |params| params.requests_per_second())
     }
 
+    /// The index of dispersion of the requests' counts over a long time, where it is known.
+    pub(super) fn dispersion(&self) -> Option<f64> {
+        match self {
+            Arrivals::Poisson(params) => {
+                let batch = params.batch.law().moments()?;
+                Some(batch.square / batch.mean)
+            }
+            Arrivals::Mmpp(params) => Some(params.dispersion()),
+        }
+    }
+
     /// How many bulks a picosecond arrive as a Poisson process, if they do, and how large they are.
     pub(super) fn bulks(&self) -> Option<(f64, Law)> {
         match self {
@@ -194,6 +205,15 @@ impl Mmpp {
             left: 0.0,
             stream: streams.stream("arrivals", 0),
         }
+    }
+
+    /// Source: Heffes and Lucantoni, "A Markov modulated characterization of packetized voice and
+    /// data traffic and related statistical multiplexer performance", IEEE JSAC 4, 1986.
+    fn dispersion(&self) -> f64 {
+        let (quiet, burst) = (self.quiet_time.seconds(), self.burst_time.seconds());
+        let apart = self.burst_rate.per_second() - self.quiet_rate.per_second();
+        let requests = quiet * self.quiet_rate.per_second() + burst * self.burst_rate.per_second();
+        1.0 + 2.0 * (apart * quiet * burst / (quiet + burst)).powi(2) / requests
     }
 
     fn requests_per_second(&self) -> f64 {

@@ -12,7 +12,7 @@ pub use places::{Anywhere, Hot, Near, Places, Sequential, Uniform};
 pub use synthetic::Synthetic;
 pub use trace::{Beyond, Blkparse, Fio, Msr};
 
-use crate::analysis::Bulks;
+use crate::analysis::{Bulks, Offered};
 use crate::disk::Op;
 use sojourn_kernel::files::Open;
 use sojourn_kernel::parameters::{Refusal, Value};
@@ -125,6 +125,14 @@ impl Ready {
     pub fn bulks(&self) -> Option<Bulks> {
         match &self.source {
             Source::Drawn(laws) => laws.bulks(),
+            Source::Replayed(_) => None,
+        }
+    }
+
+    /// The arrivals, where their rate and variability are known.
+    pub fn offered(&self) -> Option<Offered> {
+        match &self.source {
+            Source::Drawn(laws) => laws.offered(),
             Source::Replayed(_) => None,
         }
     }

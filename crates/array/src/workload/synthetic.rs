@@ -4,7 +4,7 @@ use super::arrivals::{Arrivals, Process};
 use super::counts::{Law, Size};
 use super::places::{self, Addresses, Places};
 use super::{Kind, Numbers, Ready, Request, Source, Stage};
-use crate::analysis::Bulks;
+use crate::analysis::{Bulks, Offered};
 use crate::disk::Op;
 use sojourn_kernel::parameters::{Check, Refusal, Setting, defaults};
 use sojourn_kernel::{Span, Stream, Streams, Time, parameters};
@@ -108,6 +108,16 @@ impl Laws {
         let blocks = self.blocks.moments().filter(|_| self.blocks.is_positive())?;
         let memoryless = batch.is_memoryless();
         Some(Bulks { rate, batch: batch.moments()?, memoryless, blocks, reads: self.reads })
+    }
+
+    /// The process, where its variability is known.
+    pub(super) fn offered(&self) -> Option<Offered> {
+        Some(Offered {
+            rate: self.arrivals.requests_per_second() / 1e12,
+            dispersion: self.arrivals.dispersion()?,
+            blocks: self.blocks.moments().filter(|_| self.blocks.is_positive())?,
+            reads: self.reads,
+        })
     }
 
     pub(super) fn requests(&self, streams: Streams) -> Requests {

@@ -95,6 +95,8 @@ pub struct Drawn {
     pub window: Option<(Time, Time)>,
     /// Queries by time of arrival.
     pub queries: Vec<Query>,
+    /// Whether flows arrive as a Poisson process.
+    pub poisson: bool,
 }
 
 /// One query: a client asks many servers at once.

@@ -129,7 +129,8 @@ impl Draw for Poisson {
             };
             Ok(Flow::new(from as u16, to as u16, table.draw(&mut size), arrived))
         });
-        flows.collect::<Result<Vec<_>, _>>().map(Drawn::from)
+        let flows = flows.collect::<Result<Vec<_>, _>>()?;
+        Ok(Drawn { flows, poisson: true, ..Drawn::default() })
     }
 }
 

@@ -19,6 +19,7 @@ const KINDS: [&str; 5] = ["delivery", "message-50", "message-95", "message-99", 
 pub const VOCABULARY: Vocabulary = Vocabulary {
     work: &[("delivery", "deliveries")],
     percentiles: &[50.0, 90.0, 95.0, 99.0],
+    lengths: &["list.messages"],
     kinds: &[
         kind(0, "delivery", "deliveries", "delay of a delivery: from the message's arrival on"),
         kind(1, "message, half served", "messages", ""),

@@ -14,9 +14,11 @@ import numpy as np
 
 from sojourn._core import Case, Progress, Study
 from sojourn.execute import processors
+from sojourn.intervals import sectioned_interval
 from sojourn.mail.plan.policy import Policy, lines
 from sojourn.mail.plan.world import World
-from sojourn.statistics import Interval, Values, quantile_intervals, sectioned_interval
+from sojourn.observed import Observed, Series
+from sojourn.statistics import Interval, Values
 
 PERCENTILES = (50, 95, 99)
 NOTHING = "nothing"
@@ -108,7 +110,10 @@ class Predicted:
 
     def ci95_s(self, percentile: int) -> Interval | None:
         """The 95 % interval of that."""
-        return quantile_intervals(self.delays_s, [percentile], [self.within_s(percentile)])[0]
+        if not all(delays.size for delays in self.delays_s):
+            return None
+        replications = Series(self.delays_s, self.deliveries, instants=1)
+        return Observed([replications]).interval(percentile / 100)[0]
 
     def to_dict(self) -> dict[str, object]:
         """For `--json`."""

@@ -8,7 +8,7 @@ from sojourn.mail.plan.causes import Cause
 from sojourn.mail.plan.predict import PERCENTILES
 from sojourn.statistics import Interval
 from sojourn.terminal import print_lines, print_table
-from sojourn.units import number
+from sojourn.units import bracketed, number
 
 
 def show(planned: Planned, files: Mapping[str, str]) -> None:
@@ -33,15 +33,12 @@ def _whom(planned: Planned) -> str:
 
 def _times(side: Side) -> list[str]:
     predicted = side.predicted
-    times = [
-        number(predicted.within_s(p)) + _half(predicted.ci95_s(p), predicted.within_s(p))
-        for p in PERCENTILES
-    ]
+    times = []
+    for percentile in PERCENTILES:
+        ends = predicted.ci95_s(percentile)
+        interval = f" {bracketed(ends)}" if ends and ends[0] < ends[1] else ""
+        times.append(number(predicted.within_s(percentile)) + interval)
     return [*times, number(predicted.delivered * 100)]
-
-
-def _half(interval: Interval | None, middle: float) -> str:
-    return f" ± {number(interval[1] - middle, 2)}" if interval else ""
 
 
 def _cause(cause: Cause) -> list[str]:
@@ -52,13 +49,13 @@ def _share(share: float, interval: Interval | None) -> str:
     if math.isnan(share):
         return "-"
     per_cent = share * 100
-    half = "" if interval is None else f" ± {(interval[1] - share) * 100:.0f}"
-    return f"{round(per_cent)}{half}"
+    ends = [f"{end * 100:.0f}" for end in interval or ()]
+    return f"{round(per_cent)} [{', '.join(ends)}]" if len(set(ends)) > 1 else f"{round(per_cent)}"
 
 
 def _notes(planned: Planned, files: Mapping[str, str]) -> list[str]:
     said = [
-        "  ±: 95 % interval over replications; all policies face the same hosts and outages,",
+        "  [ , ]: 95 % interval over replications; all policies face the same hosts and outages,",
         "  which are as the internet's file has them: how well that is known is not in it",
         "  shares need not sum to 100: causes hide each other, or make each other worse",
         f"  {planned.tried:,} policies tried; changed:",

@@ -7,10 +7,10 @@ from math import hypot
 
 import numpy as np
 
+from sojourn.intervals import sectioned_interval
 from sojourn.ledger import Value
 from sojourn.reproduce.measures.measured import Measured, OfRun, Results
 from sojourn.reproduce.results import Cell, Point, Quantity
-from sojourn.statistics import batches, mean_interval
 from sojourn.units import count
 
 
@@ -147,9 +147,10 @@ class Attained(OfRun):
         cell = results[self.run].cell(self.line, self.at, self.what)
         if len(cell.sample.parts) < 2:
             return _measured((), [cell])
-        attained = np.array([float(own.min() >= self.least) for own in cell.sections()])
+        attained = np.array([float(own.min() >= self.least) for own in cell.replications()])
         where = f"{cell.run}: {count(len(attained), 'replication')}"
-        point = Point(float(attained.mean()), mean_interval(batches(attained)), where)
+        value = float(attained.mean())
+        point = Point(value, sectioned_interval(value, attained), where)
         return _measured([point], [cell])
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sojourn.fanout import Leaf, finish, latest_finish
+from sojourn.intervals import total_interval
 from sojourn.mail.logs.stats import Ended
 from sojourn.reproduce.hours import counted
 from sojourn.reproduce.measures.measured import Measured, OfRun, Results
 from sojourn.reproduce.results import Point
-from sojourn.statistics import sum_ratio_interval
 from sojourn.units import count
 
 
@@ -29,7 +29,7 @@ class Share(OfRun):
         over = np.array([weight[mine].sum() for weight, mine in zip(weights, chosen, strict=True)])
         under = np.array([weight.sum() for weight in weights])
         value = float(over.sum() / under.sum())
-        return Measured((Point(value, sum_ratio_interval(over, under)),))
+        return Measured((Point(value, total_interval(over, under)),))
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Waste(OfRun):
         dropped, delivered = np.array(totals).T
         sent = dropped + delivered
         value = float(dropped.sum() / sent.sum())
-        return Measured((Point(value, sum_ratio_interval(dropped, sent)),))
+        return Measured((Point(value, total_interval(dropped, sent)),))
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Total(OfRun):
         """Measure."""
         run = results[self.run].run
         totals = np.array([float(record.figures[self.figure]) for record in run.ledger])
-        ci95 = sum_ratio_interval(totals, np.ones_like(totals)) if totals.size > 1 else None
+        ci95 = total_interval(totals, np.ones_like(totals)) if totals.size > 1 else None
         where = f"{self.run}: {count(totals.size, 'replication')}"
         return Measured((Point(float(totals.mean()), ci95, where),), lacking=run.lacking)
 
@@ -90,7 +90,7 @@ class Hours(OfRun):
             for names in (self.of, self.over)
         ]
         above, below = sums
-        ci95 = sum_ratio_interval(above, below) if len(parts) > 1 else None
+        ci95 = total_interval(above, below) if len(parts) > 1 else None
         where = f"{self.run}: {count(len(parts), 'replication')}"
         value = float(above.sum() / below.sum())
         return Measured((Point(value, ci95, where),), lacking=run.lacking)

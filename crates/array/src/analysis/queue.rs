@@ -1,0 +1,91 @@
+//! The queue at each disk, as far as it says how long a run has to be before its numbers are known.
+
+use super::known::Setting;
+use super::{Fork, Moments};
+use crate::disk::Op;
+use sojourn_kernel::parameters::Value;
+
+/// Requests as they come, whatever the process.
+#[derive(Clone, Copy, Debug)]
+pub struct Offered {
+    /// Requests a picosecond.
+    pub rate: f64,
+    /// The index of dispersion of their counts over a long time: 1 of a Poisson process.
+    pub dispersion: f64,
+    /// How many blocks each request has.
+    pub blocks: Moments,
+    /// Share of requests that read.
+    pub reads: f64,
+}
+
+/// What the queues at alike disks are told by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Queue {
+    /// The share of the time that each server of a disk is busy.
+    utilisation: f64,
+    /// The index of dispersion of what comes to a disk.
+    arrivals: f64,
+    /// The squared coefficient of variation of services.
+    services: f64,
+    /// Their fourth moment over the fourth power of their mean.
+    fourth: f64,
+    /// How many queues there are that do not hold the same requests.
+    number: f64,
+}
+
+impl Queue {
+    /// Those of a case; nothing where services depend on each other or on what waits, or disks or
+    /// requests are not alike.
+    pub(super) fn of(setting: &Setting<'_>) -> Option<Queue> {
+        let Offered { rate, dispersion, blocks, reads } = setting.offered?;
+        if !setting.independent || !setting.in_order || blocks.varies() {
+            return None;
+        }
+        // For each operation its accesses a request, and the moments of one.
+        let mut parts = Vec::new();
+        let mut disks = None;
+        for (op, share) in [(Op::Read, reads), (Op::Write, 1.0 - reads)] {
+            if share == 0.0 {
+                continue;
+            }
+            let fork = Fork::of(setting.layout, op, blocks.mean as u32).ok()?;
+            let law = (setting.law)(op, fork.blocks);
+            // Of split-merge one access is served at a time: the longest.
+            let (accesses, largest) = match setting.split_merge {
+                true => (1, fork.accesses),
+                false => (fork.accesses, 1),
+            };
+            let on = if setting.split_merge { 1 } else { fork.disks };
+            if *disks.get_or_insert(on) != on {
+                return None;
+            }
+            let moments = [1, 2, 4].map(|power| law.of_largest(largest, power));
+            parts.push((share * f64::from(accesses), moments));
+        }
+        let disks = f64::from(disks?);
+        let accesses: f64 = parts.iter().map(|(many, _)| many).sum();
+        let moment =
+            |power: usize| parts.iter().map(|(many, m)| many / accesses * m[power]).sum::<f64>();
+        let [mean, square, fourth] = [0, 1, 2].map(moment);
+        let there = accesses / disks;
+        Some(Queue {
+            utilisation: rate * there * mean / setting.servers as f64,
+            arrivals: 1.0 + there * (dispersion - 1.0),
+            services: square / (mean * mean) - 1.0,
+            fourth: fourth / mean.powi(4),
+            number: 1.0 / there,
+        })
+    }
+
+    /// As figures of a run.
+    pub(super) fn figures(&self) -> impl Iterator<Item = (String, Value)> + use<> {
+        let numbers = [
+            ("queue_utilisation", self.utilisation),
+            ("queue_dispersion_of_arrivals", self.arrivals),
+            ("queue_squared_cv_of_services", self.services),
+            ("queue_fourth_moment_of_services", self.fourth),
+            ("queues", self.number),
+        ];
+        numbers.into_iter().map(|(name, number)| (name.to_owned(), Value::Float(number)))
+    }
+}

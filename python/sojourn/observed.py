@@ -1,0 +1,261 @@
+"""What was observed of jobs in independent runs, and the intervals that this allows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from math import ceil, inf
+
+import numpy as np
+
+from sojourn.intervals import (
+    BATCHES,
+    Batches,
+    beyond,
+    independent_ratio_interval,
+    mean_interval,
+    mean_ratio_interval,
+    quantile_interval,
+    quantile_ratio_interval,
+)
+from sojourn.runlength import (
+    Queue,
+    Withheld,
+    after_pilot,
+    by_replications,
+    by_the_pilot,
+    too_few,
+)
+from sojourn.statistics import Interval, Values
+from sojourn.units import count
+
+_FEWEST_INSTANTS = 8 * BATCHES
+"""Different times of arrival in a run, below which it is no series: two a batch of its pilot."""
+
+
+class Basis(Enum):
+    """What of runs an interval is made from."""
+
+    WHOLE = "whole"
+    """All of each run after its warm-up, as the model knows how long that is."""
+    AFTER_PILOT = "after the first quarter"
+    """The last three quarters of that, as the first decides."""
+    REPLICATIONS = "replications"
+    """Each run as one observation."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What an interval is withheld for.
+
+    `times` as many jobs are needed, infinite where none are enough; that is runs of so many `jobs`
+    each, or so many `replications` of runs as they are, each None where that does not help.
+    """
+
+    times: float
+    jobs: int | None
+    replications: int | None
+    why: str
+
+    def to_dict(self) -> dict[str, object]:
+        """The contract's `ci95_needs`."""
+        return {"jobs": self.jobs, "replications": self.replications, "why": self.why}
+
+
+@dataclass(frozen=True)
+class Series:
+    """A metric of the jobs of one case: an array a replication, in order of arrival.
+
+    Attributes:
+        runs: without their warm-up.
+        jobs: of each run, of all kinds and with their warm-up.
+        instants: how many different times of arrival each run has at least.
+        alike: whether jobs of one run hang together in no order, as flows that share a link do.
+        queue: what is known of what they pass.
+    """
+
+    runs: tuple[Values, ...]
+    jobs: int
+    instants: int
+    alike: bool = False
+    queue: Queue | None = None
+
+    @property
+    def basis(self) -> Basis:
+        """What its intervals are made from."""
+        if self.alike or self.instants < _FEWEST_INSTANTS:
+            return Basis.REPLICATIONS
+        return Basis.WHOLE if self.queue and not self.queue.measured else Basis.AFTER_PILOT
+
+    def withholds(self, share: float | None) -> Withheld | None:
+        """What an interval is withheld for, of a quantile or, without a share, of the mean."""
+        number = sum(run.size for run in self.runs)
+        runs = len(self.runs)
+        if self.basis is Basis.REPLICATIONS:
+            reasons = [by_replications(runs), too_few(share, number) if share else None]
+        else:
+            reasons = [too_few(share, number)]
+            if self.queue:
+                reasons.append(self.queue.withholds(share, runs, self.jobs))
+            if self.basis is Basis.AFTER_PILOT and not any(reasons):
+                known = self.queue is not None
+                reasons.append(by_the_pilot(self.runs, share, length_known=known))
+        found = [reason for reason in reasons if reason]
+        return max(found, key=lambda reason: reason.times, default=None)
+
+    def replications_help(self, times: float) -> bool:
+        """Whether `times` as many replications would do in place of longer runs."""
+        if self.queue is None or self.basis is Basis.REPLICATIONS:
+            return True
+        return self.queue.withholds(None, ceil(times * len(self.runs)), self.jobs) is None
+
+
+class Observed:
+    """A metric of the jobs of several cases together, of which all have the same replications.
+
+    Batch by batch and replication by replication, jobs of all cases stand together.
+    """
+
+    def __init__(self, cases: Sequence[Series]) -> None:
+        self.cases = cases
+
+    @property
+    def basis(self) -> Basis:
+        """What intervals are made from: what the most doubtful of the cases allows."""
+        found = {case.basis for case in self.cases}
+        order = (Basis.REPLICATIONS, Basis.AFTER_PILOT)
+        return next((basis for basis in order if basis in found), Basis.WHOLE)
+
+    def batches(self, basis: Basis) -> Batches | None:
+        """Batches on a basis; None where there are too few observations."""
+        if not self.cases or len({len(case.runs) for case in self.cases}) != 1:
+            return None
+        try:
+            of_cases = [_batches(case.runs, basis) for case in self.cases]
+        except ValueError:
+            return None
+        if len(of_cases) == 1:
+            return of_cases[0]
+        parts = [np.concatenate(own) for own in zip(*(of.parts for of in of_cases), strict=True)]
+        each = of_cases[0].each
+        return Batches([parts[at : at + each] for at in range(0, len(parts), each)])
+
+    @cached_property
+    def own(self) -> Batches | None:
+        """Batches on its own basis."""
+        return self.batches(self.basis)
+
+    def withholds(self, share: float | None) -> Needs | None:
+        """What an interval is withheld for; None where there is one, if observations differ."""
+        if not self.cases:
+            return Needs(inf, None, None, "no job")
+        worst: Needs | None = None
+        for case in self.cases:
+            if (reason := case.withholds(share)) and (worst is None or reason.times > worst.times):
+                worst = _needs(case, reason)
+        if worst is None and self.own is None:
+            return Needs(2.0, None, None, "too few jobs, or not the same replications of all cases")
+        return worst
+
+    def interval(self, share: float | None) -> tuple[Interval | None, Needs | None]:
+        """The interval of the mean, or of the quantile of a share; or what it would need."""
+        if (needs := self.withholds(share)) or self.own is None:
+            return None, needs
+        found = self.unjudged(share)
+        if found is None and share is not None and self._varies():
+            return None, Needs(2.0, None, None, "the largest observation may lie below the end")
+        return found, None
+
+    def has_interval(self, share: float | None) -> bool:
+        """Whether there is one."""
+        return self.interval(share)[0] is not None
+
+    def can_be_tested(self, share: float | None) -> bool:
+        """Whether there are enough observations to tell in pairs that a number differs.
+
+        That is possible long before an interval is: what pairs have in common has no part in it.
+        """
+        number = sum(run.size for case in self.cases for run in case.runs)
+        return beyond(share) * number >= BATCHES
+
+    def unjudged(self, share: float | None) -> Interval | None:
+        """The interval, whether it may be printed or not: for what is still to be run."""
+        if self.own is None:
+            return None
+        return mean_interval(self.own) if share is None else quantile_interval(self.own, share)
+
+    def _varies(self) -> bool:
+        return any(run.min() < run.max() for case in self.cases for run in case.runs if run.size)
+
+    def method(self) -> str:
+        """Where its intervals come from, in words."""
+        runs = len(self.cases[0].runs) if self.cases else 0
+        if self.basis is Basis.REPLICATIONS or self.own is None:
+            return f"from {count(runs, 'replication')}"
+        number = self.own.counts.size
+        of = f" of {count(runs, 'replication')}" if runs > 1 else ""
+        last = " in the last three quarters" if self.basis is Basis.AFTER_PILOT else ""
+        return f"from {number} batches{of} in order of arrival{last}"
+
+    def ratio(self, under: "Observed", share: float | None, *, paired: bool) -> "Ratio | None":
+        """Its mean or quantile over that of another sample, whether that may be printed or not.
+
+        None where there are too few observations. In pairs, batch `i` of the one was under the same
+        chance as that of the other.
+        """
+        if self.own is None or under.own is None:
+            return None
+        if not paired:
+            own, other = self.unjudged(share), under.unjudged(share)
+            if own is None or other is None:
+                return None
+            of = [
+                batches.mean if share is None else _quantile(batches, share)
+                for batches in (self.own, under.own)
+            ]
+            ends = independent_ratio_interval((of[0], own), (of[1], other))
+            fewest = min(self.own.counts.size, under.own.counts.size)
+            return ends and Ratio(ends, "independent runs", fewest - 1)
+        order = (Basis.REPLICATIONS, Basis.AFTER_PILOT, Basis.WHOLE)
+        basis = min(self.basis, under.basis, key=order.index)
+        above, below = self.batches(basis), under.batches(basis)
+        if above is None or below is None or above.counts.shape != below.counts.shape:
+            return None
+        what = "replications" if basis is Basis.REPLICATIONS else "batches in order of arrival"
+        ends = (
+            quantile_ratio_interval(above, below, share)
+            if share is not None
+            else mean_ratio_interval(above, below)
+        )
+        number = above.counts.size
+        return ends and Ratio(ends, f"over {number} pairs of {what}", number - 1)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The interval of a ratio, what it was made from, and its degrees of freedom."""
+
+    ends: Interval
+    method: str
+    degrees: int
+
+
+def _batches(runs: Sequence[Values], basis: Basis) -> Batches:
+    if basis is Basis.REPLICATIONS:
+        return Batches([[run] for run in runs])
+    if basis is Basis.AFTER_PILOT:
+        return Batches.cut([after_pilot(run) for run in runs])
+    return Batches.cut(runs)
+
+
+def _quantile(of: Batches, share: float) -> float:
+    return float(of.pooled[max(ceil(share * of.pooled.size) - 1, 0)])
+
+
+def _needs(case: Series, reason: Withheld) -> Needs:
+    if reason.times == inf:
+        return Needs(inf, None, None, reason.why)
+    jobs = None if case.basis is Basis.REPLICATIONS else ceil(reason.times * case.jobs)
+    runs = ceil(reason.times * len(case.runs))
+    helps = case.replications_help(reason.times)
+    return Needs(reason.times, jobs, runs if helps else None, reason.why)

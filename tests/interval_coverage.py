@@ -1,0 +1,176 @@
+"""How often the intervals hold the truth: `make coverage` writes the table of the handbook."""
+
+import json
+import sys
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import beta
+
+from interval_cells import CELLS, SHARES, Cell, write_services
+from sojourn.observed import Basis, Observed, Series
+
+BANDS = {"mean": (0.93, 0.97)}
+_QUANTILE_BAND = (0.92, 0.98)
+_SURE = 0.99
+_WIDEST = 1.3
+# How many runs may print a wrong interval where hardly any prints one: means, quantiles.
+_WRONG = (0.01, 0.02)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What became of a number of a cell under one rule.
+
+    Attributes:
+        rule: `model` where the model decides whether there is an interval, otherwise `pilot`.
+        number: `mean`, `p50`, ...
+        seeds: how many were tried.
+        printed: how many had an interval.
+        held: how many of these held the truth.
+        width: their median width over that of an interval that knew the estimator's own spread.
+    """
+
+    cell: Cell
+    rule: str
+    number: str
+    seeds: int
+    printed: int
+    held: int
+    width: float
+
+    @property
+    def coverage(self) -> tuple[float, float]:
+        """Between which two the coverage is, with 99 %."""
+        tail, held, missed = (1 - _SURE) / 2, self.held, self.printed - self.held
+        low = beta.ppf(tail, held, missed + 1) if held else 0.0
+        high = beta.ppf(1 - tail, held + 1, missed) if missed else 1.0
+        return float(low), float(high)
+
+    def _surely_wrong(self) -> float:
+        """The share of runs that print a wrong interval, at least, with 99 %."""
+        wrong = self.printed - self.held
+        return float(beta.ppf((1 - _SURE) / 2, wrong, self.seeds - wrong + 1)) if wrong else 0.0
+
+    def faults(self) -> list[str]:
+        """What of the promise is not kept."""
+        share, wrong = self.printed / self.seeds, self.printed - self.held
+        low, high = BANDS.get(self.number, _QUANTILE_BAND)
+        found = []
+        if self.rule == "model" and self.printed not in (0, self.seeds):
+            found.append("printed in some runs only")
+        if self.cell.unstable:
+            return [*found, "printed"] if share > 0.02 else found
+        if self.rule == "model" or share >= 0.2:
+            ends = self.coverage
+            if self.printed and (ends[1] < low or ends[0] > high):
+                found.append(f"outside {low:.0%} to {high:.0%}")
+        elif self._surely_wrong() > _WRONG[self.number != "mean"]:
+            found.append(f"printed and wrong in {wrong / self.seeds:.1%}")
+        if self.rule == "model" and self.printed and self.width > _WIDEST:
+            found.append("too wide")
+        if self.rule == "pilot" and self.number in ("mean", "p95") and share < self.cell.must_print:
+            found.append(f"printed in {share:.0%} only")
+        return found
+
+    def line(self) -> str:
+        """Its line of the table."""
+        low, high = self.coverage
+        if not self.printed:
+            held, width = "-", "-"
+        else:
+            held = f"{self.held / self.printed:.1%} ({low:.1%} to {high:.1%})"
+            width = f"{self.width:.2f}"
+        said = "; ".join(self.faults()) or "yes"
+        cells = [self.cell.label, self.number, self.rule, f"{self.printed / self.seeds:.0%}"]
+        return f"| {' | '.join([*cells, held, width, said])} |"
+
+
+HEAD = (
+    "| system, jobs | number | who decides | has an interval | holds the truth | width | kept |\n"
+    "|---|---|---|---|---|---|---|"
+)
+
+Ends = tuple[float, float] | None
+
+
+def _observe(cell: Cell, seeds: Sequence[int]) -> list[dict[tuple[str, str], tuple[Ends, float]]]:
+    """For each seed and each rule and number the interval, if any, and the estimate."""
+    found = []
+    for seed in seeds:
+        series = cell.observe(seed)
+        everything = np.concatenate(series.runs)
+        own = {}
+        for rule, judged in rules(series).items():
+            observed = Observed([judged])
+            for number, share in SHARES.items():
+                estimate = everything.mean() if share is None else np.quantile(everything, share)
+                own[rule, number] = observed.interval(share)[0], float(estimate)
+        found.append(own)
+    return found
+
+
+def rules(series: Series) -> dict[str, Series]:
+    """The rules that decide about runs: that of the model where it knows, and that of the pilot."""
+    if series.basis is Basis.WHOLE:
+        return {"model": series, "pilot": replace(series, queue=None)}
+    return {"pilot": series}
+
+
+def tried(cell: Cell, seeds: int, pool: Executor, truth: dict[str, float]) -> Iterable[Tried]:
+    """What became of a cell."""
+    chunks = np.array_split(np.arange(1, seeds + 1), max(seeds // 10, 1))
+    of_chunks = pool.map(partial(_observe, cell), [chunk.tolist() for chunk in chunks])
+    each = [own for chunk in of_chunks for own in chunk]
+    for rule, number in each[0]:
+        ends = [own[rule, number][0] for own in each]
+        printed = [found for found in ends if found]
+        spread = float(np.std([own[rule, number][1] for own in each]))
+        widths = [high - low for low, high in printed]
+        yield Tried(
+            cell,
+            rule,
+            number,
+            seeds,
+            len(printed),
+            sum(low <= truth[number] <= high for low, high in printed),
+            float(np.median(widths)) / (2 * 1.96 * spread) if widths and spread else 0.0,
+        )
+
+
+def main() -> None:
+    """Try every cell; exit code 1 where a promise is not kept."""
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=2000)
+    parser.add_argument("--fabric-seeds", type=int, default=400)
+    parser.add_argument("--only", default="", help="of the cells whose label holds this")
+    parser.add_argument("--out", type=Path, default=Path("out/coverage.md"))
+    asked = parser.parse_args()
+    write_services()
+    lines, faults, truths = [HEAD], 0, {}
+    asked.out.parent.mkdir(parents=True, exist_ok=True)
+    with ProcessPoolExecutor() as pool:
+        for cell in (cell for cell in CELLS if asked.only in cell.label):
+            start = time.perf_counter()
+            if cell.name not in truths:
+                never = dict.fromkeys(SHARES, float("inf"))
+                truths[cell.name] = never if cell.unstable else cell.truth(pool)
+            seeds = asked.fabric_seeds if cell.fabric else asked.seeds
+            for one in tried(cell, seeds, pool, truths[cell.name]):
+                lines.append(one.line())
+                faults += bool(one.faults())
+            took = time.perf_counter() - start
+            truth = json.dumps(truths[cell.name])
+            sys.stderr.write(f"{cell.label}: {took:.0f} s, truth {truth}\n")
+            asked.out.write_text("\n".join(lines) + "\n")
+    sys.exit(bool(faults))
+
+
+if __name__ == "__main__":
+    main()
