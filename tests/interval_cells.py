@@ -208,6 +208,55 @@ CELLS = [
     *(_queue("zoned disk 0.05/ms", '"ST3500630NS"', _POISSON.format("0.05/ms"), jobs)
       for jobs in (5_000, 20_000, 100_000)),
     *(Cell("RAID 01 of 4 disks 0.03/ms", RAID, jobs) for jobs in (5_000, 20_000, 100_000)),
-    *(_fabric("two racks, DCTCP 0.5", RACKS, jobs) for jobs in (2_000, 8_000, 20_000)),
+    *(_fabric("two racks, DCTCP 0.5", RACKS, jobs) for jobs in (2_000, 8_000, 16_000)),
     *(_fabric("leaf-spine, pFabric 0.6", LEAF_SPINE, jobs) for jobs in (5_000, 20_000)),
 ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two systems with the same arrivals, of which the numbers of one are over those of the other.
+
+    `alike` says that they are one system, in which only the order at ties is another.
+    """
+
+    name: str
+    over: Cell
+    under: Cell
+    alike: bool = False
+
+    @property
+    def label(self) -> str:
+        """How the table calls it."""
+        return f"{self.name}, {self.over.jobs:,}"
+
+
+def _pairs(name: str, jobs: int, over: Cell, under: Cell, **more) -> Pair:
+    return Pair(name, replace(over, jobs=jobs), replace(under, jobs=jobs), **more)
+
+
+def _slower(load: float, jobs: int) -> Pair:
+    """Services of 11 ms in place of 10 ms, of the same requests."""
+    under = mm1(load, jobs)
+    slower = mm1(load * 1.1, jobs)
+    exact = {name: value * 1.1 for name, value in slower.exact.items()}
+    study = under.study.replace('mean = "10ms"', 'mean = "11ms"')
+    return Pair(
+        f"M/M/1 {load:g}, 11 ms over 10 ms", replace(under, study=study, exact=exact), under
+    )
+
+
+_DCTCP = _fabric("DCTCP", RACKS, 8_000)
+_PFABRIC = replace(_DCTCP, study=RACKS.replace('"DCTCP"', '"MinTCP+pFabric"'))
+_RAID = Cell("RAID 01 of 4 disks", RAID, 20_000)
+_SIX = replace(_RAID, study=RAID.replace("disks = 4", "disks = 6"))
+_TIES = replace(_DCTCP, study=f"hosts.overhead = 1.0001\n{RACKS}")
+
+PAIRS = [
+    _slower(0.5, 20_000),
+    _slower(0.8, 20_000),
+    _slower(0.8, 50_000),
+    _pairs("RAID 01, 6 over 4 disks", 20_000, _SIX, _RAID),
+    _pairs("DCTCP over pFabric", 8_000, _DCTCP, _PFABRIC),
+    _pairs("DCTCP, other ties", 2_000, _TIES, _DCTCP, alike=True),
+]

@@ -257,7 +257,7 @@ def fit_axes(metric: str, row: Sequence[Axes]) -> None:
             style.short_numbers(panel)
 
 
-_BARS = "bars: 95 % intervals, none where jobs are too few"
+_BARS = "bars: 95 % intervals, where the run is long enough for one"
 _POINTS: Mapping[str, Callable[[Estimate], Point]] = {
     "mean {}": lambda e: _point(e.mean, e.ci95),
     "99th percentile of\n{}": lambda e: _point(e.quantiles["p99"], e.quantiles_ci95["p99"]),

@@ -100,7 +100,7 @@ def ks_probability(a: Sequence[Values], b: Sequence[Values], *, paired: bool) ->
 
 
 _ENOUGH_SECTIONS = 8
-_DEALS = 999
+_DEALS = 1999
 _GRID = 513
 
 

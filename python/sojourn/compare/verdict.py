@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sojourn.compare.difference import MEAN, Difference
 from sojourn.ledger import Value
@@ -30,8 +30,8 @@ class Verdict:
     """Which run is better in a metric of one kind of job in one case.
 
     On the whole a run is better where nothing that is shown, the mean and the percentiles of each
-    size, is worse beyond chance: the findings together hold with 95 % (Holm). `sentence` says it
-    with the intervals.
+    size, is worse beyond chance. All that a comparison of two runs finds, in all cases and metrics,
+    holds together with 95 % (Holm). `sentence` says it with the intervals.
     """
 
     case: dict[str, Value | None]
@@ -70,14 +70,36 @@ def verdicts(comparisons: Sequence["Comparison"], names: tuple[str, str]) -> Ite
     together: dict[tuple[str, str, str], list[Comparison]] = {}
     for one in comparisons:
         together.setdefault((str(one.case), one.a.kind, one.a.metric), []).append(one)
-    return (_verdict(own, names) for own in together.values())
+    beyond = _beyond_chance(comparisons)
+    return (_verdict(own, names, beyond) for own in together.values())
 
 
-def _verdict(of: Sequence["Comparison"], names: tuple[str, str]) -> Verdict:
+# For each number of a comparison of which it can be told, whether it differs beyond chance.
+_Beyond: TypeAlias = dict[tuple[int, str], bool]
+_DISTRIBUTION = "distribution"
+
+
+def _beyond_chance(comparisons: Sequence["Comparison"]) -> _Beyond:
+    """Everything that is said of two runs, judged together."""
+    chances = {
+        (id(one), name): difference.by_chance
+        for one in comparisons
+        for name, difference in one.differences.items()
+        if difference and difference.by_chance is not None
+    }
+    chances |= {
+        (id(one), _DISTRIBUTION): one.ks_by_chance
+        for one in comparisons
+        if one.a.bin == ALL_SIZES and one.ks_by_chance is not None
+    }
+    return dict(zip(chances, holm([*chances.values()]), strict=True))
+
+
+def _verdict(of: Sequence["Comparison"], names: tuple[str, str], beyond: _Beyond) -> Verdict:
     whole = of[0]
     kind = kind_of(whole.a.kind)
     metric = kind.metric(whole.a.metric)
-    outcome, said = _judged(of, names)
+    outcome, said = _judged(of, names, beyond)
     unfinished = [side.unfinished for side in (whole.a, whole.b)]
     if unfinished[0] != unfinished[1]:
         winner = {Outcome.BETTER: 1, Outcome.WORSE: 0}.get(outcome)
@@ -86,7 +108,7 @@ def _verdict(of: Sequence["Comparison"], names: tuple[str, str]) -> Verdict:
         if winner is not None and unfinished[winner] > unfinished[1 - winner]:
             outcome = Outcome.TRADE_OFF
             said = f"a trade-off: {said}, which may be what {names[winner]} left undone"
-    said += _distributions(whole)
+    said += _distributions(whole, beyond)
     alike = [other for other in of_kinds([kind.name]).kinds.values() if other.plural == kind.plural]
     where = [f"{name} = {value}" for name, value in whole.case.items()]
     where += [kind.label if len(alike) > 1 else kind.plural, metric.name]
@@ -94,10 +116,12 @@ def _verdict(of: Sequence["Comparison"], names: tuple[str, str]) -> Verdict:
     return Verdict(whole.case, whole.a.kind, whole.a.metric, outcome, sentence)
 
 
-def _judged(of: Sequence["Comparison"], names: tuple[str, str]) -> tuple[Outcome, str]:
+def _judged(
+    of: Sequence["Comparison"], names: tuple[str, str], beyond: _Beyond
+) -> tuple[Outcome, str]:
     """What all numbers say together, and in which words."""
     whole = of[0]
-    findings = _findings(of)
+    findings = _findings(of, beyond)
     better, worse = (
         [f for f in findings if f.outcome is o] for o in (Outcome.BETTER, Outcome.WORSE)
     )
@@ -115,7 +139,7 @@ def _judged(of: Sequence["Comparison"], names: tuple[str, str]) -> tuple[Outcome
         return Outcome.TRADE_OFF, said
     if not (better or worse):
         alone = (mean.difference.by_chance or 0.0) <= 1 - CONFIDENCE
-        among = f" among {len(findings)} numbers judged together" if alone else ""
+        among = f" among {len(beyond)} numbers judged together" if alone else ""
         return Outcome.CHANCE, f"{mean.difference} apart in the mean, which may be chance{among}"
     outcome = Outcome.BETTER if better else Outcome.WORSE
     if mean.outcome is outcome:
@@ -124,23 +148,20 @@ def _judged(of: Sequence["Comparison"], names: tuple[str, str]) -> tuple[Outcome
     return outcome, f"{said}; the means, {mean.difference} apart, may differ by chance"
 
 
-def _findings(of: Sequence["Comparison"]) -> list[_Finding]:
-    """Every number of every size of which it can be told what is chance, judged together."""
-    known = [
-        (one.a.bin, name, difference)
-        for one in of
-        for name, difference in one.differences.items()
-        if difference and difference.by_chance is not None
-    ]
+def _findings(of: Sequence["Comparison"], beyond: _Beyond) -> list[_Finding]:
+    """Every number of every size of which it can be told what is chance."""
     more_is_better = of[0].a.metric == GOODPUT
-    beyond = holm([difference.by_chance or 0.0 for *_, difference in known])
     found = []
-    for (size_bin, name, difference), is_beyond in zip(known, beyond, strict=True):
-        outcome = Outcome.CHANCE
-        if is_beyond:
-            gains = (difference.per_cent > 0) == more_is_better
-            outcome = Outcome.BETTER if gains else Outcome.WORSE
-        found.append(_Finding(size_bin, name, difference, outcome))
+    for one in of:
+        for name, difference in one.differences.items():
+            is_beyond = beyond.get((id(one), name))
+            if difference is None or is_beyond is None:
+                continue
+            outcome = Outcome.CHANCE
+            if is_beyond:
+                gains = (difference.per_cent > 0) == more_is_better
+                outcome = Outcome.BETTER if gains else Outcome.WORSE
+            found.append(_Finding(one.a.bin, name, difference, outcome))
     return found
 
 
@@ -150,9 +171,12 @@ def _listed(findings: Sequence[_Finding]) -> str:
     return ", ".join(str(f) for f in findings if f.name == MEAN or f.bin not in means)
 
 
-def _distributions(one: "Comparison") -> str:
+def _distributions(one: "Comparison", beyond: _Beyond) -> str:
+    """Nothing where they differ by more than chance alone, but not among all that is judged."""
     if one.ks is None or one.ks_by_chance is None:
         return ""
-    differ = one.ks_by_chance <= 1 - CONFIDENCE
-    said = "differ" if differ else "differ by no more than chance"
-    return f"; the distributions {said} (KS {one.ks:.3f})"
+    if beyond[id(one), _DISTRIBUTION]:
+        return f"; the distributions differ (KS {one.ks:.3f})"
+    if one.ks_by_chance <= 1 - CONFIDENCE:
+        return ""
+    return f"; the distributions differ by no more than chance (KS {one.ks:.3f})"

@@ -49,7 +49,7 @@ def draw(figure: Figure, results: Mapping[str, Result], *, notes: Sequence[str])
     against_ideal = any(p.what.metric == "slowdown" and not p.day for p in figure.panels)
     said = [text for result in drawn for text in ideals(result.run.ledger) if against_ideal]
     bars = any(not panel.distribution and not panel.day for panel in figure.panels)
-    bar_note = ["bars: 95 % intervals, none where jobs are too few"] if bars else []
+    bar_note = ["bars: 95 % intervals, where the run is long enough for one"] if bars else []
     words = dict.fromkeys(
         known.words
         for panel, result in zip(figure.panels, drawn, strict=True)
