@@ -10,6 +10,9 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # Debian's packages of the programs that tests start, each skipped where its program is missing.
 PROGRAMS := chromium fio iproute2 libns3-dev openssl pflogsumm postfix swaks valgrind
 
+# The papers' texts, which are not in this repository; what claims quote is looked up there.
+TEXTS ?= ../shared/papers
+
 .PHONY: help run programs test lint fmt build wheel bench docs papers coverage kills fuzz audit pins clean
 
 help: ## this list
@@ -62,6 +65,7 @@ docs: build ## the handbook in target/site, Rust's own pages in target/doc
 
 # Exit code 1 says that a claim does not hold: a result like others.
 papers: build ## every paper in full, its figures and claims, into out/papers: hours
+	if [ -d "$(TEXTS)" ]; then $(BIN)/python papers/quotations.py "$(TEXTS)"; fi
 	$(BIN)/sojourn reproduce all --full --out out/papers || [ $$? -eq 1 ]
 	$(CARGO) test -p sojourn-fabric --test fabric -- --ignored --nocapture permanent_flows
 

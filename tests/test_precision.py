@@ -12,7 +12,7 @@ from sojourn.runlength import FEWEST_REPLICATIONS, Queue
 from sojourn.runs import Run
 
 CASES = (
-    STUDY.replace("flows = 60", "flows = 3000")
+    STUDY.replace("flows = 60", "flows = 3000").replace("hosts = 4", "hosts = 2")
     + """\
 [sweep]
 workload.load = [0.2, 0.5]

@@ -166,6 +166,7 @@ def test_the_claims_of_a_paper(loads, tmp_path):
             "claim": "A is <fast>",
             "source": "section 4",
             "paper_says": "twice",
+            "we_expect": None,
             "measured": measured,
             "ci95": ci95,
             "holds": holds,
@@ -178,8 +179,20 @@ def test_the_claims_of_a_paper(loads, tmp_path):
     report([tmp_path], out)
     page = Page(out.read_text())
     cells = [cell.strip() for cell in page.texts["td"]]
-    assert cells[:5] == ["7", "A is <fast>", "twice", "2.5 [2.4, 2.6]", "yes"]
-    assert cells[5:10] == ["7", "A is <fast>", "twice", "1 to 3", "NO"]
+    assert cells[:5] == [
+        "7",
+        "A is <fast>",
+        "\N{LEFT DOUBLE QUOTATION MARK}twice\N{RIGHT DOUBLE QUOTATION MARK}",
+        "2.5 [2.4, 2.6]",
+        "yes",
+    ]
+    assert cells[5:10] == [
+        "7",
+        "A is <fast>",
+        "\N{LEFT DOUBLE QUOTATION MARK}twice\N{RIGHT DOUBLE QUOTATION MARK}",
+        "1 to 3",
+        "NO",
+    ]
     assert any(said.startswith("1 of 2 claims of the paper hold") for said in page.texts["p"])
     assert loads.title in [title.strip() for title in page.texts["h2"]]
 
@@ -304,7 +317,8 @@ def test_a_papers_report_shows_its_figures(tmp_path, loads):
         "figure": "2",
         "claim": "quick",
         "source": "section 4",
-        "paper_says": 2.0,
+        "paper_says": "twice",
+        "we_expect": None,
         "measured": 1.9,
         "ci95": None,
         "holds": False,

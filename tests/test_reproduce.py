@@ -19,7 +19,8 @@ from sojourn.reproduce.results import SPREADS, Quantity
 from sojourn.vocabulary import ALL_SIZES
 
 CONTRACT = [
-    "paper", "figure", "claim", "source", "paper_says", "measured", "ci95", "holds", "note",
+    "paper", "figure", "claim", "source", "paper_says", "we_expect",
+    "measured", "ci95", "holds", "note",
 ]  # fmt: skip
 SCHEMES = ["TCP+DropTail", "DCTCP", "MinTCP+pFabric", "LineRate+pFabric", "Ideal"]
 

@@ -151,7 +151,9 @@ def test_what_is_independent_mostly_has_its_interval() -> None:
 
 
 def test_a_run_in_which_nothing_varies_has_none() -> None:
-    assert by_the_pilot([np.full(1000, 3.0)], None) is not None
+    assert by_the_pilot([np.full(1000, 3.0)], None) is None
+    flat = Observed([series([np.full(1000, 3.0)])])
+    assert flat.interval(None) == (None, None)
     assert by_the_pilot([np.arange(10.0)], None).times == 16
 
 

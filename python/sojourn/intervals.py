@@ -18,8 +18,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from sojourn._core import student_t_quantile
-from sojourn.statistics import CONFIDENCE, Interval, Values
+from sojourn.statistics import Interval, Values, student_t
 
 BATCHES = 20
 """How many batches all runs have together, at least; each of several runs has two or more."""
@@ -85,6 +84,10 @@ class Batches:
         """Of all observations."""
         return float(self.sums.sum() / self.counts.sum())
 
+    def quantile(self, share: float) -> float:
+        """The observation that a share of all observations does not pass."""
+        return float(self.pooled[_place(share, self.pooled.size)])
+
     def deviations(self) -> Values:
         """How far each batch is off the mean, a row a run, for `half_width`."""
         return self._deviations(self.sums)
@@ -116,7 +119,7 @@ def half_width(deviations: Values, by_chance: float = 0.0) -> float:
     number = deviations.size
     phi = min(max(correlation(deviations) - by_chance, 0.0), _MOST_CORRELATED)
     error = sqrt(float((deviations**2).sum()) / (number - 1) / number)
-    return _student_t(number - 1) * error * sqrt((1 + phi) / (1 - phi))
+    return student_t(number - 1) * error * sqrt((1 + phi) / (1 - phi))
 
 
 def correlation(deviations: Values) -> float:
@@ -222,10 +225,10 @@ def quantile_ratio_interval(over: Batches, under: Batches, share: float) -> Inte
     """
     if over.counts.shape != under.counts.shape or over.counts.size < 2:
         return None
-    ends = [float(of.pooled[_place(share, of.pooled.size)]) for of in (over, under)]
-    if not all(0 < end < inf for end in ends):
+    above, below = over.quantile(share), under.quantile(share)
+    if not (0 < above < inf and 0 < below < inf):
         return None
-    centre = ends[0] / ends[1]
+    centre = above / below
 
     def refused(ratio: float, side: int) -> bool:
         x = _joint_quantile(over, under, ratio, share)
@@ -297,10 +300,6 @@ def sectioned_interval(value: float, own: Values) -> Interval | None:
         return None
     half = half_width((own - value).reshape(-1, 1))
     return value - half, value + half
-
-
-def _student_t(degrees: int) -> float:
-    return student_t_quantile(degrees, (1 + CONFIDENCE) / 2)
 
 
 def _place(share: float, number: int) -> int:

@@ -49,13 +49,15 @@ class Needs:
     """What an interval is withheld for.
 
     `times` as many jobs are needed, infinite where none are enough; that is runs of so many `jobs`
-    each, or so many `replications` of runs as they are, each None where that does not help.
+    each, or so many `replications` of runs as they are, each None where that does not help. `least`
+    says that it may be more.
     """
 
     times: float
     jobs: int | None
     replications: int | None
     why: str
+    least: bool = False
 
     def to_dict(self) -> dict[str, object]:
         """The contract's `ci95_needs`."""
@@ -72,6 +74,8 @@ class Series:
         instants: how many different times of arrival each run has at least.
         alike: whether jobs of one run hang together in no order, as flows that share a link do.
         queue: what is known of what they pass.
+        used: which of the runs intervals are made from: those that all cases have, and of replays
+            of the same arrivals one.
     """
 
     runs: tuple[Values, ...]
@@ -79,6 +83,12 @@ class Series:
     instants: int
     alike: bool = False
     queue: Queue | None = None
+    used: tuple[int, ...] | None = None
+
+    @property
+    def own(self) -> tuple[Values, ...]:
+        """The runs that intervals are made from."""
+        return self.runs if self.used is None else tuple(self.runs[place] for place in self.used)
 
     @property
     def basis(self) -> Basis:
@@ -89,25 +99,27 @@ class Series:
 
     def withholds(self, share: float | None) -> Withheld | None:
         """What an interval is withheld for, of a quantile or, without a share, of the mean."""
-        number = sum(run.size for run in self.runs)
-        runs = len(self.runs)
+        number = sum(run.size for run in self.own)
+        runs = len(self.own)
         if self.basis is Basis.REPLICATIONS:
             reasons = [by_replications(runs), too_few(share, number) if share else None]
         else:
             reasons = [too_few(share, number)]
-            if self.queue:
-                reasons.append(self.queue.withholds(share, runs, self.jobs))
-            if self.basis is Basis.AFTER_PILOT and not any(reasons):
-                known = self.queue is not None
-                reasons.append(by_the_pilot(self.runs, share, length_known=known))
+        if self.queue and not self.alike:
+            reasons.append(self.queue.withholds(share, runs, self.jobs))
+        if self.basis is Basis.AFTER_PILOT and not any(reasons):
+            known = self.queue is not None
+            reasons.append(by_the_pilot(self.own, share, length_known=known))
         found = [reason for reason in reasons if reason]
         return max(found, key=lambda reason: reason.times, default=None)
 
     def replications_help(self, times: float) -> bool:
         """Whether `times` as many replications would do in place of longer runs."""
-        if self.queue is None or self.basis is Basis.REPLICATIONS:
+        if self.used is not None and len(self.used) == 1 < len(self.runs):
+            return False
+        if self.queue is None:
             return True
-        return self.queue.withholds(None, ceil(times * len(self.runs)), self.jobs) is None
+        return self.queue.withholds(None, ceil(times * len(self.own)), self.jobs) is None
 
 
 class Observed:
@@ -128,10 +140,10 @@ class Observed:
 
     def batches(self, basis: Basis) -> Batches | None:
         """Batches on a basis; None where there are too few observations."""
-        if not self.cases or len({len(case.runs) for case in self.cases}) != 1:
+        if not self.cases or len({len(case.own) for case in self.cases}) != 1:
             return None
         try:
-            of_cases = [_batches(case.runs, basis) for case in self.cases]
+            of_cases = [_batches(case.own, basis) for case in self.cases]
         except ValueError:
             return None
         if len(of_cases) == 1:
@@ -175,7 +187,7 @@ class Observed:
 
         That is possible long before an interval is: what pairs have in common has no part in it.
         """
-        number = sum(run.size for case in self.cases for run in case.runs)
+        number = sum(run.size for case in self.cases for run in case.own)
         return beyond(share) * number >= BATCHES
 
     def unjudged(self, share: float | None) -> Interval | None:
@@ -189,7 +201,7 @@ class Observed:
 
     def method(self) -> str:
         """Where its intervals come from, in words."""
-        runs = len(self.cases[0].runs) if self.cases else 0
+        runs = len(self.cases[0].own) if self.cases else 0
         if self.basis is Basis.REPLICATIONS or self.own is None:
             return f"from {count(runs, 'replication')}"
         number = self.own.counts.size
@@ -209,32 +221,32 @@ class Observed:
             own, other = self.unjudged(share), under.unjudged(share)
             if own is None or other is None:
                 return None
-            of = [
-                batches.mean if share is None else _quantile(batches, share)
-                for batches in (self.own, under.own)
-            ]
-            ends = independent_ratio_interval((of[0], own), (of[1], other))
+            above, below = (_number(batches, share) for batches in (self.own, under.own))
+            ends = independent_ratio_interval((above, own), (below, other))
             fewest = min(self.own.counts.size, under.own.counts.size)
-            return ends and Ratio(ends, "independent runs", fewest - 1)
+            return ends and Ratio(above / below, ends, "independent runs", fewest - 1)
         order = (Basis.REPLICATIONS, Basis.AFTER_PILOT, Basis.WHOLE)
         basis = min(self.basis, under.basis, key=order.index)
-        above, below = self.batches(basis), under.batches(basis)
-        if above is None or below is None or above.counts.shape != below.counts.shape:
+        mine, theirs = self.batches(basis), under.batches(basis)
+        if mine is None or theirs is None or mine.counts.shape != theirs.counts.shape:
             return None
         what = "replications" if basis is Basis.REPLICATIONS else "batches in order of arrival"
         ends = (
-            quantile_ratio_interval(above, below, share)
+            quantile_ratio_interval(mine, theirs, share)
             if share is not None
-            else mean_ratio_interval(above, below)
+            else mean_ratio_interval(mine, theirs)
         )
-        number = above.counts.size
-        return ends and Ratio(ends, f"over {number} pairs of {what}", number - 1)
+        number = mine.counts.size
+        said = f"over {number} pairs of {what}"
+        centre = _number(mine, share) / (_number(theirs, share) or inf)
+        return ends and Ratio(centre, ends, said, number - 1)
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """The interval of a ratio, what it was made from, and its degrees of freedom."""
+    """A ratio, its interval, what that was made from, and its degrees of freedom."""
 
+    value: float
     ends: Interval
     method: str
     degrees: int
@@ -248,14 +260,16 @@ def _batches(runs: Sequence[Values], basis: Basis) -> Batches:
     return Batches.cut(runs)
 
 
-def _quantile(of: Batches, share: float) -> float:
-    return float(of.pooled[max(ceil(share * of.pooled.size) - 1, 0)])
+def _number(of: Batches, share: float | None) -> float:
+    return of.mean if share is None else of.quantile(share)
 
 
 def _needs(case: Series, reason: Withheld) -> Needs:
     if reason.times == inf:
         return Needs(inf, None, None, reason.why)
-    jobs = None if case.basis is Basis.REPLICATIONS else ceil(reason.times * case.jobs)
-    runs = ceil(reason.times * len(case.runs))
+    few = case.basis is Basis.REPLICATIONS and (case.alike or case.queue is None)
+    jobs = None if few else ceil(reason.times * case.jobs)
+    runs = ceil(reason.times * len(case.own))
     helps = case.replications_help(reason.times)
-    return Needs(reason.times, jobs, runs if helps else None, reason.why)
+    least = case.basis is Basis.AFTER_PILOT
+    return Needs(reason.times, jobs, runs if helps else None, reason.why, least)

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from math import ceil, inf
 
-from sojourn._core import student_t_quantile
 from sojourn.columns import Column
 from sojourn.errors import InputError
 from sojourn.intervals import BATCHES
@@ -18,9 +17,9 @@ from sojourn.observed import Observed
 from sojourn.rundir import RunDirectory
 from sojourn.runlength import FEWEST_REPLICATIONS, Queue, needed
 from sojourn.sample import groups_of
-from sojourn.statistics import CONFIDENCE, Interval
+from sojourn.statistics import Interval, student_t
 from sojourn.units import count, factor
-from sojourn.vocabulary import MISSED
+from sojourn.vocabulary import MISSED, kind_of
 
 MOST = 100
 """Replications of a case at most, if nothing else is said."""
@@ -33,9 +32,9 @@ _CAUTION = 2.0
 class Precision:
     """How well the mean, or a percentile, of each case is to be known.
 
-    It is about slowdown and sojourn time, or goodput, of all jobs of each kind. `share` is half of
-    the 95 % interval over the value in its middle, at most; `percentile` is in per cent, None for
-    the mean; `most` is how many replications a case may have.
+    It is about what tables show of all jobs of each kind, such as their response time. `share` is
+    half of the 95 % interval over the value in its middle, at most; `percentile` is in per cent,
+    None for the mean; `most` is how many replications a case may have.
     """
 
     share: float
@@ -120,7 +119,8 @@ class Judgement:
         often = " to ".join(dict.fromkeys([str(numbers[0]), str(numbers[-1])]))
         asked = f"{self.asked.of} within {self.asked.share * _PER_CENT:g} %"
         if self.reached:
-            return [f"{asked} in every case, by {often} replications"]
+            plural = "" if often == "1" else "s"
+            return [f"{asked} in every case, by {often} replication{plural}"]
         head = f"{asked} not reached in {len(self.short)} of {len(self.cases)} cases:"
         return [head, *(f"  {_said(found)}" for found in self.short)]
 
@@ -142,7 +142,7 @@ def computed(asked: Precision, queue: Queue, jobs: int) -> int:
         InputError: no number of replications is enough: each is too short.
     """
     # The relative half-width of a mean; that of a quantile is about the same in heavy traffic.
-    by_width = 2 * (student_t_quantile(BATCHES, (1 + CONFIDENCE) / 2) / asked.share) ** 2
+    by_width = 2 * (student_t(BATCHES) / asked.share) ** 2
     length = queue.length(jobs)
     return _long_enough(asked, queue, jobs, ceil(by_width / length) if length else 1)
 
@@ -159,8 +159,10 @@ def by_pilots(asked: Precision, directory: RunDirectory, ledger: Ledger) -> dict
     for case, records in _by_case(ledger).items():
         numbers = [*_observed(directory, records)]
         widths = [_width(own.unjudged(asked.quantile)) for _, _, own in numbers]
-        widest = max((width for width in widths if width < inf), default=0.0)
-        number = ceil(len(records) * (widest / asked.share) ** 2 * _CAUTION)
+        known = [width for width in widths if width < inf]
+        number = asked.most
+        if known:
+            number = ceil(len(records) * (max(known) / asked.share) ** 2 * _CAUTION)
         queue = Queue.of([record.figures for record in records])
         if queue is not None:
             number = _long_enough(asked, queue, records[0].jobs, number)
@@ -171,10 +173,12 @@ def by_pilots(asked: Precision, directory: RunDirectory, ledger: Ledger) -> dict
 def _long_enough(asked: Precision, queue: Queue, jobs: int, runs: int) -> int:
     length = queue.length(jobs)
     if not length:
-        raise InputError(f"--precision: queues that are {queue.load:.0%} busy have no steady state")
-    runs = min(max(runs, ceil(needed(asked.quantile) / length), 1), asked.most)
+        raise InputError(f"--precision: {queue.busy} have no steady state")
+    runs = max(runs, ceil(needed(asked.quantile) / length), 1)
     if queue.withholds(asked.quantile, runs, jobs) is None:
         return runs
+    if runs > asked.most and queue.withholds(None, asked.most, jobs) is None:
+        return asked.most  # as well as that many can
     short = queue.withholds(asked.quantile, FEWEST_REPLICATIONS, jobs)
     times = 2.0 if short is None else short.times
     raise InputError(
@@ -215,7 +219,7 @@ def _observed(
     no_columns: list[Column] = []
     for group in groups_of(directory, Ledger(records), no_columns, warmup=True):
         for metric in group.sample.metrics():
-            if metric != MISSED:
+            if kind_of(group.kind).metric(metric).shown and metric != MISSED:
                 yield group.kind, metric, group.sample.observed(metric)
 
 

@@ -99,9 +99,14 @@ class Queue:
         Mathematics of Operations Research 17, 1992; the second, of single long services, is ours.
         """
         varies = self.arrivals + self.services
-        if not (self.load < 1 and 0 < varies < inf and self.fourth < inf):
+        if not (self.load < _STEADY and 0 < varies < inf and self.fourth < inf):
             return 0.0
         return jobs / (varies / (1 - self.load) ** 2 + self.fourth / (2 * varies**2))
+
+    @property
+    def busy(self) -> str:
+        """How busy they are, in words."""
+        return f"queues that are {100 * self.load:.3g} % busy"
 
     def withholds(self, share: float | None, runs: int, jobs: int) -> Withheld | None:
         """What an interval is withheld for; None where runs of so many jobs each are long enough.
@@ -116,13 +121,19 @@ class Queue:
         """
         length = self.length(runs * jobs)
         if not length:
-            return Withheld(inf, f"queues that are {self.load:.0%} busy have no steady state")
+            return Withheld(
+                inf, f"queues that are {100 * self.load:.3g} % busy have no steady state"
+            )
         parallel = runs * self.number
         each = max(20.0, parallel) if parallel > 1 else 0.0
         times = max(needed(share) / length, each * parallel / length)
         if times <= 1:
             return None
-        return Withheld(times, f"runs too short for queues that are {self.load:.0%} busy")
+        return Withheld(times, f"runs too short for {self.busy}")
+
+
+# Busier queues settle in no run that anybody waits for.
+_STEADY = 0.999
 
 
 def needed(share: float | None) -> float:
@@ -132,7 +143,7 @@ def needed(share: float | None) -> float:
     half is taken to be as the upper one.
     """
     rare = beyond(share)
-    if rare >= 0.5:
+    if rare >= 0.5:  # the mean and the median
         return 150.0
     return 300.0 if rare >= 0.05 else 2000.0 * max(1.0, 0.01 / rare)
 
@@ -174,6 +185,8 @@ def by_the_pilot(runs: Runs, share: float | None, *, length_known: bool = False)
     each = max(2, ceil(BATCHES / len(runs)))
     least = 2 * each / _PILOT
     shortest = min(run.size for run in runs)
+    if all(run.size and run.min() == runs[0].min() == run.max() for run in runs):
+        return None  # nothing varies, and there is nothing to withhold
     if shortest < least:
         return Withheld(max(2.0, least / max(shortest, 1)), "too few jobs")
     pilot = [run[: int(_PILOT * run.size)] for run in runs]

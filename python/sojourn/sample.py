@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Record, Value
 from sojourn.observed import Observed, Series
 from sojourn.rundir import RunDirectory
-from sojourn.runlength import Queue
+from sojourn.runlength import WARM_UP, Queue
 from sojourn.runlength import warmup as start_of
 from sojourn.statistics import Values
 from sojourn.units import count, picoseconds
@@ -35,10 +36,12 @@ class Jobs:
     it has no deadline, and otherwise 1 if it was not done by then and 0 if it was; of `GOODPUT`
     where it was not measured over a window. `early` marks the warm-up, in which no job is that
     has a window of its own; `late` jobs with an end that were not done when the last one arrived.
-    `instants` are the different times of arrival of all such jobs of the case.
+    `jobs` are all of the case, of other kinds too, but those that are left out beyond 5 %;
+    `instants` are their different times of arrival.
     """
 
     record: Record
+    jobs: int
     instants: int
     size_bytes: npt.NDArray[np.int64]
     arrived_ps: npt.NDArray[np.int64]
@@ -50,6 +53,7 @@ class Jobs:
         """Only some of the jobs, or all in another order."""
         return Jobs(
             record=self.record,
+            jobs=self.jobs,
             instants=self.instants,
             size_bytes=self.size_bytes[chosen],
             arrived_ps=self.arrived_ps[chosen],
@@ -139,21 +143,36 @@ class Sample:
         Goodputs of one replication hang together: they are of flows that share links.
         """
         by_case: dict[int, list[Jobs]] = {}
-        for part in self.parts:
+        for part in sorted(self.parts, key=lambda part: part.replication):
             by_case.setdefault(part.case, []).append(part)
-        cases = []
-        for own in by_case.values():
-            own.sort(key=lambda part: part.replication)
-            cases.append(
-                Series(
-                    runs=tuple(part.metrics[metric][part.kept(metric)] for part in own),
-                    jobs=max(part.record.jobs for part in own),
-                    instants=min(part.instants for part in own),
-                    alike=metric == GOODPUT,
-                    queue=Queue.of([part.record.figures for part in own]),
-                )
-            )
-        return Observed(cases)
+        numbers = [{part.replication for part in own} for own in by_case.values()]
+        common = set.intersection(*numbers) if numbers else set()
+        return Observed([_series(own, metric, common) for own in by_case.values()])
+
+
+_REPLAYED = "workload.file"
+
+
+def _series(own: Sequence[Jobs], metric: str, common: Container[int]) -> Series:
+    """A metric of one case, whose intervals come from the replications that all cases have.
+
+    What a model knows of its queues is about sojourn times; of other metrics it says no more than
+    that a run is too short. Replications that replay a file have the same arrivals: they are one.
+    """
+    queue = Queue.of([part.record.figures for part in own])
+    if queue is not None and metric != "sojourn_ps":
+        queue = replace(queue, measured=True)
+    used = tuple(place for place, part in enumerate(own) if part.replication in common)
+    if _REPLAYED in own[0].record.parameters:
+        used = used[:1]
+    return Series(
+        runs=tuple(part.metrics[metric][part.kept(metric)] for part in own),
+        jobs=max(part.jobs for part in own),
+        instants=min(part.instants for part in own),
+        alike=metric == GOODPUT,
+        queue=queue,
+        used=used,
+    )
 
 
 @dataclass(frozen=True)
@@ -217,8 +236,10 @@ def _read(
     ends = np.isnan(metrics[GOODPUT])
     if given_ps is None:
         given_ps = start_of(arrived)[1] if warmup else 0
+    kept = np.count_nonzero(arrived[ends] >= given_ps) / (1 - WARM_UP)
     jobs = Jobs(
         record=record,
+        jobs=min(record.jobs, ceil(kept)) if ends.any() else record.jobs,
         instants=int(np.unique(arrived[ends]).size),
         size_bytes=rows.numbers(table["size_bytes"]),
         arrived_ps=arrived,

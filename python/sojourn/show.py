@@ -9,7 +9,7 @@ from itertools import chain, groupby
 from math import inf
 
 from sojourn.observed import Needs
-from sojourn.summary import MEAN, Estimate, Summary, incomplete
+from sojourn.summary import MEAN, TIMES, Estimate, Summary, incomplete
 from sojourn.terminal import print_lines, print_table
 from sojourn.units import bracketed, count, factor, number
 from sojourn.vocabulary import ALL_SIZES, GOODPUT, MISSED, JobKind, Metric, kind_of, order
@@ -46,31 +46,45 @@ def notes(summary: Summary) -> list[str]:
 
 
 def withheld(summary: Summary) -> list[str]:
-    """Which intervals there are not, and what would have to be run for them."""
-    asked: dict[str, list[Needs]] = {}
-    lines = 0
-    for estimate in summary:
-        if estimate.metric == kind_of(estimate.kind).main.column and estimate.n:
-            lines += 1
-            for name, needs in estimate.needs.items():
-                asked.setdefault(name, []).append(needs)
-    told: dict[str, list[str]] = {}
+    """Which intervals there are not, and what would have to be run for them.
+
+    Of jobs of all sizes first; sizes of which there are few need more, and that is said apart.
+    """
+    own = [e for e in summary if e.metric == kind_of(e.kind).main.column and e.n]
+    said = []
     for name in (MEAN, *summary.percentiles):
-        if found := asked.get(name):
-            many = "" if len(found) == lines else f" in {len(found)} of {count(lines, 'line')}"
-            told.setdefault(f"{many}: {_more(found)}", []).append(name)
-    return [f"no interval of {', '.join(names)}{said}" for said, names in told.items()]
+        whole, sizes = (
+            [e.needs[name] for e in own if name in e.needs and (e.bin == ALL_SIZES) is all_sizes]
+            for all_sizes in (True, False)
+        )
+        if not (whole or sizes):
+            continue
+        lines = sum(e.bin == ALL_SIZES for e in own)
+        many = "" if len(whole) == lines else f" in {len(whole)} of {count(lines, 'line')}"
+        words = _more(whole, summary) if whole else "of all sizes there is one"
+        if sizes and (not whole or _worst(sizes).times > _worst(whole).times):
+            words += f"; of some sizes, {_more(sizes, summary)}"
+        said.append((f"{many}: {words}", name))
+    told: dict[str, list[str]] = {}
+    for words, name in said:
+        told.setdefault(words, []).append(name)
+    return [f"no interval of {', '.join(names)}{words}" for words, names in told.items()]
 
 
-def _more(found: Sequence[Needs]) -> str:
+def _worst(found: Sequence[Needs]) -> Needs:
+    return max(found, key=lambda needs: needs.times)
+
+
+def _more(found: Sequence[Needs], summary: Summary) -> str:
     """What the longest of needs asks for."""
-    worst = max(found, key=lambda needs: needs.times)
-    if worst.times == inf:
+    worst = _worst(found)
+    if worst.times == inf or (worst.jobs is None and worst.replications is None):
         return worst.why
-    if worst.jobs is None and worst.replications:
-        return f"sojourn run --replications {worst.replications} has one"
+    if worst.jobs is None:
+        return f"{worst.replications} replications have one (sojourn run --replications)"
     times = factor(worst.times)
-    return f"{times} times as many jobs have one, sojourn run --more {times}"
+    least = "at least " if worst.least else ""
+    return f"{least}{times} times as many jobs have one ({summary.longer.replace(TIMES, times)})"
 
 
 def show(summary: Summary) -> None:

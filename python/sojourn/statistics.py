@@ -26,7 +26,7 @@ def probability_by_chance(deviation: float, half: float, degrees: float) -> floa
     """
     if not half or not np.isfinite([deviation, half]).all():
         return float(deviation == 0 or not np.isfinite(deviation))
-    value = abs(deviation) / half * _student_t(degrees)
+    value = abs(deviation) / half * student_t(degrees)
     return 2 * (1 - student_t_probability(degrees, value))
 
 
@@ -104,5 +104,6 @@ _DEALS = 1999
 _GRID = 513
 
 
-def _student_t(degrees: float) -> float:
+def student_t(degrees: float) -> float:
+    """How many standard errors a 95 % interval reaches to either side."""
     return student_t_quantile(degrees, (1 + CONFIDENCE) / 2)

@@ -3,7 +3,7 @@
 import platform
 import zlib
 from collections.abc import Sequence
-from math import ceil, inf
+from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _MOST_JOBS = 1024
 _MOST_THREADS = 64
+_MOST_TIMES = 1_000_000
+# Replications that are thrown away are numbered beyond all others.
+_PILOTS = 1_000_000
 
 
 def read(path: Path) -> str:
@@ -60,8 +63,10 @@ def longer(study: Study, times: float) -> list[tuple[str, str]]:
         InputError: `times` is no such number, or the study does not say how many jobs there are, or
             sweeps it.
     """
-    if not 0 < times < inf:
-        raise InputError(f"--more {times:g}: expected a number above 0, such as 3.2")
+    if not 0 < times <= _MOST_TIMES:
+        raise InputError(
+            f"--more {times:g}: expected a number from 0 to {_MOST_TIMES:,}, such as 3.2"
+        )
     parameters = study.cases()[0].parameters
     found = [path for path in models()[study.room].lengths if path in parameters]
     if not found:
@@ -139,40 +144,36 @@ def simulate(
     """
     where = place(jobs, scheduler, study.resolved(), threads)
     meta = meta_of(study, command)
+    directory.expect(study.resolved())
+    wanted = _wanted(study, precision, where) if precision else None
     with directory.writing(study.resolved()):
         ledger = directory.finished()
-        wanted = _wanted(study, ledger, directory, precision, where) if precision else None
         tasks = unfinished(study, ledger, wanted)
         directory.sign(meta, finished=not tasks)
         _execute(study, tasks, ledger, directory, where)
     return len(tasks)
 
 
-def _wanted(
-    study: Study, ledger: Ledger, directory: RunDirectory, asked: "Precision", where: Place
-) -> dict[int, int]:
+def _wanted(study: Study, asked: "Precision", where: Place) -> dict[int, int]:
     """How many replications each case is to have, to be known as well as is asked.
 
-    Settled before they run: computed where the model knows how long its runs are; elsewhere by
-    replications of their own, numbered from the most that a case may have on and thrown away.
+    Settled before they run, and without a look at what has run before: computed where the model
+    knows how long its runs are; elsewhere by replications of their own that are thrown away.
     """
-    from sojourn.precision import by_pilots, computed, judge
+    from sojourn.precision import by_pilots, computed
 
-    known = {found.case: found for found in judge(asked, directory, ledger).cases}
     wanted: dict[int, int] = {}
     pilots = []
     for case in study.cases():
         queue = Queue.of([case.known([])])
-        if case.index in known and known[case.index].reaches(asked):
-            wanted[case.index] = known[case.index].replications
-        elif queue and not queue.measured:
+        if queue and not queue.measured:
             wanted[case.index] = max(study.replications, computed(asked, queue, case.jobs))
         else:
             pilots.append(case)
     with TemporaryDirectory() as thrown_away:
         apart, records = RunDirectory(Path(thrown_away)), Ledger()
         apart.path.joinpath("rows").mkdir()
-        numbers = range(asked.most, asked.most + FEWEST_REPLICATIONS)
+        numbers = range(_PILOTS, _PILOTS + FEWEST_REPLICATIONS)
         _execute(study, [Task(case, n) for n in numbers for case in pilots], records, apart, where)
         for index, number in by_pilots(asked, apart, records).items():
             wanted[index] = max(study.replications, number)

@@ -1,5 +1,6 @@
 """The summary of a run: groups of cases, size bins, and the numbers of each."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -91,10 +92,12 @@ class Summary:
     `ideals` are the definitions of the best possible time that the slowdowns refer to; `told` are
     totals of the cases in words; `analysis` says what is known of the cases without simulating
     them; `cautions` what to know before trusting the numbers;
+    `longer` is the command that makes the runs `TIMES` as long, or what to do in its place;
     `missing` counts the cases of the study that are not finished yet, and so are in no estimate.
     """
 
     title: str
+    longer: str
     by: tuple[str, ...]
     percentiles: tuple[str, ...]
     ideals: tuple[str, ...]
@@ -132,7 +135,8 @@ class Summary:
     def to_records(self) -> list[dict[str, object]]:
         """A row an estimate: the group's columns in front, the ends of intervals in two columns.
 
-        Where an interval is withheld, `..._needs_jobs` says how many jobs a run needs for it.
+        Where an interval is withheld, `..._needs_jobs` says how many jobs a run needs for it, and
+        `..._needs_replications` how many replications would do.
 
         A column of the group that is called as one of the others has `case_` before its name.
 
@@ -151,7 +155,8 @@ class Summary:
                     low, high = value if isinstance(value, list) else (None, None)
                     record |= {f"{name}_low": low, f"{name}_high": high}
                 elif name.endswith("ci95_needs"):
-                    record[f"{name}_jobs"] = value["jobs"] if isinstance(value, dict) else None
+                    needs = value if isinstance(value, dict) else {}
+                    record |= {f"{name}_{of}": needs.get(of) for of in ("jobs", "replications")}
                 else:
                     record[name] = value
             records.append(record)
@@ -204,6 +209,7 @@ def summarise(
     kinds = {e.kind for e in estimates}
     return Summary(
         title=run.title,
+        longer=_longer(run),
         by=tuple(column.label for column in chosen),
         percentiles=tuple(_name(percentile) for percentile in chosen_percentiles),
         ideals=ideals(run.ledger),
@@ -219,6 +225,18 @@ def summarise(
         missing=run.missing,
         estimates=tuple(estimates),
     )
+
+
+def _longer(run: "Run") -> str:
+    """How the runs are made `TIMES` as long."""
+    records = [*run.ledger]
+    known = {name for record in records for name in record.parameters}
+    paths = [path for m in vocabulary.models().values() for path in m.lengths if path in known]
+    if "measured" in run.meta or not paths:
+        return "a longer trace or measurement"
+    if any(len({record.parameters.get(path) for record in records}) > 1 for path in paths):
+        return f"larger {paths[0]} in the sweep"
+    return f"sojourn run {shlex.quote(str(run.directory.study))} --more {TIMES}"
 
 
 def _of_group(group: Group, percentiles: Sequence[float]) -> Iterator[Estimate]:
@@ -288,6 +306,8 @@ def incomplete(missing: int) -> str:
 
 
 MEAN = "mean"
+TIMES = "TIMES"
+"""Where in `Summary.longer` it says how many times."""
 
 
 def estimate(

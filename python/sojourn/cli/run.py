@@ -86,16 +86,24 @@ def run(
     parsed = studies.parse(text, str(study), pairs, seed=seed, replications=replications)
     if more is not None:
         pairs += studies.longer(parsed, more)
-        seed = studies.fresh_seed(parsed, more) if seed is None else seed
+        seed = studies.fresh_seed(parsed, more)
         parsed = studies.parse(text, str(study), pairs, seed=seed, replications=replications)
-    name = study.stem if more is None else f"{study.stem}-x{more:g}"
+    # The study of a run directory, as its table names it, is called as the directory is.
+    own = study.name == "study.toml" and (study.parent / "meta.json").exists()
+    name = (study.resolve().parent.name if own else study.stem) + (
+        "" if more is None else f"-x{more:g}"
+    )
     directory = RunDirectory(out or Path("out", name))
+    if precision is None and (precision_of or most_replications is not None):
+        raise InputError("--precision-of and --most-replications: expected --precision too")
+    if dry_run and precision:
+        raise InputError(
+            "--dry-run and --precision: how many replications that takes is found by runs"
+        )
     if dry_run:
         at_a_time = studies.at_a_time(jobs, threads)
         _plan(parsed, directory, at_a_time, as_json=as_json)
         return
-    if precision is None and (precision_of or most_replications is not None):
-        raise InputError("--precision-of and --most-replications: expected --precision too")
     most = MOST if most_replications is None else most_replications
     asked = None if precision is None else Precision.read(precision, precision_of or "mean", most)
     words = common.command(context)

@@ -94,8 +94,9 @@ def differences(
             found[name] = Difference(per_cent, None)
             continue
         low, high = ((end - 1) * 100 for end in ratio.ends)
-        half = per_cent - low if per_cent > 0 else high - per_cent
-        chance = probability_by_chance(per_cent, half, ratio.degrees)
+        centre = (ratio.value - 1) * 100
+        half = centre - low if centre > 0 else high - centre
+        chance = probability_by_chance(centre, half, ratio.degrees)
         found[name] = Difference(per_cent, (low, high) if judged else None, chance)
         if judged:
             methods[ratio.method] = None

@@ -15,7 +15,7 @@ from sojourn.show import Table, notes, tables
 from sojourn.units import number
 
 _CLAIMS = "claims.json"
-_JUDGED = ("claim", "source", "paper_says", "measured", "ci95", "holds", "note")
+_JUDGED = ("claim", "source", "paper_says", "we_expect", "measured", "ci95", "holds", "note")
 
 
 @dataclass(frozen=True)
@@ -150,17 +150,26 @@ def _claims(path: Path) -> tuple[Claim, ...]:
 
 
 def _claim(verdict: Mapping[str, object]) -> Claim:
-    claim, source, says, measured, ci95, holds, note = (verdict[name] for name in _JUDGED)
+    claim, source, says, ours, measured, ci95, holds, note = (verdict[name] for name in _JUDGED)
     ends = f" [{', '.join(number(end) for end in ci95)}]" if isinstance(ci95, list) else ""
     return Claim(
         figure=str(verdict["figure"]),
         text=str(claim),
         source=str(source),
-        says=_value(says),
+        says=f"we expect: {ours}"
+        if says is None
+        else f"\N{LEFT DOUBLE QUOTATION MARK}{says}\N{RIGHT DOUBLE QUOTATION MARK}",
         measured=_value(measured) + ends,
         holds=bool(holds),
         note=str(note),
     )
+
+
+def _words(says: object, ours: object) -> str:
+    """The paper's between quotation marks, or ours."""
+    if says is None:
+        return f"we expect: {ours}"
+    return f"\N{LEFT DOUBLE QUOTATION MARK}{says}\N{RIGHT DOUBLE QUOTATION MARK}"
 
 
 def _value(value: object) -> str:

@@ -27,22 +27,28 @@ RULES: dict[str, Callable[[float, float], Span]] = {
 class Claim:
     """What a paper says, where, in numbers, and how that is measured here.
 
-    `figures` are those it is about. `ends` are the smallest and the largest value claimed, equal
-    where there is one; a measured value agrees by the `rule` when it is off by `within` (a
-    share) at most, `because` of a reason in one sentence. `finding` is what was found out about a
-    claim that does not hold.
+    `paper_says` are the paper's own words; what is not in them and we expect for reasons of our own
+    is `we_expect`. `figures` are those it is about. `ends` are the smallest and the largest value
+    claimed, equal where there is one; a measured value agrees by the `rule` when it is off by
+    `within` (a share) at most, `because` of a reason in one sentence. `finding` is what was found
+    out about a claim that does not hold.
     """
 
     figures: tuple[str, ...]
     claim: str
     source: str
-    paper_says: str
     ends: Span
     rule: str
     within: float
     because: str
     measure: Measure
+    paper_says: str | None = None
+    we_expect: str | None = None
     finding: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.paper_says is None) == (self.we_expect is None):
+            raise ValueError(f"{self.claim}: expected either paper_says or we_expect")
 
     @staticmethod
     def of(table: Mapping[str, Any]) -> "Claim":
@@ -69,6 +75,7 @@ class Claim:
 class Verdict:
     """A claim, what was measured, and whether the two agree; the contract's JSON object.
 
+    Either `paper_says` quotes the text, or `we_expect` something that is not in it.
     `measured` is one number, or the smallest and the largest where the claim is about several
     values; None where no job finished that it could be measured on, or a case is not run once.
     """
@@ -77,7 +84,8 @@ class Verdict:
     figure: str
     claim: str
     source: str
-    paper_says: str
+    paper_says: str | None
+    we_expect: str | None
     measured: float | Span | None
     ci95: Interval | None
     holds: bool
@@ -133,6 +141,7 @@ def judge(claim: Claim, results: Results, *, paper: str, remarks: Sequence[str])
         claim=claim.claim,
         source=claim.source,
         paper_says=claim.paper_says,
+        we_expect=claim.we_expect,
         measured=value,
         ci95=ci95,
         holds=holds,
