@@ -64,9 +64,8 @@ def longer(study: Study, times: float) -> list[tuple[str, str]]:
             sweeps it.
     """
     if not 0 < times <= _MOST_TIMES:
-        raise InputError(
-            f"--more {times:g}: expected a number from 0 to {_MOST_TIMES:,}, such as 3.2"
-        )
+        expected = f"a number above 0 and up to {_MOST_TIMES:,}, such as 3.2"
+        raise InputError(f"--more {times:g}: expected {expected}")
     parameters = study.cases()[0].parameters
     found = [path for path in models()[study.room].lengths if path in parameters]
     if not found:

@@ -1,6 +1,7 @@
 """The summary of a run: groups of cases, size bins, and the numbers of each."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -236,7 +237,9 @@ def _longer(run: "Run") -> str:
         return "a longer trace or measurement"
     if any(len({record.parameters.get(path) for record in records}) > 1 for path in paths):
         return f"larger {paths[0]} in the sweep"
-    return f"sojourn run {shlex.quote(str(run.directory.study))} --more {TIMES}"
+    often = max(Counter(record.case for record in records).values())
+    replications = f" --replications {often}" if often > 1 else ""
+    return f"sojourn run {shlex.quote(str(run.directory.study))}{replications} --more {TIMES}"
 
 
 def _of_group(group: Group, percentiles: Sequence[float]) -> Iterator[Estimate]:
