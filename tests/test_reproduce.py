@@ -394,3 +394,42 @@ def test_a_name_that_is_none_is_refused_before_anything_runs(command, arguments,
     assert (done.code, done.out) == (2, "")
     assert said in done.err
     assert not Path("out").exists()
+
+
+READINGS = """
+[readings.busy.four]
+note = "four busy hosts"
+set = ["sweep.workload.load = [0.7]"]
+"""
+
+
+def test_claims_by_readings(paper, command):
+    (paper / "paper.toml").write_text(PAPER + READINGS)
+    never = CLAIM.replace("nothing beats", "all beat").format(ends=1000).replace("section 1", "1.2")
+    finding = 'finding = "nothing is so slow"\n'
+    (paper / "claims.toml").write_text(CLAIM.format(ends=1) + never + finding)
+    done = command("reproduce", "small", "--readings", "all", "--json")
+    assert done.code == 1
+    holds, fails = done.document
+    assert holds["holds"] == {"quick": True, "busy": True}
+    assert (fails["holds"], fails["finding"]) == (
+        {"quick": False, "busy": False},
+        "nothing is so slow",
+    )
+    shown = command("reproduce", "small", "--readings", "all")
+    assert "1 of 2 claims hold under some reading" in shown.out
+    assert "under no reading: all beat the best possible: nothing is so slow" in shown.out
+    refused = command("reproduce", "small", "--readings", "all", "--full")
+    assert (refused.code, "--readings: expected no" in refused.err) == (2, True)
+
+
+def test_a_reading_that_does_not_touch_a_claim_says_nothing_of_it(paper, command):
+    runs = (
+        '[runs.other]\nstudy = "four.toml"\nnote = "the same"\nquick = ["workload.flows = 100"]\n'
+    )
+    panel = 'panels = [{ run = "other", title = "all", bin = "all", statistic = "mean" }]\n'
+    figure = f'[figures.2]\ntitle = "Figure 2"\n{panel}'
+    changed = READINGS.replace("readings.busy.four", "readings.busy.other")
+    (paper / "paper.toml").write_text(PAPER + runs + figure + changed)
+    (row,) = command("reproduce", "small", "--readings", "all", "--json").document
+    assert (row["holds"], row["applicable"]) == ({"quick": True, "busy": None}, ["quick"])

@@ -248,6 +248,20 @@ def test_batches_of_several_cases_are_taken_case_by_case(tmp_path):
     assert [batch.tolist() for batch in batches.parts] == [[1.0, 9.0]] * 20
 
 
+def test_of_several_cases_common_replications_have_intervals(tmp_path):
+    cases = [
+        Made({"load": load}, [load, load + r], replication=r, arrived_ps=[5, 5])
+        for load, numbers in ((0.1, range(7)), (0.9, range(1, 6)))
+        for r in numbers
+    ]
+    run = make_run(tmp_path / "r", cases)
+    found = pick(run.summary(by=[]), bin="all", metric="slowdown")
+    assert (found.n, found.ci_method) == (24, "from 5 replications")
+    apart = [Made({"load": n}, [1.0, 2.0], replication=n) for n in (0, 1)]
+    found = pick(make_run(tmp_path / "s", apart).summary(by=[]), bin="all", metric="slowdown")
+    assert found.needs["mean"].why == "no replication that all cases have"
+
+
 def run_of_both(run):
     """The batches of all cases together."""
     no_columns = []

@@ -101,6 +101,8 @@ class Series:
         """What an interval is withheld for, of a quantile or, without a share, of the mean."""
         number = sum(run.size for run in self.own)
         runs = len(self.own)
+        if not runs:
+            return Withheld(inf, "no replication that all cases have")
         if self.basis is Basis.REPLICATIONS:
             reasons = [by_replications(runs), too_few(share, number) if share else None]
         else:

@@ -11,6 +11,11 @@ from sojourn.cli import common
 @click.argument("paper", default="all")
 @click.option("--figure", "figures", metavar="ID", multiple=True, help="Only this one.")
 @click.option("--reading", metavar="NAME", help="What the text leaves open, read otherwise.")
+@click.option(
+    "--readings",
+    type=click.Choice(["all"]),
+    help="Every claim under every reading, in brief; and in full as far as out/PAPER-full has it.",
+)
 @click.option("--full", is_flag=True, help="All flows, loads and replications: hours.")
 @click.option("--so-far", is_flag=True, help="Run nothing; judge what is finished.")
 @click.option(
@@ -24,6 +29,7 @@ def reproduce(
     paper: str,
     figures: tuple[str, ...],
     reading: str | None,
+    readings: str | None,
     full: bool,
     so_far: bool,
     out: Path | None,
@@ -41,6 +47,11 @@ def reproduce(
     from sojourn.reproduce import reproduce as reproduce_one
     from sojourn.reproduce.show import show as print_claims
 
+    if readings:
+        if figures or reading or full or so_far:
+            raise InputError("--readings: expected no --figure, --reading, --full or --so-far")
+        _matrices(context, paper, out or Path("out"), as_json=as_json)
+        return
     found = [one.under(reading) for one in papers.find(paper)]
     chosen = [one.chosen(figures, reading) for one in found]
     done = []
@@ -67,4 +78,20 @@ def reproduce(
     if as_json:
         click.echo(document.dumps([asdict(verdict) for verdict in verdicts]))
     if not all(verdict.holds for verdict in verdicts):
+        context.exit(common.FAILED)
+
+
+def _matrices(context: click.Context, paper: str, out: Path, *, as_json: bool) -> None:
+    from sojourn import document
+    from sojourn.reproduce import papers
+    from sojourn.reproduce.readings import matrix, show
+
+    done = []
+    for one in papers.find(paper):
+        done.append(matrix(one, out, command=common.command(context)))
+        if not as_json:
+            show(done[-1])
+    if as_json:
+        click.echo(document.dumps([row for found in done for row in found.to_list()]))
+    if not all(row.possible for found in done for row in found.rows):
         context.exit(common.FAILED)
