@@ -102,6 +102,22 @@ HEAD = (
 Ends = tuple[float, float] | None
 
 
+def row(of: Sequence[Tried]) -> str:
+    """The line of a system under one rule in the handbook: how often each number's interval holds.
+
+    In per cent; behind it in how many of the runs there is one, where that is not in all.
+    """
+    cells = []
+    for one in of:
+        share = f"{100 * one.held / one.printed:.1f}" if one.printed else "-"
+        often = f" ({one.printed / one.seeds:.0%})" if 0 < one.printed < one.seeds else ""
+        cells.append(share + often)
+    return f"| {' | '.join([of[0].cell.label, of[0].rule, *cells])} |"
+
+
+HEAD_OF_ROWS = "| system, jobs | who decides | mean | p50 | p95 | p99 |\n|---|---|---|---|---|---|"
+
+
 def _observe(cell: Cell, seeds: Sequence[int]) -> list[dict[tuple[str, str], tuple[Ends, float]]]:
     """For each seed and each rule and number the interval, if any, and the estimate."""
     found = []
@@ -220,7 +236,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/coverage.md"))
     asked = parser.parse_args()
     write_services()
-    lines, faults, truths = [HEAD], 0, {}
+    lines, rows, faults, truths = [HEAD], [HEAD_OF_ROWS], 0, {}
     asked.out.parent.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor() as pool:
         for cell in (cell for cell in CELLS if asked.only in cell.label):
@@ -229,13 +245,15 @@ def main() -> None:
                 never = dict.fromkeys(SHARES, float("inf"))
                 truths[cell.name] = never if cell.unstable else cell.truth(pool)
             seeds = asked.fabric_seeds if cell.fabric else asked.seeds
-            for one in tried(cell, seeds, pool, truths[cell.name]):
-                lines.append(one.line())
-                faults += bool(one.faults())
+            found = [*tried(cell, seeds, pool, truths[cell.name])]
+            lines += [one.line() for one in found]
+            faults += sum(bool(one.faults()) for one in found)
+            by_rule = {one.rule: [o for o in found if o.rule == one.rule] for one in found}
+            rows += map(row, by_rule.values())
             took = time.perf_counter() - start
             truth = json.dumps(truths[cell.name])
             sys.stderr.write(f"{cell.label}: {took:.0f} s, truth {truth}\n")
-            asked.out.write_text("\n".join(lines) + "\n")
+            asked.out.write_text("\n".join([*rows, "", *lines]) + "\n")
         lines += ["", HEAD_OF_PAIRS]
         for pair in (pair for pair in PAIRS if asked.only in pair.label):
             over, under = (cell.truth(pool) for cell in (pair.over, pair.under))
@@ -245,7 +263,7 @@ def main() -> None:
                 lines.append(one.line())
                 faults += bool(one.faults())
             sys.stderr.write(f"{pair.label}: {json.dumps(truth)}\n")
-            asked.out.write_text("\n".join(lines) + "\n")
+            asked.out.write_text("\n".join([*rows, "", *lines]) + "\n")
     sys.exit(bool(faults))
 
 
