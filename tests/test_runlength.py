@@ -181,7 +181,7 @@ def test_what_an_interval_is_made_from() -> None:
     assert measured.basis is series(rows).basis is Basis.AFTER_PILOT
     # jobs that arrive in a few crowds are no series, and flows that share a link have no order
     assert series(rows, instants=20).basis is Basis.REPLICATIONS
-    assert series(rows, alike=True).basis is Basis.REPLICATIONS
+    assert series(rows, unordered=True).basis is Basis.REPLICATIONS
     assert by_replications(4).times == 5 / 4
     assert by_replications(5) is None
     both = Observed([known, measured])

@@ -72,7 +72,7 @@ class Series:
         runs: without their warm-up.
         jobs: of each run, of all kinds and with their warm-up.
         instants: how many different times of arrival each run has at least.
-        alike: whether jobs of one run hang together in no order, as flows that share a link do.
+        unordered: whether jobs of one run hang together in no order, as flows that share a link do.
         queue: what is known of what they pass.
         used: which of the runs intervals are made from: those that all cases have, and of replays
             of the same arrivals one.
@@ -81,7 +81,7 @@ class Series:
     runs: tuple[Values, ...]
     jobs: int
     instants: int
-    alike: bool = False
+    unordered: bool = False
     queue: Queue | None = None
     used: tuple[int, ...] | None = None
 
@@ -93,7 +93,7 @@ class Series:
     @property
     def basis(self) -> Basis:
         """What its intervals are made from."""
-        if self.alike or self.instants < _FEWEST_INSTANTS:
+        if self.unordered or self.instants < _FEWEST_INSTANTS:
             return Basis.REPLICATIONS
         return Basis.WHOLE if self.queue and not self.queue.measured else Basis.AFTER_PILOT
 
@@ -107,7 +107,7 @@ class Series:
             reasons = [by_replications(runs), too_few(share, number) if share else None]
         else:
             reasons = [too_few(share, number)]
-        if self.queue and not self.alike:
+        if self.queue and not self.unordered:
             reasons.append(self.queue.withholds(share, runs, self.jobs))
         if self.basis is Basis.AFTER_PILOT and not any(reasons):
             known = self.queue is not None
@@ -269,7 +269,7 @@ def _number(of: Batches, share: float | None) -> float:
 def _needs(case: Series, reason: Withheld) -> Needs:
     if reason.times == inf:
         return Needs(inf, None, None, reason.why)
-    few = case.basis is Basis.REPLICATIONS and (case.alike or case.queue is None)
+    few = case.basis is Basis.REPLICATIONS and (case.unordered or case.queue is None)
     jobs = None if few else ceil(reason.times * case.jobs)
     runs = ceil(reason.times * len(case.own))
     helps = case.replications_help(reason.times)

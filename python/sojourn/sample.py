@@ -169,7 +169,7 @@ def _series(own: Sequence[Jobs], metric: str, common: Container[int]) -> Series:
         runs=tuple(part.metrics[metric][part.kept(metric)] for part in own),
         jobs=max(part.jobs for part in own),
         instants=min(part.instants for part in own),
-        alike=metric == GOODPUT,
+        unordered=metric == GOODPUT,
         queue=queue,
         used=used,
     )
