@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from sojourn.compare.verdict import Outcome
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger
 from sojourn.runs import Run
-from sojourn.statistics import holm, ks_distance, ks_probability
+from sojourn.statistics import holm, ks_distance, ks_probability, sign_flip_probability
 
 SAMPLE = st.lists(st.sampled_from([0.0, 1.0, 1.5, 2.0, 7.0, np.inf]), min_size=1, max_size=30)
 
@@ -549,3 +549,19 @@ def test_what_is_not_two_values(command, tmp_path, more, words):
     result = command("compare", run.path, *(word.format(run=run.path) for word in more))
     assert (result.code, result.out) == (2, "")
     assert words in result.err
+
+
+def test_signs_are_flipped_in_all_ways():
+    random = np.random.default_rng(1)
+    for number in (1, 5, 9):
+        values = random.normal(0.5, 1, number)
+        ways = [np.dot(signs, values) for signs in product((1, -1), repeat=number)]
+        as_far = np.mean(np.abs(ways) >= abs(values.sum()) * (1 - 1e-12))
+        assert sign_flip_probability(values) == pytest.approx(as_far)
+    assert sign_flip_probability(np.ones(20)) == 2 / 2**20
+    assert sign_flip_probability(np.ones(45)) == 2 / 2**20
+    assert sign_flip_probability(np.zeros(20)) == 1
+    chances = [sign_flip_probability(random.normal(0, 1, 20)) for _ in range(1000)]
+    # 50 and 10 of a thousand, give or take three deviations
+    assert 29 <= sum(chance <= 0.05 for chance in chances) <= 71
+    assert 1 <= sum(chance <= 0.01 for chance in chances) <= 19

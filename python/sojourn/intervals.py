@@ -253,6 +253,19 @@ def quantile_ratio_interval(over: Batches, under: Batches, share: float) -> Inte
     return None if low is None or high is None else (low, high)
 
 
+def paired_differences(over: Batches, under: Batches, share: float | None) -> Values:
+    """By how much each batch of one sample is above its partner: for a test whether they differ.
+
+    Of means, what they sum up to; of a quantile, how many more observations lie above that of both
+    samples together.
+    """
+    if share is None:
+        return over.sums / over.counts - under.sums / under.counts
+    x = _joint_quantile(over, under, 1.0, share)
+    (_, above), (_, below) = over.tail(x), under.tail(x)
+    return above - below + (over.tail(x)[0] - under.tail(x)[0])
+
+
 def independent_ratio_interval(
     over: tuple[float, Interval], under: tuple[float, Interval]
 ) -> Interval | None:

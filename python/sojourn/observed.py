@@ -15,6 +15,7 @@ from sojourn.intervals import (
     independent_ratio_interval,
     mean_interval,
     mean_ratio_interval,
+    paired_differences,
     quantile_interval,
     quantile_ratio_interval,
 )
@@ -26,11 +27,15 @@ from sojourn.runlength import (
     by_the_pilot,
     too_few,
 )
-from sojourn.statistics import Interval, Values
+from sojourn.statistics import Interval, Values, sign_flip_probability
 from sojourn.units import count
 
 _FEWEST_INSTANTS = 8 * BATCHES
 """Different times of arrival in a run, below which it is no series: two a batch of its pilot."""
+
+
+_FLIPPED_FROM = 15
+"""Pairs, below which flipping signs gives no probability that is small enough to judge many by."""
 
 
 class Basis(Enum):
@@ -241,17 +246,25 @@ class Observed:
         number = mine.counts.size
         said = f"over {number} pairs of {what}"
         centre = _number(mine, share) / (_number(theirs, share) or inf)
-        return ends and Ratio(centre, ends, said, number - 1)
+        flipped = None
+        if number >= _FLIPPED_FROM:
+            flipped = sign_flip_probability(paired_differences(mine, theirs, share))
+        return ends and Ratio(centre, ends, said, number - 1, flipped)
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio, its interval, what that was made from, and its degrees of freedom."""
+    """A ratio, its interval, what that was made from, and its degrees of freedom.
+
+    `by_chance` is how probable it is to be so far from 1 by chance, of many pairs; None of few, of
+    which the interval has to say it.
+    """
 
     value: float
     ends: Interval
     method: str
     degrees: int
+    by_chance: float | None = None
 
 
 def _batches(runs: Sequence[Values], basis: Basis) -> Batches:

@@ -96,7 +96,9 @@ def differences(
         low, high = ((end - 1) * 100 for end in ratio.ends)
         centre = (ratio.value - 1) * 100
         half = centre - low if centre > 0 else high - centre
-        chance = probability_by_chance(centre, half, ratio.degrees)
+        chance = ratio.by_chance
+        if chance is None:
+            chance = probability_by_chance(centre, half, ratio.degrees)
         found[name] = Difference(per_cent, (low, high) if judged else None, chance)
         if judged:
             methods[ratio.method] = None
