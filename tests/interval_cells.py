@@ -14,7 +14,6 @@ import numpy as np
 
 from sojourn._core import Progress, Study
 from sojourn.observed import Series
-from sojourn.runlength import Queue, warmup
 from sojourn.statistics import Values
 
 SHARES: dict[str, float | None] = {"mean": None, "p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -83,20 +82,15 @@ class Cell:
 
 def observed(outcomes: list, metric: str) -> Series:
     """What runs gave, as the front end reads it from their rows."""
-    runs, instants = [], []
+    runs = []
     for outcome in outcomes:
         arrived, sojourn, ideal = (
             np.asarray(outcome.columns[name]) for name in ("arrived_ps", "sojourn_ps", "ideal_ps")
         )
-        order = np.argsort(arrived, kind="stable")
-        kept = order[(arrived[order] >= warmup(arrived)[1]) & (sojourn[order] >= 0)]
-        values = sojourn[kept].astype(np.float64)
-        runs.append(values / ideal[kept] if metric == "slowdown" else values)
-        instants.append(np.unique(arrived).size)
-    figures = [outcome.figures for outcome in outcomes]
-    return Series(
-        tuple(runs), len(outcomes[0].columns["arrived_ps"]), min(instants), queue=Queue.of(figures)
-    )
+        if (sojourn < 0).any():
+            raise ValueError("a job that did not finish: let the study drain")
+        runs.append((arrived, sojourn / (ideal if metric == "slowdown" else 1)))
+    return Series.of(runs, [outcome.figures for outcome in outcomes])
 
 
 FOLDER = Path("target/coverage")

@@ -86,4 +86,4 @@ def test_replays_of_a_file_are_one_replication(command, study):
 
 def test_precision_and_a_dry_run(command, study):
     refused = command("run", study, "--precision", "5%", "--dry-run")
-    assert (refused.code, "--dry-run and --precision" in refused.err) == (2, True)
+    assert (refused.code, "--dry-run: expected no --precision" in refused.err) == (2, True)

@@ -27,7 +27,7 @@ def test_every_quotation_was_found_in_its_text():
 
 def test_quotations_are_in_the_texts():
     if not TEXTS.is_dir():
-        pytest.skip(f"the papers' texts are not in {TEXTS.name}")
+        pytest.skip("the papers' texts are not beside this repository, in shared/papers")
     for paper, words in quotations.quotations():
         text = quotations.plain((TEXTS / f"{paper}.txt").read_text(encoding="utf-8"))
         assert quotations.is_in(words, text), words

@@ -228,4 +228,4 @@ def test_pairs_are_of_what_both_sides_allow() -> None:
     assert short.can_be_tested(None)
     assert short.can_be_tested(0.99)
     assert not short.can_be_tested(0.999)
-    assert not Observed([series([row[:300]], queue=mm1(0.9))]).has_interval(None)
+    assert Observed([series([row[:300]], queue=mm1(0.9))]).interval(None)[0] is None

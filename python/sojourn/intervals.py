@@ -92,10 +92,14 @@ class Batches:
         """How far each batch is off the mean, a row a run, for `half_width`."""
         return self._deviations(self.sums)
 
-    def tail(self, x: float, side: Side = "right") -> tuple[float, Values]:
-        """The share of observations above `x`, with side `left` from it on, and its deviations."""
+    def above(self, x: float, side: Side = "right") -> Values:
+        """How many observations of each batch are above `x`, with side `left` from it on."""
         found = [batch.size - int(np.searchsorted(batch, x, side)) for batch in self.ranked]
-        over = self._shaped(found)
+        return self._shaped(found)
+
+    def tail(self, x: float, side: Side = "right") -> tuple[float, Values]:
+        """The share of observations that are `above`, and its deviations."""
+        over = self.above(x, side)
         return float(over.sum() / self.counts.sum()), self._deviations(over)
 
     def _deviations(self, sums: Values) -> Values:
@@ -254,16 +258,14 @@ def quantile_ratio_interval(over: Batches, under: Batches, share: float) -> Inte
 
 
 def paired_differences(over: Batches, under: Batches, share: float | None) -> Values:
-    """By how much each batch of one sample is above its partner: for a test whether they differ.
+    """By how much each batch of one sample differs from its partner in the other.
 
-    Of means, what they sum up to; of a quantile, how many more observations lie above that of both
-    samples together.
+    In its mean, or in the share of its observations above the quantile of both samples together.
     """
     if share is None:
         return over.sums / over.counts - under.sums / under.counts
     x = _joint_quantile(over, under, 1.0, share)
-    (_, above), (_, below) = over.tail(x), under.tail(x)
-    return above - below + (over.tail(x)[0] - under.tail(x)[0])
+    return over.above(x) / over.counts - under.above(x) / under.counts
 
 
 def independent_ratio_interval(

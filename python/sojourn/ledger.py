@@ -69,6 +69,13 @@ class Ledger:
         """The names of what is swept."""
         return [*dict.fromkeys(name for record in self for name in record.axes)]
 
+    def by_case(self) -> dict[int, list[Record]]:
+        """The records of each case, in order of replication."""
+        found: dict[int, list[Record]] = {}
+        for record in self:
+            found.setdefault(record.case, []).append(record)
+        return found
+
     def size(self) -> str:
         """How much is in it: `4 cases x 2 replications, 480 jobs`."""
         jobs = sum(record.jobs for record in self)

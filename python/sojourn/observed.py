@@ -1,12 +1,13 @@
 """What was observed of jobs in independent runs, and the intervals that this allows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from math import ceil, inf
 
 import numpy as np
+import numpy.typing as npt
 
 from sojourn.intervals import (
     BATCHES,
@@ -19,6 +20,7 @@ from sojourn.intervals import (
     quantile_interval,
     quantile_ratio_interval,
 )
+from sojourn.ledger import Value
 from sojourn.runlength import (
     Queue,
     Withheld,
@@ -26,6 +28,7 @@ from sojourn.runlength import (
     by_replications,
     by_the_pilot,
     too_few,
+    warmup,
 )
 from sojourn.statistics import Interval, Values, sign_flip_probability
 from sojourn.units import count
@@ -89,6 +92,28 @@ class Series:
     unordered: bool = False
     queue: Queue | None = None
     used: tuple[int, ...] | None = None
+
+    @staticmethod
+    def of(
+        runs: Sequence[tuple[npt.NDArray[np.int64], Values]],
+        figures: Sequence[Mapping[str, Value]] = (),
+    ) -> "Series":
+        """That of whole runs, of which the warm-up is left out here.
+
+        Args:
+            runs: of each the arrivals of its jobs in picoseconds, in any order, and their metric.
+            figures: what each run says of its queues.
+        """
+        kept = []
+        for arrived_ps, values in runs:
+            order = np.argsort(arrived_ps, kind="stable")
+            kept.append(values[order][arrived_ps[order] >= warmup(arrived_ps)[1]])
+        return Series(
+            runs=tuple(kept),
+            jobs=max(values.size for _, values in runs),
+            instants=min(np.unique(arrived_ps).size for arrived_ps, _ in runs),
+            queue=Queue.of(figures),
+        )
 
     @property
     def own(self) -> tuple[Values, ...]:
@@ -184,10 +209,6 @@ class Observed:
         if found is None and share is not None and self._varies():
             return None, Needs(2.0, None, None, "the largest observation may lie below the end")
         return found, None
-
-    def has_interval(self, share: float | None) -> bool:
-        """Whether there is one."""
-        return self.interval(share)[0] is not None
 
     def can_be_tested(self, share: float | None) -> bool:
         """Whether there are enough observations to tell in pairs that a number differs.

@@ -131,7 +131,7 @@ def judge(asked: Precision, directory: RunDirectory, ledger: Ledger) -> Judgemen
     Raises:
         InputError: rows cannot be read.
     """
-    cases = _by_case(ledger).values()
+    cases = ledger.by_case().values()
     return Judgement(asked, tuple(_case(asked, directory, own) for own in cases))
 
 
@@ -156,7 +156,7 @@ def by_pilots(asked: Precision, directory: RunDirectory, ledger: Ledger) -> dict
         InputError: no number of replications is enough: each is too short.
     """
     wanted = {}
-    for case, records in _by_case(ledger).items():
+    for case, records in ledger.by_case().items():
         numbers = [*_observed(directory, records)]
         widths = [_width(own.unjudged(asked.quantile)) for _, _, own in numbers]
         known = [width for width in widths if width < inf]
@@ -185,13 +185,6 @@ def _long_enough(asked: Precision, queue: Queue, jobs: int, runs: int) -> int:
         f"--precision: replications of {jobs:,} jobs are too short, however many there are:"
         f" expected {factor(times)} times as many jobs in each (--more {factor(times)})"
     )
-
-
-def _by_case(ledger: Ledger) -> dict[int, list[Record]]:
-    found: dict[int, list[Record]] = {}
-    for record in ledger:
-        found.setdefault(record.case, []).append(record)
-    return found
 
 
 def _case(asked: Precision, directory: RunDirectory, records: list[Record]) -> Found:

@@ -90,16 +90,12 @@ def run(
         parsed = studies.parse(text, str(study), pairs, seed=seed, replications=replications)
     # The study of a run directory, as its table names it, is called as the directory is.
     own = study.name == "study.toml" and (study.parent / "meta.json").exists()
-    name = (study.resolve().parent.name if own else study.stem) + (
-        "" if more is None else f"-x{more:g}"
-    )
-    directory = RunDirectory(out or Path("out", name))
+    name = study.resolve().parent.name if own else study.stem
+    directory = RunDirectory(out or Path("out", name if more is None else f"{name}-x{more:g}"))
     if precision is None and (precision_of or most_replications is not None):
         raise InputError("--precision-of and --most-replications: expected --precision too")
     if dry_run and precision:
-        raise InputError(
-            "--dry-run and --precision: how many replications that takes is found by runs"
-        )
+        raise InputError("--dry-run: expected no --precision, which is settled by running")
     if dry_run:
         at_a_time = studies.at_a_time(jobs, threads)
         _plan(parsed, directory, at_a_time, as_json=as_json)

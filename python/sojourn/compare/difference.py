@@ -86,7 +86,7 @@ def differences(
         if name == MAX or (share := _share(name)) in (0, 1):
             found[name] = Difference(per_cent, None)
             continue
-        judged = all(own.has_interval(share) for own in observed)
+        judged = all(_interval(own, name) for own in (a, b))
         ratio = None
         if judged or (paired and all(own.can_be_tested(share) for own in observed)):
             ratio = observed[1].ratio(observed[0], share, paired=paired)
@@ -103,6 +103,10 @@ def differences(
         if judged:
             methods[ratio.method] = None
     return found, ", ".join(methods) or None
+
+
+def _interval(of: Estimate, name: str) -> Interval | None:
+    return of.ci95 if name == MEAN else of.quantiles_ci95[name]
 
 
 def _share(name: str) -> float | None:

@@ -19,7 +19,6 @@ from sojourn import rows
 from sojourn.errors import InputError
 from sojourn.ledger import Record
 from sojourn.observed import Series
-from sojourn.runlength import warmup
 from sojourn.runs import Run
 from sojourn.statistics import Values
 
@@ -35,8 +34,8 @@ Mask = npt.NDArray[np.bool_]
 class Load:
     """What was measured of one case, all replications together.
 
-    `rate` is in requests a second; `alone` marks requests that found nobody there; `series` are the
-    sojourn times by replication, without their warm-up.
+    `rate` is how many requests came a second. `alone` is true of each request that met no other
+    one. `series` holds the sojourn times of each replication, without its warm-up.
     """
 
     case: int
@@ -78,9 +77,7 @@ def loads(run: Run) -> list[Load]:
     Raises:
         InputError: it is not of one disk, its requests differ in size, or rows cannot be read.
     """
-    by_case: dict[int, list[Record]] = {}
-    for record in run.ledger:
-        by_case.setdefault(record.case, []).append(record)
+    by_case = run.ledger.by_case()
     if not by_case:
         raise InputError(f"{run.path}: no case is finished yet")
     return sorted((_load(run, records) for records in by_case.values()), key=lambda one: one.rate)
@@ -157,11 +154,10 @@ def _load(run: Run, records: list[Record]) -> Load:
         raise InputError(
             f"{run.path}: requests differ in size, expected all of one: a service is of one size"
         )
-    spans, alone, kept = [], [], []
+    spans, alone, runs = [], [], []
     for table in tables:
         arrived = rows.numbers(table["arrived_ps"])
-        sojourn = rows.numbers(table["sojourn_ps"]).astype(np.float64)
-        kept.append(sojourn[arrived >= warmup(arrived)[1]])
+        runs.append((arrived, rows.numbers(table["sojourn_ps"]).astype(np.float64)))
         finished = rows.numbers(table["finished_ps"])
         spans.append(int(arrived[-1] - arrived[0]) or 1)
         alone.append(_alone(finished - rows.numbers(table["sojourn_ps"]), finished))
@@ -171,15 +167,9 @@ def _load(run: Run, records: list[Record]) -> Load:
         label=label,
         rate=sum(several) / sum(spans) * PS_PER_S,
         op=np.concatenate([np.array(table["op"].to_pylist()) for table in tables]),
-        sojourn_ps=np.concatenate([rows.numbers(table["sojourn_ps"]) for table in tables]).astype(
-            np.float64
-        ),
+        sojourn_ps=np.concatenate([sojourn for _, sojourn in runs]),
         alone=np.concatenate(alone),
-        series=Series(
-            runs=tuple(kept),
-            jobs=max(table.num_rows for table in tables),
-            instants=min(len(np.unique(rows.numbers(table["arrived_ps"]))) for table in tables),
-        ),
+        series=Series.of(runs),
     )
 
 

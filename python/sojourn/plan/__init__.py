@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
+import numpy.typing as npt
 
 from sojourn._core import Case, Plan, Progress, SpecError
 from sojourn.execute import processors
 from sojourn.ledger import Value
 from sojourn.observed import Needs, Observed, Series
-from sojourn.runlength import Queue, warmup
 from sojourn.statistics import Interval, Values
 
 _FIRST_ROUND = 5
@@ -203,15 +203,13 @@ def _number(value: Value | None) -> float | None:
 
 @dataclass(frozen=True)
 class _Replication:
-    """Sojourn times after the warm-up, and shares of the time that disks would have to be busy.
+    """Arrivals, sojourn times, and shares of the time that disks would have to be busy.
 
-    `jobs` and `instants` are those of the whole replication; `utilisation` is that of the busiest
-    disk, `mean_utilisation` that of all in the mean.
+    `utilisation` is that of the busiest disk, `mean_utilisation` that of all in the mean.
     """
 
+    arrived_ps: npt.NDArray[np.int64]
     sojourn_ps: Values
-    jobs: int
-    instants: int
     figures: Mapping[str, Value]
     utilisation: float
     mean_utilisation: float
@@ -268,18 +266,14 @@ def _one(case: Case, number: int, progress: Progress) -> _Replication:
     busiest, mean = (
         float(figures[name]) * over for name in ("busiest_disk_utilisation", "disk_utilisation")
     )
-    kept = sojourn[arrived >= warmup(arrived)[1]].astype(np.float64)
-    return _Replication(kept, arrived.size, np.unique(arrived).size, figures, busiest, mean)
+    return _Replication(arrived, sojourn.astype(np.float64), figures, busiest, mean)
 
 
 def _estimate(
     plan: Plan, done: Sequence[_Replication]
 ) -> tuple[float, Interval | None, Needs | None]:
-    series = Series(
-        runs=tuple(one.sojourn_ps for one in done),
-        jobs=max(one.jobs for one in done),
-        instants=min(one.instants for one in done),
-        queue=Queue.of([one.figures for one in done]),
+    series = Series.of(
+        [(one.arrived_ps, one.sojourn_ps) for one in done], [one.figures for one in done]
     )
     values = np.concatenate(series.runs)
     if plan.percentile is None:

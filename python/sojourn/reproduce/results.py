@@ -174,7 +174,7 @@ class Cell:
         ci95 = None
         if statistic not in SPREADS:
             share = None if statistic == MEAN else _percentile(statistic) / 100
-            if ours.observed.has_interval(share) and theirs.observed.has_interval(share):
+            if above.ci95 and below.ci95:
                 ratio = ours.observed.ratio(theirs.observed, share, paired=True)
                 ci95 = ratio.ends if ratio else None
         than = other.line if other.at == self.at else other.at
