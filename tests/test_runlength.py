@@ -13,6 +13,7 @@ from sojourn.runlength import (
     after_pilot,
     by_replications,
     by_the_pilot,
+    instants,
     too_few,
     warmup,
 )
@@ -167,6 +168,7 @@ def test_the_warmup_is_the_first_twentieth_to_arrive() -> None:
     assert warmup(np.repeat(np.arange(10), 100)) == (0, 0)
     assert warmup(np.repeat(np.arange(100), 10)) == (50, 5)
     assert warmup(np.empty(0, dtype=np.int64)) == (0, 0)
+    assert [instants(np.array(times)) for times in ([], [7], [3, 1, 3, 1])] == [0, 1, 2]
 
 
 def series(runs, jobs=1000, instants=1000, **more) -> Series:

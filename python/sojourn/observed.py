@@ -27,6 +27,7 @@ from sojourn.runlength import (
     after_pilot,
     by_replications,
     by_the_pilot,
+    instants,
     too_few,
     warmup,
 )
@@ -111,7 +112,7 @@ class Series:
         return Series(
             runs=tuple(kept),
             jobs=max(values.size for _, values in runs),
-            instants=min(np.unique(arrived_ps).size for arrived_ps, _ in runs),
+            instants=min(instants(arrived_ps) for arrived_ps, _ in runs),
             queue=Queue.of(figures),
         )
 

@@ -47,6 +47,13 @@ def warmup(arrived_ps: npt.NDArray[np.int64]) -> tuple[int, int]:
     return early, start if early else 0
 
 
+def instants(arrived_ps: npt.NDArray[np.int64]) -> int:
+    """How many different times of arrival there are."""
+    if np.any(arrived_ps[1:] < arrived_ps[:-1]):
+        arrived_ps = np.sort(arrived_ps)
+    return int(np.count_nonzero(arrived_ps[1:] != arrived_ps[:-1])) + (arrived_ps.size > 0)
+
+
 @dataclass(frozen=True)
 class Withheld:
     """No interval is printed: `times` as many jobs it takes; infinite: none are enough."""

@@ -15,7 +15,7 @@ from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Record, Value
 from sojourn.observed import Observed, Series
 from sojourn.rundir import RunDirectory
-from sojourn.runlength import WARM_UP, Queue
+from sojourn.runlength import WARM_UP, Queue, instants
 from sojourn.runlength import warmup as start_of
 from sojourn.statistics import Values
 from sojourn.units import count, picoseconds
@@ -240,7 +240,7 @@ def _read(
     jobs = Jobs(
         record=record,
         jobs=min(record.jobs, ceil(kept)) if ends.any() else record.jobs,
-        instants=int(np.unique(arrived[ends]).size),
+        instants=instants(arrived[ends]),
         size_bytes=rows.numbers(table["size_bytes"]),
         arrived_ps=arrived,
         early=(arrived < given_ps) & ends,
