@@ -433,3 +433,71 @@ def test_a_reading_that_does_not_touch_a_claim_says_nothing_of_it(paper, command
     (paper / "paper.toml").write_text(PAPER + runs + figure + changed)
     (row,) = command("reproduce", "small", "--readings", "all", "--json").document
     assert (row["holds"], row["applicable"]) == ({"quick": True, "busy": None}, ["quick"])
+
+
+MAP = """
+[maps.alone]
+title = "Where a flow is alone"
+note = "four hosts"
+runs = ["four"]
+x = { path = "workload.flows", values = [1, 120], title = "flows" }
+y = { path = "run.seed", values = [1, 2], title = "seed" }
+"""
+ALONE = CLAIM.replace("nothing beats", "nothing is worse than").replace("at least", "at most")
+
+
+@pytest.fixture
+def with_map(paper):
+    """The paper with a map, over which one claim holds, one does where a flow is alone."""
+    (paper / "paper.toml").write_text(PAPER + MAP)
+    (paper / "four.toml").write_text(STUDY + "run.seed = 2\n")
+    (paper / "claims.toml").write_text(CLAIM.format(ends=1) + ALONE.format(ends=1.1))
+    return paper
+
+
+@pytest.mark.usefixtures("with_map")
+def test_a_map_judges_the_claims_at_each_of_its_points(command):
+    done = command("reproduce", "small", "--map", "alone", "--json")
+    assert done.code == 0, done.err
+    found = {
+        (row["claim"].split()[1], row["workload.flows"], row["run.seed"]): row["holds"]
+        for row in done.document
+    }
+    points = [(flows, seed) for flows in (1, 120) for seed in (1, 2)]
+    assert found == {("beats", *point): True for point in points} | {
+        ("is", flows, seed): flows == 1 for flows, seed in points
+    }
+    place = Path("out/small-map-alone")
+    assert {path.name for path in place.iterdir()} == {"points.json", "map.png"}
+    shown = command("reproduce", "small", "--map", "alone").out
+    assert "all of them hold at 2 of 4 points" in shown
+    assert "workload.flows = 1, run.seed = 2" in shown
+
+
+def test_points_that_are_there_are_not_run_again(with_map, command):
+    def asked():
+        return command("reproduce", "small", "--map", "alone", "--json").document
+
+    before = asked()
+    stored = Path("out/small-map-alone/points.json")
+    stored.write_text(stored.read_text().replace('"measured": 1', '"measured": 7', 1))
+    assert [row["measured"] for row in asked()] != [row["measured"] for row in before]
+    (with_map / "four.toml").write_text(STUDY.replace("hosts = 4", "hosts = 6"))
+    after = [row["measured"] for row in asked()]
+    assert 1 <= max(after) < 7
+
+
+@pytest.mark.usefixtures("with_map")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["small", "--map", "alon"], "small: no map 'alon', did you mean 'alone'?"),
+        (["--map", "alone"], "--map: expected one paper"),
+        (["small", "--map", "alone", "--full"], "--map: expected no --figure, --full or --so-far"),
+        (["small", "--map", "alone", "--readings", "all"], "--readings: expected no --figure"),
+    ],
+)
+def test_a_map_that_is_none_is_refused(command, arguments, said):
+    done = command("reproduce", *arguments)
+    assert (done.code, said in done.err) == (2, True), done.err
+    assert not Path("out").exists()

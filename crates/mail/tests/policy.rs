@@ -4,7 +4,7 @@ use sojourn_kernel::Span;
 use sojourn_kernel::parameters::defaults;
 
 use sojourn_mail::policy::retry::{Backoff, Prompt, Retry, Setback};
-use sojourn_mail::policy::split::{Chunks, Place, Split};
+use sojourn_mail::policy::split::{Chunks, Dealt, Place, Split};
 use sojourn_mail::policy::timeouts::{Passes, Rfc5321, Timeouts};
 use sojourn_mail::policy::{OrderKind, SplitKind};
 use sojourn_mail::smtp::wait_named;
@@ -55,6 +55,9 @@ fn envelopes_by_hand() {
     assert_eq!(cut(&SplitKind::Whole(defaults()), &list), [vec![0, 1, 2, 3, 4, 5]]);
     let chunks = SplitKind::Chunks(Chunks { size: 4.try_into().unwrap() });
     assert_eq!(cut(&chunks, &list), [vec![0, 1, 2, 3], vec![4, 5]]);
+    let dealt = SplitKind::Dealt(Dealt { size: 4.try_into().unwrap() });
+    assert_eq!(cut(&dealt, &list), [vec![0, 2, 4], vec![1, 3, 5]]);
+    assert!(cut(&dealt, &[]).is_empty());
     let each = [vec![0], vec![1], vec![2], vec![3], vec![4], vec![5]];
     assert_eq!(cut(&SplitKind::Each(defaults()), &list), each);
 }

@@ -16,10 +16,14 @@ from sojourn.cli import common
     type=click.Choice(["all"]),
     help="Every claim under every reading, in brief; and in full as far as out/PAPER-full has it.",
 )
+@click.option("--map", "map_", metavar="NAME", help="Where each claim holds, over two parameters.")
 @click.option("--full", is_flag=True, help="All flows, loads and replications: hours.")
 @click.option("--so-far", is_flag=True, help="Run nothing; judge what is finished.")
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), help="[default: out/PAPER[-READING][-full]]"
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    help="[default: out/PAPER[-READING][-full or -map-NAME]]",
 )
 @common.as_json
 @click.pass_context
@@ -30,6 +34,7 @@ def reproduce(
     figures: tuple[str, ...],
     reading: str | None,
     readings: str | None,
+    map_: str | None,
     full: bool,
     so_far: bool,
     out: Path | None,
@@ -39,6 +44,33 @@ def reproduce(
 
     Without a PAPER, or with `all`, of all of them, one after the other.
     """
+    from sojourn.errors import InputError
+
+    if readings:
+        if figures or reading or map_ or full or so_far:
+            others = "--figure, --reading, --map, --full or --so-far"
+            raise InputError(f"--readings: expected no {others}")
+        _matrices(context, paper, out or Path("out"), as_json=as_json)
+        return
+    if map_:
+        if figures or full or so_far:
+            raise InputError("--map: expected no --figure, --full or --so-far")
+        _map(context, paper, map_, reading, out, as_json=as_json)
+        return
+    _claims(context, paper, figures, reading, out, full=full, so_far=so_far, as_json=as_json)
+
+
+def _claims(
+    context: click.Context,
+    paper: str,
+    figures: tuple[str, ...],
+    reading: str | None,
+    out: Path | None,
+    *,
+    full: bool,
+    so_far: bool,
+    as_json: bool,
+) -> None:
     from dataclasses import asdict
 
     from sojourn import document
@@ -47,11 +79,6 @@ def reproduce(
     from sojourn.reproduce import reproduce as reproduce_one
     from sojourn.reproduce.show import show as print_claims
 
-    if readings:
-        if figures or reading or full or so_far:
-            raise InputError("--readings: expected no --figure, --reading, --full or --so-far")
-        _matrices(context, paper, out or Path("out"), as_json=as_json)
-        return
     found = [one.under(reading) for one in papers.find(paper)]
     chosen = [one.chosen(figures, reading) for one in found]
     done = []
@@ -95,3 +122,37 @@ def _matrices(context: click.Context, paper: str, out: Path, *, as_json: bool) -
         click.echo(document.dumps([row for found in done for row in found.to_list()]))
     if not all(row.possible for found in done for row in found.rows):
         context.exit(common.FAILED)
+
+
+def _map(
+    context: click.Context,
+    name: str,
+    map_: str,
+    reading: str | None,
+    out: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    import sys
+
+    from sojourn import document
+    from sojourn.errors import InputError
+    from sojourn.reproduce import papers
+    from sojourn.reproduce.maps import mapped, show
+
+    if name == papers.ALL:
+        raise InputError("--map: expected one paper")
+    (paper,) = papers.find(name)
+    parts = [paper.name, *([reading] if reading else []), "map", map_]
+    place = out or Path("out", "-".join(parts))
+
+    def told(line: str) -> None:
+        if sys.stderr.isatty():
+            click.echo(line, err=True)
+
+    paper = paper.under(reading)
+    found = mapped(paper, map_, place, command=common.command(context), told=told)
+    if as_json:
+        click.echo(document.dumps(found.to_list()))
+    else:
+        show(found)

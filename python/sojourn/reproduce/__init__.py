@@ -71,7 +71,7 @@ def reproduce(
     else:
         out.mkdir(parents=True, exist_ok=True)
         for name, place in places.items():
-            study = _study(paper, name, full=full)
+            study = study_of(paper, name, full=full)
             studies.simulate(study, RunDirectory(place), jobs=None, command=command)
     results = {
         name: Result(name, Run.open(place), plan.x, plan.lines, plan.axis)
@@ -102,11 +102,16 @@ def _begun(paper: Paper, name: str, place: Path, *, full: bool) -> bool:
     directory = RunDirectory(place)
     if not directory.ledger():
         return False
-    directory.expect(_study(paper, name, full=full).resolved())
+    directory.expect(study_of(paper, name, full=full).resolved())
     return True
 
 
-def _study(paper: Paper, name: str, *, full: bool) -> Study:
+def study_of(paper: Paper, name: str, *, full: bool) -> Study:
+    """The study of one of the paper's runs, with what the paper puts over it.
+
+    Raises:
+        SpecError: it cannot be run as written.
+    """
     plan = paper.runs[name]
     return studies.parse(
         studies.read(plan.study),

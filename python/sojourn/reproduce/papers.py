@@ -1,5 +1,6 @@
 """The papers that can be reproduced: their runs, figures and claims, as data in their folders."""
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -84,11 +85,36 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Axis:
+    """A parameter of studies, the values that a map gives it, and what people call it."""
+
+    path: str
+    values: tuple[Value, ...]
+    title: str
+
+    def setting(self, value: Value) -> str:
+        """What puts a value over the one of a study."""
+        return f"{self.path} = {json.dumps(value)}"
+
+
+@dataclass(frozen=True)
+class MapPlan:
+    """A plane of two parameters in which the claims about some runs hold here and fail there."""
+
+    title: str
+    note: str
+    runs: tuple[str, ...]
+    x: Axis
+    y: Axis
+
+
+@dataclass(frozen=True)
 class Paper:
     """A paper: what is run for it, what is drawn, what is checked.
 
     `readings` are other ways to read what its text leaves open: by name, what some of the runs
-    become (`set` after their own, another `note`).
+    become (`set` after their own, another `note`). `maps` say where in a plane of two parameters
+    claims hold.
     """
 
     name: str
@@ -98,6 +124,7 @@ class Paper:
     figures: Mapping[str, Figure]
     claims: tuple[Claim, ...]
     readings: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    maps: Mapping[str, MapPlan] = field(default_factory=dict)
 
     def under(self, reading: str | None) -> "Paper":
         """The paper under one of its readings, or as it is.
@@ -119,6 +146,25 @@ class Paper:
             for name, change in self.readings[reading].items()
         }
         return replace(self, runs={**self.runs, **runs})
+
+    def map_plan(self, name: str) -> MapPlan:
+        """The map of that name.
+
+        Raises:
+            InputError: there is none.
+        """
+        if name not in self.maps:
+            raise InputError(f"{self.name}: no map {name!r}{did_you_mean(name, self.maps)}")
+        return self.maps[name]
+
+    def at(self, plan: MapPlan, x: Value, y: Value) -> "Paper":
+        """The paper at a point of one of its maps."""
+        settings = (plan.x.setting(x), plan.y.setting(y))
+        moved = {
+            name: replace(self.runs[name], set=(*self.runs[name].set, *settings))
+            for name in plan.runs
+        }
+        return replace(self, runs={**self.runs, **moved})
 
     def chosen(self, ids: Sequence[str], reading: str | None = None) -> list[Figure]:
         """The figures of those names; without names, all.
@@ -188,7 +234,16 @@ def read(folder: Path) -> Paper:
         figures={name: _figure(name, table, terms) for name, table in about["figures"].items()},
         claims=tuple(Claim.of(table) for table in _toml(folder / "claims.toml")["claims"]),
         readings=about.get("readings", {}),
+        maps={name: _map(table) for name, table in about.get("maps", {}).items()},
     )
+
+
+def _map(table: dict[str, Any]) -> MapPlan:
+    x, y = (
+        Axis(axis["path"], tuple(axis["values"]), axis["title"])
+        for axis in (table["x"], table["y"])
+    )
+    return MapPlan(table["title"], table["note"], tuple(table["runs"]), x, y)
 
 
 def _figure(name: str, table: dict[str, Any], terms: Mapping[str, str]) -> Figure:

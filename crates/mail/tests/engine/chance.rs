@@ -37,6 +37,7 @@ pub(crate) fn config(seed: u64) -> Config {
             SplitKind::ByDestination(default()),
             SplitKind::Whole(default()),
             SplitKind::Chunks(split::Chunks { size: 4.try_into().unwrap() }),
+            SplitKind::Dealt(split::Dealt { size: 4.try_into().unwrap() }),
             SplitKind::Each(default()),
         ],
     );

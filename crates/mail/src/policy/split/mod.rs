@@ -6,11 +6,13 @@
 
 mod by_destination;
 mod chunks;
+mod dealt;
 mod each;
 mod whole;
 
 pub use by_destination::ByDestination;
 pub use chunks::Chunks;
+pub use dealt::Dealt;
 pub use each::Each;
 pub use whole::Whole;
 
@@ -22,6 +24,7 @@ variants! {
         ByDestination(ByDestination),
         Whole(Whole),
         Chunks(Chunks),
+        Dealt(Dealt),
         Each(Each),
     }
 }

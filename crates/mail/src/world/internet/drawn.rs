@@ -15,6 +15,7 @@ macro_rules! internet {
             subscribers: $subscribers:literal over $domains:literal by $zipf:literal,
             round_trip: $round_trip:expr, $distances:literal,
             reply: $reply:expr, $replies:literal, $spread:literal,
+            slow: $slow:literal, $slow_reply:expr,
             names: $names:expr, $name_servers:literal,
             pipelining: $pipelining:literal,
             down: $down:literal, $outage:expr, $silent:literal, $hung:literal,
@@ -44,6 +45,10 @@ macro_rules! internet {
                 pub replies: f64 [0.0..=10.0] = $replies,
                 /// The same of a host's answers around its median.
                 pub spread: f64 [0.0..=10.0] = $spread,
+                /// Share of hosts that are slow: for them `slow_reply` stands instead of `reply`.
+                pub slow: f64 [0.0..=1.0] = $slow,
+                /// How long slow hosts think for an answer: the median of their medians.
+                pub slow_reply: Span = $slow_reply,
                 /// How long a domain's name servers take: the median.
                 pub names: Span = $names,
                 /// The standard deviation of the logarithm of that.
@@ -94,6 +99,7 @@ macro_rules! internet {
                     sizes: (self.subscribers.get(), self.domains.get(), self.zipf),
                     round_trip: (self.round_trip, self.distances),
                     reply: (self.reply, self.replies),
+                    slow_reply: self.slow_reply,
                     names: (self.names, self.name_servers),
                     shares: [
                         ("pipelining", self.pipelining),
@@ -103,6 +109,7 @@ macro_rules! internet {
                         ("dead", self.dead),
                         ("greylisted", self.greylisted),
                         ("unknown", self.unknown),
+                        ("slow", self.slow),
                     ],
                     greylisting: self.greylisting,
                     providers: self.providers,
@@ -131,6 +138,7 @@ internet! {
         subscribers: 500 over 50 by 1.0,
         round_trip: Span::from_ms(5), 0.5,
         reply: Span::from_ms(20), 0.5, 0.3,
+        slow: 0.0, Span::from_s(2),
         names: Span::from_ms(5), 0.5,
         pipelining: 1.0,
         down: 0.001, Span::from_s(1800), 0.5, 0.1,
@@ -144,12 +152,13 @@ internet! {
 internet! {
     /// The internet of 1997, as the paper's list met it: 1,400 subscribers at internet providers,
     /// one or two at each; one to three in a hundred of them unavailable at any time ("Next Analysis
-    /// Step"), some for many days; no PIPELINING. What the text leaves open, the times of answers
-    /// and of outages, is fitted once (decision 0020).
+    /// Step"), some for many days; no PIPELINING. The others are prompt or slow: what the text
+    /// leaves open of them, their shares and their times, is fitted once (decision 0041).
     In1997: "internet-1997" {
         subscribers: 1400 over 1300 by 0.5,
         round_trip: Span::from_ms(60), 0.7,
-        reply: Span::from_ms(600), 1.8, 0.7,
+        reply: Span::from_ms(50), 0.0, 0.7,
+        slow: 0.45, Span::from_ms(3400),
         names: Span::from_ms(300), 1.0,
         pipelining: 0.0,
         down: 0.015, Span::from_s(8 * 3600), 0.6, 0.3,
@@ -168,6 +177,7 @@ internet! {
         subscribers: 2000 over 400 by 1.0,
         round_trip: Span::from_ms(40), 0.7,
         reply: Span::from_ms(50), 1.0, 0.5,
+        slow: 0.0, Span::from_s(2),
         names: Span::from_ms(30), 1.0,
         pipelining: 0.95,
         down: 0.01, Span::from_s(2 * 3600), 0.6, 0.1,
@@ -183,9 +193,10 @@ struct Laws {
     sizes: (u32, u32, f64),
     round_trip: (Span, f64),
     reply: (Span, f64),
+    slow_reply: Span,
     names: (Span, f64),
     /// In the order in which [`Laws::share`] counts them.
-    shares: [(&'static str, f64); 7],
+    shares: [(&'static str, f64); 8],
     greylisting: Span,
     providers: u32,
     provider_sessions: Option<NonZeroU32>,
@@ -228,11 +239,14 @@ impl Laws {
     }
 
     fn peer(&self, number: u64, stream: &mut Stream) -> Peer {
-        let mut drawn = |(median, spread): (Span, f64)| {
+        let drawn = |(median, spread): (Span, f64), stream: &mut Stream| {
             answered(&LogNormal { median: median.seconds(), spread }, stream)
         };
-        let (round_trip, reply) = (drawn(self.round_trip), drawn(self.reply));
-        let names = drawn(self.names);
+        let round_trip = drawn(self.round_trip, stream);
+        // A slow host lies among the slow where it would lie among the others.
+        let mut again = stream.clone();
+        let reply = drawn(self.reply, stream);
+        let names = drawn(self.names, stream);
         let mut is = |share: f64| stream.uniform() < share;
         let (pipelining, dead) = (is(self.share("pipelining")), is(self.share("dead")));
         let greylists = is(self.share("greylisted"));
@@ -241,6 +255,10 @@ impl Laws {
             below if below < 0.0 => Way::Silent,
             rest if rest < self.share("hung") => Way::Hung,
             _ => Way::Refused,
+        };
+        let reply = match stream.uniform() < self.share("slow") {
+            true => drawn((self.slow_reply, self.reply.1), &mut again),
+            false => reply,
         };
         let peer = Peer { round_trip, reply, names, pipelining, way, ..self.peer.clone() };
         if number < u64::from(self.providers) {
@@ -290,5 +308,32 @@ mod tests {
         near(share(&|peer| peer.reply < today.reply), 0.5);
         assert!(domains[..10].iter().all(|it| it.peer.sessions == Some(some(10))));
         assert!(domains[10..].iter().all(|it| it.peer.sessions.is_none()));
+    }
+
+    #[test]
+    fn slow_hosts_are_slower_and_move_no_other() {
+        let drawn = |slow| {
+            let hosts = In1997 {
+                subscribers: some(4_000),
+                domains: some(4_000),
+                replies: 0.5,
+                slow,
+                ..defaults()
+            };
+            hosts.laws().domains(Streams::new(1, 0))
+        };
+        let (none, half) = (drawn(0.0), drawn(0.5));
+        let ratio = defaults::<In1997>().slow_reply.seconds() / defaults::<In1997>().reply.seconds();
+        let mut slow = 0;
+        for (before, after) in none.iter().zip(&half) {
+            if before.peer == after.peer {
+                continue;
+            }
+            slow += 1;
+            let slower = after.peer.reply.seconds() / before.peer.reply.seconds();
+            assert!((slower / ratio - 1.0).abs() < 1e-6, "{slower} times, expected {ratio}");
+            assert_eq!(Peer { reply: before.peer.reply, ..after.peer.clone() }, before.peer);
+        }
+        assert!((1_900..2_100).contains(&slow), "{slow} of 4,000");
     }
 }

@@ -1,0 +1,25 @@
+//! Envelopes that recipients are dealt to in turn.
+
+use super::{Place, Split};
+use sojourn_kernel::parameters;
+use sojourn_kernel::parameters::Check;
+use std::num::NonZeroU32;
+
+parameters! {
+    /// Envelopes of at most so many recipients, side by side, to which recipients are dealt in turn:
+    /// each begins with some that come first in the order of service, and none has only the slowest.
+    pub struct Dealt: "dealt" {
+        /// Recipients of one envelope at most.
+        pub size: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),
+    }
+}
+
+impl Check for Dealt {}
+
+impl Split for Dealt {
+    fn cut(&self, places: Vec<Place>) -> Vec<Vec<Place>> {
+        let envelopes = places.len().div_ceil(self.size.get() as usize);
+        let dealt_to = |first| places.iter().skip(first).step_by(envelopes).copied().collect();
+        (0..envelopes).map(dealt_to).collect()
+    }
+}

@@ -1,0 +1,107 @@
+"""The picture of a map: for each claim the points at which it holds."""
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from sojourn import style
+from sojourn.style import Picture
+from sojourn.units import count
+
+if TYPE_CHECKING:
+    from sojourn.reproduce.maps import Map
+
+_IN_A_ROW = 4
+_TITLE_WIDE = 44
+_FAILS, _HOLDS = "#E8E8E8", style.COLOURS[5]
+_ALL = style.COLOURS[2]
+_HERE: dict[str, Any] = {"marker": "*", "color": "black", "markersize": 9, "linestyle": ""}
+
+
+def draw(found: "Map") -> Picture:
+    """Draw a panel for each claim that holds at some points and not at others, and their sum.
+
+    Claims that hold at all points, or at none, stand in the note.
+    """
+    plan = found.plan
+    divided = [claim for claim in found.claims if len(set(found.holds(claim))) > 1]
+    alike = [claim for claim in found.claims if claim not in divided]
+    notes = [plan.note]
+    for held, said in ((True, "hold at every point"), (False, "hold at none")):
+        names = [c.claim for c in alike if bool(found.holds(c)[0]) is held]
+        notes += [f"{said}: {'; '.join(names)}"] if names else []
+    with style.applied():
+        rows = -(-(len(divided) + 1) // _IN_A_ROW)
+        columns = min(len(divided) + 1, _IN_A_ROW)
+        size = (1.5 + 3.4 * columns, 1.6 + 3.3 * rows)
+        picture, grid = style.panels(rows, columns, plan.title, ". ".join(notes), size=size)
+        panels = [panel for row in grid for panel in row]
+        for panel, claim in zip(panels, divided, strict=False):
+            holds = np.array([bool(held) for held in found.holds(claim)], dtype=float)
+            _cells(panel, found, holds, ListedColormap([_FAILS, _HOLDS]), (0, 1))
+            panel.set_title(fill(claim.claim, _TITLE_WIDE), fontsize=7.5)
+        _sum(panels[len(divided)], found)
+        for panel in panels[len(divided) + 1 :]:
+            panel.set_axis_off()
+        for panel in panels[: len(divided) + 1]:
+            panel.set(xlabel=plan.x.title, ylabel=plan.y.title)
+        signs: list[Any] = [
+            Patch(color=_HOLDS, label="holds"),
+            Patch(color=_FAILS, label="does not"),
+            Patch(color=_ALL, label="all of them hold"),
+        ]
+        if any(point.as_studied for point in found.points):
+            signs.append(Line2D([], [], label="as studied", **_HERE))
+        picture.legend(
+            handles=signs, loc="outside upper right", frameon=False, ncols=len(signs), fontsize=8
+        )
+    return picture
+
+
+def _sum(panel: Axes, found: "Map") -> None:
+    """How many claims hold at each point, in numbers."""
+    most = len(found.claims)
+    holding = np.array([point.holding for point in found.points], dtype=float)
+    colours = ListedColormap([*(_shade(n / most) for n in range(most)), _ALL])
+    _cells(panel, found, holding, colours, (0, most), marked=False)
+    y = len(found.plan.y.values)
+    for place, point in enumerate(found.points):
+        where = (place // y, place % y)
+        weight = "bold" if point.holding == most else "normal"
+        panel.text(*where, str(point.holding), ha="center", va="center", fontsize=6, weight=weight)
+    panel.set_title(f"How many of the {count(most, 'claim')} hold", fontsize=7.5)
+
+
+def _shade(share: float) -> str:
+    """From white, where none holds, to a light grey."""
+    level = round(255 - 60 * share)
+    return f"#{level:02x}{level:02x}{level:02x}"
+
+
+def _cells(
+    panel: Axes,
+    found: "Map",
+    values: "np.ndarray[Any, np.dtype[np.float64]]",
+    colours: ListedColormap,
+    ends: tuple[float, float],
+    *,
+    marked: bool = True,
+) -> None:
+    """A cell for each point, of equal size whatever lies between their values."""
+    x, y = found.plan.x.values, found.plan.y.values
+    grid = values.reshape(len(x), len(y)).T
+    panel.pcolormesh(
+        np.arange(len(x)), np.arange(len(y)), grid,
+        cmap=colours, vmin=ends[0], vmax=ends[1], edgecolors="white", linewidth=0.6,
+    )  # fmt: skip
+    panel.set_xticks(range(len(x)), [str(value) for value in x], fontsize=7)
+    panel.set_yticks(range(len(y)), [str(value) for value in y], fontsize=7)
+    panel.grid(visible=False)
+    for place, point in enumerate(found.points):
+        if point.as_studied and marked:
+            panel.plot(place // len(y), place % len(y), **_HERE)
