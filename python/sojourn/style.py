@@ -10,6 +10,7 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
@@ -54,6 +55,11 @@ def applied() -> AbstractContextManager[None]:
 class Picture(Figure):
     """A figure that shows itself in a notebook and writes itself without a date."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        # A canvas that has a renderer: the layout asks for one many times.
+        self._canvas: Any = FigureCanvasAgg(self)
+
     def write(self, path: Path) -> None:
         """Write a PNG, SVG or PDF file, by its suffix, whole or not at all."""
         with whole(path) as partial:
@@ -70,12 +76,15 @@ class Picture(Figure):
         }
         buffer = BytesIO()
         with applied():
-            # Laid out here, once; `savefig` would draw everything a second time for it.
+            # Laid out and drawn here, once each; `savefig` would draw everything a second time.
             engine = self.get_layout_engine()
             if engine:
                 engine.execute(self)
             self.set_layout_engine("none")
-            self.savefig(buffer, format=kind, metadata=dated[kind])
+            if kind == "png":
+                self._canvas.print_png(buffer, metadata=dated[kind])
+            else:
+                self.savefig(buffer, format=kind, metadata=dated[kind])
             self.set_layout_engine(engine)
         return buffer.getvalue()
 
