@@ -485,6 +485,9 @@ def test_points_that_are_there_are_not_run_again(with_map, command):
     (with_map / "four.toml").write_text(STUDY.replace("hosts = 4", "hosts = 6"))
     after = [row["measured"] for row in asked()]
     assert 1 <= max(after) < 7
+    stored.write_text('{"1, 1": 3}')
+    refused = command("reproduce", "small", "--map", "alone")
+    assert (refused.code, "points.json: expected the points of a map" in refused.err) == (2, True)
 
 
 @pytest.mark.usefixtures("with_map")

@@ -4,12 +4,12 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
 
-from sojourn import build, document
+from sojourn import document, textfile
+from sojourn.errors import InputError
 from sojourn.files import write_text
 from sojourn.ledger import Value
 from sojourn.reproduce import reproduce, study_of
@@ -24,7 +24,7 @@ POINTS = "points.json"
 class Judged:
     """What was measured of a claim at a point, and whether it holds; None where nothing was."""
 
-    measured: float | list[float] | None
+    measured: float | Sequence[float] | None
     holds: bool | None
 
 
@@ -87,7 +87,7 @@ def mapped(paper: Paper, name: str, out: Path, *, command: str, told: Callable[[
         paper: the paper, or one of its readings.
         name: which of its maps.
         out: holds `points.json` and `map.png` afterwards. A point that stands there, of the same
-            studies, claims and build, is not run again; the rows of its runs are not kept.
+            studies and claims, is not run again; the rows of its runs are not kept.
         command: what goes into the runs' `meta.json`.
         told: is told of each point that is done.
 
@@ -112,48 +112,58 @@ def mapped(paper: Paper, name: str, out: Path, *, command: str, told: Callable[[
     for number, (x, y) in enumerate(places, 1):
         there = paper.at(plan, x, y)
         studies = _studies(there, plan, claims)
-        key = f"{x}, {y}"
-        if stored.get(key, {}).get("studies") != studies:
-            found = _judge(there, figures, claims, out / "runs", command=command)
-            stored[key] = {"studies": studies, "claims": found}
-            write_text(out / POINTS, document.dumps(stored))
-        judged = tuple(Judged(**one) for one in stored[key]["claims"])
-        points.append(Point(x, y, judged, as_studied=studies == own))
-        place = f"{plan.x.path} {x}, {plan.y.path} {y}"
-        told(f"{number} of {len(places)}: {place}: {points[-1].holding} of {len(claims)} hold")
+        known = stored.get(f"{x}, {y}")
+        if known is None or known.studies != studies or len(known.claims) != len(claims):
+            judged = _judge(there, figures, claims, out / "runs", command=command)
+            known = stored[f"{x}, {y}"] = _Stored(studies, judged)
+            texts = {key: asdict(point) for key, point in stored.items()}
+            write_text(out / POINTS, document.dumps(texts))
+        points.append(Point(x, y, tuple(known.claims), as_studied=studies == own))
+        holding = f"{points[-1].holding} of {len(claims)} hold"
+        told(f"{number} of {len(places)}: {_place(plan, points[-1])}: {holding}")
     done = Map(paper, plan, tuple(claims), tuple(points), out / "map.png")
     draw(done).write(done.picture)
     return done
 
 
 def _studies(paper: Paper, plan: MapPlan, claims: Sequence[Claim]) -> str:
-    """What tells the studies of a point, the claims and the build from all others."""
+    """What tells the studies of a point and the claims from all others."""
     texts = [study_of(paper, run, full=False).resolved() for run in plan.runs]
-    told = "\n".join([*texts, *map(repr, claims), build.identity()])
+    told = "\n".join([*texts, *map(repr, claims)])
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-def _stored(path: Path) -> dict[str, Any]:
-    try:
-        stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+@dataclass(frozen=True)
+class _Stored:
+    """A point of `points.json`: what tells its studies from others, and its claims in order."""
+
+    studies: str
+    claims: list[Judged]
+
+
+def _stored(path: Path) -> dict[str, _Stored]:
+    if not path.exists():
         return {}
-    return stored
+    try:
+        return {
+            key: _Stored(point["studies"], [Judged(**one) for one in point["claims"]])
+            for key, point in json.loads(textfile.read(path, "points of a map")).items()
+        }
+    except (ValueError, LookupError, TypeError, AttributeError):
+        expected = "expected the points of a map; remove it to run them again"
+        raise InputError(f"{path}: {expected}") from None
 
 
 def _judge(
     paper: Paper, figures: Sequence[Figure], claims: Sequence[Claim], place: Path, *, command: str
-) -> list[dict[str, Any]]:
+) -> list[Judged]:
     shutil.rmtree(place, ignore_errors=True)
     done = reproduce(paper, figures, place, full=False, command=command)
     shutil.rmtree(place)
-    verdicts = {(verdict.claim, verdict.source): verdict for verdict in done.verdicts}
+    found = {(one.claim, one.source): one for one in done.verdicts}
+    verdicts = [found[claim.claim, claim.source] for claim in claims]
     return [
-        {
-            "measured": verdict.measured,
-            "holds": None if verdict.measured is None else verdict.holds,
-        }
-        for verdict in (verdicts[claim.claim, claim.source] for claim in claims)
+        Judged(one.measured, one.holds if one.measured is not None else None) for one in verdicts
     ]
 
 
