@@ -33,8 +33,10 @@ class Cell:
         metric: a column of the rows, in its own unit.
         exact: what is known of its mean and quantiles; nothing, and a long run says it.
         kind: which jobs, where rows have several kinds.
-        long: how many jobs the runs for the truth have in all, in so many `parts`.
+        long: how many jobs the runs for the truth have in all.
+        parts: in how many of them.
         fabric: whether it is one of packets, of which fewer seeds have to do.
+        unstable: whether its queue grows for ever, so that nothing is true of it.
         must_print: the least share of runs with an interval by the pilot, of mean and p95.
     """
 

@@ -436,6 +436,9 @@ def test_a_reading_that_does_not_touch_a_claim_says_nothing_of_it(paper, command
 
 
 MAP = """
+[readings.lone.four]
+note = "one flow"
+set = ["workload.flows = 1"]
 [maps.alone]
 title = "Where a flow is alone"
 note = "four hosts"
@@ -470,7 +473,7 @@ def test_a_map_judges_the_claims_at_each_of_its_points(command):
     place = Path("out/small-map-alone")
     assert {path.name for path in place.iterdir()} == {"points.json", "map.png"}
     shown = command("reproduce", "small", "--map", "alone").out
-    assert "all of them hold at 2 of 4 points" in shown
+    assert "2 of 2 claims hold at 2 of 4 points, more at none" in shown
     assert "workload.flows = 1, run.seed = 2" in shown
 
 
@@ -485,9 +488,18 @@ def test_points_that_are_there_are_not_run_again(with_map, command):
     (with_map / "four.toml").write_text(STUDY.replace("hosts = 4", "hosts = 6"))
     after = [row["measured"] for row in asked()]
     assert 1 <= max(after) < 7
+    kept = stored.read_text()
+    stored.parent.joinpath("mine").mkdir()
     stored.write_text('{"1, 1": 3}')
     refused = command("reproduce", "small", "--map", "alone")
     assert (refused.code, "points.json: expected the points of a map" in refused.err) == (2, True)
+    stored.write_text(kept.replace('"holds": true', '"holds": [1]', 1))
+    assert command("reproduce", "small", "--map", "alone").code == 2
+    assert sorted(path.name for path in stored.parent.iterdir()) == [
+        "map.png",
+        "mine",
+        "points.json",
+    ]
 
 
 @pytest.mark.usefixtures("with_map")
@@ -495,6 +507,8 @@ def test_points_that_are_there_are_not_run_again(with_map, command):
     ("arguments", "said"),
     [
         (["small", "--map", "alon"], "small: no map 'alon', did you mean 'alone'?"),
+        (["small", "--map", ""], "small: no map ''"),
+        (["small", "--map", "alone", "--reading", "lone"], "changes nothing on the map 'alone'"),
         (["--map", "alone"], "--map: expected one paper"),
         (["small", "--map", "alone", "--full"], "--map: expected no --figure, --full or --so-far"),
         (["small", "--map", "alone", "--readings", "all"], "--readings: expected no --figure"),

@@ -47,12 +47,12 @@ def reproduce(
     from sojourn.errors import InputError
 
     if readings:
-        if figures or reading or map_ or full or so_far:
+        if figures or reading or map_ is not None or full or so_far:
             others = "--figure, --reading, --map, --full or --so-far"
             raise InputError(f"--readings: expected no {others}")
         _matrices(context, paper, out or Path("out"), as_json=as_json)
         return
-    if map_:
+    if map_ is not None:
         if figures or full or so_far:
             raise InputError("--map: expected no --figure, --full or --so-far")
         _map(context, paper, map_, reading, out, as_json=as_json)
@@ -146,13 +146,14 @@ def _map(
     parts = [paper.name, *([reading] if reading else []), "map", map_]
     place = out or Path("out", "-".join(parts))
 
-    def told(line: str) -> None:
+    def report(line: str) -> None:
         if sys.stderr.isatty():
             click.echo(line, err=True)
 
-    paper = paper.under(reading)
-    found = mapped(paper, map_, place, command=common.command(context), told=told)
+    command = common.command(context)
+    found = mapped(paper, map_, place, reading=reading, command=command, report=report)
     if as_json:
+        click.echo(f"wrote {found.picture}", err=True)
         click.echo(document.dumps(found.to_list()))
     else:
         show(found)

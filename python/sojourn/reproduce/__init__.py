@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from sojourn import document, studies
 from sojourn._core import Study
@@ -39,6 +40,7 @@ def reproduce(
     full: bool,
     command: str,
     so_far: bool = False,
+    elsewhere: Mapping[str, Path] = MappingProxyType({}),
 ) -> Reproduction:
     """Run what figures and their claims need, draw them and judge these.
 
@@ -51,6 +53,7 @@ def reproduce(
         command: what goes into the runs' `meta.json`.
         so_far: run nothing, but draw and judge what is finished in `out`: those figures and
             claims whose runs have all begun.
+        elsewhere: where runs are that have a place of their own, outside of `out`.
 
     Raises:
         InputError: something cannot be written, or `out` holds something else, or nothing.
@@ -58,7 +61,7 @@ def reproduce(
         Interrupted: Ctrl-C; finished cases are kept.
     """
     asked_for = {run for figure in figures for run in figure.runs}
-    places = {name: out / name for name in paper.runs if name in asked_for}
+    places = {name: elsewhere.get(name, out / name) for name in paper.runs if name in asked_for}
     claims = paper.claims_of(figures)
     if so_far:
         places = {

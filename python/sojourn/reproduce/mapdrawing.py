@@ -1,5 +1,6 @@
 """The picture of a map: for each claim the points at which it holds."""
 
+from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,13 @@ if TYPE_CHECKING:
 
 _IN_A_ROW = 4
 _TITLE_WIDE = 44
-_FAILS, _HOLDS = "#E8E8E8", style.COLOURS[5]
+_FAILS, _HOLDS, _UNKNOWN = "#E8E8E8", style.COLOURS[5], style.COLOURS[4]
+_CELLS = (True, False, None)
+_ALIKE = {
+    True: "These hold at every point",
+    False: "These hold at none",
+    None: "These were measured at none",
+}
 _ALL = style.COLOURS[2]
 _HERE: dict[str, Any] = {"marker": "*", "color": "black", "markersize": 9, "linestyle": ""}
 
@@ -26,47 +33,54 @@ _HERE: dict[str, Any] = {"marker": "*", "color": "black", "markersize": 9, "line
 def draw(found: "Map") -> Picture:
     """Draw a panel for each claim that holds at some points and not at others, and their sum.
 
-    Claims that hold at all points, or at none, stand in the note.
+    Claims that are alike at all points stand in the note.
     """
     plan = found.plan
-    divided = [claim for claim in found.claims if len(set(found.holds(claim))) > 1]
+    divided = [claim for claim in found.claims if len(set(found.by_point(claim))) > 1]
     alike = [claim for claim in found.claims if claim not in divided]
     notes = [plan.note]
-    for held, said in ((True, "hold at every point"), (False, "hold at none")):
-        names = [c.claim for c in alike if bool(found.holds(c)[0]) is held]
+    for held, said in _ALIKE.items():
+        names = [c.claim for c in alike if found.by_point(c)[0] is held]
         notes += [f"{said}: {'; '.join(names)}"] if names else []
     with style.applied():
         rows = -(-(len(divided) + 1) // _IN_A_ROW)
         columns = min(len(divided) + 1, _IN_A_ROW)
         size = (1.5 + 3.4 * columns, 1.6 + 3.3 * rows)
-        picture, grid = style.panels(rows, columns, plan.title, ". ".join(notes), size=size)
+        picture, grid = style.panels(rows, columns, found.title, ". ".join(notes), size=size)
         panels = [panel for row in grid for panel in row]
         for panel, claim in zip(panels, divided, strict=False):
-            holds = np.array([bool(held) for held in found.holds(claim)], dtype=float)
-            _cells(panel, found, holds, ListedColormap([_FAILS, _HOLDS]), (0, 1))
+            cells = [_CELLS.index(held) for held in found.by_point(claim)]
+            _cells(panel, found, cells, ListedColormap([_HOLDS, _FAILS, _UNKNOWN]), (0, 2))
             panel.set_title(fill(claim.claim, _TITLE_WIDE), fontsize=7.5)
         _sum(panels[len(divided)], found)
         for panel in panels[len(divided) + 1 :]:
             panel.set_axis_off()
         for panel in panels[: len(divided) + 1]:
             panel.set(xlabel=plan.x.title, ylabel=plan.y.title)
-        signs: list[Any] = [
-            Patch(color=_HOLDS, label="holds"),
-            Patch(color=_FAILS, label="does not"),
-            Patch(color=_ALL, label="all of them hold"),
-        ]
-        if any(point.as_studied for point in found.points):
-            signs.append(Line2D([], [], label="as studied", **_HERE))
-        picture.legend(
-            handles=signs, loc="outside upper right", frameon=False, ncols=len(signs), fontsize=8
-        )
+        signs = _signs(found, any_divided=bool(divided))
+        if signs:
+            picture.legend(handles=signs, loc="outside right upper", frameon=False, fontsize=8)
     return picture
+
+
+def _signs(found: "Map", *, any_divided: bool) -> list[Any]:
+    """What the legend explains: nothing that is not drawn."""
+    signs: list[Any] = []
+    if any_divided:
+        signs += [Patch(color=_HOLDS, label="holds"), Patch(color=_FAILS, label="does not")]
+    if any(None in found.by_point(claim) for claim in found.claims):
+        signs.append(Patch(color=_UNKNOWN, label="not measured"))
+    if any(point.holding == len(found.claims) for point in found.points):
+        signs.append(Patch(color=_ALL, label="all hold"))
+    if any(point.as_studied for point in found.points) and any_divided:
+        signs.append(Line2D([], [], label="as studied", **_HERE))
+    return signs
 
 
 def _sum(panel: Axes, found: "Map") -> None:
     """How many claims hold at each point, in numbers."""
     most = len(found.claims)
-    holding = np.array([point.holding for point in found.points], dtype=float)
+    holding = [point.holding for point in found.points]
     colours = ListedColormap([*(_shade(n / most) for n in range(most)), _ALL])
     _cells(panel, found, holding, colours, (0, most), marked=False)
     y = len(found.plan.y.values)
@@ -86,7 +100,7 @@ def _shade(share: float) -> str:
 def _cells(
     panel: Axes,
     found: "Map",
-    values: "np.ndarray[Any, np.dtype[np.float64]]",
+    values: Sequence[int],
     colours: ListedColormap,
     ends: tuple[float, float],
     *,
@@ -94,7 +108,7 @@ def _cells(
 ) -> None:
     """A cell for each point, of equal size whatever lies between their values."""
     x, y = found.plan.x.values, found.plan.y.values
-    grid = values.reshape(len(x), len(y)).T
+    grid = np.array(values).reshape(len(x), len(y)).T
     panel.pcolormesh(
         np.arange(len(x)), np.arange(len(y)), grid,
         cmap=colours, vmin=ends[0], vmax=ends[1], edgecolors="white", linewidth=0.6,

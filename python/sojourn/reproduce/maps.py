@@ -2,20 +2,21 @@
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from sojourn import document, textfile
-from sojourn.errors import InputError
+from sojourn import build, document, textfile
+from sojourn.errors import InputError, Interrupted
 from sojourn.files import write_text
 from sojourn.ledger import Value
 from sojourn.reproduce import reproduce, study_of
 from sojourn.reproduce.claims import Claim
 from sojourn.reproduce.papers import Figure, MapPlan, Paper
 from sojourn.terminal import print_lines, print_table
+from sojourn.units import count
 
 POINTS = "points.json"
 
@@ -49,15 +50,22 @@ class Map:
 
     paper: Paper
     plan: MapPlan
+    reading: str | None
     claims: tuple[Claim, ...]
     points: tuple[Point, ...]
     picture: Path
+
+    @property
+    def title(self) -> str:
+        """The plan's, with the reading that it is drawn under."""
+        return f"{self.plan.title} ({self.reading})" if self.reading else self.plan.title
 
     def to_list(self) -> list[dict[str, object]]:
         """What `sojourn reproduce --map NAME --json` prints."""
         return [
             {
                 "paper": self.paper.name,
+                "reading": self.reading,
                 "figure": ", ".join(claim.figures),
                 "claim": claim.claim,
                 "source": claim.source,
@@ -70,67 +78,90 @@ class Map:
             for claim, judged in zip(self.claims, point.judged, strict=True)
         ]
 
-    def where_all_hold(self) -> list[Point]:
-        """The points at which every claim holds."""
-        return [point for point in self.points if point.holding == len(self.claims)]
+    def with_most(self) -> list[Point]:
+        """The points at which as many claims hold as at any."""
+        most = max(point.holding for point in self.points)
+        return [point for point in self.points if point.holding == most]
 
-    def holds(self, claim: Claim) -> list[bool | None]:
-        """Whether a claim holds, point by point."""
+    def by_point(self, claim: Claim) -> list[bool | None]:
+        """Whether a claim holds at each point; None where it was not measured."""
         place = self.claims.index(claim)
         return [point.judged[place].holds for point in self.points]
 
 
-def mapped(paper: Paper, name: str, out: Path, *, command: str, told: Callable[[str], None]) -> Map:
+def mapped(
+    paper: Paper,
+    name: str,
+    out: Path,
+    *,
+    reading: str | None,
+    command: str,
+    report: Callable[[str], None],
+) -> Map:
     """Judge the claims of a map at each of its points, in brief runs, and draw it.
 
     Args:
-        paper: the paper, or one of its readings.
+        paper: the paper.
         name: which of its maps.
         out: holds `points.json` and `map.png` afterwards. A point that stands there, of the same
-            studies and claims, is not run again; the rows of its runs are not kept.
+            version, studies and claims, is not run again; the rows of its runs are not kept.
+        reading: one of the paper's, or as it is studied.
         command: what goes into the runs' `meta.json`.
-        told: is told of each point that is done.
+        report: is told of each point that is done.
 
     Raises:
-        InputError: no such map; something cannot be written.
+        InputError: no such map, or a reading that changes nothing on it; something cannot be
+            written.
         SpecError: a study cannot be run at some point.
         Interrupted: Ctrl-C; finished points are kept.
     """
     from sojourn.reproduce.mapdrawing import draw
 
     plan = paper.map_plan(name)
+    read = paper.under(reading)
     figures = [
         replace(figure, panels=(), table=None)
         for figure in paper.figures.values()
         if set(figure.runs) <= set(plan.runs)
     ]
     claims = paper.claims_of(figures)
-    own = _studies(paper, plan, claims)
+    places = list(product(plan.x.values, plan.y.values))
+    own = _digest(read, plan, claims)
+    digests = [_digest(read.at(plan, x, y), plan, claims) for x, y in places]
+    if reading and digests == [_digest(paper.at(plan, x, y), plan, claims) for x, y in places]:
+        raise InputError(
+            f"{paper.name}: the reading {reading!r} changes nothing on the map {name!r}"
+        )
+    picture = out / "map.png"
+    if picture.is_dir():
+        raise InputError(f"{picture}: expected a place for the picture, but it is a directory")
+    out.mkdir(parents=True, exist_ok=True)
     stored = _stored(out / POINTS)
     points = []
-    places = list(product(plan.x.values, plan.y.values))
-    for number, (x, y) in enumerate(places, 1):
-        there = paper.at(plan, x, y)
-        studies = _studies(there, plan, claims)
+    for number, ((x, y), digest) in enumerate(zip(places, digests, strict=True), 1):
         known = stored.get(f"{x}, {y}")
-        if known is None or known.studies != studies or len(known.claims) != len(claims):
-            judged = _judge(there, figures, claims, out / "runs", command=command)
-            known = stored[f"{x}, {y}"] = _Stored(studies, judged)
+        if known is None or known.studies != digest or len(known.claims) != len(claims):
+            try:
+                judged = _judge(read.at(plan, x, y), figures, claims, out, command=command)
+            except Interrupted:
+                done = f"{number - 1} of {len(places)} points finished and kept in {out / POINTS}"
+                raise Interrupted(f"interrupted: {done}; the same command resumes") from None
+            known = stored[f"{x}, {y}"] = _Stored(digest, judged)
             texts = {key: asdict(point) for key, point in stored.items()}
             write_text(out / POINTS, document.dumps(texts))
-        points.append(Point(x, y, tuple(known.claims), as_studied=studies == own))
+        points.append(Point(x, y, tuple(known.claims), as_studied=digest == own))
         holding = f"{points[-1].holding} of {len(claims)} hold"
-        told(f"{number} of {len(places)}: {_place(plan, points[-1])}: {holding}")
-    done = Map(paper, plan, tuple(claims), tuple(points), out / "map.png")
-    draw(done).write(done.picture)
-    return done
+        report(f"{number} of {len(places)}: {_place(plan, points[-1])}: {holding}")
+    found = Map(paper, plan, reading, tuple(claims), tuple(points), picture)
+    draw(found).write(picture)
+    return found
 
 
-def _studies(paper: Paper, plan: MapPlan, claims: Sequence[Claim]) -> str:
-    """What tells the studies of a point and the claims from all others."""
+def _digest(paper: Paper, plan: MapPlan, claims: Sequence[Claim]) -> str:
+    """What tells the version, the studies of a point and the claims from all others."""
     texts = [study_of(paper, run, full=False).resolved() for run in plan.runs]
-    told = "\n".join([*texts, *map(repr, claims)])
-    return hashlib.sha256(told.encode()).hexdigest()
+    text = "\n".join([build.version(), *texts, *map(repr, claims)])
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -146,47 +177,62 @@ def _stored(path: Path) -> dict[str, _Stored]:
         return {}
     try:
         return {
-            key: _Stored(point["studies"], [Judged(**one) for one in point["claims"]])
+            key: _Stored(point["studies"], [_judged(**one) for one in point["claims"]])
             for key, point in json.loads(textfile.read(path, "points of a map")).items()
         }
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         expected = "expected the points of a map; remove it to run them again"
         raise InputError(f"{path}: {expected}") from None
 
 
+def _judged(measured: object, holds: object) -> Judged:
+    """What a file says of a claim.
+
+    Raises:
+        ValueError: it is not that.
+    """
+    match measured, holds:
+        case (float() | int() | None) as value, (bool() | None) as held:
+            return Judged(value, held)
+        case [float() | int() as low, float() | int() as high], (bool() | None) as held:
+            return Judged([low, high], held)
+    raise ValueError(f"{measured!r}, {holds!r}")
+
+
 def _judge(
-    paper: Paper, figures: Sequence[Figure], claims: Sequence[Claim], place: Path, *, command: str
+    paper: Paper, figures: Sequence[Figure], claims: Sequence[Claim], out: Path, *, command: str
 ) -> list[Judged]:
-    shutil.rmtree(place, ignore_errors=True)
-    done = reproduce(paper, figures, place, full=False, command=command)
-    shutil.rmtree(place)
+    with TemporaryDirectory(prefix="runs-", dir=out) as place:
+        done = reproduce(paper, figures, Path(place), full=False, command=command)
     found = {(one.claim, one.source): one for one in done.verdicts}
     verdicts = [found[claim.claim, claim.source] for claim in claims]
-    return [
-        Judged(one.measured, one.holds if one.measured is not None else None) for one in verdicts
-    ]
+    return [Judged(one.measured, None if one.measured is None else one.holds) for one in verdicts]
+
+
+_MOST_NAMED = 12
 
 
 def show(found: Map) -> None:
-    """Print at how many points each claim holds, and where all do."""
+    """Print at how many points each claim holds, and where most of them do."""
     points = len(found.points)
     lines = []
     for claim in found.claims:
-        held = found.holds(claim)
-        lines.append([", ".join(claim.figures), claim.claim, f"{sum(map(bool, held))} of {points}"])
-    title = f"{found.plan.title} ({found.paper.source})"
+        held = found.by_point(claim)
+        missing = held.count(None)
+        said = f"{held.count(True)} of {points}" + (f", {missing} not measured" if missing else "")
+        lines.append([", ".join(claim.figures), claim.claim, said])
+    title = f"{found.title} ({found.paper.source})"
     print_table([lines], ["figure", "claim", "holds at"], title=title, numbers=1)
     print_lines(_lines(found))
 
 
 def _lines(found: Map) -> Iterator[str]:
-    all_hold = found.where_all_hold()
-    yield f"all of them hold at {len(all_hold)} of {len(found.points)} points"
-    yield from (f"  {_place(found.plan, point)}" for point in all_hold)
-    if not all_hold:
-        most = max(point.holding for point in found.points)
-        yield f"at most {most} of {len(found.claims)}:"
-        yield from (f"  {_place(found.plan, p)}" for p in found.points if p.holding == most)
+    best, points = found.with_most(), len(found.points)
+    holding = f"{best[0].holding} of {len(found.claims)} claims hold"
+    yield f"{holding} at {len(best)} of {points} points, more at none"
+    yield from (f"  {_place(found.plan, point)}" for point in best[:_MOST_NAMED])
+    if len(best) > _MOST_NAMED:
+        yield f"  and {count(len(best) - _MOST_NAMED, 'more point')}"
     yield f"picture: {found.picture}"
 
 

@@ -73,10 +73,18 @@ def matrix(paper: Paper, out: Path, *, command: str) -> Matrix:
     all_of_it = [*paper.figures.values()]
     done = {QUICK: reproduce(paper, all_of_it, out / paper.name, full=False, command=command)}
     for reading, changed in paper.readings.items():
-        figures = [f for f in all_of_it if not changed.keys().isdisjoint(f.runs)]
-        place = out / f"{paper.name}-{reading}"
-        under = paper.under(reading)
-        done[reading] = reproduce(under, figures, place, full=False, command=command)
+        touched = [c for c in paper.claims if not changed.keys().isdisjoint(c.measure.needs)]
+        about = {figure for claim in touched for figure in claim.figures}
+        figures = [f for f in all_of_it if f.id in about or not changed.keys().isdisjoint(f.runs)]
+        as_they_are = {run: out / paper.name / run for run in paper.runs if run not in changed}
+        done[reading] = reproduce(
+            paper.under(reading),
+            figures,
+            out / f"{paper.name}-{reading}",
+            full=False,
+            command=command,
+            elsewhere=as_they_are,
+        )
     if (stored := out / f"{paper.name}-{FULL}").exists():
         done[FULL] = reproduce(paper, all_of_it, stored, full=True, command=command, so_far=True)
     rows = [Row(claim, dict(_held(paper, claim, done))) for claim in paper.claims]

@@ -6,8 +6,8 @@ use sojourn_kernel::parameters::Check;
 use std::num::NonZeroU32;
 
 parameters! {
-    /// Envelopes of at most so many recipients, side by side, to which recipients are dealt in turn:
-    /// each begins with some that come first in the order of service, and none has only the slowest.
+    /// Envelopes of at most so many recipients, side by side, to which recipients are dealt in turn,
+    /// in the order of service: where that goes by past delays, each has its part of the quick.
     pub struct Dealt: "dealt" {
         /// Recipients of one envelope at most.
         pub size: NonZeroU32 = NonZeroU32::new(20).expect("above 0"),

@@ -45,7 +45,8 @@ macro_rules! internet {
                 pub replies: f64 [0.0..=10.0] = $replies,
                 /// The same of a host's answers around its median.
                 pub spread: f64 [0.0..=10.0] = $spread,
-                /// Share of hosts that are slow: for them `slow_reply` stands instead of `reply`.
+                /// Share of hosts that are slow: theirs is `slow_reply` instead of `reply`, which without
+                /// slow hosts has no effect.
                 pub slow: f64 [0.0..=1.0] = $slow,
                 /// How long slow hosts think for an answer: the median of their medians.
                 pub slow_reply: Span = $slow_reply,
@@ -153,7 +154,7 @@ internet! {
     /// The internet of 1997, as the paper's list met it: 1,400 subscribers at internet providers,
     /// one or two at each; one to three in a hundred of them unavailable at any time ("Next Analysis
     /// Step"), some for many days; no PIPELINING. The others are prompt or slow: what the text
-    /// leaves open of them, their shares and their times, is fitted once (decision 0041).
+    /// leaves open of them, their shares and their times, is chosen once (decision 0041).
     In1997: "internet-1997" {
         subscribers: 1400 over 1300 by 0.5,
         round_trip: Span::from_ms(60), 0.7,
@@ -243,7 +244,7 @@ impl Laws {
             answered(&LogNormal { median: median.seconds(), spread }, stream)
         };
         let round_trip = drawn(self.round_trip, stream);
-        // A slow host lies among the slow where it would lie among the others.
+        // One draw is a host's place in its kind, so that `slow` changes no other draw.
         let mut again = stream.clone();
         let reply = drawn(self.reply, stream);
         let names = drawn(self.names, stream);
