@@ -229,7 +229,8 @@ def show(found: Map) -> None:
 def _lines(found: Map) -> Iterator[str]:
     best, points = found.with_most(), len(found.points)
     holding = f"{best[0].holding} of {len(found.claims)} claims hold"
-    yield f"{holding} at {len(best)} of {points} points, more at none"
+    more = "" if best[0].holding == len(found.claims) else ", more at none"
+    yield f"{holding} at {len(best)} of {points} points{more}"
     yield from (f"  {_place(found.plan, point)}" for point in best[:_MOST_NAMED])
     if len(best) > _MOST_NAMED:
         yield f"  and {count(len(best) - _MOST_NAMED, 'more point')}"
