@@ -107,6 +107,14 @@ def test_a_sample_over_itself_is_one():
     assert quantile_ratio_interval(twice, batches, 0.9) == pytest.approx((2, 2), abs=1e-2)
 
 
+def test_a_ratio_that_is_hardly_known_does_not_reach_below_nothing():
+    wild = Batches([np.array([mean]) for mean in (1.0, 300.0, 2.0, 900.0, 5.0)])
+    calm = Batches([np.array([mean]) for mean in (3.0, 4.0, 3.5, 3.0, 4.0)])
+    low, high = mean_ratio_interval(calm, wild)
+    assert low == 0.0
+    assert high > calm.mean / wild.mean
+
+
 def test_what_has_no_ratio():
     batches = Batches.cut([queues(0.5, 2_000, 1)[0]])
     nothing = Batches.cut([np.zeros(2_000)])

@@ -198,8 +198,8 @@ def mean_ratio_interval(over: Batches, under: Batches) -> Interval | None:
 
     What moves both batches of a pair, such as the same arrivals, moves the ratio little. Where
     the ratio rises with congestion, which the correlation of its batches with both samples' says,
-    its interval is wider upwards, as a mean's is, and where it falls, wider downwards. None where
-    one of the means is no positive number.
+    its interval is wider upwards, as a mean's is, and where it falls, wider downwards. It does not
+    reach below 0. None where one of the means is no positive number.
 
     Source: the ratio by its linear part (delta method); the widening is fitted.
     """
@@ -215,7 +215,7 @@ def mean_ratio_interval(over: Batches, under: Batches) -> Interval | None:
     wider, narrower = 5 * level + 10 * level**2, level
     up = r * (1 + max(rising, 0) * wider) / (1 + max(-rising, 0) * narrower)
     down = r * (1 + max(-rising, 0) * wider) / (1 + max(rising, 0) * narrower)
-    return ratio * (1 - down), ratio * (1 + up)
+    return ratio * max(1 - down, 0.0), ratio * (1 + up)
 
 
 def quantile_ratio_interval(over: Batches, under: Batches, share: float) -> Interval | None:
