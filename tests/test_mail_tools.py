@@ -192,6 +192,9 @@ def test_batchstat(command, tmp_path, postfix):
     last_day = command("mail", "batch", postfix, "-o", tmp_path / "last.png", "--json").document
     assert last_day["since"] == "2026-11-22T00:00:00.000"
     assert last_day["failed"] == 2
+    assert (document["delivered_earlier"], last_day["delivered_earlier"]) == (0, 2)
+    shown = command("mail", "batch", postfix, "-o", tmp_path / "last.png").out
+    assert "2 delivered on earlier days: --day" in shown
 
 
 def test_a_picture_shows_the_part_of_a_day_in_which_all_happened(postfix):

@@ -61,6 +61,7 @@ def batch(*, day: str | None, interval: int, picture: Path, as_json: bool, **ask
             f"{path}: {count(found.arrived.sum(), 'new message')}, {found.delivered.sum():,} "
             f"delivered, {found.failed.sum():,} failed, at most "
             f"{found.per_hour.max(initial=0):,.0f} delivered an hour",
+            *([f"  {found.earlier:,} delivered on earlier days: --day"] if found.earlier else []),
             *(f"  {line}" for line in found.log.notes()),
         ]
     )

@@ -49,6 +49,7 @@ class Batch:
         delivered: recipients delivered to in each.
         failed: attempts for a recipient in each that did not deliver.
         arrived: messages that came in each.
+        earlier: recipients delivered to before that time.
     """
 
     log: Log
@@ -59,6 +60,7 @@ class Batch:
     delivered: Times
     failed: Times
     arrived: Times
+    earlier: int
 
     @property
     def per_hour(self) -> Values:
@@ -85,6 +87,7 @@ class Batch:
             "arrived": int(self.arrived.sum()),
             "delivered": int(self.delivered.sum()),
             "failed": int(self.failed.sum()),
+            "delivered_earlier": self.earlier,
             "intervals": [
                 {"start": reading.stamp(start), **dict(zip(names, row, strict=True))}
                 for start, *row in rows
@@ -118,7 +121,15 @@ def batch(of: Reading, width_us: int = MINUTE_US) -> Batch:
         since = min(since, until - DAY_US)
     kept = (start >= since) & (start < until)
     kept_columns = {name: column[kept] for name, column in columns.items()}
-    return Batch(log=read, since_us=since, until_us=until, width_us=width_us, **kept_columns)
+    earlier = int(columns["delivered"][start < since].sum())
+    return Batch(
+        log=read,
+        since_us=since,
+        until_us=until,
+        width_us=width_us,
+        earlier=earlier,
+        **kept_columns,
+    )
 
 
 def of_day(of: Reading, since_us: int, until_us: int) -> Reading:
