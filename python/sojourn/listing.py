@@ -3,7 +3,7 @@
 import json
 from typing import TypedDict
 
-from sojourn import _core
+from sojourn import _core, studies
 from sojourn.errors import InputError, did_you_mean
 from sojourn.terminal import print_lines, print_table
 
@@ -32,6 +32,23 @@ def topics() -> dict[str, list[Entry]]:
     return found
 
 
+STUDIES = "studies"
+"""The topic of the studies that come with sojourn, which are files and not in the registry."""
+
+
+def bundled() -> list[dict[str, str]]:
+    """The studies that come with sojourn: `name`, `title` and `path`."""
+    return [
+        {"name": name, "title": studies.title(path), "path": str(path)}
+        for name, path in studies.bundled().items()
+    ]
+
+
+def print_bundled() -> None:
+    """One line a study that comes with sojourn."""
+    print_table([[[one["name"], one["title"]] for one in bundled()]], ["study", ""])
+
+
 def topic(name: str) -> list[Entry]:
     """The entries of a topic.
 
@@ -40,7 +57,7 @@ def topic(name: str) -> list[Entry]:
     """
     known = topics()
     if name not in known:
-        near = did_you_mean(name, known, otherwise="; `sojourn list` names them all")
+        near = did_you_mean(name, [STUDIES, *known], otherwise="; `sojourn list` names them all")
         raise InputError(f"nothing to list as {name!r}{near}")
     return known[name]
 
@@ -60,7 +77,9 @@ def entry(of_topic: str, name: str) -> Entry:
 
 def print_topics(known: dict[str, list[Entry]]) -> None:
     """One line a topic with the names in it."""
-    print_table([[[name, ", ".join(entry["name"] for entry in known[name])] for name in known]])
+    lines = [[name, ", ".join(entry["name"] for entry in known[name])] for name in known]
+    example = next(iter(studies.bundled()))
+    print_table([[[STUDIES, f"to run by name, such as {example}"], *lines]])
 
 
 def print_topic(entries: list[Entry]) -> None:

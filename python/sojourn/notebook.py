@@ -35,7 +35,8 @@ def run(
     """Run a study, or what is left of it.
 
     Args:
-        study: a study file's path, a study as TOML text (of more than one line), or as nested
+        study: a study file's path, the name of one that comes with sojourn
+            (`@pfabric/websearch-quick`), a study as TOML text (of more than one line), or as nested
             dictionaries.
         out: the run directory; cases that are finished there are not run again. Without one
             the run lives in a temporary directory, as long as the `Run` does.
@@ -109,7 +110,8 @@ def _text(study: str | Path | Mapping[str, Any]) -> tuple[str, str]:
         return "".join(lines), "study"
     if isinstance(study, str) and "\n" in study:
         return study, "study"
-    return studies.read(Path(study)), str(study)
+    path = studies.find(str(study))
+    return studies.read(path), studies.source_of(path)
 
 
 def _toml(value: object, path: str) -> str:

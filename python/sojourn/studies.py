@@ -1,6 +1,8 @@
 """From a study's text to a finished run directory."""
 
 import platform
+import sys
+import tomllib
 import zlib
 from collections.abc import Sequence
 from math import ceil
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sojourn import build, textfile
 from sojourn._core import Study
-from sojourn.errors import InputError
+from sojourn.errors import InputError, did_you_mean
 from sojourn.execute import Place, Task, Threads, execute, processors, unfinished
 from sojourn.ledger import Ledger
 from sojourn.progress import reporter
@@ -29,13 +31,65 @@ _MOST_TIMES = 1_000_000
 _PILOTS = 1_000_000
 
 
+BUNDLED = Path(__file__).parent / "papers"
+"""The studies that come with the package, in a folder for each paper, beside its claims."""
+
+STANDARD_INPUT = Path("-")
+_NO_STUDIES = {"paper.toml", "claims.toml"}
+
+
+def bundled() -> dict[str, Path]:
+    """The studies that come with the package, by name: `@pfabric/websearch-quick`."""
+    return {
+        f"@{path.parent.name}/{path.stem}": path
+        for path in sorted(BUNDLED.glob("*/*.toml"))
+        if path.name not in _NO_STUDIES
+    }
+
+
+def title(path: Path) -> str:
+    """What a study calls itself."""
+    return str(tomllib.loads(path.read_text(encoding="utf-8")).get("title", ""))
+
+
+def find(given: str) -> Path:
+    """The file of a study: `@PAPER/NAME` is one that comes with the package.
+
+    Raises:
+        InputError: there is no such study.
+    """
+    if not given.startswith("@"):
+        return Path(given)
+    there = bundled()
+    if given not in there:
+        other = "; `sojourn list studies` names them all"
+        raise InputError(f"no study {given!r}{did_you_mean(given, there, otherwise=other)}")
+    return there[given]
+
+
 def read(path: Path) -> str:
-    """The text of a study file.
+    """The text of a study file, or of standard input where the path is `-`.
 
     Raises:
         InputError: it cannot be read, or is not text.
     """
+    if path == STANDARD_INPUT:
+        return textfile.decoded(sys.stdin.buffer, "standard input", "study")
     return textfile.read(path, "study")
+
+
+def source_of(path: Path) -> str:
+    """What messages call a study's file."""
+    return "standard input" if path == STANDARD_INPUT else str(path)
+
+
+def name_of(path: Path) -> str:
+    """What the run directory of a study is called, where nothing else was asked for."""
+    if path == STANDARD_INPUT:
+        return "stdin"
+    # The study of a run directory, as its table names it, is called as the directory is.
+    own = path.name == "study.toml" and (path.parent / "meta.json").exists()
+    return path.resolve().parent.name if own else path.stem
 
 
 def parse(

@@ -1,6 +1,7 @@
 """Text files that a user names: studies, settings, worlds."""
 
 from pathlib import Path
+from typing import BinaryIO
 
 from sojourn.errors import InputError, reason
 
@@ -19,11 +20,22 @@ def read(path: Path, what: str) -> str:
     """
     try:
         with path.open("rb") as file:
-            read = file.read(_LARGEST + 1)
-        if len(read) > _LARGEST:
-            raise InputError(f"{path}: over {_LARGEST:,} bytes, that is no {what}")
-        return read.decode("utf-8")
+            return decoded(file, str(path), what)
     except OSError as error:
         raise InputError(f"cannot read the {what}: {reason(error)}") from None
+
+
+def decoded(file: BinaryIO, name: str, what: str) -> str:
+    """The text of an open file, `name` for people.
+
+    Raises:
+        InputError: it is not text, or too long.
+        OSError: it cannot be read.
+    """
+    read = file.read(_LARGEST + 1)
+    if len(read) > _LARGEST:
+        raise InputError(f"{name}: over {_LARGEST:,} bytes, that is no {what}")
+    try:
+        return read.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
+        raise InputError(f"{name}: not UTF-8 text (byte {error.start})") from None

@@ -41,7 +41,7 @@ pub fn registry(further: Vec<(&str, Vec<Entry>)>) -> String {
     let studies = [Head::entry(), Run::entry()].into_iter().chain(rooms);
     let parts: Vec<(&str, Vec<Json>)> = vec![
         (
-            "studies",
+            "tables",
             entries(
                 studies
                     .chain([Packets::entry(), Controller::entry(), Rebuild::entry()])

@@ -165,7 +165,7 @@ fn everything_is_documented() {
 #[test]
 fn every_topic_is_tried_here() {
     let registry: Json = serde_json::from_str(&registry(vec![])).unwrap();
-    let tried = TOPICS.iter().map(|topic| topic.0).chain(["studies"]);
+    let tried = TOPICS.iter().map(|topic| topic.0).chain(["tables"]);
     let mut tried: Vec<&str> = tried.collect();
     tried.sort_unstable();
     let mut there: Vec<&String> = registry.as_object().unwrap().keys().collect();
@@ -230,7 +230,7 @@ fn the_defaults_of_a_study_hold() {
     ] {
         let study = Study::parse(&rest, "study.toml", &[]).unwrap();
         let mut written = rest.clone();
-        for entry in topic("studies") {
+        for entry in topic("tables") {
             let name = text(&entry, "name");
             let part = match name {
                 "study" | "fabric" | "array" | "mail" => String::new(),

@@ -16,6 +16,7 @@ from sojourn.cli import (
     completion,
     doctor,
     estimate,
+    init,
     listing,
     mail,
     measure,
@@ -133,6 +134,7 @@ def commands() -> None:
 
 
 for command in (
+    init.init,
     run.run,
     estimate.estimate,
     show.show,

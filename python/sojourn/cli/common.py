@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from sojourn.errors import InputError, did_you_mean
 
@@ -98,6 +99,27 @@ class OneOf(click.Choice[str]):
                 f"{value!r} is not one of them{did_you_mean(value, self.choices)}", param, ctx
             )
         return value
+
+
+def _located(_context: click.Context, _argument: click.Parameter, given: str) -> Path:
+    from sojourn import studies
+
+    return studies.find(given)
+
+
+def _completed(
+    _context: click.Context, _argument: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The names of bundled studies after `@`, files otherwise."""
+    if not incomplete.startswith("@"):
+        return [CompletionItem(incomplete, type="file")]
+    from sojourn import studies
+
+    return [CompletionItem(name) for name in studies.bundled() if name.startswith(incomplete)]
+
+
+study = click.argument("study", callback=_located, shell_complete=_completed)
+"""The path of a study: `@PAPER/NAME` is one that comes with sojourn, `-` standard input."""
 
 
 def pair(setting: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from sojourn.cli import common
 
 
 @click.command(short_help="Estimate a large fabric from its links.")
-@click.argument("study", type=click.Path(path_type=Path))
+@common.study
 @click.option(
     "--set",
     "settings",
@@ -57,9 +57,11 @@ def estimate(
 
     pairs = [common.pair(setting) for setting in settings]
     text = studies.read(study)
-    parsed = estimating.parse(text, str(study), pairs, seed=seed, replications=replications)
-    directory = RunDirectory(out or Path("out", f"{study.stem}-estimated"))
-    exact = RunDirectory(out or Path("out", study.stem))
+    parsed = estimating.parse(
+        text, studies.source_of(study), pairs, seed=seed, replications=replications
+    )
+    directory = RunDirectory(out or Path("out", f"{studies.name_of(study)}-estimated"))
+    exact = RunDirectory(out or Path("out", studies.name_of(study)))
     words = common.command(context)
     whole, predicted = False, None
     if not force and not directory.holds(parsed.resolved()):

@@ -13,7 +13,9 @@ def list_(topic: str | None, name: str | None, as_json: bool) -> None:
     """List what a study can name: a TOPIC's entries, or the parameters of one NAME."""
     from sojourn import document, listing
 
-    if topic is None:
+    if topic == listing.STUDIES:
+        _studies(name, as_json=as_json)
+    elif topic is None:
         known = listing.topics()
         click.echo(document.dumps(known)) if as_json else listing.print_topics(known)
     elif name is None:
@@ -22,3 +24,14 @@ def list_(topic: str | None, name: str | None, as_json: bool) -> None:
     else:
         entry = listing.entry(topic, name)
         click.echo(document.dumps(entry)) if as_json else listing.print_entry(entry)
+
+
+def _studies(name: str | None, *, as_json: bool) -> None:
+    from sojourn import document, listing, studies
+
+    if name is not None:
+        click.echo(studies.read(studies.find(f"@{name.removeprefix('@')}")), nl=False)
+    elif as_json:
+        click.echo(document.dumps(listing.bundled()))
+    else:
+        listing.print_bundled()

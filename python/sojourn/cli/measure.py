@@ -53,13 +53,16 @@ def _parsed(
 
     pairs = [common.pair(setting) for setting in settings]
     text = studies.read(study)
-    return studies.parse(text, str(study), pairs, seed=seed, replications=replications)
+    return studies.parse(
+        text, studies.source_of(study), pairs, seed=seed, replications=replications
+    )
 
 
 def _directory(study: Path, out: Path | None) -> "RunDirectory":
+    from sojourn import studies
     from sojourn.rundir import RunDirectory
 
-    return RunDirectory(out or Path("out", f"{study.stem}-measured"))
+    return RunDirectory(out or Path("out", f"{studies.name_of(study)}-measured"))
 
 
 def _said(directory: "RunDirectory", ran: int, *, as_json: bool) -> "Run | None":
@@ -77,7 +80,7 @@ def _said(directory: "RunDirectory", ran: int, *, as_json: bool) -> "Run | None"
 
 
 @measure.command()
-@click.argument("study", type=click.Path(path_type=Path))
+@common.study
 @_of_a_study
 @common.as_json
 @click.pass_context
@@ -109,7 +112,7 @@ def fabric(
 
 @measure.command()
 @click.argument("targets", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.argument("study", type=click.Path(path_type=Path))
+@common.study
 @_of_a_study
 @click.option("--create", metavar="SIZE", help="Make the TARGETs: files of so many bytes.")
 @click.option("--destroy-data", is_flag=True, help="Let a study that writes overwrite a TARGET.")
@@ -169,7 +172,7 @@ def array(
 
 @measure.command()
 @logs.reads
-@click.argument("study", type=click.Path(path_type=Path))
+@common.study
 @click.option(
     "-o",
     "--out",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Simulate the cases of a study.")
-@click.argument("study", type=click.Path(path_type=Path))
+@common.study
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the study's."
 )
@@ -67,7 +67,10 @@ def run(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Run the cases of a STUDY (a TOML file), or those of them that are not finished yet.
+    """Run the cases of a STUDY, or those of them that are not finished yet.
+
+    STUDY is a TOML file, @PAPER/NAME one that comes with sojourn (see `sojourn list studies`), or
+    - for standard input.
 
     A run with --more begins anew, in a directory of its own: one that goes on where another ended
     would be looked at twice.
@@ -83,14 +86,16 @@ def run(
 
     pairs = [common.pair(setting) for setting in settings]
     text = studies.read(study)
-    parsed = studies.parse(text, str(study), pairs, seed=seed, replications=replications)
+    parsed = studies.parse(
+        text, studies.source_of(study), pairs, seed=seed, replications=replications
+    )
     if more is not None:
         pairs += studies.longer(parsed, more)
         seed = studies.fresh_seed(parsed, more)
-        parsed = studies.parse(text, str(study), pairs, seed=seed, replications=replications)
-    # The study of a run directory, as its table names it, is called as the directory is.
-    own = study.name == "study.toml" and (study.parent / "meta.json").exists()
-    name = study.resolve().parent.name if own else study.stem
+        parsed = studies.parse(
+            text, studies.source_of(study), pairs, seed=seed, replications=replications
+        )
+    name = studies.name_of(study)
     directory = RunDirectory(out or Path("out", name if more is None else f"{name}-x{more:g}"))
     if precision is None and (precision_of or most_replications is not None):
         raise InputError("--precision-of and --most-replications: expected --precision too")

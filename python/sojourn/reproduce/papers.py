@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from sojourn import studies
 from sojourn.errors import InputError, did_you_mean
 from sojourn.ledger import Value
 from sojourn.reproduce.claims import Claim
@@ -14,7 +15,7 @@ from sojourn.reproduce.hours import Table
 from sojourn.reproduce.results import Quantity
 
 ALL = "all"
-ROOT = Path(__file__).parents[1] / "papers"
+ROOT = studies.BUNDLED
 
 
 @dataclass(frozen=True)

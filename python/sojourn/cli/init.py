@@ -1,0 +1,49 @@
+"""`sojourn init`: a study to begin from."""
+
+import json
+import shlex
+from pathlib import Path
+
+import click
+
+from sojourn.cli import common
+from sojourn.errors import InputError
+
+_TEMPLATES = Path(__file__).parents[1] / "templates"
+
+
+def models() -> list[str]:
+    """What there is a study to begin from for."""
+    return sorted(path.stem for path in _TEMPLATES.glob("*.toml"))
+
+
+@click.command(short_help="Write a study to begin from.")
+@click.argument("model", required=False, metavar="[fabric|array|mail]")
+@click.argument("name", required=False)
+@click.option("--ask", is_flag=True, help="Ask for what is not given.")
+def init(model: str | None, name: str | None, ask: bool) -> None:
+    """Write NAME.toml, a commented study that runs as it is.
+
+    The first word is the model: a fabric of switches, a disk array, or a list server's mail.
+    """
+    if ask:
+        model = model or click.prompt("model", type=click.Choice(models()))
+        name = name or click.prompt("name")
+    if model is None or name is None:
+        raise InputError("init: expected a model and a name, such as `sojourn init fabric mine`")
+    kind = common.OneOf(models()).convert(model, None, click.get_current_context())
+    path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    text = (_TEMPLATES / f"{kind}.toml").read_text(encoding="utf-8")
+    filled = text.replace("NAME", path.stem).replace('"TITLE"', _quoted(path.stem))
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(filled)
+    except FileExistsError:
+        raise InputError(f"{path}: it is there already, and is left as it is") from None
+    click.echo(f"wrote {path}")
+    click.echo(f"next: sojourn run {shlex.quote(str(path))}")
+
+
+def _quoted(text: str) -> str:
+    """A text as TOML writes it."""
+    return json.dumps(text, ensure_ascii=False)
