@@ -83,7 +83,10 @@ impl Cause {
             }
             Cause::Slots => {
                 (policy.limits.sessions, policy.limits.network) = (NO_LIMIT, NO_LIMIT);
-                if matches!(policy.split, SplitKind::Whole(_) | SplitKind::Chunks(_) | SplitKind::Dealt(_)) {
+                if matches!(
+                    policy.split,
+                    SplitKind::Whole(_) | SplitKind::Chunks(_) | SplitKind::Dealt(_)
+                ) {
                     policy.split = SplitKind::ByDestination(defaults::<split::ByDestination>());
                 }
             }

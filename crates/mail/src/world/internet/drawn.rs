@@ -324,7 +324,8 @@ mod tests {
             hosts.laws().domains(Streams::new(1, 0))
         };
         let (none, half) = (drawn(0.0), drawn(0.5));
-        let ratio = defaults::<In1997>().slow_reply.seconds() / defaults::<In1997>().reply.seconds();
+        let ratio =
+            defaults::<In1997>().slow_reply.seconds() / defaults::<In1997>().reply.seconds();
         let mut slow = 0;
         for (before, after) in none.iter().zip(&half) {
             if before.peer == after.peer {
