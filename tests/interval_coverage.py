@@ -30,7 +30,8 @@ class Tried:
     """What became of a number of a cell under one rule.
 
     Attributes:
-        rule: `model` where the model decides whether there is an interval, otherwise `pilot`.
+        rule: `model` where the model decides whether there is an interval, otherwise `pilot` or
+            `replications`.
         number: `mean`, `p50`, ...
         seeds: how many were tried.
         printed: how many had an interval.
@@ -135,7 +136,12 @@ def _observe(cell: Cell, seeds: Sequence[int]) -> list[dict[tuple[str, str], tup
 
 
 def rules(series: Series) -> dict[str, Series]:
-    """The rules that decide about runs: that of the model where it knows, and that of the pilot."""
+    """The rules that decide about runs: that of the model where it knows, and that of the pilot.
+
+    Where nothing within a run is independent, it is the number of replications that decides.
+    """
+    if series.basis is Basis.REPLICATIONS:
+        return {"replications": series}
     if series.basis is Basis.WHOLE:
         return {"model": series, "pilot": replace(series, queue=None)}
     return {"pilot": series}
