@@ -154,7 +154,7 @@ def _empirical(file: str, servers: int = 1) -> str:
 
 
 def _fabric(name: str, text: str, jobs: int, **more) -> Cell:
-    return Cell(name, text, jobs, metric="slowdown", long=600_000, fabric=True, **more)
+    return Cell(name, text, jobs, metric="slowdown", long=2_000_000, fabric=True, **more)
 
 
 def _list(kind: str, runs: int) -> Cell:
