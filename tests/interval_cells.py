@@ -201,7 +201,7 @@ room = "mail"
 internet = { kind = "internet", subscribers = 200, domains = 100, down = 0.0, dead = 0.0 }
 [list]
 messages = JOBS
-warmup = 0
+warmup = 5
 arrivals = { kind = "poisson", rate = "20/h" }
 """
 RAID = _array('"ST3500630NS"', _POISSON.format("0.03/ms"), '{ kind = "raid01", disks = 4 }')

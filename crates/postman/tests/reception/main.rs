@@ -18,7 +18,7 @@ mod watched;
 
 use sojourn_kernel::parameters::{Parameters, Table, Value};
 use sojourn_mail::engine::Stored;
-use sojourn_postman::reception::{Attendant, Happening};
+use sojourn_postman::reception::{Attendant, Happening, ServeError};
 use sojourn_postman::{Book, Epoch, MailServer, News, Observer, Serving, Spool};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -115,8 +115,11 @@ impl Place {
     }
 
     pub(crate) fn start(&self) -> MailServer {
+        self.try_start().unwrap_or_else(|it| panic!("{it}"))
+    }
+
+    pub(crate) fn try_start(&self) -> Result<MailServer, ServeError> {
         MailServer::start(self.serving(), PAGE.into(), self.eye.clone(), self.ear.clone())
-            .unwrap_or_else(|it| panic!("{it}"))
     }
 
     /// What the server is set to.
