@@ -5,10 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from click import Context
 
 import sojourn
 from sojourn import studies
 from sojourn.cli.init import models
+from sojourn.cli.run import run
 
 SMALL = {
     "fabric": ["--set", "workload.flows=50"],
@@ -42,8 +44,8 @@ def test_every_bundled_study_is_listed_and_can_be_run_by_name(command):
     )
     assert done.code == 0, done.err
     assert done.document["run"] == str(Path("out", "websearch-quick"))
-    run = sojourn.run("@pfabric/websearch-quick", overrides={"workload.flows": 20})
-    assert run.title == "pFabric, web search, quick"
+    ran = sojourn.run("@pfabric/websearch-quick", overrides={"workload.flows": 20})
+    assert ran.title == "pFabric, web search, quick"
 
 
 @pytest.mark.parametrize(
@@ -58,6 +60,15 @@ def test_a_name_that_no_bundled_study_has(command, name, said):
     for arguments in (["run", name], ["estimate", name], ["list", "studies", name]):
         done = command(*arguments)
         assert (done.code, said in done.err) == (2, True), done.err
+
+
+def test_the_shell_completes_names_of_bundled_studies():
+    argument = next(parameter for parameter in run.params if parameter.name == "study")
+    context = Context(run)
+    names = [item.value for item in argument.shell_complete(context, "@pfabric/web")]
+    assert "@pfabric/websearch-quick" in names
+    assert all(name.startswith("@pfabric/web") for name in names)
+    assert [item.type for item in argument.shell_complete(context, "mine")] == ["file"]
 
 
 def test_a_study_from_standard_input(command, monkeypatch):
@@ -94,6 +105,9 @@ def test_init_says_what_it_needs(command):
     assert "such as `sojourn init fabric mine`" in command("init").err
     assert "did you mean 'fabric'?" in command("init", "fabrik", "mine").err
     assert command("init", "fabric", "nowhere/mine").code == 2
+    broken = command("init", "fabric", "a\nb")
+    assert (broken.code, "printable" in broken.err) == (2, True)
+    assert not list(Path().iterdir())
     quoted = command("init", "fabric", 'a "b"')
     assert quoted.out.splitlines()[1] == "next: sojourn run 'a \"b\".toml'"
     assert command("run", 'a "b".toml', "--dry-run").code == 0

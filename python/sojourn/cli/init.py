@@ -13,7 +13,7 @@ _TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
 def models() -> list[str]:
-    """What there is a study to begin from for."""
+    """The models that have a study to begin from."""
     return sorted(path.stem for path in _TEMPLATES.glob("*.toml"))
 
 
@@ -31,6 +31,8 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
         name = name or click.prompt("name")
     if model is None or name is None:
         raise InputError("init: expected a model and a name, such as `sojourn init fabric mine`")
+    if not name.isprintable():
+        raise InputError(f"init: {name!r}: expected a name of printable characters")
     kind = common.OneOf(models()).convert(model, None, click.get_current_context())
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
     text = (_TEMPLATES / f"{kind}.toml").read_text(encoding="utf-8")
