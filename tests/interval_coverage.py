@@ -237,7 +237,7 @@ def main() -> None:
     """Try every cell; exit code 1 where a promise is not kept."""
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=2000)
-    parser.add_argument("--fabric-seeds", type=int, default=400)
+    parser.add_argument("--costly-seeds", type=int, default=400)
     parser.add_argument("--only", default="", help="cells with this in their label")
     parser.add_argument("--out", type=Path, default=Path("out/coverage.md"))
     asked = parser.parse_args()
@@ -250,7 +250,7 @@ def main() -> None:
             if cell.name not in truths:
                 never = dict.fromkeys(SHARES, float("inf"))
                 truths[cell.name] = never if cell.unstable else cell.truth(pool)
-            seeds = asked.fabric_seeds if cell.fabric else asked.seeds
+            seeds = asked.costly_seeds if cell.costly else asked.seeds
             found = [*tried(cell, seeds, pool, truths[cell.name])]
             lines += [one.line() for one in found]
             faults += sum(bool(one.faults()) for one in found)
@@ -264,7 +264,7 @@ def main() -> None:
         for pair in (pair for pair in PAIRS if asked.only in pair.label):
             over, under = (cell.truth(pool) for cell in (pair.over, pair.under))
             truth = {name: 1.0 if pair.alike else over[name] / under[name] for name in SHARES}
-            seeds = asked.fabric_seeds if pair.over.fabric else asked.seeds
+            seeds = asked.costly_seeds if pair.over.costly else asked.seeds
             for one in compared(pair, seeds, pool, truth):
                 lines.append(one.line())
                 faults += bool(one.faults())

@@ -184,8 +184,11 @@ def test_what_an_interval_is_made_from() -> None:
     # jobs that arrive in a few crowds are no series, and flows that share a link have no order
     assert series(rows, instants=20).basis is Basis.REPLICATIONS
     assert series(rows, unordered=True).basis is Basis.REPLICATIONS
-    assert by_replications(4).times == 5 / 4
-    assert by_replications(5) is None
+    assert by_replications(None, 4).times == by_replications(0.95, 4).times == 5 / 4
+    assert by_replications(0.95, 5) is None
+    # a few of the runs may have all that lies beyond
+    assert by_replications(0.99, 20).times == by_replications(0.01, 20).times == 5
+    assert by_replications(0.99, 100) is None
     both = Observed([known, measured])
     assert both.basis is Basis.AFTER_PILOT
     assert both.own.counts.tolist() == [[300.0] * 20]

@@ -27,6 +27,7 @@ from sojourn.runlength import (
     after_pilot,
     by_replications,
     by_the_pilot,
+    fewest_replications,
     instants,
     too_few,
     warmup,
@@ -135,7 +136,7 @@ class Series:
         if not runs:
             return Withheld(inf, "no replication that all cases have")
         if self.basis is Basis.REPLICATIONS:
-            reasons = [by_replications(runs), too_few(share, number) if share else None]
+            reasons = [by_replications(share, runs), too_few(share, number) if share else None]
         else:
             reasons = [too_few(share, number)]
         if self.queue and not self.unordered:
@@ -210,6 +211,10 @@ class Observed:
         if found is None and share is not None and self._varies():
             return None, Needs(2.0, None, None, "the largest observation may lie below the end")
         return found, None
+
+    def fewest_replications(self, share: float | None) -> int:
+        """How many replications its interval takes at least."""
+        return fewest_replications(share if self.basis is Basis.REPLICATIONS else None)
 
     def can_be_tested(self, share: float | None) -> bool:
         """Whether there are enough observations to tell in pairs that a number differs.

@@ -166,7 +166,9 @@ def by_pilots(asked: Precision, directory: RunDirectory, ledger: Ledger) -> dict
         queue = Queue.of([record.figures for record in records])
         if queue is not None:
             number = _long_enough(asked, queue, records[0].jobs, number)
-        wanted[case] = max(number, FEWEST_REPLICATIONS)
+        wanted[case] = max(
+            number, *(own.fewest_replications(asked.quantile) for _, _, own in numbers)
+        )
     return wanted
 
 

@@ -28,7 +28,7 @@ the bias is a tenth of the standard error.
 """
 
 FEWEST_REPLICATIONS = 5
-"""How many runs an interval needs where nothing within a run is independent."""
+"""How many runs an interval needs where nothing within a run is independent, up to p95."""
 
 _PILOT = 0.25
 
@@ -166,12 +166,24 @@ def too_few(share: float | None, number: int) -> Withheld | None:
 _FEWEST = 80
 
 
-def by_replications(runs: int) -> Withheld | None:
+def fewest_replications(share: float | None) -> int:
+    """How many runs an interval needs where each counts as one observation.
+
+    What lies beyond the 99th percentile may all come from a few of the runs, and their number has
+    to be known: beyond the 95th it takes as many runs as jobs of which one lies beyond. Measured on
+    a list server: of p99 by 20 runs 85 % of the intervals cover, by 100 runs 94 %.
+    """
+    rare = beyond(share)
+    return FEWEST_REPLICATIONS if rare >= 0.05 else ceil(1 / rare)
+
+
+def by_replications(share: float | None, runs: int) -> Withheld | None:
     """Whether there are too few runs, where each counts as one observation."""
-    if runs >= FEWEST_REPLICATIONS:
+    fewest = fewest_replications(share)
+    if runs >= fewest:
         return None
-    why = f"jobs of one run hang together: {FEWEST_REPLICATIONS} replications or more are needed"
-    return Withheld(FEWEST_REPLICATIONS / runs, why)
+    why = f"jobs of one run hang together: {fewest} replications or more are needed"
+    return Withheld(fewest / runs, why)
 
 
 def after_pilot(run: Values) -> Values:
