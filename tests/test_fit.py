@@ -56,7 +56,7 @@ def test_a_zoned_disk_is_learnt_and_predicted(tmp_path, command, monkeypatch):
     lightest, middle, heaviest = loads(run)
     assert [lightest.case, middle.case, heaviest.case] == [0, 1, 2]
     assert lightest.rate == pytest.approx(3, rel=0.05)
-    fitted = fit([lightest, middle, heaviest])
+    fitted = fit(run, [lightest, middle, heaviest])
     assert set(fitted.service_ps) == {"read"}
     # the paper's disk takes 15.51 ms; at 3/s one in twenty waits
     assert fitted.service_ps["read"].mean() == pytest.approx(15.51e9, rel=0.01)
@@ -83,7 +83,7 @@ def test_a_device_with_several_servers_is_learnt(tmp_path, command):
     (tmp_path / "times.csv").write_text("op,service\nread,8ms\nread,10ms\nread,12ms\nwrite,20ms\n")
     disk = f'disk = {{ kind = "empirical", file = "{tmp_path}/times.csv", servers = 3 }}'
     run = run_of(tmp_path / "m", disk, '"5/s", "120/s", "180/s"', reads=0.7)
-    fitted = fit(loads(run))
+    fitted = fit(run, loads(run))
     assert (fitted.servers, fitted.told) == (3, True)
     assert set(fitted.service_ps["read"]) == {8e9, 10e9, 12e9}
     assert set(fitted.service_ps["write"]) == {20e9}
@@ -138,7 +138,7 @@ def test_a_device_that_is_no_queue_is_refused(tmp_path, command, factor, words):
 
 def test_a_light_load_tells_no_number_of_servers(tmp_path):
     run = run_of(tmp_path / "m", rates='"0.5/s", "1/s"')
-    fitted = fit(loads(run))
+    fitted = fit(run, loads(run))
     assert (fitted.servers, fitted.told) == (1, False)
     assert fitted.servers < MOST_SERVERS
 

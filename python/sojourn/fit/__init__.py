@@ -1,8 +1,9 @@
 """A model of a device, learnt from a measurement of it, and how well it predicts other loads.
 
-The lightest load gives the services: what requests took that met nobody. The heaviest gives how
-many accesses the device serves at once: the number with which its mean sojourn time is nearest to
-what was measured. Loads in between are neither, and so are predictions in earnest.
+The lightest load gives the services: what requests took that found the device idle. The heaviest
+gives how many accesses the device serves at once: the number with which simulated sojourn times are
+distributed most like the measured ones. Their mean would not do: a single stall of the machine is
+taken for a queue. Loads in between are neither, and so are predictions in earnest.
 
 Not attempted: to take out of the services what little their requests waited for those before them
 (`Fitted.waited_ps` bounds it), and any dependence of one service on the next: caches, read-ahead,
@@ -11,20 +12,25 @@ neighbours on the same machine, a device that slows down as it is loaded.
 
 from dataclasses import dataclass
 from math import factorial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
 
 from sojourn import rows
+from sojourn._core import Progress
 from sojourn.errors import InputError
+from sojourn.fit import study
 from sojourn.ledger import Record
 from sojourn.observed import Series
 from sojourn.runs import Run
-from sojourn.statistics import Values
+from sojourn.statistics import Values, ks_distance
 
 MOST_SERVERS = 64
 PS_PER_S = 10**12
 _OPS = ("read", "write")
+_NO_BETTER = 3  # servers more than the best so far, beyond which none is tried
 _FEWEST = 100  # services, below which there is no 99th percentile to speak of
 
 Mask = npt.NDArray[np.bool_]
@@ -34,12 +40,13 @@ Mask = npt.NDArray[np.bool_]
 class Load:
     """What was measured of one case, all replications together.
 
-    `rate` is how many requests came a second. `alone` is true of each request that met no other
+    `replications` are their numbers. `rate` is how many requests came a second. `alone` is true of each request that met no other
     one. `series` holds the sojourn times of each replication, without its warm-up.
     """
 
     case: int
     label: str
+    replications: tuple[int, ...]
     rate: float
     op: npt.NDArray[np.str_]
     sojourn_ps: Values
@@ -59,7 +66,7 @@ class Fitted:
         heaviest: the case that told how many are served at once.
         met_nobody: the share of its requests that are among the services.
         waited_ps: what a request that found somebody there waited at most, on average over all of
-            the lightest load: services of those that met nobody are free of it.
+            the lightest load: services of those that found it idle are free of it.
     """
 
     service_ps: dict[str, Values]
@@ -83,11 +90,11 @@ def loads(run: Run) -> list[Load]:
     return sorted((_load(run, records) for records in by_case.values()), key=lambda one: one.rate)
 
 
-def fit(measured: list[Load]) -> Fitted:
-    """Learn a device.
+def fit(run: Run, measured: list[Load]) -> Fitted:
+    """Learn a device from the loads of a run.
 
     Raises:
-        InputError: too few requests met nobody.
+        InputError: too few requests found it idle.
     """
     lightest, heaviest = measured[0], measured[-1]
     services = {
@@ -97,11 +104,12 @@ def fit(measured: list[Load]) -> Fitted:
     many = sum(values.size for values in services.values())
     if many < _FEWEST:
         raise InputError(
-            f"only {many} requests of case {lightest.case} met nobody, expected {_FEWEST} or more:"
+            f"only {many} requests of case {lightest.case} found it idle, expected {_FEWEST} or more:"
             " measure a lower rate, or more requests"
         )
     mixed = np.concatenate(list(services.values()))
-    servers, told = _servers(mixed, heaviest)
+    told = _waits(mixed, heaviest)
+    servers = _servers(run.directory.read_study(), services, heaviest) if told else 1
     crowd = lightest.sojourn_ps[~lightest.alone]
     excess = max(float(crowd.mean() - mixed.mean()), 0.0) if crowd.size else 0.0
     return Fitted(
@@ -165,6 +173,7 @@ def _load(run: Run, records: list[Record]) -> Load:
     return Load(
         case=first.case,
         label=label,
+        replications=tuple(record.replication for record in records),
         rate=sum(several) / sum(spans) * PS_PER_S,
         op=np.concatenate([np.array(table["op"].to_pylist()) for table in tables]),
         sojourn_ps=np.concatenate([sojourn for _, sojourn in runs]),
@@ -185,12 +194,29 @@ def _alone(started: npt.NDArray[np.int64], finished: npt.NDArray[np.int64]) -> M
     return alone
 
 
-def _servers(service: Values, heaviest: Load) -> tuple[int, bool]:
-    """With how many servers the heaviest load's mean is met best, and whether one is told by it."""
-    rate = heaviest.rate / PS_PER_S
-    measured = float(heaviest.sojourn_ps.mean())
-    means = np.array([mean_sojourn(service, rate, c) for c in range(1, MOST_SERVERS + 1)])
-    best = int(np.argmin(np.abs(means - measured)))
-    # one server and as many as one likes are not told apart where hardly any request waits
-    told = means[0] > means[-1] * (1 + 5 / np.sqrt(heaviest.sojourn_ps.size))
-    return (best + 1, True) if told else (1, False)
+def _waits(service: Values, load: Load) -> bool:
+    """Whether one server and as many as one likes are told apart: requests have to wait."""
+    rate = load.rate / PS_PER_S
+    one, many = (mean_sojourn(service, rate, c) for c in (1, MOST_SERVERS))
+    return bool(one > many * (1 + 5 / np.sqrt(load.sojourn_ps.size)))
+
+
+def _servers(measured: str, service_ps: dict[str, Values], load: Load) -> int:
+    """With how many servers simulated sojourn times of a load are distributed most like its own."""
+    service = np.concatenate([*service_ps.values()])
+    offered = load.rate / PS_PER_S * float(service.mean())
+    fewest = min(int(offered) + 1, MOST_SERVERS)
+    best, distance = fewest, np.inf
+    with TemporaryDirectory() as folder:
+        file = study.write(Path(folder), measured, service_ps, fewest)
+        for servers in range(fewest, MOST_SERVERS + 1):
+            parsed = study.read(file, {"disk.servers": str(servers)})
+            case = parsed.cases()[load.case]
+            outcomes = [case.run(number, Progress()) for number in load.replications]
+            sojourn = np.concatenate([np.asarray(o.columns["sojourn_ps"]) for o in outcomes])
+            found = ks_distance(load.sojourn_ps, sojourn)
+            if found < distance:
+                best, distance = servers, found
+            elif servers > best + _NO_BETTER:
+                break
+    return best

@@ -1,6 +1,6 @@
 """Whether a fitted device is good enough to predict with: held against its own measurement."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,12 @@ from sojourn.observed import Observed
 from sojourn.units import duration
 
 MOST_OFF = 15.0
-"""Per cent that the mean of a load may be off from which the device was learnt."""
+"""Per cent that a judged number of a load may be off from which the device was learnt."""
+
+TAIL = 95.0
+"""The percentile that is judged beside the mean."""
+
+_JUDGED = (MEAN, f"p{TAIL:g}")
 
 _BY_CHANCE = 0.01
 _QUICKER = 0.05  # a load's mean below the services' by more than this share
@@ -20,16 +25,37 @@ _QUICKER = 0.05  # a load's mean below the services' by more than this share
 
 @dataclass(frozen=True)
 class Judged:
-    """One load: whether the device was learnt from it, and how far off its predicted mean is."""
+    """One load: whether the device was learnt from it, and how far off its predictions are.
+
+    `differences` are those of the judged numbers, by their names.
+    """
 
     load: Load
     learnt: bool
-    difference: Difference | None
+    differences: Mapping[str, Difference | None]
 
     def __str__(self) -> str:
-        off = "not to be told" if self.difference is None else f"{self.difference.per_cent:+.1f} %"
+        offs = [
+            f"{name} off by {f'{off.per_cent:+.1f} %' if off else 'what cannot be told'}"
+            for name, off in self.differences.items()
+        ]
         what = "learnt from" if self.learnt else "predicted"
-        return f"{self.load.label or 'the only load'}: {what}, mean off by {off}"
+        said = f"{self.load.label or 'the only load'}: {what}, {', '.join(offs)}"
+        if (ends := self.replications_percent) is None:
+            return said
+        return f"{said}; means of its own replications by {ends[0]:+.1f} to {ends[1]:+.1f} %"
+
+    @property
+    def replications_percent(self) -> tuple[float, float] | None:
+        """How far the means of the replications lie from the mean of all; None of a single one.
+
+        No prediction can be nearer than the device is to itself.
+        """
+        means = np.array([run.mean() for run in self.load.series.runs if run.size])
+        if means.size < 2 or not means.mean():
+            return None
+        off = (means / means.mean() - 1) * 100
+        return float(off.min()), float(off.max())
 
 
 @dataclass(frozen=True)
@@ -48,32 +74,40 @@ class Verdict:
 def judge(fitted: Fitted, measured: Sequence[Load], found: Comparisons) -> Verdict:
     """Judge a device by its predictions of the loads that were measured, on the same rows.
 
-    It is refused where it misses a load that it was learnt from by more than `MOST_OFF`, beyond
-    chance and beyond what the services are known to, and where any load took less on average than
+    It is refused where it misses the mean or the 95th percentile of a load that it was learnt from
+    by more than `MOST_OFF`, beyond chance and beyond what the services are known to, and where any load took less on average than
     its requests take alone: whatever waits takes longer, so that no queue with these services is
     the device.
     """
     by_label = {
-        ", ".join(f"{name} {value}" for name, value in one.case.items()): one.differences[MEAN]
+        ", ".join(f"{name} {value}" for name, value in one.case.items()): {
+            name: one.differences.get(name) for name in _JUDGED
+        }
         for one in found
     }
     several = len(measured) > 1
     learnt = {fitted.lightest.case, fitted.heaviest.case}
     judged = [
-        Judged(load, load.case in learnt, by_label.get(load.label if several else ""))
+        Judged(load, load.case in learnt, by_label.get(load.label if several else "", {}))
         for load in measured
     ]
     reasons = [reason for load in measured if (reason := _quicker(fitted, load))]
     reasons += [
         f"{one}; expected at most {MOST_OFF:g} %"
         for one in judged
-        if one.learnt
-        and (off := one.difference)
-        and abs(off.per_cent) > MOST_OFF + _known_to(fitted, one.load)
-        and off.by_chance is not None
-        and off.by_chance < _BY_CHANCE
+        if one.learnt and any(_misses(off, fitted, one.load) for off in one.differences.values())
     ]
     return Verdict(tuple(judged), tuple(reasons))
+
+
+def _misses(off: Difference | None, fitted: Fitted, load: Load) -> bool:
+    """Whether a prediction is too far off, beyond chance."""
+    return (
+        off is not None
+        and off.by_chance is not None
+        and off.by_chance < _BY_CHANCE
+        and abs(off.per_cent) > MOST_OFF + _known_to(fitted, load)
+    )
 
 
 def _known_to(fitted: Fitted, load: Load) -> float:

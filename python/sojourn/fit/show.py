@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sojourn.compare.difference import Difference
 from sojourn.fit import Fitted
 from sojourn.fit.judge import MOST_OFF, Verdict
 from sojourn.units import duration
@@ -12,16 +13,16 @@ def learnt(fitted: Fitted) -> list[str]:
     lines = []
     for op, services in fitted.service_ps.items():
         p50, p99 = (duration(float(value)) for value in np.percentile(services, [50, 99]))
-        many = f"{services.size:,} of {_named(fitted.lightest.label)}that met nobody"
+        many = f"{services.size:,} of {_named(fitted.lightest.label)}that found it idle"
         mean = duration(float(services.mean()))
         lines.append(f"{op}s take {mean} on average, p50 {p50}, p99 {p99}: {many}")
     lines.append(
-        f"{fitted.met_nobody:.0%} of that load met nobody; the others took longer by an average of"
-        f" {duration(fitted.waited_ps)} over all, which is not in the services"
+        f"{fitted.met_nobody:.0%} of that load found it idle; the others took longer by an average"
+        f" of {duration(fitted.waited_ps)} over all, which is not in the services"
     )
     heaviest = _named(fitted.heaviest.label).strip()
     if fitted.told:
-        lines.append(f"serves {fitted.servers} at once: nearest to the mean of {heaviest}")
+        lines.append(f"serves {fitted.servers} at once: nearest to the distribution of {heaviest}")
     else:
         lines.append(f"serves one at a time, as far as {heaviest} tells: hardly any request waited")
     return lines
@@ -44,8 +45,9 @@ def to_dict(fitted: Fitted, verdict: Verdict) -> dict[str, object]:
             {
                 "case": one.load.case,
                 "learnt_from": one.learnt,
-                "off_percent": one.difference and one.difference.per_cent,
-                "off_ci95": one.difference and one.difference.ci95 and list(one.difference.ci95),
+                "off": {name: _off(off) for name, off in one.differences.items()},
+                "replications_off_percent": one.replications_percent
+                and list(one.replications_percent),
             }
             for one in verdict.loads
         ],
@@ -60,6 +62,12 @@ def to_dict(fitted: Fitted, verdict: Verdict) -> dict[str, object]:
         "met_nobody": fitted.met_nobody,
         "waited_ps": fitted.waited_ps,
     }
+
+
+def _off(difference: Difference | None) -> dict[str, object] | None:
+    if difference is None:
+        return None
+    return {"percent": difference.per_cent, "ci95": difference.ci95 and list(difference.ci95)}
 
 
 def _named(label: str) -> str:

@@ -36,15 +36,15 @@ def fit(
     """Learn a device from a RUN that measured it, and lay its predictions beside the RUN.
 
     The lightest load gives the services, the heaviest how many are served at once. Writes a study
-    with the device in it, and its simulation. Exit code 1 where the device misses what it was
-    learnt from: then it is no queue with these services.
+    with the device in it, and its simulation. Exit code 1 where the device misses the mean or the
+    95th percentile of what it was learnt from: then it is no queue with these services.
     """
     from sojourn import document
     from sojourn.compare.show import show as print_comparison
     from sojourn.errors import InputError
     from sojourn.fit import fit as learn
     from sojourn.fit import loads
-    from sojourn.fit.judge import judge
+    from sojourn.fit.judge import TAIL, judge
     from sojourn.fit.predict import PREDICTED, predict, write
     from sojourn.fit.show import judged, learnt, to_dict
     from sojourn.plots import targets
@@ -56,12 +56,12 @@ def fit(
     files = None if picture is None else targets(picture, ["fit"], [])
     measured = Run.open(run)
     known = loads(measured)
-    fitted = learn(known)
+    fitted = learn(measured, known)
     study = write(fitted, measured, out or run.with_name(f"{run.name}-fitted"))
     found = predict(
         study,
         measured,
-        percentiles=common.percentiles(percentiles) or (),
+        percentiles=sorted({*asked, TAIL}) if (asked := common.percentiles(percentiles)) else (),
         command=common.command(context),
     )
     verdict = judge(fitted, known, found)
