@@ -298,6 +298,9 @@ impl ArrayCase {
     }
 
     fn analysis<D: Drive>(&self, drive: &D, workload: &workload::Ready) -> Known {
+        if drive.depends_on_load() {
+            return Known::nothing("no formula: accesses that are served together slow each other");
+        }
         Known::of(&AnalysisOf {
             layout: &self.layout,
             bulks: workload.bulks(),

@@ -1,15 +1,17 @@
 """A model of a device, learnt from a measurement of it, and how well it predicts other loads.
 
 The lightest load gives the services: what requests took that found the device idle. The heaviest
-gives how many accesses the device serves at once: the number with which simulated sojourn times are
-distributed most like the measured ones. Their mean would not do: a single stall of the machine is
-taken for a queue. Loads in between are neither, and so are predictions in earnest.
+gives how many accesses the device serves at once, and how much these slow each other: the numbers
+with which the percentiles of simulated sojourn times come nearest to the measured ones. Means would
+not do: a single stall of the machine is taken for a queue. Loads in between are neither, and so are
+predictions in earnest.
 
 Not attempted: to take out of the services what little their requests waited for those before them
 (`Fitted.waited_ps` bounds it), and any dependence of one service on the next: caches, read-ahead,
 neighbours on the same machine, a device that slows down as it is loaded.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import factorial
 from pathlib import Path
@@ -25,12 +27,12 @@ from sojourn.fit import study
 from sojourn.ledger import Record
 from sojourn.observed import Series
 from sojourn.runs import Run
-from sojourn.statistics import Values, ks_distance
+from sojourn.statistics import Values
 
 MOST_SERVERS = 64
+_PERCENTILES = np.arange(1, 98)
 PS_PER_S = 10**12
 _OPS = ("read", "write")
-_NO_BETTER = 3  # servers more than the best so far, beyond which none is tried
 _FEWEST = 100  # services, below which there is no 99th percentile to speak of
 
 Mask = npt.NDArray[np.bool_]
@@ -40,8 +42,9 @@ Mask = npt.NDArray[np.bool_]
 class Load:
     """What was measured of one case, all replications together.
 
-    `replications` are their numbers. `rate` is how many requests came a second. `alone` is true of each request that met no other
-    one. `series` holds the sojourn times of each replication, without its warm-up.
+    `replications` are their numbers. `rate` is how many requests came a second. `alone` is true of
+    each request that met no other one. `series` holds the sojourn times of each replication,
+    without its warm-up.
     """
 
     case: int
@@ -55,13 +58,27 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Serving:
+    """How many accesses a device serves at once, and how much they slow each other.
+
+    `slowdown` is the share by which an access takes longer for each other one. `distance` is how
+    far percentiles of what is simulated so are from the measured ones: the mean of the absolute
+    logarithms of their ratios, as good as relative, up to the 97th.
+    """
+
+    servers: int
+    slowdown: float = 0.0
+    distance: float = np.inf
+
+
+@dataclass(frozen=True)
 class Fitted:
     """A device as it was learnt.
 
     Attributes:
         service_ps: services of reads and of writes, as far as there were any.
-        servers: how many accesses it serves at once.
-        told: whether the heaviest load told that number; too light a load does not.
+        serving: how many accesses it serves at once, and how much they slow each other.
+        told: whether the heaviest load told that; too light a load does not.
         lightest: the case with the services.
         heaviest: the case that told how many are served at once.
         met_nobody: the share of its requests that are among the services.
@@ -70,7 +87,7 @@ class Fitted:
     """
 
     service_ps: dict[str, Values]
-    servers: int
+    serving: Serving
     told: bool
     lightest: Load
     heaviest: Load
@@ -104,17 +121,19 @@ def fit(run: Run, measured: list[Load]) -> Fitted:
     many = sum(values.size for values in services.values())
     if many < _FEWEST:
         raise InputError(
-            f"only {many} requests of case {lightest.case} found it idle, expected {_FEWEST} or more:"
-            " measure a lower rate, or more requests"
+            f"only {many} requests of case {lightest.case} found it idle, expected {_FEWEST} or"
+            " more: measure a lower rate, or more requests"
         )
     mixed = np.concatenate(list(services.values()))
     told = _waits(mixed, heaviest)
-    servers = _servers(run.directory.read_study(), services, heaviest) if told else 1
+    serving = Serving(1)
+    if told:
+        serving = _serving(run.directory.read_study(), services, heaviest)
     crowd = lightest.sojourn_ps[~lightest.alone]
     excess = max(float(crowd.mean() - mixed.mean()), 0.0) if crowd.size else 0.0
     return Fitted(
         service_ps=services,
-        servers=servers,
+        serving=serving,
         told=told,
         lightest=lightest,
         heaviest=heaviest,
@@ -201,22 +220,55 @@ def _waits(service: Values, load: Load) -> bool:
     return bool(one > many * (1 + 5 / np.sqrt(load.sojourn_ps.size)))
 
 
-def _servers(measured: str, service_ps: dict[str, Values], load: Load) -> int:
-    """With how many servers simulated sojourn times of a load are distributed most like its own."""
+def _serving(measured: str, service_ps: dict[str, Values], load: Load) -> Serving:
+    """With what percentiles of simulated sojourn times come nearest to those of a load.
+
+    Servers that do not slow each other are preferred: one number less is learnt.
+    """
     service = np.concatenate([*service_ps.values()])
-    offered = load.rate / PS_PER_S * float(service.mean())
-    fewest = min(int(offered) + 1, MOST_SERVERS)
-    best, distance = fewest, np.inf
+    fewest = min(int(load.rate / PS_PER_S * float(service.mean())) + 1, MOST_SERVERS)
+    measured_log = np.log(np.percentile(load.sojourn_ps, _PERCENTILES))
     with TemporaryDirectory() as folder:
-        file = study.write(Path(folder), measured, service_ps, fewest)
-        for servers in range(fewest, MOST_SERVERS + 1):
-            parsed = study.read(file, {"disk.servers": str(servers)})
-            case = parsed.cases()[load.case]
+        file = study.write(Path(folder), measured, service_ps, MOST_SERVERS)
+
+        def tried(servers: int, slowdown: float = 0.0) -> Serving:
+            case = study.read(file, servers=servers, slowdown=slowdown).cases()[load.case]
             outcomes = [case.run(number, Progress()) for number in load.replications]
             sojourn = np.concatenate([np.asarray(o.columns["sojourn_ps"]) for o in outcomes])
-            found = ks_distance(load.sojourn_ps, sojourn)
-            if found < distance:
-                best, distance = servers, found
-            elif servers > best + _NO_BETTER:
-                break
+            found = np.log(np.percentile(sojourn, _PERCENTILES))
+            return Serving(servers, slowdown, float(np.abs(found - measured_log).mean()))
+
+        def slowed(servers: int) -> Serving:
+            best = _nearest(tried(servers, slowdown) for slowdown in _SLOWDOWNS)
+            for step in _FINER:
+                around = (best.slowdown * factor for factor in (1 / step, step))
+                best = _nearest([best, *(tried(servers, slowdown) for slowdown in around)])
+            return best
+
+        plain = _rising(tried, fewest)
+        if plain.distance < _NEAR:
+            return plain
+        other = _rising(slowed, max(fewest, 2))
+    return other if other.distance < plain.distance * _NEARER else plain
+
+
+def _rising(tried: Callable[[int], Serving], fewest: int) -> Serving:
+    """The nearest of rising numbers of servers, up to where more are no better."""
+    best = tried(fewest)
+    for servers in range(fewest + 1, MOST_SERVERS + 1):
+        best = _nearest([best, tried(servers)])
+        if servers >= best.servers + _NO_BETTER:
+            break
     return best
+
+
+def _nearest(of: Iterable[Serving]) -> Serving:
+    return min(of, key=lambda one: one.distance)
+
+
+# Servers more than the best so far, beyond which none is tried.
+_NO_BETTER = 3
+# So near, and nothing is to be gained; and by how much nearer slowdown has to come.
+_NEAR, _NEARER = 0.01, 0.75
+_SLOWDOWNS = [0.02 * 2**k for k in range(8)]
+_FINER = [2 ** (1 / 2**k) for k in range(1, 5)]

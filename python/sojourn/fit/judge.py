@@ -12,7 +12,7 @@ from sojourn.observed import Observed
 from sojourn.units import duration
 
 MOST_OFF = 15.0
-"""Per cent that a judged number of a load may be off from which the device was learnt."""
+"""Per cent that a judged number of a load may be off."""
 
 TAIL = 95.0
 """The percentile that is judged beside the mean."""
@@ -74,10 +74,10 @@ class Verdict:
 def judge(fitted: Fitted, measured: Sequence[Load], found: Comparisons) -> Verdict:
     """Judge a device by its predictions of the loads that were measured, on the same rows.
 
-    It is refused where it misses the mean or the 95th percentile of a load that it was learnt from
-    by more than `MOST_OFF`, beyond chance and beyond what the services are known to, and where any load took less on average than
-    its requests take alone: whatever waits takes longer, so that no queue with these services is
-    the device.
+    It is refused where it misses the mean or the 95th percentile of a load, one that it was learnt
+    from or another, by more than `MOST_OFF`, beyond chance and beyond what the services are known
+    to, and where any load took less on average than its requests take alone: whatever waits takes
+    longer, so that no queue with these services is the device.
     """
     by_label = {
         ", ".join(f"{name} {value}" for name, value in one.case.items()): {
@@ -95,7 +95,7 @@ def judge(fitted: Fitted, measured: Sequence[Load], found: Comparisons) -> Verdi
     reasons += [
         f"{one}; expected at most {MOST_OFF:g} %"
         for one in judged
-        if one.learnt and any(_misses(off, fitted, one.load) for off in one.differences.values())
+        if any(_misses(off, fitted, one.load) for off in one.differences.values())
     ]
     return Verdict(tuple(judged), tuple(reasons))
 
@@ -118,7 +118,7 @@ def _known_to(fitted: Fitted, load: Load) -> float:
     services = np.concatenate([*fitted.service_ps.values()])
     off = 2 * float(services.std() / services.mean()) / services.size**0.5
     low, middle, high = (
-        mean_sojourn(services * by, load.rate / PS_PER_S, fitted.servers)
+        mean_sojourn(services * by, load.rate / PS_PER_S, fitted.serving.servers)
         for by in (1 - off, 1, 1 + off)
     )
     return (high - low) / 2 / middle * 100 if np.isfinite(high) else np.inf

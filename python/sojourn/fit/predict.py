@@ -25,7 +25,9 @@ def write(fitted: Fitted, measured: Run, out: Path) -> Path:
     text = measured.directory.read_study()
     try:
         out.mkdir(parents=True, exist_ok=True)
-        return study.write(out, text, fitted.service_ps, fitted.servers)
+        return study.write(
+            out, text, fitted.service_ps, fitted.serving.servers, fitted.serving.slowdown
+        )
     except OSError as error:
         raise InputError(f"cannot write there: {reason(error)}") from None
 

@@ -22,7 +22,9 @@ def learnt(fitted: Fitted) -> list[str]:
     )
     heaviest = _named(fitted.heaviest.label).strip()
     if fitted.told:
-        lines.append(f"serves {fitted.servers} at once: nearest to the distribution of {heaviest}")
+        slowed = f", each {fitted.serving.slowdown:.0%} slower for each other one"
+        at_once = f"serves {fitted.serving.servers} at once{slowed * (fitted.serving.slowdown > 0)}"
+        lines.append(f"{at_once}: nearest to the percentiles of {heaviest}")
     else:
         lines.append(f"serves one at a time, as far as {heaviest} tells: hardly any request waited")
     return lines
@@ -31,7 +33,7 @@ def learnt(fitted: Fitted) -> list[str]:
 def judged(verdict: Verdict) -> list[str]:
     """How far off each load is, and whether the device is accepted, a line each."""
     if verdict.accepted:
-        said = f"accepted: no load that it was learnt from is off by more than {MOST_OFF:g} %"
+        said = f"accepted: no load is off by more than {MOST_OFF:g} % beyond chance"
         return [*map(str, verdict.loads), said]
     return [*map(str, verdict.loads), *(f"refused: {reason}" for reason in verdict.reasons)]
 
@@ -55,7 +57,8 @@ def to_dict(fitted: Fitted, verdict: Verdict) -> dict[str, object]:
             op: {"n": values.size, "mean_ps": float(values.mean())}
             for op, values in fitted.service_ps.items()
         },
-        "servers": fitted.servers,
+        "servers": fitted.serving.servers,
+        "slowdown": fitted.serving.slowdown,
         "servers_told": fitted.told,
         "services_from_case": fitted.lightest.case,
         "servers_from_case": fitted.heaviest.case,

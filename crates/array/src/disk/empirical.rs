@@ -20,21 +20,25 @@ parameters! {
         pub file: String,
         /// What each block after the first of an access adds.
         pub more: Span = Span::ZERO,
-        /// How many accesses it serves at once, each as long as alone; with several, only requests
-        /// of one phase, first come, first served.
+        /// How many accesses it serves at once, first come, first served.
         pub servers: NonZeroU32 = NonZeroU32::MIN,
+        /// By which share of itself an access takes longer for each other one that is served when
+        /// it begins: servers that share a bandwidth slow each other. A load-dependent service.
+        pub slowdown: f64 [0.0..=10.0] = 0.0,
     }
 }
 
 impl Check for Empirical {
     fn check(&self) -> Result<(), Refusal> {
-        match self.servers.get() <= MOST_SERVERS {
-            true => Ok(()),
-            false => {
-                let expected = format!("a whole number from 1 to {MOST_SERVERS}");
-                Err(Refusal::of(&self.servers, expected).under("servers"))
-            }
+        if self.servers.get() > MOST_SERVERS {
+            let expected = format!("a whole number from 1 to {MOST_SERVERS}");
+            return Err(Refusal::of(&self.servers, expected).under("servers"));
         }
+        if self.slowdown > 0.0 && self.servers == NonZeroU32::MIN {
+            let expected = "0 for servers = 1, which serves no other one beside";
+            return Err(Refusal::of(&self.slowdown, expected).under("slowdown"));
+        }
+        Ok(())
     }
 }
 
@@ -63,6 +67,7 @@ impl Kind for Empirical {
             times: [reads.into(), writes.into()],
             more: self.more,
             servers,
+            slowdown: self.slowdown,
         }))
     }
 
@@ -118,6 +123,8 @@ pub struct Measured {
     more: Span,
     /// How many accesses it serves at once.
     servers: usize,
+    /// By which share of itself each other one makes an access longer.
+    slowdown: f64,
 }
 
 impl Drive for Measured {
@@ -131,11 +138,26 @@ impl Drive for Measured {
     fn longest(&self, blocks: u32) -> f64 {
         let times = self.times.iter().filter_map(|times| times.last());
         let first = times.max().map_or(0.0, |time| time.ps() as f64);
-        first + self.more.ps() as f64 * f64::from(blocks - 1)
+        let alone = first + self.more.ps() as f64 * f64::from(blocks - 1);
+        alone * (1.0 + self.slowdown * (self.servers - 1) as f64)
     }
 
     fn servers(&self) -> usize {
         self.servers
+    }
+
+    fn slowed(&self, alone: Span, others: usize) -> Span {
+        match self.slowdown > 0.0 && others > 0 {
+            true => {
+                let longer = alone.ps() as f64 * self.slowdown * others as f64;
+                alone + Span::from_ps(longer.round() as u64)
+            }
+            false => alone,
+        }
+    }
+
+    fn depends_on_load(&self) -> bool {
+        self.slowdown > 0.0
     }
 
     fn service(&self, op: Op, blocks: Moments) -> Moments {

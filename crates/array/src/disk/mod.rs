@@ -87,6 +87,16 @@ pub trait Drive {
         1
     }
 
+    /// How long an access takes that takes so long alone, beside others that are served.
+    fn slowed(&self, alone: Span, _others: usize) -> Span {
+        alone
+    }
+
+    /// Whether an access takes longer beside others.
+    fn depends_on_load(&self) -> bool {
+        false
+    }
+
     /// Whether an access of any one size takes an exponential time.
     fn is_exponential(&self) -> bool {
         false

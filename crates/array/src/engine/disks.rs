@@ -144,10 +144,24 @@ impl<'a, H: Heads> Disks<'a, H> {
     }
 
     #[inline(always)]
-    fn serve(&mut self, server: usize, task: Task<H::Spot>, now: Time) {
+    fn serve(&mut self, server: usize, mut task: Task<H::Spot>, now: Time) {
+        if self.servers > 1 {
+            task.transfer = self.heads.slowed(task.transfer, self.others(server, now));
+        }
         let station = &mut self.stations[server];
         let service = station.serve(self.heads, task, now, self.between_phases);
         self.begun(server, service);
+    }
+
+    /// How many accesses the disk of an idle server goes on to serve. One that ends now does not
+    /// count, whether that has been seen or not.
+    #[cold]
+    fn others(&self, server: usize, now: Time) -> usize {
+        let line = self.disk_of(server) * self.servers;
+        let serves = |&server: &usize| {
+            self.stations[server].serving.is_some() && self.timers.at(server) > now
+        };
+        (line..line + self.servers).filter(serves).count()
     }
 
     #[inline(always)]

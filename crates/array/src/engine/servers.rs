@@ -27,10 +27,14 @@ impl<H: Heads> Station<H> for Servers<H::Places> {
     #[inline(always)]
     fn serve(&mut self, heads: &H, access: &Access, arrives: Time) -> Served {
         let transfer = heads.transfer(heads.place(&mut self.places), access);
-        let first = self.idle_from.iter_mut().min().expect("there are servers");
-        *first = arrives.max(*first) + transfer;
-        self.busy += transfer;
-        Served { transfer, motion: Motion::InPlace, ended: *first }
+        let servers = 0..self.idle_from.len();
+        let first = servers.min_by_key(|&at| self.idle_from[at]).expect("there are servers");
+        let starts = arrives.max(self.idle_from[first]);
+        let others = self.idle_from.iter().filter(|&&ends| ends > starts).count();
+        let service = heads.slowed(transfer, others);
+        self.idle_from[first] = starts + service;
+        self.busy += service;
+        Served { transfer, motion: Motion::InPlace, ended: self.idle_from[first] }
     }
 
     fn busy(&self) -> Span {

@@ -40,6 +40,11 @@ impl Timers {
         (self.whose[place] as usize, time)
     }
 
+    /// When a timer that is set goes off.
+    pub(super) fn at(&self, timer: usize) -> Time {
+        if self.group == 0 { self.least[timer] } else { self.times[timer] }
+    }
+
     /// Sets a timer, or stops it with [`Time::NEVER`].
     #[inline(always)]
     pub(super) fn set(&mut self, timer: usize, at: Time) {

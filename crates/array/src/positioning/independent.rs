@@ -113,6 +113,10 @@ impl<D: Drive> Heads for Anywhere<D> {
         self.drive.servers()
     }
 
+    fn slowed(&self, alone: Span, others: usize) -> Span {
+        self.drive.slowed(alone, others)
+    }
+
     fn in_order(&self) -> bool {
         matches!(self.scheduling, Scheduling::Fcfs(_))
     }

@@ -113,6 +113,11 @@ pub trait Heads {
         1
     }
 
+    /// How long an access takes that takes so long alone, beside others that its disk serves.
+    fn slowed(&self, alone: Span, _others: usize) -> Span {
+        alone
+    }
+
     /// Whether it is always the first, and its positioning knows nothing of those that wait.
     fn in_order(&self) -> bool;
 

@@ -447,11 +447,12 @@ fn a_disk_that_serves_several_at_once_is_an_m_m_c_queue() {
 /// Where nothing feeds back, the event loop with several servers gives the rows of the recursion.
 #[test]
 fn several_servers_give_the_same_rows_event_by_event() {
-    let run = |layout: &str, servers: i64, how: &str| {
+    let run = |layout: &str, servers: i64, slowdown: f64, how: &str| {
         let disk = table(&[
             ("kind", text("empirical")),
             ("file", text("times.csv")),
             ("servers", Value::Int(servers)),
+            ("slowdown", Value::Float(slowdown)),
         ]);
         let workload = workload("0.5/ms", 20_000, &[("blocks", Value::Int(3))], &[]);
         let parts = [
@@ -462,9 +463,45 @@ fn several_servers_give_the_same_rows_event_by_event() {
         ];
         report_with(&parts, 140, &|_| file(&exponential_times())).rows
     };
-    for (layout, servers) in [("raid0", 3), ("raid10", 2), ("raid5", 4)] {
-        let [quick, events] = ["quickest", "events"].map(|how| run(layout, servers, how));
-        assert_eq!(quick, events, "{layout} {servers}");
+    let cases = [("raid0", 3, 0.0), ("raid10", 2, 0.0), ("raid5", 4, 0.0), ("raid0", 3, 0.3)];
+    for (layout, servers, slowdown) in cases {
+        let [quick, events] = ["quickest", "events"].map(|how| run(layout, servers, slowdown, how));
+        assert_eq!(quick, events, "{layout} {servers} {slowdown}");
+    }
+}
+
+/// Accesses that are served together slow each other, from when they begin.
+#[test]
+fn accesses_slow_each_other() {
+    let run = |how: &str| {
+        let disk = table(&[
+            ("kind", text("empirical")),
+            ("file", text("disk.csv")),
+            ("servers", Value::Int(2)),
+            ("slowdown", Value::Float(0.5)),
+        ]);
+        let workload = table(&[("kind", text("msr")), ("file", text("trace.csv"))]);
+        let parts = [
+            ("disk", disk),
+            ("layout", text("single")),
+            ("workload", workload),
+            ("engine", text(how)),
+        ];
+        let open = |name: &str| match name {
+            "disk.csv" => file("op,service\nread,1ms\n"),
+            _ => file(
+                "0,host,0,Read,0,512,0\n2000,host,0,Read,0,512,0\n5000,host,0,Read,0,512,0\n\
+                 17000,host,0,Read,0,512,0\n",
+            ),
+        };
+        sojourns(&report_with(&parts, 1, &open).rows)
+    };
+    // The first is alone. The second has it beside itself, 1.5 ms from 0.2 ms on. The third waits
+    // until 1 ms and has the second beside itself. The fourth comes when the second ends: of the
+    // two then, the third is left, until 2.5 ms.
+    let expected = [1.0, 1.5, 2.0, 1.5];
+    for how in ["quickest", "events"] {
+        assert_eq!(run(how), expected, "{how}");
     }
 }
 

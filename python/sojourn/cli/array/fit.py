@@ -35,9 +35,10 @@ def fit(
 ) -> None:
     """Learn a device from a RUN that measured it, and lay its predictions beside the RUN.
 
-    The lightest load gives the services, the heaviest how many are served at once. Writes a study
-    with the device in it, and its simulation. Exit code 1 where the device misses the mean or the
-    95th percentile of what it was learnt from: then it is no queue with these services.
+    The lightest load gives the services, the heaviest how many are served at once and how much
+    they slow each other. Writes a study with the device in it, and its simulation. Exit code 1
+    where that misses the mean or the 95th percentile of a measured load: then the device is no
+    queue with these services.
     """
     from sojourn import document
     from sojourn.compare.show import show as print_comparison

@@ -1,0 +1,55 @@
+"""A measured study with a learnt device in place of its disk."""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from sojourn._core import Study
+from sojourn.files import write_text
+from sojourn.statistics import Values
+
+SERVICES, STUDY = "service.csv", "fitted.toml"
+
+
+def write(
+    out: Path, measured: str, service_ps: Mapping[str, Values], servers: int, slowdown: float = 0.0
+) -> Path:
+    """Write the services and a study with them: the measured one, its disk the learnt one.
+
+    Args:
+        out: an existing directory.
+        measured: the measured study as TOML.
+        service_ps: services of reads, of writes.
+        servers: how many accesses the device serves at once.
+        slowdown: by which share each other one makes one longer.
+
+    Returns:
+        The study.
+    """
+    lines = ["op,service"]
+    for op, services in service_ps.items():
+        lines += [f"{op},{int(service)}ps" for service in services]
+    write_text(out / SERVICES, "".join(f"{line}\n" for line in lines))
+    disk = {"kind": "empirical", "file": SERVICES, "servers": servers, "slowdown": slowdown}
+    write_text(out / STUDY, _toml({**tomllib.loads(measured), "disk": disk}))
+    return out / STUDY
+
+
+def read(file: Path, **disk: float) -> Study:
+    """A study that was written; numbers of its disk by name, where they are to be others."""
+    text = file.read_text(encoding="utf-8")
+    return Study.parse(text, str(file), [(f"disk.{name}", str(of)) for name, of in disk.items()])
+
+
+def _toml(study: dict[str, object]) -> str:
+    """A study as TOML, a line a part: JSON's values are TOML's, tables but for their colons."""
+
+    def value(of: object) -> str:
+        if isinstance(of, dict):
+            return "{ " + ", ".join(f"{key} = {value(inner)}" for key, inner in of.items()) + " }"
+        if isinstance(of, list):
+            return "[" + ", ".join(map(value, of)) + "]"
+        return json.dumps(of, ensure_ascii=False)
+
+    return "".join(f"{key} = {value(part)}\n" for key, part in study.items())
