@@ -12,7 +12,7 @@ PAGES = Path(__file__).parent / "reference" / "parts"
 
 # Where the entries of a topic stand in a study, and how the page speaks of them.
 PLACES = {
-    "tables": "What a study is made of: its own settings, and the parts of a room.",
+    "tables": "What a study is made of: its own settings, and the parts of a model.",
     "topologies": "The shape of the fabric: `topology` in a study, by name or as a table with"
     " `kind`.",
     "workloads": "Which flows arrive: `workload` in a study, by name or as a table with `kind`.",

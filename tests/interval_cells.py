@@ -122,7 +122,7 @@ def write_services() -> None:
 
 def _array(disk: str, arrivals: str, layout: str = '{ kind = "single" }', more: str = "") -> str:
     return f"""title = "a queue"
-room = "array"
+model = "array"
 disk = {disk}
 layout = {layout}
 [workload]
@@ -197,7 +197,7 @@ LEAF_SPINE = (
     .replace('"DCTCP"', '"MinTCP+pFabric"')
 )
 LIST = """title = "a list server"
-room = "mail"
+model = "mail"
 internet = { kind = "internet", subscribers = 200, domains = 100, down = 0.0, dead = 0.0 }
 [list]
 messages = JOBS

@@ -14,7 +14,7 @@ from sojourn.summary import Estimate
 
 ARRAY = """\
 title = "reads of a block"
-room = "array"
+model = "array"
 disk = "ST3500630NS"
 layout = { kind = "raid01", disks = 4 }
 [workload]

@@ -5,7 +5,7 @@ import pytest
 
 STUDY = """
 title = "one disk"
-room = "array"
+model = "array"
 disk = "ST3500630NS"
 layout = "single"
 

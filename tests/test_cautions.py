@@ -11,7 +11,7 @@ from sojourn.trend import rises
 
 ARRAY = """
 title = "one disk"
-room = "array"
+model = "array"
 disk = "ST3500630NS"
 layout = "single"
 
@@ -100,7 +100,7 @@ def test_what_became_of_a_trace_is_said(command, tmp_path):
         "30,h,1,Read,0,4096,1\n"
     )
     (tmp_path / "s.toml").write_text(
-        'room = "array"\ndisk = "ST3500630NS"\nlayout = "single"\n'
+        'model = "array"\ndisk = "ST3500630NS"\nlayout = "single"\n'
         '[workload]\nkind = "msr"\nfile = "t.csv"\nbeyond = "drop"\n'
         '[sweep]\nworkload.device = ["0", "1"]\n'
     )

@@ -361,7 +361,7 @@ def test_commands_import_what_they_need(made, tmp_path, words):
 def test_a_million_requests_do_not_fill_the_memory(tmp_path):
     study = tmp_path / "study.toml"
     study.write_text(
-        'room = "array"\ndisk = "ST3500630NS"\nlayout = "raid5"\n'
+        'model = "array"\ndisk = "ST3500630NS"\nlayout = "raid5"\n'
         'workload = { kind = "synthetic", requests = 1000000, blocks = 4, '
         'arrivals = { kind = "poisson", rate = "60/s" } }\n'
     )

@@ -12,7 +12,7 @@ from sojourn.fit import MOST_SERVERS, _alone, fit, loads, mean_sojourn
 
 STUDY = """\
 title = "a device"
-room = "array"
+model = "array"
 {disk}
 layout = "single"
 [workload]

@@ -72,7 +72,7 @@ def run(text, folder):
 
 def study(folder, internet, policy):
     return f"""
-room = "mail"
+model = "mail"
 internet = {{ kind = "listed", file = "{folder / internet}" }}
 list = {{ messages = 40, arrivals = {{ kind = "regular", every = "10min" }} }}
 policy = {{ {policy} }}

@@ -14,7 +14,7 @@ from sojourn.measure.array import Offered
 
 STUDY = """\
 title = "one disk"
-room = "array"
+model = "array"
 disk = "ST3500630NS"
 layout = "single"
 block = "4KiB"
@@ -85,7 +85,7 @@ def traced(tmp_path):
     (tmp_path / "trace.csv").write_text("0,h,0,Read,12288,8192,1\n10000,h,0,Read,0,4096,1\n")
     path = tmp_path / "traced.toml"
     path.write_text(
-        'room = "array"\ndisk = "ST3500630NS"\nlayout = { kind = "raid0", disks = 2 }\n'
+        'model = "array"\ndisk = "ST3500630NS"\nlayout = { kind = "raid0", disks = 2 }\n'
         'block = "4KiB"\nworkload = { kind = "msr", file = "trace.csv" }\n'
     )
     return path

@@ -17,7 +17,7 @@ LOG = """\
 2026-11-21T09:01:11.000Z mx postfix/smtp[8]: B0000000B2: to=<eve@gone.example>, relay=none, delay=11, delays=0/0/11/0, dsn=4.4.1, status=deferred (Connection timed out)
 """  # noqa: E501
 STUDY = """\
-room = "mail"
+model = "mail"
 internet = "office"
 list = { messages = 2, arrivals = "regular" }
 """
@@ -69,7 +69,7 @@ def test_it_is_compared_with_what_is_simulated(command, tmp_path):
 @pytest.mark.parametrize(
     ("study", "said"),
     [
-        ('room = "array"', "expected"),
+        ('model = "array"', "expected"),
         (STUDY + "[sweep]\nlist.size = ['1KB', '2KB']\n", "2 cases, expected one"),
         (STUDY + 'sample = "60s"\n', 'sample = "60s", expected "none"'),
     ],

@@ -25,7 +25,7 @@ from sojourn.plan.show import show
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "plan.toml"
 PLAN = """\
 title = "an array"
-room = "array"
+model = "array"
 disk = "ST3500630NS"
 [workload]
 kind = "synthetic"
@@ -254,7 +254,7 @@ def test_more_disks_make_an_array_quicker():
     """A RAID 6 whose writes all began on one disk was slower with eight disks than with six."""
     study = """
 title = "RAID 6"
-room = "array"
+model = "array"
 layout = "raid6"
 disk = "ST3500630NS"
 block = "64KiB"

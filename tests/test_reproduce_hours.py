@@ -20,7 +20,7 @@ HOUR_PS = 3600 * 10**12
 COLUMNS = ("delivered_hosts", "delivered", "deferred_hosts", "deferred", "bounced_hosts", "bounced")
 STUDY = """\
 title = "an afternoon"
-room = "mail"
+model = "mail"
 sample = "20min"
 internet = { kind = "internet", subscribers = 200, domains = 120, down = 0.2, unknown = 0.05 }
 list = { messages = 30, arrivals = { kind = "poisson", rate = "6/h" }, drain = "2h" }

@@ -12,7 +12,7 @@ import sojourn
 
 STUDY = {
     "title": "One disk",
-    "room": "array",
+    "model": "array",
     "disk": "ST3500630NS",
     "layout": "single",
     "workload": {

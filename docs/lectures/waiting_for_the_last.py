@@ -12,7 +12,7 @@ import sojourn
 
 STUDY = {
     "title": "Reads of whole stripes",
-    "room": "array",
+    "model": "array",
     "disk": "ST3500630NS",
     "layout": {"kind": "raid0", "disks": 2},
     "workload": {

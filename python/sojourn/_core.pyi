@@ -80,8 +80,8 @@ class Study:
         """The study's title."""
 
     @property
-    def room(self) -> str:
-        """Which system it simulates: a name that `room` in a study takes."""
+    def model(self) -> str:
+        """Which system it simulates: a name that `model` in a study takes."""
 
     @property
     def replications(self) -> int:
@@ -156,7 +156,7 @@ class Case:
         Returns:
             Columns and the formulas in words: `sojourn_ps`, rising, and of each such time the share
             of requests that are done by then, at `least` and at `most`; the same where it is known
-            exactly. None where no formula applies, and of another room.
+            exactly. None where no formula applies, and of another model.
 
         Raises:
             SpecError: the case turned out to be impossible.
@@ -167,7 +167,7 @@ class Case:
 
         One element an access, in columns as an outcome's: `request` (from 0, those without rows
         too), `arrived_ps` and `request_blocks` of the request, `disk`, `op`, `blocks`, `phase`, and
-        `at`, the first block on the disk, where requests have addresses; none of another room.
+        `at`, the first block on the disk, where requests have addresses; none of another model.
 
         Raises:
             SpecError: the case turned out to be impossible.

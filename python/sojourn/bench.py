@@ -18,7 +18,7 @@ from sojourn.units import number
 from sojourn.vocabulary import models
 
 _CHILD = [sys.executable, "-m", "sojourn.bench_child"]
-# Every room's event loop is a function of this name, and what may take its place begins with it.
+# Every model's event loop is a function of this name, and what may take its place begins with it.
 # The run is shorter than the timed one, because the counting slows it down some fifty times: by
 # what a study has of these.
 _CALLGRIND = [
@@ -54,38 +54,44 @@ class Cost:
     peak_mb: float
 
 
-def studies(room: str, case: str | None = None, *, besides: Iterable[str] = ()) -> dict[str, str]:
-    """The benchmarks of a room, or the one of that name: their studies' text by name.
+def studies(model: str, case: str | None = None, *, besides: Iterable[str] = ()) -> dict[str, str]:
+    """The benchmarks of a model, or the one of that name: their studies' text by name.
 
     Args:
-        room: which.
+        model: which.
         case: the name.
         besides: names of benchmarks of a mail server that are no studies.
 
     Raises:
-        InputError: no such room or benchmark.
+        InputError: no such model or benchmark.
     """
-    if room not in models():
-        raise InputError(f"no benchmarks of {room!r}{did_you_mean(room, models())}")
+    if model not in models():
+        raise InputError(f"no benchmarks of {model!r}{did_you_mean(model, models())}")
     found = {
         entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8")
-        for entry in sorted(files("sojourn").joinpath("benchmarks", room).iterdir(), key=_size)
+        for entry in sorted(files("sojourn").joinpath("benchmarks", model).iterdir(), key=_size)
     }
     if case is None:
         return found
     if case not in found:
-        near = [*found, *(besides if room == "mail" else ())]
+        near = [*found, *(besides if model == "mail" else ())]
         raise InputError(f"no benchmark {case!r}{did_you_mean(case, near)}")
     return {case: found[case]}
 
 
 def measure(
-    room: str, name: str, study: str, *, repeat: int, instructions: bool, say: Callable[[str], None]
+    model: str,
+    name: str,
+    study: str,
+    *,
+    repeat: int,
+    instructions: bool,
+    say: Callable[[str], None],
 ) -> Cost:
     """Run one benchmark in processes of its own.
 
     Args:
-        room: the room it belongs to.
+        model: the model it belongs to.
         name: its name.
         study: its study's text.
         repeat: how often; the run with the least processor time counts.
@@ -95,7 +101,7 @@ def measure(
     Raises:
         InputError: a process failed.
     """
-    work = models()[room].work
+    work = models()[model].work
     figures = list(work.values())
     runs = []
     for attempt in range(repeat):

@@ -109,7 +109,7 @@ def run(
         ledger = directory.finished()
         tasks = unfinished(estimate.study, ledger)
         directory.sign(meta, finished=not tasks)
-        with reporter(jobs_of(estimate.study.room)) as observer:
+        with reporter(jobs_of(estimate.study.model)) as observer:
             links = Links(estimate, study, where)
             execute(tasks, ledger, directory, place=links, observer=observer)
     return len(tasks)

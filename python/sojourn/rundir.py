@@ -190,6 +190,8 @@ class RunDirectory:
             there = tomllib.loads(self.read_study())
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{self.study}: not TOML ({error})") from None
+        if "room" in there:  # as runs of version 0.1 have it
+            there["model"] = there.pop("room")
         return first_difference(there, tomllib.loads(study))
 
     def _refuse(self, what: str, there: object, here: object) -> NoReturn:

@@ -121,7 +121,7 @@ def longer(study: Study, times: float) -> list[tuple[str, str]]:
         expected = f"a number above 0 and up to {_MOST_TIMES:,}, such as 3.2"
         raise InputError(f"--more {times:g}: expected {expected}")
     parameters = study.cases()[0].parameters
-    found = [path for path in models()[study.room].lengths if path in parameters]
+    found = [path for path in models()[study.model].lengths if path in parameters]
     if not found:
         raise InputError("--more: the study has no number of jobs that could be larger")
     for path in found:
@@ -237,7 +237,7 @@ def _execute(
     study: Study, tasks: list[Task], ledger: Ledger, directory: RunDirectory, where: Place
 ) -> None:
     if tasks:
-        with reporter(jobs_of(study.room)) as observer:
+        with reporter(jobs_of(study.model)) as observer:
             execute(tasks, ledger, directory, place=where, observer=observer)
 
 

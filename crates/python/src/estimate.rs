@@ -1,6 +1,6 @@
 //! Estimates of fabrics from their links.
 
-use crate::{Cancelled, Case, Outcome, Progress, Study, refused, settings};
+use crate::{Cancelled, Case, Outcome, Progress, Study, refused, settings, warned};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,8 +14,15 @@ pub(crate) struct Estimate(study::Estimate);
 #[pymethods]
 impl Estimate {
     #[staticmethod]
-    fn parse(text: &str, source: &str, overrides: Vec<(String, String)>) -> PyResult<Estimate> {
-        study::Estimate::parse(text, source, &overrides).map(Estimate).map_err(refused)
+    fn parse(
+        py: Python<'_>,
+        text: &str,
+        source: &str,
+        overrides: Vec<(String, String)>,
+    ) -> PyResult<Estimate> {
+        let read = study::Estimate::parse(text, source, &overrides).map_err(refused)?;
+        warned(py, &read.study)?;
+        Ok(Estimate(read))
     }
 
     #[getter]

@@ -10,7 +10,7 @@ mod reception;
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::{PyException, PyFutureWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_kernel::parameters::Value;
@@ -36,6 +36,13 @@ fn refused(error: study::SpecError) -> PyErr {
     SpecError::new_err(error.to_string())
 }
 
+/// Warns the caller of what a study says in a way that is about to go.
+fn warned(py: Python<'_>, study: &study::Study) -> PyResult<()> {
+    let Some(hint) = study.hint() else { return Ok(()) };
+    let hint = std::ffi::CString::new(hint).expect("a file's name has no NUL");
+    PyErr::warn(py, &py.get_type::<PyFutureWarning>(), &hint, 1)
+}
+
 /// A study file, checked and with its defaults filled in.
 #[pyclass(frozen, module = "sojourn._core")]
 struct Study(study::Study);
@@ -43,8 +50,15 @@ struct Study(study::Study);
 #[pymethods]
 impl Study {
     #[staticmethod]
-    fn parse(text: &str, source: &str, overrides: Vec<(String, String)>) -> PyResult<Study> {
-        study::Study::parse(text, source, &overrides).map(Study).map_err(refused)
+    fn parse(
+        py: Python<'_>,
+        text: &str,
+        source: &str,
+        overrides: Vec<(String, String)>,
+    ) -> PyResult<Study> {
+        let study = study::Study::parse(text, source, &overrides).map_err(refused)?;
+        warned(py, &study)?;
+        Ok(Study(study))
     }
 
     #[getter]
@@ -53,8 +67,8 @@ impl Study {
     }
 
     #[getter]
-    fn room(&self) -> &str {
-        self.0.room()
+    fn model(&self) -> &str {
+        self.0.model()
     }
 
     #[getter]

@@ -1,6 +1,6 @@
 //! A plan: a study of arrays to choose from, and what is wanted of them.
 
-use crate::{Case, Study, refused, settings};
+use crate::{Case, Study, refused, settings, warned};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_kernel::parameters::Setting;
@@ -13,8 +13,15 @@ pub(crate) struct Plan(study::Plan);
 #[pymethods]
 impl Plan {
     #[staticmethod]
-    fn parse(text: &str, source: &str, overrides: Vec<(String, String)>) -> PyResult<Plan> {
-        study::Plan::parse(text, source, &overrides).map(Plan).map_err(refused)
+    fn parse(
+        py: Python<'_>,
+        text: &str,
+        source: &str,
+        overrides: Vec<(String, String)>,
+    ) -> PyResult<Plan> {
+        let read = study::Plan::parse(text, source, &overrides).map_err(refused)?;
+        warned(py, &read.study)?;
+        Ok(Plan(read))
     }
 
     #[getter]

@@ -93,6 +93,29 @@ impl Document {
         Ok(())
     }
 
+    /// Reads a key by its former name; a hint for the writer, where that was given.
+    pub(crate) fn rename(
+        &mut self,
+        former: &str,
+        present: &str,
+    ) -> Result<Option<String>, SpecError> {
+        let Some(value) = self.root.remove(former) else { return Ok(None) };
+        let place = self.place(&[former.to_owned()]).to_owned();
+        if self.root.get(present).is_some() {
+            let both = format!("{former} is the former name of {present}, expected one of them");
+            return Err(SpecError::at(place, both));
+        }
+        self.root.set(present, value);
+        let path = vec![present.to_owned()];
+        for over in self.overrides.iter_mut().filter(|over| over.path == [former]) {
+            over.path.clone_from(&path);
+        }
+        let hint =
+            format!("{place}: {former} is called {present} now; the next version refuses it");
+        self.places.insert(path, place);
+        Ok(Some(hint))
+    }
+
     /// Where `path` was set: by an override, in the sweep, in the file, or in the nearest table
     /// around it. A table that was made by setting something inside it was set there.
     pub(crate) fn place(&self, path: &[String]) -> &str {

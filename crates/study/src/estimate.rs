@@ -1,6 +1,6 @@
 //! Estimates: a study of fabrics whose links are simulated one by one.
 //!
-//! The study is one of the fabric room, with a table `estimate` beside its own parts or without.
+//! The study is one of a fabric, with a table `estimate` beside its own parts or without.
 
 use crate::document::{self, Document};
 use crate::error::SpecError;
@@ -37,9 +37,9 @@ impl Estimate {
         let study = Study::of(&mut document, source)?;
         for case in study.cases() {
             let fabric = case.as_fabric().ok_or_else(|| {
-                let given = Value::Text(study.room().to_owned());
+                let given = Value::Text(study.model().to_owned());
                 let expected = "\"fabric\" to estimate: only a fabric has links";
-                Refusal::value(&given, expected).under("room")
+                Refusal::value(&given, expected).under("model")
             });
             fabric
                 .and_then(FabricCase::check_estimable)

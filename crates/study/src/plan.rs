@@ -1,6 +1,6 @@
 //! Plans: which of several arrays meets a target at the least price.
 //!
-//! A plan is a study of the array room, the candidates being its cases, with a table `plan` beside
+//! A plan is a study of an array, the candidates being its cases, with a table `plan` beside
 //! the study's own parts.
 
 use crate::document::Document;

@@ -1,7 +1,7 @@
 //! Everything a study can name, documented: what `sojourn list` and the reference pages show.
 
+use crate::model::MODELS;
 use crate::plan::{Offer, Wanted};
-use crate::room::ROOMS;
 use crate::study::{Head, Run};
 use serde_json::{Map, Value as Json, json};
 use sojourn_array::controller::{Controller, Rebuild};
@@ -27,7 +27,7 @@ use sojourn_queueing::WORKLOADS;
 ///
 /// `workloads` has the kinds of workload first, and then the size tables that they can draw from.
 ///
-/// `further` topics are of rooms that no study reaches.
+/// `further` topics are of parts that no study reaches.
 pub fn registry(further: Vec<(&str, Vec<Entry>)>) -> String {
     let tables = WORKLOADS.iter().map(|table| {
         json!({
@@ -37,8 +37,8 @@ pub fn registry(further: Vec<(&str, Vec<Entry>)>) -> String {
             "parameters": [],
         })
     });
-    let rooms = ROOMS.iter().map(|room| (room.entry)());
-    let studies = [Head::entry(), Run::entry()].into_iter().chain(rooms);
+    let models = MODELS.iter().map(|model| (model.entry)());
+    let studies = [Head::entry(), Run::entry()].into_iter().chain(models);
     let parts: Vec<(&str, Vec<Json>)> = vec![
         (
             "tables",

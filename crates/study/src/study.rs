@@ -3,7 +3,7 @@
 use crate::document::{self, Document};
 use crate::error::SpecError;
 use crate::files::open;
-use crate::room::{Model, ROOMS, Room};
+use crate::model::{MODELS, Model, ModelEntry};
 use crate::sweep::{self, Axis, MAX_CASES};
 use sojourn_fabric::{Decomposition, FabricCase, estimate};
 use sojourn_kernel::files::text;
@@ -21,7 +21,7 @@ parameters! {
         /// What the study is called.
         pub title: String = "untitled".to_owned(),
         /// Which system it simulates.
-        pub room: Room = ROOMS[0],
+        pub model: ModelEntry = MODELS[0],
         /// How it runs.
         pub run: Run = defaults(),
     }
@@ -48,9 +48,10 @@ pub struct Study {
     pub title: String,
     /// How it runs.
     pub run: Run,
-    room: Room,
-    /// The parts of the room as they were given, overrides applied.
+    model: ModelEntry,
+    /// The parts of the model as they were given, overrides applied.
     given: Table,
+    hint: Option<String>,
     axes: Vec<Axis>,
     cases: Vec<Case>,
 }
@@ -109,10 +110,11 @@ impl Study {
             let nothing = "nothing in it, expected a study: `sojourn list studies` has its parts";
             return Err(SpecError::at(source, nothing));
         }
+        let hint = document.rename(FORMER_MODEL, "model")?;
         let (head, _) = split(&document.root);
-        let Head { title, room, run } = Head::read_table(&head)
+        let Head { title, model: entry, run } = Head::read_table(&head)
             .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
-        let mut axes = sweep::take(document, &names((room.entry)()))?;
+        let mut axes = sweep::take(document, &names((entry.entry)()))?;
         let refuse = |refusal: Refusal| SpecError::refused(document.place(&refusal.path), &refusal);
         let (_, given) = split(&document.root);
         let base = PathBuf::from(source).parent().map(PathBuf::from).unwrap_or_default();
@@ -120,7 +122,7 @@ impl Study {
         let mut read = Vec::with_capacity(points.len());
         for point in &points {
             let case =
-                sweep::tree(&given, &axes, point).and_then(|tree| read_case(room, &tree, &base));
+                sweep::tree(&given, &axes, point).and_then(|tree| read_case(entry, &tree, &base));
             match case {
                 Err(refusal) if !refusal.names.is_empty() || refusal.unknown_key => {
                     return Err(refuse(refusal));
@@ -147,12 +149,17 @@ impl Study {
                 Err(error) => refused.push(Refused { index, axes, error }),
             }
         }
-        Ok((Study { title, run, room, given, axes, cases }, refused))
+        Ok((Study { title, run, model: entry, hint, given, axes, cases }, refused))
     }
 
     /// Which system it simulates.
-    pub fn room(&self) -> &'static str {
-        self.room.name
+    pub fn model(&self) -> &'static str {
+        self.model.name
+    }
+
+    /// What its writer should know about it, though it can be run as it is.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
     }
 
     /// The cross product of the sweep, last axis fastest.
@@ -176,7 +183,7 @@ impl Study {
     pub(crate) fn tree(&self) -> Table {
         let mut root = Table::default();
         root.set("title", Value::Text(self.title.clone()));
-        root.set("room", Value::Text(self.room.name.to_owned()));
+        root.set("model", Value::Text(self.model.name.to_owned()));
         for (part, resolved) in self.cases[0].model.table().iter() {
             if sweep::in_full(&self.axes, part) {
                 root.set(part, resolved.clone());
@@ -197,25 +204,32 @@ impl Study {
     }
 }
 
+/// What `model` was called up to version 0.1.
+const FORMER_MODEL: &str = "room";
+
 /// The keys of a struct of parameters.
 fn names(entry: Entry) -> Vec<&'static str> {
     entry.parameters.iter().map(|field| field.name).collect()
 }
 
-/// The study's own settings, and those of its room.
+/// The study's own settings, and those of its model.
 fn split(root: &Table) -> (Table, Table) {
     let own = names(Head::entry());
-    let (mut head, mut room) = (Table::default(), Table::default());
+    let (mut head, mut model) = (Table::default(), Table::default());
     for (key, value) in root.iter() {
-        let part = if own.contains(&key) { &mut head } else { &mut room };
+        let part = if own.contains(&key) { &mut head } else { &mut model };
         part.set(key, value.clone());
     }
-    (head, room)
+    (head, model)
 }
 
-/// The room's part of a case, and how many jobs it has.
-fn read_case(room: Room, root: &Table, base: &Path) -> Result<(Box<dyn Model>, usize), Refusal> {
-    let mut model = (room.read)(root).map_err(|mut refusal| {
+/// The model's part of a case, and how many jobs it has.
+fn read_case(
+    entry: ModelEntry,
+    root: &Table,
+    base: &Path,
+) -> Result<(Box<dyn Model>, usize), Refusal> {
+    let mut model = (entry.read)(root).map_err(|mut refusal| {
         if refusal.unknown_key && refusal.path.len() == 1 {
             refusal.names.extend(names(Head::entry()));
             refusal.names.push("sweep");
@@ -273,7 +287,7 @@ impl Case {
     }
 
     /// The accesses that one replication makes to the disks of an array, one a row, as the simulator
-    /// plans them; no rows where the room has none.
+    /// plans them; no rows where the model has none.
     pub fn offered(&self, replication: u32) -> Result<Rows, SpecError> {
         let streams = Streams::new(self.seed, replication.into());
         let offered = self.model.offered(streams, &open).unwrap_or_else(|| Ok(Rows::default()));

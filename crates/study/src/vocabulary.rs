@@ -1,6 +1,6 @@
 //! The words of all models, for those who show results.
 
-use crate::room::ROOMS;
+use crate::model::MODELS;
 use serde_json::{Map, Value as Json, json};
 use sojourn_queueing::{JobKind, Metric, SizeBin};
 
@@ -9,10 +9,10 @@ use sojourn_queueing::{JobKind, Metric, SizeBin};
 /// "note"}, ...], "told": [[[total, words], ...], ...]}`; a metric is `{"column", "name", "unit", "per_unit", "shown"}`, a bin `{"name",
 /// "above", "upto"}` with null for no upper end.
 pub fn vocabulary() -> String {
-    let of_models: Map<String, Json> = ROOMS
+    let of_models: Map<String, Json> = MODELS
         .iter()
-        .map(|room| {
-            let words = room.vocabulary;
+        .map(|model| {
+            let words = model.vocabulary;
             let kinds: Vec<Json> = words.kinds.iter().map(kind).collect();
             let words = json!({
                 "work": words.work,
@@ -21,7 +21,7 @@ pub fn vocabulary() -> String {
                 "kinds": kinds,
                 "told": words.told,
             });
-            (room.name.to_owned(), words)
+            (model.name.to_owned(), words)
         })
         .collect();
     Json::Object(of_models).to_string()

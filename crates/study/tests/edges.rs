@@ -153,7 +153,7 @@ proptest! {
             false => format!(r#"{{ kind = "poisson", rate = "{rate}" }}"#),
         };
         let study = format!(
-            "room = \"array\"\ndisk = {disk}\nlayout = \"{layout}\"\nblock = \"{block}\"\n\
+            "model = \"array\"\ndisk = {disk}\nlayout = \"{layout}\"\nblock = \"{block}\"\n\
              controller = {{ overhead = \"{overhead}\", parity = \"{parity}\" }}\n\
              workload = {{ kind = \"synthetic\", warmup = 0, requests = {requests}, \
              blocks = {blocks}, arrivals = {arrivals} }}\n"
@@ -184,7 +184,7 @@ proptest! {
         );
         fs::write(path.join("internet.csv"), listed).unwrap();
         let study = format!(
-            "room = \"mail\"\ninternet = {{ kind = \"listed\", file = \"internet.csv\" }}\n\
+            "model = \"mail\"\ninternet = {{ kind = \"listed\", file = \"internet.csv\" }}\n\
              list = {{ messages = {messages}, drain = \"{drain}\", size = \"{size}\", \
              arrivals = {{ kind = \"regular\", every = \"{every}\" }} }}\n\
              machine = {{ write = \"{write}\", work = \"{work}\", line = \"{line}\" }}\n\

@@ -103,12 +103,12 @@ fn what_the_sweep_sets_is_refused_there() {
     let error = Estimate::parse(&text, "study.toml", &[]).unwrap_err().to_string();
     assert!(error.starts_with("study.toml:11: scheme.balance = \"spray\", expected"), "{error}");
     let error = Estimate::parse(
-        "room = \"array\"\ndisk = \"ST3500630NS\"\nlayout = \"raid5\"\n[workload]\nkind = \"synthetic\"\nblocks = 4\narrivals = { kind = \"poisson\", rate = \"1/s\" }",
+        "model = \"array\"\ndisk = \"ST3500630NS\"\nlayout = \"raid5\"\n[workload]\nkind = \"synthetic\"\nblocks = 4\narrivals = { kind = \"poisson\", rate = \"1/s\" }",
         "study.toml",
         &[],
     );
     let error = error.unwrap_err().to_string();
-    assert!(error.starts_with("study.toml:1: room = \"array\", expected \"fabric\""), "{error}");
+    assert!(error.starts_with("study.toml:1: model = \"array\", expected \"fabric\""), "{error}");
 }
 
 #[test]

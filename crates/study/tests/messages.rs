@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// `{schemes}` in a message stands for the names of all schemes, whichever there are today.
 const MESSAGES: &str = include_str!("messages.txt");
 
-/// What a mistake in an array is made in: one that says `room = "array"`.
+/// What a mistake in an array is made in: one that says `model = "array"`.
 const ARRAY_BASE: [&str; 3] = [
     r#"disk = { kind = "ST3500630NS" }"#,
     r#"layout = { kind = "raid5" }"#,
@@ -30,15 +30,15 @@ const BASE: [&str; 3] = [
     r#"scheme = "DCTCP""#,
 ];
 
-const ARRAY: &str = r#"room = "array""#;
+const ARRAY: &str = r#"model = "array""#;
 
-/// The same for a list: one that says `room = "mail"`.
+/// The same for a list: one that says `model = "mail"`.
 const MAIL_BASE: [&str; 2] = [
     r#"internet = { kind = "office" }"#,
     r#"list = { messages = 10, arrivals = { kind = "regular", every = "60s" } }"#,
 ];
 
-const MAIL: &str = r#"room = "mail""#;
+const MAIL: &str = r#"model = "mail""#;
 
 /// The part of a study that a line is about.
 fn part(line: &str) -> &str {

@@ -251,7 +251,7 @@ fn the_papers_studies_resolve_to_themselves() {
     for entry in folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap()) {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap_or_default();
-        if text.lines().any(|line| line == "[topology]" || line == "room = \"array\"") {
+        if text.lines().any(|line| line == "[topology]" || line == "model = \"array\"") {
             let study = Study::parse(&text, path.to_str().unwrap(), &[]);
             resolves_to_itself(&study.unwrap_or_else(|error| panic!("{error}")));
             count += 1;

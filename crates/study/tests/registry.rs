@@ -43,10 +43,10 @@ const TOPICS: [(&str, &str, &str, &[&str]); 23] = [
     ("policies", "policy", "kind", &[MAIL, INTERNET, LIST]),
     ("causes", "without", "", &[MAIL, INTERNET, LIST]),
 ];
-const MAIL: &str = "room = 'mail'";
+const MAIL: &str = "model = 'mail'";
 const INTERNET: &str = "internet = 'office'";
 const LIST: &str = "list.arrivals = 'regular'";
-const ARRAY: &str = "room = 'array'";
+const ARRAY: &str = "model = 'array'";
 const DISK: &str = "disk = 'ST3500630NS'";
 const LAYOUT: &str = "layout = 'raid5'";
 const SYNTHETIC: &str = "workload.kind = 'synthetic'";
@@ -218,7 +218,24 @@ fn every_name_selects_its_variant_with_its_defaults() {
     }
 }
 
-/// What a study says of itself, and of what all variants of a room's parts share.
+/// `room` is read as `model`, which it was called before, with a hint; what is written says `model`.
+#[test]
+fn the_former_name_of_model() {
+    let rest = "topology = { kind = \"single-switch\", hosts = 4 }\n\
+                workload = { kind = \"poisson\", load = 0.5 }\nscheme = \"DCTCP\"\n";
+    let read = |key: &str| Study::parse(&format!("{key} = \"fabric\"\n{rest}"), "study.toml", &[]);
+    let [former, present] = ["room", "model"].map(|key| read(key).unwrap());
+    assert_eq!(former.resolved(), present.resolved());
+    assert!(present.resolved().contains("model = \"fabric\""));
+    assert_eq!(present.hint(), None);
+    let hint = "study.toml:1: room is called model now; the next version refuses it";
+    assert_eq!(former.hint(), Some(hint));
+    let over = [("room".to_owned(), "fabric".to_owned())];
+    let over = Study::parse(rest, "study.toml", &over).unwrap();
+    assert!(over.hint().is_some_and(|hint| hint.starts_with("--set room=fabric: ")));
+}
+
+/// What a study says of itself, and of what all variants of a model's parts share.
 #[test]
 fn the_defaults_of_a_study_hold() {
     let fabric = "topology = 'fat-tree'\nworkload = 'permutation'\nscheme = 'DCTCP'".to_owned();
@@ -242,7 +259,7 @@ fn the_defaults_of_a_study_hold() {
             for parameter in entry["parameters"].as_array().unwrap() {
                 let (key, default) = (text(parameter, "name"), parameter["default"].as_str());
                 let default = default.filter(|default| !default.starts_with('{'));
-                if let Some(default) = default.filter(|_| key != "room") {
+                if let Some(default) = default.filter(|_| key != "model") {
                     written += &format!("\n{part}{key} = {default}");
                 }
             }

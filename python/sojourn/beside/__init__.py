@@ -67,17 +67,17 @@ class Contest:
     simulators: Callable[[], Sequence[Simulator]]
 
 
-def contest(room: str) -> Contest:
-    """The one of a room."""
+def contest(model: str) -> Contest:
+    """The one of a model."""
     from sojourn.beside import array, fabric
 
-    rooms = {"fabric": fabric, "array": array}
-    found = rooms[room]
+    contests = {"fabric": fabric, "array": array}
+    found = contests[model]
     return Contest(found.CASE, found.task, found.simulators)
 
 
 def measure(
-    room: str,
+    model: str,
     studies: Mapping[str, str],
     *,
     say: Callable[[str], None],
@@ -86,7 +86,7 @@ def measure(
     """What the benchmark that all can do costs each simulator that is installed.
 
     Args:
-        room: of the benchmarks.
+        model: of the benchmarks.
         studies: those that were asked for; without the one that all can do nothing is done.
         say: is told what is being done.
         warn: is told what is left out, and why.
@@ -94,7 +94,7 @@ def measure(
     Raises:
         InputError: a simulator failed.
     """
-    found = contest(room)
+    found = contest(model)
     if found.case not in studies:
         warn(f"beside: only {found.case} has others to stand beside")
         return []
@@ -109,7 +109,7 @@ def measure(
         costs.append(
             Cost(
                 case=f"{found.case} ({simulator.name})",
-                unit=next(iter(models()[room].work)),
+                unit=next(iter(models()[model].work)),
                 units=done.units,
                 cpu_s=done.cpu_s,
                 per_cpu_s=done.units / done.cpu_s,

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
@@ -42,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return DONE
     # a batch system that ends a run should lose as little as someone at a terminal
     terminate = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    warnings.showwarning = _warning
     try:
         _refuse_bytes(given)
         with commands.make_context("sojourn", given.copy(), obj=given) as context:
@@ -57,6 +59,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         signal.signal(signal.SIGTERM, terminate)
     return DONE
+
+
+def _warning(message: Warning | str, category: type[Warning], *where: object) -> None:
+    """Say what a user should know in a line; what a developer should, as Python does."""
+    if issubclass(category, FutureWarning):
+        click.echo(f"sojourn: {message}", err=True)
+    else:
+        file, line = where[:2]
+        sys.stderr.write(warnings.formatwarning(message, category, str(file), int(str(line))))
 
 
 def _prepare_streams() -> None:

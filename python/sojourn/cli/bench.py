@@ -6,7 +6,7 @@ from sojourn.cli import common
 
 
 @click.command(short_help="Measure what a unit of work costs.")
-@click.argument("room")
+@click.argument("model")
 @click.option("--case", metavar="NAME", help="Only this benchmark.")
 @click.option(
     "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Best of so many."
@@ -20,7 +20,7 @@ from sojourn.cli import common
 @click.option("--beside", is_flag=True, help="Then the same in ns-3, SimPy or Ciw, if installed.")
 @common.as_json
 def bench(
-    *, room: str, case: str | None, repeat: int, instructions: bool, beside: bool, as_json: bool
+    *, model: str, case: str | None, repeat: int, instructions: bool, beside: bool, as_json: bool
 ) -> None:
     """Measure what a unit of work in a ROOM costs the processor.
 
@@ -36,16 +36,18 @@ def bench(
     from sojourn.rehearsal import benchmarks as rehearsals
     from sojourn.terminal import doing
 
-    loads = rehearsals.chosen(room, case)
-    chosen = {} if case in loads else benchmarks.studies(room, case, besides=rehearsals.LOADS)
+    loads = rehearsals.chosen(model, case)
+    chosen = {} if case in loads else benchmarks.studies(model, case, besides=rehearsals.LOADS)
     with doing() as say:
         costs = [
-            benchmarks.measure(room, name, study, repeat=repeat, instructions=instructions, say=say)
+            benchmarks.measure(
+                model, name, study, repeat=repeat, instructions=instructions, say=say
+            )
             for name, study in chosen.items()
         ]
         if beside:
             costs += others.measure(
-                room, chosen, say=say, warn=lambda text: click.echo(text, err=True)
+                model, chosen, say=say, warn=lambda text: click.echo(text, err=True)
             )
         sent = rehearsals.measure(loads, say=say)
     if as_json:

@@ -141,31 +141,31 @@ def array(
 
     Needs fio. The requests are those that `sojourn run` simulates, at the same times.
     """
-    from sojourn.measure import array as room
+    from sojourn.measure import array as measuring
     from sojourn.measure import target
 
     parsed = _parsed(study, settings, seed, replications)
-    room.check(parsed, str(study), len(targets))
-    writes, may_be_lost = room.writes(parsed), destroy_data or create is not None
+    measuring.check(parsed, str(study), len(targets))
+    writes, may_be_lost = measuring.writes(parsed), destroy_data or create is not None
     directory = _directory(study, out)
     with ExitStack() as made:
         if create is not None:
             size = common.size("--create", create)
-            room.check_sizes(parsed, str(study), dict.fromkeys(targets, size))
+            measuring.check_sizes(parsed, str(study), dict.fromkeys(targets, size))
             made.enter_context(target.created(targets, size, partial(click.echo, err=True)))
         found = [target.find(path, writes=writes, destroy_data=may_be_lost) for path in targets]
-        ran = room.measure(
+        ran = measuring.measure(
             parsed,
             str(study),
             found,
             directory,
-            children=children or room.CHILDREN,
+            children=children or measuring.CHILDREN,
             command=common.command(context),
         )
     done = _said(directory, ran, as_json=as_json)
     if done is None:
         return
-    for line in room.warnings(found, done):
+    for line in measuring.warnings(found, done):
         click.echo(line)
     click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
 

@@ -111,8 +111,8 @@ def check(study: Study, source: str, targets: int) -> None:
     Raises:
         InputError: why not.
     """
-    if study.room != "array":
-        raise InputError(f'{source}: room = "{study.room}", expected "array"')
+    if study.model != "array":
+        raise InputError(f'{source}: model = "{study.model}", expected "array"')
     for case in study.cases():
         asked = case.parameters
         layout = f'{source}: layout.kind = "{asked["layout.kind"]}"'

@@ -59,8 +59,8 @@ def measure(study: Study, source: str, directory: RunDirectory, *, command: str)
             something else.
         Interrupted: Ctrl-C; finished cases are kept.
     """
-    if study.room != "fabric":
-        raise InputError(f'{source}: room = "{study.room}", expected "fabric"')
+    if study.model != "fabric":
+        raise InputError(f'{source}: model = "{study.model}", expected "fabric"')
     cases = study.cases()
     plans = {case.index: plan(case, source) for case in cases}
     for case in cases:

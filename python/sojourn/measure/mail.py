@@ -74,8 +74,8 @@ def measure(
     Raises:
         InputError: a log cannot be read, or has no delivery; the study is of something else.
     """
-    if study.room != "mail":
-        raise InputError(f'{source}: room = "{study.room}", expected "mail"')
+    if study.model != "mail":
+        raise InputError(f'{source}: model = "{study.model}", expected "mail"')
     if len(study.cases()) > 1:
         raise InputError(f"{source}: {len(study.cases())} cases, expected one: a log is of one")
     sample = study.cases()[0].parameters["sample"]

@@ -119,9 +119,9 @@ class MailCost(Cost):
     bars: tuple[Bar, ...] = ()
 
 
-def chosen(room: str, case: str | None) -> dict[str, Load]:
-    """The loads of a room, all of them or the one of that name: none but mail has any."""
-    return {name: load for name, load in LOADS.items() if room == "mail" and case in (None, name)}
+def chosen(model: str, case: str | None) -> dict[str, Load]:
+    """The loads of a model, all of them or the one of that name: none but mail has any."""
+    return {name: load for name, load in LOADS.items() if model == "mail" and case in (None, name)}
 
 
 def measure(loads: Mapping[str, Load], *, say: Callable[[str], None]) -> list[MailCost]:

@@ -1,4 +1,4 @@
-//! The rooms: which systems a study can simulate.
+//! The models: which systems a study can simulate.
 
 use sojourn_array::ArrayCase;
 use sojourn_array::analysis::Distribution;
@@ -10,17 +10,17 @@ use sojourn_mail::MailCase;
 use sojourn_queueing::{Cancelled, Column, Keep, Progress, Report, Rows, Vocabulary};
 use std::fmt;
 
-/// All rooms. The first is that of a study that names none.
-pub(crate) const ROOMS: &[Room] = &[
-    Room::of::<FabricCase>(&sojourn_fabric::VOCABULARY),
-    Room::of::<ArrayCase>(&sojourn_array::VOCABULARY),
-    Room::of::<MailCase>(&sojourn_mail::study::VOCABULARY),
+/// All models. The first is that of a study that names none.
+pub(crate) const MODELS: &[ModelEntry] = &[
+    ModelEntry::of::<FabricCase>(&sojourn_fabric::VOCABULARY),
+    ModelEntry::of::<ArrayCase>(&sojourn_array::VOCABULARY),
+    ModelEntry::of::<MailCase>(&sojourn_mail::study::VOCABULARY),
 ];
 
 /// Numbers and words by name.
 pub(crate) type Figures = Vec<(String, Value)>;
 
-/// A case of a room, as a study sees it.
+/// A case of a model, as a study sees it.
 pub(crate) trait Model: fmt::Debug + Send + Sync {
     /// The names of the files that it reads.
     fn files(&mut self) -> Vec<&mut String>;
@@ -29,7 +29,7 @@ pub(crate) trait Model: fmt::Debug + Send + Sync {
     /// [`run`](Model::run) takes.
     fn count(&self, open: Open<'_>) -> Result<usize, Refusal>;
 
-    /// Simulates a replication, on so many threads where a room can.
+    /// Simulates a replication, on so many threads where a model can.
     fn run(
         &self,
         streams: Streams,
@@ -39,14 +39,14 @@ pub(crate) trait Model: fmt::Debug + Send + Sync {
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal>;
 
-    /// What a replication asks of each station, for measuring; nothing where a room has no such
+    /// What a replication asks of each station, for measuring; nothing where a model has no such
     /// list.
     fn offered(&self, _: Streams, _: Open<'_>) -> Option<Result<Rows, Refusal>> {
         None
     }
 
     /// What is known of the mean sojourn time without simulating it, as figures, and of each
-    /// percentile what it is not below; nothing where a room has no formulas.
+    /// percentile what it is not below; nothing where a model has no formulas.
     fn known(&self, _: Open<'_>, _: &[f64]) -> Result<Figures, Refusal> {
         Ok(Figures::default())
     }
@@ -68,16 +68,16 @@ pub(crate) trait Model: fmt::Debug + Send + Sync {
 
 /// A system that studies can be of: the parts that its cases have, and how they are read.
 #[derive(Clone, Copy)]
-pub(crate) struct Room {
+pub(crate) struct ModelEntry {
     pub(crate) name: &'static str,
     pub(crate) vocabulary: &'static Vocabulary,
     pub(crate) entry: fn() -> Entry,
     pub(crate) read: fn(&Table) -> Result<Box<dyn Model>, Refusal>,
 }
 
-impl Room {
-    const fn of<C: Parameters + Model + 'static>(vocabulary: &'static Vocabulary) -> Room {
-        Room {
+impl ModelEntry {
+    const fn of<C: Parameters + Model + 'static>(vocabulary: &'static Vocabulary) -> ModelEntry {
+        ModelEntry {
             name: C::NAME,
             vocabulary,
             entry: C::entry,
@@ -86,20 +86,20 @@ impl Room {
     }
 
     fn names() -> Vec<&'static str> {
-        ROOMS.iter().map(|room| room.name).collect()
+        MODELS.iter().map(|entry| entry.name).collect()
     }
 }
 
 /// By its name.
-impl Setting for Room {
+impl Setting for ModelEntry {
     fn expected() -> String {
-        Room::names().iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(" or ")
+        ModelEntry::names().iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(" or ")
     }
 
-    fn read(value: &Value) -> Result<Room, Refusal> {
-        let named = |room: &&Room| matches!(value, Value::Text(name) if name == room.name);
-        let found = ROOMS.iter().find(named).copied();
-        found.ok_or_else(|| Refusal::name(value, "room", Room::names()))
+    fn read(value: &Value) -> Result<ModelEntry, Refusal> {
+        let named = |entry: &&ModelEntry| matches!(value, Value::Text(name) if name == entry.name);
+        let found = MODELS.iter().find(named).copied();
+        found.ok_or_else(|| Refusal::name(value, "model", ModelEntry::names()))
     }
 
     fn write(&self) -> Option<Value> {
@@ -107,13 +107,13 @@ impl Setting for Room {
     }
 }
 
-impl PartialEq for Room {
-    fn eq(&self, other: &Room) -> bool {
+impl PartialEq for ModelEntry {
+    fn eq(&self, other: &ModelEntry) -> bool {
         self.name == other.name
     }
 }
 
-impl fmt::Debug for Room {
+impl fmt::Debug for ModelEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
     }
