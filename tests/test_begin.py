@@ -121,7 +121,7 @@ def test_init_asks_only_where_asked(command, monkeypatch):
 
 
 @pytest.mark.filterwarnings("default")
-def test_the_former_name_of_model(command, tmp_path):
+def test_the_former_name_of_model(command):
     """`room` is read with a hint, and a run whose study has it is the same run."""
     command("init", "array", "mine")
     study = Path("mine.toml")

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -61,13 +62,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return DONE
 
 
-def _warning(message: Warning | str, category: type[Warning], *where: object) -> None:
+def _warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Say what a user should know in a line; what a developer should, as Python does."""
     if issubclass(category, FutureWarning):
         click.echo(f"sojourn: {message}", err=True)
     else:
-        file, line = where[:2]
-        sys.stderr.write(warnings.formatwarning(message, category, str(file), int(str(line))))
+        said = warnings.formatwarning(message, category, filename, lineno, line)
+        (file or sys.stderr).write(said)
 
 
 def _prepare_streams() -> None:
