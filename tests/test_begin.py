@@ -90,7 +90,10 @@ def test_a_study_from_standard_input(command, monkeypatch):
 @pytest.mark.parametrize("model", models())
 def test_a_written_study_runs(command, model):
     written = command("init", model, "mine")
-    assert written.out.splitlines() == ["wrote mine.toml", "next: sojourn run mine.toml"]
+    assert written.out.splitlines() == [
+        "wrote mine.toml, and study.schema.json for editors",
+        "next: sojourn run mine.toml",
+    ]
     text = Path("mine.toml").read_text()
     assert 'title = "mine"' in text
     assert "out/mine" in text

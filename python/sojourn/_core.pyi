@@ -40,6 +40,7 @@ __all__ = [
     "quantity",
     "registry",
     "rotate_token_keys",
+    "schema",
     "sign_often",
     "student_t_probability",
     "student_t_quantile",
@@ -652,6 +653,9 @@ def registry() -> str:
     `{"name", "summary", "source", "parameters"}`; a parameter is
     `{"name", "type", "default", "summary"}`, its default null where a value is required.
     """
+
+def schema() -> str:
+    """The JSON Schema of study files, draft 2020-12, with units as patterns."""
 
 def vocabulary() -> str:
     """What each model calls its jobs, and what is asked of them, as JSON.

@@ -7,7 +7,7 @@ use crate::transport::{
     AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TransportKind,
 };
 use sojourn_kernel::parameters::{
-    Check, Entry, Parameters, Refusal, Setting, Table, Value, defaults,
+    Check, Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
 };
 use sojourn_kernel::{Span, parameters};
 use std::num::NonZeroU32;
@@ -212,6 +212,11 @@ impl Scheme {
 impl Setting for Scheme {
     fn expected() -> String {
         "the name of a known scheme, or a table with name, transport and queue".to_owned()
+    }
+
+    fn shape() -> Shape {
+        let known = Shape::Kind { what: "scheme", key: "name", entries: Scheme::entries };
+        Shape::Any(vec![known, Shape::Table(PacketScheme::entry)])
     }
 
     fn read(value: &Value) -> Result<Scheme, Refusal> {

@@ -110,6 +110,45 @@ const SPEED: &[(&str, u64)] = &[
     ("Tbps", 1_000_000_000_000),
 ];
 
+/// What a quantity in these units looks like, as a regular expression.
+fn quantity(units: &[(&str, u64)]) -> String {
+    format!("\\s*{DECIMAL}\\s*({})\\s*", names(units))
+}
+
+const DECIMAL: &str = "[0-9]+(\\.[0-9]+)?";
+
+fn names(units: &[(&str, u64)]) -> String {
+    units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join("|")
+}
+
+impl Span {
+    /// What a text of one looks like, as a regular expression.
+    pub fn pattern() -> String {
+        quantity(TIME)
+    }
+}
+
+impl Bytes {
+    /// What a text of one looks like, as a regular expression.
+    pub fn pattern() -> String {
+        quantity(SIZE)
+    }
+}
+
+impl Rate {
+    /// What a text of one looks like, as a regular expression.
+    pub fn pattern() -> String {
+        quantity(SPEED)
+    }
+}
+
+impl Frequency {
+    /// What a text of one looks like, as a regular expression.
+    pub fn pattern() -> String {
+        format!("\\s*{DECIMAL}\\s*/\\s*({})\\s*", names(TIME))
+    }
+}
+
 impl FromStr for Span {
     type Err = NotAQuantity;
     fn from_str(text: &str) -> Result<Span, NotAQuantity> {

@@ -1,6 +1,6 @@
 //! Addresses of an SMTP envelope.
 
-use sojourn_kernel::parameters::{Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Refusal, Setting, Shape, Value};
 use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
@@ -176,6 +176,10 @@ impl fmt::Display for Address {
 impl Setting for Address {
     fn expected() -> String {
         "a mail address".to_owned()
+    }
+
+    fn shape() -> Shape {
+        Shape::Text(None)
     }
 
     fn read(value: &Value) -> Result<Address, Refusal> {

@@ -248,6 +248,12 @@ fn registry() -> String {
     study::registry(sojourn_postman::registry())
 }
 
+/// The JSON Schema of study files.
+#[pyfunction]
+fn schema() -> String {
+    study::schema()
+}
+
 /// What each model calls its jobs, and what is asked of them, as JSON.
 #[pyfunction]
 fn vocabulary() -> String {
@@ -313,6 +319,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(mail::mail_spool_check, module)?)?;
     module.add("Cancelled", module.py().get_type::<Cancelled>())?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(vocabulary, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(quantiles::student_t_probability, module)?)?;

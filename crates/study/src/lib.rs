@@ -6,6 +6,7 @@
 //! - [`SpecError`]: the one message that says what is wrong with it, and where;
 //! - [`read_settings`]: files of settings that are no study;
 //! - [`registry`]: everything a study can name, documented;
+//! - [`schema`]: the JSON Schema of study files, for editors;
 //! - [`vocabulary`]: what each model calls its jobs, and what is asked of them.
 
 mod document;
@@ -15,6 +16,7 @@ mod files;
 mod model;
 mod plan;
 mod registry;
+mod schema;
 mod settings;
 mod study;
 mod sweep;
@@ -24,6 +26,7 @@ pub use error::SpecError;
 pub use estimate::Estimate;
 pub use plan::{Offer, Plan, Target, Wanted};
 pub use registry::registry;
+pub use schema::schema;
 pub use settings::read_settings;
 pub use study::{Case, Refused, Study};
 pub use vocabulary::vocabulary;

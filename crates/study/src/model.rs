@@ -5,7 +5,7 @@ use sojourn_array::analysis::Distribution;
 use sojourn_fabric::FabricCase;
 use sojourn_kernel::Streams;
 use sojourn_kernel::files::{Open, text};
-use sojourn_kernel::parameters::{Entry, Parameters, Refusal, Setting, Table, Value};
+use sojourn_kernel::parameters::{Entry, Parameters, Refusal, Setting, Shape, Table, Value};
 use sojourn_mail::MailCase;
 use sojourn_queueing::{Cancelled, Column, Keep, Progress, Report, Rows, Vocabulary};
 use std::fmt;
@@ -94,6 +94,10 @@ impl ModelEntry {
 impl Setting for ModelEntry {
     fn expected() -> String {
         ModelEntry::names().iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(" or ")
+    }
+
+    fn shape() -> Shape {
+        Shape::Names(ModelEntry::names())
     }
 
     fn read(value: &Value) -> Result<ModelEntry, Refusal> {

@@ -6,7 +6,7 @@
 use crate::document::Document;
 use crate::error::SpecError;
 use crate::study::{Case, Refused, Study};
-use sojourn_kernel::parameters::{Check, Parameters, Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Check, Parameters, Refusal, Setting, Shape, Value};
 use sojourn_kernel::{Bytes, Span, nested, parameters};
 use std::num::NonZeroU32;
 
@@ -50,6 +50,10 @@ const TARGET: &str = "a target such as \"p99 < 40ms\" or \"mean < 10ms\"";
 impl Setting for Target {
     fn expected() -> String {
         TARGET.to_owned()
+    }
+
+    fn shape() -> Shape {
+        Shape::text("\\s*(mean|p[0-9.]+)\\s*<.+")
     }
 
     fn read(value: &Value) -> Result<Target, Refusal> {

@@ -205,7 +205,7 @@ impl Study {
 }
 
 /// What `model` was called up to version 0.1.
-const FORMER_MODEL: &str = "room";
+pub(crate) const FORMER_MODEL: &str = "room";
 
 /// The keys of a struct of parameters.
 fn names(entry: Entry) -> Vec<&'static str> {

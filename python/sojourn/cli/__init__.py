@@ -26,6 +26,7 @@ from sojourn.cli import (
     report,
     reproduce,
     run,
+    schema,
     show,
 )
 from sojourn.cli.common import DONE, INTERRUPTED, PIPE_CLOSED, REFUSED, Commands
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return DONE
 
 
-def _warning(
+def _warning(  # noqa: PLR0917 - as `warnings` calls it
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -163,6 +164,7 @@ for command in (
     compare.compare,
     reproduce.reproduce,
     listing.list_,
+    schema.schema,
     array.array,
     mail.mail,
     bench.bench,

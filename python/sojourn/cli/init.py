@@ -9,6 +9,7 @@ import click
 from sojourn.cli import common
 from sojourn.errors import InputError
 
+SCHEMA = "study.schema.json"
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
@@ -24,8 +25,11 @@ def models() -> list[str]:
 def init(model: str | None, name: str | None, ask: bool) -> None:
     """Write NAME.toml, a commented study that runs as it is.
 
-    The first word is the model: a fabric of switches, a disk array, or a list server's mail.
+    The first word is the model: a fabric of switches, a disk array, or a list server's mail. Beside
+    it `study.schema.json` lets editors complete and check it, where there is none yet.
     """
+    from sojourn import _core
+
     if ask:
         model = model or click.prompt("model", type=click.Choice(models()))
         name = name or click.prompt("name")
@@ -42,7 +46,11 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
             file.write(filled)
     except FileExistsError:
         raise InputError(f"{path}: it is there already, and is left as it is") from None
-    click.echo(f"wrote {path}")
+    schema = path.with_name(SCHEMA)
+    beside = "" if schema.exists() else f", and {schema} for editors"
+    if beside:
+        schema.write_text(f"{_core.schema()}\n", encoding="utf-8")
+    click.echo(f"wrote {path}{beside}")
     click.echo(f"next: sojourn run {shlex.quote(str(path))}")
 
 

@@ -1,7 +1,7 @@
 //! Quantities as data sheets give them: how fast a disk turns, how dense a track is.
 
 use sojourn_kernel::Span;
-use sojourn_kernel::parameters::{Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Refusal, Setting, Shape, Value};
 
 /// The time of a full rotation: `"8.33ms"`, or `"7200rpm"`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,6 +12,10 @@ const ROTATION: &str = "a time or a speed, such as \"8.33ms\" or \"7200rpm\" (1u
 impl Setting for Rotation {
     fn expected() -> String {
         ROTATION.to_owned()
+    }
+
+    fn shape() -> Shape {
+        Shape::Any(vec![Span::shape(), Shape::text("[^a-z]+rpm")])
     }
 
     fn read(value: &Value) -> Result<Rotation, Refusal> {
@@ -51,6 +55,10 @@ const TRACK: &str = "the time of a sector, such as \"5976ns\", or the number of 
 impl Setting for Track {
     fn expected() -> String {
         TRACK.to_owned()
+    }
+
+    fn shape() -> Shape {
+        Shape::Any(vec![Span::shape(), u32::shape()])
     }
 
     fn read(value: &Value) -> Result<Track, Refusal> {

@@ -1,6 +1,6 @@
 //! Disks that have failed.
 
-use sojourn_kernel::parameters::{Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Refusal, Setting, Shape, Value};
 
 /// The disks of an array that have failed: none, one or two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +36,11 @@ impl From<Option<u16>> for Failed {
 impl Setting for Failed {
     fn expected() -> String {
         FAILED.to_owned()
+    }
+
+    fn shape() -> Shape {
+        let disk = u16::shape();
+        Shape::Any(vec![Shape::Names(vec!["none"]), disk.clone(), Shape::List(Box::new(disk))])
     }
 
     fn read(value: &Value) -> Result<Failed, Refusal> {

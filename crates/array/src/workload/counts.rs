@@ -3,7 +3,7 @@
 use super::{MAX_BLOCKS, Stage};
 use crate::analysis::Moments;
 use sojourn_kernel::files::text;
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Check, Refusal, Setting, Shape, Value};
 use sojourn_kernel::{Stream, choices, parameters, variants};
 use sojourn_queueing::{
     Distribution, Geometric as Tries, Reading, SizeTable, WORKLOADS, Workload as Published,
@@ -38,6 +38,11 @@ macro_rules! or_a_number {
         impl Setting for $type {
             fn expected() -> String {
                 format!("{A_NUMBER}, or {}", $law::expected())
+            }
+
+            fn shape() -> Shape {
+                let number = Shape::Whole { least: 1, most: MAX_BLOCKS.into() };
+                Shape::Any(vec![number, $law::shape()])
             }
 
             fn read(value: &Value) -> Result<$type, Refusal> {

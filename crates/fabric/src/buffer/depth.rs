@@ -1,6 +1,6 @@
 //! How deep a queue is: in bytes, or in the time that its port takes to send it.
 
-use sojourn_kernel::parameters::{Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Refusal, Setting, Shape, Value};
 use sojourn_kernel::{Bytes, Rate, Span};
 
 /// A number of bytes, the same at every port, or a time, which makes more of them at faster ports.
@@ -26,6 +26,10 @@ impl Setting for Depth {
     fn expected() -> String {
         "a size such as \"50MB\", or the time in which the port sends as much, such as \"40ms\""
             .to_owned()
+    }
+
+    fn shape() -> Shape {
+        Shape::Any(vec![Bytes::shape(), Span::shape()])
     }
 
     fn read(value: &Value) -> Result<Depth, Refusal> {

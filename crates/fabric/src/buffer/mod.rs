@@ -34,7 +34,7 @@ pub(crate) use tiers::Tiers;
 use crate::qdisc::{Builder, Queue};
 use presets::PRESETS;
 use sojourn_kernel::parameters::{
-    Entry, Parameters, Refusal, Setting, Value, kind_of, unknown_kind,
+    Entry, Parameters, Refusal, Setting, Shape, Value, kind_of, unknown_kind,
 };
 use sojourn_kernel::{Bytes, Rate, variants};
 
@@ -125,6 +125,10 @@ impl Buffer {
 impl Setting for Buffer {
     fn expected() -> String {
         Kind::expected()
+    }
+
+    fn shape() -> Shape {
+        Shape::Kind { what: "buffer", key: "kind", entries: Buffer::entries }
     }
 
     fn read(value: &Value) -> Result<Buffer, Refusal> {

@@ -20,7 +20,9 @@ pub use terms::Terms;
 
 use crate::flow::{Flow, MOST_PACKETS, Packets};
 use crate::topology::Graph;
-use sojourn_kernel::parameters::{Entry, Parameters, Refusal, Setting, Table, Value, defaults};
+use sojourn_kernel::parameters::{
+    Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
+};
 use sojourn_kernel::{Bytes, Span, Streams, Time, variants};
 
 /// The flows that arrive, and the terms on which they do: in a study one table.
@@ -256,6 +258,10 @@ impl From<Arrivals> for Workload {
 impl Setting for Workload {
     fn expected() -> String {
         Arrivals::expected()
+    }
+
+    fn shape() -> Shape {
+        Shape::Kind { what: "workload", key: "kind", entries: Workload::entries }
     }
 
     fn read(value: &Value) -> Result<Workload, Refusal> {

@@ -2,7 +2,7 @@
 
 use super::{Answer, Draw, Drawn, Query, Stage};
 use crate::packet::{LATEST_ARRIVAL, LONGEST_TIMER};
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Check, Refusal, Setting, Shape, Value};
 use sojourn_kernel::{Bytes, Frequency, Span, Stream, Streams, Time, choices, parameters};
 use sojourn_queueing::Gaps;
 use std::num::NonZeroU32;
@@ -82,6 +82,11 @@ pub struct FanIn(pub Vec<u32>);
 impl Setting for FanIn {
     fn expected() -> String {
         "a list of whole numbers from 1 on, or one such".to_owned()
+    }
+
+    fn shape() -> Shape {
+        let one = NonZeroU32::shape();
+        Shape::Any(vec![one.clone(), Shape::List(Box::new(one))])
     }
 
     fn read(value: &Value) -> Result<FanIn, Refusal> {

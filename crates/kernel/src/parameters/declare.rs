@@ -59,6 +59,7 @@ macro_rules! parameters {
                     parameters: vec![$($crate::parameters::Field {
                         name: stringify!($field),
                         expected: $crate::parameters!(@expected $field_type $(, $range)?),
+                        shape: $crate::parameters!(@shape $field_type $(, $range)?),
                         default: $crate::parameters::default_text(
                             $crate::parameters!(@default $field_type $(, $default)?)
                         ),
@@ -95,6 +96,10 @@ macro_rules! parameters {
     (@expected $type:ty) => { <$type as $crate::parameters::Setting>::expected() };
     (@expected $type:ty, $range:expr) => {
         <$type as $crate::parameters::Ranged>::expected_within(&$range)
+    };
+    (@shape $type:ty) => { <$type as $crate::parameters::Setting>::shape() };
+    (@shape $type:ty, $range:expr) => {
+        <$type as $crate::parameters::Ranged>::shape_within(&$range)
     };
     (@read ($($argument:expr),* $(,)?)) => { $crate::parameters::read_field($($argument),*) };
     (@read $range:expr, ($($argument:expr),* $(,)?)) => {
@@ -161,6 +166,11 @@ macro_rules! variants {
                 format!("the name of a {} ({names}), or a table with its kind", $what)
             }
 
+            fn shape() -> $crate::parameters::Shape {
+                let entries = Self::entries;
+                $crate::parameters::Shape::Kind { what: $what, key: "kind", entries }
+            }
+
             fn read(
                 value: &$crate::parameters::Value,
             ) -> Result<Self, $crate::parameters::Refusal> {
@@ -221,6 +231,10 @@ macro_rules! choices {
                 [$(concat!("\"", $name, "\"")),+].join(" or ")
             }
 
+            fn shape() -> $crate::parameters::Shape {
+                $crate::parameters::Shape::Names(vec![$($name),+])
+            }
+
             fn read(
                 value: &$crate::parameters::Value,
             ) -> Result<Self, $crate::parameters::Refusal> {
@@ -246,6 +260,11 @@ macro_rules! nested {
         impl $crate::parameters::Setting for $type {
             fn expected() -> String {
                 "a table".to_owned()
+            }
+            fn shape() -> $crate::parameters::Shape {
+                $crate::parameters::Shape::Table(
+                    <$type as $crate::parameters::Parameters>::entry,
+                )
             }
             fn read(
                 value: &$crate::parameters::Value,

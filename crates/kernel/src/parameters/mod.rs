@@ -10,10 +10,12 @@
 
 mod declare;
 mod setting;
+mod shape;
 mod value;
 
 pub use declare::{default_text, kind_of, known_keys, read_field, read_within, unknown_kind};
 pub use setting::{Ranged, Setting};
+pub use shape::Shape;
 pub use value::{Refusal, Table, Value, element};
 
 /// What is known about one parameter.
@@ -23,6 +25,8 @@ pub struct Field {
     pub name: &'static str,
     /// What its value looks like.
     pub expected: String,
+    /// Which values it takes.
+    pub shape: Shape,
     /// Its default as a study would write it; nothing when it has to be given.
     pub default: Option<Value>,
     /// What it does.

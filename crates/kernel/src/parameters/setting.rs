@@ -1,6 +1,6 @@
 //! The types that a single setting can have.
 
-use super::{Refusal, Value};
+use super::{Refusal, Shape, Value};
 use crate::Span;
 use crate::units::{Bytes, Frequency, Rate};
 use std::ops::RangeInclusive;
@@ -10,6 +10,9 @@ use std::str::FromStr;
 pub trait Setting: Sized {
     /// What a value of it looks like, for messages and the reference pages.
     fn expected() -> String;
+
+    /// Which values it takes, for schemas.
+    fn shape() -> Shape;
 
     /// Reads a value.
     fn read(value: &Value) -> Result<Self, Refusal>;
@@ -25,13 +28,19 @@ pub trait Setting: Sized {
 
 /// A number that may have a range.
 pub trait Ranged: Setting + PartialOrd {
+    /// Which values those of this range are.
+    fn shape_within(range: &RangeInclusive<Self>) -> Shape;
+
     /// What a number of this range looks like, for messages and the reference pages.
     fn expected_within(range: &RangeInclusive<Self>) -> String;
 }
 
 macro_rules! ranged {
-    ($($type:ty: $what:literal;)*) => {$(
+    ($($type:ty: $what:literal $shape:ident;)*) => {$(
         impl Ranged for $type {
+            fn shape_within(range: &RangeInclusive<$type>) -> Shape {
+                Shape::$shape { least: (*range.start()).into(), most: (*range.end()).into() }
+            }
             fn expected_within(range: &RangeInclusive<$type>) -> String {
                 format!("{} from {} to {}", $what, range.start(), range.end())
             }
@@ -40,17 +49,20 @@ macro_rules! ranged {
 }
 
 ranged! {
-    u8: "a whole number";
-    u16: "a whole number";
-    u32: "a whole number";
-    f64: "a number";
+    u8: "a whole number" Whole;
+    u16: "a whole number" Whole;
+    u32: "a whole number" Whole;
+    f64: "a number" Number;
 }
 
 macro_rules! text_setting {
-    ($($type:ty: $expected:literal;)*) => {$(
+    ($($type:ty, $shape:expr, $expected:literal;)*) => {$(
         impl Setting for $type {
             fn expected() -> String {
                 $expected.to_owned()
+            }
+            fn shape() -> Shape {
+                $shape
             }
             fn read(value: &Value) -> Result<Self, Refusal> {
                 match value {
@@ -73,6 +85,9 @@ impl Setting for Span {
     fn expected() -> String {
         TIME.to_owned()
     }
+    fn shape() -> Shape {
+        Shape::text(&Span::pattern())
+    }
     fn read(value: &Value) -> Result<Span, Refusal> {
         let span = match value {
             Value::Text(text) => text.parse().ok(),
@@ -87,12 +102,12 @@ impl Setting for Span {
 }
 
 text_setting! {
-    Bytes: "a size with its unit, such as \"22.5KB\" (B, KB, MB, GB, TB, KiB, MiB, GiB, TiB; whole bytes)";
-    Rate: "a speed with its unit, such as \"10Gbps\" (bps, Kbps, Mbps, Gbps, Tbps; above 0)";
-    Frequency: "a frequency with its unit, such as \"0.01/ms\" (above 0)";
-    String: "a text";
-    std::net::IpAddr: "an IP address, such as \"192.0.2.1\" or \"2001:db8::1\"";
-    std::net::SocketAddr: "an IP address with a port, such as \"127.0.0.1:53\" or \"[::1]:53\"";
+    Bytes, Shape::text(&Bytes::pattern()), "a size with its unit, such as \"22.5KB\" (B, KB, MB, GB, TB, KiB, MiB, GiB, TiB; whole bytes)";
+    Rate, Shape::text(&Rate::pattern()), "a speed with its unit, such as \"10Gbps\" (bps, Kbps, Mbps, Gbps, Tbps; above 0)";
+    Frequency, Shape::text(&Frequency::pattern()), "a frequency with its unit, such as \"0.01/ms\" (above 0)";
+    String, Shape::Text(None), "a text";
+    std::net::IpAddr, Shape::Text(None), "an IP address, such as \"192.0.2.1\" or \"2001:db8::1\"";
+    std::net::SocketAddr, Shape::Text(None), "an IP address with a port, such as \"127.0.0.1:53\" or \"[::1]:53\"";
 }
 
 macro_rules! whole_setting {
@@ -100,6 +115,9 @@ macro_rules! whole_setting {
         impl Setting for $type {
             fn expected() -> String {
                 $expected.to_owned()
+            }
+            fn shape() -> Shape {
+                Shape::Whole { least: 0, most: i64::try_from(<$type>::MAX).unwrap_or(i64::MAX) }
             }
             fn read(value: &Value) -> Result<Self, Refusal> {
                 match value {
@@ -128,6 +146,9 @@ macro_rules! counting_setting {
             fn expected() -> String {
                 format!("a whole number from 1 to {}", <$of>::MAX)
             }
+            fn shape() -> Shape {
+                Shape::Whole { least: 1, most: <$of>::MAX.into() }
+            }
             fn read(value: &Value) -> Result<Self, Refusal> {
                 match value {
                     Value::Int(number) => <$of>::try_from(*number).ok().and_then(Self::new),
@@ -151,6 +172,9 @@ impl Setting for bool {
     fn expected() -> String {
         "true or false".to_owned()
     }
+    fn shape() -> Shape {
+        Shape::Truth
+    }
     fn read(value: &Value) -> Result<Self, Refusal> {
         match value {
             Value::Bool(truth) => Ok(*truth),
@@ -165,6 +189,9 @@ impl Setting for bool {
 impl Setting for f64 {
     fn expected() -> String {
         "a finite number".to_owned()
+    }
+    fn shape() -> Shape {
+        Shape::Number { least: f64::NEG_INFINITY, most: f64::INFINITY }
     }
     fn read(value: &Value) -> Result<Self, Refusal> {
         match value {
@@ -182,6 +209,9 @@ impl Setting for f64 {
 impl<T: Setting> Setting for Vec<T> {
     fn expected() -> String {
         format!("a list, each {}", T::expected())
+    }
+    fn shape() -> Shape {
+        Shape::List(Box::new(T::shape()))
     }
     fn read(value: &Value) -> Result<Self, Refusal> {
         match value {
@@ -207,6 +237,9 @@ impl<T: Setting> Setting for Vec<T> {
 impl<T: Setting> Setting for Option<T> {
     fn expected() -> String {
         format!("{}, or \"none\"", T::expected())
+    }
+    fn shape() -> Shape {
+        Shape::Any(vec![T::shape(), Shape::Names(vec!["none"])])
     }
     fn read(value: &Value) -> Result<Self, Refusal> {
         match value {

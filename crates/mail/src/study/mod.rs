@@ -18,7 +18,7 @@ use book::Book;
 use cause::Parts;
 use series::Series;
 use sojourn_kernel::parameters::{
-    Check, Entry, Parameters, Refusal, Setting, Table, Value, defaults,
+    Check, Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
 };
 use sojourn_kernel::{Bytes, Span, Streams, Time, nested, parameters};
 use sojourn_queueing::{Cancelled, Keep, Progress, Report};
@@ -118,6 +118,10 @@ impl Policy {
 impl Setting for Policy {
     fn expected() -> String {
         "a table".to_owned()
+    }
+
+    fn shape() -> Shape {
+        Shape::Table(Policy::entry)
     }
 
     fn read(value: &Value) -> Result<Policy, Refusal> {

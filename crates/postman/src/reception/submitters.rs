@@ -2,7 +2,7 @@
 
 use super::subnet::Subnet;
 use super::users::User;
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Check, Refusal, Setting, Shape, Value};
 use sojourn_kernel::{nested, parameters};
 use sojourn_mail::smtp::server::Submitter;
 use sojourn_mail::{Address, List};
@@ -75,6 +75,10 @@ fn is_same(one: &Address, other: &Address) -> bool {
 impl Setting for Pattern {
     fn expected() -> String {
         "a mail address, \"*@\" with a domain, \"<>\" (the null sender) or \"*\" (any)".to_owned()
+    }
+
+    fn shape() -> Shape {
+        Shape::Text(None)
     }
 
     fn read(value: &Value) -> Result<Pattern, Refusal> {

@@ -1,7 +1,7 @@
 //! Networks, as configurations write them.
 
 use ipnet::IpNet;
-use sojourn_kernel::parameters::{Refusal, Setting, Value};
+use sojourn_kernel::parameters::{Refusal, Setting, Shape, Value};
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -45,6 +45,10 @@ impl fmt::Display for Subnet {
 impl Setting for Subnet {
     fn expected() -> String {
         "a network, such as \"192.0.2.0/24\" (no bits set after the first 24) or \"::1\"".to_owned()
+    }
+
+    fn shape() -> Shape {
+        Shape::Text(None)
     }
 
     fn read(value: &Value) -> Result<Subnet, Refusal> {

@@ -9,7 +9,7 @@ pub use exponential::Exponential;
 pub use uniform::Uniform;
 
 use crate::packet::LATEST_ARRIVAL;
-use sojourn_kernel::parameters::{Parameters, Refusal, Setting, Table, Value};
+use sojourn_kernel::parameters::{Parameters, Refusal, Setting, Shape, Table, Value};
 use sojourn_kernel::{Span, Stream, variants};
 
 variants! {
@@ -44,6 +44,10 @@ impl Deadline {
 impl Setting for Deadline {
     fn expected() -> String {
         format!("{A_TIME}, or {}", Law::expected())
+    }
+
+    fn shape() -> Shape {
+        Shape::Any(vec![Span::shape(), Law::shape()])
     }
 
     fn read(value: &Value) -> Result<Deadline, Refusal> {

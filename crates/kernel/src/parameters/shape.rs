@@ -1,0 +1,50 @@
+//! Which values a setting takes, as far as a schema of study files can say it.
+
+use super::Entry;
+
+/// What every value that a setting reads looks like; not all that look so are read.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// `true` or `false`.
+    Truth,
+    /// A whole number within these bounds.
+    Whole {
+        /// The least.
+        least: i64,
+        /// The largest.
+        most: i64,
+    },
+    /// A number within these bounds, which may be infinite.
+    Number {
+        /// The least.
+        least: f64,
+        /// The largest.
+        most: f64,
+    },
+    /// A text that matches a pattern (a regular expression of ECMA 262) as a whole; any without one.
+    Text(Option<String>),
+    /// One of several texts.
+    Names(Vec<&'static str>),
+    /// A list, each value of this shape.
+    List(Box<Shape>),
+    /// Any of several shapes.
+    Any(Vec<Shape>),
+    /// A table of an entry's parameters.
+    Table(fn() -> Entry),
+    /// The name of an entry, or a table with that name under a key and the entry's parameters.
+    Kind {
+        /// What they are kinds of, such as `disk`.
+        what: &'static str,
+        /// The key.
+        key: &'static str,
+        /// All kinds.
+        entries: fn() -> Vec<Entry>,
+    },
+}
+
+impl Shape {
+    /// A text of this pattern, which is of ECMA 262.
+    pub fn text(pattern: &str) -> Shape {
+        Shape::Text(Some(format!("^{pattern}$")))
+    }
+}

@@ -1,0 +1,276 @@
+//! The schema of study files, for editors: JSON Schema, draft 2020-12, out of the same declarations
+//! that read them.
+//!
+//! It says what each key may be, not which have to be there: any may be swept instead. Which of
+//! several shapes a value has is asked with `if`, so that what is wrong with it is told where it is;
+//! editors that complete keys look through `anyOf` alone, and find the shapes there once more.
+
+use crate::model::{MODELS, ModelEntry};
+use crate::plan::Wanted;
+use crate::study::{FORMER_MODEL, Head};
+use serde_json::{Map, Value as Json, json};
+use sojourn_fabric::estimate::Settings as Estimation;
+use sojourn_kernel::parameters::{Entry, Field, Parameters, Shape, Value};
+use std::collections::HashMap;
+
+/// The tables that stand in a study only for one other command than `run`.
+const TABLES_OF_COMMANDS: [(&str, fn() -> Entry); 2] =
+    [("fabric", Estimation::entry), ("array", Wanted::entry)];
+
+/// The schema as JSON.
+pub fn schema() -> String {
+    let mut schema = Schema::default();
+    let studies: Vec<(Json, Json)> = (MODELS.iter())
+        .map(|model| {
+            let named = |key| has(key, model.name);
+            (json!({ "anyOf": [named("model"), named(FORMER_MODEL)] }), schema.study(model))
+        })
+        .collect();
+    let unnamed = studies[0].1.clone();
+    let mut whole = choice(studies, unnamed);
+    whole["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    whole["title"] = json!("A study of sojourn");
+    whole["$defs"] = Json::Object(schema.definitions);
+    format!("{whole:#}")
+}
+
+/// What a definition is of: the function that lists its parameters, and what of them.
+type Of = (usize, Part);
+
+/// What a definition has of a list of parameters or of kinds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Part {
+    Value,
+    Swept,
+    Kind(usize),
+}
+
+#[derive(Default)]
+struct Schema {
+    definitions: Map<String, Json>,
+    names: HashMap<Of, String>,
+}
+
+impl Schema {
+    /// A study of a model.
+    fn study(&mut self, model: &ModelEntry) -> Json {
+        let entry = (model.entry)();
+        let mut properties = Map::new();
+        for field in &Head::entry().parameters {
+            properties.insert(field.name.to_owned(), self.field(field));
+        }
+        let name = json!({ "const": model.name, "description": entry.summary });
+        let deprecated = json!({ "const": model.name, "deprecated": true });
+        properties.insert("model".to_owned(), name);
+        properties.insert(FORMER_MODEL.to_owned(), deprecated);
+        for field in &entry.parameters {
+            properties.insert(field.name.to_owned(), self.field(field));
+        }
+        for (of, table) in TABLES_OF_COMMANDS {
+            if of == model.name {
+                properties.insert(table().name.to_owned(), self.value(&Shape::Table(table)));
+            }
+        }
+        let mut swept = self.swept_fields(&entry.parameters);
+        swept["patternProperties"] = json!({ "[.]": { "type": "array" } });
+        swept["description"] = json!("Lists of values: a case for each combination of them.");
+        properties.insert("sweep".to_owned(), swept);
+        let name = format!("study-{}", model.name);
+        let found = reference(&name);
+        self.definitions.insert(name, object(properties));
+        found
+    }
+
+    /// A parameter with its documentation.
+    fn field(&mut self, field: &Field) -> Json {
+        let mut json = self.value(&field.shape);
+        if json.get("$ref").is_some() {
+            json = json!({ "allOf": [json] }); // editors look at nothing beside a reference
+        }
+        json["description"] = json!(field.summary.split_whitespace().collect::<Vec<_>>().join(" "));
+        if let Some(default) = &field.default {
+            json["default"] = plain(default);
+        }
+        json
+    }
+
+    /// A value of a shape.
+    fn value(&mut self, shape: &Shape) -> Json {
+        match shape {
+            Shape::Truth => json!({ "type": "boolean" }),
+            Shape::Whole { least, most: i64::MAX } => {
+                json!({ "type": "integer", "minimum": least })
+            }
+            Shape::Whole { least, most } => {
+                json!({ "type": "integer", "minimum": least, "maximum": most })
+            }
+            Shape::Number { least, most } => {
+                let mut number = json!({ "type": "number" });
+                for (bound, at) in [("minimum", least), ("maximum", most)] {
+                    if at.is_finite() {
+                        number[bound] = json!(at);
+                    }
+                }
+                number
+            }
+            Shape::Text(None) => json!({ "type": "string" }),
+            Shape::Text(Some(pattern)) => json!({ "type": "string", "pattern": pattern }),
+            Shape::Names(names) => json!({ "enum": names }),
+            Shape::List(each) => json!({ "type": "array", "items": self.value(each) }),
+            Shape::Any(shapes) => {
+                let shapes: Vec<Json> = shapes.iter().map(|shape| self.value(shape)).collect();
+                json!({ "anyOf": shapes })
+            }
+            Shape::Table(entry) => {
+                let entry = *entry;
+                self.defined((entry as usize, Part::Value), entry().name, |schema| {
+                    let entry = entry();
+                    let mut table = object(schema.fields(&entry.parameters));
+                    table["description"] = json!(entry.summary);
+                    table
+                })
+            }
+            Shape::Kind { what, key, entries } => {
+                let of = (*entries as usize, Part::Value);
+                self.defined(of, what, |schema| schema.kinds(what, key, *entries))
+            }
+        }
+    }
+
+    /// The name of one of several entries, or a table of one. A table without that name changes what
+    /// is named elsewhere.
+    fn kinds(&mut self, what: &str, key: &str, entries: fn() -> Vec<Entry>) -> Json {
+        let names: Vec<&str> = entries().iter().map(|entry| entry.name).collect();
+        let mut tables = Vec::new();
+        for (place, entry) in entries().into_iter().enumerate() {
+            let of = (entries as usize, Part::Kind(place));
+            let table = self.defined(of, &format!("{what}.{}", entry.name), |schema| {
+                let mut fields = schema.fields(&entry.parameters);
+                fields.insert(key.to_owned(), json!({ "const": entry.name }));
+                let mut table = object(fields);
+                table["description"] = json!(entry.summary);
+                table
+            });
+            tables.push((has(key, entry.name), table));
+        }
+        let any: Vec<&Json> = tables.iter().map(|(_, table)| table).collect();
+        let unnamed = json!({
+            "type": "object", "properties": { key: { "enum": names } }, "anyOf": any
+        });
+        let name = (json!({ "type": "string" }), json!({ "enum": names }));
+        choice([vec![name], tables].concat(), unnamed)
+    }
+
+    fn fields(&mut self, fields: &[Field]) -> Map<String, Json> {
+        fields.iter().map(|field| (field.name.to_owned(), self.field(field))).collect()
+    }
+
+    /// What stands under `sweep` where a value of a shape is swept: a list of such values, or a
+    /// table of what is swept inside it.
+    fn swept(&mut self, shape: &Shape) -> Json {
+        let list = json!({ "type": "array", "items": self.value(shape), "minItems": 1 });
+        let inside: Vec<Json> = match shape {
+            Shape::Table(entry) => {
+                let entry = *entry;
+                let of = (entry as usize, Part::Swept);
+                vec![self.defined(of, &format!("sweep-{}", entry().name), |schema| {
+                    schema.swept_fields(&entry().parameters)
+                })]
+            }
+            Shape::Kind { what, key, entries } => {
+                let (key, entries) = (*key, *entries);
+                let of = (entries as usize, Part::Swept);
+                vec![self.defined(of, &format!("sweep-{what}"), |schema| {
+                    let entries = entries();
+                    let names = entries.iter().map(|entry| entry.name).collect();
+                    let fields: Vec<Field> =
+                        entries.into_iter().flat_map(|entry| entry.parameters).collect();
+                    let mut table = schema.swept_fields(&fields);
+                    table["properties"][key] = schema.swept(&Shape::Names(names));
+                    table
+                })]
+            }
+            Shape::Any(shapes) => shapes.iter().map(|shape| self.swept(shape)).collect(),
+            _ => Vec::new(),
+        };
+        match inside.is_empty() {
+            true => list,
+            false => {
+                let inside = match &inside[..] {
+                    [one] => one.clone(),
+                    _ => json!({ "anyOf": inside }),
+                };
+                choice(vec![(json!({ "type": "array" }), list)], inside)
+            }
+        }
+    }
+
+    /// A table of lists: what is swept of these parameters, of which several may have one name.
+    fn swept_fields(&mut self, fields: &[Field]) -> Json {
+        let mut properties: Map<String, Json> = Map::new();
+        for field in fields {
+            let swept = self.swept(&field.shape);
+            match properties.get_mut(field.name) {
+                None => drop(properties.insert(field.name.to_owned(), swept)),
+                Some(other) if *other == swept => {}
+                Some(other) => *other = json!({ "anyOf": [other.take(), swept] }),
+            }
+        }
+        object(properties)
+    }
+
+    /// A reference to a definition, which is made where it is not there yet.
+    fn defined(&mut self, of: Of, name: &str, make: impl FnOnce(&mut Schema) -> Json) -> Json {
+        if let Some(name) = self.names.get(&of) {
+            return reference(name);
+        }
+        let name = name.replace(' ', "-");
+        let taken = |name: &String| self.definitions.contains_key(name);
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let free = [name.clone()].into_iter().chain(numbered).find(|name| !taken(name));
+        let name = free.expect("there is always another");
+        self.names.insert(of, name.clone());
+        self.definitions.insert(name.clone(), Json::Null);
+        let made = make(self);
+        self.definitions.insert(name.clone(), made);
+        reference(&name)
+    }
+}
+
+/// One of several shapes by what it has, or another.
+fn choice(shapes: Vec<(Json, Json)>, other: Json) -> Json {
+    let mut any: Vec<Json> = shapes.iter().map(|(_, shape)| shape.clone()).collect();
+    any.extend([other.clone(), json!({})]);
+    let mut chain = shapes
+        .into_iter()
+        .rev()
+        .fold(other, |other, (has, shape)| json!({ "if": has, "then": shape, "else": other }));
+    chain["anyOf"] = Json::Array(any);
+    chain
+}
+
+/// A table with this name under a key.
+fn has(key: &str, name: &str) -> Json {
+    json!({ "type": "object", "properties": { key: { "const": name } }, "required": [key] })
+}
+
+fn reference(name: &str) -> Json {
+    json!({ "$ref": format!("#/$defs/{name}") })
+}
+
+fn object(properties: Map<String, Json>) -> Json {
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+fn plain(value: &Value) -> Json {
+    match value {
+        Value::Bool(truth) => json!(truth),
+        Value::Int(number) => json!(number),
+        Value::Float(number) => json!(number),
+        Value::Text(text) => json!(text),
+        Value::List(values) => values.iter().map(plain).collect(),
+        Value::Table(table) => {
+            table.iter().map(|(key, value)| (key.to_owned(), plain(value))).collect()
+        }
+    }
+}
