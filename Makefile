@@ -13,7 +13,7 @@ PROGRAMS := chromium fio iproute2 libns3-dev openssl pflogsumm postfix swaks val
 # The papers' texts, which are not in this repository; what claims quote is looked up there.
 TEXTS ?= ../shared/papers
 
-.PHONY: help run programs test lint fmt build wheel bench docs papers coverage kills fuzz audit pins clean
+.PHONY: help run programs test lint fmt build wheel bench docs gallery papers coverage kills fuzz audit pins clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -62,6 +62,9 @@ docs: build ## the handbook in target/site, Rust's own pages in target/doc
 	$(BIN)/python docs/licences.py
 	$(BIN)/zensical build --clean --strict
 	$(CARGO) doc --workspace --no-deps --quiet
+
+gallery: build ## the pictures of docs/gallery.md: minutes
+	$(BIN)/python docs/gallery.py
 
 # Exit code 1 says that a claim does not hold: a result like others.
 papers: build ## every paper in full, its figures and claims, into out/papers: hours

@@ -133,3 +133,21 @@ def test_the_cases_are_named_but_not_all(tmp_path):
     assert "of the run: no steady state" in alone
     run = make_run(tmp_path / "made", [Made({"load": 0.5}, np.linspace(1, 9, 2000))])
     assert "(load 0.5)" in " ".join(run.summary().cautions)
+
+
+def test_jobs_that_arrive_together_have_no_order_to_rise_in(tmp_path):
+    """A message's deliveries stand in the order of the list, whose quick hosts may come first."""
+    study = """
+title = "one message"
+model = "mail"
+internet = { kind = "internet", subscribers = 2000, down = 0.0, dead = 0.0 }
+[list]
+messages = 1
+arrivals = { kind = "regular", every = "1h" }
+[policy]
+limits.sessions = 5
+[run]
+replications = 5
+"""
+    run = sojourn.run(study, out=tmp_path)
+    assert not any("longer and longer" in caution for caution in run.summary().cautions)

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, TypeAlias
 
 from sojourn.ledger import Ledger, Value
+from sojourn.observed import FEWEST_INSTANTS
+from sojourn.runlength import instants
 from sojourn.sample import Sample
 from sojourn.trend import rises
 from sojourn.units import count
@@ -26,8 +28,12 @@ _CHANGED = ("trace_lines_of_", "trace_other_", "trace_requests_")
 
 
 def grows(sample: Sample) -> bool:
-    """Whether jobs take longer and longer to the end of their runs, each after its warm-up."""
-    return rises([part.metrics["slowdown"][part.kept("slowdown")] for part in sample.parts])
+    """Whether jobs take longer and longer to the end of their runs, each after its warm-up.
+
+    Jobs that arrive at few different times have no order in which they could.
+    """
+    series = [part for part in sample.parts if instants(part.arrived_ps) >= FEWEST_INSTANTS]
+    return rises([part.metrics["slowdown"][part.kept("slowdown")] for part in series])
 
 
 def of_run(run: "Run") -> list[str]:

@@ -35,7 +35,7 @@ from sojourn.runlength import (
 from sojourn.statistics import Interval, Values, sign_flip_probability
 from sojourn.units import count
 
-_FEWEST_INSTANTS = 8 * BATCHES
+FEWEST_INSTANTS = 8 * BATCHES
 """Different times of arrival in a run, below which it is no series: two a batch of its pilot."""
 
 
@@ -125,7 +125,7 @@ class Series:
     @property
     def basis(self) -> Basis:
         """What its intervals are made from."""
-        if self.unordered or self.instants < _FEWEST_INSTANTS:
+        if self.unordered or self.instants < FEWEST_INSTANTS:
             return Basis.REPLICATIONS
         return Basis.WHOLE if self.queue and not self.queue.measured else Basis.AFTER_PILOT
 

@@ -90,7 +90,10 @@ def _missed(run: "Run", layout: Layout, _at: str | float | None, warmup: Warmup)
 
 
 def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Picture:
-    """A row of panels for each point; against x a panel a size bin, without x against the bins."""
+    """A row of panels for each point; against x a panel a size bin, without x against the bins.
+
+    Kinds of jobs are lines where nothing else is; otherwise each has panels of its own.
+    """
     by = [column.label for column in layout.by]
     x = [layout.x.label] if layout.x else []
     summary = summarise(run, by=[*by, *x], percentiles=[99], warmup=warmup)
@@ -99,10 +102,11 @@ def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Pictu
     endless = any(e.metric == GOODPUT for e in summary)
     lacking = "has an end; --kind goodput draws them" if endless else "is finished"
     bins = _occurring({e.bin for e in estimates}, _LACKING.get(metric, lacking))
+    apart = layout.x is not None and bool(by) and len(kinds) > 1
     lines: dict[str, list[Estimate]] = {}
     for e in estimates:
-        name = label({column: e.case[column] for column in by}, e.kind if len(kinds) > 1 else "")
-        lines.setdefault(name, []).append(e)
+        kind = e.kind if len(kinds) > 1 and not apart else ""
+        lines.setdefault(label({column: e.case[column] for column in by}, kind), []).append(e)
     words = kinds[0].metric(metric)
     points = _POINTS if metric != MISSED else {"{}": _POINTS["mean {}"]}
     said = note(run, _BARS, *_notes(kinds, metric, summary.ideals))
@@ -118,17 +122,23 @@ def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Pictu
             fit_axes(metric, [panel])
         style.legend(picture, row)
         return picture
-    in_a_row = len(bins) == 1  # the points side by side, not one below the other
-    rows, columns = (1, len(points)) if in_a_row else (len(points), len(bins))
-    picture, grid = style.panels(rows, columns, run.title, said)
+    columns = [
+        (kind, size_bin)
+        for kind in (kinds if apart else [None])
+        for size_bin in bins
+        if any(_is_in(e, kind, size_bin) for e in estimates)
+    ]
+    in_a_row = len(columns) == 1  # the points side by side, not one below the other
+    shape = (1, len(points)) if in_a_row else (len(points), len(columns))
+    picture, grid = style.panels(*shape, run.title, said)
     row_of_points = [[panel] for panel in grid[0]] if in_a_row else grid
     for row, (name, point) in zip(row_of_points, points.items(), strict=True):
-        for panel, size_bin in zip(row, bins, strict=True):
+        for panel, column in zip(row, columns, strict=True):
             for place, (line, of_line) in enumerate(lines.items()):
                 drawn = [
                     (layout.place(e.case), _scaled(point(e), words))
                     for e in of_line
-                    if e.bin == size_bin
+                    if _is_in(e, *column)
                 ]
                 joined = {} if layout.numeric else {"linestyle": ""}
                 draw_points(panel, drawn, line, style.look(place) | joined)
@@ -136,8 +146,9 @@ def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Pictu
         row[0].set_ylabel(name.format(words.title))
         fit_axes(metric, row)
     if not in_a_row:
-        for panel, size_bin in zip(grid[0], bins, strict=True):
-            panel.set_title(sizes(size_bin))
+        for panel, (kind, size_bin) in zip(grid[0], columns, strict=True):
+            said = [kind.label] if kind else []
+            panel.set_title(", ".join([*said, *([sizes(size_bin)] if len(bins) > 1 else [])]))
         picture.align_ylabels()
     style.legend(picture, [panel for row in grid for panel in row])
     return picture
@@ -188,6 +199,11 @@ def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) -> 
     row[0].set_ylabel(f"share of {plural_of(kinds)}")
     style.legend(picture, row)
     return picture
+
+
+def _is_in(e: Estimate, kind: JobKind | None, size_bin: str) -> bool:
+    """Whether a number is of a panel's kind of job, or of any, and of its sizes."""
+    return e.bin == size_bin and (kind is None or kind_of(e.kind) == kind)
 
 
 KINDS: dict[str, Callable[["Run", Layout, str | float | None, Warmup], Picture]] = {
