@@ -6,13 +6,14 @@ tests, and the pictures stay as they are.
 
 import re
 import shlex
-import subprocess
-import sys
 from argparse import ArgumentParser
+from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from PIL import Image
+
+from sojourn.cli import main as sojourn
 
 DOCS = Path(__file__).parent
 IMAGES = DOCS / "images" / "gallery"
@@ -26,24 +27,20 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small studies, no pictures kept")
     asked = parser.parse_args()
     page = (DOCS / "gallery.md").read_text(encoding="utf-8")
-    with TemporaryDirectory() as name:
+    with TemporaryDirectory() as name, chdir(name):
         folder = Path(name)
         (folder / "docs").symlink_to(DOCS)
         for block in _BLOCK.finditer(page):
             quick = shlex.split(block["quick"]) if asked.quick else []
             for line in block["commands"].splitlines():
-                _run(shlex.split(line), quick, folder)
+                words = shlex.split(line)[1:]
+                if sojourn([*words, *(quick if words[0] == "run" else [])]):
+                    raise SystemExit(f"{line}: it failed")
         for drawn in folder.glob("out/*.png"):
             if not asked.quick:
                 IMAGES.mkdir(exist_ok=True)
                 picture = Image.open(drawn).convert("RGB").quantize(_COLOURS)
                 picture.save(IMAGES / drawn.name, optimize=True)
-
-
-def _run(words: list[str], quick: list[str], folder: Path) -> None:
-    command = [Path(sys.executable).with_name("sojourn"), *words[1:]]
-    more = quick if words[1] == "run" else []
-    subprocess.run([*command, *more], cwd=folder, check=True)
 
 
 if __name__ == "__main__":

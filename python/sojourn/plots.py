@@ -123,10 +123,10 @@ def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Pictu
         style.legend(picture, row)
         return picture
     columns = [
-        (kind, size_bin)
-        for kind in (kinds if apart else [None])
+        (of, size_bin)
+        for of in (kinds if apart else [None])
         for size_bin in bins
-        if any(_is_in(e, kind, size_bin) for e in estimates)
+        if any(_is_in(e, of, size_bin) for e in estimates)
     ]
     in_a_row = len(columns) == 1  # the points side by side, not one below the other
     shape = (1, len(points)) if in_a_row else (len(points), len(columns))
@@ -146,9 +146,9 @@ def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Pictu
         row[0].set_ylabel(name.format(words.title))
         fit_axes(metric, row)
     if not in_a_row:
-        for panel, (kind, size_bin) in zip(grid[0], columns, strict=True):
-            said = [kind.label] if kind else []
-            panel.set_title(", ".join([*said, *([sizes(size_bin)] if len(bins) > 1 else [])]))
+        for panel, (of, size_bin) in zip(grid[0], columns, strict=True):
+            parts = [of.label if of else "", sizes(size_bin) if len(bins) > 1 else ""]
+            panel.set_title(", ".join(filter(None, parts)))
         picture.align_ylabels()
     style.legend(picture, [panel for row in grid for panel in row])
     return picture
