@@ -52,7 +52,7 @@ build: $(BIN)/installed ## the optimised command, .venv/bin/sojourn
 	@$(BIN)/python -m compileall -q python/sojourn
 
 wheel: $(BIN)/installed ## a package for pip, of the last commit, in dist/
-	SOJOURN_COMMIT=$$(git rev-parse HEAD) $(BIN)/maturin build --release --out dist
+	SOJOURN_COMMIT=$$(git rev-parse HEAD) $(BIN)/maturin build --profile dist --out dist
 
 bench: build ## packet-hops per CPU second of the fabric engine, of ns-3 and SimPy beside it
 	$(BIN)/sojourn bench fabric --beside

@@ -41,6 +41,16 @@ def test_seed_and_replications_go_before_the_studys(study):
     assert (resolved["run"]["seed"], resolved["run"]["replications"]) == (7, 2)
 
 
+def test_a_sweep_is_the_study_with_other_values():
+    small = {"workload.flows": 20}
+    axes = {"workload.load": (0.2, 0.4), "scheme": ["DCTCP", "MinTCP+pFabric"]}
+    run = sojourn.sweep(STUDY, axes, overrides=small)
+    assert {*run.ledger.axes()} == {"load", "scheme"}
+    assert run.rows.num_rows == 4 * 20
+    with pytest.raises(sojourn.SpecError, match="overrides, sweep"):
+        sojourn.sweep(STUDY, {"workload.lode": [0.2]})
+
+
 def test_a_loaded_run_is_the_one_that_was_run(simulated):
     loaded = sojourn.load(str(simulated.path))
     assert loaded.rows.equals(simulated.rows)

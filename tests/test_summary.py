@@ -85,6 +85,20 @@ def test_frames_are_flat_and_say_their_units(tmp_path, command):
     assert (both.code, both.out) == (2, "")
 
 
+def test_a_tidy_frame_has_a_number_a_row_in_the_units_of_tables(tmp_path):
+    cases = [Made({"n": x}, [2e6, 4e6], kind=["request"] * 2) for x in (1, 2)]
+    run = make_run(tmp_path, cases)
+    frame = run.summary(percentiles=[50]).tidy()
+    assert [*frame.columns] == [
+        "case_n", "kind", "bin", "metric", "statistic", "value", "ci_low", "ci_high", "n",
+    ]  # fmt: skip
+    shown = frame[frame["metric"] == "response time [ms]"]
+    assert shown["statistic"].tolist() == ["mean", "p50", "max"] * 2
+    assert shown["value"].tolist() == [3.0, 3.0, 4.0] * 2
+    assert frame["ci_low"].isna().all()
+    assert run.summary(percentiles=[50]).tidy()["value"].dtype.kind == "f"
+
+
 def test_an_axis_called_as_a_number_keeps_its_column(tmp_path):
     run = make_run(tmp_path / "r", [Made({"mean": x}, [1, 2, 3]) for x in (5.0, 7.0)])
     records = run.summary().to_records()

@@ -6,7 +6,8 @@
     run.summary(by=["scheme", "load"])
     run.plot()
 
-`run` simulates a study, `load` opens a run directory; both give a `Run`.
+`run` simulates a study, `sweep` with other values in place of its own, `load` opens a run
+directory; all give a `Run`.
 """
 
 from importlib import import_module
@@ -15,11 +16,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sojourn._core import SpecError
     from sojourn.errors import InputError, Interrupted
-    from sojourn.notebook import load, run
+    from sojourn.notebook import load, run, sweep
     from sojourn.precision import Precision
     from sojourn.runs import Run
 
-__all__ = ["InputError", "Interrupted", "Precision", "Run", "SpecError", "load", "run"]
+__all__ = ["InputError", "Interrupted", "Precision", "Run", "SpecError", "load", "run", "sweep"]
 
 
 _HOMES = {
@@ -30,6 +31,7 @@ _HOMES = {
     "SpecError": "sojourn._core",
     "load": "sojourn.notebook",
     "run": "sojourn.notebook",
+    "sweep": "sojourn.notebook",
 }
 
 

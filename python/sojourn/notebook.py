@@ -1,9 +1,9 @@
-"""`sojourn.run` and `sojourn.load`: studies run and opened from Python."""
+"""`sojourn.run`, `sojourn.sweep` and `sojourn.load`: studies run and opened from Python."""
 
 import json
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from shutil import rmtree
@@ -77,6 +77,26 @@ def run(
         raise
     finalize(finished, rmtree, path, ignore_errors=True)
     return finished
+
+
+def sweep(
+    study: str | Path | Mapping[str, Any], axes: Mapping[str, Sequence[object]], **how: Any
+) -> Run:
+    """Run a study with other values in place of its own: a case for each combination.
+
+    Args:
+        study: as `run` takes it.
+        axes: lists of values by dotted path, `{"workload.load": [0.2, 0.5, 0.8]}`; the last
+            changes fastest. What the study itself sweeps beside them is swept as well.
+        how: what else `run` takes.
+
+    Raises:
+        SpecError: the study cannot be run as written.
+        InputError: a file is missing, or `out` cannot be written or holds something else.
+        Interrupted: Ctrl-C; the same call resumes.
+    """
+    swept = {f"sweep.{path}": list(values) for path, values in axes.items()}
+    return run(study, **{**how, "overrides": {**how.get("overrides", {}), **swept}})
 
 
 def load(path: str | Path) -> Run:

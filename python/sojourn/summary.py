@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -58,6 +58,13 @@ class Estimate:
     max: float | None
     needs: dict[str, Needs] = field(default_factory=dict)
     shares: dict[str, float | None] = field(default_factory=dict)
+
+    def numbers(self) -> Iterator[tuple[str, float | None, Interval | None]]:
+        """The name, the value and the interval of each number that says where jobs lie."""
+        yield "mean", self.mean, self.ci95
+        for name, value in self.quantiles.items():
+            yield name, value, self.quantiles_ci95[name]
+        yield "max", self.max, None
 
     def flat(self) -> dict[str, object]:
         """The estimate as the contract's JSON object: `case`, `kind`, `bin`, `metric`, ..."""
@@ -119,19 +126,35 @@ class Summary:
         """What `sojourn show --json` prints: each estimate with what to know before trusting it."""
         return [{**e.flat(), "cautions": list(self.cautions)} for e in self.estimates]
 
+    def tidy(self) -> "pd.DataFrame":
+        """A data frame with a number a row, as plotting libraries want it.
+
+        Columns: those of the group, `kind`, `bin`, `metric` with its unit as tables show it
+        (`response time [ms]`), `statistic` (`mean`, `p99`, `max`, ...), `value`, `ci_low` and
+        `ci_high` (missing where there is no interval), and `n`, how many jobs it is of.
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        numbers = []
+        for estimate in self.estimates:
+            metric = vocabulary.kind_of(estimate.kind).metric(estimate.metric)
+            of = {"kind": estimate.kind, "bin": estimate.bin, "metric": metric.title}
+            for statistic, value, interval in estimate.numbers():
+                low, high = interval or (None, None)
+                ends = {"value": value, "ci_low": low, "ci_high": high}
+                shown = {k: None if v is None else v / metric.per_unit for k, v in ends.items()}
+                own = {**of, "statistic": statistic, **shown, "n": estimate.n}
+                numbers.append({**_beside(own, estimate.case), **own})
+        return _frame(numbers)
+
     def to_pandas(self) -> "pd.DataFrame":
         """A data frame of `to_records`.
 
         Raises:
             InputError: pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ModuleNotFoundError:
-            raise InputError("data frames need pandas: pip install 'sojourn[pandas]'") from None
-        frame = pd.DataFrame(self.to_records())
-        ends = [n for n in map(str, frame.columns) if n.endswith(("ci95_low", "ci95_high"))]
-        return frame.astype(dict.fromkeys(ends, float))
+        return _frame(self.to_records())
 
     def to_records(self) -> list[dict[str, object]]:
         """A row an estimate: the group's columns in front, the ends of intervals in two columns.
@@ -147,10 +170,7 @@ class Summary:
         records = []
         for estimate in self.estimates:
             flat = {k: v for k, v in estimate.flat().items() if k != "case"}
-            record: dict[str, object] = {
-                f"case_{name}" if name in flat else name: value
-                for name, value in estimate.case.items()
-            }
+            record: dict[str, object] = _beside(flat, estimate.case)
             for name, value in flat.items():
                 if name.endswith("ci95"):
                     low, high = value if isinstance(value, list) else (None, None)
@@ -172,6 +192,21 @@ class Summary:
         from sojourn.show import html
 
         return html(self)
+
+
+def _beside(own: Mapping[str, object], case: Mapping[str, object]) -> dict[str, object]:
+    """The columns of a group: those that are called as others have `case_` before their name."""
+    return {f"case_{name}" if name in own else name: value for name, value in case.items()}
+
+
+def _frame(records: list[dict[str, object]]) -> "pd.DataFrame":
+    try:
+        import pandas as pd
+    except ModuleNotFoundError:
+        raise InputError("data frames need pandas: pip install 'sojourn[pandas]'") from None
+    frame = pd.DataFrame(records)
+    ends = [n for n in map(str, frame.columns) if n.endswith(("_low", "_high")) or n == "value"]
+    return frame.astype(dict.fromkeys(ends, float))
 
 
 def summarise(
