@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from math import sqrt
+from math import inf, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -147,11 +147,13 @@ def rules(series: Series) -> dict[str, Series]:
     return {"pilot": series}
 
 
-def tried(cell: Cell, seeds: int, pool: Executor, truth: dict[str, float]) -> Iterable[Tried]:
-    """What became of a cell."""
+def tried(cell: Cell, seeds: int, pool: Executor, truths: "Truths") -> Iterable[Tried]:
+    """What became of a cell; its truth is computed where any of its runs has an interval."""
     chunks = np.array_split(np.arange(1, seeds + 1), max(seeds // 10, 1))
     of_chunks = pool.map(partial(_observe, cell), [chunk.tolist() for chunk in chunks])
     each = [own for chunk in of_chunks for own in chunk]
+    any_printed = any(ends for own in each for ends, _ in own.values())
+    truth = truths.of(cell) if any_printed else dict.fromkeys(SHARES, inf)
     for rule, number in each[0]:
         ends = [own[rule, number][0] for own in each]
         printed = [found for found in ends if found]
@@ -166,6 +168,24 @@ def tried(cell: Cell, seeds: int, pool: Executor, truth: dict[str, float]) -> It
             sum(low <= truth[number] <= high for low, high in printed),
             float(np.median(widths)) / (2 * 1.96 * spread) if widths and spread else 0.0,
         )
+
+
+class Truths:
+    """What is true of systems, each computed once."""
+
+    def __init__(self, pool: Executor) -> None:
+        self._pool = pool
+        self._known: dict[str, dict[str, float]] = {}
+
+    def of(self, cell: Cell) -> dict[str, float]:
+        """The mean and the quantiles of a cell's system; infinite of an unstable one."""
+        if cell.unstable:
+            return dict.fromkeys(SHARES, inf)
+        key = f"{cell.kind} {cell.metric} {cell.study}"
+        if key not in self._known:
+            self._known[key] = cell.truth(self._pool)
+            sys.stderr.write(f"{cell.name}: truth {json.dumps(self._known[key])}\n")
+        return self._known[key]
 
 
 @dataclass(frozen=True)
@@ -242,27 +262,24 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/coverage.md"))
     asked = parser.parse_args()
     write_services()
-    lines, rows, faults, truths = [HEAD], [HEAD_OF_ROWS], 0, {}
+    lines, rows, faults = [HEAD], [HEAD_OF_ROWS], 0
     asked.out.parent.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor() as pool:
+        truths = Truths(pool)
         for cell in (cell for cell in CELLS if asked.only in cell.label):
             start = time.perf_counter()
-            if cell.name not in truths:
-                never = dict.fromkeys(SHARES, float("inf"))
-                truths[cell.name] = never if cell.unstable else cell.truth(pool)
             seeds = asked.costly_seeds if cell.costly else asked.seeds
-            found = [*tried(cell, seeds, pool, truths[cell.name])]
+            found = [*tried(cell, seeds, pool, truths)]
             lines += [one.line() for one in found]
             faults += sum(bool(one.faults()) for one in found)
             by_rule = {one.rule: [o for o in found if o.rule == one.rule] for one in found}
             rows += map(row, by_rule.values())
             took = time.perf_counter() - start
-            truth = json.dumps(truths[cell.name])
-            sys.stderr.write(f"{cell.label}: {took:.0f} s, truth {truth}\n")
+            sys.stderr.write(f"{cell.label}: {took:.0f} s\n")
             asked.out.write_text("\n".join([*rows, "", *lines]) + "\n")
         lines += ["", HEAD_OF_PAIRS]
         for pair in (pair for pair in PAIRS if asked.only in pair.label):
-            over, under = (cell.truth(pool) for cell in (pair.over, pair.under))
+            over, under = (truths.of(cell) for cell in (pair.over, pair.under))
             truth = {name: 1.0 if pair.alike else over[name] / under[name] for name in SHARES}
             seeds = asked.costly_seeds if pair.over.costly else asked.seeds
             for one in compared(pair, seeds, pool, truth):

@@ -5,7 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from interval_cells import CELLS, FOLDER, write_services
-from interval_coverage import tried
+from interval_coverage import Truths, tried
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,7 @@ def pool():
 )
 def test_intervals_hold_the_truth(pool, label, seeds, printed):
     (cell,) = (cell for cell in CELLS if cell.label == label)
-    truth = cell.exact or dict.fromkeys(("mean", "p50", "p95", "p99"), float("inf"))
-    found = [*tried(cell, seeds, pool, truth)]
+    found = [*tried(cell, seeds, pool, Truths(pool))]
     assert [one.line() for one in found if one.faults()] == []
     # The model prints always or never; of packets, and of an unstable queue, it has no say.
     by_model = {one.number for one in found if one.rule == "model" and one.printed == seeds}
