@@ -1,8 +1,10 @@
-"""The progress of a run on a terminal's standard error; nothing anywhere else."""
+"""The progress of a run on standard error, or below a notebook's cell."""
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -10,16 +12,28 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from sojourn.execute import Observer, Status
 from sojourn.units import clock, duration
 
+_LOGGED_EVERY_S = 10.0
+
 
 @contextmanager
-def reporter(jobs: str) -> Iterator[Observer | None]:
-    """An observer that draws a bar: cases and jobs done, simulated and wall time, time left.
+def reporter(jobs: str) -> Iterator[Observer]:
+    """An observer that shows cases and jobs done, simulated time, and the time left.
 
-    None where standard error is not a terminal. `jobs` is what the model calls several of them.
+    A bar on a terminal, a line that changes below a notebook's cell, and elsewhere, as in a log,
+    a line every ten seconds. `jobs` is what the model calls several of them.
     """
-    if not sys.stderr.isatty():  # whatever FORCE_COLOR makes rich believe
-        yield None
-        return
+    if sys.stderr.isatty():  # whatever FORCE_COLOR makes rich believe
+        with _bar(jobs) as observer:
+            yield observer
+    elif (shown := _below_the_cell()) is not None:
+        yield lambda status: shown(_line(status, jobs))
+        shown("")
+    else:
+        yield _log(jobs)
+
+
+@contextmanager
+def _bar(jobs: str) -> Iterator[Observer]:
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -43,3 +57,35 @@ def reporter(jobs: str) -> Iterator[Observer | None]:
             )
 
         yield observe
+
+
+def _below_the_cell() -> Callable[[str], None] | None:
+    """What replaces a line below the cell that runs; None outside of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    display = import_module("IPython.display").display
+    handle = display({"text/plain": ""}, raw=True, display_id=True)
+    return lambda line: handle.update({"text/plain": line}, raw=True)
+
+
+def _log(jobs: str) -> Observer:
+    last = time.monotonic()
+
+    def observe(status: Status) -> None:
+        nonlocal last
+        if time.monotonic() >= last + _LOGGED_EVERY_S:
+            last = time.monotonic()
+            sys.stderr.write(f"{_line(status, jobs)}\n")
+            sys.stderr.flush()
+
+    return observe
+
+
+def _line(status: Status, jobs: str) -> str:
+    left = "" if status.left_s is None else f", left {clock(status.left_s)}"
+    return (
+        f"{status.cases_done}/{status.cases} cases, {status.jobs_done:,} {jobs},"
+        f" simulated {duration(status.simulated_ps)}{left}"
+    )

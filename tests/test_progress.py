@@ -1,0 +1,46 @@
+"""How far a run is: in a log every ten seconds, in a notebook below its cell."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from sojourn import progress
+from sojourn.execute import Status
+
+STATUS = Status(cases=4, cases_done=1, jobs=4000, jobs_done=1500, simulated_ps=2 * 10**12, left_s=9)
+LINE = "1/4 cases, 1,500 flows, simulated 2 s, left 0:00:09"
+
+
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+
+
+def test_a_log_has_a_line_every_ten_seconds(monkeypatch, capsys):
+    now = SimpleNamespace(s=0.0)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now.s)
+    with progress.reporter("flows") as observe:
+        for now.s in (1, 9.9, 10, 19, 25, 34.9, 36):
+            observe(STATUS)
+    out, err = capsys.readouterr()
+    assert (out, err.splitlines()) == ("", [LINE] * 3)
+
+
+def test_a_notebook_has_a_line_below_its_cell_that_goes_away(monkeypatch):
+    shown = []
+    handle = SimpleNamespace(update=lambda bundle, raw: shown.append((bundle["text/plain"], raw)))
+    display = SimpleNamespace(display=lambda *_, **__: handle)
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    with progress.reporter("flows") as observe:
+        observe(STATUS)
+    assert shown == [(LINE, True), ("", True)]
+
+
+def test_an_interactive_shell_is_no_notebook(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=object))
+    with progress.reporter("flows") as observe:
+        observe(STATUS)
+    assert capsys.readouterr().err == ""
