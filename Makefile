@@ -13,10 +13,10 @@ PROGRAMS := chromium fio iproute2 libns3-dev openssl pflogsumm postfix swaks val
 # The papers' texts, which are not in this repository; what claims quote is looked up there.
 TEXTS ?= ../shared/papers
 
-.PHONY: help run programs test lint fmt build wheel bench docs gallery papers coverage kills fuzz audit pins clean
+.PHONY: help run programs test lint fmt build wheel bench docs gallery release-check papers coverage kills fuzz audit pins clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
 
 # Fewer flows than the study's own 20000, so that it takes a minute or two.
 run: build ## the main job: a pFabric study, its table and its pictures
@@ -52,6 +52,7 @@ build: $(BIN)/installed ## the optimised command, .venv/bin/sojourn
 	@$(BIN)/python -m compileall -q python/sojourn
 
 wheel: $(BIN)/installed ## a package for pip, of the last commit, in dist/
+	rm -f dist/*.whl
 	SOJOURN_COMMIT=$$(git rev-parse HEAD) $(BIN)/maturin build --profile dist --out dist
 
 bench: build ## packet-hops per CPU second of the fabric engine, of ns-3 and SimPy beside it
@@ -62,6 +63,14 @@ docs: build ## the handbook in target/site, Rust's own pages in target/doc
 	$(BIN)/python docs/licences.py
 	$(BIN)/zensical build --clean --strict
 	$(CARGO) doc --workspace --no-deps --quiet
+
+release-check: lint test docs wheel ## what a release needs beside: the gallery, and the wheel in an environment of its own
+	$(BIN)/python docs/gallery.py --quick
+	rm -rf target/clean
+	$(PYTHON) -m venv target/clean
+	target/clean/bin/pip install --quiet --disable-pip-version-check dist/*.whl
+	cd target/clean && bin/sojourn run @pfabric/websearch-quick --set workload.flows=500 --out out
+	cd target/clean && bin/sojourn show out --by scheme,load
 
 gallery: build ## the pictures of docs/gallery.md: minutes
 	$(BIN)/python docs/gallery.py
