@@ -126,6 +126,7 @@ def test_a_device_that_is_the_model_is_accepted(tmp_path, command, seed):
     done = command("array", "fit", tmp_path / "m", "--json")
     fitted = done.document["fit"]
     assert (done.code, fitted["accepted"], fitted["reasons"]) == (0, True, [])
+    assert (fitted["servers"], fitted["slowdown"]) == (servers, 0.0)
     assert [one["learnt_from"] for one in fitted["loads"]] == [True, False, True]
 
 

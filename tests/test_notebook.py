@@ -48,7 +48,9 @@ def test_a_sweep_is_the_study_with_other_values():
     assert {*run.ledger.axes()} == {"load", "scheme"}
     assert run.rows.num_rows == 4 * 20
     with pytest.raises(sojourn.SpecError, match="overrides, sweep"):
-        sojourn.sweep(STUDY, {"workload.lode": [0.2]})
+        sojourn.sweep(STUDY, {"workload.lode": [0.2]}, overrides=None)
+    with pytest.raises(sojourn.InputError, match="expected a list of values"):
+        sojourn.sweep(STUDY, {"workload.load": "0.2"})
 
 
 def test_a_loaded_run_is_the_one_that_was_run(simulated):

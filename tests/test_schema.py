@@ -18,6 +18,7 @@ STUDIES = sorted(
     for pattern in (
         "papers/*/*.toml",
         "docs/examples/*.toml",
+        "docs/gallery/*.toml",
         "python/sojourn/benchmarks/*/*.toml",
         "python/sojourn/templates/*.toml",
     )
@@ -84,6 +85,14 @@ def test_so_is_a_study_with_all_its_defaults(validator):
         (FABRIC, ("flows = 100", 'drain = "1 second"'), "workload"),
         (FABRIC, ("[topology]", 'drain = "1 second"\n[topology]'), "drain"),
         (FABRIC, ("[topology]", 'model = "fabrik"\n[topology]'), "model"),
+        (FABRIC, ('"DCTCP"', '"DCTCP"\nqueue = { buffer = "much" }'), "scheme/queue"),
+        (FABRIC, ('"DCTCP"', '"DCTCP"\nqueues = "ecn"'), "scheme"),
+        (
+            FABRIC,
+            ('"DCTCP"', '"ours"\nqueue = { kind = "ecn", buffer = "1" }'),
+            "scheme/queue/buffer",
+        ),
+        (FABRIC, ('"DCTCP"', '"Ideal"\ntransport = "dctcp"'), "scheme"),
         (FABRIC, ("[scheme]", "[sweep]\nworkload.load = 0.5\n[scheme]"), "sweep/workload/load"),
         (FABRIC, ("[scheme]", "[sweep]\nworkload.lode = [0.5]\n[scheme]"), "sweep/workload"),
         (ARRAY, ("1/s", "1"), "workload/arrivals/rate"),
@@ -99,6 +108,13 @@ def test_a_mistake_is_told_where_it_is(validator, study, change, place):
     wrong = tomllib.loads(study.replace(*change))
     places = {"/".join(map(str, error.path)) for error in validator.iter_errors(wrong)}
     assert place in places
+
+
+def test_a_path_of_the_sweep_may_be_quoted(validator):
+    for swept in ('"workload.arrivals.rate"', 'workload."arrivals.rate"', "workload.arrivals.rate"):
+        study = f'{ARRAY}[sweep]\n{swept} = ["1/s", "2/s"]\n'
+        Study.parse(study, "study.toml", [])
+        assert validator.is_valid(tomllib.loads(study)), swept
 
 
 def test_the_former_name_of_model_is_of_the_schema(validator):

@@ -1,6 +1,7 @@
 """Summaries of runs whose every number is known."""
 
 import json
+from dataclasses import replace
 from io import StringIO
 
 import numpy as np
@@ -96,7 +97,9 @@ def test_a_tidy_frame_has_a_number_a_row_in_the_units_of_tables(tmp_path):
     assert shown["statistic"].tolist() == ["mean", "p50", "max"] * 2
     assert shown["value"].tolist() == [3.0, 3.0, 4.0] * 2
     assert frame["ci_low"].isna().all()
-    assert run.summary(percentiles=[50]).tidy()["value"].dtype.kind == "f"
+    assert frame["value"].dtype.kind == "f"
+    empty = replace(run.summary(percentiles=[50]), estimates=())
+    assert [*empty.tidy().columns] == ["n", *frame.columns[1:]]
 
 
 def test_an_axis_called_as_a_number_keeps_its_column(tmp_path):

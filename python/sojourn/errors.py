@@ -11,6 +11,10 @@ class InputError(ValueError):
     """An expected failure; `str()` is one whole line for the user, and the exit code is 2."""
 
 
+class Hint(FutureWarning):
+    """What a user should change before the next version; `str()` is one line."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a run; `str()` says what is kept and how to go on. The exit code is 130."""
 

@@ -95,8 +95,11 @@ def sweep(
         InputError: a file is missing, or `out` cannot be written or holds something else.
         Interrupted: Ctrl-C; the same call resumes.
     """
+    for path, values in axes.items():
+        if isinstance(values, str):
+            raise InputError(f"{path} is {values!r}, expected a list of values")
     swept = {f"sweep.{path}": list(values) for path, values in axes.items()}
-    return run(study, **{**how, "overrides": {**how.get("overrides", {}), **swept}})
+    return run(study, **{**how, "overrides": {**(how.get("overrides") or {}), **swept}})
 
 
 def load(path: str | Path) -> Run:

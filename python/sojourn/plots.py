@@ -102,7 +102,7 @@ def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Pictu
     endless = any(e.metric == GOODPUT for e in summary)
     lacking = "has an end; --kind goodput draws them" if endless else "is finished"
     bins = _occurring({e.bin for e in estimates}, _LACKING.get(metric, lacking))
-    apart = layout.x is not None and bool(by) and len(kinds) > 1
+    apart = layout.x is not None and {*by} - {"kind"} and len(kinds) > 1
     lines: dict[str, list[Estimate]] = {}
     for e in estimates:
         kind = e.kind if len(kinds) > 1 and not apart else ""

@@ -153,7 +153,7 @@ def by_pilots(asked: Precision, directory: RunDirectory, ledger: Ledger) -> dict
     The width of an interval falls with the root of their number.
 
     Raises:
-        InputError: no number of replications is enough: each is too short.
+        InputError: no number of replications is enough: each is too short; or none that is allowed.
     """
     wanted = {}
     for case, records in ledger.by_case().items():
@@ -166,9 +166,13 @@ def by_pilots(asked: Precision, directory: RunDirectory, ledger: Ledger) -> dict
         queue = Queue.of([record.figures for record in records])
         if queue is not None:
             number = _long_enough(asked, queue, records[0].jobs, number)
-        wanted[case] = max(
-            number, *(own.fewest_replications(asked.quantile) for _, _, own in numbers)
-        )
+        fewest = max(own.fewest_replications(asked.quantile) for _, _, own in numbers)
+        if fewest > asked.most:
+            raise InputError(
+                f"--precision: {asked.of} of jobs of one run, which hang together, takes"
+                f" {fewest} replications: expected --most-replications {fewest} or more"
+            )
+        wanted[case] = max(number, fewest)
     return wanted
 
 

@@ -190,15 +190,18 @@ class RunDirectory:
             there = tomllib.loads(self.read_study())
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{self.study}: not TOML ({error})") from None
-        if "room" in there:  # as runs of version 0.1 have it
-            there["model"] = there.pop("room")
-        return first_difference(there, tomllib.loads(study))
+        return first_difference(at_present(there), tomllib.loads(study))
 
     def _refuse(self, what: str, there: object, here: object) -> NoReturn:
         raise InputError(
             f"{self.path}: holds another run: {what} is {_shown(there)} there and {_shown(here)}"
             " here; choose another --out"
         )
+
+
+def at_present(study: dict[str, object]) -> dict[str, object]:
+    """A stored study with the keys that it has in this version: `model` was `room` in 0.1."""
+    return {"model" if key == "room" else key: value for key, value in study.items()}
 
 
 def first_difference(

@@ -149,7 +149,7 @@ class Queue:
         return needed(share) * (2 if self.measured and tail else 1)
 
 
-# Busier queues settle in no run that anybody waits for.
+# Busier queues settle in no run of a length that is ever simulated.
 _STEADY = 0.999
 
 

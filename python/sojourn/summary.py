@@ -146,7 +146,7 @@ class Summary:
                 shown = {k: None if v is None else v / metric.per_unit for k, v in ends.items()}
                 own = {**of, "statistic": statistic, **shown, "n": estimate.n}
                 numbers.append({**_beside(own, estimate.case), **own})
-        return _frame(numbers)
+        return _frame(numbers, [*self.by, *_TIDY])
 
     def to_pandas(self) -> "pd.DataFrame":
         """A data frame of `to_records`.
@@ -199,12 +199,16 @@ def _beside(own: Mapping[str, object], case: Mapping[str, object]) -> dict[str, 
     return {f"case_{name}" if name in own else name: value for name, value in case.items()}
 
 
-def _frame(records: list[dict[str, object]]) -> "pd.DataFrame":
+_TIDY = ("kind", "bin", "metric", "statistic", "value", "ci_low", "ci_high", "n")
+
+
+def _frame(records: list[dict[str, object]], columns: list[str] | None = None) -> "pd.DataFrame":
+    """A data frame; `columns` are those of one without rows."""
     try:
         import pandas as pd
     except ModuleNotFoundError:
         raise InputError("data frames need pandas: pip install 'sojourn[pandas]'") from None
-    frame = pd.DataFrame(records)
+    frame = pd.DataFrame(records, columns=None if records else columns)
     ends = [n for n in map(str, frame.columns) if n.endswith(("_low", "_high")) or n == "value"]
     return frame.astype(dict.fromkeys(ends, float))
 

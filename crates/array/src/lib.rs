@@ -1,4 +1,4 @@
-//! The array room: requests to disk arrays, as fork-join queues (Lebrecht, Dingle and Knottenbelt,
+//! The array model: requests to disk arrays, as fork-join queues (Lebrecht, Dingle and Knottenbelt,
 //! *Modelling Zoned RAID Systems using Fork-Join Queueing Simulation*, EPEW 2009).
 //!
 //! - [`disk`]: how long an access takes; [`layout`]: which accesses a request is made of;

@@ -215,8 +215,12 @@ impl Setting for Scheme {
     }
 
     fn shape() -> Shape {
-        let known = Shape::Kind { what: "scheme", key: "name", entries: Scheme::entries };
-        Shape::Any(vec![known, Shape::Table(PacketScheme::entry)])
+        Shape::Kind {
+            what: "scheme",
+            key: "name",
+            entries: Scheme::entries,
+            other: Some(PacketScheme::entry),
+        }
     }
 
     fn read(value: &Value) -> Result<Scheme, Refusal> {

@@ -10,7 +10,7 @@ mod reception;
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyFutureWarning, PyValueError};
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_kernel::parameters::Value;
@@ -39,8 +39,8 @@ fn refused(error: study::SpecError) -> PyErr {
 /// Warns the caller of what a study says in a way that is about to go.
 fn warned(py: Python<'_>, study: &study::Study) -> PyResult<()> {
     let Some(hint) = study.hint() else { return Ok(()) };
-    let hint = std::ffi::CString::new(hint).expect("a file's name has no NUL");
-    PyErr::warn(py, &py.get_type::<PyFutureWarning>(), &hint, 1)
+    let hint = std::ffi::CString::new(hint.replace('\0', " ")).expect("it has no NUL now");
+    PyErr::warn(py, &py.import("sojourn.errors")?.getattr("Hint")?, &hint, 1)
 }
 
 /// A study file, checked and with its defaults filled in.

@@ -26,12 +26,16 @@ pub fn schema() -> String {
             (json!({ "anyOf": [named("model"), named(FORMER_MODEL)] }), schema.study(model))
         })
         .collect();
-    let unnamed = studies[0].1.clone();
+    let names: Vec<&str> = MODELS.iter().map(|model| model.name).collect();
+    let one_of = json!({ "enum": names });
+    let wrong = json!({ "properties": { "model": one_of, FORMER_MODEL: one_of } });
+    let given = json!({ "anyOf": [{ "required": ["model"] }, { "required": [FORMER_MODEL] }] });
+    let unnamed = json!({ "if": given, "then": wrong, "else": studies[0].1 });
     let mut whole = choice(studies, unnamed);
     whole["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     whole["title"] = json!("A study of sojourn");
     whole["$defs"] = Json::Object(schema.definitions);
-    format!("{whole:#}")
+    whole.to_string()
 }
 
 /// What a definition is of: the function that lists its parameters, and what of them.
@@ -72,7 +76,6 @@ impl Schema {
             }
         }
         let mut swept = self.swept_fields(&entry.parameters);
-        swept["patternProperties"] = json!({ "[.]": { "type": "array" } });
         swept["description"] = json!("Lists of values: a case for each combination of them.");
         properties.insert("sweep".to_owned(), swept);
         let name = format!("study-{}", model.name);
@@ -130,16 +133,22 @@ impl Schema {
                     table
                 })
             }
-            Shape::Kind { what, key, entries } => {
+            Shape::Kind { what, key, entries, other } => {
                 let of = (*entries as usize, Part::Value);
-                self.defined(of, what, |schema| schema.kinds(what, key, *entries))
+                self.defined(of, what, |schema| schema.kinds(what, key, *entries, *other))
             }
         }
     }
 
     /// The name of one of several entries, or a table of one. A table without that name changes what
     /// is named elsewhere.
-    fn kinds(&mut self, what: &str, key: &str, entries: fn() -> Vec<Entry>) -> Json {
+    fn kinds(
+        &mut self,
+        what: &str,
+        key: &str,
+        entries: fn() -> Vec<Entry>,
+        other: Option<fn() -> Entry>,
+    ) -> Json {
         let names: Vec<&str> = entries().iter().map(|entry| entry.name).collect();
         let mut tables = Vec::new();
         for (place, entry) in entries().into_iter().enumerate() {
@@ -153,10 +162,13 @@ impl Schema {
             });
             tables.push((has(key, entry.name), table));
         }
-        let any: Vec<&Json> = tables.iter().map(|(_, table)| table).collect();
-        let unnamed = json!({
-            "type": "object", "properties": { key: { "enum": names } }, "anyOf": any
-        });
+        let other = other.map(|entry| self.value(&Shape::Table(entry)));
+        let any: Vec<&Json> = tables.iter().map(|(_, table)| table).chain(&other).collect();
+        let mut unnamed = json!({ "type": "object", "anyOf": any });
+        match other {
+            None => unnamed["properties"] = json!({ key: { "enum": names } }),
+            Some(table) => tables.push((json!({ "type": "object", "required": [key] }), table)),
+        }
         let name = (json!({ "type": "string" }), json!({ "enum": names }));
         choice([vec![name], tables].concat(), unnamed)
     }
@@ -177,16 +189,18 @@ impl Schema {
                     schema.swept_fields(&entry().parameters)
                 })]
             }
-            Shape::Kind { what, key, entries } => {
-                let (key, entries) = (*key, *entries);
+            Shape::Kind { what, key, entries, other } => {
+                let (key, entries, other) = (*key, *entries, *other);
                 let of = (entries as usize, Part::Swept);
                 vec![self.defined(of, &format!("sweep-{what}"), |schema| {
-                    let entries = entries();
+                    let entries: Vec<Entry> =
+                        entries().into_iter().chain(other.map(|it| it())).collect();
                     let names = entries.iter().map(|entry| entry.name).collect();
                     let fields: Vec<Field> =
                         entries.into_iter().flat_map(|entry| entry.parameters).collect();
                     let mut table = schema.swept_fields(&fields);
-                    table["properties"][key] = schema.swept(&Shape::Names(names));
+                    let name = other.map_or(Shape::Names(names), |_| Shape::Text(None));
+                    table["properties"][key] = schema.swept(&name);
                     table
                 })]
             }
@@ -216,7 +230,10 @@ impl Schema {
                 Some(other) => *other = json!({ "anyOf": [other.take(), swept] }),
             }
         }
-        object(properties)
+        let mut table = object(properties);
+        // A path may be quoted whole, or from here on.
+        table["patternProperties"] = json!({ "[.]": { "type": "array" } });
+        table
     }
 
     /// A reference to a definition, which is made where it is not there yet.

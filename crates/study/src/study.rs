@@ -107,7 +107,7 @@ impl Study {
         source: &str,
     ) -> Result<(Study, Vec<Refused>), SpecError> {
         if document.root.is_empty() {
-            let nothing = "nothing in it, expected a study: `sojourn list studies` has its parts";
+            let nothing = "nothing in it, expected a study: `sojourn list tables` has its parts";
             return Err(SpecError::at(source, nothing));
         }
         let hint = document.rename(FORMER_MODEL, "model")?;

@@ -4,10 +4,11 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO
+from typing import Any
 
 import click
 
@@ -30,7 +31,7 @@ from sojourn.cli import (
     show,
 )
 from sojourn.cli.common import DONE, INTERRUPTED, PIPE_CLOSED, REFUSED, Commands
-from sojourn.errors import InputError, did_you_mean, one_line, reason
+from sojourn.errors import Hint, InputError, did_you_mean, one_line, reason
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,10 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return DONE
     # a batch system that ends a run should lose as little as someone at a terminal
     terminate = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    warnings.showwarning = _warning
     try:
         _refuse_bytes(given)
-        with commands.make_context("sojourn", given.copy(), obj=given) as context:
+        with _hints(), commands.make_context("sojourn", given.copy(), obj=given) as context:
             commands.invoke(context)
             sys.stdout.flush()
     except (
@@ -63,20 +63,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return DONE
 
 
-def _warning(  # noqa: PLR0917 - as `warnings` calls it
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """Say what a user should know in a line; what a developer should, as Python does."""
-    if issubclass(category, FutureWarning):
-        click.echo(f"sojourn: {message}", err=True)
-    else:
-        said = warnings.formatwarning(message, category, filename, lineno, line)
-        (file or sys.stderr).write(said)
+@contextmanager
+def _hints() -> Iterator[None]:
+    """Say hints in a line; other warnings, which are a developer's, as Python does."""
+    show = warnings.showwarning
+
+    def say(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, Hint):
+            click.echo(f"sojourn: {message}", err=True)
+        else:
+            show(message, category, *where, **more)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", Hint)
+        warnings.showwarning = say
+        yield
 
 
 def _prepare_streams() -> None:

@@ -22,7 +22,7 @@ from sojourn.cli import common
 def bench(
     *, model: str, case: str | None, repeat: int, instructions: bool, beside: bool, as_json: bool
 ) -> None:
-    """Measure what a unit of work in a ROOM costs the processor.
+    """Measure what a unit of work in a MODEL costs the processor.
 
     A unit is a packet-hop in the fabric, a request in the array, a delivery of mail. Mail is
     simulated; and it is sent, once for each benchmark, in real time, into a small internet on this

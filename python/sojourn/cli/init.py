@@ -29,6 +29,7 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
     it `study.schema.json` lets editors complete and check it, where there is none yet.
     """
     from sojourn import _core
+    from sojourn.files import write_text
 
     if ask:
         model = model or click.prompt("model", type=click.Choice(models()))
@@ -41,15 +42,18 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
     text = (_TEMPLATES / f"{kind}.toml").read_text(encoding="utf-8")
     filled = text.replace("NAME", path.stem).replace('"TITLE"', _quoted(path.stem))
+    there = InputError(f"{path}: it is there already, and is left as it is")
+    if path.exists():
+        raise there
+    schema = path.with_name(SCHEMA)
+    beside = "" if schema.exists() else f", and {schema} for editors"
+    if beside:
+        write_text(schema, f"{_core.schema()}\n")
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(filled)
     except FileExistsError:
-        raise InputError(f"{path}: it is there already, and is left as it is") from None
-    schema = path.with_name(SCHEMA)
-    beside = "" if schema.exists() else f", and {schema} for editors"
-    if beside:
-        schema.write_text(f"{_core.schema()}\n", encoding="utf-8")
+        raise there from None
     click.echo(f"wrote {path}{beside}")
     click.echo(f"next: sojourn run {shlex.quote(str(path))}")
 

@@ -11,6 +11,7 @@ Not attempted: to take out of the services what little their requests waited for
 neighbours on the same machine, a device that slows down as it is loaded.
 """
 
+import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import factorial
@@ -82,7 +83,7 @@ class Fitted:
         lightest: the case with the services.
         heaviest: the case that told how many are served at once.
         met_nobody: the share of its requests that are among the services.
-        waited_ps: what a request that found somebody there waited at most, on average over all of
+        waited_ps: what a request that found others there waited at most, on average over all of
             the lightest load: services of those that found it idle are free of it.
     """
 
@@ -104,6 +105,9 @@ def loads(run: Run) -> list[Load]:
     by_case = run.ledger.by_case()
     if not by_case:
         raise InputError(f"{run.path}: no case is finished yet")
+    swept = tomllib.loads(run.directory.read_study()).get("sweep", {})
+    if any(path.split(".")[0] == "disk" for path in swept):
+        raise InputError(f"{run.path}: sweep.disk is given, expected the loads of one device")
     return sorted((_load(run, records) for records in by_case.values()), key=lambda one: one.rate)
 
 
@@ -225,18 +229,25 @@ def _serving(measured: str, service_ps: dict[str, Values], load: Load) -> Servin
 
     Servers that do not slow each other are preferred: one number less is learnt.
     """
-    service = np.concatenate([*service_ps.values()])
-    fewest = min(int(load.rate / PS_PER_S * float(service.mean())) + 1, MOST_SERVERS)
     measured_log = np.log(np.percentile(load.sojourn_ps, _PERCENTILES))
     with TemporaryDirectory() as folder:
         file = study.write(Path(folder), measured, service_ps, MOST_SERVERS)
 
-        def tried(servers: int, slowdown: float = 0.0) -> Serving:
+        def simulated(servers: int, slowdown: float, others: int = 0) -> Values:
             case = study.read(file, servers=servers, slowdown=slowdown).cases()[load.case]
-            outcomes = [case.run(number, Progress()) for number in load.replications]
-            sojourn = np.concatenate([np.asarray(o.columns["sojourn_ps"]) for o in outcomes])
-            found = np.log(np.percentile(sojourn, _PERCENTILES))
+            ran = [case.run(number + others, Progress()) for number in load.replications]
+            sojourn = np.concatenate([np.asarray(o.columns["sojourn_ps"]) for o in ran])
+            found: Values = np.log(np.percentile(sojourn, _PERCENTILES))
+            return found
+
+        def tried(servers: int, slowdown: float = 0.0) -> Serving:
+            found = simulated(servers, slowdown)
             return Serving(servers, slowdown, float(np.abs(found - measured_log).mean()))
+
+        def by_chance(plain: Serving) -> float:
+            """How far apart such a device is from itself, with other arrivals and services."""
+            runs = [simulated(plain.servers, 0.0, others * _OTHERS) for others in range(_TIMES + 1)]
+            return max(float(np.abs(run - runs[0]).mean()) for run in runs[1:])
 
         def slowed(servers: int) -> Serving:
             best = _nearest(tried(servers, slowdown) for slowdown in _SLOWDOWNS)
@@ -245,10 +256,10 @@ def _serving(measured: str, service_ps: dict[str, Values], load: Load) -> Servin
                 best = _nearest([best, *(tried(servers, slowdown) for slowdown in around)])
             return best
 
-        plain = _rising(tried, fewest)
-        if plain.distance < _NEAR:
+        plain = _rising(tried, 1)
+        if plain.distance < max(_NEAR, by_chance(plain)):
             return plain
-        other = _rising(slowed, max(fewest, 2))
+        other = _rising(slowed, 2)
     return other if other.distance < plain.distance * _NEARER else plain
 
 
@@ -268,6 +279,8 @@ def _nearest(of: Iterable[Serving]) -> Serving:
 
 # Servers more than the best so far, beyond which none is tried.
 _NO_BETTER = 3
+# How often a device is simulated anew to see what chance does, by replications far from the run's.
+_TIMES, _OTHERS = 8, 10_000
 # So near, and nothing is to be gained; and by how much nearer slowdown has to come.
 _NEAR, _NEARER = 0.01, 0.75
 _SLOWDOWNS = [0.02 * 2**k for k in range(8)]

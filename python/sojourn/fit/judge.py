@@ -46,6 +46,14 @@ class Judged:
         return f"{said}; means of its own replications by {ends[0]:+.1f} to {ends[1]:+.1f} %"
 
     @property
+    def cannot_be_judged(self) -> bool:
+        """Whether a number is missed, and nothing says whether by chance."""
+        return any(
+            off is not None and off.by_chance is None and abs(off.per_cent) > MOST_OFF
+            for off in self.differences.values()
+        )
+
+    @property
     def replications_percent(self) -> tuple[float, float] | None:
         """How far the means of the replications lie from the mean of all; None of a single one.
 

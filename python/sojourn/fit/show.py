@@ -5,7 +5,7 @@ import numpy as np
 from sojourn.compare.difference import Difference
 from sojourn.fit import Fitted
 from sojourn.fit.judge import MOST_OFF, Verdict
-from sojourn.units import duration
+from sojourn.units import count, duration
 
 
 def learnt(fitted: Fitted) -> list[str]:
@@ -26,7 +26,7 @@ def learnt(fitted: Fitted) -> list[str]:
         at_once = f"serves {fitted.serving.servers} at once{slowed * (fitted.serving.slowdown > 0)}"
         lines.append(f"{at_once}: nearest to the percentiles of {heaviest}")
     else:
-        lines.append(f"serves one at a time, as far as {heaviest} tells: hardly any request waited")
+        lines.append(f"serves 1 at once, as far as {heaviest} tells: hardly any request waited")
     return lines
 
 
@@ -34,6 +34,9 @@ def judged(verdict: Verdict) -> list[str]:
     """How far off each load is, and whether the device is accepted, a line each."""
     if verdict.accepted:
         said = f"accepted: no load is off by more than {MOST_OFF:g} % beyond chance"
+        few = sum(one.cannot_be_judged for one in verdict.loads)
+        if few:
+            said += f"; {count(few, 'load')} with too few requests to judge by"
         return [*map(str, verdict.loads), said]
     return [*map(str, verdict.loads), *(f"refused: {reason}" for reason in verdict.reasons)]
 

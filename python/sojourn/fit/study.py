@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sojourn._core import Study
 from sojourn.files import write_text
+from sojourn.rundir import at_present
 from sojourn.statistics import Values
 
 SERVICES, STUDY = "service.csv", "fitted.toml"
@@ -32,7 +33,7 @@ def write(
         lines += [f"{op},{int(service)}ps" for service in services]
     write_text(out / SERVICES, "".join(f"{line}\n" for line in lines))
     disk = {"kind": "empirical", "file": SERVICES, "servers": servers, "slowdown": slowdown}
-    write_text(out / STUDY, _toml({**tomllib.loads(measured), "disk": disk}))
+    write_text(out / STUDY, _toml({**at_present(tomllib.loads(measured)), "disk": disk}))
     return out / STUDY
 
 

@@ -1,4 +1,4 @@
-//! The array room against exact results, by hand, and against slow and obvious twins.
+//! The array model against exact results, by hand, and against slow and obvious twins.
 
 mod addresses;
 mod common;

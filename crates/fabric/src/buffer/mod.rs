@@ -128,7 +128,7 @@ impl Setting for Buffer {
     }
 
     fn shape() -> Shape {
-        Shape::Kind { what: "buffer", key: "kind", entries: Buffer::entries }
+        Shape::Kind { what: "buffer", key: "kind", entries: Buffer::entries, other: None }
     }
 
     fn read(value: &Value) -> Result<Buffer, Refusal> {

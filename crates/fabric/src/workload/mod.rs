@@ -261,7 +261,7 @@ impl Setting for Workload {
     }
 
     fn shape() -> Shape {
-        Shape::Kind { what: "workload", key: "kind", entries: Workload::entries }
+        Shape::Kind { what: "workload", key: "kind", entries: Workload::entries, other: None }
     }
 
     fn read(value: &Value) -> Result<Workload, Refusal> {

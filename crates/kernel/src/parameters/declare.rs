@@ -168,7 +168,7 @@ macro_rules! variants {
 
             fn shape() -> $crate::parameters::Shape {
                 let entries = Self::entries;
-                $crate::parameters::Shape::Kind { what: $what, key: "kind", entries }
+                $crate::parameters::Shape::Kind { what: $what, key: "kind", entries, other: None }
             }
 
             fn read(

@@ -31,7 +31,8 @@ pub enum Shape {
     Any(Vec<Shape>),
     /// A table of an entry's parameters.
     Table(fn() -> Entry),
-    /// The name of an entry, or a table with that name under a key and the entry's parameters.
+    /// The name of an entry, or a table with that name under a key and the entry's parameters, or
+    /// with another name and other parameters.
     Kind {
         /// What they are kinds of, such as `disk`.
         what: &'static str,
@@ -39,6 +40,8 @@ pub enum Shape {
         key: &'static str,
         /// All kinds.
         entries: fn() -> Vec<Entry>,
+        /// What a table with another name has; nothing where there can be none.
+        other: Option<fn() -> Entry>,
     },
 }
 

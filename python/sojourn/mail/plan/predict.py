@@ -46,7 +46,7 @@ class Scene:
     def study(self, policy: Policy, *, replications: int = 1, without: str = NOTHING) -> str:
         """The study that simulates a policy; its file belongs into the folder."""
         return (
-            f'title = "A plan for a list"\nroom = "mail"\nwithout = "{without}"\n'
+            f'title = "A plan for a list"\nmodel = "mail"\nwithout = "{without}"\n'
             f"internet = {self.world.table}\n\n[list]\n{lines(dict(self.burst))}"
             f"\n[policy]\n{lines(policy)}\n[machine]\n{lines(dict(self.machine))}"
             f"\n[run]\nreplications = {replications}\nseed = {self.seed}\n"
