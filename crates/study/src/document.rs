@@ -102,9 +102,7 @@ impl Document {
         let Some(value) = self.root.remove(former) else { return Ok(None) };
         let place = self.place(&[former.to_owned()]).to_owned();
         if self.root.get(present).is_some() {
-            let both = format!(
-                "{present} is given as well: leave out {former}, its former name"
-            );
+            let both = format!("{present} is given as well: leave out {former}, its former name");
             return Err(SpecError::at(place, both));
         }
         self.root.set(present, value);
