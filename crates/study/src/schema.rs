@@ -11,11 +11,14 @@ use crate::study::{FORMER_MODEL, Head};
 use serde_json::{Map, Value as Json, json};
 use sojourn_fabric::estimate::Settings as Estimation;
 use sojourn_kernel::parameters::{Entry, Field, Parameters, Shape, Value};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The tables that stand in a study only for one other command than `run`.
-const TABLES_OF_COMMANDS: [(&str, fn() -> Entry); 2] =
+const TABLES_OF_COMMANDS: [(&str, Listing); 2] =
     [("fabric", Estimation::entry), ("array", Wanted::entry)];
+
+/// Says what is known about parameters.
+type Listing = fn() -> Entry;
 
 /// The schema as JSON.
 pub fn schema() -> String {
@@ -42,7 +45,7 @@ pub fn schema() -> String {
 type Of = (usize, Part);
 
 /// What a definition has of a list of parameters or of kinds.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Value,
     Swept,
@@ -52,7 +55,7 @@ enum Part {
 #[derive(Default)]
 struct Schema {
     definitions: Map<String, Json>,
-    names: HashMap<Of, String>,
+    names: BTreeMap<Of, String>,
 }
 
 impl Schema {
