@@ -279,8 +279,10 @@ def main() -> None:
             asked.out.write_text("\n".join([*rows, "", *lines]) + "\n")
         lines += ["", HEAD_OF_PAIRS]
         for pair in (pair for pair in PAIRS if asked.only in pair.label):
-            over, under = (truths.of(cell) for cell in (pair.over, pair.under))
-            truth = {name: 1.0 if pair.alike else over[name] / under[name] for name in SHARES}
+            truth = dict.fromkeys(SHARES, 1.0)
+            if not pair.alike:
+                over, under = (truths.of(cell) for cell in (pair.over, pair.under))
+                truth = {name: over[name] / under[name] for name in SHARES}
             seeds = asked.costly_seeds if pair.over.costly else asked.seeds
             for one in compared(pair, seeds, pool, truth):
                 lines.append(one.line())
