@@ -231,7 +231,9 @@ def _compare(pair: Pair, seeds: Sequence[int]) -> list[dict[str, tuple[Ends, boo
         over, under = (Observed([cell.observe(seed)]) for cell in (pair.over, pair.under))
         own = {}
         for number, share in SHARES.items():
-            printed = all(own.interval(share)[0] for own in (over, under))
+            printed = all(
+                own.interval(share)[0] and own.covers_ratio(share) for own in (over, under)
+            )
             testable = over.can_be_tested(share) and under.can_be_tested(share)
             ratio = over.ratio(under, share, paired=True) if printed or testable else None
             differs = ratio is not None and not ratio.ends[0] <= 1 <= ratio.ends[1]

@@ -212,6 +212,13 @@ class Observed:
             return None, Needs(2.0, None, None, "the largest observation may lie below the end")
         return found, None
 
+    def covers_ratio(self, share: float | None) -> bool:
+        """Whether a ratio has an interval where its two numbers have."""
+        return all(
+            case.queue is None or case.queue.covers_ratio(share, len(case.own), case.jobs)
+            for case in self.cases
+        )
+
     def fewest_replications(self, share: float | None) -> int:
         """How many replications its interval takes at least."""
         return fewest_replications(share if self.basis is Basis.REPLICATIONS else None)
