@@ -1,6 +1,6 @@
 //! Estimates of fabrics from their links.
 
-use crate::{Cancelled, Case, Outcome, Progress, Study, refused, settings, warned};
+use crate::{Cancelled, Case, Outcome, Progress, Study, hinted, refused, settings};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -20,9 +20,8 @@ impl Estimate {
         source: &str,
         overrides: Vec<(String, String)>,
     ) -> PyResult<Estimate> {
-        let read = study::Estimate::parse(text, source, &overrides).map_err(refused)?;
-        warned(py, &read.study)?;
-        Ok(Estimate(read))
+        let read = study::Estimate::parse(text, source, &overrides);
+        hinted(py, read, |estimate| &estimate.study).map(Estimate)
     }
 
     #[getter]

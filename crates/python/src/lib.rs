@@ -36,11 +36,18 @@ fn refused(error: study::SpecError) -> PyErr {
     SpecError::new_err(error.to_string())
 }
 
-/// Warns the caller of what a study says in a way that is about to go.
-fn warned(py: Python<'_>, study: &study::Study) -> PyResult<()> {
-    let Some(hint) = study.hint() else { return Ok(()) };
-    let hint = std::ffi::CString::new(hint.replace('\0', " ")).expect("it has no NUL now");
-    PyErr::warn(py, &py.import("sojourn.errors")?.getattr("Hint")?, &hint, 1)
+/// What was read, after a warning where its study has a hint for its writer.
+fn hinted<T>(
+    py: Python<'_>,
+    read: Result<T, study::SpecError>,
+    study: impl FnOnce(&T) -> &study::Study,
+) -> PyResult<T> {
+    let read = read.map_err(refused)?;
+    if let Some(hint) = study(&read).hint() {
+        let hint = std::ffi::CString::new(hint.replace('\0', " ")).expect("it has no NUL now");
+        PyErr::warn(py, &py.import("sojourn.errors")?.getattr("Hint")?, &hint, 1)?;
+    }
+    Ok(read)
 }
 
 /// A study file, checked and with its defaults filled in.
@@ -56,9 +63,7 @@ impl Study {
         source: &str,
         overrides: Vec<(String, String)>,
     ) -> PyResult<Study> {
-        let study = study::Study::parse(text, source, &overrides).map_err(refused)?;
-        warned(py, &study)?;
-        Ok(Study(study))
+        hinted(py, study::Study::parse(text, source, &overrides), |study| study).map(Study)
     }
 
     #[getter]

@@ -1,6 +1,6 @@
 //! A plan: a study of arrays to choose from, and what is wanted of them.
 
-use crate::{Case, Study, refused, settings, warned};
+use crate::{Case, Study, hinted, settings};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_kernel::parameters::Setting;
@@ -19,9 +19,8 @@ impl Plan {
         source: &str,
         overrides: Vec<(String, String)>,
     ) -> PyResult<Plan> {
-        let read = study::Plan::parse(text, source, &overrides).map_err(refused)?;
-        warned(py, &read.study)?;
-        Ok(Plan(read))
+        let read = study::Plan::parse(text, source, &overrides);
+        hinted(py, read, |plan| &plan.study).map(Plan)
     }
 
     #[getter]

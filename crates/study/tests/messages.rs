@@ -32,7 +32,7 @@ const BASE: [&str; 3] = [
 
 const ARRAY: &str = r#"model = "array""#;
 
-/// The same for a list: one that says `model = "mail"`.
+/// What a mistake in a mailing list is made in: one that says `model = "mail"`.
 const MAIL_BASE: [&str; 2] = [
     r#"internet = { kind = "office" }"#,
     r#"list = { messages = 10, arrivals = { kind = "regular", every = "60s" } }"#,

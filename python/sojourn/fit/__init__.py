@@ -8,7 +8,7 @@ predictions in earnest.
 
 Not attempted: to take out of the services what little their requests waited for those before them
 (`Fitted.waited_ps` bounds it), and any dependence of one service on the next: caches, read-ahead,
-neighbours on the same machine, a device that slows down as it is loaded.
+neighbours on the same machine, a device that takes longer after it was idle.
 """
 
 import tomllib

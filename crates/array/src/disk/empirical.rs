@@ -146,14 +146,12 @@ impl Drive for Measured {
         self.servers
     }
 
-    fn slowed(&self, alone: Span, others: usize) -> Span {
-        match self.slowdown > 0.0 && others > 0 {
-            true => {
-                let longer = alone.ps() as f64 * self.slowdown * others as f64;
-                alone + Span::from_ps(longer.round() as u64)
-            }
-            false => alone,
+    fn slowed(&self, alone: Span, others: impl FnOnce() -> usize) -> Span {
+        if self.slowdown == 0.0 {
+            return alone;
         }
+        let longer = alone.ps() as f64 * self.slowdown * others() as f64;
+        alone + Span::from_ps(longer.round() as u64)
     }
 
     fn depends_on_load(&self) -> bool {

@@ -88,7 +88,7 @@ pub trait Drive {
     }
 
     /// How long an access takes that takes so long alone, beside others that are served.
-    fn slowed(&self, alone: Span, _others: usize) -> Span {
+    fn slowed(&self, alone: Span, _others: impl FnOnce() -> usize) -> Span {
         alone
     }
 

@@ -146,7 +146,7 @@ impl<'a, H: Heads> Disks<'a, H> {
     #[inline(always)]
     fn serve(&mut self, server: usize, mut task: Task<H::Spot>, now: Time) {
         if self.servers > 1 {
-            task.transfer = self.heads.slowed(task.transfer, self.others(server, now));
+            task.transfer = self.heads.slowed(task.transfer, || self.others(server, now));
         }
         let station = &mut self.stations[server];
         let service = station.serve(self.heads, task, now, self.between_phases);
@@ -155,7 +155,6 @@ impl<'a, H: Heads> Disks<'a, H> {
 
     /// How many accesses the disk of an idle server goes on to serve. One that ends now does not
     /// count, whether that has been seen or not.
-    #[cold]
     fn others(&self, server: usize, now: Time) -> usize {
         let line = self.disk_of(server) * self.servers;
         let serves = |&server: &usize| {

@@ -27,14 +27,15 @@ impl<H: Heads> Station<H> for Servers<H::Places> {
     #[inline(always)]
     fn serve(&mut self, heads: &H, access: &Access, arrives: Time) -> Served {
         let transfer = heads.transfer(heads.place(&mut self.places), access);
-        let servers = 0..self.idle_from.len();
-        let first = servers.min_by_key(|&at| self.idle_from[at]).expect("there are servers");
-        let starts = arrives.max(self.idle_from[first]);
-        let others = self.idle_from.iter().filter(|&&ends| ends > starts).count();
+        let idle_from = self.idle_from.iter().enumerate();
+        let (first, &idle) = idle_from.min_by_key(|(_, ends)| **ends).expect("there are servers");
+        let starts = arrives.max(idle);
+        let others = || self.idle_from.iter().filter(|&&ends| ends > starts).count();
         let service = heads.slowed(transfer, others);
-        self.idle_from[first] = starts + service;
+        let ended = starts + service;
+        self.idle_from[first] = ended;
         self.busy += service;
-        Served { transfer, motion: Motion::InPlace, ended: self.idle_from[first] }
+        Served { transfer, motion: Motion::InPlace, ended }
     }
 
     fn busy(&self) -> Span {

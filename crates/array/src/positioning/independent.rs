@@ -113,7 +113,7 @@ impl<D: Drive> Heads for Anywhere<D> {
         self.drive.servers()
     }
 
-    fn slowed(&self, alone: Span, others: usize) -> Span {
+    fn slowed(&self, alone: Span, others: impl FnOnce() -> usize) -> Span {
         self.drive.slowed(alone, others)
     }
 

@@ -114,7 +114,7 @@ pub trait Heads {
     }
 
     /// How long an access takes that takes so long alone, beside others that its disk serves.
-    fn slowed(&self, alone: Span, _others: usize) -> Span {
+    fn slowed(&self, alone: Span, _others: impl FnOnce() -> usize) -> Span {
         alone
     }
 
