@@ -27,11 +27,11 @@ programs: ## the real programs that tests start, from Debian's packages; needs r
 	DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet install --yes \
 		--no-install-recommends $(PROGRAMS)
 
-test: build ## every test: cargo's first, pytest's last
+test: build $(BIN)/installed ## every test: cargo's first, pytest's last
 	$(CARGO) test --workspace --quiet
 	$(BIN)/pytest
 
-lint: build ## formats, clippy, ruff, mypy, the extension's stub, Rust's docs; warnings are errors
+lint: build $(BIN)/installed ## formats, clippy, ruff, mypy, the extension's stub, Rust's docs; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
@@ -46,7 +46,7 @@ fmt: $(BIN)/installed ## format Rust and Python
 	$(BIN)/ruff format
 
 # Read from a list, the package is built when its cache-keys say so; as an argument, every time.
-build: $(BIN)/installed ## the optimised command, .venv/bin/sojourn
+build: $(BIN)/ready ## the optimised command, .venv/bin/sojourn
 	@echo "--editable ." | $(BIN)/uv pip install --python .venv --no-build-isolation --no-deps \
 		--requirement -
 	@$(BIN)/python -m compileall -q python/sojourn
@@ -55,10 +55,10 @@ wheel: $(BIN)/installed ## a package for pip, of the last commit, in dist/
 	rm -f dist/*.whl
 	SOJOURN_COMMIT=$$(git rev-parse HEAD) $(BIN)/maturin build --profile dist --out dist
 
-bench: build ## packet-hops per CPU second of the fabric engine, of ns-3 and SimPy beside it
+bench: build $(BIN)/installed ## packet-hops per CPU second of the fabric engine, of ns-3 and SimPy beside it
 	$(BIN)/sojourn bench fabric --beside
 
-docs: build ## the handbook in target/site, Rust's own pages in target/doc
+docs: build $(BIN)/installed ## the handbook in target/site, Rust's own pages in target/doc
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/licences.py
 	$(BIN)/zensical build --clean --strict
@@ -81,7 +81,7 @@ papers: build ## every paper in full, its figures and claims, into out/papers: h
 	$(BIN)/sojourn reproduce all --full --out out/papers || [ $$? -eq 1 ]
 	$(CARGO) test -p sojourn-fabric --test fabric -- --ignored --nocapture permanent_flows
 
-coverage: build ## how often intervals hold the truth, into out/coverage.md: an hour
+coverage: build $(BIN)/installed ## how often intervals hold the truth, into out/coverage.md: an hour
 	$(BIN)/python tests/interval_coverage.py
 
 kills: ## a list server killed in the midst of 1, 5 and 20 messages, and what that cost: a quarter of an hour
@@ -122,7 +122,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 missing = { echo "sojourn needs $(1)" >&2; exit 2; }
 
 # uv is quick; where it reaches no index, pip knows the machine's mirrors and certificates.
-$(BIN)/installed: requirements-dev.txt
+UV := $(BIN)/uv pip install --quiet --python .venv --compile-bytecode
+
+# What it takes to build and to run. A first run need not wait for what only developers use.
+$(BIN)/ready: requirements-dev.txt pyproject.toml
 	@command -v $(CARGO) >/dev/null || $(call missing,cargo: install Rust 1.88 or newer)
 	@command -v $(PYTHON) >/dev/null || $(call missing,$(PYTHON): install Python 3.11 or newer)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -132,8 +135,12 @@ $(BIN)/installed: requirements-dev.txt
 	@echo "Setting up .venv"
 	@$(PYTHON) -m venv --clear .venv
 	@$(PIP) --constraint $< uv
-	@$(BIN)/uv pip install --quiet --python .venv --compile-bytecode --requirement $< || \
-		$(PIP) --requirement $<
+	@$(UV) --constraint $< --requirement pyproject.toml maturin || $(PIP) --requirement $<
+	@touch $@
+
+# All that is needed to test, to check and to write about it.
+$(BIN)/installed: $(BIN)/ready
+	@$(UV) --requirement requirements-dev.txt || $(PIP) --requirement requirements-dev.txt
 	@touch $@
 
 .tools/bin/%:
