@@ -13,7 +13,7 @@ PROGRAMS := chromium fio iproute2 libns3-dev openssl pflogsumm postfix swaks val
 # The papers' texts, which are not in this repository; what claims quote is looked up there.
 TEXTS ?= ../shared/papers
 
-.PHONY: help run programs test lint fmt build wheel bench docs gallery release-check papers coverage kills fuzz audit pins clean
+.PHONY: help run programs test lint fmt build wheel bench docs gallery image release release-check papers coverage kills fuzz audit pins clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -51,9 +51,18 @@ build: $(BIN)/ready ## the optimised command, .venv/bin/sojourn
 		--requirement -
 	@$(BIN)/python -m compileall -q python/sojourn
 
-wheel: $(BIN)/installed ## a package for pip, of the last commit, in dist/
-	rm -f dist/*.whl
+# Its manual pages and what shells complete words by are installed where they look for them.
+wheel: build $(BIN)/installed ## a package for pip, of the last commit, in dist/
+	rm -rf dist/*.whl $(SHARE)
+	mkdir -p $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
+		$(SHARE)/fish/vendor_completions.d
+	$(BIN)/click-man --target $(SHARE)/man/man1 sojourn
+	$(BIN)/sojourn completion bash > $(SHARE)/bash-completion/completions/sojourn
+	$(BIN)/sojourn completion zsh > $(SHARE)/zsh/site-functions/_sojourn
+	$(BIN)/sojourn completion fish > $(SHARE)/fish/vendor_completions.d/sojourn.fish
 	SOJOURN_COMMIT=$$(git rev-parse HEAD) $(BIN)/maturin build --profile dist --out dist
+
+SHARE := sojourn.data/data/share
 
 bench: build $(BIN)/installed ## packet-hops per CPU second of the fabric engine, of ns-3 and SimPy beside it
 	$(BIN)/sojourn bench fabric --beside
@@ -64,13 +73,31 @@ docs: build $(BIN)/installed ## the handbook in target/site, Rust's own pages in
 	$(BIN)/zensical build --clean --strict
 	$(CARGO) doc --workspace --no-deps --quiet
 
-release-check: lint test docs wheel ## what a release needs beside: the gallery, and the wheel in an environment of its own
+release-check: lint test docs wheel ## what a release needs beside: the gallery, and the wheel and lectures in an environment of their own
 	$(BIN)/python docs/gallery.py --quick
 	rm -rf target/clean
 	$(PYTHON) -m venv target/clean
-	target/clean/bin/pip install --quiet --disable-pip-version-check dist/*.whl
+	target/clean/bin/pip install --quiet --disable-pip-version-check dist/*.whl \
+		ipykernel jupytext nbclient
 	cd target/clean && bin/sojourn run @pfabric/websearch-quick --set workload.flows=500 --out out
 	cd target/clean && bin/sojourn show out --by scheme,load
+	cd target/clean && bin/jupytext --quiet --to notebook --output-dir . ../../docs/lectures/*.py
+	cd target/clean && bin/jupyter execute --kernel_name=python3 *.ipynb
+
+# Nothing is published here: CONTRIBUTING.md says what to do with it.
+release: $(BIN)/installed ## all that is published, into dist/: wheel, sdist, handbook, image, notes
+	rm -rf dist && mkdir -p dist
+	$(BIN)/python tools/release.py > dist/notes.md
+	$(MAKE) release-check
+	$(BIN)/maturin sdist --out dist
+	tar -C target/site -czf dist/handbook.tar.gz .
+	$(MAKE) image
+
+IMAGE := $(firstword $(foreach tool,podman buildah docker,$(if $(shell command -v $(tool)),$(tool))))
+
+image: ## a container image of the wheel in dist/, by podman, buildah or docker
+	@$(if $(IMAGE),,echo "No image: none of podman, buildah and docker is here")
+	$(if $(IMAGE),$(IMAGE) build --tag sojourn --file Containerfile .)
 
 gallery: build ## the pictures of docs/gallery.md: minutes
 	$(BIN)/python docs/gallery.py
@@ -100,7 +127,7 @@ pins: $(BIN)/installed ## requirements-dev.txt anew, from pyproject.toml and tod
 		--no-emit-index-url pyproject.toml --output-file requirements-dev.txt
 
 clean: ## all that was built or installed; results in out/ stay
-	rm -rf .venv .tools target dist fuzz/target python/sojourn/_core*.so
+	rm -rf .venv .tools target dist sojourn.data fuzz/target python/sojourn/_core*.so
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache
 
 define study
