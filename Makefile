@@ -53,16 +53,9 @@ build: $(BIN)/ready ## the optimised command, .venv/bin/sojourn
 
 # Its manual pages and what shells complete words by are installed where they look for them.
 wheel: build $(BIN)/installed ## a package for pip, of the last commit, in dist/
-	rm -rf dist/*.whl $(SHARE)
-	mkdir -p $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
-		$(SHARE)/fish/vendor_completions.d
-	$(BIN)/click-man --target $(SHARE)/man/man1 sojourn
-	$(BIN)/sojourn completion bash > $(SHARE)/bash-completion/completions/sojourn
-	$(BIN)/sojourn completion zsh > $(SHARE)/zsh/site-functions/_sojourn
-	$(BIN)/sojourn completion fish > $(SHARE)/fish/vendor_completions.d/sojourn.fish
+	rm -rf dist/*.whl sojourn.data
+	$(BIN)/python tools/share.py sojourn.data/data/share
 	SOJOURN_COMMIT=$$(git rev-parse HEAD) $(BIN)/maturin build --profile dist --out dist
-
-SHARE := sojourn.data/data/share
 
 bench: build $(BIN)/installed ## packet-hops per CPU second of the fabric engine, of ns-3 and SimPy beside it
 	$(BIN)/sojourn bench fabric --beside

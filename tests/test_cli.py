@@ -8,9 +8,11 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import click
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -262,11 +264,31 @@ def test_every_name_of_the_registry_can_be_listed(command):
     assert "TCP+DropTail" in command("list", "schemes").out
 
 
-def test_help_and_version(command):
+def paths(group: click.Group = commands) -> Iterator[list[str]]:
+    """The words of every command."""
+    for name, inner in group.commands.items():
+        yield [name]
+        if isinstance(inner, click.Group):
+            yield from ([name, *path] for path in paths(inner))
+
+
+def test_help_and_version(command, monkeypatch):
     assert command("--version").out.split()[0] == "sojourn"
     assert "run" in command().out
-    for name in commands.commands:
-        assert command(name, "--help").code == 0
+    assert "Exit codes: 0 done; 1 " in command("--help").out
+    monkeypatch.setenv("COLUMNS", "80")
+    for words in [[], *paths()]:
+        shown = command(*words, "--help")
+        assert shown.code == 0
+        assert max(map(len, shown.out.splitlines())) <= 80, words
+
+
+def test_nothing_but_errors_is_said(command, study, tmp_path):
+    silent = command("run", study, "--out", tmp_path / "out", "--quiet")
+    assert (silent.code, silent.out, silent.err) == (0, "", "")
+    assert refused(command("run", study, "--out", study, "-q"))
+    asked = command("run", study, "--out", tmp_path / "out", "--quiet", "--json")
+    assert (asked.err, len(asked.document["cases"])) == ("", 4)
 
 
 def test_a_reader_that_leaves_early_is_no_error(made):

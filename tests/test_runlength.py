@@ -130,13 +130,13 @@ def test_a_quantile_needs_observations_beyond_it() -> None:
 
 def test_a_queue_is_read_from_figures() -> None:
     figures = {
-        "queue_utilisation_measured": 0.5,
+        "queue_utilisation_offered": 0.5,
         "queue_dispersion_of_arrivals": 1.0,
         "queue_squared_cv_of_services": 5.0,
         "queue_fourth_moment_of_services": 900.0,
     }
-    other = figures | {"queue_utilisation_measured": 0.7}
-    assert Queue.of([figures, other]) == Queue(0.6, 1.0, 5.0, 900.0, 1.0, measured=True)
+    other = figures | {"queue_utilisation_offered": 0.7}
+    assert Queue.of([figures, other]) == Queue(0.6, 1.0, 5.0, 900.0, 1.0, decides=False)
     known = figures | {"queue_utilisation": 0.4, "queues": 8.0}
     assert Queue.of([known]) == Queue(0.4, 1.0, 5.0, 900.0, 8.0)
     assert Queue.of([{}]) is None
@@ -178,7 +178,7 @@ def series(runs, jobs=1000, instants=1000, **more) -> Series:
 def test_what_an_interval_is_made_from() -> None:
     rows = [*queues(0.5, 4_000, 6)]
     known = series(rows[:1], 4_000, queue=mm1(0.5))
-    measured = series(rows[:1], 4_000, queue=mm1(0.5, measured=True))
+    measured = series(rows[:1], 4_000, queue=mm1(0.5, decides=False))
     assert known.basis is Basis.WHOLE
     assert measured.basis is series(rows).basis is Basis.AFTER_PILOT
     # jobs that arrive in a few crowds are no series, and flows that share a link have no order
@@ -229,7 +229,7 @@ def test_pairs_are_of_what_both_sides_allow() -> None:
     assert (apart.method, apart.degrees) == ("independent runs", 19)
     assert Observed([series([row[:10]])]).ratio(known, None, paired=True) is None
     # enough to tell that a mean differs, and not by how much
-    short = Observed([series([row[:2000]], 2_000, queue=mm1(0.5, measured=True))])
+    short = Observed([series([row[:2000]], 2_000, queue=mm1(0.5, decides=False))])
     assert short.can_be_tested(None)
     assert short.can_be_tested(0.99)
     assert not short.can_be_tested(0.999)

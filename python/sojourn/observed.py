@@ -127,7 +127,7 @@ class Series:
         """What its intervals are made from."""
         if self.unordered or self.instants < FEWEST_INSTANTS:
             return Basis.REPLICATIONS
-        return Basis.WHOLE if self.queue and not self.queue.measured else Basis.AFTER_PILOT
+        return Basis.WHOLE if self.queue and self.queue.decides else Basis.AFTER_PILOT
 
     def withholds(self, share: float | None) -> Withheld | None:
         """What an interval is withheld for, of a quantile or, without a share, of the mean."""

@@ -72,7 +72,8 @@ class Queue:
         services: the squared coefficient of variation of service times.
         fourth: their fourth moment over the fourth power of their mean.
         number: how many alike queues share the jobs, so that each sees as small a part.
-        measured: whether the load was measured in the run itself: then that alone says nothing.
+        decides: whether that alone says that a run is long enough. Of a fabric, whose flows are not
+            served one after the other, the first quarter of the run has to say so too.
     """
 
     load: float
@@ -80,7 +81,7 @@ class Queue:
     services: float
     fourth: float
     number: float = 1.0
-    measured: bool = False
+    decides: bool = True
 
     @staticmethod
     def of(figures: Sequence[Mapping[str, Value]]) -> "Queue | None":
@@ -90,14 +91,14 @@ class Queue:
             found = [float(own[name]) for own in figures if name in own]
             return sum(found) / len(found) if found and len(found) == len(figures) else None
 
-        load, seen = mean("queue_utilisation"), mean("queue_utilisation_measured")
+        load, offered = mean("queue_utilisation"), mean("queue_utilisation_offered")
         names = ("dispersion_of_arrivals", "squared_cv_of_services", "fourth_moment_of_services")
         varies = [mean(f"queue_{name}") for name in names]
-        known = seen if load is None else load
+        known = offered if load is None else load
         if known is None or None in varies:
             return None
         arrivals, services, fourth = (value or 0.0 for value in varies)
-        return Queue(known, arrivals, services, fourth, mean("queues") or 1.0, load is None)
+        return Queue(known, arrivals, services, fourth, mean("queues") or 1.0, load is not None)
 
     def length(self, jobs: int) -> float:
         """How long so many jobs are: the relative error of their mean is `sqrt(2 / length)`.
@@ -146,7 +147,7 @@ class Queue:
         fabric's p95 held.
         """
         tail = share is not None and beyond(share) < 0.5
-        return needed(share) * (2 if self.measured and tail else 1)
+        return needed(share) * (2 if not self.decides and tail else 1)
 
     def covers_ratio(self, share: float | None, runs: int, jobs: int) -> bool:
         """Whether an interval of a ratio holds where those of its two numbers do.
@@ -154,7 +155,7 @@ class Queue:
         Of a load that was measured in the runs themselves only with twice the length: where it is
         barely long enough, 7 of 12 intervals of a ratio of medians held.
         """
-        return not self.measured or self.length(runs * jobs) >= 2 * self.needed(share)
+        return self.decides or self.length(runs * jobs) >= 2 * self.needed(share)
 
 
 # Busier queues settle in no run of a length that is ever simulated.

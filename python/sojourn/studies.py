@@ -219,7 +219,7 @@ def _wanted(study: Study, asked: "Precision", where: Place) -> dict[int, int]:
     pilots = []
     for case in study.cases():
         queue = Queue.of([case.known([])])
-        if queue and not queue.measured:
+        if queue and queue.decides:
             wanted[case.index] = max(study.replications, computed(asked, queue, case.jobs))
         else:
             pilots.append(case)

@@ -14,6 +14,7 @@ pub mod estimate;
 pub mod flow;
 pub mod hosts;
 pub mod ideal;
+mod offered;
 pub mod packet;
 pub mod qdisc;
 mod rows;

@@ -2,8 +2,9 @@
 
 use crate::engine::{Figures, Outcome, Sample, Watch};
 use crate::flow::{Completion, Flow};
+use crate::offered::queue;
 use crate::packet::CLASSES;
-use crate::script::{Asked, Cast, Role, Script};
+use crate::script::{Asked, Cast, Role};
 use crate::study::Ready;
 use crate::topology::Network;
 use crate::transport::Tally;
@@ -11,7 +12,6 @@ use crate::workload::Query;
 use sojourn_kernel::parameters::Value;
 use sojourn_kernel::{Span, Time};
 use sojourn_queueing::{Column, Job, JobKind, Keep, Metric, Report, Rows, SizeBin, Vocabulary};
-use std::collections::BTreeSet;
 use std::slice;
 
 /// What the rows' `class` is called.
@@ -164,7 +164,7 @@ pub(crate) fn report(
         Keep::Totals => (Rows::default(), Rows::default(), jobs.filter(Row::is_open).count()),
     };
     let mut figures = figures(outcome, network, unfinished);
-    figures.extend(queue(script, outcome));
+    figures.extend(queue(&script.offered, network));
     let mut said = ideal(network.links.iter().any(|link| link.cuts), ready.completion);
     if !script.queries.is_empty() {
         said = format!("{said}; {IDEAL_OF_QUERIES}");
@@ -372,30 +372,6 @@ fn ps(time: Time) -> i64 {
         Time::NEVER => -1,
         time => time.ps() as i64,
     }
-}
-
-/// What says how long a run of flows in a Poisson process has to be before its numbers are known: the
-/// queues of flows at the hosts that they go to, as the one at the busiest port, with services as long
-/// as flows are.
-fn queue(script: &Script, outcome: &Outcome) -> Vec<(String, Value)> {
-    let ended = outcome.ended.seconds();
-    let Some(busiest) = outcome.busy.iter().max().filter(|_| script.poisson && ended > 0.0) else {
-        return Vec::new();
-    };
-    let moment = |power: i32| {
-        let sizes = script.flows.iter().map(|flow| (flow.bytes as f64).powi(power));
-        sizes.sum::<f64>() / script.flows.len() as f64
-    };
-    let mean = moment(1);
-    let towards: BTreeSet<u16> = script.flows.iter().map(|flow| flow.to).collect();
-    let numbers = [
-        ("queue_utilisation_measured", busiest.seconds() / ended),
-        ("queue_dispersion_of_arrivals", 1.0),
-        ("queue_squared_cv_of_services", moment(2) / (mean * mean) - 1.0),
-        ("queue_fourth_moment_of_services", moment(4) / mean.powi(4)),
-        ("queues", towards.len() as f64),
-    ];
-    numbers.into_iter().map(|(name, number)| (name.to_owned(), Value::Float(number))).collect()
 }
 
 fn figures(outcome: &Outcome, network: &Network, unfinished: usize) -> Vec<(String, Value)> {

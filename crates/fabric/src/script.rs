@@ -2,6 +2,7 @@
 
 use crate::engine::{After, Watch};
 use crate::flow::Flow;
+use crate::offered::Offered;
 use crate::workload::{Answer, Drawn, Query};
 use sojourn_kernel::{Span, Time};
 use std::ops::Range;
@@ -22,8 +23,8 @@ pub(crate) struct Script {
     pub(crate) queries: Vec<Asked>,
     /// Whether the case has several parts.
     pub(crate) several: bool,
-    /// Whether all flows arrive as a Poisson process.
-    pub(crate) poisson: bool,
+    /// What its flows ask for in the long run, if all of them arrive as Poisson processes.
+    pub(crate) offered: Vec<Offered>,
 }
 
 /// Whose a flow is.
@@ -59,7 +60,7 @@ impl Script {
     /// Of what the parts of a case have drawn.
     pub(crate) fn new(parts: Vec<Drawn>) -> Script {
         let several = parts.len() > 1;
-        let poisson = parts.iter().all(|drawn| drawn.poisson);
+        let offered = parts.iter().map(|drawn| drawn.offered).collect::<Option<_>>();
         let windows: Vec<_> = parts.iter().map(|drawn| drawn.window).collect();
         let (mut flows, mut queries) = (Vec::new(), Vec::new());
         for (part, drawn) in (0..).zip(parts) {
@@ -99,7 +100,7 @@ impl Script {
             flows: flows.into_iter().map(|(flow, _)| flow).collect(),
             queries,
             several,
-            poisson,
+            offered: offered.unwrap_or_default(),
         }
     }
 

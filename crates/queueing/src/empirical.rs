@@ -68,6 +68,15 @@ impl Piece {
         (self.low + self.high) / 2.0
     }
 
+    /// Mean of a power of the value: an integral over the piece.
+    fn moment(&self, power: i32) -> f64 {
+        if self.low == self.high {
+            return self.high.powi(power);
+        }
+        let upto = |end: f64| end.powi(power + 1) / f64::from(power + 1);
+        (upto(self.high) - upto(self.low)) / (self.high - self.low)
+    }
+
     /// Mean of the value rounded up to a whole number.
     fn mean_of_ceiling(&self) -> f64 {
         if self.low == self.high {
@@ -150,6 +159,11 @@ impl Empirical {
     pub fn mean_of_ceiling(&self) -> f64 {
         let terms = self.pieces.iter().map(|piece| piece.mass() * piece.mean_of_ceiling());
         terms.sum()
+    }
+
+    /// The exact mean of a power of the value.
+    pub fn moment(&self, power: i32) -> f64 {
+        self.pieces.iter().map(|piece| piece.mass() * piece.moment(power)).sum()
     }
 
     /// The distribution of `factor` times the value, `factor` above zero.

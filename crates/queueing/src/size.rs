@@ -82,6 +82,11 @@ impl SizeTable {
         self.mean
     }
 
+    /// The mean of a power of the sizes, in bytes to that power, before they are rounded up.
+    pub fn moment(&self, power: i32) -> f64 {
+        self.curve.moment(power) * (self.unit.bytes() as f64).powi(power)
+    }
+
     /// The mean number of packets of at most `payload` bytes that carry one drawn size. Exact when
     /// the table is in bytes or in packets of that payload, otherwise within one packet.
     pub fn mean_packets(&self, payload: u64) -> f64 {

@@ -94,6 +94,11 @@ proptest! {
         prop_assert!(near(
             average(|p| empirical.quantile(p).powi(2)), empirical.second_moment(), scale * scale
         ));
+        prop_assert!(near(
+            average(|p| empirical.quantile(p).powi(4)), empirical.moment(4), scale.powi(4)
+        ));
+        prop_assert!(close(empirical.moment(1), empirical.mean(), 1e-9));
+        prop_assert!(close(empirical.moment(2), empirical.second_moment(), 1e-9));
         for part in [0.0, 0.01, 0.3, 0.7, 1.0] {
             // Not on a row, where a point mass may lie and a rounding decides.
             let value = max * part + 1e-3;

@@ -30,7 +30,7 @@ from sojourn.cli import (
     schema,
     show,
 )
-from sojourn.cli.common import DONE, INTERRUPTED, PIPE_CLOSED, REFUSED, Commands
+from sojourn.cli.common import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, REFUSED, Commands
 from sojourn.errors import Hint, InputError, did_you_mean, one_line, reason
 
 
@@ -141,7 +141,17 @@ def _version(context: click.Context, _option: click.Parameter, asked: bool) -> N
         context.exit()
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+_EXIT_CODES = (
+    f"Exit codes: {DONE} done; {FAILED} done, and a check did not hold; {REFUSED} bad input, or a"
+    f" failure that is told in a line; {INTERRUPTED} stopped by Ctrl-C or SIGTERM, to go on later."
+)
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EXIT_CODES,
+)
 @click.option(
     "--version",
     is_flag=True,

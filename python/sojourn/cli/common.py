@@ -4,7 +4,9 @@ Each command is a file of this package and imports what it needs when it is call
 `sojourn --help` stays quick.
 """
 
+import os
 import shlex
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import click
@@ -15,6 +17,28 @@ from sojourn.errors import InputError, did_you_mean
 DONE, FAILED, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def _say_nothing(context: click.Context, _option: click.Parameter, asked: bool) -> None:
+    """Until the command ends, what it would say goes nowhere; a document that was asked for stays.
+
+    The errors of a command are told after its end.
+    """
+    if asked:
+        nowhere = context.with_resource(Path(os.devnull).open("w", encoding="utf-8"))
+        context.with_resource(redirect_stderr(nowhere))
+        if "--json" not in context.obj:
+            context.with_resource(redirect_stdout(nowhere))
+
+
+quiet = click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    expose_value=False,
+    callback=_say_nothing,
+    help="Say nothing but errors.",
+)
 _SPOOL = Path("out", "mail", "spool")
 spool = click.option(
     "--spool",

@@ -28,6 +28,7 @@ from sojourn.cli import common
     help="Run directory.  [default: out/STUDY's name-estimated]",
 )
 @click.option("--force", is_flag=True, help="Estimate even what an exact run takes less for.")
+@common.quiet
 @common.as_json
 @click.pass_context
 def estimate(

@@ -82,6 +82,7 @@ def _said(directory: "RunDirectory", ran: int, *, as_json: bool) -> "Run | None"
 @measure.command()
 @common.study
 @_of_a_study
+@common.quiet
 @common.as_json
 @click.pass_context
 def fabric(
@@ -121,6 +122,7 @@ def fabric(
     type=click.IntRange(1, 1024),
     help="How many issue accesses, each waiting for its own.  [default: 32]",
 )
+@common.quiet
 @common.as_json
 @click.pass_context
 def array(
@@ -179,6 +181,7 @@ def array(
     type=click.Path(path_type=Path),
     help="Run directory.  [default: out/STUDY's name-measured]",
 )
+@common.quiet
 @common.as_json
 @click.pass_context
 def mail(

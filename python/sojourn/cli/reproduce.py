@@ -25,6 +25,7 @@ from sojourn.cli import common
     type=click.Path(path_type=Path),
     help="[default: out/PAPER[-READING][-full or -map-NAME]]",
 )
+@common.quiet
 @common.as_json
 @click.pass_context
 def reproduce(

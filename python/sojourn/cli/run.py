@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 @click.option(
     "--dry-run", is_flag=True, help="Run nothing; list the cases, and how long they will take."
 )
+@common.quiet
 @common.as_json
 @click.pass_context
 def run(

@@ -19,6 +19,7 @@ pub use query::{FanIn, Queries, Servers, SizeOf, When};
 pub use terms::Terms;
 
 use crate::flow::{Flow, MOST_PACKETS, Packets};
+use crate::offered::Offered;
 use crate::topology::Graph;
 use sojourn_kernel::parameters::{
     Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
@@ -97,8 +98,8 @@ pub struct Drawn {
     pub window: Option<(Time, Time)>,
     /// Queries by time of arrival.
     pub queries: Vec<Query>,
-    /// Whether flows arrive as a Poisson process.
-    pub poisson: bool,
+    /// What its flows ask for in the long run, where they arrive as a Poisson process.
+    pub offered: Option<Offered>,
 }
 
 /// One query: a client asks many servers at once.

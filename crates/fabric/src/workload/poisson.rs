@@ -2,6 +2,7 @@
 
 use super::{Draw, Drawn, MAX_JOBS, Stage, at_most, is_file, sizes};
 use crate::flow::Flow;
+use crate::offered::Offered;
 use crate::packet::LATEST_ARRIVAL;
 use crate::topology::LinkSpec;
 use sojourn_kernel::parameters::{Check, Refusal, Value};
@@ -130,7 +131,13 @@ impl Draw for Poisson {
             Ok(Flow::new(from as u16, to as u16, table.draw(&mut size), arrived))
         });
         let flows = flows.collect::<Result<Vec<_>, _>>()?;
-        Ok(Drawn { flows, poisson: true, ..Drawn::default() })
+        let offered = Offered {
+            pairs: self.pairs,
+            rate: 1.0 / gaps.mean,
+            wire: table.mean() + headers(&table, stage),
+            moments: [1, 2, 4].map(|power| table.moment(power)),
+        };
+        Ok(Drawn { flows, offered: Some(offered), ..Drawn::default() })
     }
 }
 
@@ -162,9 +169,7 @@ impl Poisson {
             return Err(Refusal::value(&Value::Float(self.load), expected).under("load"));
         }
         let headers = match self.load_counts {
-            LoadCounts::Wire => {
-                table.mean_packets(stage.packets.payload.0) * stage.packets.header.0 as f64
-            }
+            LoadCounts::Wire => headers(table, stage),
             LoadCounts::Payload => 0.0,
         };
         Ok(Exponential { mean: (table.mean() + headers) / fill })
@@ -174,4 +179,9 @@ impl Poisson {
         let expected = format!("a load at which all flows arrive within {LATEST_ARRIVAL}");
         Refusal::value(&Value::Float(self.load), expected).under("load")
     }
+}
+
+/// The headers of a flow's packets in the mean, in bytes.
+fn headers(table: &SizeTable, stage: &Stage<'_>) -> f64 {
+    table.mean_packets(stage.packets.payload.0) * stage.packets.header.0 as f64
 }

@@ -21,6 +21,7 @@ from sojourn.cli import common
     type=click.Path(path_type=Path),
     help="Draw prices and times: PNG, SVG, PDF.",
 )
+@common.quiet
 @common.as_json
 @click.pass_context
 def plan(

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     help="How long those who can be reached are waited for.",
 )
 @click.option("--log", type=click.Path(path_type=Path), help="Write a log as Postfix has it.")
+@common.quiet
 @common.as_json
 def demo(
     *,

@@ -1,0 +1,163 @@
+//! What flows of a Poisson process ask of a fabric: known before any of them is drawn.
+
+use crate::topology::Network;
+use crate::workload::Pairs;
+use sojourn_kernel::parameters::Value;
+
+/// What flows of one Poisson process ask for, in the long run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offered {
+    /// Between which hosts they go.
+    pub pairs: Pairs,
+    /// How many arrive in a second.
+    pub rate: f64,
+    /// What one takes on the wire, in bytes: headers too, but no acknowledgements, and nothing twice.
+    pub wire: f64,
+    /// The means of the first, second and fourth power of their sizes in bytes.
+    pub moments: [f64; 3],
+}
+
+/// What says how long a run has to be before its numbers are known: the queue of flows at the busiest
+/// link, with services as long as flows are. Nothing where flows are no Poisson process.
+///
+/// It is the same for all runs of a study. A load measured in a run is low where the run is lucky,
+/// and would let the lucky ones be believed.
+pub(crate) fn queue(offered: &[Offered], network: &Network) -> Vec<(String, Value)> {
+    if offered.is_empty() {
+        return Vec::new();
+    }
+    let mut bits = vec![0.0; network.links.len()];
+    for part in offered {
+        for (sum, share) in bits.iter_mut().zip(crossing(network, part.pairs)) {
+            *sum += share * part.rate * part.wire * 8.0;
+        }
+    }
+    let loads = bits.iter().zip(&network.links);
+    let loads = loads.map(|(bits, link)| bits / link.spec.rate.bits_per_second() as f64);
+    let flows: f64 = offered.iter().map(|part| part.rate).sum();
+    let moment = |nth: usize| {
+        offered.iter().map(|part| part.rate * part.moments[nth]).sum::<f64>() / flows
+    };
+    let [mean, second, fourth] = [0, 1, 2].map(moment);
+    let one = offered.iter().any(|part| part.pairs == Pairs::ToLast);
+    let numbers = [
+        ("queue_utilisation_offered", loads.fold(0.0, f64::max)),
+        ("queue_dispersion_of_arrivals", 1.0),
+        ("queue_squared_cv_of_services", second / (mean * mean) - 1.0),
+        ("queue_fourth_moment_of_services", fourth / mean.powi(4)),
+        ("queues", if one { 1.0 } else { network.hosts as f64 }),
+    ];
+    numbers.into_iter().map(|(name, number)| (name.to_owned(), Value::Float(number))).collect()
+}
+
+/// Which share of the flows between `pairs` crosses each link, if the shortest paths share them evenly.
+fn crossing(network: &Network, pairs: Pairs) -> Vec<f64> {
+    let (hosts, others) = (network.hosts as f64, (network.hosts - 1) as f64);
+    let last = network.hosts - 1;
+    let mut shares = vec![0.0; network.links.len()];
+    let edge = |host: usize| network.links[host].to - network.hosts as u32;
+    for host in 0..network.hosts {
+        let down = network.next(edge(host), host as u16)[0] as usize;
+        (shares[host], shares[down]) = match pairs {
+            Pairs::Any => (1.0 / hosts, 1.0 / hosts),
+            Pairs::ToLast if host == last => (0.0, 1.0),
+            Pairs::ToLast => (1.0 / others, 0.0),
+        };
+    }
+    // One host of each rack stands for all of it.
+    let mut inside = vec![0u32; network.racks()];
+    let mut one_of = vec![0; network.racks()];
+    for host in 0..network.hosts {
+        inside[network.rack_of(host)] += 1;
+        one_of[network.rack_of(host)] = host;
+    }
+    for (to, &number) in one_of.iter().zip(&inside) {
+        let weight = match pairs {
+            Pairs::Any => f64::from(number) / hosts,
+            Pairs::ToLast => f64::from(u8::from(network.rack_of(last) == network.rack_of(*to))),
+        };
+        let mut here = vec![0.0; network.switches];
+        for (from, &number) in one_of.iter().zip(&inside) {
+            if from != to {
+                here[edge(*from) as usize] = weight * f64::from(number) / others;
+            }
+        }
+        while here.iter().any(|&share| share > 0.0) {
+            let mut next = vec![0.0; network.switches];
+            for (switch, share) in (0..).zip(here).filter(|&(_, share)| share > 0.0) {
+                if switch == edge(*to) {
+                    continue;
+                }
+                let ports = network.next(switch, *to as u16);
+                for &port in ports {
+                    let own = share / ports.len() as f64;
+                    shares[port as usize] += own;
+                    next[network.links[port as usize].to as usize - network.hosts] += own;
+                }
+            }
+            here = next;
+        }
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{LinkSpec, Graph};
+    use sojourn_kernel::{Rate, Span};
+
+    const LINK: LinkSpec = LinkSpec { rate: Rate::gbps(10), delay: Span::ZERO };
+
+    /// Two racks of four and two hosts, over two spines.
+    fn network() -> Network {
+        let mut graph = Graph::new(4);
+        for host in 0..6 {
+            graph.host(usize::from(host >= 4), LINK);
+        }
+        for leaf in 0..2 {
+            graph.cable(leaf, 2, LINK);
+            graph.cable(leaf, 3, LINK);
+        }
+        graph.network()
+    }
+
+    #[test]
+    fn uplinks_carry_what_goes_between_racks() {
+        let network = network();
+        let shares = crossing(&network, Pairs::Any);
+        // Of 30 ordered pairs 16 are in different racks: 8 each way, evenly over two uplinks.
+        for (link, share) in network.links.iter().zip(&shares) {
+            let both_switches = link.from >= 6 && link.to >= 6;
+            let expected = if both_switches { 8.0 / 30.0 / 2.0 } else { 1.0 / 6.0 };
+            assert!((share - expected).abs() < 1e-12, "{link:?}: {share}");
+        }
+    }
+
+    #[test]
+    fn all_flows_cross_the_last_link() {
+        let network = network();
+        let shares = crossing(&network, Pairs::ToLast);
+        let into_last = network.links.iter().position(|link| link.to == 5).expect("a link");
+        assert_eq!(shares[into_last], 1.0);
+        // Four of the five senders are in the other rack.
+        let down = network.links.iter().zip(&shares).filter(|(l, _)| l.from >= 8 && l.to == 7);
+        assert!((down.map(|(_, share)| share).sum::<f64>() - 0.8).abs() < 1e-12);
+    }
+
+    #[test]
+    fn parts_add_up() {
+        let network = network();
+        let part = |pairs, rate| Offered { pairs, rate, wire: 1e6, moments: [1e6, 2e12, 24e24] };
+        let said = queue(&[part(Pairs::Any, 600.0), part(Pairs::ToLast, 250.0)], &network);
+        let of = |name: &str| match said.iter().find(|(own, _)| own == name) {
+            Some((_, Value::Float(number))) => *number,
+            other => panic!("{name}: {other:?}"),
+        };
+        // 100 flows a second of all, and 250 to the last host alone: 8 Mbit each, of 10 Gbit/s.
+        assert!((of("queue_utilisation_offered") - 0.28).abs() < 1e-12);
+        assert!((of("queue_squared_cv_of_services") - 1.0).abs() < 1e-12);
+        assert!((of("queue_fourth_moment_of_services") - 24.0).abs() < 1e-9);
+        assert_eq!(of("queues"), 1.0);
+    }
+}
