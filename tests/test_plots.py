@@ -167,7 +167,7 @@ def test_another_axis_and_other_lines(tmp_path):
     run = make_run(tmp_path / "r", cases)
     by_load = run.plot().axes[0]
     assert by_load.get_xlabel() == "load"
-    assert labels(by_load)[:2] == ["k = 4, on = True", "k = 4, on = False"]
+    assert labels(by_load)[:2] == ["k = 4, on = true", "k = 4, on = false"]
     by_k = run.plot(x="k", by="load").axes[0]
     assert by_k.get_xlabel() == "k"
     assert labels(by_k) == ["load = 0.2", "load = 0.4"]

@@ -39,7 +39,9 @@ def _section(changelog: str, version: str) -> str | None:
 
 
 def _git(*words: str) -> str:
-    return subprocess.run(["git", *words], check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", *words], check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 if __name__ == "__main__":

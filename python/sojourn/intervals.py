@@ -225,7 +225,8 @@ def quantile_ratio_interval(over: Batches, under: Batches, share: float) -> Inte
     observations than of the other's lie above the quantile of both together; wider as
     `mean_ratio_interval`. None where a quantile is not positive, or the ratio has no end.
 
-    Source: inversion, as `quantile_interval`.
+    Source: inversion, as `quantile_interval`; the weights are the linear part of a ratio of
+    quantiles (delta method).
     """
     if over.counts.shape != under.counts.shape or over.counts.size < 2:
         return None
@@ -233,6 +234,7 @@ def quantile_ratio_interval(over: Batches, under: Batches, share: float) -> Inte
     if not (0 < above < inf and 0 < below < inf):
         return None
     centre = above / below
+    of_over, of_under = _weights(over, under, centre, share)
 
     def refused(ratio: float, side: int) -> bool:
         x = _joint_quantile(over, under, ratio, share)
@@ -242,7 +244,7 @@ def quantile_ratio_interval(over: Batches, under: Batches, share: float) -> Inte
             over.tail(x * ratio, sides[0]),
             under.tail(x, sides[1]),
         )
-        apart = of_above - of_below
+        apart = of_over * of_above - of_under * of_below
         width = half_width(apart) or 1e-12
         levels = [
             half_width(deviations) / tail
@@ -260,12 +262,15 @@ def quantile_ratio_interval(over: Batches, under: Batches, share: float) -> Inte
 def paired_differences(over: Batches, under: Batches, share: float | None) -> Values:
     """By how much each batch of one sample differs from its partner in the other.
 
-    In its mean, or in the share of its observations above the quantile of both samples together.
+    In its mean, or in the share of its observations above the quantile of both samples together,
+    with the weights of a ratio.
     """
     if share is None:
         return over.sums / over.counts - under.sums / under.counts
     x = _joint_quantile(over, under, 1.0, share)
-    return over.above(x) / over.counts - under.above(x) / under.counts
+    of_over, of_under = _weights(over, under, 1.0, share)
+    above, below = over.above(x) / over.counts, under.above(x) / under.counts
+    return of_over * (above - (1 - share)) - of_under * (below - (1 - share))
 
 
 def independent_ratio_interval(
@@ -339,6 +344,24 @@ def _joint_quantile(over: Batches, under: Batches, ratio: float, share: float) -
         upto += np.searchsorted(above, middle * ratio, "right") / above.size
         low, high = (middle, high) if upto / 2 < share else (low, middle)
     return high
+
+
+def _weights(over: Batches, under: Batches, ratio: float, share: float) -> tuple[float, float]:
+    """How much the shares of two samples above their joint quantile count where they are compared.
+
+    A sample that is dense at that quantile has its share moved more by what moves the quantile. Both
+    count 1 where they are equally dense: only then does what is common to both cancel.
+    """
+    x = _joint_quantile(over, under, ratio, share)
+    both = over.tail(x * ratio)[1] + under.tail(x)[1]
+    near = min(half_width(both / 2), beyond(share) / 2)
+    low, high = (_joint_quantile(over, under, ratio, share + off) for off in (-near, near))
+    dense = [
+        sample.tail(low * by)[0] - sample.tail(high * by)[0]
+        for sample, by in ((over, ratio), (under, 1.0))
+    ]
+    total = sum(dense)
+    return (2 * dense[1] / total, 2 * dense[0] / total) if total else (1.0, 1.0)
 
 
 def _edge(refused: Callable[[float, int], bool], centre: float, side: int) -> float | None:

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from sojourn import style
 from sojourn.columns import Column, Columns, groups
 from sojourn.errors import InputError
-from sojourn.ledger import Ledger, Value
+from sojourn.ledger import Ledger, Value, written
 from sojourn.units import number, numbers
 from sojourn.vocabulary import kind_of
 
@@ -90,16 +90,16 @@ class Layout:
         if given is None:
             return self.values[-1]
         for value in self.values:
-            if str(value) == str(given) or _same_number(value, given):
+            if written(value) == str(given) or _same_number(value, given):
                 return value
-        there = ", ".join(str(value) for value in self.values)
+        there = ", ".join(map(written, self.values))
         raise InputError(f"no case at {given}; there is {there}")
 
     def draw_axis(self, panel: Axes) -> None:
         """Label the axis and put its ticks at the values where there is room."""
         panel.set_xlabel(self.title)
         if not self.numeric:
-            draw_names(panel, [str(value) for value in self.values])
+            draw_names(panel, [*map(written, self.values)])
             return
         where = np.array([*self.places.values()])
         places = where
@@ -122,7 +122,7 @@ def draw_names(panel: Axes, names: Sequence[str]) -> None:
 
 def label(case: Mapping[str, Value | None], kind: str = "") -> str:
     """What a line is called: names stand alone, quantities and switches with their column."""
-    parts = [v if _stands_alone(v) else f"{name} = {v}" for name, v in case.items()]
+    parts = [v if _stands_alone(v) else f"{name} = {written(v)}" for name, v in case.items()]
     return ", ".join([*parts, *([kind_of(kind).label] if kind else [])])
 
 

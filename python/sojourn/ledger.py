@@ -15,6 +15,13 @@ from sojourn.units import count
 Value: TypeAlias = bool | int | float | str
 
 
+def written(value: Value | None) -> str:
+    """A value as a study writes it, texts without their quotation marks."""
+    if value is None:
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 @dataclass(frozen=True)
 class Record:
     """What is known of one finished case and replication.

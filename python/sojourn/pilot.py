@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sojourn._core import Cancelled, Study
 from sojourn.execute import Task, unfinished
-from sojourn.ledger import Ledger
+from sojourn.ledger import Ledger, written
 from sojourn.schedule import Work, left_s
 from sojourn.terminal import print_lines, print_table
 from sojourn.units import clock, count
@@ -51,7 +51,7 @@ class Plan:
         names = list(dict.fromkeys(name for task in self.tasks for name in task.case.axes))
         lines = [
             [
-                *(str(tasks[0].case.axes.get(name, "")) for name in names),
+                *(written(tasks[0].case.axes.get(name, "")) for name in names),
                 str(index),
                 str(len(tasks)),
                 f"{tasks[0].case.jobs:,}",

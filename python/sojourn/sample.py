@@ -161,7 +161,7 @@ def _series(own: Sequence[Jobs], metric: str, common: Container[int]) -> Series:
     """
     queue = Queue.of([part.record.figures for part in own])
     if queue is not None and metric != "sojourn_ps":
-        queue = replace(queue, measured=True)
+        queue = replace(queue, decides=False)
     used = tuple(place for place, part in enumerate(own) if part.replication in common)
     if _REPLAYED in own[0].record.parameters:
         used = used[:1]

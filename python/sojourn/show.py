@@ -8,6 +8,7 @@ from io import StringIO
 from itertools import chain, groupby
 from math import inf
 
+from sojourn.ledger import written
 from sojourn.observed import Needs
 from sojourn.summary import MEAN, TIMES, Estimate, Summary, incomplete
 from sojourn.terminal import print_lines, print_table
@@ -154,7 +155,7 @@ def _of(summary: Summary, kinds: Sequence[JobKind]) -> list[Estimate]:
 
 
 def _case(estimate: Estimate) -> list[str]:
-    return ["" if value is None else str(value) for value in estimate.case.values()]
+    return ["" if value is None else written(value) for value in estimate.case.values()]
 
 
 def _times(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKind]) -> Table:

@@ -25,7 +25,7 @@ def _say_nothing(context: click.Context, _option: click.Parameter, asked: bool) 
     The errors of a command are told after its end.
     """
     if asked:
-        nowhere = context.with_resource(Path(os.devnull).open("w", encoding="utf-8"))
+        nowhere = context.with_resource(Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
         context.with_resource(redirect_stderr(nowhere))
         if "--json" not in context.obj:
             context.with_resource(redirect_stdout(nowhere))

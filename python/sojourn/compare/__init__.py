@@ -21,7 +21,7 @@ from sojourn.compare.difference import (
 from sojourn.compare.matching import Pair, pairs
 from sojourn.compare.verdict import Verdict, verdicts
 from sojourn.errors import InputError, did_you_mean
-from sojourn.ledger import Ledger, Value
+from sojourn.ledger import Ledger, Value, written
 from sojourn.runs import Run
 from sojourn.sample import Group, Sample, Warmup
 from sojourn.statistics import Values, ks_distance
@@ -179,7 +179,7 @@ def _texts(run: Run, column: Column) -> dict[tuple[int, int], str]:
     """What each case has in a column, as text."""
     if column.in_rows:
         raise InputError(f"{column.label!r} differs from job to job, not from case to case")
-    return {record.key: str(record.columns.get(column.name)) for record in run.ledger}
+    return {record.key: written(record.columns.get(column.name)) for record in run.ledger}
 
 
 def _where(run: Run, column: Column, value: str) -> Run:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sojourn.columns import Column, Columns, Key, groups, paths_of
 from sojourn.errors import InputError
-from sojourn.ledger import Ledger, Record, Value
+from sojourn.ledger import Ledger, Record, Value, written
 from sojourn.runs import Run
 from sojourn.sample import Group, Warmup, groups_of
 
@@ -123,5 +123,5 @@ def _apart(a: Run, b: Run, names: Sequence[str], of_a: Sequence[Key], of_b: Sequ
 
 
 def _listed(values: Sequence[Value | None]) -> str:
-    shown = [str(value) for value in values[:_SHOWN]]
+    shown = [*map(written, values[:_SHOWN])]
     return ", ".join([*shown, *(["..."] if len(values) > _SHOWN else [])])

@@ -2,6 +2,7 @@
 
 from sojourn.compare import Comparison, Comparisons
 from sojourn.compare.difference import MAX, MEAN, Difference
+from sojourn.ledger import written
 from sojourn.summary import Estimate
 from sojourn.terminal import print_lines, print_table
 from sojourn.units import bracketed, count, number
@@ -23,7 +24,7 @@ def _lines(comparison: Comparison, names: list[str]) -> list[list[str]]:
     a, b = comparison.a, comparison.b
     kind = kind_of(a.kind)
     metric = kind.metric(a.metric)
-    case = ["" if value is None else str(value) for value in comparison.case.values()]
+    case = ["" if value is None else written(value) for value in comparison.case.values()]
     texts = [*case, kind.label, a.bin, metric.title]
     blank = ["" for _ in texts]
     columns = (MEAN, *a.quantiles, MAX)

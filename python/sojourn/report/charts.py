@@ -7,6 +7,7 @@ import numpy as np
 
 from sojourn.distributions import groups_at
 from sojourn.layout import LOG_FROM, Layout, label
+from sojourn.ledger import written
 from sojourn.runs import Run
 from sojourn.statistics import Interval, Values
 from sojourn.summary import Estimate, bins_of_groups, summarise
@@ -128,7 +129,7 @@ def _curve(
         y_label=y_label,
         x=places,
         lines=lines,
-        names=None if layout.numeric else [str(value) for value in layout.values],
+        names=None if layout.numeric else [*map(written, layout.values)],
         log="x" * wide + "y" * high,
         steps=False,
         start=_start(metric),

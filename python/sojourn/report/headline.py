@@ -7,7 +7,7 @@ from sojourn.columns import Column
 from sojourn.compare import between
 from sojourn.compare.verdict import Outcome
 from sojourn.layout import Layout
-from sojourn.ledger import Ledger, Value
+from sojourn.ledger import Ledger, Value, written
 from sojourn.runs import Run
 from sojourn.summary import Estimate, Summary
 from sojourn.units import bracketed, number, numbers
@@ -77,7 +77,7 @@ def _best(
     run = replace(run, ledger=Ledger(r for r in run.ledger if alike.items() <= r.columns.items()))
     more_is_better = metric.column == GOODPUT
     best, second, *_ = sorted(found, key=lambda e: e.mean or 0, reverse=more_is_better)
-    values = str(second.case[names.label]), str(best.case[names.label])
+    values = written(second.case[names.label]), written(best.case[names.label])
     verdicts = between(run, names.label, values, metrics=[metric.column]).verdicts
     verdict = next((v for v in verdicts if v.kind == best.kind), None)
     if verdict is None:
