@@ -53,8 +53,8 @@ build: $(BIN)/ready ## the optimised command, .venv/bin/sojourn
 
 # Its manual pages and what shells complete words by are installed where they look for them.
 wheel: build $(BIN)/installed ## a package for pip, of the last commit, in dist/
-	rm -rf dist/*.whl sojourn.data
-	$(BIN)/python tools/share.py sojourn.data/data/share
+	rm -rf dist/*.whl sojourn._core.data
+	$(BIN)/python tools/share.py sojourn._core.data/data/share
 	SOJOURN_COMMIT=$$(git rev-parse HEAD) $(BIN)/maturin build --profile dist --out dist
 
 bench: build $(BIN)/installed ## packet-hops per CPU second of the fabric engine, of ns-3 and SimPy beside it
@@ -120,7 +120,7 @@ pins: $(BIN)/installed ## requirements-dev.txt anew, from pyproject.toml and tod
 		--no-emit-index-url pyproject.toml --output-file requirements-dev.txt
 
 clean: ## all that was built or installed; results in out/ stay
-	rm -rf .venv .tools target dist sojourn.data fuzz/target python/sojourn/_core*.so
+	rm -rf .venv .tools target dist sojourn._core.data fuzz/target python/sojourn/_core*.so
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache
 
 define study

@@ -232,12 +232,12 @@ def test_batches_of_one_replication(tmp_path):
         "queue_squared_cv_of_services": 1.0,
         "queue_fourth_moment_of_services": 24.0,
     }
-    measured = {**known, "queue_utilisation_measured": load}
-    del measured["queue_utilisation"]
+    offered = {**known, "queue_utilisation_offered": load}
+    del offered["queue_utilisation"]
     for figures, kept, last, needed in (
         (known, jobs, "", (15_901, 2)),
-        # a load of the run itself: twice as much for a tail
-        (measured, jobs[3000:], " in the last three", (31_801, 3)),
+        # of a fabric the first quarter of the run decides too: twice as much for a tail
+        (offered, jobs[3000:], " in the last three", (31_801, 3)),
     ):
         run = make_run(tmp_path / f"r{len(last)}", [Made({}, jobs, figures=figures)])
         found = pick(run.summary(warmup=False), bin="all", metric="sojourn_ps")
