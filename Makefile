@@ -90,7 +90,7 @@ IMAGE := $(firstword $(foreach tool,podman buildah docker,$(if $(shell command -
 
 image: ## a container image of the wheel in dist/, by podman, buildah or docker
 	@$(if $(IMAGE),,echo "No image: none of podman, buildah and docker is here")
-	$(if $(IMAGE),$(IMAGE) build --tag sojourn --file Containerfile .)
+	$(if $(IMAGE),BUILDAH_FORMAT=docker $(IMAGE) build --tag sojourn --file Containerfile .)
 
 gallery: build ## the pictures of docs/gallery.md: minutes
 	$(BIN)/python docs/gallery.py

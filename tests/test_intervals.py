@@ -49,6 +49,20 @@ def ratio(over: Batches, under: Batches, share: float | None):
     return quantile_ratio_interval(over, under, share)
 
 
+@pytest.mark.parametrize("together", [1.0, 0.2])
+def test_a_ratio_covers_where_one_sample_is_ten_times_as_dense(together):
+    """What moves both samples moves their shares above a quantile by as much as they are dense."""
+    generator = np.random.default_rng(7)
+    found = []
+    for _ in range(300):
+        common = generator.normal(0, 0.3, (20, 1))
+        wide = 20 + 2 * common + generator.normal(0, 2, (20, 200))
+        narrow = 10 + together * common + generator.normal(0, 0.2, (20, 200))
+        batches = (Batches.cut([sample.ravel()]) for sample in (wide, narrow))
+        found.append(quantile_ratio_interval(*batches, 0.5))
+    assert covers(covered(found, 2.0))
+
+
 # Lengths at which each queue may have an interval: tests/test_runlength.py has when that is.
 @pytest.mark.parametrize("share", [None, 0.5, 0.95])
 @pytest.mark.parametrize(("load", "slower", "jobs"), [(0.5, 1.1, 20_000), (0.8, 0.9, 20_000)])

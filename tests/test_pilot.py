@@ -32,6 +32,15 @@ def test_what_is_finished_is_not_on_the_list(command, study, tmp_path):
     assert "pilots" not in again.out
 
 
+def test_a_directory_that_the_run_would_refuse_is_refused(command, study, tmp_path):
+    out = tmp_path / "out"
+    command("run", study, "--out", out, "--seed", 2)
+    other = command("run", study, "--out", out, "--dry-run")
+    assert (other.code, "holds another run: run.seed is 2 there and 1 here" in other.err) == (2, True)
+    file = command("run", study, "--out", study, "--dry-run")
+    assert (file.code, "not a directory" in file.err) == (2, True)
+
+
 def test_a_pilot_promises_about_what_the_run_takes():
     # 40,000 flows take seconds: the pilots see the beginning, and the rest is as long as that says
     study = Study.parse(STUDY + SWEEP, "study", [("workload.flows", "40000")])

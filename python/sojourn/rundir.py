@@ -177,11 +177,12 @@ class RunDirectory:
         return self.study.exists() and self._differing(study) is None
 
     def expect(self, study: str) -> None:
-        """Check that no other study is run here than the one of this resolved text.
+        """Check that nothing else is here than a run of the study of this resolved text.
 
         Raises:
-            InputError: one is, or it cannot be read.
+            InputError: something is, or it cannot be read.
         """
+        self._refuse_other_things()
         if self.study.exists() and (differing := self._differing(study)) is not None:
             self._refuse(*differing)
 

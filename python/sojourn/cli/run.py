@@ -103,6 +103,7 @@ def run(
     if dry_run and precision:
         raise InputError("--dry-run: expected no --precision, which is settled by running")
     if dry_run:
+        directory.expect(parsed.resolved())
         at_a_time = studies.at_a_time(jobs, threads)
         _plan(parsed, directory, at_a_time, as_json=as_json)
         return
