@@ -36,7 +36,10 @@ def test_a_directory_that_the_run_would_refuse_is_refused(command, study, tmp_pa
     out = tmp_path / "out"
     command("run", study, "--out", out, "--seed", 2)
     other = command("run", study, "--out", out, "--dry-run")
-    assert (other.code, "holds another run: run.seed is 2 there and 1 here" in other.err) == (2, True)
+    assert (other.code, "holds another run: run.seed is 2 there and 1 here" in other.err) == (
+        2,
+        True,
+    )
     file = command("run", study, "--out", study, "--dry-run")
     assert (file.code, "not a directory" in file.err) == (2, True)
 

@@ -99,14 +99,11 @@ class Predicted:
     @cached_property
     def own(self) -> Values:
         """The percentiles of each replication: a row a replication."""
-        never = np.full(len(PERCENTILES), np.inf)
-        found = [np.percentile(d, PERCENTILES) if d.size else never for d in self.delays_s]
-        return np.array(found)
+        return np.array([_percentiles(delays) for delays in self.delays_s])
 
     def within_s(self, percentile: int) -> float:
         """When so many per cent of all that was delivered was."""
-        everything = np.concatenate(self.delays_s)
-        return float(np.percentile(everything, percentile)) if everything.size else float("inf")
+        return float(_percentiles(np.concatenate(self.delays_s))[PERCENTILES.index(percentile)])
 
     def ci95_s(self, percentile: int) -> Interval | None:
         """The 95 % interval of that."""
@@ -143,6 +140,14 @@ def sooner(by: Predicted, than: Predicted, percentile: int) -> tuple[float, Inte
     # Linear in the deviations of both means (delta method).
     own = share + ((1 - share) * old - new) / old.mean()
     return share, sectioned_interval(share, own)
+
+
+def _percentiles(delays_s: Values) -> Values:
+    """`PERCENTILES` of what was delivered, as `mail deliver` counts them; infinite of nothing."""
+    if not delays_s.size:
+        return np.full(len(PERCENTILES), np.inf)
+    found: Values = np.percentile(delays_s, PERCENTILES, method="inverted_cdf")
+    return found
 
 
 def _run(case: Case, replication: int, progress: Progress) -> Values:
