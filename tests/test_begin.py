@@ -107,10 +107,12 @@ def test_a_written_study_runs(command, model):
 def test_init_says_what_it_needs(command):
     assert "such as `sojourn init fabric mine`" in command("init").err
     assert "did you mean 'fabric'?" in command("init", "fabrik", "mine").err
-    assert command("init", "fabric", "nowhere/mine").code == 2
-    broken = command("init", "fabric", "a\nb")
-    assert (broken.code, "printable" in broken.err) == (2, True)
+    for name in ("a\nb", "", ".", "..", "@mine"):
+        broken = command("init", "fabric", name)
+        assert (broken.code, f"{name!r}: expected the name of a file" in broken.err) == (2, True)
     assert not list(Path().iterdir())
+    assert command("init", "fabric", "deep/er/mine").code == 0
+    assert Path("deep/er/study.schema.json").exists()
     quoted = command("init", "fabric", 'a "b"')
     assert quoted.out.splitlines()[1] == "next: sojourn run 'a \"b\".toml'"
     assert command("run", 'a "b".toml', "--dry-run").code == 0

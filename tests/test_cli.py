@@ -287,6 +287,7 @@ def test_nothing_but_errors_is_said(command, study, tmp_path):
     silent = command("run", study, "--out", tmp_path / "out", "--quiet")
     assert (silent.code, silent.out, silent.err) == (0, "", "")
     assert refused(command("run", study, "--out", study, "-q"))
+    assert refused(command("run", "-q"), "Missing argument 'STUDY'")
     asked = command("run", study, "--out", tmp_path / "out", "--quiet", "--json")
     assert (asked.err, len(asked.document["cases"])) == ("", 4)
 

@@ -80,3 +80,15 @@ def test_what_it_cannot_be_beside_is_refused(command, tmp_path, study, said):
     result = command("measure", "mail", tmp_path / "mail.log", tmp_path / "study.toml")
     assert result.code == 2
     assert said in result.err
+
+
+def test_what_is_refused_leaves_no_run_behind(command, tmp_path):
+    (tmp_path / "mail.log").write_text(LOG)
+    (tmp_path / "study.toml").write_text(STUDY)
+    out = tmp_path / "m"
+    words = ("measure", "mail", tmp_path / "m.log", tmp_path / "study.toml", "--out", out)
+    assert command(*words).code == 2
+    assert not out.exists()
+    out.mkdir()
+    assert command(*words).code == 2
+    assert not list(out.iterdir())

@@ -248,7 +248,7 @@ def test_batches_of_one_replication(tmp_path):
         assert (needs.jobs, needs.replications) == needed
         assert found.flat()["p95_ci95_needs"]["jobs"] == needed[0]
         table = repr(run.summary(warmup=False))
-        said = "no interval of p90, p95: at least 2.7 times as many jobs have one (a longer trace"
+        said = "no interval of p90, p95: it takes at least 2.7 times as many jobs (a longer trace"
         assert said in table
 
 
@@ -300,9 +300,8 @@ def test_replications(tmp_path):
     assert found.ci_method == "from 5 replications"
     few = pick(make_run(tmp_path / "s", cases[:4]).summary(), bin="all", metric="slowdown")
     assert (few.ci95, few.needs["mean"].replications) == (None, 5)
-    assert "5 replications have one (sojourn run --replications)" in repr(
-        Run.open(tmp_path / "s").summary()
-    )
+    said = f"it takes 5 replications (sojourn run {tmp_path}/s/study.toml --replications 5 --out"
+    assert said in repr(Run.open(tmp_path / "s").summary())
 
 
 def test_the_warmup_is_left_out_and_counted(tmp_path):

@@ -349,7 +349,7 @@ def _joint_quantile(over: Batches, under: Batches, ratio: float, share: float) -
 def _weights(over: Batches, under: Batches, ratio: float, share: float) -> tuple[float, float]:
     """How much the shares of two samples above their joint quantile count where they are compared.
 
-    A sample that is dense at that quantile has its share moved more by what moves the quantile. Both
+    What moves the quantile moves the share of a sample by as much as that is dense there. Both
     count 1 where they are equally dense: only then does what is common to both cancel.
     """
     x = _joint_quantile(over, under, ratio, share)

@@ -12,7 +12,7 @@ import json
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -22,6 +22,7 @@ from sojourn.errors import InputError, reason
 from sojourn.files import write_text
 from sojourn.ledger import Ledger
 
+_FOLDERS = ("rows", "series", "links")
 # what all parts of a run have in common, beside the study
 _SAME = {"version": "the version of sojourn", "measured": "what was measured"}
 
@@ -114,10 +115,13 @@ class RunDirectory:
     def writing(self, study: str) -> Iterator[None]:
         """Own the directory for a run of this study; make it where there is none.
 
+        Of a run that is refused before anything is kept of it, nothing is left.
+
         Raises:
             InputError: it cannot be written, holds something else or another study, or another
                 process is writing it.
         """
+        made, begun = not self.path.exists(), not self.study.exists()
         try:
             self._refuse_other_things()
             self.path.joinpath("rows").mkdir(parents=True, exist_ok=True)
@@ -131,9 +135,23 @@ class RunDirectory:
                 raise InputError(f"{self.path}: another run is writing there") from None
             self.expect(study)
             _write(self.study, study)
-            yield
+            try:
+                yield
+            except (OSError, ValueError):  # what is told in a line
+                if begun and not self.cases.exists():
+                    self._remove(and_itself=made)
+                raise
         finally:
             os.close(lock)
+
+    def _remove(self, *, and_itself: bool) -> None:
+        """Remove a run of which nothing was kept; what is not its own stays."""
+        for file in (self.study, self.meta):
+            file.unlink(missing_ok=True)
+        folders = [self.path.joinpath(name) for name in _FOLDERS]
+        for folder in [*folders, *([self.path] if and_itself else [])]:
+            with suppress(OSError):
+                folder.rmdir()
 
     def sign(self, meta: Mapping[str, object], *, finished: bool) -> None:
         """Say in `meta.json` who runs the rest; a finished run keeps the name of its maker.
@@ -160,8 +178,7 @@ class RunDirectory:
         if not self.path.is_dir():
             raise InputError(f"{self.path}: not a directory; choose another --out")
         names = [entry.name for entry in self.path.iterdir()]
-        own = ("rows", "series", "links")
-        strangers = [n for n in names if n not in own and not n.endswith(".partial")]
+        strangers = [n for n in names if n not in _FOLDERS and not n.endswith(".partial")]
         if strangers:
             raise InputError(
                 f"{self.path}: holds other files ({min(strangers)!r}) and no run;"

@@ -82,10 +82,11 @@ def _more(found: Sequence[Needs], summary: Summary) -> str:
     if worst.times == inf or (worst.jobs is None and worst.replications is None):
         return worst.why
     if worst.jobs is None:
-        return f"{worst.replications} replications have one (sojourn run --replications)"
+        number = str(worst.replications)
+        return f"it takes {number} replications ({summary.repeated.replace(TIMES, number)})"
     times = factor(worst.times)
     least = "at least " if worst.least else ""
-    return f"{least}{times} times as many jobs have one ({summary.longer.replace(TIMES, times)})"
+    return f"it takes {least}{times} times as many jobs ({summary.longer.replace(TIMES, times)})"
 
 
 def show(summary: Summary) -> None:

@@ -100,12 +100,14 @@ class Summary:
     `ideals` are the definitions of the best possible time that the slowdowns refer to; `told` are
     totals of the cases in words; `analysis` says what is known of the cases without simulating
     them; `cautions` what to know before trusting the numbers;
-    `longer` is the command that makes the runs `TIMES` as long, or what to do in its place;
+    `longer` is the command that makes the runs `TIMES` as long, or what to do in its place, and
+    `repeated` that for `TIMES` replications in all;
     `missing` counts the cases of the study that are not finished yet, and so are in no estimate.
     """
 
     title: str
     longer: str
+    repeated: str
     by: tuple[str, ...]
     percentiles: tuple[str, ...]
     ideals: tuple[str, ...]
@@ -250,6 +252,7 @@ def summarise(
     return Summary(
         title=run.title,
         longer=_longer(run),
+        repeated=_repeated(run),
         by=tuple(column.label for column in chosen),
         percentiles=tuple(_name(percentile) for percentile in chosen_percentiles),
         ideals=ideals(run.ledger),
@@ -279,6 +282,14 @@ def _longer(run: "Run") -> str:
     often = max(Counter(record.case for record in records).values())
     replications = f" --replications {often}" if often > 1 else ""
     return f"sojourn run {shlex.quote(str(run.directory.study))}{replications} --more {TIMES}"
+
+
+def _repeated(run: "Run") -> str:
+    """How there are `TIMES` replications."""
+    if "measured" in run.meta:
+        return "more measurements"
+    study, out = run.directory.study, f"{run.path}-{TIMES}"
+    return f"sojourn run {shlex.quote(str(study))} --replications {TIMES} --out {shlex.quote(out)}"
 
 
 def _of_group(group: Group, percentiles: Sequence[float]) -> Iterator[Estimate]:
@@ -349,7 +360,7 @@ def incomplete(missing: int) -> str:
 
 MEAN = "mean"
 TIMES = "TIMES"
-"""Where in `Summary.longer` it says how many times."""
+"""Where in `Summary.longer` and `repeated` it says how many times."""
 
 
 def estimate(

@@ -6,7 +6,9 @@ Each command is a file of this package and imports what it needs when it is call
 
 import os
 import shlex
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
+from functools import wraps
 from pathlib import Path
 
 import click
@@ -19,26 +21,28 @@ DONE, FAILED, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
-def _say_nothing(context: click.Context, _option: click.Parameter, asked: bool) -> None:
-    """Until the command ends, what it would say goes nowhere; a document that was asked for stays.
+def quiet(function: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the option --quiet: what it would say goes nowhere.
 
-    The errors of a command are told after its end.
+    A document that is asked for by --json stays, and so do errors, which are told after its end.
     """
-    if asked:
-        nowhere = context.with_resource(Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
-        context.with_resource(redirect_stderr(nowhere))
-        if "--json" not in context.obj:
-            context.with_resource(redirect_stdout(nowhere))
+
+    @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+    @wraps(function)
+    def command(*arguments: object, quiet: bool, **options: object) -> None:
+        if not quiet:
+            function(*arguments, **options)
+            return
+        with (
+            Path(os.devnull).open("w", encoding="utf-8") as nowhere,
+            redirect_stderr(nowhere),
+            nullcontext() if options["as_json"] else redirect_stdout(nowhere),
+        ):
+            function(*arguments, **options)
+
+    return command
 
 
-quiet = click.option(
-    "-q",
-    "--quiet",
-    is_flag=True,
-    expose_value=False,
-    callback=_say_nothing,
-    help="Say nothing but errors.",
-)
 _SPOOL = Path("out", "mail", "spool")
 spool = click.option(
     "--spool",

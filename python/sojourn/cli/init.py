@@ -36,8 +36,10 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
         name = name or click.prompt("name")
     if model is None or name is None:
         raise InputError("init: expected a model and a name, such as `sojourn init fabric mine`")
-    if not name.isprintable():
-        raise InputError(f"init: {name!r}: expected a name of printable characters")
+    if not name.isprintable() or not Path(name).name.strip(".") or name[0] in "-@":
+        raise InputError(
+            f"init: {name!r}: expected the name of a file that does not begin with - or @"
+        )
     kind = common.OneOf(models()).convert(model, None, click.get_current_context())
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
     text = (_TEMPLATES / f"{kind}.toml").read_text(encoding="utf-8")
@@ -47,6 +49,7 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
         raise there
     schema = path.with_name(SCHEMA)
     beside = "" if schema.exists() else f", and {schema} for editors"
+    path.parent.mkdir(parents=True, exist_ok=True)
     if beside:
         write_text(schema, f"{_core.schema()}\n")
     try:

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     metavar="TIMES",
     help="So many times as many jobs as the study's, with a seed of their own.",
 )
-@click.option("--jobs", type=int, help="Cases at a time.  [default: a processor for each thread]")
+@click.option(
+    "--jobs", type=int, help="Cases at a time.  [default: as many as there are processors]"
+)
 @click.option(
     "--threads", type=int, default=1, help="Threads a case of packets in a fabric.  [default: 1]"
 )
@@ -73,8 +75,8 @@ def run(
     STUDY is a TOML file, @PAPER/NAME one that comes with sojourn (see `sojourn list studies`), or
     - for standard input.
 
-    A run with --more begins anew, in a directory of its own: one that goes on where another ended
-    would be looked at twice.
+    A run with --more begins anew, with a seed and a directory of its own: a run that is extended
+    until it has an interval stops at a lucky one.
 
     With --precision, exit code 1 says that a case is not known that well by the replications that
     it may have.

@@ -25,7 +25,7 @@ from sojourn import rows
 from sojourn._core import Progress
 from sojourn.errors import InputError
 from sojourn.fit import study
-from sojourn.ledger import Record
+from sojourn.ledger import Record, written
 from sojourn.observed import Series
 from sojourn.runs import Run
 from sojourn.statistics import Values
@@ -176,7 +176,7 @@ def _load(run: Run, records: list[Record]) -> Load:
     layout = first.parameters.get("layout.kind")
     if layout != "single":
         raise InputError(
-            f"{run.path}: layout.kind is {layout}, expected single: the services of one disk"
+            f"{run.path}: layout.kind is {written(layout)}, expected single: an array of one disk"
         )
     label = ", ".join(f"{name} {value}" for name, value in first.axes.items())
     names = ["arrived_ps", "finished_ps", "sojourn_ps", "op", "blocks"]

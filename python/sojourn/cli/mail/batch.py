@@ -9,7 +9,7 @@ from sojourn.cli import common
 from sojourn.cli.mail import logs
 
 
-@click.command()
+@click.command(short_help="Draw a day of mail, by its log.")
 @logs.reads
 @click.option("--day", metavar="2026-11-22", help="Which day.  [default: the last of the log]")
 @click.option(

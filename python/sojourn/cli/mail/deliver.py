@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _REASONS = 10
 
 
-@click.command()
+@click.command(short_help="Send a message to a list of subscribers.")
 @click.argument("message", required=False, type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "--list",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sojourn.rehearsal.stage import Moment
 
 
-@click.command()
+@click.command(short_help="Send to 2,000 subscribers in a small internet.")
 @click.argument("world", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--set",

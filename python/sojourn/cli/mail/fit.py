@@ -11,7 +11,7 @@ from sojourn.cli.mail import logs
 _SHOWN = 20
 
 
-@click.command()
+@click.command(short_help="Learn an internet from a mail server's log.")
 @logs.reads
 @click.option(
     "-o",

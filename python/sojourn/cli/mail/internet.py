@@ -9,7 +9,7 @@ import click
 from sojourn.cli import common
 
 
-@click.command()
+@click.command(short_help="Serve a small internet on loopback.")
 @click.argument("world", type=click.Path(path_type=Path))
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Set something in the world."

@@ -7,7 +7,7 @@ import click
 from sojourn.cli import common
 
 
-@click.command()
+@click.command(short_help="Show the keys of a server's return paths.")
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--rotate", is_flag=True, help="Add a key, which signs from now on.")
 @common.as_json

@@ -10,7 +10,7 @@ from sojourn.cli.mail import logs
 from sojourn.errors import InputError
 
 
-@click.command()
+@click.command(short_help="Show who has messages waiting.")
 @logs.may_read
 @click.option(
     "--spool",

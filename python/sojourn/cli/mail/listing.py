@@ -12,7 +12,7 @@ _DAY = len("2026-11-22")
 _COUNTED = ["list", "day", "kind", "number"]
 
 
-@click.command("list")
+@click.command("list", short_help="Show whose mail came back to a server's lists.")
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option(
     "--resume",

@@ -5,7 +5,7 @@ import sys
 import click
 
 
-@click.command()
+@click.command(short_help="Print the hash of a password.")
 @click.option("--password", help="The password; asked for when it is not given here.")
 def password(password: str | None) -> None:
     """Print the hash of a password, for a `[[user]]` of `sojourn mail serve`.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sojourn.mail.plan.world import World
 
 
-@click.command()
+@click.command(short_help="Find how a server should be set for a list.")
 @logs.reads
 @click.option(
     "--list",

@@ -23,7 +23,7 @@ _DONE = {
 }
 
 
-@click.command()
+@click.command(short_help="Show, hold, release or delete what waits.")
 @click.argument("what", nargs=-1, metavar="[CONFIG] [show|hold|release|delete|flush|requeue]")
 @common.config_spool
 @click.option(

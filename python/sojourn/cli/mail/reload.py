@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 
-@click.command()
+@click.command(short_help="Have a server read its configuration again.")
 @click.argument("config", type=click.Path(path_type=Path))
 def reload(config: Path) -> None:
     """Have the running server of CONFIG read it again and go by it.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _LOOK_S = 1.0
 
 
-@click.command()
+@click.command(short_help="Run a list server.")
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the file's."

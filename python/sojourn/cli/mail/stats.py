@@ -11,7 +11,7 @@ _TOP = 20
 _PERCENTILES = (50.0, 90.0, 99.0)
 
 
-@click.command()
+@click.command(short_help="Count what was delivered and what was not.")
 @logs.reads
 @click.option("--by", multiple=True, type=common.OneOf(["hour", "age", "domain"]), help="Tables.")
 @click.option("--top", type=click.IntRange(0), default=_TOP, show_default=True, help="Domains.")

@@ -5,7 +5,7 @@ import click
 from sojourn.cli import common
 
 
-@click.command()
+@click.command(short_help="Measure how long a message takes to a host.")
 @click.argument("host")
 @click.option("--to", "recipient", required=True, help="Who gets the messages.")
 @click.option("--from", "sender", default="", help="The envelope's sender.  [default: nobody, <>]")

@@ -8,7 +8,7 @@ from sojourn.cli import common
 from sojourn.cli.mail import logs
 
 
-@click.command()
+@click.command(short_help="Show what happened to a message or an address.")
 @click.argument("recipient")
 @logs.reads
 @common.as_json

@@ -12,7 +12,7 @@ _INTERVAL_S = 15
 _PER_MARK = 10
 
 
-@click.command()
+@click.command(short_help="Follow a log as it grows.")
 @logs.reads
 @click.option(
     "--interval", type=click.IntRange(1, 86_400), default=_INTERVAL_S, show_default=True, help="s"

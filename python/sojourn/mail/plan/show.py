@@ -57,7 +57,8 @@ def _notes(planned: Planned, files: Mapping[str, str]) -> list[str]:
     said = [
         "  [ , ]: 95 % interval over replications; all policies face the same hosts and outages,",
         "  which are as the internet's file has them: how well that is known is not in it",
-        "  shares need not sum to 100: causes hide each other, or make each other worse",
+        "  shares need not sum to 100: causes hide each other, or make each other worse; below 0,",
+        "  more is delivered without that cause, and what comes later counts too",
         f"  {planned.tried:,} policies tried; changed:",
     ]
     said += [
