@@ -193,6 +193,7 @@ name = "DCTCP"
 """
 LEAF_SPINE = (
     RACKS.replace("racks = 2", "racks = 4")
+    .replace("spines = 2", "spines = 4")
     .replace("load = 0.5", "load = 0.6")
     .replace('"DCTCP"', '"MinTCP+pFabric"')
 )
@@ -228,8 +229,8 @@ CELLS = [
     *(_queue("zoned disk 0.05/ms", '"ST3500630NS"', _POISSON.format("0.05/ms"), jobs)
       for jobs in (5_000, 20_000, 100_000)),
     *(Cell("RAID 01 of 4 disks 0.03/ms", RAID, jobs) for jobs in (5_000, 20_000, 100_000)),
-    *(_fabric("two racks, DCTCP 0.5", RACKS, jobs) for jobs in (2_000, 8_000, 16_000)),
-    *(_fabric("leaf-spine, pFabric 0.6", LEAF_SPINE, jobs) for jobs in (5_000, 10_000)),
+    *(_fabric("two racks, DCTCP 0.5", RACKS, jobs) for jobs in (8_000, 16_000, 32_000)),
+    _fabric("leaf-spine, pFabric 0.6", LEAF_SPINE, 32_000),
     *(_list(kind, runs) for kind in ("delivery", "message-95") for runs in (5, 20)),
     _list("delivery", 100),
 ]  # fmt: skip
@@ -268,7 +269,7 @@ def _slower(load: float, jobs: int) -> Pair:
     )
 
 
-_DCTCP = _fabric("DCTCP", RACKS, 8_000)
+_DCTCP = _fabric("DCTCP", RACKS, 16_000)
 _PFABRIC = replace(_DCTCP, study=RACKS.replace('"DCTCP"', '"MinTCP+pFabric"'))
 _RAID = Cell("RAID 01 of 4 disks", RAID, 20_000)
 _SIX = replace(_RAID, study=RAID.replace("disks = 4", "disks = 6"))
@@ -279,6 +280,6 @@ PAIRS = [
     _slower(0.8, 20_000),
     _slower(0.8, 50_000),
     _pairs("RAID 01, 6 over 4 disks", 20_000, _SIX, _RAID),
-    _pairs("DCTCP over pFabric", 8_000, _DCTCP, _PFABRIC),
+    _pairs("DCTCP over pFabric", 16_000, _DCTCP, _PFABRIC),
     _pairs("DCTCP, other ties", 2_000, _TIES, _DCTCP, alike=True),
 ]

@@ -1,6 +1,6 @@
 """When an interval may be printed, tried on queues whose truth is known."""
 
-from math import inf
+from math import ceil, inf
 
 import numpy as np
 import pytest
@@ -118,6 +118,31 @@ def test_how_long_a_model_wants_its_runs() -> None:
     assert heavy.withholds(None, 1, 10**9).times == inf
     with pytest.raises(ValueError, match="between 0 and 1"):
         queue.withholds(1.5, 1, 100)
+
+
+def test_batches_of_queues_side_by_side_are_long_for_each_of_them() -> None:
+    """At least as long as those of a single queue that is barely long enough: 150 in 20."""
+    one = mm1(0.8)
+    eight = mm1(0.8, number=8, decides=False)
+    assert (one.batches(100), mm1(0.8, number=8).batches(100)) == (20, 20)
+    jobs = ceil(5 * 7.5 * 8 * 100_000 / one.length(100_000))
+    assert eight.batches(jobs) == 5
+    assert eight.withholds(None, 1, jobs) is None
+    withheld = eight.withholds(None, 1, jobs // 2)
+    assert withheld is not None
+    assert withheld.times == pytest.approx(2, rel=1e-3)
+    assert eight.batches(4 * jobs) == 20
+    # two batches of each of several runs are enough, if each sees twenty of them
+    assert eight.withholds(None, 4, ceil(jobs * 32 / 37.5)) is None
+    row = queues(0.8, jobs, 1)[0]
+    few = Observed([series([row], jobs, jobs, queue=eight)])
+    assert few.most == 5
+    assert few.own is not None
+    assert few.own.counts.size == 5
+    # what differs is still told by twenty pairs
+    ratio = few.ratio(Observed([series([1.2 * row], jobs, jobs, queue=eight)]), None, paired=True)
+    assert (ratio.method, ratio.degrees) == ("over 5 pairs of batches in order of arrival", 4)
+    assert ratio.by_chance == pytest.approx(0, abs=1e-4)
 
 
 def test_a_quantile_needs_observations_beyond_it() -> None:

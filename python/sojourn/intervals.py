@@ -50,9 +50,15 @@ class Batches:
             raise ValueError("a batch without an observation")
 
     @staticmethod
-    def cut(runs: Sequence[Values]) -> "Batches":
-        """Runs in order of occurrence, each in batches of one size; the rest goes at the front."""
-        each = max(2, ceil(BATCHES / max(len(runs), 1)))
+    def cut(runs: Sequence[Values], most: int = BATCHES) -> "Batches":
+        """Runs in order of occurrence, each in batches of one size; the rest goes at the front.
+
+        Args:
+            runs: of each its observations.
+            most: how many batches a run has at most, where that is fewer than it takes to have
+                `BATCHES` of all runs; two or more.
+        """
+        each = min(max(2, ceil(BATCHES / max(len(runs), 1))), max(most, 2))
         for run in runs:
             if run.size < each:
                 raise ValueError(f"{run.size} observations have no {each} batches")

@@ -172,12 +172,19 @@ class Observed:
         order = (Basis.REPLICATIONS, Basis.AFTER_PILOT)
         return next((basis for basis in order if basis in found), Basis.WHOLE)
 
-    def batches(self, basis: Basis) -> Batches | None:
-        """Batches on a basis; None where there are too few observations."""
+    @property
+    def most(self) -> int:
+        """Into how many batches a run of any of the cases may be cut."""
+        return min(
+            (case.queue.batches(case.jobs) for case in self.cases if case.queue), default=BATCHES
+        )
+
+    def batches(self, basis: Basis, most: int = BATCHES) -> Batches | None:
+        """Batches on a basis, at most so many a run; None where there are too few observations."""
         if not self.cases or len({len(case.own) for case in self.cases}) != 1:
             return None
         try:
-            of_cases = [_batches(case.own, basis) for case in self.cases]
+            of_cases = [_batches(case.own, basis, most) for case in self.cases]
         except ValueError:
             return None
         if len(of_cases) == 1:
@@ -189,7 +196,7 @@ class Observed:
     @cached_property
     def own(self) -> Batches | None:
         """Batches on its own basis."""
-        return self.batches(self.basis)
+        return self.batches(self.basis, self.most)
 
     def withholds(self, share: float | None) -> Needs | None:
         """What an interval is withheld for; None where there is one, if observations differ."""
@@ -211,13 +218,6 @@ class Observed:
         if found is None and share is not None and self._varies():
             return None, Needs(2.0, None, None, "the largest observation may lie below the end")
         return found, None
-
-    def covers_ratio(self, share: float | None) -> bool:
-        """Whether a ratio has an interval where its two numbers have."""
-        return all(
-            case.queue is None or case.queue.covers_ratio(share, len(case.own), case.jobs)
-            for case in self.cases
-        )
 
     def fewest_replications(self, share: float | None) -> int:
         """How many replications its interval takes at least."""
@@ -268,7 +268,8 @@ class Observed:
             return ends and Ratio(above / below, ends, "independent runs", fewest - 1)
         order = (Basis.REPLICATIONS, Basis.AFTER_PILOT, Basis.WHOLE)
         basis = min(self.basis, under.basis, key=order.index)
-        mine, theirs = self.batches(basis), under.batches(basis)
+        most = min(self.most, under.most)
+        mine, theirs = self.batches(basis, most), under.batches(basis, most)
         if mine is None or theirs is None or mine.counts.shape != theirs.counts.shape:
             return None
         what = "replications" if basis is Basis.REPLICATIONS else "batches in order of arrival"
@@ -280,10 +281,18 @@ class Observed:
         number = mine.counts.size
         said = f"over {number} pairs of {what}"
         centre = _number(mine, share) / (_number(theirs, share) or inf)
-        flipped = None
-        if number >= _FLIPPED_FROM:
-            flipped = sign_flip_probability(paired_differences(mine, theirs, share))
+        flipped = self._flipped(under, share, basis)
         return ends and Ratio(centre, ends, said, number - 1, flipped)
+
+    def _flipped(self, under: "Observed", share: float | None, basis: Basis) -> float | None:
+        """How probable it is that pairs differ so much by chance; None of too few pairs.
+
+        Batches may be as short as there are pairs: if the samples do not differ, no pair does.
+        """
+        mine, theirs = (side.batches(basis) for side in (self, under))
+        if mine is None or theirs is None or mine.counts.size < _FLIPPED_FROM:
+            return None
+        return sign_flip_probability(paired_differences(mine, theirs, share))
 
 
 @dataclass(frozen=True)
@@ -301,12 +310,12 @@ class Ratio:
     by_chance: float | None = None
 
 
-def _batches(runs: Sequence[Values], basis: Basis) -> Batches:
+def _batches(runs: Sequence[Values], basis: Basis, most: int) -> Batches:
     if basis is Basis.REPLICATIONS:
         return Batches([[run] for run in runs])
     if basis is Basis.AFTER_PILOT:
-        return Batches.cut([after_pilot(run) for run in runs])
-    return Batches.cut(runs)
+        return Batches.cut([after_pilot(run) for run in runs], most)
+    return Batches.cut(runs, most)
 
 
 def _number(of: Batches, share: float | None) -> float:

@@ -15,7 +15,7 @@ from sojourn.intervals import BATCHES
 from sojourn.ledger import Ledger, Record, Value
 from sojourn.observed import Observed
 from sojourn.rundir import RunDirectory
-from sojourn.runlength import FEWEST_REPLICATIONS, Queue
+from sojourn.runlength import FEWEST_REPLICATIONS, Queue, needed
 from sojourn.sample import groups_of
 from sojourn.statistics import Interval, student_t
 from sojourn.units import count, factor
@@ -180,7 +180,7 @@ def _long_enough(asked: Precision, queue: Queue, jobs: int, runs: int) -> int:
     length = queue.length(jobs)
     if not length:
         raise InputError(f"--precision: {queue.busy} have no steady state")
-    runs = max(runs, ceil(queue.needed(asked.quantile) / length), 1)
+    runs = max(runs, ceil(needed(asked.quantile) / length), 1)
     if queue.withholds(asked.quantile, runs, jobs) is None:
         return runs
     if runs > asked.most and queue.withholds(None, asked.most, jobs) is None:

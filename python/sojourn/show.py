@@ -60,11 +60,15 @@ def withheld(summary: Summary) -> list[str]:
         )
         if not (whole or sizes):
             continue
+        if not whole:
+            said.append((f" of some sizes: {_more(sizes, summary)}", name))
+            continue
         lines = sum(e.bin == ALL_SIZES for e in own)
         many = "" if len(whole) == lines else f" in {len(whole)} of {count(lines, 'line')}"
-        words = _more(whole, summary) if whole else "of all sizes there is one"
-        if sizes and (not whole or _worst(sizes).times > _worst(whole).times):
-            words += f"; of some sizes, {_more(sizes, summary)}"
+        words = _more(whole, summary)
+        if sizes and _worst(sizes).times > _worst(whole).times:
+            of_sizes = _more(sizes, summary)
+            words += f"; of some sizes, {of_sizes}" if of_sizes != words else ""
         said.append((f"{many}: {words}", name))
     told: dict[str, list[str]] = {}
     for words, name in said:

@@ -86,8 +86,7 @@ def differences(
         if name == MAX or (share := _share(name)) in (0, 1):
             found[name] = Difference(per_cent, None)
             continue
-        of_both = all(_interval(own, name) for own in (a, b))
-        judged = of_both and all(own.covers_ratio(share) for own in observed)
+        judged = all(_interval(own, name) for own in (a, b))
         ratio = None
         if judged or (paired and all(own.can_be_tested(share) for own in observed)):
             ratio = observed[1].ratio(observed[0], share, paired=paired)
