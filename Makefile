@@ -13,6 +13,8 @@ PROGRAMS := chromium fio iproute2 libns3-dev openssl pflogsumm postfix swaks val
 # The papers' texts, which are not in this repository; what claims quote is looked up there.
 TEXTS ?= ../shared/papers
 
+# Several goals use one environment and one folder of builds; cargo is parallel by itself.
+.NOTPARALLEL:
 .PHONY: help run programs test lint fmt build wheel bench docs gallery image release release-check papers coverage kills fuzz audit pins clean
 
 help: ## this list
@@ -66,7 +68,7 @@ docs: build $(BIN)/installed ## the handbook in target/site, Rust's own pages in
 	$(BIN)/zensical build --clean --strict
 	$(CARGO) doc --workspace --no-deps --quiet
 
-release-check: lint test docs wheel ## what a release needs beside: the gallery, and the wheel and lectures in an environment of their own
+release-check: lint test docs wheel ## all that a release has to pass: the gallery too, and the wheel and the lectures in a fresh environment
 	$(BIN)/python docs/gallery.py --quick
 	rm -rf target/clean
 	$(PYTHON) -m venv target/clean
@@ -74,22 +76,24 @@ release-check: lint test docs wheel ## what a release needs beside: the gallery,
 		ipykernel jupytext nbclient
 	cd target/clean && bin/sojourn run @pfabric/websearch-quick --set workload.flows=500 --out out
 	cd target/clean && bin/sojourn show out --by scheme,load
-	cd target/clean && bin/jupytext --quiet --to notebook --output-dir . ../../docs/lectures/*.py
-	cd target/clean && bin/jupyter execute --kernel_name=python3 *.ipynb
+	cp docs/lectures/*.py target/clean
+	cd target/clean && bin/jupytext --quiet --to notebook *.py
+	cd target/clean && bin/jupyter execute --inplace --kernel_name=python3 *.ipynb
 
 # Nothing is published here: CONTRIBUTING.md says what to do with it.
-release: $(BIN)/installed ## all that is published, into dist/: wheel, sdist, handbook, image, notes
-	rm -rf dist && mkdir -p dist
-	$(BIN)/python tools/release.py > dist/notes.md
+release: $(BIN)/installed ## all that is published: wheel, sdist, handbook and notes in dist/, and an image
+	mkdir -p target && $(BIN)/python tools/release.py > target/notes.md
+	rm -rf dist
 	$(MAKE) release-check
 	$(BIN)/maturin sdist --out dist
 	tar -C target/site -czf dist/handbook.tar.gz .
+	mv target/notes.md dist
 	$(MAKE) image
 
 IMAGE := $(firstword $(foreach tool,podman buildah docker,$(if $(shell command -v $(tool)),$(tool))))
 
-image: ## a container image of the wheel in dist/, by podman, buildah or docker
-	@$(if $(IMAGE),,echo "No image: none of podman, buildah and docker is here")
+image: ## the container image sojourn, of the wheel in dist/, by podman, buildah or docker
+	@$(if $(IMAGE),,echo "No image is made: podman, buildah or docker would make it, and none is here")
 	$(if $(IMAGE),BUILDAH_FORMAT=docker $(IMAGE) build --tag sojourn --file Containerfile .)
 
 gallery: build ## the pictures of docs/gallery.md: minutes
@@ -145,7 +149,7 @@ missing = { echo "sojourn needs $(1)" >&2; exit 2; }
 UV := $(BIN)/uv pip install --quiet --python .venv --compile-bytecode
 
 # What it takes to build and to run. A first run need not wait for what only developers use.
-$(BIN)/ready: requirements-dev.txt pyproject.toml
+$(BIN)/ready: requirements-dev.txt
 	@command -v $(CARGO) >/dev/null || $(call missing,cargo: install Rust 1.88 or newer)
 	@command -v $(PYTHON) >/dev/null || $(call missing,$(PYTHON): install Python 3.11 or newer)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -191,12 +191,12 @@ flows = JOBS
 [scheme]
 name = "DCTCP"
 """
-LEAF_SPINE = (
+OVERSUBSCRIBED = (
     RACKS.replace("racks = 2", "racks = 4")
-    .replace("spines = 2", "spines = 4")
     .replace("load = 0.5", "load = 0.6")
     .replace('"DCTCP"', '"MinTCP+pFabric"')
 )
+LEAF_SPINE = OVERSUBSCRIBED.replace("spines = 2", "spines = 4")
 LIST = """title = "a list server"
 model = "mail"
 internet = { kind = "internet", subscribers = 200, domains = 100, down = 0.0, dead = 0.0 }
@@ -229,7 +229,8 @@ CELLS = [
     *(_queue("zoned disk 0.05/ms", '"ST3500630NS"', _POISSON.format("0.05/ms"), jobs)
       for jobs in (5_000, 20_000, 100_000)),
     *(Cell("RAID 01 of 4 disks 0.03/ms", RAID, jobs) for jobs in (5_000, 20_000, 100_000)),
-    *(_fabric("two racks, DCTCP 0.5", RACKS, jobs) for jobs in (8_000, 16_000, 32_000)),
+    *(_fabric("two racks, DCTCP 0.5", RACKS, jobs) for jobs in (2_000, 8_000, 16_000, 32_000)),
+    _fabric("leaf-spine with half the spines, pFabric 0.6", OVERSUBSCRIBED, 10_000),
     _fabric("leaf-spine, pFabric 0.6", LEAF_SPINE, 32_000),
     *(_list(kind, runs) for kind in ("delivery", "message-95") for runs in (5, 20)),
     _list("delivery", 100),

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import beta
 
 from interval_cells import CELLS, PAIRS, SHARES, Cell, Pair, write_services
-from sojourn.observed import Basis, Observed, Series
+from sojourn.observed import Basis, Observed, Ratio, Series
 
 BANDS = {"mean": (0.93, 0.97)}
 _QUANTILE_BAND = (0.92, 0.98)
@@ -226,6 +226,13 @@ HEAD_OF_PAIRS = (
 )
 
 
+def _differs(ratio: Ratio | None) -> bool:
+    """Whether a difference is said, by the ratio alone."""
+    if ratio is None or ratio.by_chance is None:
+        return bool(ratio and ratio.ends and not ratio.ends[0] <= 1 <= ratio.ends[1])
+    return ratio.by_chance < _CHANCE
+
+
 def _compare(pair: Pair, seeds: Sequence[int]) -> list[dict[str, tuple[Ends, bool]]]:
     """For each seed and number the interval of the ratio, if it is printed, and whether it is 1."""
     found = []
@@ -236,8 +243,7 @@ def _compare(pair: Pair, seeds: Sequence[int]) -> list[dict[str, tuple[Ends, boo
             printed = all(own.interval(share)[0] for own in (over, under))
             testable = over.can_be_tested(share) and under.can_be_tested(share)
             ratio = over.ratio(under, share, paired=True) if printed or testable else None
-            differs = ratio is not None and (ratio.by_chance or 0.0) < _CHANCE
-            own[number] = (ratio.ends if ratio and printed else None, differs)
+            own[number] = (ratio.ends if ratio and printed else None, _differs(ratio))
         found.append(own)
     return found
 

@@ -107,7 +107,7 @@ def test_a_written_study_runs(command, model):
 def test_init_says_what_it_needs(command):
     assert "such as `sojourn init fabric mine`" in command("init").err
     assert "did you mean 'fabric'?" in command("init", "fabrik", "mine").err
-    for name in ("a\nb", "", ".", "..", "@mine"):
+    for name in ("a\nb", "", ".", "..", "@mine", "mine/", "mine/.."):
         broken = command("init", "fabric", name)
         assert (broken.code, f"{name!r}: expected the name of a file" in broken.err) == (2, True)
     assert not list(Path().iterdir())

@@ -63,6 +63,21 @@ def test_a_ratio_covers_where_one_sample_is_ten_times_as_dense(together):
     assert covers(covered(found, 2.0))
 
 
+@pytest.mark.parametrize(("of_wide", "of_narrow"), [(1.0, 0.0), (0.0, 0.5), (1.0, 1.0)])
+def test_a_ratio_holds_the_truth_of_values_on_a_grid(of_wide, of_narrow):
+    """A quantile that is one value of many observations is known only to the next value."""
+    generator = np.random.default_rng(3)
+
+    def on_grid(values, step):
+        return np.round(values / step) * step if step else values
+
+    for _ in range(60):
+        over = on_grid(20 + generator.normal(0, 2, 4000), of_wide)
+        under = on_grid(10 + generator.normal(0, 2, 4000), of_narrow)
+        low, high = quantile_ratio_interval(Batches.cut([over]), Batches.cut([under]), 0.5)
+        assert low <= 2 <= high
+
+
 # Lengths at which each queue may have an interval: tests/test_runlength.py has when that is.
 @pytest.mark.parametrize("share", [None, 0.5, 0.95])
 @pytest.mark.parametrize(("load", "slower", "jobs"), [(0.5, 1.1, 20_000), (0.8, 0.9, 20_000)])

@@ -21,6 +21,7 @@ import pytest
 import sojourn
 from conftest import STUDY, SWEEP
 from sojourn import studies
+from sojourn.errors import InputError
 from sojourn.execute import Threads
 from sojourn.ledger import Ledger
 from sojourn.rundir import RunDirectory
@@ -384,3 +385,15 @@ def test_results_that_cannot_be_written_are_one_message(tmp_path):
     with pytest.raises(sojourn.InputError, match="cannot write results"):
         sojourn.run(STUDY + SWEEP, out=directory.path, jobs=1)
     assert {(1, 0), (3, 0)} <= {record.key for record in directory.ledger()}
+
+
+def test_a_failed_run_keeps_its_study_where_anything_else_of_it_is_kept(tmp_path):
+    directory = RunDirectory(tmp_path / "r")
+    links = directory.path / "links"
+    with pytest.raises(InputError, match="no space"), directory.writing("a = 1"):
+        links.mkdir()
+        links.joinpath("000-0.parquet").write_bytes(b"a link")
+        raise InputError("no space")
+    assert directory.study.read_text() == "a = 1"
+    with pytest.raises(InputError, match="holds another run"), directory.writing("a = 2"):
+        pass

@@ -123,7 +123,7 @@ def test_how_long_a_model_wants_its_runs() -> None:
 def test_batches_of_queues_side_by_side_are_long_for_each_of_them() -> None:
     """At least as long as those of a single queue that is barely long enough: 150 in 20."""
     one = mm1(0.8)
-    eight = mm1(0.8, number=8, decides=False)
+    eight = mm1(0.8, number=8, decides=False, side_by_side=True)
     assert (one.batches(100), mm1(0.8, number=8).batches(100)) == (20, 20)
     jobs = ceil(5 * 7.5 * 8 * 100_000 / one.length(100_000))
     assert eight.batches(jobs) == 5
@@ -164,6 +164,8 @@ def test_a_queue_is_read_from_figures() -> None:
     assert Queue.of([figures, other]) == Queue(0.6, 1.0, 5.0, 900.0, 1.0, decides=False)
     known = figures | {"queue_utilisation": 0.4, "queues": 8.0}
     assert Queue.of([known]) == Queue(0.4, 1.0, 5.0, 900.0, 8.0)
+    of_hosts = Queue.of([figures | {"queues": 8.0}])
+    assert of_hosts == Queue(0.5, 1.0, 5.0, 900.0, 8.0, decides=False, side_by_side=True)
     assert Queue.of([{}]) is None
     assert Queue.of([figures, {}]) is None
 

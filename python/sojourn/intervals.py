@@ -245,10 +245,9 @@ def quantile_ratio_interval(over: Batches, under: Batches, share: float) -> Inte
     def refused(ratio: float, side: int) -> bool:
         x = _joint_quantile(over, under, ratio, share)
         # An observation that is as large as that counts against refusing.
-        sides: tuple[Side, Side] = ("left", "right") if side > 0 else ("right", "left")
         (above, of_above), (below, of_below) = (
-            over.tail(x * ratio, sides[0]),
-            under.tail(x, sides[1]),
+            over.tail(x * ratio * (1 - side * _NEARLY)),
+            under.tail(x * (1 + side * _NEARLY)),
         )
         apart = of_over * of_above - of_under * of_below
         width = half_width(apart) or 1e-12
@@ -355,19 +354,19 @@ def _joint_quantile(over: Batches, under: Batches, ratio: float, share: float) -
 def _weights(over: Batches, under: Batches, ratio: float, share: float) -> tuple[float, float]:
     """How much the shares of two samples above their joint quantile count where they are compared.
 
-    What moves the quantile moves the share of a sample by as much as that is dense there. Both
-    count 1 where they are equally dense: only then does what is common to both cancel.
+    What moves the quantile moves the share of a sample by as much as that is dense there: it counts
+    by how far its own quantiles nearby are apart, which are of one value in a sample of few values.
+    Both count 1 where they are equally dense: only then does what is common to both cancel.
     """
     x = _joint_quantile(over, under, ratio, share)
     both = over.tail(x * ratio)[1] + under.tail(x)[1]
     near = min(half_width(both / 2), beyond(share) / 2)
-    low, high = (_joint_quantile(over, under, ratio, share + off) for off in (-near, near))
-    dense = [
-        sample.tail(low * by)[0] - sample.tail(high * by)[0]
+    of_over, of_under = (
+        (sample.quantile(share + near) - sample.quantile(share - near)) / by
         for sample, by in ((over, ratio), (under, 1.0))
-    ]
-    total = sum(dense)
-    return (2 * dense[1] / total, 2 * dense[0] / total) if total else (1.0, 1.0)
+    )
+    both_apart = of_over + of_under
+    return (2 * of_over / both_apart, 2 * of_under / both_apart) if both_apart else (1.0, 1.0)
 
 
 def _edge(refused: Callable[[float, int], bool], centre: float, side: int) -> float | None:
@@ -386,6 +385,8 @@ def _edge(refused: Callable[[float, int], bool], centre: float, side: int) -> fl
     return centre * exp(side * outer)
 
 
+# By what share numbers differ that are one but for rounding.
+_NEARLY = 1e-9
 # A ratio whose interval has no end within a factor of e^6 of it is not known.
 _FARTHEST = 6.0
 

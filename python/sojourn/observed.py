@@ -282,12 +282,14 @@ class Observed:
         said = f"over {number} pairs of {what}"
         centre = _number(mine, share) / (_number(theirs, share) or inf)
         flipped = self._flipped(under, share, basis)
-        return ends and Ratio(centre, ends, said, number - 1, flipped)
+        told = ends is not None or flipped is not None
+        return Ratio(centre, ends, said, number - 1, flipped) if told else None
 
     def _flipped(self, under: "Observed", share: float | None, basis: Basis) -> float | None:
         """How probable it is that pairs differ so much by chance; None of too few pairs.
 
-        Batches may be as short as there are pairs: if the samples do not differ, no pair does.
+        Batches may be short here: samples that do not differ do not in any pair either. What each
+        has of its own must be over within a batch: flips of what lasts longer differ too often.
         """
         mine, theirs = (side.batches(basis) for side in (self, under))
         if mine is None or theirs is None or mine.counts.size < _FLIPPED_FROM:
@@ -297,14 +299,14 @@ class Observed:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio, its interval, what that was made from, and its degrees of freedom.
+    """A ratio, its interval if it has two ends, what that was made from, its degrees of freedom.
 
     `by_chance` is how probable it is to be so far from 1 by chance, of many pairs; None of few, of
     which the interval has to say it.
     """
 
     value: float
-    ends: Interval
+    ends: Interval | None
     method: str
     degrees: int
     by_chance: float | None = None

@@ -181,8 +181,9 @@ def _long_enough(asked: Precision, queue: Queue, jobs: int, runs: int) -> int:
     if not length:
         raise InputError(f"--precision: {queue.busy} have no steady state")
     runs = max(runs, ceil(needed(asked.quantile) / length), 1)
-    if queue.withholds(asked.quantile, runs, jobs) is None:
-        return runs
+    for enough in range(runs, max(runs, asked.most) + 1):
+        if queue.withholds(asked.quantile, enough, jobs) is None:
+            return enough
     if runs > asked.most and queue.withholds(None, asked.most, jobs) is None:
         return asked.most  # as well as that many can
     short = queue.withholds(asked.quantile, FEWEST_REPLICATIONS, jobs)

@@ -121,7 +121,7 @@ class RunDirectory:
             InputError: it cannot be written, holds something else or another study, or another
                 process is writing it.
         """
-        made, begun = not self.path.exists(), not self.study.exists()
+        made = not self.path.exists()
         try:
             self._refuse_other_things()
             self.path.joinpath("rows").mkdir(parents=True, exist_ok=True)
@@ -133,12 +133,13 @@ class RunDirectory:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise InputError(f"{self.path}: another run is writing there") from None
+            begun = not self.study.exists()
             self.expect(study)
             _write(self.study, study)
             try:
                 yield
             except (OSError, ValueError):  # what is told in a line
-                if begun and not self.cases.exists():
+                if begun:
                     self._remove(and_itself=made)
                 raise
         finally:
@@ -146,12 +147,17 @@ class RunDirectory:
 
     def _remove(self, *, and_itself: bool) -> None:
         """Remove a run of which nothing was kept; what is not its own stays."""
+        folders = [self.path.joinpath(name) for name in _FOLDERS]
+        there = [folder for folder in folders if folder.exists()]
+        if self.cases.exists() or any(any(folder.iterdir()) for folder in there):
+            return
+        for folder in there:
+            folder.rmdir()
         for file in (self.study, self.meta):
             file.unlink(missing_ok=True)
-        folders = [self.path.joinpath(name) for name in _FOLDERS]
-        for folder in [*folders, *([self.path] if and_itself else [])]:
-            with suppress(OSError):
-                folder.rmdir()
+        if and_itself:
+            with suppress(OSError):  # somebody else's file may lie there by now
+                self.path.rmdir()
 
     def sign(self, meta: Mapping[str, object], *, finished: bool) -> None:
         """Say in `meta.json` who runs the rest; a finished run keeps the name of its maker.

@@ -74,6 +74,8 @@ class Queue:
         number: how many alike queues share the jobs, so that each sees as small a part.
         decides: whether that alone says that a run is long enough. Of a fabric, whose flows are not
             served one after the other, the first quarter of the run has to say so too.
+        side_by_side: whether jobs in order of arrival are a mixture of those of several queues, as
+            flows to several hosts are.
     """
 
     load: float
@@ -82,6 +84,7 @@ class Queue:
     fourth: float
     number: float = 1.0
     decides: bool = True
+    side_by_side: bool = False
 
     @staticmethod
     def of(figures: Sequence[Mapping[str, Value]]) -> "Queue | None":
@@ -98,7 +101,8 @@ class Queue:
         if known is None or None in varies:
             return None
         arrivals, services, fourth = (value or 0.0 for value in varies)
-        return Queue(known, arrivals, services, fourth, mean("queues") or 1.0, load is not None)
+        number, fabric = mean("queues") or 1.0, load is None
+        return Queue(known, arrivals, services, fourth, number, not fabric, fabric and number > 1)
 
     def length(self, jobs: int) -> float:
         """How long so many jobs are: the relative error of their mean is `sqrt(2 / length)`.
@@ -141,18 +145,13 @@ class Queue:
             return None
         return Withheld(times, f"runs too short for {self.busy}")
 
-    @property
-    def side_by_side(self) -> bool:
-        """Whether jobs of a run go to several queues, of which batches of jobs are a mixture."""
-        return self.number > 1 and not self.decides
-
     def batches(self, jobs: int) -> int:
         """Into how many batches a run of so many jobs may be cut.
 
         Jobs of several queues side by side vary less than those of one, and follow each other as
         closely as those of one queue with its part of them. Batches are so long that each queue
         sees as much of them as of a batch of a single queue that is barely long enough. Of flows in
-        a fabric of eight hosts 88 of 100 intervals of a mean held where there were always twenty.
+        a fabric of eight hosts nine in ten intervals of a mean held where there were always twenty.
         """
         if not self.side_by_side:
             return BATCHES

@@ -288,8 +288,9 @@ def _repeated(run: "Run") -> str:
     """How there are `TIMES` replications."""
     if "measured" in run.meta:
         return "more measurements"
-    study, out = run.directory.study, f"{run.path}-{TIMES}"
-    return f"sojourn run {shlex.quote(str(study))} --replications {TIMES} --out {shlex.quote(out)}"
+    verb = "estimate" if "estimated" in run.meta else "run"
+    study, out = shlex.quote(str(run.directory.study)), shlex.quote(f"{run.path}-{TIMES}")
+    return f"sojourn {verb} {study} --replications {TIMES} --out {out}"
 
 
 def _of_group(group: Group, percentiles: Sequence[float]) -> Iterator[Estimate]:

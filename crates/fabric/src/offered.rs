@@ -18,7 +18,8 @@ pub struct Offered {
 }
 
 /// What says how long a run has to be before its numbers are known: the queue of flows at the busiest
-/// link, with services as long as flows are. Nothing where flows are no Poisson process.
+/// link, with services as long as flows are, and how many such queues share the flows: as many as if
+/// all went to hosts like the one that most go to. Nothing where flows are no Poisson process.
 ///
 /// It is the same for all runs of a study. A load measured in a run is low where the run is lucky,
 /// and would let the lucky ones be believed.
@@ -26,28 +27,37 @@ pub(crate) fn queue(offered: &[Offered], network: &Network) -> Vec<(String, Valu
     if offered.is_empty() {
         return Vec::new();
     }
-    let mut bits = vec![0.0; network.links.len()];
+    let (mut bits, mut rates) = (vec![0.0; network.links.len()], vec![0.0; network.hosts]);
     for part in offered {
-        for (sum, share) in bits.iter_mut().zip(crossing(network, part.pairs)) {
+        let shares = crossing(network, part.pairs);
+        for (sum, share) in bits.iter_mut().zip(&shares) {
             *sum += share * part.rate * part.wire * 8.0;
+        }
+        for (host, sum) in (0..).zip(&mut rates) {
+            *sum +=
+                shares[network.next(edge_of(network, host), host as u16)[0] as usize] * part.rate;
         }
     }
     let loads = bits.iter().zip(&network.links);
     let loads = loads.map(|(bits, link)| bits / link.spec.rate.bits_per_second() as f64);
     let flows: f64 = offered.iter().map(|part| part.rate).sum();
-    let moment = |nth: usize| {
-        offered.iter().map(|part| part.rate * part.moments[nth]).sum::<f64>() / flows
-    };
+    let moment =
+        |nth: usize| offered.iter().map(|part| part.rate * part.moments[nth]).sum::<f64>() / flows;
     let [mean, second, fourth] = [0, 1, 2].map(moment);
-    let one = offered.iter().any(|part| part.pairs == Pairs::ToLast);
+    let busiest = rates.into_iter().fold(0.0, f64::max);
     let numbers = [
         ("queue_utilisation_offered", loads.fold(0.0, f64::max)),
         ("queue_dispersion_of_arrivals", 1.0),
         ("queue_squared_cv_of_services", second / (mean * mean) - 1.0),
         ("queue_fourth_moment_of_services", fourth / mean.powi(4)),
-        ("queues", if one { 1.0 } else { network.hosts as f64 }),
+        ("queues", flows / busiest),
     ];
     numbers.into_iter().map(|(name, number)| (name.to_owned(), Value::Float(number))).collect()
+}
+
+/// The switch that a host hangs on.
+fn edge_of(network: &Network, host: usize) -> u32 {
+    network.links[host].to - network.hosts as u32
 }
 
 /// Which share of the flows between `pairs` crosses each link, if the shortest paths share them evenly.
@@ -55,7 +65,7 @@ fn crossing(network: &Network, pairs: Pairs) -> Vec<f64> {
     let (hosts, others) = (network.hosts as f64, (network.hosts - 1) as f64);
     let last = network.hosts - 1;
     let mut shares = vec![0.0; network.links.len()];
-    let edge = |host: usize| network.links[host].to - network.hosts as u32;
+    let edge = |host| edge_of(network, host);
     for host in 0..network.hosts {
         let down = network.next(edge(host), host as u16)[0] as usize;
         (shares[host], shares[down]) = match pairs {
@@ -104,7 +114,7 @@ fn crossing(network: &Network, pairs: Pairs) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{LinkSpec, Graph};
+    use crate::topology::{Graph, LinkSpec};
     use sojourn_kernel::{Rate, Span};
 
     const LINK: LinkSpec = LinkSpec { rate: Rate::gbps(10), delay: Span::ZERO };
@@ -158,6 +168,9 @@ mod tests {
         assert!((of("queue_utilisation_offered") - 0.28).abs() < 1e-12);
         assert!((of("queue_squared_cv_of_services") - 1.0).abs() < 1e-12);
         assert!((of("queue_fourth_moment_of_services") - 24.0).abs() < 1e-9);
-        assert_eq!(of("queues"), 1.0);
+        // Of 850 flows 350 go to the last host.
+        assert!((of("queues") - 850.0 / 350.0).abs() < 1e-12);
+        let all = queue(&[part(Pairs::Any, 600.0)], &network);
+        assert!(all.contains(&("queues".to_owned(), Value::Float(6.0))), "{all:?}");
     }
 }

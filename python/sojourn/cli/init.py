@@ -36,10 +36,8 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
         name = name or click.prompt("name")
     if model is None or name is None:
         raise InputError("init: expected a model and a name, such as `sojourn init fabric mine`")
-    if not name.isprintable() or not Path(name).name.strip(".") or name[0] in "-@":
-        raise InputError(
-            f"init: {name!r}: expected the name of a file that does not begin with - or @"
-        )
+    if not name.isprintable() or not name.rpartition("/")[2].strip(".") or name[0] in "-@":
+        raise InputError(f"init: {name!r}: expected the name of a file, such as mine or tries/mine")
     kind = common.OneOf(models()).convert(model, None, click.get_current_context())
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
     text = (_TEMPLATES / f"{kind}.toml").read_text(encoding="utf-8")

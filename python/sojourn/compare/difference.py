@@ -93,14 +93,14 @@ def differences(
         if ratio is None:
             found[name] = Difference(per_cent, None)
             continue
-        low, high = ((end - 1) * 100 for end in ratio.ends)
-        centre = (ratio.value - 1) * 100
-        half = centre - low if centre > 0 else high - centre
+        ends = ratio.ends and ((ratio.ends[0] - 1) * 100, (ratio.ends[1] - 1) * 100)
         chance = ratio.by_chance
-        if chance is None:
+        if chance is None and ends:
+            centre = (ratio.value - 1) * 100
+            half = centre - ends[0] if centre > 0 else ends[1] - centre
             chance = probability_by_chance(centre, half, ratio.degrees)
-        found[name] = Difference(per_cent, (low, high) if judged else None, chance)
-        if judged:
+        found[name] = Difference(per_cent, ends if judged else None, chance)
+        if judged and ends:
             methods[ratio.method] = None
     return found, ", ".join(methods) or None
 
