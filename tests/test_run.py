@@ -390,10 +390,15 @@ def test_results_that_cannot_be_written_are_one_message(tmp_path):
 def test_a_failed_run_keeps_its_study_where_anything_else_of_it_is_kept(tmp_path):
     directory = RunDirectory(tmp_path / "r")
     links = directory.path / "links"
-    with pytest.raises(InputError, match="no space"), directory.writing("a = 1"):
-        links.mkdir()
-        links.joinpath("000-0.parquet").write_bytes(b"a link")
-        raise InputError("no space")
+
+    def fails() -> None:
+        with directory.writing("a = 1"):
+            links.mkdir()
+            links.joinpath("000-0.parquet").write_bytes(b"a link")
+            raise InputError("no space")
+
+    with pytest.raises(InputError, match="no space"):
+        fails()
     assert directory.study.read_text() == "a = 1"
-    with pytest.raises(InputError, match="holds another run"), directory.writing("a = 2"):
-        pass
+    with pytest.raises(InputError, match="holds another run"):
+        directory.expect("a = 2")
