@@ -156,7 +156,7 @@ class RunDirectory:
         for file in (self.study, self.meta):
             file.unlink(missing_ok=True)
         if and_itself:
-            with suppress(OSError):  # somebody else's file may lie there by now
+            with suppress(OSError):  # another file may lie there by now
                 self.path.rmdir()
 
     def sign(self, meta: Mapping[str, object], *, finished: bool) -> None:
