@@ -53,7 +53,7 @@ build: $(BIN)/ready ## the optimised command, .venv/bin/sojourn
 		--requirement -
 	@$(BIN)/python -m compileall -q python/sojourn
 
-# Its manual pages and what shells complete words by are installed where they look for them.
+# The wheel also has manual pages and completions: pip installs them where man and shells look.
 wheel: build $(BIN)/installed ## a package for pip, of the last commit, in dist/
 	rm -rf dist/*.whl sojourn._core.data
 	$(BIN)/python tools/share.py sojourn._core.data/data/share
@@ -105,7 +105,7 @@ papers: build ## every paper in full, its figures and claims, into out/papers: h
 	$(BIN)/sojourn reproduce all --full --out out/papers || [ $$? -eq 1 ]
 	$(CARGO) test -p sojourn-fabric --test fabric -- --ignored --nocapture permanent_flows
 
-coverage: build $(BIN)/installed ## how often intervals hold the truth, into out/coverage.md: an hour
+coverage: build $(BIN)/installed ## how often intervals hold the truth, into out/coverage.md: hours
 	$(BIN)/python tests/interval_coverage.py
 
 kills: ## a list server killed in the midst of 1, 5 and 20 messages, and what that cost: a quarter of an hour

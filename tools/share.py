@@ -6,12 +6,11 @@ Usage: share.py FOLDER
 import sys
 from pathlib import Path
 
-from click.shell_completion import get_completion_class
 from click_man.core import write_man_pages
 
 from sojourn import __version__
 from sojourn.cli import commands
-from sojourn.cli.completion import VARIABLE
+from sojourn.cli.completion import script
 
 _COMPLETIONS = {
     "bash": "bash-completion/completions/sojourn",
@@ -26,12 +25,9 @@ def main(share: Path) -> None:
     manuals.mkdir(parents=True, exist_ok=True)
     write_man_pages("sojourn", commands, version=__version__, target_dir=str(manuals))
     for shell, place in _COMPLETIONS.items():
-        kind = get_completion_class(shell)
-        if kind is None:
-            raise ValueError(f"click completes nothing in {shell}")
         file = share / place
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(kind(commands, {}, "sojourn", VARIABLE).source(), "utf-8")
+        file.write_text(script(commands, shell), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-//! What flows of a Poisson process ask of a fabric: known before any of them is drawn.
+//! The load that flows of a Poisson process offer to the links of a fabric, computed before they are
+//! drawn.
 
 use crate::topology::Network;
 use crate::workload::Pairs;
 use sojourn_kernel::parameters::Value;
 
-/// What flows of one Poisson process ask for, in the long run.
+/// What the flows of one Poisson process bring in the long run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offered {
     /// Between which hosts they go.
@@ -17,55 +18,48 @@ pub struct Offered {
     pub moments: [f64; 3],
 }
 
-/// What says how long a run has to be before its numbers are known: the queue of flows at the busiest
-/// link, with services as long as flows are, and how many such queues share the flows: as many as if
-/// all went to hosts like the one that most go to. Nothing where flows are no Poisson process.
+/// The figures that decide how long a run has to be before its numbers have intervals: those of a
+/// queue at the busiest link, whose services are as long as flows are, and the number of such queues.
+/// That number is 1 over the share of the flows that goes to the host to which most go. There are no
+/// figures where flows are no Poisson process.
 ///
-/// It is the same for all runs of a study. A load measured in a run is low where the run is lucky,
-/// and would let the lucky ones be believed.
+/// The figures are computed and not measured, because a run whose ports happened to be idle would
+/// measure a low load, and would have an interval for that reason alone.
 pub(crate) fn queue(offered: &[Offered], network: &Network) -> Vec<(String, Value)> {
     if offered.is_empty() {
         return Vec::new();
     }
-    let (mut bits, mut rates) = (vec![0.0; network.links.len()], vec![0.0; network.hosts]);
+    let mut crossed = vec![(0.0, 0.0); network.links.len()];
     for part in offered {
-        let shares = crossing(network, part.pairs);
-        for (sum, share) in bits.iter_mut().zip(&shares) {
-            *sum += share * part.rate * part.wire * 8.0;
-        }
-        for (host, sum) in (0..).zip(&mut rates) {
-            *sum +=
-                shares[network.next(edge_of(network, host), host as u16)[0] as usize] * part.rate;
+        for ((flows, bits), share) in crossed.iter_mut().zip(crossing(network, part.pairs)) {
+            *flows += share * part.rate;
+            *bits += share * part.rate * part.wire * 8.0;
         }
     }
-    let loads = bits.iter().zip(&network.links);
-    let loads = loads.map(|(bits, link)| bits / link.spec.rate.bits_per_second() as f64);
+    let links = || crossed.iter().zip(&network.links);
+    let loads = links().map(|((_, bits), link)| bits / link.spec.rate.bits_per_second() as f64);
+    let to_hosts = links().filter(|(_, link)| (link.to as usize) < network.hosts);
+    let most = to_hosts.map(|((flows, _), _)| *flows).fold(0.0, f64::max);
     let flows: f64 = offered.iter().map(|part| part.rate).sum();
     let moment =
         |nth: usize| offered.iter().map(|part| part.rate * part.moments[nth]).sum::<f64>() / flows;
     let [mean, second, fourth] = [0, 1, 2].map(moment);
-    let busiest = rates.into_iter().fold(0.0, f64::max);
     let numbers = [
         ("queue_utilisation_offered", loads.fold(0.0, f64::max)),
         ("queue_dispersion_of_arrivals", 1.0),
         ("queue_squared_cv_of_services", second / (mean * mean) - 1.0),
         ("queue_fourth_moment_of_services", fourth / mean.powi(4)),
-        ("queues", flows / busiest),
+        ("queues", flows / most),
     ];
     numbers.into_iter().map(|(name, number)| (name.to_owned(), Value::Float(number))).collect()
 }
 
-/// The switch that a host hangs on.
-fn edge_of(network: &Network, host: usize) -> u32 {
-    network.links[host].to - network.hosts as u32
-}
-
-/// Which share of the flows between `pairs` crosses each link, if the shortest paths share them evenly.
+/// The share of the flows between `pairs` that crosses each link, the shortest paths sharing them evenly.
 fn crossing(network: &Network, pairs: Pairs) -> Vec<f64> {
     let (hosts, others) = (network.hosts as f64, (network.hosts - 1) as f64);
     let last = network.hosts - 1;
     let mut shares = vec![0.0; network.links.len()];
-    let edge = |host| edge_of(network, host);
+    let edge = |host: usize| network.links[host].to - network.hosts as u32;
     for host in 0..network.hosts {
         let down = network.next(edge(host), host as u16)[0] as usize;
         (shares[host], shares[down]) = match pairs {

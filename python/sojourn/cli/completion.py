@@ -18,9 +18,19 @@ def completion(context: click.Context, *, shell: str) -> None:
 
     In ~/.bashrc: eval "$(sojourn completion bash)"
     """
+    click.echo(script(context.find_root().command, shell))
+
+
+def script(commands: click.Command, shell: str) -> str:
+    """What a shell reads to complete the words of the commands.
+
+    Raises:
+        ValueError: click completes nothing in that shell.
+    """
     kind = get_completion_class(shell)
-    if kind is not None:
-        click.echo(kind(context.find_root().command, {}, "sojourn", VARIABLE).source())
+    if kind is None:
+        raise ValueError(f"{shell}: expected bash, fish or zsh")
+    return kind(commands, {}, "sojourn", VARIABLE).source()
 
 
 def complete(commands: click.Command) -> bool:
