@@ -149,9 +149,9 @@ def rules(series: Series) -> dict[str, Series]:
     return {"pilot": series}
 
 
-def tried(cell: Cell, seeds: int, pool: Executor, truths: "Truths") -> Iterable[Tried]:
+def tried(cell: Cell, seeds: range, pool: Executor, truths: "Truths") -> Iterable[Tried]:
     """What became of a cell; its truth is computed where any of its runs has an interval."""
-    chunks = np.array_split(np.arange(1, seeds + 1), max(seeds // 10, 1))
+    chunks = np.array_split(seeds, max(len(seeds) // 10, 1))
     of_chunks = pool.map(partial(_observe, cell), [chunk.tolist() for chunk in chunks])
     each = [own for chunk in of_chunks for own in chunk]
     any_printed = any(ends for own in each for ends, _ in own.values())
@@ -165,7 +165,7 @@ def tried(cell: Cell, seeds: int, pool: Executor, truths: "Truths") -> Iterable[
             cell,
             rule,
             number,
-            seeds,
+            len(seeds),
             len(printed),
             sum(low <= truth[number] <= high for low, high in printed),
             float(np.median(widths)) / (2 * 1.96 * spread) if widths and spread else 0.0,
@@ -248,9 +248,11 @@ def _compare(pair: Pair, seeds: Sequence[int]) -> list[dict[str, tuple[Ends, boo
     return found
 
 
-def compared(pair: Pair, seeds: int, pool: Executor, truth: dict[str, float]) -> Iterable[Compared]:
+def compared(
+    pair: Pair, seeds: range, pool: Executor, truth: dict[str, float]
+) -> Iterable[Compared]:
     """What became of two systems."""
-    chunks = np.array_split(np.arange(1, seeds + 1), max(seeds // 10, 1))
+    chunks = np.array_split(seeds, max(len(seeds) // 10, 1))
     of_chunks = pool.map(partial(_compare, pair), [chunk.tolist() for chunk in chunks])
     each = [own for chunk in of_chunks for own in chunk]
     for number in SHARES:
@@ -258,7 +260,7 @@ def compared(pair: Pair, seeds: int, pool: Executor, truth: dict[str, float]) ->
         printed = [found for found in ends if found]
         held = sum(low <= truth[number] <= high for low, high in printed)
         told = sum(own[number][1] for own in each)
-        yield Compared(pair, number, seeds, len(printed), held, told)
+        yield Compared(pair, number, len(seeds), len(printed), held, told)
 
 
 def main() -> None:
@@ -266,9 +268,15 @@ def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=2000)
     parser.add_argument("--costly-seeds", type=int, default=400)
+    parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--only", default="", help="cells with this in their label")
     parser.add_argument("--out", type=Path, default=Path("out/coverage.md"))
     asked = parser.parse_args()
+
+    def seeds_of(cell: Cell) -> range:
+        count = asked.costly_seeds if cell.costly else asked.seeds
+        return range(asked.first_seed, asked.first_seed + count)
+
     write_services()
     lines, rows, faults = [HEAD], [HEAD_OF_ROWS], 0
     asked.out.parent.mkdir(parents=True, exist_ok=True)
@@ -276,7 +284,7 @@ def main() -> None:
         truths = Truths(pool)
         for cell in (cell for cell in CELLS if asked.only in cell.label):
             start = time.perf_counter()
-            seeds = asked.costly_seeds if cell.costly else asked.seeds
+            seeds = seeds_of(cell)
             found = [*tried(cell, seeds, pool, truths)]
             lines += [one.line() for one in found]
             faults += sum(bool(one.faults()) for one in found)
@@ -291,8 +299,7 @@ def main() -> None:
             if not pair.alike:
                 over, under = (truths.of(cell) for cell in (pair.over, pair.under))
                 truth = {name: over[name] / under[name] for name in SHARES}
-            seeds = asked.costly_seeds if pair.over.costly else asked.seeds
-            for one in compared(pair, seeds, pool, truth):
+            for one in compared(pair, seeds_of(pair.over), pool, truth):
                 lines.append(one.line())
                 faults += bool(one.faults())
             sys.stderr.write(f"{pair.label}: {json.dumps(truth)}\n")
