@@ -426,7 +426,7 @@ def apart(tmp_path):
     return tmp_path / "a", tmp_path / "b"
 
 
-@pytest.mark.parametrize(("within", "code"), [("10.1%", 0), ("9.9", 1)])
+@pytest.mark.parametrize(("within", "code"), [("10.1%", 0), ("9.9%", 1)])
 def test_a_comparison_as_a_check(command, apart, within, code):
     result = command("compare", *apart, "--within", within, "--json")
     assert result.code == code
@@ -466,7 +466,8 @@ def test_the_table_has_a_line_for_each_run_and_one_for_the_difference(command, a
     ("more", "words"),
     [
         (["--metric", "slowdwn"], ["no metric 'slowdwn'", "did you mean 'slowdown'"]),
-        (["--within", "much"], ["--within 'much'", "like 10%"]),
+        (["--within", "much"], ["--within 'much'", "like 5%"]),
+        (["--within", "5"], ["--within '5'", "like 5%"]),
         (["--within", "-3"], ["--within '-3'"]),
         (["--percentiles", "101"], ["percentile 101"]),
         (["-o", "nowhere/x.gif"], ["a picture is one of"]),

@@ -227,7 +227,7 @@ subscribers = 0
             "{bad}:2: unknown key network.prot",
         ),
         (["{message}", "--list", "{list}", "--spool", "{message}"], "is no spool of this version"),
-        (["{message}", "--list", "{list}", "--spool", "{message}/x"], "File exists"),
+        (["{message}", "--list", "{list}", "--spool", "{message}/x"], "expected a folder"),
         (["{message}", "--list", "{list}", "--log", "{folder}/no/log"], "No such file"),
         (["{message}", "--list", "{list}", *NO_ROOTS], "{empty}"),
     ],

@@ -37,6 +37,8 @@ def did_you_mean(given: str, names: Iterable[str], *, otherwise: str | None = No
 def reason(error: OSError) -> str:
     """What the operating system said, without its number: `out/r: Permission denied`."""
     what = os.strerror(error.errno) if error.errno else str(error)
+    if isinstance(error, FileExistsError):  # of a folder that was to be made
+        what = "there is a file of that name, expected a folder"
     return f"{error.filename}: {what}" if error.filename else what
 
 

@@ -250,8 +250,10 @@ def draw_points(
     """Draw the line of that name: values with their intervals, from left to right."""
     if points:
         where, middle, low, high = np.array([(x, *point) for x, point in sorted(points)]).T
-        bars = np.clip([middle - low, high - middle], 0, None)
-        panel.errorbar(where, middle, bars, capsize=2, label=line, **look)
+        bars = np.array([middle - low, high - middle])
+        bars[:, ~(low < high)] = np.nan  # neither bars nor their ends where there is no interval
+        drawn = None if np.isnan(bars).all() else np.clip(bars, 0, None)
+        panel.errorbar(where, middle, drawn, capsize=2, label=line, **look)
 
 
 def fit_axes(metric: str, row: Sequence[Axes]) -> None:

@@ -18,7 +18,7 @@ from sojourn.rundir import RunDirectory
 from sojourn.runlength import FEWEST_REPLICATIONS, Queue, needed
 from sojourn.sample import groups_of
 from sojourn.statistics import Interval, student_t
-from sojourn.units import count, factor
+from sojourn.units import count, factor, per_cent
 from sojourn.vocabulary import MISSED, kind_of
 
 MOST = 100
@@ -48,9 +48,7 @@ class Precision:
         Raises:
             InputError: one of them is nothing of the kind.
         """
-        per_cent = _number(share.removesuffix("%"))
-        if not (share.endswith("%") and 0 < per_cent < _PER_CENT):
-            raise InputError(f"precision {share!r}: expected a percentage like 5%, below 100%")
+        half_width = per_cent(share, "precision", below=_PER_CENT)
         percentile = None if of == "mean" else _number(of.removeprefix("p"))
         if percentile is not None and not (of.startswith("p") and 0 < percentile < _PER_CENT):
             raise InputError(f"precision of {of!r}: expected mean, or a percentile like p99")
@@ -58,7 +56,7 @@ class Precision:
             raise InputError(
                 f"{count(most, 'replication')} at most: expected {FEWEST_REPLICATIONS} or more"
             )
-        return Precision(per_cent / _PER_CENT, percentile, most)
+        return Precision(half_width / _PER_CENT, percentile, most)
 
     @property
     def quantile(self) -> float | None:

@@ -117,8 +117,8 @@ def longer(study: Study, times: float) -> list[tuple[str, str]]:
         InputError: `times` is no such number, or the study does not say how many jobs there are, or
             sweeps it.
     """
-    if not 0 < times <= _MOST_TIMES:
-        expected = f"a number above 0 and up to {_MOST_TIMES:,}, such as 3.2"
+    if not 1 <= times <= _MOST_TIMES:
+        expected = f"a number from 1 to {_MOST_TIMES:,}, such as 3.2"
         raise InputError(f"--more {times:g}: expected {expected}")
     parameters = study.cases()[0].parameters
     found = [path for path in models()[study.model].lengths if path in parameters]

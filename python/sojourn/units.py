@@ -37,6 +37,22 @@ def picoseconds(text: str, what: str) -> int:
     raise InputError(f"{what} {text!r}: expected a time like 10ms, at most 2400h")
 
 
+def per_cent(text: str, what: str, below: float = inf) -> float:
+    """A percentage as people write it, `"5%"`: above 0, and below a limit.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        found = float(text.strip().removesuffix("%"))
+    except ValueError:
+        found = 0.0
+    if not (text.strip().endswith("%") and 0 < found < below):
+        limit = "" if below == inf else f", below {below:g}%"
+        raise InputError(f"{what} {text!r}: expected a percentage like 5%{limit}")
+    return found
+
+
 def number(value: float, digits: int = 4) -> str:
     """A number with the digits worth reading; large ones with all their whole ones, set apart."""
     rounded = abs(float(f"{value:.{digits}g}"))

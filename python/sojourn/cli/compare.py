@@ -57,8 +57,9 @@ def compare(
     from sojourn.compare.show import show
     from sojourn.plots import targets
     from sojourn.runs import Run
+    from sojourn.units import per_cent
 
-    limit = _per_cent(within)
+    limit = None if within is None else per_cent(within, "--within")
     shown = common.percentiles(percentiles) or ()
     if (run_b is None) == (between is None):
         raise InputError("compare: expected a second run, or --between COLUMN=A,B")
@@ -100,15 +101,3 @@ def _two_values(given: str, run: "Run") -> tuple[str, tuple[str, str]]:
     if not column or not pairs or not all(pairs[0]):
         raise InputError(f"--between {given!r}: expected COLUMN=A,B")
     return column, pairs[0]
-
-
-def _per_cent(given: str | None) -> float | None:
-    if given is None:
-        return None
-    try:
-        value = float(given.removesuffix("%"))
-    except ValueError:
-        value = -1
-    if not 0 <= value < float("inf"):
-        raise InputError(f"--within {given!r}: expected a percentage like 10%")
-    return value

@@ -2,7 +2,9 @@
 
 from sojourn import style
 from sojourn.plan import Candidate, Choice
+from sojourn.plots import Point, draw_points
 from sojourn.style import Picture
+from sojourn.units import count
 
 _MS = 1e9
 
@@ -11,53 +13,51 @@ def draw(choice: Choice) -> Picture:
     """The simulated candidates by price, the limit, and a ring around the cheapest."""
     shown = [c for c in choice.candidates if c.value_ps is not None]
     left_out = len(choice.candidates) - len(shown)
-    note = "bars: 95 % intervals" + (f"; {left_out} candidates not simulated" if left_out else "")
+    said = ["a number beside a point: how many disks"]
+    if any(c.ci95_ps for c in shown):
+        said.append("bars: 95 % intervals")
+    if left_out:
+        said.append(f"{count(left_out, 'candidate')} not simulated")
     lines: dict[str, list[Candidate]] = {}
     for candidate in shown:
         lines.setdefault(_line(candidate), []).append(candidate)
-    of = "mean" if choice.percentile is None else f"{choice.percentile:g}th percentile"
+    of = "mean" if choice.percentile is None else f"{choice.percentile:g}th percentile of the"
     with style.applied():
-        picture, ((panel,),) = style.panels(1, 1, f"{choice.title}: {choice.target}", note)
+        title = f"{choice.title}: {choice.target}"
+        picture, ((panel,),) = style.panels(1, 1, title, "; ".join(said))
         picture.set_size_inches(7, 4.5)
-        counted: set[tuple[float, int | None]] = set()
+        numbered: set[tuple[float, int | None]] = set()
         for place, (line, candidates) in enumerate(lines.items()):
             look = style.look(place) | {"linestyle": ""}
-            middle = [_value(c) for c in candidates]
-            ends = [c.ci95_ps or (_value(c), _value(c)) for c in candidates]
-            bars = [
-                [(value - low) / _MS for value, (low, _) in zip(middle, ends, strict=True)],
-                [(high - value) / _MS for value, (_, high) in zip(middle, ends, strict=True)],
-            ]
-            prices = [c.cost for c in candidates]
-            values = [value / _MS for value in middle]
-            panel.errorbar(prices, values, bars, capsize=2, label=line, **look)
-            for candidate, value in zip(candidates, values, strict=True):
-                if (candidate.cost, candidate.disks) in counted:
+            draw_points(panel, [_point(candidate) for candidate in candidates], line, look)
+            for candidate in candidates:
+                if (candidate.cost, candidate.disks) in numbered:
                     continue
-                counted.add((candidate.cost, candidate.disks))
+                numbered.add((candidate.cost, candidate.disks))
+                price, (value, _, _) = _point(candidate)
                 panel.annotate(
                     str(candidate.disks),
-                    (candidate.cost, value),
+                    (price, value),
                     xytext=(5, 4),
                     textcoords="offset points",
                     fontsize=7,
                     color="0.35",
                 )
-        panel.axhline(
-            choice.limit_ps / _MS, color="0.4", linewidth=1, linestyle="--", label="target"
-        )
-        cheapest = choice.cheapest
-        if cheapest is not None:
+        limit = choice.limit_ps / _MS
+        panel.axhline(limit, color="0.4", linewidth=1, linestyle="--", label="target")
+        if choice.cheapest is not None:
+            price, (value, _, _) = _point(choice.cheapest)
             panel.scatter(
-                [cheapest.cost],
-                [_value(cheapest) / _MS],
+                [price],
+                [value],
                 s=140,
                 facecolors="none",
                 edgecolors="0.2",
                 zorder=5,
+                label="cheapest that meets it",
             )
-        panel.set_xlabel("price; a number beside a point: how many disks")
-        panel.set_ylabel(f"{of} of sojourn times [ms]")
+        panel.set_xlabel("price, as the plan gives it")
+        panel.set_ylabel(f"{of} response time [ms]")
         if shown:
             style.logarithmic(panel, "y")
         style.legend(picture, [panel])
@@ -70,6 +70,9 @@ def _line(candidate: Candidate) -> str:
     return ", ".join(words)
 
 
-def _value(candidate: Candidate) -> float:
+def _point(candidate: Candidate) -> tuple[float, Point]:
+    """Where a candidate is drawn: its price; its value and the ends of its interval, in ms."""
     assert candidate.value_ps is not None  # noqa: S101 - only simulated ones are drawn
-    return candidate.value_ps
+    middle = candidate.value_ps
+    low, high = candidate.ci95_ps or (middle, middle)
+    return candidate.cost, (middle / _MS, low / _MS, high / _MS)
