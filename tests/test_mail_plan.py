@@ -311,12 +311,14 @@ def test_a_list_is_delivered_as_its_plan_predicts(command, tmp_path):
             now.write_text(f"{net.settings.read_text()}[mail.limits]\nsessions = {sessions}\n")
             given = ["--config", now, "--list", whom, "--out", tmp_path / f"plan{sessions}"]
             plan = command("mail", "plan", log, *given, "--replications", 2, "--json").document
-            predicted = plan["now"]["predicted"]
+            predicted, one = plan["now"]["predicted"], plan["now"]["one_delivery"]
             real = [deliver(f"{sessions}.{i}", "--set", few)[1] for i in range(3)]
             for percentile in ("p50", "p95"):
                 said = predicted[f"{percentile}_s"]["value"]
                 soonest = min(seconds[percentile] for seconds in real)
                 assert soonest == pytest.approx(said, rel=0.1), (sessions, percentile)
+                low, high = one[f"{percentile}_s"]
+                assert 0.8 * said < low <= soonest <= high < 2 * said, (sessions, percentile)
 
 
 @pytest.mark.parametrize(

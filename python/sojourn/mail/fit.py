@@ -214,7 +214,8 @@ def _times(setups: Values, sendings: Values) -> tuple[float, float, float]:
     least = min(sendings.min() / trips, setups.min(initial=np.inf) / _SETUP[0])
     round_trip = float(np.clip(round_trip, 0, least))
     mean = (setup + sending - (_SETUP[0] + trips) * round_trip) / (_SETUP[1] + answers)
-    deviation = float(sendings.std()) / np.sqrt(answers)
+    several = sendings.size > 1  # one alone says nothing of how they vary
+    deviation = float(sendings.std(ddof=1)) / np.sqrt(answers) if several else 0.0
     if mean <= 0:
         return round_trip, 0.0, 0.0
     spread = float(np.sqrt(np.log1p((deviation / mean) ** 2)))

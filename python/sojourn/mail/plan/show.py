@@ -15,7 +15,7 @@ def show(planned: Planned, files: Mapping[str, str]) -> None:
     """Print a plan and where its files are."""
     sides = {"now": planned.now, "plan": planned.plan}
     heads = ["", *(f"{p} % [s]" for p in PERCENTILES), "delivered [%]"]
-    lines = [[name, *_times(side)] for name, side in sides.items()]
+    lines = [line for name, side in sides.items() for line in _times(name, side)]
     title = f"Until so many of the deliveries were made, {_whom(planned)}"
     print_table([lines], heads, title=title, numbers=len(heads) - 1)
     for name, side in sides.items():
@@ -31,14 +31,11 @@ def _whom(planned: Planned) -> str:
     return f"{world.subscribers:,} subscribers{unknown}"
 
 
-def _times(side: Side) -> list[str]:
+def _times(name: str, side: Side) -> list[list[str]]:
     predicted = side.predicted
-    times = []
-    for percentile in PERCENTILES:
-        ends = predicted.ci95_s(percentile)
-        interval = f" {bracketed(ends)}" if ends and ends[0] < ends[1] else ""
-        times.append(number(predicted.within_s(percentile)) + interval)
-    return [*times, number(predicted.delivered * 100)]
+    times = [number(predicted.within_s(percentile)) for percentile in PERCENTILES]
+    ends = [bracketed(side.of_one[percentile]) for percentile in PERCENTILES]
+    return [[name, *times, number(predicted.delivered * 100)], ["one delivery", *ends, ""]]
 
 
 def _cause(cause: Cause) -> list[str]:
@@ -55,8 +52,8 @@ def _share(share: float, interval: Interval | None) -> str:
 
 def _notes(planned: Planned, files: Mapping[str, str]) -> list[str]:
     said = [
-        "  [ , ]: 95 % interval over replications; all policies face the same hosts and outages,",
-        "  which are as the internet's file has them: how well that is known is not in it",
+        "  one delivery: between which times 95 of 100 come; elsewhere [ , ] is a 95 % interval",
+        "  over replications, in which all policies face the same hosts and outages",
         "  shares need not sum to 100: causes hide each other, or make each other worse; below 0,",
         "  more is delivered without that cause, and what comes later counts too",
         f"  {planned.tried:,} policies tried; changed:",

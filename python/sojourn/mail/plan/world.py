@@ -29,11 +29,13 @@ class World:
         table: as a study has it under `internet`.
         subscribers: of the list.
         strangers: how many of the list's domains nothing was known of.
+        listed: whether a file has its hosts; those of a preset are drawn in each replication.
     """
 
     table: str
     subscribers: int
     strangers: int = 0
+    listed: bool = False
 
 
 def presets() -> list[str]:
@@ -110,7 +112,7 @@ def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> Worl
     if addresses is not None:
         write_text(folder / _ORDER, "".join(f"{_domain(address)}\n" for address in addresses))
         table["order"] = _ORDER
-    return World(toml(table), number, strangers)
+    return World(toml(table), number, strangers, listed=True)
 
 
 def _domain(address: str) -> str:

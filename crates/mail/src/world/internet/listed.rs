@@ -1,9 +1,10 @@
 //! An internet as a file lists it: what `sojourn mail fit` writes.
 
+use super::peer::LONGEST_ANSWER;
 use super::{Domain, Kind, Peer, Read};
 use sojourn_kernel::csv::{Row, rows};
 use sojourn_kernel::parameters::{Check, Parameters, Refusal, Setting, Table, Value};
-use sojourn_kernel::{Streams, parameters};
+use sojourn_kernel::{Span, Streams, parameters};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
@@ -17,18 +18,35 @@ parameters! {
         /// A file with the domain of each subscriber, one a line, in the order in which the list has
         /// them; without it the order is drawn.
         pub order: Option<String> = None,
+        /// How much later than its `names` a domain's lookup ends, at most: drawn uniformly for each
+        /// domain in each replication, so that lookups that take about as long end in any order.
+        pub jitter: Span = Span::ZERO,
     }
 }
 
-impl Check for Listed {}
+impl Check for Listed {
+    fn check(&self) -> Result<(), Refusal> {
+        if self.jitter > LONGEST_ANSWER {
+            let expected = format!("at most {LONGEST_ANSWER}");
+            return Err(Refusal::of(&self.jitter, expected).under("jitter"));
+        }
+        Ok(())
+    }
+}
 
 impl Kind for Listed {
-    fn domains(&self, _: Streams, read: Read<'_>) -> Result<Vec<Domain>, Refusal> {
+    fn domains(&self, streams: Streams, read: Read<'_>) -> Result<Vec<Domain>, Refusal> {
         let refuse = |expected: String| {
             Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
         };
         let text = read(&self.file).map_err(|why| refuse(format!("a file to read: {why}")))?;
-        parse(&text).map_err(|why| refuse(format!("a list of domains, but in its {why}")))
+        let mut domains = parse(&text)
+            .map_err(|why| refuse(format!("a list of domains, but in its {why}")))?;
+        for (number, domain) in (0..).zip(&mut domains) {
+            let late = streams.stream("lookups", number).uniform();
+            domain.peer.names += Span::from_seconds(self.jitter.seconds() * late);
+        }
+        Ok(domains)
     }
 
     fn order(&self, domains: &[Domain], read: Read<'_>) -> Result<Option<Vec<u32>>, Refusal> {
@@ -133,7 +151,6 @@ fn said(refusal: Refusal, key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_kernel::Span;
     use sojourn_kernel::parameters::defaults;
 
     #[test]
@@ -145,6 +162,22 @@ mod tests {
         let domain =
             |name: &str, subscribers, peer| Domain { name: name.into(), subscribers, peer };
         assert_eq!(parse(text), Ok(vec![domain("a.example", 3, a), domain("b.example", 1, b)]));
+    }
+
+    #[test]
+    fn jitter_puts_lookups_into_another_order_in_each_replication() {
+        let (long, ms) = (Span::from_ms(50), Span::from_ms(1));
+        let lookups = |jitter, replication| {
+            let kind = Listed { file: "f".into(), order: None, jitter };
+            let read = |_: &str| Ok("domain,subscribers\na,1\nb,1\n".to_owned());
+            let domains = kind.domains(Streams::new(1, replication), &read).unwrap();
+            [domains[0].peer.names, domains[1].peer.names]
+        };
+        assert_eq!(lookups(Span::ZERO, 0), [long, long]);
+        let of_many: Vec<_> = (0..40).map(|replication| lookups(ms, replication)).collect();
+        assert!(of_many.iter().flatten().all(|&takes| long < takes && takes < long + ms));
+        let first = of_many.iter().filter(|[a, b]| a < b).count();
+        assert!((10..=30).contains(&first), "{first} of 40");
     }
 
     #[test]
