@@ -50,8 +50,16 @@ def refused(result, *words):
         (["run", "nowhere.toml"], ["nowhere.toml", "No such file"]),
         (["run", "."], ["Is a directory"]),
         (["show", "nowhere"], ["nowhere", "not a run directory"]),
+        (["show", __file__], ["not a run directory", "but a file"]),
         (["show", "."], ["not a run directory", "no study.toml"]),
-        (["show", __file__], ["not a run directory", "no such directory"]),
+        (["show", "s", "--nosuch"], ["no option --nosuch; there is --by"]),
+        (["plot", "s", "-o", ""], ["'--out'", "expected a path"]),
+        (["run", "s.toml", "--seed", "-1"], ["'--seed': -1 is not in the range"]),
+        (["reproduce", "all", "--figure", "3"], ["--figure: expected one PAPER"]),
+        (["init", "nosuch"], ["'nosuch' is not one of them; there is array, fabric, mail"]),
+        (["init", "fabric", f"new/{'x' * 300}"], ["xxx.toml: File name too long"]),
+        (["mail", "test", "h", "--to", "a@b", "--timeout", "nan"], ["expected a time like 10ms"]),
+        (["mail", "test", "h", "--to", "a@b", "--timeout", "2h"], ["a time from 1ms to 1h"]),
         (["plot", "nowhere", "--kind", "fcd"], ["'fcd' is not one of them", "'fct'"]),
         (["list", "scheme"], ["'scheme'", "did you mean 'schemes'"]),
         (["list", "schemes", "dctpc"], ["no 'dctpc' in schemes", "did you mean 'DCTCP'"]),
@@ -62,6 +70,7 @@ def refused(result, *words):
 def test_a_wrong_word(command, tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
     assert refused(command(*arguments), *words)
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize(

@@ -536,7 +536,7 @@ def test_values_with_commas_in_them(command, tmp_path):
     ("more", "words"),
     [
         ([], "expected a second run, or --between"),
-        (["{run}", "--between", "scheme=A,B"], "expected a second run, or --between"),
+        (["{run}", "--between", "scheme=A,B"], "RUN_B and --between: expected one of them"),
         (["--between", "scheme"], "--between 'scheme': expected COLUMN=A,B"),
         (["--between", "scheme=A"], "expected COLUMN=A,B"),
         (["--between", "scheme=A,B,A"], "expected COLUMN=A,B"),

@@ -327,6 +327,7 @@ def test_a_list_is_delivered_as_its_plan_predicts(command, tmp_path):
         (["internet"], "internet: a preset knows no subscribers; name them with --list"),
         (["world.csv", "--memory", "20MB"], "--memory: 20,000,000 bytes, expected at least"),
         (["world.csv", "--every", "soon"], "--every 'soon': expected a time like 10ms"),
+        (["world.csv", "--line", "5"], "--line '5': expected a rate such as 100Mbps"),
         (["world.csv", "--rule", "near.example"], "--rule 'near.example': expected a domain"),
         (["world.csv", "other.csv"], "world.csv: an internet, expected no LOG beside it"),
         (["world.csv", "--config", "bad.toml"], "bad.toml:2: unknown key mail.spit"),

@@ -111,7 +111,7 @@ def test_a_packed_log_does_not_grow(command, tmp_path):
 
 def test_standard_input_is_watched_until_it_ends():
     done = subprocess.run(
-        [sys.executable, "-m", "sojourn", "mail", "watch", "-", "--interval", "3600"],
+        [sys.executable, "-m", "sojourn", "mail", "watch", "-", "--interval", "3600s"],
         input=mail_logs.POSTFIX,
         capture_output=True,
         text=True,

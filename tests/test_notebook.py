@@ -49,8 +49,11 @@ def test_a_sweep_is_the_study_with_other_values():
     assert run.rows.num_rows == 4 * 20
     with pytest.raises(sojourn.SpecError, match="overrides, sweep"):
         sojourn.sweep(STUDY, {"workload.lode": [0.2]}, overrides=None)
-    with pytest.raises(sojourn.InputError, match="expected a list of values"):
-        sojourn.sweep(STUDY, {"workload.load": "0.2"})
+    for no_list in ("0.2", 0.2):
+        with pytest.raises(sojourn.InputError, match="expected a list of values"):
+            sojourn.sweep(STUDY, {"workload.load": no_list})
+    with pytest.raises(sojourn.InputError, match="precision '5': expected a percentage"):
+        sojourn.run(STUDY, precision=5, overrides=small)
 
 
 def test_a_loaded_run_is_the_one_that_was_run(simulated):

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from sojourn import progress
+from sojourn import progress, terminal
 from sojourn.execute import Status
+from waiting import until
 
 STATUS = Status(cases=4, cases_done=1, jobs=4000, jobs_done=1500, simulated_ps=2 * 10**12, left_s=9)
 LINE = "1/4 cases, 1,500 flows, simulated 2 s, left 0:00:09"
@@ -44,3 +45,18 @@ def test_an_interactive_shell_is_no_notebook(monkeypatch, capsys):
     with progress.reporter("flows") as observe:
         observe(STATUS)
     assert capsys.readouterr().err == ""
+
+
+def test_work_without_counts_says_in_a_log_what_it_does(monkeypatch):
+    written = []
+    monkeypatch.setattr(terminal, "LOGGED_EVERY_S", 0.01)
+    log = SimpleNamespace(write=written.append, flush=lambda: None, isatty=lambda: False)
+    monkeypatch.setattr(sys, "stderr", log)
+    with terminal.doing() as say:
+        say("measuring case 0")
+        until(lambda: any(written))
+        say("measuring case 1")
+        until(lambda: any("case 1" in line for line in written))
+    done = len(written)
+    assert next(filter(None, written)) == "measuring case 0, 0:00:00 so far\n"
+    assert len(written) == done, "nothing is said after the end"

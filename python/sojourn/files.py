@@ -1,7 +1,7 @@
 """Files that are whole or not there."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -20,7 +20,8 @@ def whole(path: Path) -> Iterator[Path]:
         error.filename = str(path)
         raise
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # what could not be made cannot be removed
+            partial.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

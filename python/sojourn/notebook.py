@@ -3,7 +3,7 @@
 import json
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from shutil import rmtree
@@ -64,12 +64,13 @@ def run(
     except SpecError as error:
         # The parser names an override as the command line has it.
         raise SpecError(re.sub(r"^--set ", "overrides, ", str(error))) from None
-    asked = Precision.read(precision) if isinstance(precision, str) else precision
+    if not isinstance(precision, Precision | None):
+        precision = Precision.read(str(precision))
     if out is not None:
-        return _simulated(parsed, Path(out), asked, jobs=jobs, threads=threads)
+        return _simulated(parsed, Path(out), precision, jobs=jobs, threads=threads)
     path = Path(mkdtemp(prefix="sojourn-"))
     try:
-        finished = _simulated(parsed, path, asked, jobs=jobs, threads=threads)
+        finished = _simulated(parsed, path, precision, jobs=jobs, threads=threads)
     except BaseException as error:
         rmtree(path, ignore_errors=True)
         if isinstance(error, Interrupted):
@@ -96,7 +97,7 @@ def sweep(
         Interrupted: Ctrl-C; the same call resumes.
     """
     for path, values in axes.items():
-        if isinstance(values, str):
+        if isinstance(values, str) or not isinstance(values, Iterable):
             raise InputError(f"{path} is {values!r}, expected a list of values")
     swept = {f"sweep.{path}": list(values) for path, values in axes.items()}
     return run(study, **{**how, "overrides": {**(how.get("overrides") or {}), **swept}})

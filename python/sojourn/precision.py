@@ -18,6 +18,7 @@ from sojourn.rundir import RunDirectory
 from sojourn.runlength import FEWEST_REPLICATIONS, Queue, needed
 from sojourn.sample import groups_of
 from sojourn.statistics import Interval, student_t
+from sojourn.summary import check_percentiles
 from sojourn.units import count, factor, per_cent
 from sojourn.vocabulary import MISSED, kind_of
 
@@ -52,6 +53,7 @@ class Precision:
         percentile = None if of == "mean" else _number(of.removeprefix("p"))
         if percentile is not None and not (of.startswith("p") and 0 < percentile < _PER_CENT):
             raise InputError(f"precision of {of!r}: expected mean, or a percentile like p99")
+        check_percentiles([] if percentile is None else [percentile])
         if most < FEWEST_REPLICATIONS:
             raise InputError(
                 f"{count(most, 'replication')} at most: expected {FEWEST_REPLICATIONS} or more"

@@ -10,9 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sojourn.execute import Observer, Status
+from sojourn.terminal import LOGGED_EVERY_S
 from sojourn.units import clock, duration
-
-_LOGGED_EVERY_S = 10.0
 
 
 @contextmanager
@@ -75,7 +74,7 @@ def _log(jobs: str) -> Observer:
 
     def observe(status: Status) -> None:
         nonlocal last
-        if time.monotonic() >= last + _LOGGED_EVERY_S:
+        if time.monotonic() >= last + LOGGED_EVERY_S:
             last = time.monotonic()
             sys.stderr.write(f"{_line(status, jobs)}\n")
             sys.stderr.flush()

@@ -91,6 +91,7 @@ class RunDirectory:
             return self.study.read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError):
             what = "no study.toml in it" if self.path.is_dir() else "no such directory"
+            what = "but a file" if self.path.is_file() else what
             raise InputError(f"{self.path}: not a run directory, {what}") from None
         except UnicodeDecodeError:
             raise InputError(f"{self.study}: not UTF-8 text") from None

@@ -1,5 +1,6 @@
 """A summary as a table for people, on a terminal and in a notebook."""
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from sojourn.observed import Needs
 from sojourn.summary import MEAN, TIMES, Estimate, Summary, incomplete
 from sojourn.terminal import print_lines, print_table
 from sojourn.units import bracketed, count, factor, number
-from sojourn.vocabulary import ALL_SIZES, GOODPUT, MISSED, JobKind, Metric, kind_of, order
+from sojourn.vocabulary import ALL_SIZES, GOODPUT, MISSED, JobKind, Metric, kind_of, order, size
 
 
 def notes(summary: Summary) -> list[str]:
@@ -27,10 +28,13 @@ def notes(summary: Summary) -> list[str]:
     lines += dict.fromkeys(kind.note for kind in kinds if kind.note)
     if GOODPUT in shown:
         lines.append("Jain: fairness index, 1 where all flows get the same, 1/n where one gets all")
-    methods = {e.ci_method for e in summary if e.ci_method}
+    methods = Counter(e.ci_method for e in summary if e.ci_method)
     lines += summary.told
     lines += summary.analysis
-    lines += [f"95 % interval of the mean, {method}" for method in sorted(methods)]
+    lines += [
+        f"95 % interval of the mean, {method}" + (f" ({of} of them)" if len(methods) > 1 else "")
+        for method, of in sorted(methods.items())
+    ]
     lines += withheld(summary)
     if summary.warmup and shown - {GOODPUT}:
         by = "the first 5 % to arrive"
@@ -183,7 +187,7 @@ def _times(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKind]
         kind = kind_of(main.kind).label
         cells = [
             *([kind if (case, kind) != before else ""] if named else []),
-            *([main.bin] if sizes else []),
+            *([size(main.bin)] if sizes else []),
             *(f"{count:,}" for count in (main.n, main.unfinished, main.warmup)),
             _cell(main.mean, first),
             *([_interval(main, first)] if intervals else []),

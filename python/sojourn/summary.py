@@ -344,8 +344,12 @@ def check_percentiles(percentiles: Sequence[float]) -> None:
         InputError: one is out of range.
     """
     for percentile in percentiles:
-        if not 0 <= percentile <= 100:
-            raise InputError(f"percentile {percentile:g}: expected 0 to 100")
+        if percentile not in (0, 100) and not _FINEST <= percentile <= 100 - _FINEST:
+            expected = "0 to 100, with at most six digits after the point"
+            raise InputError(f"percentile {percentile:.15g}: expected {expected}")
+
+
+_FINEST = 1e-6
 
 
 def ideals(ledger: Ledger) -> tuple[str, ...]:

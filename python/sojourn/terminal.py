@@ -2,9 +2,11 @@
 
 import itertools
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
+from threading import Event, Thread
 
 from rich import box
 from rich.cells import cell_len
@@ -12,6 +14,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sojourn.units import clock
+
+LOGGED_EVERY_S = 10.0
+"""How often a log is told how far long work is."""
 _TEXT_WIDE = 120
 _NUMBERS_WIDE = 250
 # What stands between two columns, and the edges' share of it.
@@ -109,9 +115,24 @@ def print_lines(lines: Iterable[str]) -> None:
 
 @contextmanager
 def doing() -> Iterator[Callable[[str], None]]:
-    """A function to say what is being done: a line on standard error, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
+    """A function to say what is being done: on standard error, in a log every ten seconds."""
+    if sys.stderr.isatty():
+        with Console(stderr=True).status("") as status:
+            yield lambda text: status.update(Text(text))
         return
-    with Console(stderr=True).status("") as status:
-        yield lambda text: status.update(Text(text))
+    said: list[str] = []
+    began, done = time.monotonic(), Event()
+
+    def log() -> None:
+        while not done.wait(LOGGED_EVERY_S):
+            elapsed = clock(time.monotonic() - began)
+            sys.stderr.write("".join(f"{text}, {elapsed} so far\n" for text in said[-1:]))
+            sys.stderr.flush()
+
+    logger = Thread(target=log, daemon=True)
+    logger.start()
+    try:
+        yield said.append
+    finally:
+        done.set()
+        logger.join()

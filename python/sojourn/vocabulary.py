@@ -156,6 +156,13 @@ def sizes(size_bin: str) -> str:
     return f"sizes up to {most}" if least == "0" else f"sizes from {least} to {most}"
 
 
+def size(size_bin: str) -> str:
+    """A bin of sizes in a table's cell: `up to 100 KB`."""
+    if size_bin == ALL_SIZES:
+        return size_bin
+    return sizes(size_bin).removeprefix("sizes ").removeprefix("from ")
+
+
 def whole(names: Iterable[str]) -> list[JobKind]:
     """The kinds of those names, without those whose jobs are parts of the others'."""
     there = [kind_of(name) for name in order(names)]

@@ -126,11 +126,15 @@ def _usage(error: click.UsageError) -> str:
     """Click's message, with the nearest valid option in our words."""
     where = error.ctx.command_path.removeprefix("sojourn").strip() if error.ctx else ""
     if isinstance(error, click.NoSuchOption):
-        options = [name for p in error.ctx.command.params for name in p.opts] if error.ctx else []
+        options = _options(error.ctx.command) if error.ctx else []
         said = f"no option {error.option_name}{did_you_mean(error.option_name, options)}"
     else:
         said = error.format_message()
     return f"{where}: {said}" if where else said
+
+
+def _options(of: click.Command) -> list[str]:
+    return [name for p in of.params if isinstance(p, click.Option) for name in p.opts]
 
 
 def _version(context: click.Context, _option: click.Parameter, asked: bool) -> None:

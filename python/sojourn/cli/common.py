@@ -21,6 +21,46 @@ DONE, FAILED, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
+class _File(click.Path):
+    """A path; no text at all would mean the present folder."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        """As click does, or a refusal."""
+        if value == "":
+            self.fail("expected a path, not nothing", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = _File(path_type=Path)
+PATH_OR_DASH = _File(path_type=Path, allow_dash=True)
+
+
+class Time(click.ParamType[float]):
+    """A time as studies write it, `10ms`, in seconds; between two."""
+
+    name = "time"
+
+    def __init__(self, least: str, most: str) -> None:
+        self._least, self._most = least, most
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """In seconds, or a refusal."""
+        from sojourn.units import picoseconds
+
+        what = param.opts[-1] if param else "time"
+        found = picoseconds(value, what)
+        if not picoseconds(self._least, what) <= found <= picoseconds(self._most, what):
+            self.fail(f"{value!r}: expected a time from {self._least} to {self._most}", param, ctx)
+        return found / 10**12
+
+
 def quiet(function: Callable[..., None]) -> Callable[..., None]:
     """Gives a command the option --quiet: what it would say goes nowhere.
 
@@ -43,24 +83,29 @@ def quiet(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+seed = click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="In place of the study's.")
+replications = click.option(
+    "--replications", type=click.IntRange(min=1), help="In place of the study's."
+)
+
 _SPOOL = Path("out", "mail", "spool")
 spool = click.option(
     "--spool",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default=_SPOOL,
     show_default=True,
     help="What is to be delivered, kept safe.",
 )
-config = click.argument("config", required=False, type=click.Path(path_type=Path))
+config = click.argument("config", required=False, type=PATH)
 config_option = click.option(
     "--config",
     "config",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="A server's configuration, which names its spool.",
 )
 config_spool = click.option(
     "--spool",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help=f"A spool, instead of a CONFIG that names one.  [default: {_SPOOL}]",
 )
 """What the verbs take that are about a spool: the CONFIG of its server, or its own path. CONFIG is
@@ -187,14 +232,27 @@ def size(option: str, given: str) -> int:
     Raises:
         InputError: it is none, or zero.
     """
+    return _quantity(option, given, "B", "a size such as 1GiB")
+
+
+def rate(option: str, given: str) -> int:
+    """The bits a second of a rate such as `1Gbps`.
+
+    Raises:
+        InputError: it is none, or zero.
+    """
+    return _quantity(option, given, "bps", "a rate such as 100Mbps")
+
+
+def _quantity(option: str, given: str, unit: str, expected: str) -> int:
     from sojourn._core import quantity
 
     try:
-        found = quantity(given) if given.endswith("B") else 0
+        found = quantity(given) if given.endswith(unit) else 0
     except ValueError:
         found = 0
     if not found:
-        raise InputError(f"{option} {given!r}: expected a size such as 1GiB")
+        raise InputError(f"{option} {given!r}: expected {expected}")
     return found
 
 

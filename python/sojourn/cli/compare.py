@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Compare two runs: who is better, and may it be chance?")
-@click.argument("run_a", type=click.Path(path_type=Path))
-@click.argument("run_b", type=click.Path(path_type=Path), required=False)
+@click.argument("run_a", type=common.PATH)
+@click.argument("run_b", type=common.PATH, required=False)
 @click.option(
     "--between",
     metavar="COLUMN=A,B",
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "-o",
     "--out",
     "picture",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     help="Draw distributions: PNG, SVG or PDF.",
 )
 @common.as_json
@@ -62,7 +62,9 @@ def compare(
     limit = None if within is None else per_cent(within, "--within")
     shown = common.percentiles(percentiles) or ()
     if (run_b is None) == (between is None):
-        raise InputError("compare: expected a second run, or --between COLUMN=A,B")
+        which = "one of them" if between else "a second run, or --between COLUMN=A,B"
+        given = "RUN_B and --between" if between else "compare"
+        raise InputError(f"{given}: expected {which}")
     if run_b is not None:
         both = Run.open(run_a), Run.open(run_b)
         found = comparing.compare(*both, metrics=metrics, percentiles=shown, warmup=warmup)
@@ -83,6 +85,8 @@ def compare(
         click.echo(document.dumps(found.to_dict(limit)))
     else:
         show(found, limit)
+        if picture is not None:
+            click.echo(path)
     if limit is not None and found.beyond(limit):
         context.exit(common.FAILED)
 
@@ -98,6 +102,6 @@ def _two_values(given: str, run: "Run") -> tuple[str, tuple[str, str]]:
     if len(pairs) > 1:
         there = values_of(run, column)
         pairs = [pair for pair in pairs if all(value in there for value in pair)]
-    if not column or not pairs or not all(pairs[0]):
-        raise InputError(f"--between {given!r}: expected COLUMN=A,B")
+    if not column or not pairs or not all(pairs[0]) or len({*pairs[0]}) == 1:
+        raise InputError(f"--between {given!r}: expected COLUMN=A,B, two values")
     return column, pairs[0]

@@ -8,10 +8,10 @@ from sojourn.cli import common
 
 
 @click.command(short_help="Say what is installed, and what is missing.")
-@click.argument("config", type=click.Path(path_type=Path), required=False)
+@click.argument("config", type=common.PATH, required=False)
 @click.option(
     "--spool",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     help="Say which of a list server's files others than their owner may read.",
 )
 @common.as_json

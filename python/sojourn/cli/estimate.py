@@ -17,14 +17,14 @@ from sojourn.cli import common
     metavar="PATH=VALUE",
     help="Put a value over the study's: estimate.cluster=0.2 simulates similar links once.",
 )
-@click.option("--seed", type=int, help="In place of the study's.")
-@click.option("--replications", type=int, help="In place of the study's.")
+@common.seed
+@common.replications
 @click.option("--jobs", type=int, help="Links at a time.  [default: one a processor]")
 @click.option("--scheduler", metavar="ADDRESS", help="Simulate the links on a Dask cluster.")
 @click.option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     help="Run directory.  [default: out/STUDY's name-estimated]",
 )
 @click.option("--force", is_flag=True, help="Estimate even what an exact run takes less for.")

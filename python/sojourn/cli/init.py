@@ -34,29 +34,34 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
     if ask:
         model = model or click.prompt("model", type=click.Choice(models()))
         name = name or click.prompt("name")
-    if model is None or name is None:
+    kind = None if model is None else common.OneOf(models()).convert(model, None, _context())
+    if kind is None or name is None:
         raise InputError("init: expected a model and a name, such as `sojourn init fabric mine`")
     if not name.isprintable() or not name.rpartition("/")[2].strip(".") or name[0] in "-@":
         raise InputError(f"init: {name!r}: expected the name of a file, such as mine or tries/mine")
-    kind = common.OneOf(models()).convert(model, None, click.get_current_context())
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
     text = (_TEMPLATES / f"{kind}.toml").read_text(encoding="utf-8")
     filled = text.replace("NAME", path.stem).replace('"TITLE"', _quoted(path.stem))
-    there = InputError(f"{path}: it is there already, and is left as it is")
     if path.exists():
-        raise there
+        raise InputError(f"{path}: it is there already, and is left as it is")
     schema = path.with_name(SCHEMA)
     beside = "" if schema.exists() else f", and {schema} for editors"
+    made = [folder for folder in path.parents if not folder.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        write_text(path, filled)
+    except OSError:
+        for folder in made:
+            folder.rmdir()
+        raise
     if beside:
         write_text(schema, f"{_core.schema()}\n")
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(filled)
-    except FileExistsError:
-        raise there from None
     click.echo(f"wrote {path}{beside}")
     click.echo(f"next: sojourn run {shlex.quote(str(path))}")
+
+
+def _context() -> click.Context:
+    return click.get_current_context()
 
 
 def _quoted(text: str) -> str:

@@ -29,11 +29,11 @@ def _of_a_study(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "-o",
             "--out",
-            type=click.Path(path_type=Path),
+            type=common.PATH,
             help="Run directory.  [default: out/STUDY's name-measured]",
         ),
-        click.option("--replications", type=int, help="In place of the study's."),
-        click.option("--seed", type=int, help="In place of the study's."),
+        common.replications,
+        common.seed,
         click.option(
             "--set",
             "settings",
@@ -111,8 +111,8 @@ def fabric(
     click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
 
 
-@measure.command()
-@click.argument("targets", nargs=-1, required=True, type=click.Path(path_type=Path))
+@measure.command(short_help="Measure an array: files or block devices.")
+@click.argument("targets", nargs=-1, required=True, type=common.PATH)
 @common.study
 @_of_a_study
 @click.option("--create", metavar="SIZE", help="Make the TARGETs: files of so many bytes.")
@@ -172,13 +172,13 @@ def array(
     click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
 
 
-@measure.command()
+@measure.command(short_help="Take what a mail server did out of its log.")
 @logs.reads
 @common.study
 @click.option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     help="Run directory.  [default: out/STUDY's name-measured]",
 )
 @common.quiet

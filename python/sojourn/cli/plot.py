@@ -8,7 +8,7 @@ from sojourn.cli import common
 
 
 @click.command(short_help="Draw a run.")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=common.PATH)
 @click.option(
     "--kind",
     "kinds",
@@ -38,7 +38,7 @@ from sojourn.cli import common
 @click.option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     help="A file, or a directory for all.  [default: RUN/plots]",
 )
 def plot(

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import click
 
+from sojourn.cli import common
+
 
 @click.command(short_help="Write runs as one HTML page.")
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="FILE.html")
+@click.argument("runs", nargs=-1, required=True, type=common.PATH)
+@click.option("-o", "--out", required=True, type=common.PATH, help="FILE.html")
 @click.option("--title", help="Above the page.  [default: the titles of the studies]")
 def report(*, runs: tuple[Path, ...], out: Path, title: str | None) -> None:
     """Write RUNS, or what `sojourn reproduce` left, as one HTML page without network assets."""

@@ -22,7 +22,7 @@ from sojourn.cli import common
 @click.option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     help="[default: out/PAPER[-READING][-full or -map-NAME]]",
 )
 @common.quiet
@@ -81,6 +81,8 @@ def _claims(
     from sojourn.reproduce.show import show as print_claims
 
     found = [one.under(reading) for one in papers.find(paper)]
+    if figures and len(found) > 1:
+        raise InputError("--figure: expected one PAPER, whose figure it is")
     chosen = [one.chosen(figures, reading) for one in found]
     done = []
     for one, wanted in zip(found, chosen, strict=True):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the study's."
 )
-@click.option("--seed", type=int, help="In place of the study's.")
-@click.option("--replications", type=int, help="In place of the study's.")
+@common.seed
+@common.replications
 @click.option(
     "--precision",
     metavar="PERCENT",
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     help="Run directory.  [default: out/STUDY's name]",
 )
 @click.option(

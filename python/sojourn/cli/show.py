@@ -11,7 +11,7 @@ from sojourn.errors import InputError
 
 
 @click.command(short_help="Show a run as a table.")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=common.PATH)
 @click.option("--by", metavar="COLUMN,...", help="Group by these.  [default: the swept axes]")
 @common.asked_percentiles
 @common.warmup

@@ -6,7 +6,7 @@ from sojourn.ledger import written
 from sojourn.summary import Estimate
 from sojourn.terminal import print_lines, print_table
 from sojourn.units import bracketed, count, number
-from sojourn.vocabulary import Metric, kind_of
+from sojourn.vocabulary import Metric, kind_of, size
 
 
 def show(found: Comparisons, within: float | None) -> None:
@@ -25,7 +25,7 @@ def _lines(comparison: Comparison, names: list[str]) -> list[list[str]]:
     kind = kind_of(a.kind)
     metric = kind.metric(a.metric)
     case = ["" if value is None else written(value) for value in comparison.case.values()]
-    texts = [*case, kind.label, a.bin, metric.title]
+    texts = [*case, kind.label, size(a.bin), metric.title]
     blank = ["" for _ in texts]
     columns = (MEAN, *a.quantiles, MAX)
     differences = [_apart(comparison.differences.get(name)) for name in columns]

@@ -99,7 +99,10 @@ def _verdict(of: Sequence["Comparison"], names: tuple[str, str], beyond: _Beyond
     whole = of[0]
     kind = kind_of(whole.a.kind)
     metric = kind.metric(whole.a.metric)
-    outcome, said = _judged(of, names, beyond)
+    findings = _findings(of, beyond)
+    outcome, said = _judged(whole, findings, names, numbers=len(beyond))
+    if any(f.outcome is not Outcome.CHANCE and not f.difference.ci95 for f in findings):
+        said += "; so far apart are these runs, too short to say how far in the long run"
     unfinished = [side.unfinished for side in (whole.a, whole.b)]
     if unfinished[0] != unfinished[1]:
         winner = {Outcome.BETTER: 1, Outcome.WORSE: 0}.get(outcome)
@@ -117,11 +120,9 @@ def _verdict(of: Sequence["Comparison"], names: tuple[str, str], beyond: _Beyond
 
 
 def _judged(
-    of: Sequence["Comparison"], names: tuple[str, str], beyond: _Beyond
+    whole: "Comparison", findings: Sequence[_Finding], names: tuple[str, str], *, numbers: int
 ) -> tuple[Outcome, str]:
-    """What all numbers say together, and in which words."""
-    whole = of[0]
-    findings = _findings(of, beyond)
+    """What all numbers say together, and in which words; so many `numbers` are judged in all."""
     better, worse = (
         [f for f in findings if f.outcome is o] for o in (Outcome.BETTER, Outcome.WORSE)
     )
@@ -139,7 +140,7 @@ def _judged(
         return Outcome.TRADE_OFF, said
     if not (better or worse):
         alone = (mean.difference.by_chance or 0.0) <= 1 - CONFIDENCE
-        among = f" among {len(beyond)} numbers judged together" if alone else ""
+        among = f" among {numbers} numbers judged together" if alone else ""
         return Outcome.CHANCE, f"{mean.difference} apart in the mean, which may be chance{among}"
     outcome = Outcome.BETTER if better else Outcome.WORSE
     if mean.outcome is outcome:

@@ -7,8 +7,9 @@ import numpy as np
 
 from sojourn.compare import Comparisons
 from sojourn.compare.difference import MEAN, Difference
-from sojourn.fit import PS_PER_S, Fitted, Load, mean_sojourn
+from sojourn.fit import PS_PER_S, Fitted, Load, Serving, mean_sojourn
 from sojourn.observed import Observed
+from sojourn.statistics import Values
 from sojourn.units import duration
 
 MOST_OFF = 15.0
@@ -20,6 +21,7 @@ TAIL = 95.0
 _JUDGED = (MEAN, f"p{TAIL:g}")
 
 _BY_CHANCE = 0.01
+_ITERATIONS = 50  # of a mean that depends on itself
 _QUICKER = 0.05  # a load's mean below the services' by more than this share
 
 
@@ -126,10 +128,19 @@ def _known_to(fitted: Fitted, load: Load) -> float:
     services = np.concatenate([*fitted.service_ps.values()])
     off = 2 * float(services.std() / services.mean()) / services.size**0.5
     low, middle, high = (
-        mean_sojourn(services * by, load.rate / PS_PER_S, fitted.serving.servers)
+        _mean_sojourn(services * by, load.rate / PS_PER_S, fitted.serving)
         for by in (1 - off, 1, 1 + off)
     )
     return (high - low) / 2 / middle * 100 if np.isfinite(high) else np.inf
+
+
+def _mean_sojourn(services: Values, rate: float, serving: Serving) -> float:
+    """The mean sojourn time where services slow each other: by the others served on average."""
+    mean = slowed = float(services.mean())
+    for _ in range(_ITERATIONS):
+        others = min(rate * slowed, serving.servers - 1)
+        slowed = mean * (1 + serving.slowdown * others)
+    return mean_sojourn(services * (slowed / mean), rate, serving.servers)
 
 
 def _quicker(fitted: Fitted, load: Load) -> str:

@@ -102,6 +102,7 @@ def measure(
         measured=f"{', '.join(str(t.path.resolve()) for t in targets)} with {installed} on"
         f" Linux {platform.release()}",
         one=lambda task: _one(task, study.seed, targets, directory, children),
+        lasts_s=lambda task: int(Offered.of(task.case, task.replication).arrived_ps[-1]) / 10**12,
     )
 
 

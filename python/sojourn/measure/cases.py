@@ -9,7 +9,7 @@ from sojourn.ledger import Record
 from sojourn.rundir import RunDirectory
 from sojourn.studies import meta_of
 from sojourn.terminal import doing
-from sojourn.units import count
+from sojourn.units import clock, count
 
 
 def measure_cases(
@@ -19,6 +19,7 @@ def measure_cases(
     command: str,
     measured: str,
     one: Callable[[Task], Record],
+    lasts_s: Callable[[Task], float] | None = None,
 ) -> int:
     """Measure the cases that a run directory lacks.
 
@@ -28,6 +29,7 @@ def measure_cases(
         command: for `meta.json`.
         measured: what is measured, for `meta.json`.
         one: measures a case and replication, and keeps its rows.
+        lasts_s: for how long work arrives in one, where that is known.
 
     Returns:
         How many cases were measured, replications counted.
@@ -44,7 +46,9 @@ def measure_cases(
         try:
             with doing() as say:
                 for task in sorted(tasks, key=lambda task: (task.case.index, task.replication)):
-                    say(f"measuring case {task.case.index}, replication {task.replication}")
+                    length = f", {clock(lasts_s(task))} of arrivals" if lasts_s else ""
+                    which = f"case {task.case.index}, replication {task.replication}"
+                    say(f"measuring {which}{length}")
                     ledger.add(one(task))
                     ledger.write(directory.cases)
         except KeyboardInterrupt:

@@ -8,18 +8,18 @@ import click
 from sojourn.cli import common
 
 
-@click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.command(short_help="Learn a disk from a run that measured it.")
+@click.argument("run", type=common.PATH)
 @click.option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     help="Where to write the model.  [default: RUN-fitted]",
 )
 @common.asked_percentiles
 @click.option(
     "--picture",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     help="Draw distributions: PNG, SVG or PDF.",
 )
 @common.as_json

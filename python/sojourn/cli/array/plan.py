@@ -7,8 +7,8 @@ import click
 from sojourn.cli import common
 
 
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.command(short_help="Find the cheapest array that meets a target.")
+@click.argument("file", type=common.PATH)
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the plan's."
 )
@@ -18,7 +18,7 @@ from sojourn.cli import common
     "-o",
     "--out",
     "picture",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     help="Draw prices and times: PNG, SVG, PDF.",
 )
 @common.quiet
@@ -59,5 +59,7 @@ def plan(
         click.echo(document.dumps(choice.to_dict()))
     else:
         show(choice)
+        if files is not None:
+            click.echo(path)
     if choice.cheapest is None:
         context.exit(common.FAILED)

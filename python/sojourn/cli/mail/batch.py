@@ -14,22 +14,22 @@ from sojourn.cli.mail import logs
 @click.option("--day", metavar="2026-11-22", help="Which day.  [default: the last of the log]")
 @click.option(
     "--interval",
-    type=click.IntRange(1, 86_400),
-    default=60,
+    type=common.Time("1s", "24h"),
+    default="60s",
     show_default=True,
-    help="Seconds over which rates are averaged.",
+    help="Over which rates are averaged.",
 )
 @click.option(
     "-o",
     "--out",
     "picture",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     default=Path("out", "batch.png"),
     show_default=True,
     help="The picture: a .png, .svg or .pdf.",
 )
 @common.as_json
-def batch(*, day: str | None, interval: int, picture: Path, as_json: bool, **asked: Any) -> None:
+def batch(*, day: str | None, interval: float, picture: Path, as_json: bool, **asked: Any) -> None:
     """Draw a day of mail: how fast it was delivered, and when new messages came.
 
     The LOG... is a file, packed or not, or - for standard input. --since and --until draw another
@@ -49,7 +49,7 @@ def batch(*, day: str | None, interval: int, picture: Path, as_json: bool, **ask
         if reading.since_us is not None or reading.until_us is not None:
             raise InputError(f"--day {day}: it says from when to when, as --since and --until do")
         reading = of.of_day(reading, *day_us("--day", day))
-    found = of.batch(reading, interval * 10**6)
+    found = of.batch(reading, round(interval * 10**6))
     of_a_time = reading.since_us is not None or reading.until_us is not None
     path.parent.mkdir(parents=True, exist_ok=True)
     of.draw(found if of_a_time else of.near(found)).write(path)

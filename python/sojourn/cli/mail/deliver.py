@@ -17,23 +17,23 @@ _REASONS = 10
 
 
 @click.command(short_help="Send a message to a list of subscribers.")
-@click.argument("message", required=False, type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("message", required=False, type=common.PATH_OR_DASH)
 @click.option(
     "--list",
     "subscribers",
-    type=click.Path(path_type=Path, allow_dash=True),
+    type=common.PATH_OR_DASH,
     help="Whom to send to: one address a line, or CSV.",
 )
 @click.option("--column", help="The CSV's column of addresses.  [default: found by its head]")
 @click.option(
     "--sender", help="Where failures are reported.  [default: the message's Sender or From]"
 )
-@click.option("--config", type=click.Path(path_type=Path), help="A file of settings (TOML).")
+@click.option("--config", type=common.PATH, help="A file of settings (TOML).")
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the file's."
 )
 @common.spool
-@click.option("--log", type=click.Path(path_type=Path), help="Write a log as Postfix has it.")
+@click.option("--log", type=common.PATH, help="Write a log as Postfix has it.")
 @click.option("--patience", metavar="TIME", help="Stop after so long; the rest stays in the spool.")
 @common.as_json
 def deliver(

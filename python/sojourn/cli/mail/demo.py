@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Send to 2,000 subscribers in a small internet.")
-@click.argument("world", required=False, type=click.Path(path_type=Path))
+@click.argument("world", required=False, type=common.PATH)
 @click.option(
     "--set",
     "settings",
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="How long those who can be reached are waited for.",
 )
-@click.option("--log", type=click.Path(path_type=Path), help="Write a log as Postfix has it.")
+@click.option("--log", type=common.PATH, help="Write a log as Postfix has it.")
 @common.quiet
 @common.as_json
 def demo(

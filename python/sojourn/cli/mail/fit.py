@@ -16,7 +16,7 @@ _SHOWN = 20
 @click.option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     default=Path("internet.csv"),
     show_default=True,
     help="Where to write it.",

@@ -10,13 +10,13 @@ from sojourn.cli import common
 
 
 @click.command(short_help="Serve a small internet on loopback.")
-@click.argument("world", type=click.Path(path_type=Path))
+@click.argument("world", type=common.PATH)
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Set something in the world."
 )
 @click.option(
     "--subscribers",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     help="Write everybody's address to this file, one a line.",
 )
 @common.as_json

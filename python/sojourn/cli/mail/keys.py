@@ -8,7 +8,7 @@ from sojourn.cli import common
 
 
 @click.command(short_help="Show the keys of a server's return paths.")
-@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("config", type=common.PATH)
 @click.option("--rotate", is_flag=True, help="Add a key, which signs from now on.")
 @common.as_json
 def keys(config: Path, *, rotate: bool, as_json: bool) -> None:

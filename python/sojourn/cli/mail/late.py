@@ -14,7 +14,7 @@ from sojourn.errors import InputError
 @logs.may_read
 @click.option(
     "--spool",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     help="Who waits there now, and until when, whether or not a server is at work on it.",
 )
 @common.config_option

@@ -13,7 +13,7 @@ _COUNTED = ["list", "day", "kind", "number"]
 
 
 @click.command("list", short_help="Show whose mail came back to a server's lists.")
-@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("config", type=common.PATH)
 @click.option(
     "--resume",
     nargs=2,

@@ -12,33 +12,33 @@ from sojourn.errors import InputError
 if TYPE_CHECKING:
     from sojourn.mail.plan.world import World
 
+_SOME = click.IntRange(1, 1_000_000)
+
 
 @click.command(short_help="Find how a server should be set for a list.")
 @logs.reads
 @click.option(
     "--list",
     "subscribers",
-    type=click.Path(path_type=Path, allow_dash=True),
+    type=common.PATH_OR_DASH,
     help="Whom to send to: one address a line, or CSV.  [default: whom the LOG knows]",
 )
 @click.option("--column", help="The CSV's column of addresses.  [default: found by its head]")
-@click.option(
-    "--config", type=click.Path(path_type=Path), help="The settings there are now (TOML)."
-)
+@click.option("--config", type=common.PATH, help="The settings there are now (TOML).")
 @click.option("--messages", type=click.IntRange(1, 10_000), default=1, show_default=True)
 @click.option("--every", metavar="TIME", help="One so often.  [default: all at once]")
 @click.option("--size", metavar="SIZE", default="4KB", show_default=True, help="Of a message.")
-@click.option("--sessions", type=click.IntRange(min=1), default=1000, show_default=True)
+@click.option("--sessions", type=_SOME, default=1000, show_default=True)
 @click.option("--memory", metavar="SIZE", help="Of the server: what bounds sessions beside.")
 @click.option(
     "--destination",
-    type=click.IntRange(min=1),
+    type=_SOME,
     default=20,
     show_default=True,
     help="Sessions of one recipient domain, at most.",
 )
-@click.option("--network", type=click.IntRange(min=1), help="Sessions of one network, at most.")
-@click.option("--recipients", type=click.IntRange(min=1), help="Of a transaction, at most.")
+@click.option("--network", type=_SOME, help="Sessions of one network, at most.")
+@click.option("--recipients", type=_SOME, help="Of a transaction, at most.")
 @click.option(
     "--rule",
     "rules",
@@ -57,11 +57,11 @@ if TYPE_CHECKING:
     help="Whose time is to be short.",
 )
 @click.option("--replications", type=click.IntRange(2, 1000), default=10, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
 @click.option(
     "-o",
     "--out",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     default=Path("out/mail/plan"),
     show_default=True,
     help="Where the settings, the internet and the study that predicts go.",
@@ -112,6 +112,8 @@ def plan(
         if time is not None:
             picoseconds(time, option)
     common.size("--size", size)
+    if line is not None:
+        common.rate("--line", line)
     burst = {
         "messages": messages,
         "arrivals": {"kind": "regular", "every": every or "0s"},

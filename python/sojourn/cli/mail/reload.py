@@ -4,9 +4,11 @@ from pathlib import Path
 
 import click
 
+from sojourn.cli import common
+
 
 @click.command(short_help="Have a server read its configuration again.")
-@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("config", type=common.PATH)
 def reload(config: Path) -> None:
     """Have the running server of CONFIG read it again and go by it.
 

@@ -16,13 +16,13 @@ _LOOK_S = 1.0
 
 
 @click.command(short_help="Run a list server.")
-@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("config", type=common.PATH)
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the file's."
 )
 @click.option(
     "--log",
-    type=click.Path(path_type=Path),
+    type=common.PATH,
     help="Where the log goes.  [default: as CONFIG says, or standard output]",
 )
 def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:

@@ -12,7 +12,7 @@ def spool() -> None:
     """Look after a spool."""
 
 
-@spool.command()
+@spool.command(short_help="Look for damage, and repair it.")
 @common.config
 @common.config_spool
 @click.option("--repair", is_flag=True, help="Remedy what is found; a copy is kept.")

@@ -8,14 +8,13 @@ import click
 from sojourn.cli import common
 from sojourn.cli.mail import logs
 
-_INTERVAL_S = 15
 _PER_MARK = 10
 
 
 @click.command(short_help="Follow a log as it grows.")
 @logs.reads
 @click.option(
-    "--interval", type=click.IntRange(1, 86_400), default=_INTERVAL_S, show_default=True, help="s"
+    "--interval", type=common.Time("1s", "24h"), default="15s", show_default=True, help="Of a line."
 )
 @click.option("--count", type=click.IntRange(1), help="Stop after so many lines.")
 @click.option("--replay", is_flag=True, help="Read what is there, by its own clock, and stop.")
@@ -29,7 +28,7 @@ _PER_MARK = 10
 @common.as_json
 def watch(
     *,
-    interval: int,
+    interval: float,
     count: int | None,
     replay: bool,
     per_mark: int,
@@ -46,14 +45,15 @@ def watch(
     from sojourn.mail.logs import watch as of
     from sojourn.terminal import print_lines
 
+    every_s = round(interval)
     if as_json and not (replay or count):
         raise InputError("--json: one document has an end; give --count or --replay")
     reading = logs.reading(**asked)
     notes: list[str] = []
     if replay:
-        log, replayed = of.replay(reading, interval)
+        log, replayed = of.replay(reading, every_s)
         notes = log.notes()
-    ticks = islice(replayed if replay else of.live(reading, interval), count)
+    ticks = islice(replayed if replay else of.live(reading, every_s), count)
     if as_json:
         click.echo(document.dumps([tick.to_dict() for tick in ticks]))
         return
