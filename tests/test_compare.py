@@ -202,8 +202,10 @@ def test_measured_and_simulated_rows_of_the_same_jobs_are_pairs(tmp_path):
     own, others = [2, 4, 2, 4, 3], [3, 5, 3, 5, 4]
     a, b = two(tmp_path, replicated(own, range(5)), replicated(others, range(5)))
     b.directory.meta.write_text('{"version": "0", "seed": 1, "measured": "here"}\n')
-    slowdown, _ = compare(seeded(a, 1), Run.open(b.path), warmup=False)
+    found = compare(seeded(a, 1), Run.open(b.path), warmup=False)
+    slowdown, _ = found
     assert slowdown.method == "over 5 pairs of replications"
+    assert f"flows, slowdown: {b.path} is higher, by 33.3 %" in found.verdicts[0].sentence
     other = make_run(tmp_path / "c", replicated(others, range(5), arrived_ps=(0, 2)))
     other.directory.meta.write_text('{"version": "0", "seed": 1, "measured": "here"}\n')
     slowdown, _ = compare(seeded(a, 1), Run.open(other.path), warmup=False)

@@ -28,12 +28,13 @@ def notes(summary: Summary) -> list[str]:
     lines += dict.fromkeys(kind.note for kind in kinds if kind.note)
     if GOODPUT in shown:
         lines.append("Jain: fairness index, 1 where all flows get the same, 1/n where one gets all")
-    methods = Counter(e.ci_method for e in summary if e.ci_method)
+    own = [e for e in summary if e.ci_method and e.metric == kind_of(e.kind).main.column]
+    methods = Counter(e.ci_method for e in own)
     lines += summary.told
     lines += summary.analysis
     lines += [
-        f"95 % interval of the mean, {method}" + (f" ({of} of them)" if len(methods) > 1 else "")
-        for method, of in sorted(methods.items())
+        f"95 % interval of the mean, {method}" + (f" ({many} of them)" if len(methods) > 1 else "")
+        for method, many in sorted(methods.items())
     ]
     lines += withheld(summary)
     if summary.warmup and shown - {GOODPUT}:

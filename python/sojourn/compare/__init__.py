@@ -101,8 +101,9 @@ class Comparisons:
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """Who is better, for each case, kind of job and metric."""
-        return [*verdicts(self.comparisons, self.names)]
+        """Which run is better, for each case, kind of job and metric."""
+        measured = ["measured" in run.meta for run in self.runs]
+        return [*verdicts(self.comparisons, self.names, rivals=measured[0] == measured[1])]
 
     def __iter__(self) -> Iterator[Comparison]:
         return iter(self.comparisons)

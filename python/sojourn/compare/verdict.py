@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sojourn.compare.difference import MEAN, Difference
 from sojourn.ledger import Value
@@ -65,13 +65,32 @@ class _Finding:
         return f"{which}{sizes(self.bin)} by {self.difference}"
 
 
-def verdicts(comparisons: Sequence["Comparison"], names: tuple[str, str]) -> Iterator[Verdict]:
-    """One for each case, kind of job and metric; `names` are the runs'."""
+class _Words(NamedTuple):
+    """What is said of the second run; of a measurement and its simulation, none is better."""
+
+    better: str
+    worse: str
+    trade_off: str
+
+    @staticmethod
+    def of(metric: str, *, rivals: bool) -> "_Words":
+        if rivals:
+            return _Words("better", "worse", "a trade-off: ")
+        return _Words("higher", "lower", "") if metric == GOODPUT else _Words("lower", "higher", "")
+
+
+def verdicts(
+    comparisons: Sequence["Comparison"], names: tuple[str, str], *, rivals: bool
+) -> Iterator[Verdict]:
+    """One for each case, kind of job and metric; `names` are the runs'.
+
+    One of `rivals` is better; of a measurement and its simulation one is lower.
+    """
     together: dict[tuple[str, str, str], list[Comparison]] = {}
     for one in comparisons:
         together.setdefault((str(one.case), one.a.kind, one.a.metric), []).append(one)
     beyond = _beyond_chance(comparisons)
-    return (_verdict(own, names, beyond) for own in together.values())
+    return (_verdict(own, names, beyond, rivals=rivals) for own in together.values())
 
 
 # For each number of a comparison of which it can be told, whether it differs beyond chance.
@@ -95,14 +114,17 @@ def _beyond_chance(comparisons: Sequence["Comparison"]) -> _Beyond:
     return dict(zip(chances, holm([*chances.values()]), strict=True))
 
 
-def _verdict(of: Sequence["Comparison"], names: tuple[str, str], beyond: _Beyond) -> Verdict:
+def _verdict(
+    of: Sequence["Comparison"], names: tuple[str, str], beyond: _Beyond, *, rivals: bool
+) -> Verdict:
     whole = of[0]
+    words = _Words.of(whole.a.metric, rivals=rivals)
     kind = kind_of(whole.a.kind)
     metric = kind.metric(whole.a.metric)
     findings = _findings(of, beyond)
-    outcome, said = _judged(whole, findings, names, numbers=len(beyond))
+    outcome, said = _judged(whole, findings, names, words, numbers=len(beyond))
     if any(f.outcome is not Outcome.CHANCE and not f.difference.ci95 for f in findings):
-        said += "; so far apart are these runs, too short to say how far in the long run"
+        said += "; by how much in the long run, these runs are too short to say"
     unfinished = [side.unfinished for side in (whole.a, whole.b)]
     if unfinished[0] != unfinished[1]:
         winner = {Outcome.BETTER: 1, Outcome.WORSE: 0}.get(outcome)
@@ -110,7 +132,7 @@ def _verdict(of: Sequence["Comparison"], names: tuple[str, str], beyond: _Beyond
         said += f"; unfinished, and so in no mean: {told}"
         if winner is not None and unfinished[winner] > unfinished[1 - winner]:
             outcome = Outcome.TRADE_OFF
-            said = f"a trade-off: {said}, which may be what {names[winner]} left undone"
+            said = f"{words.trade_off}{said}, which may be what {names[winner]} left undone"
     said += _distributions(whole, beyond)
     alike = [other for other in of_kinds([kind.name]).kinds.values() if other.plural == kind.plural]
     where = [f"{name} = {value}" for name, value in whole.case.items()]
@@ -120,9 +142,14 @@ def _verdict(of: Sequence["Comparison"], names: tuple[str, str], beyond: _Beyond
 
 
 def _judged(
-    whole: "Comparison", findings: Sequence[_Finding], names: tuple[str, str], *, numbers: int
+    whole: "Comparison",
+    findings: Sequence[_Finding],
+    names: tuple[str, str],
+    words: _Words,
+    *,
+    numbers: int,
 ) -> tuple[Outcome, str]:
-    """What all numbers say together, and in which words; so many `numbers` are judged in all."""
+    """What all numbers say together, and that as a sentence; so many `numbers` are judged."""
     better, worse = (
         [f for f in findings if f.outcome is o] for o in (Outcome.BETTER, Outcome.WORSE)
     )
@@ -136,16 +163,17 @@ def _judged(
         why = "too few jobs or replications to tell whether that is chance"
         return Outcome.UNKNOWN, f"means of {told[0]} and {told[1]}; {why}"
     if better and worse:
-        said = f"a trade-off: {names[1]} is better in {_listed(better)}, worse in {_listed(worse)}"
-        return Outcome.TRADE_OFF, said
+        both = f"{words.better} in {_listed(better)}, {words.worse} in {_listed(worse)}"
+        return Outcome.TRADE_OFF, f"{words.trade_off}{names[1]} is {both}"
     if not (better or worse):
         alone = (mean.difference.by_chance or 0.0) <= 1 - CONFIDENCE
         among = f" among {numbers} numbers judged together" if alone else ""
         return Outcome.CHANCE, f"{mean.difference} apart in the mean, which may be chance{among}"
     outcome = Outcome.BETTER if better else Outcome.WORSE
+    word = words.better if better else words.worse
     if mean.outcome is outcome:
-        return outcome, f"{names[1]} is {outcome.value}, by {mean.difference} in the mean"
-    said = f"{names[1]} is {outcome.value} in {_listed(better or worse)}"
+        return outcome, f"{names[1]} is {word}, by {mean.difference} in the mean"
+    said = f"{names[1]} is {word} in {_listed(better or worse)}"
     return outcome, f"{said}; the means, {mean.difference} apart, may differ by chance"
 
 

@@ -11,7 +11,7 @@ from sojourn.ledger import written
 from sojourn.runs import Run
 from sojourn.statistics import Interval, Values
 from sojourn.summary import Estimate, bins_of_groups, summarise
-from sojourn.vocabulary import ALL_SIZES, GOODPUT, Metric, kind_of, plural_of, whole
+from sojourn.vocabulary import ALL_SIZES, GOODPUT, Metric, kind_of, plural_of, sizes, whole
 
 _POINTS = 240
 
@@ -194,4 +194,4 @@ def _named(e: Estimate, by: Sequence[str], among: Sequence[Estimate]) -> str:
 
 def _sized(kinds: Sequence[str], size_bin: str) -> str:
     jobs = plural_of(map(kind_of, kinds))
-    return jobs if size_bin == ALL_SIZES else f"{jobs} of {size_bin}"
+    return jobs if size_bin == ALL_SIZES else f"{jobs} of {sizes(size_bin)}"
