@@ -202,10 +202,8 @@ def test_measured_and_simulated_rows_of_the_same_jobs_are_pairs(tmp_path):
     own, others = [2, 4, 2, 4, 3], [3, 5, 3, 5, 4]
     a, b = two(tmp_path, replicated(own, range(5)), replicated(others, range(5)))
     b.directory.meta.write_text('{"version": "0", "seed": 1, "measured": "here"}\n')
-    found = compare(seeded(a, 1), Run.open(b.path), warmup=False)
-    slowdown, _ = found
+    slowdown, _ = compare(seeded(a, 1), Run.open(b.path), warmup=False)
     assert slowdown.method == "over 5 pairs of replications"
-    assert f"flows, slowdown: {b.path} is higher, by 33.3 %" in found.verdicts[0].sentence
     other = make_run(tmp_path / "c", replicated(others, range(5), arrived_ps=(0, 2)))
     other.directory.meta.write_text('{"version": "0", "seed": 1, "measured": "here"}\n')
     slowdown, _ = compare(seeded(a, 1), Run.open(other.path), warmup=False)
@@ -218,6 +216,17 @@ def test_the_same_jobs_are_left_out_of_both(tmp_path):
     slowdown, _ = compare(a, b)
     assert slowdown.a.n == slowdown.b.n == 380
     assert slowdown.differences["mean"].per_cent == pytest.approx(100)
+
+
+def test_of_a_measurement_and_its_simulation_none_is_better(tmp_path):
+    slow, quick = replicated([2, 4] * 5, range(10)), replicated([1, 2] * 5, range(10))
+    a, b = two(tmp_path, slow, quick)
+    assert f"{b.path} is better, by 50.0 %" in compare(a, b, warmup=False).verdicts[0].sentence
+    b.directory.meta.write_text('{"version": "0", "seed": 1, "measured": "here"}\n')
+    assert (
+        f"{b.path} is lower, by 50.0 %"
+        in compare(a, Run.open(b.path), warmup=False).verdicts[0].sentence
+    )
 
 
 def test_slowdowns_over_different_ideals_are_not_compared(tmp_path, command):
