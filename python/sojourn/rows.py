@@ -26,11 +26,15 @@ def table_of(case: int, replication: int, columns: Mapping[str, Column]) -> pa.T
     """
     fields = {name: _array(column) for name, column in columns.items()}
     number = len(next(iter(fields.values()), ()))
-    place = {
-        "case": array_over(np.full(number, case, dtype=np.int32)),
-        "replication": array_over(np.full(number, replication, dtype=np.int32)),
-    }
+    place = {"case": _all_alike(case, number), "replication": _all_alike(replication, number)}
     return pa.table(place | fields)
+
+
+def _all_alike(value: int, number: int) -> pa.ChunkedArray:
+    """So many times the same number, held in memory once for each group of rows."""
+    group = array_over(np.full(min(number, _GROUP), value, dtype=np.int32))
+    many, rest = divmod(number, _GROUP)
+    return pa.chunked_array([*[group] * many, group.slice(0, rest)], pa.int32())
 
 
 def array_over(column: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
