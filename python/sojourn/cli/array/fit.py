@@ -22,6 +22,7 @@ from sojourn.cli import common
     type=common.PATH,
     help="Draw distributions: PNG, SVG or PDF.",
 )
+@common.quiet
 @common.as_json
 @click.pass_context
 def fit(

@@ -28,6 +28,7 @@ from sojourn.cli.mail import logs
     show_default=True,
     help="The picture: a .png, .svg or .pdf.",
 )
+@common.quiet
 @common.as_json
 def batch(*, day: str | None, interval: float, picture: Path, as_json: bool, **asked: Any) -> None:
     """Draw a day of mail: how fast it was delivered, and when new messages came.

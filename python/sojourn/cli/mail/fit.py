@@ -21,6 +21,7 @@ _SHOWN = 20
     show_default=True,
     help="Where to write it.",
 )
+@common.quiet
 @common.as_json
 def fit(*, out: Path, as_json: bool, **asked: Any) -> None:
     """Learn from the LOG... of a mail server how the domains it sends to are.

@@ -66,6 +66,7 @@ _SOME = click.IntRange(1, 1_000_000)
     show_default=True,
     help="Where the settings, the internet and the study that predicts go.",
 )
+@common.quiet
 @common.as_json
 def plan(
     *,
