@@ -65,7 +65,18 @@ def test_an_overloaded_disk_is_named():
         "a station is busy all the time (rate 200/s): the load is at its capacity or over it"
     )
     assert unsteady.startswith("jobs take longer and longer to the end of the run (rate 200/s)")
-    assert "caution: a station is busy" in repr(run.summary())
+    said = repr(run.summary())
+    assert "caution: a station is busy" in said
+    # No length would do for the case without a steady state; of the others it is said what does.
+    (none,) = (e for e in run.summary() if e.case["rate"] == "200/s" and e.metric == "sojourn_ps")
+    assert none.needs
+    assert {needs.why for needs in none.needs.values()} == {"no steady state"}
+    assert none.flat()["ci95_needs"] == {
+        "jobs": None,
+        "replications": None,
+        "why": "no steady state",
+    }
+    assert "no steady state," in said
 
 
 NARROW = """

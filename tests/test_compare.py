@@ -304,17 +304,26 @@ def test_better_on_the_whole_is_a_trade_off_where_a_size_is_worse(tmp_path):
         return [Made({}, np.tile([small, small, small, large], 500) * noise, sizes)]
 
     a = make_run(tmp_path / "a", of(4, 2))
-    trade, better, chance = (
+    trade, better, chance, slower = (
         make_run(tmp_path / name, of(*means))
-        for name, means in {"b": (2, 4), "c": (2, 1.5), "d": (4, 2)}.items()
+        for name, means in {"b": (2, 4), "c": (2, 1.5), "d": (4, 2), "e": (2, 2.005)}.items()
     )
     (found,) = compare(a, trade, metrics=["slowdown"], warmup=False).verdicts
     assert found.outcome is Outcome.TRADE_OFF
     gain, loss = r"better in all sizes by 28\.\d %", r"worse in sizes over 10 MB by 100\.\d %"
     assert re.search(f"{gain}.*{loss}", found.sentence)
     assert "the distributions differ (KS" in found.sentence
-    (found,) = compare(a, better, metrics=["slowdown"], warmup=False).verdicts
+    comparisons = compare(a, better, metrics=["slowdown"], warmup=False)
+    (found,) = comparisons.verdicts
     assert found.outcome is Outcome.BETTER
+    # Its mean has an interval; that the 99th percentile has none is no matter of the sentence.
+    assert next(iter(comparisons)).differences["p99"].ci95 is None
+    assert "long run" not in found.sentence
+    (found,) = compare(a, slower, metrics=["slowdown"], warmup=False).verdicts
+    assert found.outcome is Outcome.BETTER
+    assert re.search(
+        r"; worse in sizes over 10 MB by 0\.\d %.*, which may be chance", found.sentence
+    )
     (found,) = compare(a, chance, metrics=["slowdown"], warmup=False).verdicts
     assert found.outcome is Outcome.CHANCE
     assert "differ by no more than chance" in found.sentence

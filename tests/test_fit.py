@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import sojourn
-from sojourn.fit import MOST_SERVERS, _alone, fit, loads, mean_sojourn
+from sojourn.fit import MOST_SERVERS, Serving, _alone, fit, loads, mean_sojourn
+from sojourn.fit.judge import _mean_sojourn
 
 STUDY = """\
 title = "a device"
@@ -41,6 +42,16 @@ def test_the_mean_of_known_queues():
     # M/D/1
     assert mean_sojourn(np.ones(3), 0.5, 1) == pytest.approx(1.5)
     assert mean_sojourn(np.ones(3), 2.0, 2) == np.inf
+
+
+def test_the_mean_of_servers_that_slow_each_other():
+    spread, rate = np.array([0.0, 2.0]), 1.0
+    alone = _mean_sojourn(spread, rate, Serving(4))
+    assert alone == mean_sojourn(spread, rate, 4)
+    slowed = _mean_sojourn(spread, rate, Serving(4, slowdown=0.2))
+    # With services s = 1 + 0.2 * s others are served on average: s = 1.25.
+    assert slowed == pytest.approx(mean_sojourn(1.25 * spread, rate, 4))
+    assert _mean_sojourn(spread, 10.0, Serving(4, slowdown=0.2)) == np.inf
 
 
 def test_who_met_nobody():

@@ -55,6 +55,19 @@ def test_times_outages_greylists_and_unknown_users(tmp_path):
     assert listed.reply_us == pytest.approx(100_000, rel=1e-6), "its times are those of the others"
 
 
+def test_how_answers_vary_takes_two_of_them(tmp_path):
+    def took(seconds):
+        return ("sent", (0, 0.05, 2 * seconds, 2 * seconds), "2.0.0", "250 ok")
+
+    lines = [line(0, "a@once.example", took(1)), line(0, "a@twice.example", took(1), "A00001")]
+    lines += [line(60, "a@twice.example", took(2), "A00002")]
+    peers = learnt(tmp_path, lines)
+    assert peers["once.example"].spread == 0
+    # Sums of two answers, of 2 and 4 s: mean 3 s, variance 2 s^2, with n - 1 in the denominator.
+    of_one = (2**0.5 / 2**0.5) / 1.5
+    assert peers["twice.example"].spread == pytest.approx(np.log1p(of_one**2) ** 0.5, rel=0.01)
+
+
 def test_a_log_without_deliveries_is_refused(tmp_path):
     out = ("deferred", (0, 0, 30, 0), "4.4.1", "Connection timed out")
     with pytest.raises(InputError, match="nothing delivered"):

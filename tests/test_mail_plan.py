@@ -6,6 +6,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sojourn
@@ -100,6 +101,37 @@ def test_the_search_is_as_good_as_all_combinations(scene):
     )
     least = min(scene.predict(policy, 5).own[:, 1].mean() for policy in all_of_them)
     assert found <= 1.06 * least
+
+
+def test_one_mailing_has_its_times_in_an_interval(tmp_path):
+    def of_one(world):
+        (tmp_path / "w.csv").write_text(f"domain,subscribers,reply,spread,down,way\n{world}")
+        scene = Scene(
+            worlds.from_file(tmp_path / "w.csv", None, tmp_path),
+            tmp_path,
+            {"messages": 1, "arrivals": "regular"},
+            {},
+            1,
+        )
+        policy = resolved(scene.parsed({}).resolved())
+        return scene.predict(policy, 60).own, scene.of_one(policy)
+
+    own, found = of_one("a.example,30,100ms,0,0,silent\n")
+    assert np.ptp(own[:, 0]) == 0
+    # Nothing varies but lookups, by 3 ms, and the allowance of 6 % to both sides.
+    assert found[50][0] == pytest.approx(0.94 * own[0, 0], rel=0.001)
+    assert found[50][1] == pytest.approx(1.06 * (own[0, 0] + 0.003), rel=0.001)
+    own, found = of_one("a.example,3,100ms,1,0,silent\nb.example,3,1s,0.5,0,silent\n")
+    for place, percentile in enumerate((50, 95, 99)):
+        low, high = found[percentile]
+        inside = np.mean((low <= own[:, place]) & (own[:, place] <= high))
+        assert inside >= 0.9, percentile
+
+
+def test_lookups_are_late_by_no_more_than_a_day(scene):
+    policy = resolved(scene.parsed({}).resolved())
+    with pytest.raises(SpecError, match=r"internet.jitter = .*, expected at most"):
+        scene.parsed(policy, settings=[("internet.jitter", "25h")])
 
 
 def test_limits_are_kept_and_sessions_spared(scene):
@@ -311,7 +343,7 @@ def test_a_list_is_delivered_as_its_plan_predicts(command, tmp_path):
             now.write_text(f"{net.settings.read_text()}[mail.limits]\nsessions = {sessions}\n")
             given = ["--config", now, "--list", whom, "--out", tmp_path / f"plan{sessions}"]
             plan = command("mail", "plan", log, *given, "--replications", 2, "--json").document
-            predicted, one = plan["now"]["predicted"], plan["now"]["one_delivery"]
+            predicted, one = plan["now"]["predicted"], plan["now"]["one_mailing"]
             real = [deliver(f"{sessions}.{i}", "--set", few)[1] for i in range(3)]
             for percentile in ("p50", "p95"):
                 said = predicted[f"{percentile}_s"]["value"]

@@ -368,7 +368,14 @@ def test_an_unknown_column_is_named_with_the_nearest(tmp_path, by, said):
         run.summary(by=by)
 
 
-@pytest.mark.parametrize("percentile", [-1, 100.5, NAN])
+def test_percentiles_that_are_the_same_to_six_digits_are_one(tmp_path):
+    run = make_run(tmp_path / "r", [Made({}, [1, 2])])
+    summary = run.summary(percentiles=[50, 50.00000001, 99.99999, 100])
+    assert summary.percentiles == ("p50", "p99.99999", "p100")
+    assert [*summary.estimates[0].quantiles] == ["p50", "p99.99999", "p100"]
+
+
+@pytest.mark.parametrize("percentile", [-1, 100.5, NAN, 99.99999999])
 def test_a_percentile_out_of_range(tmp_path, percentile):
     run = make_run(tmp_path / "r", [Made({}, [1, 2])])
     with pytest.raises(InputError, match="expected 0 to 100"):

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 _LONGEST_LINE = 600
 
@@ -37,8 +38,10 @@ def did_you_mean(given: str, names: Iterable[str], *, otherwise: str | None = No
 def reason(error: OSError) -> str:
     """What the operating system said, without its number: `out/r: Permission denied`."""
     what = os.strerror(error.errno) if error.errno else str(error)
-    if isinstance(error, FileExistsError):  # of a folder that was to be made
+    if isinstance(error, FileExistsError) and Path(str(error.filename)).is_file():
         what = "there is a file of that name, expected a folder"
+    if isinstance(error, NotADirectoryError):
+        what = "there is a file where a folder is expected"
     return f"{error.filename}: {what}" if error.filename else what
 
 

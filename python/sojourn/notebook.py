@@ -3,7 +3,7 @@
 import json
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from shutil import rmtree
@@ -96,10 +96,14 @@ def sweep(
         InputError: a file is missing, or `out` cannot be written or holds something else.
         Interrupted: Ctrl-C; the same call resumes.
     """
+    swept = {}
     for path, values in axes.items():
-        if isinstance(values, str) or not isinstance(values, Iterable):
+        try:
+            swept[f"sweep.{path}"] = None if isinstance(values, str) else list(values)
+        except TypeError:
+            swept[f"sweep.{path}"] = None
+        if swept[f"sweep.{path}"] is None:
             raise InputError(f"{path} is {values!r}, expected a list of values")
-    swept = {f"sweep.{path}": list(values) for path, values in axes.items()}
     return run(study, **{**how, "overrides": {**(how.get("overrides") or {}), **swept}})
 
 

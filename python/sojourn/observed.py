@@ -74,6 +74,10 @@ class Needs:
         return {"jobs": self.jobs, "replications": self.replications, "why": self.why}
 
 
+UNSTEADY = Needs(inf, None, None, "no steady state")
+"""Of a run in which jobs take longer and longer: no length would do."""
+
+
 @dataclass(frozen=True)
 class Series:
     """A metric of the jobs of one case: an array a replication, in order of arrival.

@@ -109,7 +109,8 @@ def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Pictu
         lines.setdefault(label({column: e.case[column] for column in by}, kind), []).append(e)
     words = kinds[0].metric(metric)
     points = _POINTS if metric != MISSED else {"{}": _POINTS["mean {}"]}
-    said = note(run, _BARS, *_notes(kinds, metric, summary.ideals))
+    there = any(e.ci95 or e.quantiles_ci95["p99"] for e in estimates)
+    said = note(run, _BARS if there else _NO_BARS, *_notes(kinds, metric, summary.ideals))
     if layout.x is None:
         picture, (row,) = style.panels(1, len(points), run.title, said)
         for panel, (name, point) in zip(row, points.items(), strict=True):
@@ -276,6 +277,7 @@ def fit_axes(metric: str, row: Sequence[Axes]) -> None:
 
 
 _BARS = "bars: 95 % intervals, where the run is long enough for one"
+_NO_BARS = "no 95 % intervals: the runs are too short"
 _POINTS: Mapping[str, Callable[[Estimate], Point]] = {
     "mean {}": lambda e: _point(e.mean, e.ci95),
     "99th percentile of\n{}": lambda e: _point(e.quantiles["p99"], e.quantiles_ci95["p99"]),

@@ -50,6 +50,8 @@ class Precision:
             InputError: one of them is nothing of the kind.
         """
         half_width = per_cent(share, "precision", below=_PER_CENT)
+        if not half_width:
+            raise InputError(f"precision {share!r}: expected a percentage above 0")
         percentile = None if of == "mean" else _number(of.removeprefix("p"))
         if percentile is not None and not (of.startswith("p") and 0 < percentile < _PER_CENT):
             raise InputError(f"precision of {of!r}: expected mean, or a percentile like p99")

@@ -28,8 +28,8 @@ def notes(summary: Summary) -> list[str]:
     lines += dict.fromkeys(kind.note for kind in kinds if kind.note)
     if GOODPUT in shown:
         lines.append("Jain: fairness index, 1 where all flows get the same, 1/n where one gets all")
-    own = [e for e in summary if e.ci_method and e.metric == kind_of(e.kind).main.column]
-    methods = Counter(e.ci_method for e in own)
+    own = [e for e in summary if e.ci95 and e.metric == kind_of(e.kind).main.column]
+    methods = Counter(str(e.ci_method) for e in own)
     lines += summary.told
     lines += summary.analysis
     lines += [
@@ -63,6 +63,8 @@ def withheld(summary: Summary) -> list[str]:
             [e.needs[name] for e in own if name in e.needs and (e.bin == ALL_SIZES) is all_sizes]
             for all_sizes in (True, False)
         )
+        # Of lines without a steady state a caution tells; the others have something to run.
+        whole = [needs for needs in whole if needs.times < inf] or whole
         if not (whole or sizes):
             continue
         if not whole:

@@ -3,7 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ from sojourn import analysis, cautions, vocabulary
 from sojourn.columns import Columns
 from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Value
-from sojourn.observed import Needs, Observed
+from sojourn.observed import UNSTEADY, Needs, Observed
 from sojourn.sample import Group, Sample, Warmup, groups_of
 from sojourn.statistics import Interval, Values, jain
 from sojourn.units import count, duration
@@ -237,16 +237,18 @@ def summarise(
     check_percentiles(percentiles or ())
     columns = Columns.of(run.directory, run.ledger)
     chosen = [columns.find(name) for name in dict.fromkeys(columns.apart if by is None else by)]
-    chosen_percentiles = [*dict.fromkeys(percentiles or ())]
+    chosen_percentiles = [*dict.fromkeys(round(p, _DIGITS) for p in percentiles or ())]
     estimates: list[Estimate] = []
     growing, together = [], []
     for group in groups_of(run.directory, run.ledger, chosen, warmup=warmup):
         if not chosen_percentiles:
             chosen_percentiles = [*vocabulary.of_kinds([group.kind]).percentiles]
-        estimates += _of_group(group, chosen_percentiles)
+        found = [*_of_group(group, chosen_percentiles)]
         together.append({part.case for part in group.sample.parts})
         if cautions.grows(group.sample):
             growing.append(group.case)
+            found = [replace(e, needs=dict.fromkeys(e.needs, UNSTEADY)) for e in found]
+        estimates += found
     timed = [e.n for e in estimates if e.metric == "slowdown"]
     kinds = {e.kind for e in estimates}
     return Summary(
@@ -344,12 +346,12 @@ def check_percentiles(percentiles: Sequence[float]) -> None:
         InputError: one is out of range.
     """
     for percentile in percentiles:
-        if percentile not in (0, 100) and not _FINEST <= percentile <= 100 - _FINEST:
-            expected = "0 to 100, with at most six digits after the point"
+        if not 0 <= percentile <= 100 or (percentile < 100) != (round(percentile, _DIGITS) < 100):
+            expected = f"0 to 100, with at most {_DIGITS} digits after the point"
             raise InputError(f"percentile {percentile:.15g}: expected {expected}")
 
 
-_FINEST = 1e-6
+_DIGITS = 6
 
 
 def ideals(ledger: Ledger) -> tuple[str, ...]:
@@ -429,4 +431,4 @@ def _shares(values: Values) -> dict[str, float | None]:
 
 
 def _name(percentile: float) -> str:
-    return f"p{percentile:g}"
+    return f"p{percentile:.10g}"

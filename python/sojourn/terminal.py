@@ -120,19 +120,19 @@ def doing() -> Iterator[Callable[[str], None]]:
         with Console(stderr=True).status("") as status:
             yield lambda text: status.update(Text(text))
         return
-    said: list[str] = []
-    began, done = time.monotonic(), Event()
+    said: list[tuple[str, float]] = []
+    done = Event()
 
     def log() -> None:
         while not done.wait(LOGGED_EVERY_S):
-            elapsed = clock(time.monotonic() - began)
-            sys.stderr.write("".join(f"{text}, {elapsed} so far\n" for text in said[-1:]))
+            for text, began in said[-1:]:
+                sys.stderr.write(f"{text}, {clock(time.monotonic() - began)} so far\n")
             sys.stderr.flush()
 
     logger = Thread(target=log, daemon=True)
-    logger.start()
     try:
-        yield said.append
+        logger.start()
+        yield lambda text: said.append((text, time.monotonic()))
     finally:
         done.set()
-        logger.join()
+        logger.join(timeout=1)  # one that nobody reads may keep it for ever

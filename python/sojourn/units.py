@@ -38,7 +38,7 @@ def picoseconds(text: str, what: str) -> int:
 
 
 def per_cent(text: str, what: str, below: float = inf) -> float:
-    """A percentage as people write it, `"5%"`: above 0, and below a limit.
+    """A percentage as people write it, `"5%"`: 0 or more, and below a limit.
 
     Raises:
         InputError: it is none.
@@ -46,8 +46,8 @@ def per_cent(text: str, what: str, below: float = inf) -> float:
     try:
         found = float(text.strip().removesuffix("%"))
     except ValueError:
-        found = 0.0
-    if not (text.strip().endswith("%") and 0 < found < below):
+        found = -1.0
+    if not (text.strip().endswith("%") and 0 <= found < below):
         limit = "" if below == inf else f", below {below:g}%"
         raise InputError(f"{what} {text!r}: expected a percentage like 5%{limit}")
     return found
@@ -62,10 +62,14 @@ def number(value: float, digits: int = 4) -> str:
 def bracketed(ends: tuple[float, float], per_unit: float = 1.0) -> str:
     """The ends of an interval in a unit, as exactly as its width is worth: `[3.08, 3.44]`."""
     low, high = (end / per_unit for end in ends)
-    if not 1e-9 < high - low < inf:
+    if not 1e-9 < high - low < inf or 0 < low * _WIDE < high:
         return f"[{number(low)}, {number(high)}]"
     decimals = max(1 - floor(log10(high - low)), 0)
     return f"[{low:,.{decimals}f}, {high:,.{decimals}f}]"
+
+
+_WIDE = 30
+"""Ends that are so many times apart have digits of their own: one is no rounding of the other."""
 
 
 def factor(times: float) -> str:

@@ -21,6 +21,9 @@ DONE, FAILED, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
+_NOTHING = "expected a path, not nothing"
+
+
 class _File(click.Path):
     """A path; no text at all would mean the present folder."""
 
@@ -32,7 +35,7 @@ class _File(click.Path):
     ) -> str | bytes | os.PathLike[str]:
         """As click does, or a refusal."""
         if value == "":
-            self.fail("expected a path, not nothing", param, ctx)
+            self.fail(_NOTHING, param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -54,9 +57,12 @@ class Time(click.ParamType[float]):
         """In seconds, or a refusal."""
         from sojourn.units import picoseconds
 
-        what = param.opts[-1] if param else "time"
-        found = picoseconds(value, what)
-        if not picoseconds(self._least, what) <= found <= picoseconds(self._most, what):
+        least, most = (picoseconds(end, self.name) for end in (self._least, self._most))
+        try:
+            found = picoseconds(value, self.name)
+        except InputError:
+            found = -1
+        if not least <= found <= most:
             self.fail(f"{value!r}: expected a time from {self._least} to {self._most}", param, ctx)
         return found / 10**12
 
@@ -174,7 +180,9 @@ class OneOf(click.Choice[str]):
         return value
 
 
-def _located(_context: click.Context, _argument: click.Parameter, given: str) -> Path:
+def _located(context: click.Context, argument: click.Parameter, given: str) -> Path:
+    if not given:
+        raise click.BadParameter(_NOTHING, context, argument)
     from sojourn import studies
 
     return studies.find(given)
@@ -248,7 +256,7 @@ def _quantity(option: str, given: str, unit: str, expected: str) -> int:
     from sojourn._core import quantity
 
     try:
-        found = quantity(given) if given.endswith(unit) else 0
+        found = quantity(given.strip()) if given.strip().endswith(unit) else 0
     except ValueError:
         found = 0
     if not found:

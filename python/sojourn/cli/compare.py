@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--metric", "metrics", metavar="NAME", multiple=True, help="Only this one.")
 @common.asked_percentiles
 @click.option(
-    "--within", metavar="PERCENT", help="Exit code 1 if means or percentiles are further apart."
+    "--within", metavar="5%", help="Exit code 1 if means or percentiles are further apart."
 )
 @common.warmup
 @click.option(
@@ -62,9 +62,9 @@ def compare(
     limit = None if within is None else per_cent(within, "--within")
     shown = common.percentiles(percentiles) or ()
     if (run_b is None) == (between is None):
-        which = "one of them" if between else "a second run, or --between COLUMN=A,B"
-        given = "RUN_B and --between" if between else "compare"
-        raise InputError(f"{given}: expected {which}")
+        if between is not None:
+            raise InputError("RUN_B and --between: expected one of them")
+        raise InputError("compare: expected a second run, or --between COLUMN=A,B")
     if run_b is not None:
         both = Run.open(run_a), Run.open(run_b)
         found = comparing.compare(*both, metrics=metrics, percentiles=shown, warmup=warmup)

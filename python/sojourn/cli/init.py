@@ -2,6 +2,8 @@
 
 import json
 import shlex
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import click
@@ -42,22 +44,30 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
     text = (_TEMPLATES / f"{kind}.toml").read_text(encoding="utf-8")
     filled = text.replace("NAME", path.stem).replace('"TITLE"', _quoted(path.stem))
-    if path.exists():
-        raise InputError(f"{path}: it is there already, and is left as it is")
     schema = path.with_name(SCHEMA)
     beside = "" if schema.exists() else f", and {schema} for editors"
     made = [folder for folder in path.parents if not folder.exists()]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        write_text(path, filled)
-    except OSError:
-        for folder in made:
-            folder.rmdir()
-        raise
-    if beside:
-        write_text(schema, f"{_core.schema()}\n")
+    with ExitStack() as undo:
+        for folder in reversed(made):
+            undo.callback(_remove, folder.rmdir)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            file = path.open("x", encoding="utf-8")
+        except FileExistsError:
+            raise InputError(f"{path}: it is there already, and is left as it is") from None
+        undo.callback(_remove, path.unlink)
+        with file:
+            file.write(filled)
+        if beside:
+            write_text(schema, f"{_core.schema()}\n")
+        undo.pop_all()
     click.echo(f"wrote {path}{beside}")
     click.echo(f"next: sojourn run {shlex.quote(str(path))}")
+
+
+def _remove(remove: Callable[[], None]) -> None:
+    with suppress(OSError):
+        remove()
 
 
 def _context() -> click.Context:

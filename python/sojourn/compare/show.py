@@ -6,7 +6,7 @@ from sojourn.ledger import written
 from sojourn.summary import Estimate
 from sojourn.terminal import print_lines, print_table
 from sojourn.units import bracketed, count, number
-from sojourn.vocabulary import Metric, kind_of, size
+from sojourn.vocabulary import Metric, kind_of, size, sizes
 
 
 def show(found: Comparisons, within: float | None) -> None:
@@ -84,4 +84,6 @@ def _notes(found: Comparisons, names: list[str], within: float | None) -> list[s
 
 def _where(comparison: Comparison) -> str:
     case = [f"{name} = {value}" for name, value in comparison.case.items()]
-    return ", ".join([*case, comparison.a.kind, comparison.a.bin, comparison.a.metric])
+    kind = kind_of(comparison.a.kind)
+    metric = kind.metric(comparison.a.metric)
+    return ", ".join([*case, kind.label, sizes(comparison.a.bin), metric.name])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(Enum):
-    """What can be said of the second of two runs."""
+    """What can be said of the second of two runs: better is shorter, of goodputs higher."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -122,9 +122,12 @@ def _verdict(
     kind = kind_of(whole.a.kind)
     metric = kind.metric(whole.a.metric)
     findings = _findings(of, beyond)
-    outcome, said = _judged(whole, findings, names, words, numbers=len(beyond))
-    if any(f.outcome is not Outcome.CHANCE and not f.difference.ci95 for f in findings):
-        said += "; by how much in the long run, these runs are too short to say"
+    outcome, said, named = _judged(whole, findings, names, words, numbers=len(beyond))
+    if by_size := _against(of, outcome):
+        word = words.worse if outcome is Outcome.BETTER else words.better
+        said += f"; {word} in {', '.join(by_size)}, which may be chance"
+    if any(finding.difference.ci95 is None for finding in named):
+        said += "; by how much in the long run, these runs do not tell"
     unfinished = [side.unfinished for side in (whole.a, whole.b)]
     if unfinished[0] != unfinished[1]:
         winner = {Outcome.BETTER: 1, Outcome.WORSE: 0}.get(outcome)
@@ -148,33 +151,39 @@ def _judged(
     words: _Words,
     *,
     numbers: int,
-) -> tuple[Outcome, str]:
-    """What all numbers say together, and that as a sentence; so many `numbers` are judged."""
+) -> tuple[Outcome, str, Sequence[_Finding]]:
+    """What all numbers say together, that as a sentence, and the findings whose size it tells.
+
+    So many `numbers` are judged.
+    """
     better, worse = (
         [f for f in findings if f.outcome is o] for o in (Outcome.BETTER, Outcome.WORSE)
     )
     mean = next((f for f in findings if (f.bin, f.name) == (ALL_SIZES, MEAN)), None)
     if whole.a.mean == whole.b.mean and not (better or worse):
-        return Outcome.CHANCE, "no difference in the mean"
+        return Outcome.CHANCE, "no difference in the mean", ()
     if mean is None:
         ends = (whole.a.mean, whole.b.mean)
         metric = kind_of(whole.a.kind).metric(whole.a.metric)
         told = [f"{number((end or 0) / metric.per_unit)} {metric.unit}".rstrip() for end in ends]
         why = "too few jobs or replications to tell whether that is chance"
-        return Outcome.UNKNOWN, f"means of {told[0]} and {told[1]}; {why}"
+        return Outcome.UNKNOWN, f"means of {told[0]} and {told[1]}; {why}", ()
     if better and worse:
+        better, worse = _told(better), _told(worse)
         both = f"{words.better} in {_listed(better)}, {words.worse} in {_listed(worse)}"
-        return Outcome.TRADE_OFF, f"{words.trade_off}{names[1]} is {both}"
+        return Outcome.TRADE_OFF, f"{words.trade_off}{names[1]} is {both}", [*better, *worse]
     if not (better or worse):
         alone = (mean.difference.by_chance or 0.0) <= 1 - CONFIDENCE
         among = f" among {numbers} numbers judged together" if alone else ""
-        return Outcome.CHANCE, f"{mean.difference} apart in the mean, which may be chance{among}"
+        said = f"{mean.difference} apart in the mean, which may be chance{among}"
+        return Outcome.CHANCE, said, ()
     outcome = Outcome.BETTER if better else Outcome.WORSE
     word = words.better if better else words.worse
     if mean.outcome is outcome:
-        return outcome, f"{names[1]} is {word}, by {mean.difference} in the mean"
-    said = f"{names[1]} is {word} in {_listed(better or worse)}"
-    return outcome, f"{said}; the means, {mean.difference} apart, may differ by chance"
+        return outcome, f"{names[1]} is {word}, by {mean.difference} in the mean", [mean]
+    named = _told(better or worse)
+    said = f"{names[1]} is {word} in {_listed(named)}"
+    return outcome, f"{said}; the means, {mean.difference} apart, may differ by chance", named
 
 
 def _findings(of: Sequence["Comparison"], beyond: _Beyond) -> list[_Finding]:
@@ -194,10 +203,27 @@ def _findings(of: Sequence["Comparison"], beyond: _Beyond) -> list[_Finding]:
     return found
 
 
-def _listed(findings: Sequence[_Finding]) -> str:
+def _against(of: Sequence["Comparison"], outcome: Outcome) -> list[str]:
+    """The sizes whose means say the opposite of what all together say, by no more than chance."""
+    if outcome not in (Outcome.BETTER, Outcome.WORSE):
+        return []
+    lower_is_said = (outcome is Outcome.BETTER) != (of[0].a.metric == GOODPUT)
+    found = [(one.a.bin, one.differences[MEAN]) for one in of if one.a.bin != ALL_SIZES]
+    return [
+        f"{sizes(size_bin)} by {difference}"
+        for size_bin, difference in found
+        if difference and difference.per_cent and (difference.per_cent > 0) == lower_is_said
+    ]
+
+
+def _told(findings: Sequence[_Finding]) -> list[_Finding]:
     """The findings of means, and of percentiles where the mean of that size says nothing."""
     means = {f.bin for f in findings if f.name == MEAN}
-    return ", ".join(str(f) for f in findings if f.name == MEAN or f.bin not in means)
+    return [f for f in findings if f.name == MEAN or f.bin not in means]
+
+
+def _listed(findings: Sequence[_Finding]) -> str:
+    return ", ".join(map(str, findings))
 
 
 def _distributions(one: "Comparison", beyond: _Beyond) -> str:

@@ -12,7 +12,13 @@ from sojourn.cli import common
 @click.option("--messages", type=click.IntRange(1, 10_000), default=20, show_default=True)
 @click.option("--size", default="500B", show_default=True, help="Of a message's text.")
 @click.option("--tls", is_flag=True, help="Turn to TLS first (STARTTLS), whatever certificate.")
-@click.option("--timeout", type=common.Time("1ms", "1h"), default="30s", show_default=True)
+@click.option(
+    "--timeout",
+    type=common.Time("1ms", "1h"),
+    default="30s",
+    show_default=True,
+    help="For an answer.",
+)
 @common.as_json
 def test(
     *,

@@ -45,7 +45,9 @@ def watch(
     from sojourn.mail.logs import watch as of
     from sojourn.terminal import print_lines
 
-    every_s = round(interval)
+    every_s = int(interval)
+    if every_s != interval:
+        raise InputError(f"--interval {interval:g}s: expected whole seconds")
     if as_json and not (replay or count):
         raise InputError("--json: one document has an end; give --count or --replay")
     reading = logs.reading(**asked)

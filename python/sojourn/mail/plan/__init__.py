@@ -29,7 +29,7 @@ _SESSION_BYTES = 5000
 class Side:
     """A policy, what it does, and what then holds delivery back.
 
-    `of_one` is between which times 95 of 100 deliveries reach a percentile, in seconds.
+    `of_one` is between which times 95 of 100 mailings reach a percentile, in seconds.
     """
 
     policy: Policy
@@ -42,7 +42,7 @@ class Side:
         return {
             "policy": self.policy,
             "predicted": self.predicted.to_dict(),
-            "one_delivery": {f"p{percentile}_s": ends for percentile, ends in self.of_one.items()},
+            "one_mailing": {f"p{percentile}_s": ends for percentile, ends in self.of_one.items()},
             "causes": [cause.to_dict() for cause in self.causes],
         }
 
@@ -146,6 +146,7 @@ def plan(
     for name, policy in (("now", present), ("plan", best)):
         say(f"what holds back: {name}")
         causes = explain(scene, policy, replications)
+        say(f"one mailing: {name}")
         predicted = scene.predict(policy, replications)
         sides.append(Side(policy, predicted, scene.of_one(policy), causes))
     wanted = Wanted.of(best)

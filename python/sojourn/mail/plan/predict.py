@@ -4,7 +4,7 @@ All policies face the same hosts, the same answers and the same outages, so that
 compared replication by replication.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,38 +68,37 @@ class Scene:
         text = self.study(policy, without=without)
         return Study.parse(text, str(self.folder / "study.toml"), [*settings])
 
-    def predict(
-        self,
-        policy: Policy,
-        replications: int,
-        *,
-        without: str = NOTHING,
-        settings: Sequence[tuple[str, str]] = (),
-    ) -> "Predicted":
+    def predict(self, policy: Policy, replications: int, *, without: str = NOTHING) -> "Predicted":
         """Simulate a policy.
 
         Raises:
             SpecError: it cannot be run.
         """
-        case = self.parsed(policy, without=without, settings=settings).cases()[0]
+        case = self.parsed(policy, without=without).cases()[0]
+        return Predicted(
+            tuple(self._each(case, replications, lambda delays_s: delays_s)), case.jobs
+        )
+
+    def _each(self, case: Case, replications: int, of: Callable[[Values], Values]) -> list[Values]:
+        """What is wanted of how long the deliveries of each replication took."""
         progress = Progress()
         with ThreadPoolExecutor(max_workers=processors(), thread_name_prefix="policy") as pool:
             try:
-                ran = pool.map(lambda number: _run(case, number, progress), range(replications))
-                return Predicted(tuple(ran), case.jobs)
+                return [*pool.map(lambda n: of(_run(case, n, progress)), range(replications))]
             except BaseException:
                 progress.cancel()
                 raise
 
     def of_one(self, policy: Policy) -> dict[int, Interval]:
-        """Between which times 95 of 100 deliveries reach each of the percentiles, in seconds.
+        """Between which times 95 of 100 mailings reach each of the percentiles, in seconds.
 
         Of so many replications the least and the largest (G. Hahn, W. Meeker, Statistical
         Intervals, chapter 5). In an internet that is listed their lookups end in other orders,
         and both ends leave room for what one log cannot tell of other days.
         """
         settings = [("internet.jitter", _JITTER)] if self.world.listed else []
-        own = self.predict(policy, _FOR_A_RANGE, settings=settings).own
+        case = self.parsed(policy, settings=settings).cases()[0]
+        own = np.array(self._each(case, _FOR_A_RANGE, _percentiles))
         if self.world.listed:
             own = np.concatenate([own, self.predict(policy, 1).own])
         off = _OFF if self.world.listed else 0.0

@@ -33,9 +33,10 @@ def _whom(planned: Planned) -> str:
 
 def _times(name: str, side: Side) -> list[list[str]]:
     predicted = side.predicted
+    delivered = predicted.delivered > 0
     times = [number(predicted.within_s(percentile)) for percentile in PERCENTILES]
-    ends = [bracketed(side.of_one[percentile]) for percentile in PERCENTILES]
-    return [[name, *times, number(predicted.delivered * 100)], ["one delivery", *ends, ""]]
+    ends = [bracketed(side.of_one[percentile]) if delivered else "-" for percentile in PERCENTILES]
+    return [[name, *times, number(predicted.delivered * 100)], ["one mailing", *ends, ""]]
 
 
 def _cause(cause: Cause) -> list[str]:
@@ -52,8 +53,9 @@ def _share(share: float, interval: Interval | None) -> str:
 
 def _notes(planned: Planned, files: Mapping[str, str]) -> list[str]:
     said = [
-        "  one delivery: between which times 95 of 100 come; elsewhere [ , ] is a 95 % interval",
-        "  over replications, in which all policies face the same hosts and outages",
+        "  one mailing: between which times 95 of 100 mailings are, as far as the log knows hosts;",
+        "  above it all replications together; [ , ] of shares: 95 % interval over replications,",
+        "  in which all policies face the same hosts and outages",
         "  shares need not sum to 100: causes hide each other, or make each other worse; below 0,",
         "  more is delivered without that cause, and what comes later counts too",
         f"  {planned.tried:,} policies tried; changed:",
