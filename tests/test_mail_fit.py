@@ -173,3 +173,25 @@ def test_a_wait_for_a_slot_is_no_time_of_names(tmp_path):
     ]
     peers = learnt(tmp_path, lines)
     assert all(peer.names_us == pytest.approx(50_000) for peer in peers.values())
+
+
+def test_a_slot_is_busy_until_its_session_has_quit(tmp_path):
+    """Three slots: a set-up takes 2.5 s, a message 1.5 s, and 1 s for QUIT stands in no log."""
+    lines = [
+        line(5 * turn + 4, f"a@d{slot}{turn}.example", ("sent", (0, wait, 2.5, 1.5), "2.0.0", "ok"))
+        for turn, wait in enumerate(5 * turn + 0.05 for turn in range(8))
+        for slot in "abc"
+    ]
+    peers = learnt(tmp_path, lines)
+    assert {peer.names_us for peer in peers.values()} == {50_000}
+
+
+def test_waits_of_sessions_without_a_limit_are_those_of_names(tmp_path):
+    """A burst to forty domains whose name servers take up to 3 s: none waits for a slot."""
+    lines = [
+        line(at + 4, f"a@d{n}.example", ("sent", (0, at + 0.05, 2.5, 1.5), "2.0.0", "ok"))
+        for n, at in enumerate([0] * 20 + [1] * 10 + [3] * 10)
+    ]
+    peers = learnt(tmp_path, lines)
+    names = [peers[f"d{n}.example"].names_us for n in (0, 20, 30)]
+    assert names == pytest.approx([50_000, 1_050_000, 3_050_000])

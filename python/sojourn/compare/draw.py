@@ -15,6 +15,7 @@ from sojourn.summary import incomplete
 from sojourn.vocabulary import ALL_SIZES, MISSED, kind_of
 
 _MOST_ROWS = 24
+_FEWEST_VALUES = 20
 
 
 def draw(found: Comparisons) -> Picture:
@@ -26,6 +27,8 @@ def draw(found: Comparisons) -> Picture:
     whole = [one for one in found if one.a.bin == ALL_SIZES and one.a.metric != MISSED]
     if not whole:
         raise InputError("missed deadlines have no distribution; there is nothing to draw")
+    # A handful of values, as of one message, are no distribution worth a panel beside others.
+    whole = [one for one in whole if min(one.a.n, one.b.n) >= _FEWEST_VALUES] or whole
     rows = [list(row) for _, row in groupby(whole, lambda one: (one.case, one.a.kind))]
     if len(rows) > _MOST_ROWS:
         raise InputError(f"{len(rows)} cases do not fit a picture; it has room for {_MOST_ROWS}")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sojourn.errors import InputError
 from sojourn.files import write_text
@@ -21,7 +22,12 @@ from sojourn.statistics import Values
 _S = 10**6  # microseconds
 # Round trips and answers in the set-up of a session, and in a transaction with PIPELINING.
 _SETUP, _SENDING = (2.5, 2), (2, 2)
-# Slots were scarce if more than this share of the sessions began while as many were busy as ever,
+# A session ends with QUIT: a round trip and an answer, this share of what its set-up takes.
+_QUIT = 1 / _SETUP[0]
+# Slots were scarce if sessions began while so steady a number was busy: the variance over the
+# mean, by the quartiles of a normal law. Of sessions that do not wait for each other it is 1.
+_STEADY, _QUARTILES = 0.3, 1.349
+# Or if more than this share of the sessions began while as many were busy as ever,
 _AT_THE_LIMIT = 0.25
 # and of these sessions more than this share began so soon after another one ended.
 _IN_ITS_PLACE, _RIGHT_AFTER_US = 0.9, 3000
@@ -98,8 +104,8 @@ class _Seen:
     sendings: list[float] = field(default_factory=list)
     # When sessions began, and how long before their messages were ready.
     queued: list[tuple[int, float]] = field(default_factory=list)
-    # From when to when sessions were busy.
-    busy: list[tuple[int, int]] = field(default_factory=list)
+    # From when to when sessions were busy, and when their QUIT was answered.
+    busy: list[tuple[int, int, int]] = field(default_factory=list)
     # When it was tried, and whether it answered.
     tries: list[tuple[int, bool]] = field(default_factory=list)
     ways: list[str] = field(default_factory=list)
@@ -113,7 +119,9 @@ class _Seen:
         self.recipients.add(recipient)
         copy = (row["queue_id"], recipient)
         if row["leads"] and row["took_us"]:
-            self.busy.append((row["at_us"] - row["took_us"], row["at_us"]))
+            end = row["at_us"]
+            quitting = round(_QUIT * (row["connecting_us"] or 0))
+            self.busy.append((end - row["took_us"], end, end + quitting))
         delivered, unreached = row["outcome"] == 0, row["outcome"] == 1 and dsn in _UNREACHED
         if delivered or unreached:
             self.tries.append((row["at_us"], delivered))
@@ -267,14 +275,14 @@ def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
     """How long each domain's name servers take.
 
     The log gives one time before a session begins: the lookup and the wait for a slot together.
-    Where slots were scarce, sessions mostly began as others ended, with as many busy as ever; then
+    Where slots were scarce, sessions began as others ended, with about as many busy as ever; then
     only a session that began while far fewer were busy tells its lookup alone. A domain without
     such a session gets a lookup as short as nearly all others': the simulation adds the wait.
     """
-    starts, ends = (np.sort(np.array(side)) for side in zip(*everybody.busy, strict=True))
+    starts, ends, quits = (np.sort(np.array(side)) for side in zip(*everybody.busy, strict=True))
 
-    def beside(at_us: int) -> int:
-        began, ended = np.searchsorted(starts, at_us), np.searchsorted(ends, at_us)
+    def beside(at_us: int, until: npt.NDArray[np.int64] = ends) -> int:
+        began, ended = np.searchsorted(starts, at_us), np.searchsorted(until, at_us)
         return int(began - ended)
 
     def in_its_place(at_us: int) -> bool:
@@ -285,8 +293,9 @@ def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
     most = max((number for number, _ in busy), default=0)
     at_the_limit = [in_its_place(at_us) for number, at_us in busy if number >= most - 1]
     many = len(at_the_limit) > _AT_THE_LIMIT * len(busy)
-    scarce = many and sum(at_the_limit) > _IN_ITS_PLACE * len(at_the_limit)
-    few = _SLOTS_LEFT * most if scarce else inf
+    in_places = many and sum(at_the_limit) > _IN_ITS_PLACE * len(at_the_limit)
+    steady = _steady([beside(at_us, quits) for _, at_us in busy])
+    few = _SLOTS_LEFT * most if in_places or steady else inf
     waits = [wait for _, wait in everybody.queued]
     short = float(np.percentile(waits, _NEARLY_ALL)) if waits else 0.0
 
@@ -295,6 +304,22 @@ def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
         return min(at_once, default=short)
 
     return _alike({name: least(one) for name, one in seen.items()})
+
+
+def _steady(busy: Sequence[int]) -> bool:
+    """Whether sessions began while about as many were busy, as it is where one waits for another.
+
+    Those of a burst without a limit begin while 0, 1, 2, ... are busy, those of a steady stream of
+    messages while a number is that varies as a Poisson one.
+    """
+    if len(busy) < _FEWEST_STEADY:
+        return False
+    low, middle, high = np.percentile(busy, (25, 50, 75))
+    return bool(middle >= 2 and ((high - low) / _QUARTILES) ** 2 < _STEADY * middle)
+
+
+_FEWEST_STEADY = 20
+"""So few sessions say nothing of a limit."""
 
 
 def _alike(times_us: Mapping[str, float]) -> dict[str, float]:
