@@ -274,6 +274,7 @@ _DCTCP = _fabric("DCTCP", RACKS, 16_000)
 _PFABRIC = replace(_DCTCP, study=RACKS.replace('"DCTCP"', '"MinTCP+pFabric"'))
 _RAID = Cell("RAID 01 of 4 disks", RAID, 20_000)
 _SIX = replace(_RAID, study=RAID.replace("disks = 4", "disks = 6"))
+_TEN = replace(_RAID, study=RAID.replace("raid01", "raid10"))
 _TIES = replace(_DCTCP, study=f"hosts.overhead = 1.0001\n{RACKS}")
 
 PAIRS = [
@@ -281,6 +282,7 @@ PAIRS = [
     _slower(0.8, 20_000),
     _slower(0.8, 50_000),
     _pairs("RAID 01, 6 over 4 disks", 20_000, _SIX, _RAID),
+    _pairs("RAID 10 over 01, of 4 disks", 20_000, _TEN, _RAID),
     _pairs("DCTCP over pFabric", 16_000, _DCTCP, _PFABRIC),
     _pairs("DCTCP, other ties", 2_000, _TIES, _DCTCP, alike=True),
 ]
