@@ -40,8 +40,8 @@ impl Kind for Listed {
             Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
         };
         let text = read(&self.file).map_err(|why| refuse(format!("a file to read: {why}")))?;
-        let mut domains = parse(&text)
-            .map_err(|why| refuse(format!("a list of domains, but in its {why}")))?;
+        let mut domains =
+            parse(&text).map_err(|why| refuse(format!("a list of domains, but in its {why}")))?;
         for (number, domain) in (0..).zip(&mut domains) {
             let late = streams.stream("lookups", number).uniform();
             domain.peer.names += Span::from_seconds(self.jitter.seconds() * late);
