@@ -114,7 +114,8 @@ def test_one_mailing_has_its_times_in_an_interval(tmp_path):
             1,
         )
         policy = resolved(scene.parsed({}).resolved())
-        return scene.predict(policy, 60).own, scene.of_one(policy)
+        predicted = scene.predict(policy, 60)
+        return predicted.own, scene.of_one(policy, predicted)
 
     own, found = of_one("a.example,30,100ms,0,0,silent\n")
     assert np.ptp(own[:, 0]) == 0

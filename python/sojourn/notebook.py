@@ -98,12 +98,9 @@ def sweep(
     """
     swept = {}
     for path, values in axes.items():
-        try:
-            swept[f"sweep.{path}"] = None if isinstance(values, str) else list(values)
-        except TypeError:
-            swept[f"sweep.{path}"] = None
-        if swept[f"sweep.{path}"] is None:
+        if isinstance(values, str) or not np.iterable(values):
             raise InputError(f"{path} is {values!r}, expected a list of values")
+        swept[f"sweep.{path}"] = list(values)
     return run(study, **{**how, "overrides": {**(how.get("overrides") or {}), **swept}})
 
 

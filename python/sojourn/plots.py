@@ -277,7 +277,7 @@ def fit_axes(metric: str, row: Sequence[Axes]) -> None:
 
 
 _BARS = "bars: 95 % intervals, where the run is long enough for one"
-_NO_BARS = "no 95 % intervals: the runs are too short"
+_NO_BARS = "no 95 % intervals: no run is long enough for one"
 _POINTS: Mapping[str, Callable[[Estimate], Point]] = {
     "mean {}": lambda e: _point(e.mean, e.ci95),
     "99th percentile of\n{}": lambda e: _point(e.quantiles["p99"], e.quantiles_ci95["p99"]),

@@ -36,13 +36,14 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
     if ask:
         model = model or click.prompt("model", type=click.Choice(models()))
         name = name or click.prompt("name")
-    kind = None if model is None else common.OneOf(models()).convert(model, None, _context())
-    if kind is None or name is None:
+    if model is not None:
+        common.OneOf(models()).convert(model, None, click.get_current_context())
+    if model is None or name is None:
         raise InputError("init: expected a model and a name, such as `sojourn init fabric mine`")
     if not name.isprintable() or not name.rpartition("/")[2].strip(".") or name[0] in "-@":
         raise InputError(f"init: {name!r}: expected the name of a file, such as mine or tries/mine")
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
-    text = (_TEMPLATES / f"{kind}.toml").read_text(encoding="utf-8")
+    text = (_TEMPLATES / f"{model}.toml").read_text(encoding="utf-8")
     filled = text.replace("NAME", path.stem).replace('"TITLE"', _quoted(path.stem))
     schema = path.with_name(SCHEMA)
     beside = "" if schema.exists() else f", and {schema} for editors"
@@ -68,10 +69,6 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
 def _remove(remove: Callable[[], None]) -> None:
     with suppress(OSError):
         remove()
-
-
-def _context() -> click.Context:
-    return click.get_current_context()
 
 
 def _quoted(text: str) -> str:

@@ -90,7 +90,8 @@ def verdicts(
     for one in comparisons:
         together.setdefault((str(one.case), one.a.kind, one.a.metric), []).append(one)
     beyond = _beyond_chance(comparisons)
-    return (_verdict(own, names, beyond, rivals=rivals) for own in together.values())
+    for own in together.values():
+        yield _verdict(own, names, beyond, _Words.of(own[0].a.metric, rivals=rivals))
 
 
 # For each number of a comparison of which it can be told, whether it differs beyond chance.
@@ -115,10 +116,9 @@ def _beyond_chance(comparisons: Sequence["Comparison"]) -> _Beyond:
 
 
 def _verdict(
-    of: Sequence["Comparison"], names: tuple[str, str], beyond: _Beyond, *, rivals: bool
+    of: Sequence["Comparison"], names: tuple[str, str], beyond: _Beyond, words: _Words
 ) -> Verdict:
     whole = of[0]
-    words = _Words.of(whole.a.metric, rivals=rivals)
     kind = kind_of(whole.a.kind)
     metric = kind.metric(whole.a.metric)
     findings = _findings(of, beyond)

@@ -148,7 +148,7 @@ def plan(
         causes = explain(scene, policy, replications)
         say(f"one mailing: {name}")
         predicted = scene.predict(policy, replications)
-        sides.append(Side(policy, predicted, scene.of_one(policy), causes))
+        sides.append(Side(policy, predicted, scene.of_one(policy, predicted), causes))
     wanted = Wanted.of(best)
     return Planned(
         scene=scene,

@@ -89,18 +89,22 @@ class Scene:
                 progress.cancel()
                 raise
 
-    def of_one(self, policy: Policy) -> dict[int, Interval]:
+    def of_one(self, policy: Policy, predicted: "Predicted") -> dict[int, Interval]:
         """Between which times 95 of 100 mailings reach each of the percentiles, in seconds.
 
         Of so many replications the least and the largest (G. Hahn, W. Meeker, Statistical
         Intervals, chapter 5). In an internet that is listed their lookups end in other orders,
         and both ends leave room for what one log cannot tell of other days.
+
+        Args:
+            policy: the policy.
+            predicted: what it does; the first replication without other orders counts too.
         """
         settings = [("internet.jitter", _JITTER)] if self.world.listed else []
         case = self.parsed(policy, settings=settings).cases()[0]
         own = np.array(self._each(case, _FOR_A_RANGE, _percentiles))
         if self.world.listed:
-            own = np.concatenate([own, self.predict(policy, 1).own])
+            own = np.concatenate([own, predicted.own[:1]])
         off = _OFF if self.world.listed else 0.0
         ends = zip(own.min(axis=0) * (1 - off), own.max(axis=0) * (1 + off), strict=True)
         return {
