@@ -52,6 +52,8 @@ def test_the_benchmarks_of_the_fabric():
         "racks5-shared": 100,
         "racks9-ideal": 144,
         "k16-pfabric": 1024,
+        "k32-all-at-once": 8192,
+        "k32-dctcp": 8192,
         "k32-pfabric": 8192,
     }
     assert bench.studies("fabric", "k6-pfabric") == {"k6-pfabric": studies["k6-pfabric"]}

@@ -20,6 +20,7 @@ pub mod qdisc;
 mod rows;
 pub mod scheme;
 mod script;
+pub mod slab;
 pub mod study;
 pub mod topology;
 pub mod transport;

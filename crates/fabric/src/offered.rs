@@ -61,7 +61,7 @@ fn crossing(network: &Network, pairs: Pairs) -> Vec<f64> {
     let mut shares = vec![0.0; network.links.len()];
     let edge = |host: usize| network.links[host].to - network.hosts as u32;
     for host in 0..network.hosts {
-        let down = network.next(edge(host), host as u16)[0] as usize;
+        let down = network.next(edge(host), host as u16).next().expect("a way on") as usize;
         (shares[host], shares[down]) = match pairs {
             Pairs::Any => (1.0 / hosts, 1.0 / hosts),
             Pairs::ToLast if host == last => (0.0, 1.0),
@@ -75,28 +75,38 @@ fn crossing(network: &Network, pairs: Pairs) -> Vec<f64> {
         inside[network.rack_of(host)] += 1;
         one_of[network.rack_of(host)] = host;
     }
+    // What is on its way at each switch; none is met twice.
+    let mut on = vec![0.0; network.switches];
     for (to, &number) in one_of.iter().zip(&inside) {
         let weight = match pairs {
             Pairs::Any => f64::from(number) / hosts,
             Pairs::ToLast => f64::from(u8::from(network.rack_of(last) == network.rack_of(*to))),
         };
-        let mut here = vec![0.0; network.switches];
+        let mut here = Vec::new();
         for (from, &number) in one_of.iter().zip(&inside) {
-            if from != to {
-                here[edge(*from) as usize] = weight * f64::from(number) / others;
+            if from != to && weight > 0.0 {
+                let switch = edge(*from);
+                here.push(switch);
+                on[switch as usize] = weight * f64::from(number) / others;
             }
         }
-        while here.iter().any(|&share| share > 0.0) {
-            let mut next = vec![0.0; network.switches];
-            for (switch, share) in (0..).zip(here).filter(|&(_, share)| share > 0.0) {
+        while !here.is_empty() {
+            here.sort_unstable();
+            let mut next = Vec::new();
+            for switch in here {
+                let share = std::mem::replace(&mut on[switch as usize], 0.0);
                 if switch == edge(*to) {
                     continue;
                 }
                 let ports = network.next(switch, *to as u16);
-                for &port in ports {
-                    let own = share / ports.len() as f64;
+                let own = share / ports.len() as f64;
+                for port in ports {
                     shares[port as usize] += own;
-                    next[network.links[port as usize].to as usize - network.hosts] += own;
+                    let to = network.links[port as usize].to - network.hosts as u32;
+                    if on[to as usize] == 0.0 {
+                        next.push(to);
+                    }
+                    on[to as usize] += own;
                 }
             }
             here = next;

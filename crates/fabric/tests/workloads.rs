@@ -129,6 +129,29 @@ fn a_permutation_is_one() {
 }
 
 #[test]
+fn a_stride_goes_round_the_fabric() {
+    let permutation = Permutation { stride: Some(some(13)), ..defaults() };
+    let flows = flows(&Arrivals::Permutation(permutation).into(), &fat_tree(4), 1);
+    let pairs: Vec<(u16, u16)> = flows.iter().map(|flow| (flow.from, flow.to)).collect();
+    assert_eq!(pairs, (0..16).map(|host| (host, (host + 13) % 16)).collect::<Vec<_>>());
+}
+
+/// Hosts are numbered with 16 bits, and a fat-tree of 64 has as many as there are such numbers.
+#[test]
+fn as_many_hosts_as_there_are_numbers() {
+    let arrivals = [
+        Arrivals::Permutation(defaults()),
+        Arrivals::Permutation(Permutation { stride: Some(some(32_768)), ..defaults() }),
+    ];
+    for arrivals in arrivals {
+        let flows = flows(&arrivals.into(), &fat_tree(64), 1);
+        let mut to: Vec<u16> = flows.iter().map(|flow| flow.to).collect();
+        to.sort_unstable();
+        assert!(to.into_iter().eq(0..=u16::MAX));
+    }
+}
+
+#[test]
 fn an_incast_has_one_receiver_a_round() {
     let incast = Incast { fan_in: some(7), rounds: some(40), ..defaults() };
     let flows = flows(&Arrivals::Incast(incast.clone()).into(), &fat_tree(4), 1);
@@ -271,7 +294,7 @@ fn refused<P: Parameters>(key: &str, value: Value) -> Refusal {
 
 #[test]
 fn impossible_fabrics_are_refused() {
-    for k in [0, 1, 5, 34] {
+    for k in [0, 1, 5, 66] {
         assert_eq!(refused::<FatTree>("k", Value::Int(k)).path, ["k"]);
     }
     for (key, value) in [("racks", 0), ("hosts", 300), ("spines", 0), ("racks", 300)] {

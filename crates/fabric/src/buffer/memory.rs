@@ -1,8 +1,9 @@
 //! The arithmetic of a switch's memory: what there is, who has how much of it, and who may have
 //! more.
 
-use crate::packet::{PacketId, Slab};
+use crate::packet::PacketId;
 use crate::qdisc::Discipline;
+use crate::slab::Slab;
 use sojourn_kernel::Bytes;
 
 /// The memory of one switch, as a kind of buffer lays it out.
@@ -176,8 +177,24 @@ impl Memory {
         queue: &mut D,
         id: PacketId,
         slab: &mut Slab,
-        mut drop: impl FnMut(PacketId, &mut Slab),
+        drop: impl FnMut(PacketId, &mut Slab),
     ) {
+        if self.take(share, slab.known(id).size) || self.make_room(share, queue, id, slab, drop) {
+            queue.enqueue(id, slab, |_, _| unreachable!("a queue in a memory has room for all"));
+        }
+    }
+
+    /// Lets others make room for the packet `id`; false when it is `id` itself that was dropped.
+    #[cold]
+    #[inline(never)]
+    fn make_room<D: Discipline>(
+        &mut self,
+        share: &mut Share,
+        queue: &mut D,
+        id: PacketId,
+        slab: &mut Slab,
+        mut drop: impl FnMut(PacketId, &mut Slab),
+    ) -> bool {
         let size = slab.known(id).size;
         while !self.take(share, size) {
             let victim = match self.takes_alone(*share, size) {
@@ -186,12 +203,12 @@ impl Memory {
             };
             let Some(victim) = victim else {
                 drop(id, slab);
-                return;
+                return false;
             };
             self.give(share, slab.known(victim).size);
             drop(victim, slab);
         }
-        queue.enqueue(id, slab, |_, _| unreachable!("a queue in a memory has room for all"));
+        true
     }
 
     /// Whether a packet of `size` bytes could come into a queue that were empty: if not, nobody

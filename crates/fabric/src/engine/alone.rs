@@ -1,9 +1,11 @@
 //! A port by itself through a window: what arrives at it and its service, merged in one loop.
 
 use super::border::Border;
+use super::layout::Unit;
 use super::{Fabric, Port};
-use crate::packet::{NIL, PacketId, Slab};
+use crate::packet::PacketId;
 use crate::qdisc::Discipline;
+use crate::slab::Slab;
 use sojourn_kernel::Time;
 
 /// What has room for the packets that wait at a port; `S` is what the port has of it.
@@ -22,48 +24,56 @@ pub(super) trait Keeper<S> {
     fn left(&mut self, share: &mut S, size: u16, at: Time);
 }
 
-/// Visits `port` of a switch, number `unit`.
+/// Visits the `port` of a switch, a `unit` of the open block.
 #[inline]
 pub(super) fn visit<D: Discipline, S>(
-    unit: u32,
+    unit: Unit,
     port: &mut Port<D, S>,
     fabric: &mut Fabric<'_, impl Border>,
     keeper: &mut impl Keeper<S>,
 ) {
-    let mut first = fabric.mailbox.take(unit, &mut fabric.slab);
-    let mut next = fabric.slab.known(first).arrives();
+    let Fabric { arrivals, slab, links, routing, .. } = fabric;
+    let mut first = arrivals.take(unit.nth, slab);
+    let mut next = slab.known(first).arrives();
     loop {
-        // Who sends ahead does so before the next packet comes, whenever this one leaves.
-        let (at, id) = if !port.queue.is_empty() && (D::AHEAD || port.free < next) {
-            let id = port.queue.dequeue(&mut fabric.slab);
-            keeper.left(&mut port.share, fabric.slab.known(id).size, port.free);
+        let (at, id) = if !port.queue.is_empty() && port.free < next {
+            let id = port.queue.dequeue(slab);
+            // It lies there until another is put in.
+            slab.free(id);
+            keeper.left(&mut port.share, slab.known(id).size, port.free);
             (port.free, id)
-        } else if first == NIL {
+        } else if Slab::is_end(first) {
             break;
         } else {
             let (id, now) = (first, next);
-            first = fabric.slab.known(id).next;
-            next = fabric.slab.known(first).arrives();
+            first = slab.known(id).next;
+            next = slab.known(first).arrives();
             let idle = port.queue.is_empty() && port.free <= now;
             if idle && next > now {
-                port.queue.pass(fabric.slab.known_mut(id));
+                port.queue.pass(slab.known_mut(id));
                 (now, id)
+            } else if D::AHEAD {
+                let at = port.free.max(now);
+                if !port.queue.line_up(slab.known_mut(id), now, at) {
+                    links.figures.dropped_at(routing.is_edge(unit.place));
+                    continue;
+                }
+                (at, id)
             } else {
                 if idle {
                     port.free = now;
                 }
-                let (network, figures) = (fabric.network, &mut fabric.figures);
-                port.queue.at(now, port.free);
-                keeper.offer(port, id, &mut fabric.slab, |id, slab| {
-                    figures.dropped_at(unit, network);
+                let id = slab.insert_like(id);
+                keeper.offer(port, id, slab, |id, slab| {
+                    links.figures.dropped_at(routing.is_edge(unit.place));
                     slab.free(id);
                 });
                 continue;
             }
         };
-        fabric.launch(port, at, id);
+        links.launch(port, at, id, slab);
     }
     if !port.queue.is_empty() {
-        fabric.mailbox.visit(unit, port.free);
+        port.visit_at(port.free, &mut links.wheel, fabric.open, unit);
     }
 }

@@ -2,11 +2,14 @@
 
 use super::alone::{self, Keeper};
 use super::border::Border;
+use super::fabric::at;
+use super::layout::Unit;
+use super::routing::Routing;
 use super::switches::Switches;
 use super::{Engine, Port, Scene};
-use crate::packet::{PacketId, Slab};
+use crate::packet::PacketId;
 use crate::qdisc::Discipline;
-use crate::topology::Network;
+use crate::slab::Slab;
 use sojourn_kernel::Time;
 
 /// Ports share nothing.
@@ -31,6 +34,7 @@ impl Keeper<()> for Apart {
 
 impl Switches for Apart {
     type Share = ();
+    const IN_ORDER: bool = false;
 
     fn new(_: &Scene) -> Apart {
         Apart
@@ -41,19 +45,15 @@ impl Switches for Apart {
     }
 
     #[inline]
-    fn visit<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Apart, B>, unit: u32) {
-        alone::visit(
-            unit,
-            &mut engine.ports[unit as usize],
-            &mut engine.fabric,
-            &mut engine.switches,
-        );
+    fn visit<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Apart, B>, unit: Unit) {
+        let Engine { ports, fabric, switches, .. } = engine;
+        alone::visit(unit, at(ports, unit), fabric, switches);
     }
 
     #[inline]
     fn all_came<D: Discipline, T, B: Border>(_: &mut Engine<'_, D, T, Apart, B>) {}
 
-    fn hold<D: Discipline>(&self, _: &Network, _: &[Port<D, ()>], _: &Slab) -> bool {
+    fn hold<D: Discipline>(&self, _: &Routing<'_>, _: &[Port<D, ()>], _: &Slab) -> bool {
         true
     }
 

@@ -5,9 +5,10 @@
 //! cross, and agree on the next window in which any of them has something to do. The number of
 //! sides changes no row: every packet arrives at the same port at the same time, whatever it is.
 
-use super::mailbox::Mailbox;
-use super::sides::Sides;
-use crate::packet::{Packet, Slab};
+use super::layout::{BlockId, Layout};
+use super::wheel::Wheel;
+use crate::packet::Packet;
+use crate::slab::Slab;
 use sojourn_kernel::Time;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,23 +24,30 @@ pub(super) struct Said {
 
 /// What lies around the part of a fabric that one engine simulates.
 pub(super) trait Border {
-    /// Whether `unit` is on this side.
-    fn is_mine(&self, unit: u32) -> bool;
+    /// Which side this is.
+    fn side(&self) -> usize;
 
-    /// A packet is under way to `unit` on another side.
-    fn hand_over(&mut self, unit: u32, packet: Packet);
+    /// Whether `block` is on this side.
+    fn is_mine(&self, block: BlockId) -> bool;
+
+    /// A packet is under way to `block` on another side.
+    fn hand_over(&mut self, block: BlockId, packet: Packet);
 }
 
 /// One engine simulates all.
 pub(super) struct Whole;
 
 impl Border for Whole {
+    fn side(&self) -> usize {
+        0
+    }
+
     #[inline(always)]
-    fn is_mine(&self, _: u32) -> bool {
+    fn is_mine(&self, _: BlockId) -> bool {
         true
     }
 
-    fn hand_over(&mut self, _: u32, _: Packet) {
+    fn hand_over(&mut self, _: BlockId, _: Packet) {
         unreachable!("everything is on one side");
     }
 }
@@ -138,22 +146,21 @@ fn wait_until(is_so: impl Fn() -> bool) -> bool {
 /// One side's end of the crossing.
 pub(super) struct Side<'a> {
     pub(super) number: usize,
-    sides: &'a Sides,
+    layout: &'a Layout,
     crossing: &'a Crossing,
     meetings: u64,
     /// Whether it waited long at the last one.
     pub(super) waited: bool,
-    /// What goes to each side when the window is over, and when the first of it arrives. The unit
-    /// that a packet goes to stands where a packet in a list has the next one.
+    /// What goes to each side when the window is over, and when the first of it arrives.
     leaving: Vec<Vec<Packet>>,
     soonest: Time,
 }
 
 impl<'a> Side<'a> {
-    pub(super) fn new(number: usize, sides: &'a Sides, crossing: &'a Crossing) -> Side<'a> {
-        let leaving = vec![Vec::new(); sides.count];
+    pub(super) fn new(number: usize, layout: &'a Layout, crossing: &'a Crossing) -> Side<'a> {
+        let leaving = vec![Vec::new(); crossing.posts.len()];
         let soonest = Time::NEVER;
-        Side { number, sides, crossing, meetings: 0, waited: false, leaving, soonest }
+        Side { number, layout, crossing, meetings: 0, waited: false, leaving, soonest }
     }
 
     /// All sides are to stop.
@@ -183,14 +190,14 @@ impl<'a> Side<'a> {
         own.meetings.store(self.meetings, Ordering::Release);
     }
 
-    /// Puts what comes from other sides into `mailbox`. Gives what all say together, and whether
+    /// Puts what comes from other sides into `wheel`. Gives what all say together, and whether
     /// the thread of any is disturbed; nothing if all is to stop.
-    pub(super) fn hear(&mut self, mailbox: &mut Mailbox, slab: &mut Slab) -> Option<(Said, bool)> {
+    pub(super) fn hear(&mut self, wheel: &mut Wheel, slab: &mut Slab) -> Option<(Said, bool)> {
         let crossing = self.crossing;
         let meeting = ((self.meetings - 1) % 2) as usize;
         let (mut all, mut disturbed) = (Said { next: Time::NEVER, done: 0 }, false);
         self.waited = false;
-        for from in 0..self.sides.count {
+        for from in 0..crossing.posts.len() {
             self.waited |= crossing.wait_for(from, self.meetings)?;
             let words = &crossing.posts[from].words[meeting];
             all.next = all.next.min(Time::from_ps(words.next.load(Ordering::Relaxed)));
@@ -200,8 +207,7 @@ impl<'a> Side<'a> {
                 let mut parcel =
                     crossing.parcel(meeting, from, self.number).lock().expect(UNHARMED);
                 for packet in parcel.drain(..) {
-                    let id = slab.insert(packet);
-                    mailbox.deliver(packet.next, packet.arrives(), id, slab);
+                    wheel.put(self.layout.of(packet.next), packet, slab);
                 }
             }
         }
@@ -210,15 +216,19 @@ impl<'a> Side<'a> {
 }
 
 impl Border for Side<'_> {
-    #[inline]
-    fn is_mine(&self, unit: u32) -> bool {
-        self.sides.of(unit) == self.number
+    fn side(&self) -> usize {
+        self.number
     }
 
     #[inline]
-    fn hand_over(&mut self, unit: u32, packet: Packet) {
+    fn is_mine(&self, block: BlockId) -> bool {
+        self.layout.blocks[usize::from(block)].side == self.number
+    }
+
+    #[inline]
+    fn hand_over(&mut self, block: BlockId, packet: Packet) {
         self.soonest = self.soonest.min(packet.arrives());
-        self.leaving[self.sides.of(unit)].push(Packet { next: unit, ..packet });
+        self.leaving[self.layout.blocks[usize::from(block)].side].push(packet);
     }
 }
 

@@ -1,139 +1,188 @@
 //! Ports and what lies between them: a packet on its way from one to the next.
 
+use super::arrivals::Arrivals;
 use super::border::Border;
-use super::mailbox::Mailbox;
+use super::layout::{Block, BlockId, Layout, Unit};
 use super::nic::Nic;
+use super::routing::Routing;
 use super::scene::Figures;
-use super::wire::Wire;
-use crate::balance::{Balance, Input};
-use crate::packet::{Packet, PacketId, Slab};
+use super::wheel::Wheel;
+use super::wire::{Wire, Wires};
+use crate::packet::{Packet, PacketId};
 use crate::qdisc::Discipline;
-use crate::topology::Network;
+use crate::slab::Slab;
 use sojourn_kernel::{Span, Time};
-use std::hint::select_unpredictable;
+use std::ops::Range;
 
-/// One output port: its wire first, for the inner loop.
+/// One output port, in two lines of a cache.
+#[repr(align(64))]
 pub(super) struct Port<D, S> {
     /// When all that it was given to send has left.
     pub(super) free: Time,
     pub(super) wire: Wire,
-    /// Whose turn it is at the next switch when packets are sprayed.
-    pub(super) turn: u8,
+    /// The interface at the other end of its link: the block that it is in, and its number at its
+    /// node.
+    pub(super) interface: u32,
+    pub(super) block: BlockId,
+    pub(super) arrives_by: u8,
     pub(super) queue: D,
     pub(super) busy: Span,
+    /// When it is to be visited next, as it was last said.
+    pub(super) visited_at: Time,
     /// What it has of its switch's memory.
     pub(super) share: S,
 }
 
-/// All but the ports, as far as it is on one side of the `border`.
+impl<D, S> Port<D, S> {
+    /// Sees to it that the port, a `unit` of the open `block`, is visited at `at`.
+    #[inline(always)]
+    pub(super) fn visit_at(&mut self, at: Time, wheel: &mut Wheel, block: BlockId, unit: Unit) {
+        if self.visited_at != at {
+            self.visited_at = at;
+            wheel.visit(block, unit.nth, at);
+        }
+    }
+}
+
+/// What is at the place of `unit`, of the block that is open, on its side.
+#[inline(always)]
+pub(super) fn at<P>(places: &mut [P], unit: Unit) -> &mut P {
+    debug_assert!(unit.place < places.len());
+    // SAFETY: ports, and what there is for each host, were made for all units of this side, and a side
+    // opens its own blocks only.
+    unsafe { places.get_unchecked_mut(unit.place) }
+}
+
+/// All but the ports, as far as it is on one side of the border.
 pub(super) struct Fabric<'a, B> {
-    pub(super) network: &'a Network,
-    pub(super) balance: Balance,
-    pub(super) mailbox: Mailbox,
+    pub(super) layout: &'a Layout,
+    pub(super) routing: Routing<'a>,
+    /// The block that is open, and what reaches it.
+    pub(super) open: BlockId,
+    pub(super) arrivals: Arrivals,
+    /// The packets, waiting and under way.
     pub(super) slab: Slab,
-    pub(super) figures: Figures,
+    pub(super) links: Links<B>,
+}
+
+/// What is under way on all links.
+pub(super) struct Links<B> {
+    pub(super) wires: Wires,
+    pub(super) wheel: Wheel,
     pub(super) border: B,
+    pub(super) figures: Figures,
 }
 
 impl<B: Border> Fabric<'_, B> {
-    /// Leaves a note for a host at the time in its key.
-    pub(super) fn leave(&mut self, host: u32, note: Packet) {
-        let id = self.slab.insert(note);
-        self.mailbox.deliver(host, note.arrives(), id, &mut self.slab);
+    /// Opens `block`: what reaches it in the current window is in [`Fabric::arrivals`].
+    #[inline(always)]
+    pub(super) fn open(&mut self, number: BlockId) {
+        let Fabric { layout, routing, arrivals, slab, links, open } = self;
+        let block = &layout.blocks[usize::from(number)];
+        *open = number;
+        arrivals.clear();
+        links.wheel.read(number, |run| {
+            if block.are_hosts {
+                at_hosts(block, run, slab, arrivals);
+            } else {
+                routing.route(block, run, slab, arrivals);
+            }
+        });
+        links.wheel.take_visits(number, |unit| arrivals.visit(unit));
     }
 
-    /// Puts a note for a host among the `arrivals` that are still to come in the window that ends at
-    /// `ends`, or leaves it for a later one.
+    /// Whether `unit` is on this side.
+    pub(super) fn is_mine(&self, unit: u32) -> bool {
+        self.links.border.is_mine(self.layout.of(unit))
+    }
+
+    /// Leaves a note for a host at the time in its key.
+    pub(super) fn leave(&mut self, host: u32, note: Packet) {
+        let note = Packet { next: host, ..note };
+        self.links.wheel.put(self.layout.of(host), note, &mut self.slab);
+    }
+
+    /// Puts a note for a host of the open block among the `arrivals` that are still to come in the
+    /// window that ends at `ends`, or leaves it for a later one.
     #[inline]
-    pub(super) fn note(&mut self, host: u32, note: Packet, ends: Time, arrivals: &mut PacketId) {
+    pub(super) fn note(&mut self, host: Unit, note: Packet, ends: Time, arrivals: &mut PacketId) {
         if note.arrives() < ends {
-            let id = self.slab.insert(note);
+            let id = self.links.wheel.add(self.open, note, &mut self.slab);
             self.slab.link(arrivals, id);
         } else {
-            self.leave(host, note);
+            let first = self.layout.blocks[usize::from(self.open)].units.start;
+            self.leave(first + u32::from(host.nth), note);
         }
     }
 
     /// The next packet of a host goes, as soon as the port is free.
     #[inline(always)]
     pub(super) fn serve<D: Discipline, S>(&mut self, port: &mut Port<D, S>, nic: &mut Nic) {
-        let id = port.queue.dequeue(&mut self.slab);
-        self.launch_from_host(port, nic, port.free, id);
+        let Fabric { slab, links, .. } = self;
+        let id = port.queue.dequeue(slab);
+        slab.free(id);
+        let size = slab.known(id).size;
+        links.launch_from_host(port, nic, (port.free, size), slab, |slab| *slab.known(id));
     }
+}
 
+/// Puts the packets of a `run` that have come to the hosts of `block` into their lists.
+fn at_hosts(block: &Block, run: Range<PacketId>, slab: &mut Slab, arrivals: &mut Arrivals) {
+    for (id, packet) in (run.start..).zip(slab.run(run)) {
+        packet.next = arrivals.put(id, (packet.next - block.units.start) as u16);
+    }
+}
+
+impl<B: Border> Links<B> {
     /// Puts a packet of a host on the wire, after the time that the host takes for it.
     #[inline(always)]
     pub(super) fn launch_from_host<D, S>(
         &mut self,
         port: &mut Port<D, S>,
         nic: &mut Nic,
-        now: Time,
-        id: PacketId,
+        (now, size): (Time, u16),
+        slab: &mut Slab,
+        packet: impl FnOnce(&Slab) -> Packet,
     ) {
-        let size = self.slab.known(id).size;
-        let span = port.wire.span(size);
-        let crossing = nic.arrival(now + port.wire.crossing(size)) - now;
-        self.launch_for(port, now, id, (span, crossing));
+        let (span, crossing) = self.wires.times(&port.wire, size);
+        let at = nic.arrival(now + crossing);
+        self.launch_for(port, now, (span, at), slab, packet);
     }
 
-    /// A packet finds the port idle and nobody else there.
-    #[inline]
-    pub(super) fn pass<D: Discipline, S>(
+    /// Puts the packet `id` on the wire at `now`: it is under way to the next node.
+    #[inline(always)]
+    pub(super) fn launch<D, S>(
         &mut self,
         port: &mut Port<D, S>,
         now: Time,
         id: PacketId,
+        slab: &mut Slab,
     ) {
-        port.queue.pass(self.slab.known_mut(id));
-        self.launch(port, now, id);
+        let (span, crossing) = self.wires.times(&port.wire, slab.known(id).size);
+        self.launch_for(port, now, (span, now + crossing), slab, |slab| *slab.known(id));
     }
 
-    /// Puts a packet on the wire at `now`: it is under way to the next unit.
-    #[inline(always)]
-    pub(super) fn launch<D, S>(&mut self, port: &mut Port<D, S>, now: Time, id: PacketId) {
-        match port.wire.whole(self.slab.known(id).size) {
-            Some(times) => self.launch_for(port, now, id, times),
-            None => self.launch_through(port, now, id),
-        }
-    }
-
-    /// The same where the next switch cuts through: out of the way of those where none does.
-    #[cold]
-    #[inline(never)]
-    fn launch_through<D, S>(&mut self, port: &mut Port<D, S>, now: Time, id: PacketId) {
-        let size = self.slab.known(id).size;
-        let times = (port.wire.span(size), port.wire.crossing(size));
-        self.launch_for(port, now, id, times);
-    }
-
-    /// The same for a packet of which it is known how long it takes to leave, and to cross.
+    /// The same for a packet of which it is known how long it takes to leave, and when it arrives. It
+    /// is copied in one piece, from where it lies to where it will.
     #[inline(always)]
     fn launch_for<D, S>(
         &mut self,
         port: &mut Port<D, S>,
         now: Time,
-        id: PacketId,
-        (span, crossing): (Span, Span),
+        (span, at): (Span, Time),
+        slab: &mut Slab,
+        packet: impl FnOnce(&Slab) -> Packet,
     ) {
-        let packet = self.slab.known_mut(id);
         port.free = now + span;
         port.busy += span;
-        let arrives = now + crossing;
-        let wire = &port.wire;
-        packet.key = wire.arriving(arrives);
-        // Whether it goes to a host cannot be guessed, so the way on is found for all.
-        let ways = self.network.ways(wire.switch, packet.to);
-        let input = Input { turn: &mut port.turn, salt: wire.salt };
-        let way = self.balance.choose(input, packet, ways.count());
-        let on = self.network.port(ways, way, packet.to);
-        let to = select_unpredictable(wire.host != Wire::NO_HOST, wire.host, on);
         self.figures.hops += 1;
-        if self.border.is_mine(to) {
-            self.mailbox.deliver(to, arrives, id, &mut self.slab);
+        let (key, next) = (Packet::arriving(at, port.arrives_by), port.interface);
+        if self.border.is_mine(port.block) {
+            let place = self.wheel.place(port.block, at, slab);
+            let packet = packet(slab);
+            slab.known_mut(place).become_like(&packet, key, next);
         } else {
-            let packet = *self.slab.known(id);
-            self.slab.free(id);
-            self.border.hand_over(to, packet);
+            self.border.hand_over(port.block, Packet { key, next, ..packet(slab) });
         }
     }
 }

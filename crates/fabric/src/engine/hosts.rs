@@ -1,22 +1,25 @@
 //! A host with its port in a window: what comes to it, its transport's turn, and what it sends.
 
 use super::border::Border;
+use super::fabric::at;
+use super::layout::Unit;
 use super::nic::QUANTUM;
 use super::switches::Switches;
-use super::{Engine, note};
+use super::{Engine, Fabric, note};
 use crate::flow::Flow;
-use crate::packet::{CE, Kind, NIL, Packet, PacketId};
+use crate::packet::{CE, Kind, Packet, PacketId};
 use crate::qdisc::Discipline;
+use crate::slab::Slab;
 use crate::transport::Transport;
 use sojourn_kernel::Time;
 
 impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B> {
-    /// A host and its port in the window that ends at `ends`.
+    /// A host of the open block, and its port, in the window that ends at `ends`.
     #[inline]
-    pub(super) fn visit_host(&mut self, host: u32, ends: Time) {
-        let mut arrivals = self.fabric.mailbox.take(host, &mut self.fabric.slab);
+    pub(super) fn visit_host(&mut self, host: Unit, ends: Time) {
+        let mut arrivals = self.fabric.arrivals.take(host.nth, &mut self.fabric.slab);
         loop {
-            let (port, nic) = (&mut self.ports[host as usize], &mut self.nics[host as usize]);
+            let (port, nic) = (at(&mut self.ports, host), at(&mut self.nics, host));
             let next = self.fabric.slab.known(arrivals).arrives();
             let waits = !port.queue.is_empty();
             let resumes = nic.resumes();
@@ -28,7 +31,7 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
                 self.fabric.serve(port, nic);
                 continue;
             }
-            if arrivals == NIL {
+            if Slab::is_end(arrivals) {
                 break;
             }
             let id = arrivals;
@@ -36,17 +39,18 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
             self.host_turn(host, id, next);
             self.do_as_asked(host, ends, &mut arrivals);
         }
-        let port = &self.ports[host as usize];
-        let resumes = self.nics[host as usize].resumes();
+        let port = at(&mut self.ports, host);
+        let resumes = at(&mut self.nics, host).resumes();
         if !port.queue.is_empty() || resumes != Time::NEVER {
             let free = if port.queue.is_empty() { Time::NEVER } else { port.free };
-            self.fabric.mailbox.visit(host, free.min(resumes));
+            let Fabric { links, open, .. } = &mut self.fabric;
+            port.visit_at(free.min(resumes), &mut links.wheel, *open, host);
         }
     }
 
     /// It is the turn of a flow that was held: its link has room for [`QUANTUM`] packets at `now`.
-    fn resume(&mut self, host: u32, now: Time, ends: Time, arrivals: &mut PacketId) {
-        let nic = &mut self.nics[host as usize];
+    fn resume(&mut self, host: Unit, now: Time, ends: Time, arrivals: &mut PacketId) {
+        let nic = at(&mut self.nics, host);
         let flow = nic.resume(now, |flow| self.transport.urgency(flow, now));
         self.turn.now = now;
         self.turn.room = QUANTUM;
@@ -60,7 +64,7 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
     /// Does what a transport wants done in its turn. `arrivals` is what is still to come in the
     /// window that ends at `ends`.
     #[inline(always)]
-    fn do_as_asked(&mut self, host: u32, ends: Time, arrivals: &mut PacketId) {
+    fn do_as_asked(&mut self, host: Unit, ends: Time, arrivals: &mut PacketId) {
         if !self.turn.arrived.is_empty() {
             self.follow(host, ends, arrivals);
         }
@@ -74,7 +78,7 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
     }
 
     #[inline(never)]
-    fn set_wakes(&mut self, host: u32, ends: Time, arrivals: &mut PacketId) {
+    fn set_wakes(&mut self, host: Unit, ends: Time, arrivals: &mut PacketId) {
         for wake in self.turn.wakes.drain(..) {
             self.fabric.note(host, note::wake(wake), ends, arrivals);
         }
@@ -82,28 +86,31 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
 
     /// The transport's turn: `id` has come to its host at `now`.
     #[inline]
-    fn host_turn(&mut self, host: u32, id: PacketId, now: Time) {
-        let packet = *self.fabric.slab.known(id);
-        self.fabric.slab.free(id);
-        let figures = &mut self.fabric.figures;
+    fn host_turn(&mut self, host: Unit, id: PacketId, now: Time) {
+        let packet = self.fabric.slab.known(id);
+        let flow = packet.flow;
+        let figures = &mut self.fabric.links.figures;
         figures.turns += 1;
         self.turn.now = now;
         if packet.kind != Kind::Data {
             // Data is for a receiver, who asks for no room.
-            self.turn.room = self.nics[host as usize].room(now);
+            self.turn.room = at(&mut self.nics, host).room(now);
         }
         match packet.kind {
             Kind::Data | Kind::Ack | Kind::Nack | Kind::Pull => {
                 figures.delivered += 1;
                 figures.marked += u64::from(packet.marks & CE != 0);
-                self.transport.receive(&packet, &mut self.turn);
+                self.transport.receive(packet, &mut self.turn);
             }
-            Kind::Start => self.transport.start(packet.flow, &mut self.turn),
-            Kind::Wake => self.transport.wake(note::wake_of(&packet), &mut self.turn),
-            Kind::Look => self.look(packet.sequence as usize),
+            Kind::Start => self.transport.start(flow, &mut self.turn),
+            Kind::Wake => self.transport.wake(note::wake_of(packet), &mut self.turn),
+            Kind::Look => {
+                let number = packet.sequence as usize;
+                self.look(number);
+            }
         }
         if std::mem::take(&mut self.turn.held) {
-            self.nics[host as usize].hold(packet.flow, now);
+            at(&mut self.nics, host).hold(flow, now);
         }
         if !self.turn.finished.is_empty() {
             for flow in self.turn.finished.drain(..) {
@@ -116,7 +123,7 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
     /// Flows have arrived whole at `host`: those that follow them start there. `arrivals` is what
     /// is still to come in the window that ends at `ends`.
     #[cold]
-    fn follow(&mut self, host: u32, ends: Time, arrivals: &mut PacketId) {
+    fn follow(&mut self, host: Unit, ends: Time, arrivals: &mut PacketId) {
         let (fabric, now) = (&mut self.fabric, self.turn.now);
         for flow in self.turn.arrived.drain(..) {
             self.received[flow as usize] = now;
@@ -142,38 +149,41 @@ impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B>
     /// Hands the transport's packets to the host's port, `alone` if nothing else comes to the host at
     /// the same time.
     #[inline]
-    fn send(&mut self, host: u32, alone: bool) {
+    fn send(&mut self, host: Unit, alone: bool) {
         let now = self.turn.now;
         if D::ASKS_FOR_CLASS {
             classify(&mut self.turn.packets, &self.scene.flows);
         }
-        let (port, nic) = (&mut self.ports[host as usize], &mut self.nics[host as usize]);
+        let (port, nic) = (at(&mut self.ports, host), at(&mut self.nics, host));
         let fabric = &mut self.fabric;
-        fabric.figures.injected += self.turn.packets.len() as u64;
+        fabric.links.figures.injected += self.turn.packets.len() as u64;
         let idle = port.queue.is_empty() && port.free <= now;
         if idle && alone && self.turn.packets.len() == 1 {
-            let packet = self.turn.packets[0];
-            let id = fabric.slab.insert(packet);
+            let packet = &mut self.turn.packets[0];
+            nic.given(now, fabric.links.wires.span(&port.wire, packet.size));
+            port.queue.pass(packet);
+            let leaves = (now, packet.size);
+            fabric.links.launch_from_host(port, nic, leaves, &mut fabric.slab, |_| *packet);
             self.turn.packets.clear();
-            nic.given(now, port.wire.span(packet.size));
-            port.queue.pass(fabric.slab.known_mut(id));
-            fabric.launch_from_host(port, nic, now, id);
             return;
         }
         if idle {
             port.free = now;
         }
-        for packet in self.turn.packets.iter().copied() {
-            nic.given(now, port.wire.span(packet.size));
-            let id = fabric.slab.insert(packet);
-            let dropped = &mut fabric.figures.dropped_at_hosts;
-            port.queue.at(now, port.free);
-            port.queue.enqueue(id, &mut fabric.slab, |id, slab| {
+        for packet in &mut self.turn.packets {
+            nic.given(now, fabric.links.wires.span(&port.wire, packet.size));
+            let dropped = &mut fabric.links.figures.dropped_at_hosts;
+            if !D::AHEAD {
+                let id = fabric.slab.insert(*packet);
+                port.queue.enqueue(id, &mut fabric.slab, |id, slab| {
+                    *dropped += 1;
+                    slab.free(id);
+                });
+            } else if port.queue.line_up(packet, now, port.free) {
+                let leaves = (port.free, packet.size);
+                fabric.links.launch_from_host(port, nic, leaves, &mut fabric.slab, |_| *packet);
+            } else {
                 *dropped += 1;
-                slab.free(id);
-            });
-            if D::AHEAD && !port.queue.is_empty() {
-                fabric.serve(port, nic);
             }
         }
         self.turn.packets.clear();

@@ -1,64 +1,77 @@
 //! The packet engine: every packet of every flow, port by port, in windows of time.
 //!
 //! There is no event queue for packets. Time advances in windows no longer than the lookahead (see
-//! `mailbox.rs`); each window visits the ports that have something to do, and a visit merges what
-//! arrives at the port with its service in one loop. Every departure is routed at once into the
-//! mailbox of the next port. Nothing depends on the order of the visits: ports and hosts share no
-//! state, ties are settled by keys, and random choices come from each port's own stream. Where the
-//! ports of a switch share its memory, they are visited as one (see `together.rs`). Where packets
-//! leave in the order in which they come, they are on their way as soon as they have come, and
-//! nobody visits a port to send them (see `qdisc/line.rs`).
+//! `wheel.rs`). In each window the blocks of units that have something to do are opened one after the
+//! other: what has come to the switches of a block is routed, packet by packet as they lie (see
+//! `routing.rs`), and then each port is visited, which merges what arrives at it with its service in
+//! one loop. Every departure is put at once where it will be read: its window and its block are known.
+//! Nothing depends on the order of the visits: ports and hosts share no state, ties are settled by
+//! keys, and random choices come from each port's own stream. Where the ports of a switch share its
+//! memory, they are visited as one (see `together.rs`). Where packets leave in the order in which they
+//! come, they are on their way as soon as they have come, and no port is visited to send them (see
+//! `qdisc/line.rs`).
 
 #[cfg(test)]
 mod ahead;
 mod alone;
 mod apart;
+mod arrivals;
 mod border;
 mod diary;
 mod fabric;
 mod follow;
 mod hosts;
 mod judge;
-mod mailbox;
+mod layout;
 mod nic;
 mod note;
 #[cfg(test)]
 mod oracle;
 #[cfg(test)]
 mod parallel;
+mod routing;
 mod samples;
 mod scene;
 mod sides;
 mod switches;
 mod threads;
 mod together;
+mod wheel;
 mod wire;
 #[cfg(test)]
 mod worlds;
 
-pub(crate) use mailbox::SHORTEST_LOOKAHEAD;
 pub use samples::Sample;
 pub use scene::{After, Figures, Outcome, Scene, Watch};
 pub use sojourn_queueing::{Cancelled, Progress};
 pub use threads::simulate_on_threads;
+pub(crate) use wheel::SHORTEST_LOOKAHEAD;
 
 use crate::hosts::HostPort;
-use crate::packet::{Kind, Slab};
+use crate::packet::{Kind, PacketId};
 use crate::qdisc::{Builder, Discipline, Line};
-use crate::topology::Link;
+use crate::slab::Slab;
 use crate::transport::{Tally, Transport, Turn};
 use apart::Apart;
+use arrivals::Arrivals;
 use border::{Border, Said, Whole};
-use fabric::{Fabric, Port};
+use fabric::{Fabric, Links, Port};
 use follow::Followers;
-use mailbox::Mailbox;
+use layout::{BlockId, Layout};
 use nic::Nic;
+use routing::Routing;
 use samples::Samples;
+use sides::Sides;
 use sojourn_kernel::{Span, Time};
 use std::sync::atomic::Ordering;
 use switches::Switches;
 use together::Together;
-use wire::Wire;
+use wheel::Wheel;
+use wire::Wires;
+
+/// Ports of a block of so many units do not fit into the caches nearest to a processor: to visit them
+/// in order is to read their memory in sequence.
+const LARGE: usize = 1024;
 
 /// How many windows go by between two looks at [`Progress`].
 const LOOK_EVERY: u64 = 256;
@@ -71,13 +84,15 @@ pub fn sojourn_simulate<B: Builder, T: Transport>(
     transport: T,
     progress: &Progress,
 ) -> Result<Outcome, Cancelled> {
-    let (whole, shared) = (Whole, !scene.memories.is_empty());
+    let layout = &Layout::new(&scene.network, &Sides::new(&scene.network, 1));
     match lines(scene, queue) {
-        _ if shared => {
-            Engine::<_, _, Together, _>::new(scene, queue, transport, whole).run(progress)
+        _ if !scene.memories.is_empty() => {
+            Engine::<_, _, Together, _>::new(scene, layout, queue, transport, Whole).run(progress)
         }
-        Some(lines) => Engine::<_, _, Apart, _>::new(scene, &lines, transport, whole).run(progress),
-        None => Engine::<_, _, Apart, _>::new(scene, queue, transport, whole).run(progress),
+        Some(lines) => {
+            Engine::<_, _, Apart, _>::new(scene, layout, &lines, transport, Whole).run(progress)
+        }
+        None => Engine::<_, _, Apart, _>::new(scene, layout, queue, transport, Whole).run(progress),
     }
 }
 
@@ -110,47 +125,60 @@ struct Engine<'a, D, T, S: Switches, B> {
 }
 
 impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S, B> {
-    fn new(scene: &'a Scene, queue: &impl Builder<Port = D>, transport: T, border: B) -> Self {
-        let ports: Vec<Port<D, S::Share>> = (0..)
-            .zip(&scene.network.links)
-            .zip(scene.wires_drawn())
-            .zip(S::shares(scene))
-            .map(|(((port, link), wire), share)| Port {
-                free: Time::ZERO,
-                wire,
-                turn: first_turn(scene, port, link),
-                queue: queue_of(scene, queue, port),
-                busy: Span::ZERO,
-                share,
+    fn new(
+        scene: &'a Scene,
+        layout: &'a Layout,
+        queue: &impl Builder<Port = D>,
+        transport: T,
+        border: B,
+    ) -> Self {
+        let (network, side) = (&scene.network, border.side());
+        let (mut shares, mut wires) = (S::shares(scene).enumerate(), Wires::default());
+        let ports: Vec<Port<D, S::Share>> = layout
+            .units(side)
+            .map(|unit| {
+                let own = unit as usize;
+                let interface = network.far_end(unit);
+                Port {
+                    free: Time::ZERO,
+                    wire: wires.add(&network.links[own], scene.smallest),
+                    interface,
+                    block: layout.of(interface),
+                    arrives_by: network.links[own].arrives_by,
+                    queue: queue_of(scene, queue, unit.into()),
+                    busy: Span::ZERO,
+                    visited_at: Time::ZERO,
+                    share: shares.find(|&(port, _)| port == own).expect("a share").1,
+                }
             })
             .collect();
-        let crossing = |wire: Wire| wire.crossing(scene.largest);
-        let overheads = (0..scene.network.hosts).map(|host| scene.overhead(host));
-        let overheads = overheads.chain(std::iter::repeat(Span::ZERO));
-        let longest = scene.wires().map(crossing).zip(overheads).map(|(wire, host)| wire + host);
-        let longest = longest.max().expect("a fabric has links");
-        let hosts = 0..scene.network.hosts;
+        let hosts = layout.units(side).take_while(|&unit| (unit as usize) < network.hosts);
         let finite = scene.flows.iter().filter(|flow| !flow.is_endless());
         let all = finite.count() + scene.watches.len();
         let mut engine = Engine {
             scene,
             fabric: Fabric {
-                network: &scene.network,
-                balance: scene.balance,
-                mailbox: Mailbox::new(ports.len(), mailbox::window(scene.lookahead()), longest),
+                layout,
+                routing: Routing::new(scene, layout, side),
+                open: 0,
+                arrivals: Arrivals::new(),
                 slab: Slab::default(),
-                figures: Figures::default(),
-                border,
+                links: Links {
+                    wires,
+                    wheel: Wheel::new(layout.blocks.len(), wheel::window(scene.lookahead())),
+                    border,
+                    figures: Figures::default(),
+                },
             },
+            samples: Samples::new(scene.sample, ports.len()),
             ports,
-            nics: hosts.map(|host| Nic::new(scene, host)).collect(),
+            nics: hosts.map(|host| Nic::new(scene, host as usize)).collect(),
             switches: S::new(scene),
             transport,
             received: vec![Time::NEVER; scene.flows.len()],
             acknowledged: vec![Time::NEVER; scene.flows.len()],
             followers: Followers::new(scene.flows.len(), &scene.after),
             watched: vec![Tally::default(); scene.watches.len()],
-            samples: Samples::new(scene.sample, scene.network.links.len()),
             all,
             unfinished: all,
             done: 0,
@@ -165,29 +193,28 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
 
     /// Whether nothing is left to be simulated.
     fn is_over(&self) -> bool {
-        self.unfinished == 0 || self.fabric.mailbox.begins() > self.scene.horizon
+        self.unfinished == 0 || self.fabric.links.wheel.begins() > self.scene.horizon
     }
 
     /// Simulates a window. Gives what there is to do next; nothing if all is to stop.
     #[inline]
     fn window(&mut self, progress: &Progress) -> Option<Said> {
         let horizon = self.scene.horizon;
-        let hosts = self.scene.network.hosts as u32;
-        let begins = self.fabric.mailbox.begins();
+        let begins = self.fabric.links.wheel.begins();
         if self.samples.are_due(begins) {
-            self.samples.look(begins, hosts as usize, &self.ports, &self.fabric.slab);
+            let numbers = self.fabric.layout.units(self.fabric.links.border.side());
+            let Engine { samples, nics, ports, fabric, .. } = self;
+            samples.look(begins, nics.len(), ports, numbers, &fabric.slab);
         }
-        let ends = self.fabric.mailbox.ends();
+        let ends = self.fabric.links.wheel.ends();
         self.until = ends;
         self.fabric.slab.lists_end(ends);
         self.start_flows(ends);
-        for block in 0..self.fabric.mailbox.blocks() {
-            let words = self.fabric.mailbox.take_words(block);
-            for word in bits(words) {
-                self.visit(block as u32 * 64 * 64 + word * 64, hosts, ends);
+        for word in 0..self.fabric.links.wheel.words() {
+            for bit in ones(self.fabric.links.wheel.take_due(word)) {
+                self.visit((word * 64) as BlockId + bit as BlockId, ends);
             }
         }
-        S::all_came(self);
         if self.windows.is_multiple_of(LOOK_EVERY) {
             self.report(progress);
             if progress.cancelled.load(Ordering::Relaxed) {
@@ -197,36 +224,43 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         self.windows += 1;
         let starts = self.scene.flows.get(self.next_flow).map(|flow| flow.arrived);
         let limit = starts.unwrap_or(Time::NEVER).min(horizon + Span::from_s(1));
-        Some(Said { next: self.fabric.mailbox.next(limit), done: self.done })
+        Some(Said { next: self.fabric.links.wheel.next(limit), done: self.done })
     }
 
     /// Goes on to what there is to do next, on all sides.
     #[inline]
     fn go_on(&mut self, all: Said) {
-        self.fabric.mailbox.go_on_to(all.next, &mut self.fabric.slab);
+        self.fabric.links.wheel.go_on_to(all.next, &mut self.fabric.slab);
         self.unfinished = self.all - all.done;
     }
 
-    /// Visits those of the 64 units from `first` on that have something to do before `ends`.
+    /// Visits those units of `block` that have something to do before `ends`.
     #[inline]
-    fn visit(&mut self, first: u32, hosts: u32, ends: Time) {
-        let due = self.fabric.mailbox.take_due(first);
-        let of_hosts = match hosts.saturating_sub(first) {
-            below @ 0..64 => due & ((1 << below) - 1),
-            _ => due,
-        };
-        for bit in bits(of_hosts) {
-            self.visit_host(first + bit, ends);
+    fn visit(&mut self, block: BlockId, ends: Time) {
+        self.fabric.open(block);
+        let block = &self.fabric.layout.blocks[usize::from(block)];
+        if block.are_hosts {
+            for nth in 0..self.fabric.arrivals.count() {
+                self.visit_host(block.unit(self.fabric.arrivals.touched(nth)), ends);
+            }
+        } else {
+            let units = block.units.len();
+            if S::IN_ORDER || units >= LARGE && self.fabric.arrivals.are_dense(units) {
+                self.fabric.arrivals.in_order(units);
+            }
+            for nth in 0..self.fabric.arrivals.count() {
+                S::visit(self, block.unit(self.fabric.arrivals.touched(nth)));
+            }
+            S::all_came(self);
         }
-        for bit in bits(due & !of_hosts) {
-            S::visit(self, first + bit);
-        }
+        let Fabric { links, slab, open, .. } = &mut self.fabric;
+        links.wheel.close(*open, slab);
     }
 
     fn report(&self, progress: &Progress) {
         let finished = (self.all - self.unfinished) as u64;
         progress.finished.store(finished, Ordering::Relaxed);
-        let now = self.fabric.mailbox.begins().ps();
+        let now = self.fabric.links.wheel.begins().ps();
         progress.simulated_ps.store(now, Ordering::Relaxed);
     }
 
@@ -236,9 +270,9 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         if self.unfinished > 0 {
             // A port is not visited when a packet that it sent ahead leaves, so its last window
             // may lie before the horizon.
-            self.until = self.fabric.mailbox.end_of_window(horizon);
+            self.until = self.fabric.links.wheel.end_of_window(horizon);
         }
-        debug_assert!(self.switches.hold(self.fabric.network, &self.ports, &self.fabric.slab));
+        debug_assert!(self.switches.hold(&self.fabric.routing, &self.ports, &self.fabric.slab));
         self.call_back();
         let Engine { received, acknowledged, followers, .. } = &mut self;
         for at in received.iter_mut().chain(acknowledged).chain(&mut followers.started) {
@@ -246,15 +280,22 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
                 *at = Time::NEVER;
             }
         }
-        let figures = &mut self.fabric.figures;
-        let left = self.fabric.slab.packets();
+        let Fabric { slab, links: Links { wheel, figures, border, .. }, layout, .. } =
+            &mut self.fabric;
         let is_note = |kind| matches!(kind, Kind::Start | Kind::Wake | Kind::Look);
-        let in_network = left.filter(|packet| !is_note(packet.kind));
-        figures.in_network = in_network.count() as u64;
+        let (near, far) = wheel.packets();
+        let far: Vec<PacketId> = far.collect();
+        let waiting = slab.len() - far.len();
+        let under_way = near.chain(far).filter(|&id| !is_note(slab[id].kind));
+        figures.in_network = (waiting + under_way.count()) as u64;
+        let mut busy = vec![Span::ZERO; self.scene.network.links.len()];
+        for (port, unit) in self.ports.iter().zip(layout.units(border.side())) {
+            busy[unit as usize] = port.busy;
+        }
         Outcome {
             ended: self.scene.ended(&self.acknowledged),
             tallies: (0..self.acknowledged.len() as u32).map(|f| self.transport.tally(f)).collect(),
-            busy: self.ports.iter().map(|port| port.busy).collect(),
+            busy,
             figures: *figures,
             started: self.followers.started,
             watched: self.watched,
@@ -272,8 +313,8 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         for Port { queue, wire, free, busy, .. } in ports {
             let mut back = Span::ZERO;
             for size in queue.begin_from(self.until) {
-                back += wire.span(size);
-                fabric.figures.hops -= 1;
+                back += fabric.links.wires.span(wire, size);
+                fabric.links.figures.hops -= 1;
             }
             *busy -= back;
             let free = Time::from_ps(free.ps() - back.ps());
@@ -287,7 +328,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
     fn leave_looks(&mut self) {
         for (number, watch) in (0..).zip(&*self.scene.watches) {
             let host = self.scene.flows[watch.flow as usize].from.into();
-            if self.fabric.border.is_mine(host) {
+            if self.fabric.is_mine(host) {
                 for at in [watch.from, watch.until] {
                     self.fabric.leave(host, note::look(at, watch.flow, number));
                 }
@@ -301,7 +342,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
             && flow.arrived < ends
         {
             let host = flow.from.into();
-            if self.fabric.border.is_mine(host) {
+            if self.fabric.is_mine(host) {
                 self.fabric.leave(host, note::start(flow.arrived, self.next_flow as u32));
             }
             self.next_flow += 1;
@@ -335,18 +376,9 @@ fn queue_of<B: Builder>(scene: &Scene, queue: &B, port: u64) -> B::Port {
     }
 }
 
-/// Whose turn it is first among the ways of the switch that `link` leads to: any, by chance.
-fn first_turn(scene: &Scene, port: u64, link: &Link) -> u8 {
-    let ways = match (link.to as usize).checked_sub(scene.network.hosts) {
-        Some(switch) => scene.network.most_ways(switch),
-        None => 1,
-    };
-    scene.streams.stream("spray", port).below(ways.into()) as u8
-}
-
 /// The places of the bits of `word`, from the lowest on.
 #[inline]
-fn bits(mut word: u64) -> impl Iterator<Item = u32> {
+fn ones(mut word: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let bit = (word != 0).then(|| word.trailing_zeros());
         word &= word.wrapping_sub(1);

@@ -4,14 +4,15 @@
 use super::hosts::classify;
 use super::nic::{Nic, QUANTUM};
 use super::note::{self, START, WAKE_RECEIVER, WAKE_SENDER};
-use super::wire::Wire;
+use super::routing::{at_a_tie, drawn, first_turn};
 use super::worlds::{buffers, classes, fair_or_not, flows, known, scene, schemes, topologies};
-use super::{Scene, first_turn, queue_of, sojourn_simulate};
+use super::{Scene, queue_of, sojourn_simulate};
 use crate::balance::Input;
 use crate::buffer::{Memory, Share, Tiers};
-use crate::packet::{Kind, Packet, PacketId, Slab};
+use crate::packet::{Kind, Packet, PacketId};
 use crate::qdisc::{Between, Builder, Discipline, Queue, Weighted, with_queue};
 use crate::scheme::PacketScheme;
+use crate::slab::Slab;
 use crate::transport::{End, Running, Tally, Transport, Turn, Wake};
 use proptest::prelude::*;
 use sojourn_kernel::Time;
@@ -49,7 +50,8 @@ struct Oracle<'a, B: Builder> {
     served: Vec<bool>,
     turns: Vec<u8>,
     nics: Vec<Nic>,
-    wires: Vec<Wire>,
+    /// For the order at a tie, and for hashes, of each switch.
+    drawn: Vec<(u64, u64)>,
     slab: Slab,
     events: BinaryHeap<Reverse<Event>>,
     received: Vec<Time>,
@@ -76,6 +78,10 @@ fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> Seen {
     let ports = scene.network.links.len();
     let (memories, shares): (Vec<_>, Vec<_>) = scene.memories.iter().map(Memory::new).unzip();
     let hosts = vec![Share::default(); scene.network.hosts];
+    let first = |port: u32| match scene.network.switch_of(scene.network.far_end(port)) {
+        Some(switch) => first_turn(scene, port, scene.network.most_ways(switch)),
+        None => 0,
+    };
     let mut oracle = Oracle::<B> {
         scene,
         transport,
@@ -85,9 +91,9 @@ fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> Seen {
         dropped_at_switches: 0,
         free: vec![Time::ZERO; ports],
         served: vec![false; ports],
-        turns: (0..).zip(&scene.network.links).map(|(p, l)| first_turn(scene, p, l)).collect(),
+        turns: (0..ports as u32).map(first).collect(),
         nics: (0..scene.network.hosts).map(|host| Nic::new(scene, host)).collect(),
-        wires: scene.wires_drawn().collect(),
+        drawn: drawn(scene).collect(),
         slab: Slab::default(),
         events: BinaryHeap::new(),
         received: vec![Time::NEVER; scene.flows.len()],
@@ -214,20 +220,22 @@ impl<B: Builder> Oracle<'_, B> {
         };
         let there = there + link.spec.delay;
         let there = self.nics.get_mut(unit).map_or(there, |nic| nic.arrival(there));
-        packet.key = self.wires[unit].arriving(there);
+        packet.key = Packet::arriving(there, link.arrives_by);
         let hosts = self.scene.network.hosts;
         let to = match (link.to as usize).checked_sub(hosts) {
             None => link.to as usize,
             Some(switch) => {
-                let ways = self.scene.network.next(switch as u32, packet.to);
+                let (ties, salt) = self.drawn[switch];
+                packet.key = at_a_tie(&packet, ties);
+                let mut ways = self.scene.network.next(switch as u32, packet.to);
                 let count = match ways.len() as u32 {
                     1 => 0,
                     count => count,
                 };
                 let turn = &mut self.turns[unit];
-                let input = Input { turn, salt: self.wires[unit].salt };
+                let input = Input { turn, salt };
                 let way = self.scene.balance.choose(input, &packet, count);
-                ways[way as usize] as usize
+                ways.nth(way as usize).expect("a way on") as usize
             }
         };
         self.arrive(to, packet);

@@ -1,8 +1,8 @@
 //! The ports of switches, looked at in equal intervals.
 
 use super::Port;
-use crate::packet::Slab;
 use crate::qdisc::Discipline;
+use crate::slab::Slab;
 use sojourn_kernel::{Span, Time};
 
 /// What a switch's port was doing when it was looked at.
@@ -54,26 +54,29 @@ impl Samples {
         now >= self.next
     }
 
-    /// Looks at the ports from `first` on, as they are at `now`. One where nothing waits, and which
+    /// Looks at the ports of switches, as they are at `now`, which come after those of `hosts`; all have
+    /// their `numbers`. One where nothing waits, and which
     /// has sent nothing since the look before, leaves none.
     #[cold]
     pub(super) fn look<D: Discipline, S>(
         &mut self,
         now: Time,
-        first: usize,
+        hosts: usize,
         ports: &[Port<D, S>],
+        numbers: impl Iterator<Item = u32>,
         slab: &Slab,
     ) {
         let since = now - self.before;
-        for (number, port) in ports.iter().enumerate().skip(first) {
+        let all = ports.iter().zip(numbers).zip(&mut self.busy);
+        for ((port, number), before) in all.skip(hosts) {
             // What is on the wire is counted to its end.
             let sent = port.busy - port.free.max(now).since(now).min(port.busy);
-            let busy = sent - self.busy[number].min(sent);
-            self.busy[number] = sent;
+            let busy = sent - (*before).min(sent);
+            *before = sent;
             let size = |id| u64::from(slab.known(id).size);
             let waiting = port.queue.waiting(slab).into_iter().map(size).sum();
             if (waiting > 0 || busy > Span::ZERO) && self.taken.len() < MOST {
-                self.taken.push(Sample { at: now, port: number as u32, waiting, busy, since });
+                self.taken.push(Sample { at: now, port: number, waiting, busy, since });
             }
         }
         self.before = now;

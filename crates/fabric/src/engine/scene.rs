@@ -1,10 +1,10 @@
 //! What is simulated, and what comes of it.
 
-use super::mailbox::{REACH, window};
 use super::samples::{self, Sample};
 use super::sides::Sides;
-use super::wire::Wire;
-use crate::balance::{self, Balance, salt_of};
+use super::wheel::{REACH, window};
+use super::wire::Odd;
+use crate::balance::Balance;
 use crate::buffer::{Inflow, Plan};
 use crate::flow::Flow;
 use crate::hosts::Hosts;
@@ -44,26 +44,10 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The wires of all ports.
-    pub(super) fn wires(&self) -> impl Iterator<Item = Wire> + '_ {
-        let links = self.network.links.iter();
-        links.map(|link| Wire::new(link, self.network.hosts, self.smallest))
-    }
-
-    /// The same with what this replication draws for the switches that they lead to.
-    pub(super) fn wires_drawn(&self) -> impl Iterator<Item = Wire> + '_ {
-        let (salt, hosts) = (balance::salt(self.streams), self.network.hosts as u64);
-        let drawn = |switch: u32| {
-            let mut stream = self.streams.stream("arrivals at once", hosts + u64::from(switch));
-            (stream.bits(), salt_of(switch, salt))
-        };
-        let drawn: Vec<_> = (0..self.network.switches as u32).map(drawn).collect();
-        self.wires().map(move |wire| wire.drawn(&drawn))
-    }
-
     /// How long nothing that leaves a port can arrive anywhere.
     pub(super) fn lookahead(&self) -> Span {
-        let crossings = self.wires().map(|wire| wire.crossing(self.smallest));
+        let links = self.network.links.iter().map(|link| Odd::new(link, self.smallest));
+        let crossings = links.map(|link| link.crossing(self.smallest));
         crossings.min().expect("a fabric has links")
     }
 
@@ -229,10 +213,10 @@ impl std::ops::Add for Figures {
 }
 
 impl Figures {
-    /// A packet is dropped at `port` of a switch.
+    /// A packet is dropped at a switch, an edge or not.
     #[inline]
-    pub(super) fn dropped_at(&mut self, port: u32, network: &Network) {
+    pub(super) fn dropped_at(&mut self, edge: bool) {
         self.dropped_at_switches += 1;
-        self.dropped_in_core += u64::from(!network.is_edge(network.switch_of(port)));
+        self.dropped_in_core += u64::from(!edge);
     }
 }

@@ -1,7 +1,6 @@
 //! Which side each part of a fabric is on, where several threads simulate it.
 
 use crate::topology::Network;
-use std::cmp::Reverse;
 
 /// How many sides there can be: each has a bit in a word.
 const MOST_SIDES: usize = u64::BITS as usize;
@@ -16,7 +15,8 @@ pub(super) struct Sides {
 impl Sides {
     /// Cuts `network` into at most `most` sides with about as many hosts each. A switch stays whole,
     /// and with the hosts that hang on it; one without hosts goes where most of its links to those
-    /// lead that were placed before it, or else where there are fewest ports.
+    /// lead that were placed before it. Of those for which that leaves a choice each side takes its
+    /// share of neighbours, so that they lie together.
     pub(super) fn new(network: &Network, most: usize) -> Sides {
         let count = most.min(network.racks()).clamp(1, MOST_SIDES);
         let mut of_rack = vec![0; network.racks()];
@@ -86,16 +86,35 @@ impl Placing<'_> {
         next.sort_unstable();
         next.dedup();
         let of = self.of.clone();
+        let mut undecided = Vec::new();
         for &switch in &next {
             let mut links = vec![0; self.ports.len()];
             for side in self.neighbours(switch).filter_map(|near| of[near]) {
                 links[side] += 1;
             }
-            let best = (0..links.len())
-                .max_by_key(|&side| (links[side], Reverse((self.ports[side], side))));
-            self.place(switch, best.expect("there is a side"));
+            let most = links.iter().copied().max().expect("there is a side");
+            let sides: Vec<usize> = (0..links.len()).filter(|&side| links[side] == most).collect();
+            match sides[..] {
+                [side] => self.place(switch, side),
+                _ => undecided.push((switch, sides)),
+            }
         }
+        self.share_out(&undecided);
         next
+    }
+
+    /// Places `switches`, each on one of some sides: on the first of them that has fewer ports than
+    /// each side is to have, or else on that which has fewest.
+    fn share_out(&mut self, switches: &[(usize, Vec<usize>)]) {
+        let more = switches.iter().map(|(switch, _)| self.network.ports_of(*switch).len());
+        let all = self.ports.iter().sum::<usize>() + more.sum::<usize>();
+        let share = all.div_ceil(self.ports.len());
+        for (switch, sides) in switches {
+            let has_room = |side: &&usize| self.ports[**side] < share;
+            let fewest = || sides.iter().min_by_key(|side| (self.ports[**side], **side));
+            let side = sides.iter().find(has_room).or_else(fewest).expect("a side");
+            self.place(*switch, *side);
+        }
     }
 }
 

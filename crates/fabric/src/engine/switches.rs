@@ -1,10 +1,11 @@
 //! How the ports of switches stand to each other.
 
 use super::border::Border;
+use super::layout::Unit;
+use super::routing::Routing;
 use super::{Engine, Port, Scene};
-use crate::packet::Slab;
 use crate::qdisc::Discipline;
-use crate::topology::Network;
+use crate::slab::Slab;
 
 /// Whether the ports of a switch are visited alone or together, and what they share. The engine is
 /// compiled once for each, so ports without a common memory know nothing of one.
@@ -12,22 +13,25 @@ pub(super) trait Switches: Sized {
     /// What a port has of the memory of its switch.
     type Share;
 
+    /// Whether the ports of a switch have to be visited one after the other.
+    const IN_ORDER: bool;
+
     /// What the switches of `scene` share.
     fn new(scene: &Scene) -> Self;
 
     /// The share of each port, hosts' ports first.
     fn shares(scene: &Scene) -> impl Iterator<Item = Self::Share>;
 
-    /// A port of a switch has something to do in the current window. Ports come in order.
-    fn visit<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Self, B>, unit: u32);
+    /// A port of a switch has something to do in the current window.
+    fn visit<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Self, B>, unit: Unit);
 
-    /// All ports that have something to do in the current window have come.
+    /// All ports of the open block that have something to do in the current window have come.
     fn all_came<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Self, B>);
 
-    /// Whether each memory holds exactly the packets that wait.
+    /// Whether each memory holds exactly the packets that wait at the ports of its switch.
     fn hold<D: Discipline>(
         &self,
-        network: &Network,
+        routing: &Routing<'_>,
         ports: &[Port<D, Self::Share>],
         slab: &Slab,
     ) -> bool;

@@ -2,8 +2,9 @@
 
 use super::apart::Apart;
 use super::border::{Crossing, Side};
-use super::fabric::Fabric;
+use super::fabric::{Fabric, Links};
 use super::judge::{Judge, Losses, processor_ns};
+use super::layout::Layout;
 use super::sides::Sides;
 use super::switches::Switches;
 use super::together::Together;
@@ -50,7 +51,9 @@ where
     if sides.count == 1 {
         return sojourn_simulate(scene, queue, transport(), progress);
     }
-    let cut = Cut { scene, sides: &sides, crossing: &Crossing::new(sides.count), progress };
+    let layout = &Layout::new(&scene.network, &sides);
+    let crossing = &Crossing::new(sides.count);
+    let cut = Cut { scene, sides: &sides, layout, crossing, progress };
     match lines(scene, queue) {
         _ if !scene.memories.is_empty() => cut.run::<_, _, Together, _>(queue, transport, judge),
         Some(lines) => cut.run::<_, _, Apart, _>(&lines, transport, judge),
@@ -63,6 +66,7 @@ where
 struct Cut<'a> {
     scene: &'a Scene,
     sides: &'a Sides,
+    layout: &'a Layout,
     crossing: &'a Crossing,
     progress: &'a Progress,
 }
@@ -80,15 +84,15 @@ impl Cut<'_> {
         S: Switches<Share: Send> + Send,
         J: Judge,
     {
-        let Cut { scene, sides, crossing, progress } = self;
+        let Cut { scene, sides, layout, crossing, progress } = self;
         // Each thread takes the memory for its own side.
         let mut engines = self.at_once(0..sides.count, |number| {
-            let side = Side::new(number, sides, crossing);
-            Engine::<_, _, S, _>::new(scene, queue, transport(), side)
+            let side = Side::new(number, layout, crossing);
+            Engine::<_, _, S, _>::new(scene, layout, queue, transport(), side)
         });
         while !engines[0].is_over() {
             let left_off = self.at_once(&mut engines, |engine| {
-                engine.meet_others(judge(engine.fabric.border.number), progress)
+                engine.meet_others(judge(engine.fabric.links.border.number), progress)
             });
             left_off.into_iter().collect::<Result<Vec<()>, _>>()?;
             if !engines[0].is_over() {
@@ -140,7 +144,7 @@ fn alone<D: Discipline, T: Transport, S: Switches>(
     while !engines[0].is_over() && !judge.tries_again() {
         for engine in &mut *engines {
             let said = engine.window(progress).ok_or(Cancelled)?;
-            engine.fabric.border.say(said, false);
+            engine.fabric.links.border.say(said, false);
         }
         for engine in &mut *engines {
             engine.hear().ok_or(Cancelled)?;
@@ -156,10 +160,10 @@ impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S, Side<'_>> {
         let mut disturbed = false;
         while !self.is_over() && !disturbed {
             let Some(said) = self.window(progress) else {
-                self.fabric.border.stop();
+                self.fabric.links.border.stop();
                 return Err(Cancelled);
             };
-            let side = &mut self.fabric.border;
+            let side = &mut self.fabric.links.border;
             side.say(said, judge.is_disturbed(side.waited));
             disturbed = self.hear().ok_or(Cancelled)?;
         }
@@ -168,8 +172,8 @@ impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S, Side<'_>> {
 
     /// Goes on to the window that all sides agree on; gives whether any thread is disturbed.
     fn hear(&mut self) -> Option<bool> {
-        let Fabric { mailbox, slab, border, .. } = &mut self.fabric;
-        let (all, disturbed) = border.hear(mailbox, slab)?;
+        let Fabric { links: Links { wheel, border, .. }, slab, .. } = &mut self.fabric;
+        let (all, disturbed) = border.hear(wheel, slab)?;
         self.go_on(all);
         Some(disturbed)
     }

@@ -11,12 +11,15 @@
 use super::alone::{self, Keeper};
 use super::border::Border;
 use super::diary::Diary;
+use super::fabric::at;
+use super::layout::{Block, Unit};
+use super::routing::Routing;
 use super::switches::Switches;
 use super::{Engine, Fabric, Port, Scene};
 use crate::buffer::{Memory, Share};
-use crate::packet::{NIL, Packet, PacketId, Slab};
+use crate::packet::{NIL, Packet, PacketId};
 use crate::qdisc::Discipline;
-use crate::topology::Network;
+use crate::slab::Slab;
 use sojourn_kernel::Time;
 
 /// The memories of all switches.
@@ -24,9 +27,8 @@ pub(super) struct Together {
     memories: Vec<Memory>,
     /// The most that one window brings to each of them.
     inflows: Vec<u64>,
-    /// The switch whose ports are being visited, and the first port after its own.
-    switch: usize,
-    until: u32,
+    /// The switch whose ports are being visited; none before the first of a block.
+    switch: Option<usize>,
     /// Whether they are visited alone.
     alone: bool,
     agenda: Agenda,
@@ -54,15 +56,15 @@ impl Event {
     const SERVICE: u128 = 1 << 32;
 
     #[inline]
-    fn arrival(key: u64, unit: u32) -> Event {
-        Event(u128::from(key) << 64 | u128::from(unit))
+    fn arrival(key: u64, unit: Unit) -> Event {
+        Event(u128::from(key) << 64 | u128::from(unit.nth))
     }
 
     /// After all arrivals of that time.
     #[inline]
-    fn service(at: Time, unit: u32) -> Event {
+    fn service(at: Time, unit: Unit) -> Event {
         let key = Packet::arriving(at, u8::MAX);
-        Event(u128::from(key) << 64 | Event::SERVICE | u128::from(unit))
+        Event(u128::from(key) << 64 | Event::SERVICE | u128::from(unit.nth))
     }
 
     #[inline]
@@ -71,8 +73,8 @@ impl Event {
     }
 
     #[inline]
-    fn unit(self) -> u32 {
-        self.0 as u32
+    fn unit(self, block: &Block) -> Unit {
+        block.unit(self.0 as u16)
     }
 }
 
@@ -82,32 +84,33 @@ impl Agenda {
     #[inline]
     fn plan<D: Discipline>(
         &mut self,
-        unit: u32,
+        unit: Unit,
         port: &mut Port<D, Portion>,
         fabric: &mut Fabric<'_, impl Border>,
     ) {
-        let mut arrival = fabric.slab.known(port.share.arrivals);
+        let Fabric { slab, links, open, .. } = fabric;
+        let mut arrival = slab.known(port.share.arrivals);
         while port.queue.is_empty() {
-            let now = arrival.arrives();
-            let rest = arrival.next;
-            if port.share.arrivals == NIL {
+            let (now, rest) = (arrival.arrives(), arrival.next);
+            if Slab::is_end(port.share.arrivals) {
                 return;
             }
-            if port.free > now || fabric.slab.known(rest).arrives() == now {
+            if port.free > now || slab.known(rest).arrives() == now {
                 break;
             }
             let id = std::mem::replace(&mut port.share.arrivals, rest);
-            fabric.pass(port, now, id);
-            arrival = fabric.slab.known(rest);
+            port.queue.pass(slab.known_mut(id));
+            links.launch(port, now, id, slab);
+            arrival = slab.known(rest);
         }
         let arrives = Event::arrival(arrival.key, unit);
         let service = Event::service(port.free, unit);
         if !port.queue.is_empty() && service < arrives {
             self.insert(service);
-        } else if port.share.arrivals != NIL {
-            self.insert(arrives);
+        } else if Slab::is_end(port.share.arrivals) {
+            port.visit_at(port.free, &mut links.wheel, *open, unit);
         } else {
-            fabric.mailbox.visit(unit, port.free);
+            self.insert(arrives);
         }
     }
 
@@ -158,14 +161,14 @@ impl Keeper<Portion> for Calm<'_> {
 
 impl Switches for Together {
     type Share = Portion;
+    const IN_ORDER: bool = true;
 
     fn new(scene: &Scene) -> Together {
         let memories: Vec<Memory> = scene.memories.iter().map(|plan| Memory::new(plan).0).collect();
         Together {
             inflows: scene.inflows().zip(&memories).map(|(inflow, m)| m.most(inflow)).collect(),
             memories,
-            switch: 0,
-            until: 0,
+            switch: None,
             alone: false,
             agenda: Agenda::default(),
             diary: Diary::default(),
@@ -179,19 +182,20 @@ impl Switches for Together {
     }
 
     #[inline]
-    fn visit<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Together, B>, unit: u32) {
-        if unit >= engine.switches.until {
+    fn visit<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Together, B>, unit: Unit) {
+        let switch = engine.fabric.routing.switch_of(unit.place);
+        if engine.switches.switch != Some(switch) {
             leave(engine);
-            engine.switches.enter(unit, engine.fabric.network);
+            engine.switches.enter(switch);
         }
         let Engine { ports, fabric, switches, .. } = engine;
-        let port = &mut ports[unit as usize];
+        let port = at(ports, unit);
         if switches.alone {
-            let memory = &mut switches.memories[switches.switch];
+            let memory = &mut switches.memories[switch];
             let mut calm = Calm { memory, diary: &mut switches.diary };
             alone::visit(unit, port, fabric, &mut calm);
         } else {
-            port.share.arrivals = fabric.mailbox.take(unit, &mut fabric.slab);
+            port.share.arrivals = fabric.arrivals.take(unit.nth, &mut fabric.slab);
             switches.agenda.plan(unit, port, fabric);
         }
     }
@@ -199,22 +203,27 @@ impl Switches for Together {
     #[inline]
     fn all_came<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Together, B>) {
         leave(engine);
-        engine.switches.until = 0;
+        engine.switches.switch = None;
     }
 
     fn hold<D: Discipline>(
         &self,
-        network: &Network,
+        routing: &Routing<'_>,
         ports: &[Port<D, Portion>],
         slab: &Slab,
     ) -> bool {
-        (0..).zip(&self.memories).all(|(switch, memory)| {
-            let ports = &ports[network.ports_of(switch)];
-            let room = |id: PacketId| u64::from(memory.room(slab[id].size));
-            let waits = |port: &Port<D, _>| port.queue.waiting(slab).into_iter().map(room).sum();
-            let own = ports.iter().all(|port| port.share.share.held() == waits(port));
-            own && memory.held() == ports.iter().map(waits).sum::<u64>()
-        })
+        let mut waits = vec![0; self.memories.len()];
+        for (place, port) in ports.iter().enumerate() {
+            if let Some(memory) = self.memories.get(routing.switch_of(place)) {
+                let room = |id: PacketId| u64::from(memory.room(slab[id].size));
+                let own: u64 = port.queue.waiting(slab).into_iter().map(room).sum();
+                if port.share.share.held() != own {
+                    return false;
+                }
+                waits[routing.switch_of(place)] += own;
+            }
+        }
+        self.memories.iter().zip(waits).all(|(memory, waits)| memory.held() == waits)
     }
 
     fn peaks(&self) -> Vec<u64> {
@@ -223,11 +232,10 @@ impl Switches for Together {
 }
 
 impl Together {
-    /// The next ports are those of the switch that `unit` is of.
-    fn enter(&mut self, unit: u32, network: &Network) {
-        self.switch = network.switch_of(unit);
-        self.until = network.ports_of(self.switch).end as u32;
-        let (memory, inflow) = (&self.memories[self.switch], self.inflows[self.switch]);
+    /// The next ports are those of `switch`.
+    fn enter(&mut self, switch: usize) {
+        self.switch = Some(switch);
+        let (memory, inflow) = (&self.memories[switch], self.inflows[switch]);
         self.alone = memory.is_calm(inflow);
         if self.alone {
             self.diary.begin(memory.held(), memory.held() + inflow > memory.peak());
@@ -238,41 +246,44 @@ impl Together {
 /// All ports of a switch that have something to do have come.
 #[inline]
 fn leave<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Together, B>) {
+    let Some(switch) = engine.switches.switch else { return };
     if !engine.switches.alone {
-        happen(engine);
+        happen(switch, engine);
         return;
     }
-    let Together { memories, diary, switch, .. } = &mut engine.switches;
-    let memory = &mut memories[*switch];
+    let Together { memories, diary, .. } = &mut engine.switches;
+    let memory = &mut memories[switch];
     if let Some(most) = diary.above(memory.peak()) {
         memory.held_at_once(most);
     }
 }
 
-/// Lets happen what the ports gathered do in this window.
+/// Lets happen what the ports gathered of `switch` do in this window.
 #[inline(never)]
-fn happen<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Together, B>) {
+fn happen<D: Discipline, T, B: Border>(switch: usize, engine: &mut Engine<'_, D, T, Together, B>) {
     let Engine { ports, fabric, switches, .. } = engine;
+    let block = &fabric.layout.blocks[usize::from(fabric.open)];
     while let Some(event) = switches.agenda.pop() {
-        let unit = event.unit();
-        let port = &mut ports[unit as usize];
-        let memory = &mut switches.memories[switches.switch];
+        let unit = event.unit(block);
+        let port = at(ports, unit);
+        let memory = &mut switches.memories[switch];
+        let Fabric { slab, links, routing, .. } = &mut *fabric;
         if event.is_service() {
-            let id = port.queue.dequeue(&mut fabric.slab);
-            memory.give(&mut port.share.share, fabric.slab.known(id).size);
-            fabric.launch(port, port.free, id);
+            let id = port.queue.dequeue(slab);
+            slab.free(id);
+            memory.give(&mut port.share.share, slab.known(id).size);
+            links.launch(port, port.free, id, slab);
         } else {
-            let id = port.share.arrivals;
-            let &Packet { next, .. } = fabric.slab.known(id);
-            port.share.arrivals = next;
+            let packet = *slab.known(port.share.arrivals);
+            port.share.arrivals = packet.next;
             if port.queue.is_empty() {
                 // One that comes alone to an idle port has gone through already.
-                port.free = port.free.max(fabric.slab.known(id).arrives());
+                port.free = port.free.max(packet.arrives());
             }
-            let (network, figures) = (fabric.network, &mut fabric.figures);
+            let id = slab.insert(packet);
             let share = &mut port.share.share;
-            memory.offer(share, &mut port.queue, id, &mut fabric.slab, |id, slab| {
-                figures.dropped_at(unit, network);
+            memory.offer(share, &mut port.queue, id, slab, |id, slab| {
+                links.figures.dropped_at(routing.is_edge(unit.place));
                 slab.free(id);
             });
             memory.held_at_once(memory.held());

@@ -76,9 +76,9 @@ impl Crossings {
             let link = next?;
             let node = network.links[link as usize].to;
             next = node.checked_sub(network.hosts as u32).map(|switch| {
-                let ways = network.ways(switch, to);
-                let way = hashed(number, back, salt_of(switch, salt), ways.count());
-                network.port(ways, way, to)
+                let mut ways = network.next(switch, to);
+                let way = hashed(number, back, salt_of(switch, salt), ways.len() as u32);
+                ways.nth(way as usize).expect("a way on")
             });
             Some(link)
         })

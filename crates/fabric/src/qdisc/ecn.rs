@@ -2,7 +2,8 @@
 
 use super::fifo::Fifo;
 use super::{Builder, Counting, Discipline, Line, Room, check_buffer, check_largest};
-use crate::packet::{CE, ECT, Packet, PacketId, Slab};
+use crate::packet::{CE, ECT, Packet, PacketId};
+use crate::slab::Slab;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Stream, parameters};
 

@@ -3,7 +3,8 @@
 use super::ecn::{check_threshold, mark};
 use super::fifo::Fifo;
 use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
-use crate::packet::{Packet, PacketId, Slab};
+use crate::packet::{Packet, PacketId};
+use crate::slab::Slab;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Stream, parameters};
 

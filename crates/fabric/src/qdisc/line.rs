@@ -6,7 +6,8 @@
 
 use super::ecn::mark;
 use super::{Builder, Discipline, Room};
-use crate::packet::{NIL, Packet, PacketId, Slab};
+use crate::packet::{Packet, PacketId};
+use crate::slab::Slab;
 use sojourn_kernel::parameters::Refusal;
 use sojourn_kernel::{Stream, Time};
 use std::collections::VecDeque;
@@ -33,11 +34,6 @@ pub struct LinePort {
     room: Room,
     bytes: u32,
     threshold: u32,
-    /// When the port will be free.
-    free: Time,
-    now: Time,
-    /// The packet that came last, until it is sent ahead.
-    last: PacketId,
     /// When each of those that wait begins to leave, and its size; before them some that have left.
     leaving: VecDeque<(Time, u16)>,
 }
@@ -54,9 +50,6 @@ impl Builder for Line {
             room: self.room,
             bytes: 0,
             threshold: self.threshold,
-            free: Time::ZERO,
-            now: Time::ZERO,
-            last: NIL,
             leaving: VecDeque::with_capacity(FEW),
         }
     }
@@ -76,11 +69,11 @@ impl Builder for Line {
 
 impl LinePort {
     /// Lets go of those that have left. What begins to leave just now was still there when that
-    /// which comes now came.
+    /// which comes `now` came.
     #[inline(never)]
-    fn settle(&mut self) {
+    fn settle(&mut self, now: Time) {
         while let Some(&(begins, size)) = self.leaving.front()
-            && begins < self.now
+            && begins < now
         {
             self.leaving.pop_front();
             self.room.give(size);
@@ -97,37 +90,31 @@ impl LinePort {
     }
 }
 
+const SENT_AHEAD: &str = "no packet waits that was sent ahead";
+
 impl Discipline for LinePort {
     const AHEAD: bool = true;
 
     #[inline]
-    fn at(&mut self, now: Time, free: Time) {
-        self.now = now;
-        self.free = free;
-    }
-
-    #[inline]
-    fn enqueue(
-        &mut self,
-        id: PacketId,
-        slab: &mut Slab,
-        mut drop: impl FnMut(PacketId, &mut Slab),
-    ) {
-        let size = slab.known(id).size;
+    fn line_up(&mut self, packet: &mut Packet, now: Time, at: Time) -> bool {
+        let size = packet.size;
         if !self.is_easy(size) {
-            self.settle();
+            self.settle(now);
             if !self.room.fits(size) {
-                drop(id, slab);
-                return;
+                return false;
             }
         }
         self.room.take(size);
         self.bytes += u32::from(size);
         if self.bytes > self.threshold {
-            mark(slab.known_mut(id));
+            mark(packet);
         }
-        self.leaving.push_back((self.free, size));
-        self.last = id;
+        self.leaving.push_back((at, size));
+        true
+    }
+
+    fn enqueue(&mut self, _: PacketId, _: &mut Slab, _: impl FnMut(PacketId, &mut Slab)) {
+        unreachable!("{SENT_AHEAD}")
     }
 
     #[inline]
@@ -137,14 +124,13 @@ impl Discipline for LinePort {
         }
     }
 
-    #[inline]
     fn dequeue(&mut self, _: &mut Slab) -> PacketId {
-        std::mem::replace(&mut self.last, NIL)
+        unreachable!("{SENT_AHEAD}")
     }
 
     #[inline]
     fn is_empty(&self) -> bool {
-        self.last == NIL
+        true
     }
 
     fn waiting(&self, _: &Slab) -> Vec<PacketId> {

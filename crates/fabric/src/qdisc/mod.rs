@@ -23,7 +23,8 @@ pub use line::{Line, LinePort};
 pub use pfabric::{Dequeue, PFabric, PFabricPort, Ties};
 pub use trim::{Trim, TrimPort};
 
-use crate::packet::{Packet, PacketId, Slab};
+use crate::packet::{Packet, PacketId};
+use crate::slab::Slab;
 use sojourn_kernel::parameters::Refusal;
 use sojourn_kernel::{Bytes, Stream, Time, choices, variants};
 
@@ -158,13 +159,15 @@ pub trait Builder {
 pub trait Discipline {
     /// Whether it looks at the class of packets, which is noted on them only then.
     const ASKS_FOR_CLASS: bool = false;
-    /// Whether a packet that is kept is taken out at once, whenever it is that it leaves.
+    /// Whether packets are sent ahead by [`line_up`](Discipline::line_up) instead of being kept.
     const AHEAD: bool = false;
 
-    /// It is `now`, and the port will be free at `free`: known before a packet comes, to those that
-    /// send ahead.
+    /// A packet that has come `now` would begin to leave at `at`: it gets a place in the line, and is
+    /// marked where so much waits; false where there is no room for it.
     #[inline]
-    fn at(&mut self, _now: Time, _free: Time) {}
+    fn line_up(&mut self, _packet: &mut Packet, _now: Time, _at: Time) -> bool {
+        unreachable!("only lines send ahead")
+    }
 
     /// A packet has come. Whatever does not fit is handed to `drop`: it, or others in its place.
     fn enqueue(&mut self, id: PacketId, slab: &mut Slab, drop: impl FnMut(PacketId, &mut Slab));
@@ -200,11 +203,10 @@ pub trait Discipline {
     /// marked where an empty queue marks.
     fn pass(&mut self, packet: &mut Packet);
 
-    /// The packet that goes next, at the time when the port is free. Some packet waits, or is to be
-    /// sent ahead.
+    /// The packet that goes next, at the time when the port is free. Some packet waits.
     fn dequeue(&mut self, slab: &mut Slab) -> PacketId;
 
-    /// Whether no packet waits, nor is to be sent ahead.
+    /// Whether no packet waits, but for those that were sent ahead.
     fn is_empty(&self) -> bool;
 
     /// The packets that wait, in no promised order.

@@ -1,7 +1,8 @@
 //! pFabric's port: priority scheduling and priority dropping in a tiny buffer (section 2.2).
 
 use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
-use crate::packet::{Packet, PacketId, Slab};
+use crate::packet::{Packet, PacketId};
+use crate::slab::Slab;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Stream, choices, parameters};
 

@@ -4,7 +4,8 @@
 use super::fifo::Fifo;
 use super::turns::Turns;
 use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest, check_room};
-use crate::packet::{Kind, Packet, PacketId, Slab, TRIMMED};
+use crate::packet::{Kind, Packet, PacketId, TRIMMED};
+use crate::slab::Slab;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Stream, parameters};
 

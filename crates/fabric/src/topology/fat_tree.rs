@@ -10,7 +10,7 @@ parameters! {
     /// default delay makes its round trip 12 us for one full packet over 6 hops and its ACK.
     pub struct FatTree: "fat-tree" {
         /// Ports a switch, an even number.
-        pub k: u32 [2..=32] = 6,
+        pub k: u32 [2..=64] = 6,
         /// Speed of every link.
         pub rate: Rate = Rate::gbps(10),
         /// Propagation on each link.
@@ -21,7 +21,7 @@ parameters! {
 impl Check for FatTree {
     fn check(&self) -> Result<(), Refusal> {
         if !self.k.is_multiple_of(2) {
-            return Err(Refusal::of(&self.k, "an even number from 2 to 32").under("k"));
+            return Err(Refusal::of(&self.k, "an even number from 2 to 64").under("k"));
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ mod fat_tree;
 mod graph;
 mod leaf_spine;
 mod network;
+mod routes;
 mod single_switch;
 
 pub use clos::Clos;
@@ -15,6 +16,7 @@ pub use fat_tree::FatTree;
 pub use graph::{Forwarding, Graph, LinkSpec, Ppm};
 pub use leaf_spine::LeafSpine;
 pub use network::{Hop, Link, Network};
+pub(crate) use routes::{Exit, Lookup, Routes};
 pub use single_switch::SingleSwitch;
 
 use crate::packet::LONGEST_CROSSING;

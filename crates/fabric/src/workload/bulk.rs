@@ -92,16 +92,16 @@ impl Draw for Bulk {
     fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
         let hosts = stage.graph.hosts();
         let receivers: Vec<u16> = match self.pattern {
-            Pattern::ToLast => vec![hosts as u16 - 1; hosts - 1],
+            Pattern::ToLast => vec![(hosts - 1) as u16; hosts - 1],
             Pattern::Halves => (0..hosts / 2).map(|i| (hosts / 2 + i) as u16).collect(),
             Pattern::Permutation => partners(hosts, &mut streams.stream("pairs", 0)),
         };
         let mut starts = streams.stream("starts", 0);
         let mut flows = Vec::with_capacity(self.count(stage)?);
-        for (from, to) in (0..).zip(receivers) {
+        for (from, to) in receivers.into_iter().enumerate() {
             for _ in 0..self.parallel.get() {
                 let after = Span::from_ps(starts.below(self.start_spread.ps() + 1));
-                flows.push(Flow::new(from, to, ENDLESS, Time::ZERO + after));
+                flows.push(Flow::new(from as u16, to, ENDLESS, Time::ZERO + after));
             }
         }
         flows.sort_by_key(|flow| flow.arrived);

@@ -53,7 +53,7 @@ impl Draw for Incast {
         let count = self.count(stage)?;
         let (hosts, fan_in) = (stage.graph.hosts(), self.fan_in.get() as usize);
         let mut stream = streams.stream("pairs", 0);
-        let mut order: Vec<u16> = (0..hosts as u16).collect();
+        let mut order: Vec<u16> = (0..hosts).map(|host| host as u16).collect();
         let mut flows = Vec::with_capacity(count);
         for round in 0..self.rounds.get() {
             let arrived = Time::ZERO + self.every * round.into();

@@ -7,13 +7,16 @@ use sojourn_kernel::{Bytes, Stream, Streams, Time, parameters};
 use std::num::NonZeroU32;
 
 parameters! {
-    /// A random permutation without fixed points, all flows at once: every host sends and is sent
+    /// A permutation without fixed points, all flows at once: every host sends and is sent
     /// one flow. What a fabric of full bisection should carry at full speed.
     pub struct Permutation: "permutation" {
         /// Size of each flow.
         pub size: Bytes = Bytes(10_000_000),
         /// How many flows each host sends to its partner at once.
         pub parallel: NonZeroU32 = NonZeroU32::MIN,
+        /// Each host sends to the one so many further, in a circle (a stride: Hedera, NSDI 2010);
+        /// without it to one by chance.
+        pub stride: Option<NonZeroU32> = None,
     }
 }
 
@@ -38,13 +41,24 @@ impl Draw for Permutation {
 
     fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
         stage.check_size("size", self.size, 1)?;
-        Ok(stage.graph.hosts() * self.parallel.get() as usize)
+        let hosts = stage.graph.hosts();
+        if let Some(stride) = self.stride.filter(|stride| stride.get() as usize >= hosts) {
+            let expected = format!("fewer than the {hosts} hosts of the topology");
+            return Err(Refusal::of(&stride, expected).under("stride"));
+        }
+        Ok(hosts * self.parallel.get() as usize)
     }
 
     fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
-        let partners = partners(stage.graph.hosts(), &mut streams.stream("pairs", 0));
-        let flows = (0..).zip(partners).flat_map(|(from, to)| {
-            let flow = Flow::new(from, to, self.size.0, Time::ZERO);
+        let hosts = stage.graph.hosts();
+        let partners = match self.stride {
+            Some(stride) => {
+                (0..hosts).map(|host| ((host + stride.get() as usize) % hosts) as u16).collect()
+            }
+            None => partners(hosts, &mut streams.stream("pairs", 0)),
+        };
+        let flows = partners.into_iter().enumerate().flat_map(|(from, to)| {
+            let flow = Flow::new(from as u16, to, self.size.0, Time::ZERO);
             std::iter::repeat_n(flow, self.parallel.get() as usize)
         });
         Ok(flows.collect::<Vec<_>>().into())
@@ -53,7 +67,7 @@ impl Draw for Permutation {
 
 /// For each host another one, all different: Sattolo's shuffle, one cycle through all hosts.
 pub(super) fn partners(hosts: usize, stream: &mut Stream) -> Vec<u16> {
-    let mut to: Vec<u16> = (0..hosts as u16).collect();
+    let mut to: Vec<u16> = (0..hosts).map(|host| host as u16).collect();
     for last in (1..to.len()).rev() {
         to.swap(last, stream.below(last as u64) as usize);
     }

@@ -184,22 +184,23 @@ impl Draw for Queries {
 
     fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
         self.count(stage)?;
-        let hosts = stage.graph.hosts() as u16;
+        let hosts: Vec<u16> = (0..stage.graph.hosts()).map(|host| host as u16).collect();
         let mut numbers: Vec<u32> = self.fan_in.of(self.queries).collect();
         shuffle(&mut numbers, &mut streams.stream("query-fan-in", 0));
         let mut thoughts = streams.stream("query-thoughts", 0);
         let mut choices = streams.stream("query-servers", 0);
         let fixed: Vec<Vec<u16>> = match self.servers {
             Servers::Random => Vec::new(),
-            Servers::Fixed => (0..hosts)
-                .map(|client| {
-                    let mut others = others(client, hosts);
+            Servers::Fixed => hosts
+                .iter()
+                .map(|&client| {
+                    let mut others = others(client, &hosts);
                     shuffle(&mut others, &mut streams.stream("query-servers", client.into()));
                     others
                 })
                 .collect(),
         };
-        let mut order: Vec<u16> = (0..hosts).collect();
+        let mut order = hosts;
         let mut query = |(&(arrived, client), &fan_in): (&(Time, u16), &u32)| {
             let servers = match self.servers {
                 Servers::Fixed => &fixed[usize::from(client)][..fan_in as usize],
@@ -254,7 +255,7 @@ impl Queries {
                 let period = Span::from_seconds(1.0 / self.rate.per_second());
                 // The rounds after these come later than as many queries as are wanted.
                 let rounds = queries.div_ceil(clients) as u64;
-                for client in 0..clients as u16 {
+                for client in (0..clients).map(|client| client as u16) {
                     let mut own = streams.stream("query-gaps", client.into());
                     let first = own.below(period.ps() + 1);
                     asked.extend((0..=rounds).map(|round| {
@@ -279,8 +280,8 @@ impl Queries {
 }
 
 /// Everyone but `client`.
-fn others(client: u16, hosts: u16) -> Vec<u16> {
-    (0..hosts).filter(|host| *host != client).collect()
+fn others(client: u16, hosts: &[u16]) -> Vec<u16> {
+    hosts.iter().copied().filter(|host| *host != client).collect()
 }
 
 /// A random order.

@@ -94,7 +94,8 @@ fn sizes_can_come_from_a_file() {
 #[test]
 fn a_permutation_has_no_fixed_points() {
     let workload =
-        Arrivals::Permutation(Permutation { size: Bytes(1000), parallel: count(2) }).into();
+        Arrivals::Permutation(Permutation { size: Bytes(1000), parallel: count(2), ..defaults() })
+            .into();
     let mut seen = std::collections::BTreeMap::new();
     for seed in 0..1200 {
         let flows = flows(&single_switch(4), &workload, seed);

@@ -127,7 +127,7 @@ fn spraying_is_even_for_each_input() {
     let ports = watch(&lab, &huge, &flows, |_| false).1.ports;
     let uplinks = network.next(0, 15);
     assert_eq!(uplinks.len(), 2);
-    for &uplink in uplinks {
+    for uplink in uplinks {
         assert_eq!(ports[uplink as usize].offered, 500);
     }
 }

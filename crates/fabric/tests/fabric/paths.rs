@@ -12,7 +12,7 @@ fn build(topology: &Topology) -> Network {
 /// panics when two differ in length.
 fn paths(network: &Network, switch: u32, to: u16) -> (u64, usize) {
     let mut found: Option<(u64, usize)> = None;
-    for &port in network.next(switch, to) {
+    for port in network.next(switch, to) {
         let link = network.links[port as usize];
         let (ways, length) = match (link.to as usize).checked_sub(network.hosts) {
             Some(next) => paths(network, next as u32, to),
@@ -129,7 +129,7 @@ fn all_paths_of_a_pair_have_the_same_links() {
         path: &mut Vec<u64>,
         seen: &mut Vec<Vec<u64>>,
     ) {
-        for &port in network.next(switch, to) {
+        for port in network.next(switch, to) {
             let link = network.links[port as usize];
             path.push(link.spec.rate.bits_per_second() ^ link.spec.delay.ps());
             match (link.to as usize).checked_sub(network.hosts) {

@@ -7,7 +7,8 @@ pub use strict::Strict;
 pub use weighted::Weighted;
 
 use super::{AnyPort, Builder, Discipline, PFabric, Queue};
-use crate::packet::{CLASSES, Packet, PacketId, Slab};
+use crate::packet::{CLASSES, Packet, PacketId};
+use crate::slab::Slab;
 use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
 use sojourn_kernel::{Stream, Streams, parameters, variants};
 use strict::Strictly;

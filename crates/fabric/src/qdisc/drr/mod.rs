@@ -3,7 +3,8 @@
 mod lanes;
 
 use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
-use crate::packet::{Packet, PacketId, Slab};
+use crate::packet::{Packet, PacketId};
+use crate::slab::Slab;
 use lanes::Lanes;
 use sojourn_kernel::parameters::{Check, Refusal};
 use sojourn_kernel::{Bytes, Stream, choices, parameters};

@@ -1,0 +1,194 @@
+//! Which way packets go on that have come to a switch.
+//!
+//! A packet is routed when the block that it reaches is opened, all that came to it one after the
+//! other: no look-up waits for the one before it.
+
+use super::arrivals::Arrivals;
+use super::layout::{Block, Layout};
+use super::scene::Scene;
+use crate::balance::{self, Balance, Input, salt_of};
+use crate::packet::{Packet, PacketId};
+use crate::slab::Slab;
+use crate::topology::{Exit, Lookup, Routes};
+use std::ops::Range;
+
+/// The switches and interfaces of one side.
+pub(super) struct Routing<'a> {
+    routes: &'a Routes,
+    balance: Balance,
+    /// All switches of the fabric.
+    switches: Vec<Switch>,
+    /// By places: what packets come in by. That of a host leads to no switch.
+    interfaces: Vec<Interface>,
+}
+
+/// What a host's interface leads to.
+const NO_SWITCH: u32 = u32::MAX;
+
+/// What a switch routes by.
+#[derive(Clone, Copy)]
+struct Switch {
+    exit: Exit,
+    /// What its hashes begin with.
+    salt: u64,
+    /// What times of arrival are multiplied with for the order at a tie.
+    ties: u64,
+}
+
+/// A port of a switch, as packets come in by it.
+#[derive(Clone, Copy)]
+struct Interface {
+    switch: u32,
+    /// Whose turn it is among the ways on when packets are sprayed.
+    turn: u8,
+}
+
+impl<'a> Routing<'a> {
+    /// Of one `side` of `layout`.
+    pub(super) fn new(scene: &'a Scene, layout: &Layout, side: usize) -> Routing<'a> {
+        let network = &*scene.network;
+        let switch =
+            |(number, (ties, salt))| Switch { exit: network.routes.exit(number), ties, salt };
+        let ways: Vec<u32> =
+            (0..network.switches).map(|switch| network.most_ways(switch)).collect();
+        let interface = |unit: u32| match network.switch_of(unit) {
+            Some(switch) => Interface {
+                switch: switch as u32,
+                turn: first_turn(scene, network.far_end(unit), ways[switch]),
+            },
+            None => Interface { switch: NO_SWITCH, turn: 0 },
+        };
+        Routing {
+            routes: &network.routes,
+            balance: scene.balance,
+            switches: (0..).zip(drawn(scene)).map(switch).collect(),
+            interfaces: layout.units(side).map(interface).collect(),
+        }
+    }
+    /// Puts the packets of a `run` that have come to the switches of `block` into the lists of the
+    /// ports that they leave by.
+    #[inline]
+    pub(super) fn route(
+        &mut self,
+        block: &Block,
+        run: Range<PacketId>,
+        slab: &mut Slab,
+        arrivals: &mut Arrivals,
+    ) {
+        // Asked once, and not for each packet.
+        match self.balance {
+            Balance::Spray => self.sprayed(block, run, slab, arrivals),
+            Balance::Ecmp => self.hashed(block, run, slab, arrivals),
+        }
+    }
+
+    #[inline(never)]
+    fn sprayed(
+        &mut self,
+        block: &Block,
+        run: Range<PacketId>,
+        slab: &mut Slab,
+        arrivals: &mut Arrivals,
+    ) {
+        self.table(block).route(Balance::Spray, run, slab, arrivals);
+    }
+
+    #[inline(never)]
+    fn hashed(
+        &mut self,
+        block: &Block,
+        run: Range<PacketId>,
+        slab: &mut Slab,
+        arrivals: &mut Arrivals,
+    ) {
+        self.table(block).route(Balance::Ecmp, run, slab, arrivals);
+    }
+
+    #[inline(always)]
+    fn table(&mut self, block: &Block) -> Table<'_> {
+        Table {
+            lookup: self.routes.lookup(),
+            switches: &self.switches,
+            interfaces: &mut self.interfaces[block.place..],
+            first: block.units.start,
+        }
+    }
+
+    /// The switch that the unit at `place` is of; of a host, none that there is.
+    #[inline]
+    pub(super) fn switch_of(&self, place: usize) -> usize {
+        self.interfaces[place].switch as usize
+    }
+
+    /// Whether hosts hang on the switch that the unit at `place` is of.
+    pub(super) fn is_edge(&self, place: usize) -> bool {
+        self.switches[self.switch_of(place)].exit.is_edge()
+    }
+}
+
+/// What the packets of a block are routed by.
+struct Table<'a> {
+    lookup: Lookup<'a>,
+    switches: &'a [Switch],
+    interfaces: &'a mut [Interface],
+    /// The first unit of the block.
+    first: u32,
+}
+
+impl Table<'_> {
+    #[inline(always)]
+    fn route(
+        mut self,
+        balance: Balance,
+        run: Range<PacketId>,
+        slab: &mut Slab,
+        arrivals: &mut Arrivals,
+    ) {
+        for (id, packet) in (run.start..).zip(slab.run(run)) {
+            let (unit, key) = self.way_on(packet, balance);
+            packet.key = key;
+            packet.next = arrivals.put(id, unit);
+        }
+    }
+
+    /// The unit of the block that `packet` goes on by, and its key there.
+    #[inline(always)]
+    fn way_on(&mut self, packet: &Packet, balance: Balance) -> (u16, u64) {
+        let place = (packet.next - self.first) as usize;
+        debug_assert!(place < self.interfaces.len());
+        // SAFETY: the bucket of a block holds what comes by one of its interfaces.
+        let interface = unsafe { self.interfaces.get_unchecked_mut(place) };
+        debug_assert!((interface.switch as usize) < self.switches.len());
+        // SAFETY: interfaces were made with the numbers of these switches.
+        let switch = unsafe { self.switches.get_unchecked(interface.switch as usize) };
+        let ways = self.lookup.ways(switch.exit, packet.to);
+        let input = Input { turn: &mut interface.turn, salt: switch.salt };
+        let way = balance.choose(input, packet, ways.count());
+        let port = self.lookup.port(switch.exit, ways, way, packet.to);
+        ((port - self.first) as u16, at_a_tie(packet, switch.ties))
+    }
+}
+
+/// What a replication draws for each switch: what times of arrival are multiplied with for the order
+/// at a tie, and what hashes begin with.
+pub(super) fn drawn(scene: &Scene) -> impl Iterator<Item = (u64, u64)> {
+    let (streams, salt) = (scene.streams, balance::salt(scene.streams));
+    let hosts = scene.network.hosts as u64;
+    (0..scene.network.switches as u32).map(move |switch| {
+        let mut stream = streams.stream("arrivals at once", hosts + u64::from(switch));
+        (stream.bits() | 1, salt_of(switch, salt))
+    })
+}
+
+/// The key of a packet at the switch of these `ties`. Of packets that arrive at one node at the same
+/// time, which one comes first is as likely as not: their ports' numbers are compared after bits are
+/// turned over that depend on the node, the time and the seed, so that they stay different.
+#[inline(always)]
+pub(super) fn at_a_tie(packet: &Packet, ties: u64) -> u64 {
+    packet.key ^ packet.arrives().ps().wrapping_mul(ties) >> 56
+}
+
+/// Whose turn it is first among up to so many `ways` for what comes from `port`: any, by chance.
+pub(super) fn first_turn(scene: &Scene, port: u32, ways: u32) -> u8 {
+    scene.streams.stream("spray", port.into()).below(ways.into()) as u8
+}
