@@ -113,10 +113,10 @@ impl Packet {
 
     /// Becomes a copy of `other`, but for its key and what is next.
     ///
-    /// These two were mostly written a moment ago, each by itself. A processor that has to read them in
-    /// one piece with what lies beside them waits until they are in its cache, which took half as long
-    /// again as all else; to copy field by field takes twice as many instructions. So the second half is
-    /// copied in one piece, and of the first what is needed.
+    /// These two were mostly written a moment ago, each by itself. A processor cannot forward two stores to
+    /// one load, so a copy of the whole packet waits until both are in its cache: half as long again as all
+    /// else took in sparse windows. To copy field by field takes twice as many instructions. So the second
+    /// half is copied in one piece, and of the first half what is needed.
     #[inline(always)]
     pub(crate) fn become_like(&mut self, other: &Packet, key: u64, next: PacketId) {
         const { assert!(std::mem::offset_of!(Packet, sequence) == 16) };

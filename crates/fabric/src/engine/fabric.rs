@@ -27,7 +27,7 @@ pub(super) struct Port<D, S> {
     pub(super) arrives_by: u8,
     pub(super) queue: D,
     pub(super) busy: Span,
-    /// When it is to be visited next, as it was last said.
+    /// The time of the last visit that was asked for, so that none is asked for twice.
     pub(super) visited_at: Time,
     /// What it has of its switch's memory.
     pub(super) share: S,
@@ -162,8 +162,8 @@ impl<B: Border> Links<B> {
         self.launch_for(port, now, (span, now + crossing), slab, |slab| *slab.known(id));
     }
 
-    /// The same for a packet of which it is known how long it takes to leave, and when it arrives. It
-    /// is copied in one piece, from where it lies to where it will.
+    /// The same for a packet of which it is known how long it takes to leave, and when it arrives.
+    /// `packet` reads it, once it is known where it is to lie.
     #[inline(always)]
     fn launch_for<D, S>(
         &mut self,

@@ -65,6 +65,7 @@ impl<'a> Routing<'a> {
             interfaces: layout.units(side).map(interface).collect(),
         }
     }
+
     /// Puts the packets of a `run` that have come to the switches of `block` into the lists of the
     /// ports that they leave by.
     #[inline]
@@ -75,7 +76,7 @@ impl<'a> Routing<'a> {
         slab: &mut Slab,
         arrivals: &mut Arrivals,
     ) {
-        // Asked once, and not for each packet.
+        // The kind of balance is asked for once a run, so that each has a loop of its own.
         match self.balance {
             Balance::Spray => self.sprayed(block, run, slab, arrivals),
             Balance::Ecmp => self.hashed(block, run, slab, arrivals),

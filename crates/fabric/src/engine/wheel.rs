@@ -54,7 +54,7 @@ pub(super) struct Wheel {
     far_len: usize,
     /// What lies further still, first key first.
     later: BinaryHeap<Reverse<(u64, Far)>>,
-    /// No earlier than in this window is what lies far ahead, or further.
+    /// The first window for which anything lies far ahead, or further.
     soonest: u64,
 }
 
@@ -69,7 +69,7 @@ struct Buckets {
     windows: u64,
     /// A bit for each block: 64 blocks of one window after another, then the next 64.
     due: Vec<[u64; NEAR as usize]>,
-    /// Run by run of the slab the next one of the same bucket.
+    /// For each run of the slab the next one of the same bucket, where there is one.
     after: Vec<PacketId>,
 }
 
@@ -120,7 +120,7 @@ impl Buckets {
         self.due[usize::from(block / 64)][slot as usize] |= 1 << (block % 64);
     }
 
-    /// Gives a bucket another run of `slab`.
+    /// Gives bucket `number` another run of `slab`.
     #[inline(always)]
     fn add_run(&mut self, number: usize, slab: &mut Slab) {
         let run = slab.take_run();
@@ -130,7 +130,7 @@ impl Buckets {
         self.packets[number] = Bucket { first: run, next: run, end: run + RUN };
     }
 
-    /// The same where it has some.
+    /// Puts `run` behind the runs that a bucket has.
     #[cold]
     #[inline(never)]
     fn chain(&mut self, bucket: usize, run: PacketId) {
@@ -156,7 +156,7 @@ impl Buckets {
     }
 }
 
-/// Which run it is that begins at `first`.
+/// Which of the slab's runs begins at `first`.
 #[inline]
 fn number(first: PacketId) -> usize {
     (first / RUN) as usize
@@ -212,7 +212,8 @@ impl Wheel {
         (window % NEAR) as usize * self.blocks + block as usize
     }
 
-    /// Where the packet is to lie that reaches `block` at `at`. It says by which interface.
+    /// Where a packet is to lie that reaches `block` at `at`. The packet itself says at which
+    /// interface.
     #[inline(always)]
     pub(super) fn place(&mut self, block: BlockId, at: Time, slab: &mut Slab) -> PacketId {
         let Some(window) = self.near(at) else { return self.far_place(block, at, slab) };
@@ -391,10 +392,10 @@ impl Wheel {
     pub(super) fn read(&self, block: BlockId, mut run: impl FnMut(Range<PacketId>)) {
         let number = self.bucket(self.current, block);
         let Bucket { first, next, end } = self.buckets.packets[number];
-        if end == NIL {
-        } else if first + RUN == end {
+        // Mostly there is one run, or none.
+        if first + RUN == end {
             run(first..next);
-        } else {
+        } else if end != NIL {
             self.buckets.runs(number).for_each(run);
         }
     }
@@ -404,10 +405,9 @@ impl Wheel {
     pub(super) fn close(&mut self, block: BlockId, slab: &mut Slab) {
         let number = self.bucket(self.current, block);
         let Bucket { first, end, .. } = self.buckets.packets[number];
-        if end == NIL {
-        } else if first + RUN == end {
+        if first + RUN == end {
             slab.free_run(first);
-        } else {
+        } else if end != NIL {
             self.buckets.runs(number).for_each(|run| slab.free_run(run.start));
         }
         self.buckets.packets[number] = Bucket::default();
