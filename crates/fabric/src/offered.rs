@@ -75,7 +75,7 @@ fn crossing(network: &Network, pairs: Pairs) -> Vec<f64> {
         inside[network.rack_of(host)] += 1;
         one_of[network.rack_of(host)] = host;
     }
-    // What is on its way at each switch; none is met twice.
+    // The share that is on its way at each switch; where there is any, the switch is in the list.
     let mut on = vec![0.0; network.switches];
     for (to, &number) in one_of.iter().zip(&inside) {
         let weight = match pairs {

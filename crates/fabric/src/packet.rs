@@ -118,7 +118,7 @@ impl Packet {
     /// else took in sparse windows. To copy field by field takes twice as many instructions. So the second
     /// half is copied in one piece, and of the first half what is needed.
     #[inline(always)]
-    pub(crate) fn become_like(&mut self, other: &Packet, key: u64, next: PacketId) {
+    pub(crate) fn become_copy_of(&mut self, other: &Packet, key: u64, next: PacketId) {
         const { assert!(std::mem::offset_of!(Packet, sequence) == 16) };
         self.key = key;
         self.next = next;

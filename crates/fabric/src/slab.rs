@@ -1,8 +1,8 @@
 //! Where the packets of one side of a fabric lie.
 //!
 //! Those that wait lie singly, and their places are used again, latest first. Those under way lie in
-//! runs, one behind another, so that they are written and read in sequence: in a large fabric a
-//! packet that had to be looked for would be waited for.
+//! runs, one behind another, so that they are written and read in sequence: a large fabric's packets do
+//! not fit into the caches, and a load from memory whose address the load before it gives takes longest.
 
 use crate::packet::{NIL, Packet, PacketId};
 use sojourn_kernel::Time;
@@ -47,12 +47,12 @@ impl Slab {
         id
     }
 
-    /// Takes another like the packet `id` in.
+    /// Takes in a copy of the packet `id`.
     #[inline]
-    pub(crate) fn insert_like(&mut self, id: PacketId) -> PacketId {
+    pub(crate) fn insert_copy(&mut self, id: PacketId) -> PacketId {
         let place = self.place();
         let packet = *self.known(id);
-        self.known_mut(place).become_like(&packet, packet.key, NIL);
+        self.known_mut(place).become_copy_of(&packet, packet.key, NIL);
         place
     }
 
@@ -189,8 +189,8 @@ impl Slab {
     #[inline]
     pub(crate) fn known(&self, id: PacketId) -> &Packet {
         debug_assert!((id as usize) < self.packets.len());
-        // SAFETY: ids come from `insert` and `take_run` alone, within this crate, and a slab never
-        // shrinks.
+        // SAFETY: ids are the ends of lists or come from `place` and `take_run`, within this crate, and
+        // a slab never shrinks.
         unsafe { self.packets.get_unchecked(id as usize) }
     }
 

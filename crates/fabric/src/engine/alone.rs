@@ -38,7 +38,7 @@ pub(super) fn visit<D: Discipline, S>(
     loop {
         let (at, id) = if !port.queue.is_empty() && port.free < next {
             let id = port.queue.dequeue(slab);
-            // It lies there until another is put in.
+            // A place that is free keeps its packet until another is put in.
             slab.free(id);
             keeper.left(&mut port.share, slab.known(id).size, port.free);
             (port.free, id)
@@ -63,7 +63,7 @@ pub(super) fn visit<D: Discipline, S>(
                 if idle {
                     port.free = now;
                 }
-                let id = slab.insert_like(id);
+                let id = slab.insert_copy(id);
                 keeper.offer(port, id, slab, |id, slab| {
                     links.figures.dropped_at(routing.is_edge(unit.place));
                     slab.free(id);

@@ -10,7 +10,8 @@ use crate::slab::{Slab, VISIT};
 pub(super) struct Arrivals {
     /// For each unit the first of its list, last put in first; [`NIL`] where nothing is to be done.
     heads: Box<[PacketId; MOST_UNITS]>,
-    /// The units that have something to do, as they came to it, and room for one more.
+    /// The units that have something to do, in the order in which that was found. There is room for one
+    /// more than a block has, and a power of two of places, so that a place costs a mask and no check.
     touched: Box<[u16; 2 * MOST_UNITS]>,
     count: usize,
 }
@@ -33,7 +34,8 @@ impl Arrivals {
     pub(super) fn put(&mut self, id: PacketId, unit: u16) -> PacketId {
         let head = &mut self.heads[usize::from(unit) % MOST_UNITS];
         let before = std::mem::replace(head, id);
-        // Whether it is the first cannot be guessed, so nobody asks.
+        // The unit is written down each time and counted once: a branch on whether it is new would be
+        // mispredicted.
         self.touched[self.count % (2 * MOST_UNITS)] = unit;
         self.count += usize::from(before == NIL);
         before

@@ -162,8 +162,8 @@ impl<B: Border> Links<B> {
         self.launch_for(port, now, (span, now + crossing), slab, |slab| *slab.known(id));
     }
 
-    /// The same for a packet of which it is known how long it takes to leave, and when it arrives.
-    /// `packet` reads it, once it is known where it is to lie.
+    /// Puts a packet on the wire that takes the port `span` and arrives at the time `at`. `packet` reads
+    /// it; it is read when its place in the wheel is known, so that it is copied once.
     #[inline(always)]
     fn launch_for<D, S>(
         &mut self,
@@ -180,7 +180,7 @@ impl<B: Border> Links<B> {
         if self.border.is_mine(port.block) {
             let place = self.wheel.place(port.block, at, slab);
             let packet = packet(slab);
-            slab.known_mut(place).become_like(&packet, key, next);
+            slab.known_mut(place).become_copy_of(&packet, key, next);
         } else {
             self.border.hand_over(port.block, Packet { key, next, ..packet(slab) });
         }

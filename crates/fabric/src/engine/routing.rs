@@ -1,7 +1,7 @@
 //! Which way packets go on that have come to a switch.
 //!
-//! A packet is routed when the block that it reaches is opened, all that came to it one after the
-//! other: no look-up waits for the one before it.
+//! Packets are routed when the block that they reach is opened, one after the other. Their look-ups do
+//! not depend on each other, so a processor has several of them under way at once.
 
 use super::arrivals::Arrivals;
 use super::layout::{Block, Layout};

@@ -3,7 +3,7 @@
 use super::samples::{self, Sample};
 use super::sides::Sides;
 use super::wheel::{REACH, window};
-use super::wire::Odd;
+use super::wire::Timing;
 use crate::balance::Balance;
 use crate::buffer::{Inflow, Plan};
 use crate::flow::Flow;
@@ -46,7 +46,7 @@ pub struct Scene {
 impl Scene {
     /// How long nothing that leaves a port can arrive anywhere.
     pub(super) fn lookahead(&self) -> Span {
-        let links = self.network.links.iter().map(|link| Odd::new(link, self.smallest));
+        let links = self.network.links.iter().map(|link| Timing::new(link, self.smallest));
         let crossings = links.map(|link| link.crossing(self.smallest));
         crossings.min().expect("a fabric has links")
     }

@@ -267,8 +267,8 @@ impl Wheel {
             return self.put_far(at, Far { packet: NIL, block, unit });
         };
         let bucket = self.bucket(window, block);
-        let visits = &mut self.buckets.visits[bucket];
-        if visits.is_empty() {
+        // To ask after the push whether it was the first costs 9 instructions a hop.
+        if self.buckets.visits[bucket].is_empty() {
             self.buckets.mark(window, block);
         }
         self.buckets.visits[bucket].push(unit);
@@ -302,7 +302,7 @@ impl Wheel {
             0 => u64::MAX,
             windows => self.current + 1 + u64::from(windows.trailing_zeros()),
         };
-        // Nearly always, and without a division.
+        // This is nearly always so, and needs no division.
         if near != u64::MAX && near * self.window <= limit.ps() {
             return Time::from_ps(near * self.window);
         }
@@ -371,7 +371,7 @@ impl Wheel {
         }
     }
 
-    /// How many times 64 blocks there are.
+    /// How many words it takes to have a bit for each block.
     #[inline]
     pub(super) fn words(&self) -> usize {
         self.buckets.due.len()

@@ -11,31 +11,31 @@ pub(super) struct Wire {
     /// How long a byte takes, where that is a whole number of picoseconds and the next unit takes
     /// packets whole; otherwise 0.
     byte_ps: u32,
-    /// Otherwise its place among the [`Wires`] of which more has to be known.
-    odd: u32,
+    /// Where that is 0, which of the timings of [`Wires`] it has.
+    timing: u32,
 }
 
-/// All that is to be known of a link.
+/// How long packets are on any link.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Odd {
+pub(super) struct Timing {
     delay: Span,
     rate: Rate,
     /// How long a packet's header takes, where the next switch waits for no more than that.
     header: Option<Span>,
 }
 
-/// What does not fit into a [`Wire`], so that ports stay small.
+/// The timings of links for which a [`Wire`] does not suffice, outside of ports so that these stay small.
 #[derive(Debug, Default)]
 pub(super) struct Wires {
-    odd: Vec<Odd>,
+    timings: Vec<Timing>,
 }
 
-impl Odd {
+impl Timing {
     /// `link`, where headers have so many bytes.
-    pub(super) fn new(link: &Link, header: u16) -> Odd {
+    pub(super) fn new(link: &Link, header: u16) -> Timing {
         let rate = link.spec.rate;
         let header = link.cuts.then(|| rate.span(header.into()));
-        Odd { delay: link.spec.delay, rate, header }
+        Timing { delay: link.spec.delay, rate, header }
     }
 
     /// How long `size` bytes take to leave.
@@ -57,16 +57,17 @@ impl Wires {
         let exact = 8_000_000_000_000 % rate.bits_per_second() == 0 && !link.cuts;
         let byte_ps = if exact { u32::try_from(rate.span(1).ps()).unwrap_or(0) } else { 0 };
         if byte_ps == 0 {
-            self.odd.push(Odd::new(link, header));
+            self.timings.push(Timing::new(link, header));
         }
-        Wire { delay: link.spec.delay, byte_ps, odd: self.odd.len().saturating_sub(1) as u32 }
+        let timing = self.timings.len().saturating_sub(1) as u32;
+        Wire { delay: link.spec.delay, byte_ps, timing }
     }
 
     /// How long `size` bytes take to leave by `wire`.
     #[inline(always)]
     pub(super) fn span(&self, wire: &Wire, size: u16) -> Span {
         match wire.byte_ps {
-            0 => self.odd[wire.odd as usize].span(size),
+            0 => self.timings[wire.timing as usize].span(size),
             ps => Span::from_ps(u64::from(size) * u64::from(ps)),
         }
     }
@@ -75,17 +76,17 @@ impl Wires {
     #[inline(always)]
     pub(super) fn times(&self, wire: &Wire, size: u16) -> (Span, Span) {
         if wire.byte_ps == 0 {
-            return self.odd_times(wire, size);
+            return self.times_of_timing(wire, size);
         }
         let span = Span::from_ps(u64::from(size) * u64::from(wire.byte_ps));
         (span, span + wire.delay)
     }
 
-    /// The same, out of the way of the others.
+    /// The same for a link that has a timing, apart so that the others do not pay for it.
     #[cold]
     #[inline(never)]
-    fn odd_times(&self, wire: &Wire, size: u16) -> (Span, Span) {
-        let odd = &self.odd[wire.odd as usize];
-        (odd.span(size), odd.crossing(size))
+    fn times_of_timing(&self, wire: &Wire, size: u16) -> (Span, Span) {
+        let timing = &self.timings[wire.timing as usize];
+        (timing.span(size), timing.crossing(size))
     }
 }
