@@ -83,7 +83,7 @@ impl Slab {
 
     #[cold]
     fn first_of_more(&mut self) -> PacketId {
-        let run = self.grow();
+        let run = self.new_run();
         self.singles += RUN as usize;
         self.free.extend((run + 1..run + RUN).rev());
         run
@@ -154,28 +154,26 @@ impl Slab {
         sorted
     }
 
-    /// Room for a run of packets, which are to be written before they are read.
+    /// Room for a run of packets, which are to be written before they are read, if any is free.
     #[inline]
-    pub(crate) fn take_run(&mut self) -> PacketId {
-        match self.free_runs.pop() {
-            Some(run) => run,
-            None => self.grow(),
-        }
+    pub(crate) fn free_run(&mut self) -> Option<PacketId> {
+        self.free_runs.pop()
     }
 
-    /// A run has been read. It is the next to be given out: a part of it is still in the caches.
-    #[inline]
-    pub(crate) fn free_run(&mut self, run: PacketId) {
-        self.free_runs.push(run);
-    }
-
+    /// Room for another run.
     #[cold]
-    fn grow(&mut self) -> PacketId {
+    pub(crate) fn new_run(&mut self) -> PacketId {
         let first = self.packets.len();
         let end = first + RUN as usize;
         assert!(end < PacketId::MAX as usize, "more than 4294967294 packets in the fabric");
         self.packets.resize(end, Packet::LAST);
         first as PacketId
+    }
+
+    /// A run has been read. It is the next to be given out: a part of it is still in the caches.
+    #[inline]
+    pub(crate) fn give_back(&mut self, run: PacketId) {
+        self.free_runs.push(run);
     }
 
     /// The packets of a run, or of a part of it.

@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// What one side says when a window is over, and what all say together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Said {
-    /// When there is something to do next.
-    pub(super) next: Time,
+    /// In which window there is something to do next.
+    pub(super) next: u64,
     /// How many flows and watches are done.
     pub(super) done: usize,
 }
@@ -169,7 +169,7 @@ impl<'a> Side<'a> {
     }
 
     /// The window is over: leaves for the others the packets that cross, and what this side says.
-    pub(super) fn say(&mut self, said: Said, disturbed: bool) {
+    pub(super) fn say(&mut self, said: Said, disturbed: bool, wheel: &Wheel) {
         let crossing = self.crossing;
         let meeting = (self.meetings % 2) as usize;
         let mut parcels = 0;
@@ -180,9 +180,10 @@ impl<'a> Side<'a> {
             std::mem::swap(leaving, &mut parcel);
         }
         let own = &crossing.posts[self.number];
-        let next = said.next.min(std::mem::replace(&mut self.soonest, Time::NEVER));
+        let soonest = std::mem::replace(&mut self.soonest, Time::NEVER);
+        let next = said.next.min(wheel.window_of(soonest));
         let words = &own.words[meeting];
-        words.next.store(next.ps(), Ordering::Relaxed);
+        words.next.store(next, Ordering::Relaxed);
         words.done.store(said.done as u64, Ordering::Relaxed);
         words.parcels.store(parcels, Ordering::Relaxed);
         words.disturbed.store(disturbed, Ordering::Relaxed);
@@ -195,12 +196,12 @@ impl<'a> Side<'a> {
     pub(super) fn hear(&mut self, wheel: &mut Wheel, slab: &mut Slab) -> Option<(Said, bool)> {
         let crossing = self.crossing;
         let meeting = ((self.meetings - 1) % 2) as usize;
-        let (mut all, mut disturbed) = (Said { next: Time::NEVER, done: 0 }, false);
+        let (mut all, mut disturbed) = (Said { next: u64::MAX, done: 0 }, false);
         self.waited = false;
         for from in 0..crossing.posts.len() {
             self.waited |= crossing.wait_for(from, self.meetings)?;
             let words = &crossing.posts[from].words[meeting];
-            all.next = all.next.min(Time::from_ps(words.next.load(Ordering::Relaxed)));
+            all.next = all.next.min(words.next.load(Ordering::Relaxed));
             all.done += words.done.load(Ordering::Relaxed) as usize;
             disturbed |= words.disturbed.load(Ordering::Relaxed);
             if words.parcels.load(Ordering::Relaxed) & 1 << self.number != 0 {

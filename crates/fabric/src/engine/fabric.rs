@@ -73,22 +73,24 @@ pub(super) struct Links<B> {
     pub(super) figures: Figures,
 }
 
-impl<B: Border> Fabric<'_, B> {
-    /// Opens `block`: what reaches it in the current window is in [`Fabric::arrivals`].
+impl<'a, B: Border> Fabric<'a, B> {
+    /// Opens a block: what reaches it in the current window is in [`Fabric::arrivals`].
     #[inline(always)]
-    pub(super) fn open(&mut self, number: BlockId) {
+    pub(super) fn open(&mut self, number: BlockId) -> &'a Block {
         let Fabric { layout, routing, arrivals, slab, links, open } = self;
         let block = &layout.blocks[usize::from(number)];
         *open = number;
         arrivals.clear();
-        links.wheel.read(number, |run| {
+        links.wheel.open(number);
+        links.wheel.read(|run| {
             if block.are_hosts {
                 at_hosts(block, run, slab, arrivals);
             } else {
                 routing.route(block, run, slab, arrivals);
             }
         });
-        links.wheel.take_visits(number, |unit| arrivals.visit(unit));
+        links.wheel.take_visits(|unit| arrivals.visit(unit));
+        block
     }
 
     /// Whether `unit` is on this side.
@@ -107,7 +109,7 @@ impl<B: Border> Fabric<'_, B> {
     #[inline]
     pub(super) fn note(&mut self, host: Unit, note: Packet, ends: Time, arrivals: &mut PacketId) {
         if note.arrives() < ends {
-            let id = self.links.wheel.add(self.open, note, &mut self.slab);
+            let id = self.links.wheel.add(note, &mut self.slab);
             self.slab.link(arrivals, id);
         } else {
             let first = self.layout.blocks[usize::from(self.open)].units.start;

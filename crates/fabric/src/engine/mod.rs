@@ -117,7 +117,10 @@ struct Engine<'a, D, T, S: Switches, B> {
     all: usize,
     unfinished: usize,
     done: usize,
+    /// The next flow that arrives, and the window up to which nothing but packets under way needs to be looked at:
+    /// the flow arrives in it, or all is over.
     next_flow: usize,
+    quiet_until: u64,
     /// How many windows were simulated, and when the last one is over.
     windows: u64,
     until: Time,
@@ -183,6 +186,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
             unfinished: all,
             done: 0,
             next_flow: 0,
+            quiet_until: 0,
             windows: 0,
             until: Time::ZERO,
             turn: Turn::default(),
@@ -199,7 +203,6 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
     /// Simulates a window. Gives what there is to do next; nothing if all is to stop.
     #[inline]
     fn window(&mut self, progress: &Progress) -> Option<Said> {
-        let horizon = self.scene.horizon;
         let begins = self.fabric.links.wheel.begins();
         if self.samples.are_due(begins) {
             let numbers = self.fabric.layout.units(self.fabric.links.border.side());
@@ -209,7 +212,9 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         let ends = self.fabric.links.wheel.ends();
         self.until = ends;
         self.fabric.slab.lists_end(ends);
-        self.start_flows(ends);
+        if self.quiet_until <= self.fabric.links.wheel.current() {
+            self.start_flows(ends);
+        }
         for word in 0..self.fabric.links.wheel.words() {
             for bit in ones(self.fabric.links.wheel.take_due(word)) {
                 self.visit((word * 64) as BlockId + bit as BlockId, ends);
@@ -222,9 +227,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
             }
         }
         self.windows += 1;
-        let starts = self.scene.flows.get(self.next_flow).map(|flow| flow.arrived);
-        let limit = starts.unwrap_or(Time::NEVER).min(horizon + Span::from_s(1));
-        Some(Said { next: self.fabric.links.wheel.next(limit), done: self.done })
+        Some(Said { next: self.fabric.links.wheel.next(self.quiet_until), done: self.done })
     }
 
     /// Goes on to what there is to do next, on all sides.
@@ -237,8 +240,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
     /// Visits those units of `block` that have something to do before `ends`.
     #[inline]
     fn visit(&mut self, block: BlockId, ends: Time) {
-        self.fabric.open(block);
-        let block = &self.fabric.layout.blocks[usize::from(block)];
+        let block = self.fabric.open(block);
         if block.are_hosts {
             for nth in 0..self.fabric.arrivals.count() {
                 self.visit_host(block.unit(self.fabric.arrivals.touched(nth)), ends);
@@ -253,8 +255,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
             }
             S::all_came(self);
         }
-        let Fabric { links, slab, open, .. } = &mut self.fabric;
-        links.wheel.close(*open, slab);
+        self.fabric.links.wheel.close(&mut self.fabric.slab);
     }
 
     fn report(&self, progress: &Progress) {
@@ -337,6 +338,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
     }
 
     /// Leaves a note at the source of every flow that arrives before `ends`.
+    #[inline(never)]
     fn start_flows(&mut self, ends: Time) {
         while let Some(flow) = self.scene.flows.get(self.next_flow)
             && flow.arrived < ends
@@ -347,6 +349,9 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
             }
             self.next_flow += 1;
         }
+        let next = self.scene.flows.get(self.next_flow).map_or(Time::NEVER, |flow| flow.arrived);
+        let last = next.min(self.scene.horizon + Span::from_s(1));
+        self.quiet_until = self.fabric.links.wheel.window_of(last);
     }
 }
 

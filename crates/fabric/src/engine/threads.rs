@@ -144,7 +144,8 @@ fn alone<D: Discipline, T: Transport, S: Switches>(
     while !engines[0].is_over() && !judge.tries_again() {
         for engine in &mut *engines {
             let said = engine.window(progress).ok_or(Cancelled)?;
-            engine.fabric.links.border.say(said, false);
+            let Links { border, wheel, .. } = &mut engine.fabric.links;
+            border.say(said, false, wheel);
         }
         for engine in &mut *engines {
             engine.hear().ok_or(Cancelled)?;
@@ -163,8 +164,8 @@ impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S, Side<'_>> {
                 self.fabric.links.border.stop();
                 return Err(Cancelled);
             };
-            let side = &mut self.fabric.links.border;
-            side.say(said, judge.is_disturbed(side.waited));
+            let Links { border, wheel, .. } = &mut self.fabric.links;
+            border.say(said, judge.is_disturbed(border.waited), wheel);
             disturbed = self.hear().ok_or(Cancelled)?;
         }
         Ok(())

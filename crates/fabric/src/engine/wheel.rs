@@ -49,9 +49,11 @@ pub(super) struct Wheel {
     reach: u64,
     blocks: usize,
     buckets: Buckets,
-    /// A wider ring of windows for what lies further ahead.
+    /// The bucket of the block that is open.
+    open: usize,
+    /// A wider ring of windows for what lies further ahead, and a bit for each that has something.
     far: Vec<Vec<Far>>,
-    far_len: usize,
+    far_windows: [u64; FAR / 64],
     /// What lies further still, first key first.
     later: BinaryHeap<Reverse<(u64, Far)>>,
     /// The first window for which anything lies far ahead, or further.
@@ -90,6 +92,13 @@ impl Bucket {
     fn is_full(&self) -> bool {
         self.next == self.end
     }
+
+    /// The next place of its last run, which is not full.
+    #[inline(always)]
+    fn take_place(&mut self) -> PacketId {
+        self.next += 1;
+        self.next - 1
+    }
 }
 
 /// A packet that lies singly in the slab, or none and a unit of the block to be visited.
@@ -120,32 +129,47 @@ impl Buckets {
         self.due[usize::from(block / 64)][slot as usize] |= 1 << (block % 64);
     }
 
-    /// Gives bucket `number` another run of `slab`.
+    /// The bucket of that number, of which there is one.
     #[inline(always)]
-    fn add_run(&mut self, number: usize, slab: &mut Slab) {
-        let run = slab.take_run();
-        if self.packets[number].end != NIL {
-            return self.chain(number, run);
-        }
-        self.packets[number] = Bucket { first: run, next: run, end: run + RUN };
+    fn known_mut(&mut self, bucket: usize) -> &mut Bucket {
+        debug_assert!(bucket < self.packets.len());
+        // SAFETY: numbers come from `Wheel::bucket`, and there is a bucket for each window of the
+        // wheel and each block.
+        unsafe { self.packets.get_unchecked_mut(bucket) }
     }
 
-    /// Puts `run` behind the runs that a bucket has.
+    /// Gives a bucket another run of `slab`.
+    #[inline(always)]
+    fn add_run(&mut self, bucket: usize, slab: &mut Slab) {
+        match slab.free_run() {
+            Some(run) if self.known_mut(bucket).end == NIL => {
+                *self.known_mut(bucket) = Bucket { first: run, next: run, end: run + RUN };
+            }
+            run => self.chain(bucket, run, slab),
+        }
+    }
+
+    /// Puts `run`, or one that is new, behind the runs that a bucket has.
     #[cold]
     #[inline(never)]
-    fn chain(&mut self, bucket: usize, run: PacketId) {
+    fn chain(&mut self, bucket: usize, run: Option<PacketId>, slab: &mut Slab) {
+        let run = run.unwrap_or_else(|| slab.new_run());
         let bucket = &mut self.packets[bucket];
-        let last = number(bucket.end - RUN);
-        if self.after.len() <= last {
-            self.after.resize(last + 1, NIL);
+        if bucket.end == NIL {
+            bucket.first = run;
+        } else {
+            let last = number(bucket.end - RUN);
+            if self.after.len() <= last {
+                self.after.resize(last + 1, NIL);
+            }
+            self.after[last] = run;
         }
-        self.after[last] = run;
         (bucket.next, bucket.end) = (run, run + RUN);
     }
 
     /// The runs of a bucket, from the first to the last, as far as they are filled.
-    fn runs(&self, bucket: usize) -> impl Iterator<Item = Range<PacketId>> + '_ {
-        let Bucket { first, next, end } = self.packets[bucket];
+    fn runs(&self, bucket: Bucket) -> impl Iterator<Item = Range<PacketId>> + '_ {
+        let Bucket { first, next, end } = bucket;
         let mut run = (end != NIL).then_some(first);
         std::iter::from_fn(move || {
             let start = run?;
@@ -174,8 +198,9 @@ impl Wheel {
             reach: window * NEAR,
             blocks,
             buckets: Buckets::new(blocks),
+            open: 0,
             far: vec![Vec::new(); FAR],
-            far_len: 0,
+            far_windows: [0; FAR / 64],
             later: BinaryHeap::new(),
             soonest: u64::MAX,
         }
@@ -193,9 +218,20 @@ impl Wheel {
         Time::from_ps(self.begins + self.window)
     }
 
+    /// The number of the current window.
+    #[inline]
+    pub(super) fn current(&self) -> u64 {
+        self.current
+    }
+
+    /// The number of the window that `at` lies in.
+    pub(super) fn window_of(&self, at: Time) -> u64 {
+        at.ps() / self.window
+    }
+
     /// When the window that `at` lies in is over.
     pub(super) fn end_of_window(&self, at: Time) -> Time {
-        Time::from_ps((at.ps() / self.window + 1) * self.window)
+        Time::from_ps((self.window_of(at) + 1) * self.window)
     }
 
     /// The window of `at`, if the wheel reaches so far. `at` is not before `begins`.
@@ -218,20 +254,10 @@ impl Wheel {
     pub(super) fn place(&mut self, block: BlockId, at: Time, slab: &mut Slab) -> PacketId {
         let Some(window) = self.near(at) else { return self.far_place(block, at, slab) };
         let number = self.bucket(window, block);
-        if self.bucket_mut(number).is_full() {
+        if self.buckets.known_mut(number).is_full() {
             self.begin_run(number, window, block, slab);
         }
-        let bucket = self.bucket_mut(number);
-        bucket.next += 1;
-        bucket.next - 1
-    }
-
-    #[inline(always)]
-    fn bucket_mut(&mut self, number: usize) -> &mut Bucket {
-        debug_assert!(number < self.buckets.packets.len());
-        // SAFETY: there is a bucket for each window of the wheel and each block, and there are no
-        // other blocks.
-        unsafe { self.buckets.packets.get_unchecked_mut(number) }
+        self.buckets.known_mut(number).take_place()
     }
 
     /// Puts `packet` where it is to lie.
@@ -244,20 +270,18 @@ impl Wheel {
     #[cold]
     #[inline(never)]
     fn begin_run(&mut self, number: usize, window: u64, block: BlockId, slab: &mut Slab) {
-        self.buckets.add_run(number, slab);
         self.buckets.mark(window, block);
+        self.buckets.add_run(number, slab);
     }
 
-    /// Puts a note for the open `block` into its bucket, which is read already. Gives where it lies.
-    pub(super) fn add(&mut self, block: BlockId, note: Packet, slab: &mut Slab) -> PacketId {
-        let number = self.bucket(self.current, block);
-        if self.buckets.packets[number].is_full() {
-            self.buckets.add_run(number, slab);
+    /// Puts a note for the open block into its bucket, which is read already. Gives where it lies.
+    pub(super) fn add(&mut self, note: Packet, slab: &mut Slab) -> PacketId {
+        if self.buckets.known_mut(self.open).is_full() {
+            self.buckets.add_run(self.open, slab);
         }
-        let bucket = &mut self.buckets.packets[number];
-        *slab.known_mut(bucket.next) = note;
-        bucket.next += 1;
-        bucket.next - 1
+        let place = self.buckets.known_mut(self.open).take_place();
+        *slab.known_mut(place) = note;
+        place
     }
 
     /// The unit at that place of `block` has something to do at `at`.
@@ -287,49 +311,48 @@ impl Wheel {
         let window = at.ps() / self.window;
         self.soonest = self.soonest.min(window);
         if window - self.current < FAR as u64 {
-            self.far[window as usize % FAR].push(far);
-            self.far_len += 1;
+            let slot = window as usize % FAR;
+            self.far[slot].push(far);
+            self.far_windows[slot / 64] |= 1 << (slot % 64);
         } else {
             self.later.push(Reverse((Packet::arriving(at, 0), far)));
         }
     }
 
-    /// When the next window begins in which there is something to do, or the one that `limit` lies
-    /// in if that comes first.
+    /// The next window in which there is something to do, but at most `last`.
     #[inline]
-    pub(super) fn next(&self, limit: Time) -> Time {
-        let near = match self.buckets.windows.rotate_right(((self.current + 1) % NEAR) as u32) {
-            0 => u64::MAX,
-            windows => self.current + 1 + u64::from(windows.trailing_zeros()),
+    pub(super) fn next(&self, last: u64) -> u64 {
+        let first = self.current + 1;
+        let next = match self.buckets.windows.rotate_right((first % NEAR) as u32) {
+            0 => self.first_far(first),
+            windows => first + u64::from(windows.trailing_zeros()),
         };
-        // This is nearly always so, and needs no division.
-        if near != u64::MAX && near * self.window <= limit.ps() {
-            return Time::from_ps(near * self.window);
-        }
-        let last = (limit.ps() / self.window).max(self.current + 1);
-        let next = if near == u64::MAX { self.next_far(last) } else { near };
-        Time::from_ps(next.min(last) * self.window)
+        next.min(last)
     }
 
-    /// The first window, up to `last`, for which something waits far ahead.
-    fn next_far(&self, last: u64) -> u64 {
+    /// The first window from `first` on for which something waits far ahead.
+    fn first_far(&self, first: u64) -> u64 {
         let later = |Reverse((key, _)): &Reverse<(u64, Far)>| (key >> 8) / self.window;
         let later = self.later.peek().map_or(u64::MAX, later);
-        if self.far_len == 0 {
-            return later;
-        }
-        // What lies in the ring is no further ahead than the ring is long.
-        let end = (self.current + FAR as u64).min(last + 1);
-        let from = self.soonest.max(self.current + 1);
-        let ring = (from..end).find(|window| !self.far[*window as usize % FAR].is_empty());
-        ring.unwrap_or(u64::MAX).min(later)
+        self.first_in_ring(first).unwrap_or(u64::MAX).min(later)
     }
 
-    /// Moves on to the window that `at` lies in. Nothing is left in those before.
+    /// The first window from `first` on for which something lies in the ring. Nothing does for windows
+    /// before.
+    fn first_in_ring(&self, first: u64) -> Option<u64> {
+        let word = |nth: u64| self.far_windows[(first / 64 + nth) as usize % self.far_windows.len()];
+        // The word of `first` is looked at twice: windows before its bit come a round later.
+        (0..=self.far_windows.len() as u64).find_map(|nth| {
+            let bits = if nth == 0 { word(0) & !0 << (first % 64) } else { word(nth) };
+            (bits != 0).then(|| (first / 64 + nth) * 64 + u64::from(bits.trailing_zeros()))
+        })
+    }
+
+    /// Moves on to `window`. Nothing is left in those before.
     #[inline]
-    pub(super) fn go_on_to(&mut self, at: Time, slab: &mut Slab) {
-        self.current = self.near(at).unwrap_or_else(|| at.ps() / self.window);
-        self.begins = self.current * self.window;
+    pub(super) fn go_on_to(&mut self, window: u64, slab: &mut Slab) {
+        self.current = window;
+        self.begins = window * self.window;
         if self.soonest < self.current + NEAR {
             self.bring(slab);
         }
@@ -347,17 +370,16 @@ impl Wheel {
             self.later.pop();
             self.bring_one((key >> 8) / self.window, far, slab);
         }
-        for window in self.soonest..end {
+        while let Some(window) = self.first_in_ring(self.current).filter(|&window| window < end) {
             let slot = window as usize % FAR;
+            self.far_windows[slot / 64] &= !(1 << (slot % 64));
             let mut all = std::mem::take(&mut self.far[slot]);
-            self.far_len -= all.len();
             for far in all.drain(..) {
                 self.bring_one(window, far, slab);
             }
             self.far[slot] = all;
         }
-        self.soonest = end;
-        self.soonest = self.next_far(u64::MAX - 1);
+        self.soonest = self.first_far(end);
     }
 
     fn bring_one(&mut self, window: u64, far: Far, slab: &mut Slab) {
@@ -386,38 +408,40 @@ impl Wheel {
         std::mem::take(&mut due[word][slot as usize])
     }
 
-    /// Reads the packets that reach `block` in the current window, in the order in which they were put
-    /// there: run by run where they lie.
+    /// Opens the bucket of `block` for the current window.
     #[inline(always)]
-    pub(super) fn read(&self, block: BlockId, mut run: impl FnMut(Range<PacketId>)) {
-        let number = self.bucket(self.current, block);
-        let Bucket { first, next, end } = self.buckets.packets[number];
+    pub(super) fn open(&mut self, block: BlockId) {
+        self.open = self.bucket(self.current, block);
+    }
+
+    /// Reads the packets that reach the open block, in the order in which they were put there: run by
+    /// run where they lie.
+    #[inline(always)]
+    pub(super) fn read(&mut self, mut run: impl FnMut(Range<PacketId>)) {
+        let bucket = *self.buckets.known_mut(self.open);
         // Mostly there is one run, or none.
-        if first + RUN == end {
-            run(first..next);
-        } else if end != NIL {
-            self.buckets.runs(number).for_each(run);
+        if bucket.first + RUN == bucket.end {
+            run(bucket.first..bucket.next);
+        } else if bucket.end != NIL {
+            self.buckets.runs(bucket).for_each(run);
         }
     }
 
-    /// Nothing is left to be done in `block` in the current window.
+    /// Nothing is left to be done in the open block.
     #[inline(always)]
-    pub(super) fn close(&mut self, block: BlockId, slab: &mut Slab) {
-        let number = self.bucket(self.current, block);
-        let Bucket { first, end, .. } = self.buckets.packets[number];
-        if first + RUN == end {
-            slab.free_run(first);
-        } else if end != NIL {
-            self.buckets.runs(number).for_each(|run| slab.free_run(run.start));
+    pub(super) fn close(&mut self, slab: &mut Slab) {
+        let bucket = std::mem::take(self.buckets.known_mut(self.open));
+        if bucket.first + RUN == bucket.end {
+            slab.give_back(bucket.first);
+        } else if bucket.end != NIL {
+            self.buckets.runs(bucket).for_each(|run| slab.give_back(run.start));
         }
-        self.buckets.packets[number] = Bucket::default();
     }
 
-    /// Takes the units that are to be visited besides.
+    /// Takes the units of the open block that are to be visited besides.
     #[inline(always)]
-    pub(super) fn take_visits(&mut self, block: BlockId, visit: impl FnMut(u16)) {
-        let number = self.bucket(self.current, block);
-        let visits = &mut self.buckets.visits[number];
+    pub(super) fn take_visits(&mut self, visit: impl FnMut(u16)) {
+        let visits = &mut self.buckets.visits[self.open];
         visits.iter().copied().for_each(visit);
         visits.clear();
     }
@@ -426,8 +450,7 @@ impl Wheel {
     pub(super) fn packets(
         &self,
     ) -> (impl Iterator<Item = PacketId>, impl Iterator<Item = PacketId>) {
-        let buckets = 0..self.buckets.packets.len();
-        let near = buckets.flat_map(|bucket| self.buckets.runs(bucket)).flatten();
+        let near = self.buckets.packets.iter().flat_map(|&bucket| self.buckets.runs(bucket)).flatten();
         let later = self.later.iter().map(|Reverse((_, far))| far);
         let far = self.far.iter().flatten().chain(later).map(|far| far.packet);
         (near, far.filter(|&packet| packet != NIL))
