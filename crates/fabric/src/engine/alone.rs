@@ -1,6 +1,7 @@
 //! A port by itself through a window: what arrives at it and its service, merged in one loop.
 
 use super::border::Border;
+use super::fabric::at;
 use super::layout::Unit;
 use super::{Fabric, Port};
 use crate::packet::PacketId;
@@ -28,7 +29,7 @@ pub(super) trait Keeper<S> {
 #[inline]
 pub(super) fn visit<D: Discipline, S>(
     unit: Unit,
-    port: &mut Port<D, S>,
+    ports: &mut Vec<Port<D, S>>,
     fabric: &mut Fabric<'_, impl Border>,
     keeper: &mut impl Keeper<S>,
 ) {
@@ -36,7 +37,8 @@ pub(super) fn visit<D: Discipline, S>(
     let mut first = arrivals.take(unit.nth, slab);
     let mut next = slab.known(first).arrives();
     loop {
-        let (at, id) = if !port.queue.is_empty() && port.free < next {
+        let port = at(ports, unit);
+        let (leaves, id) = if !port.queue.is_empty() && port.free < next {
             let id = port.queue.dequeue(slab);
             // A place that is free keeps its packet until another is put in.
             slab.free(id);
@@ -53,12 +55,12 @@ pub(super) fn visit<D: Discipline, S>(
                 port.queue.pass(slab.known_mut(id));
                 (now, id)
             } else if D::AHEAD {
-                let at = port.free.max(now);
-                if !port.queue.line_up(slab.known_mut(id), now, at) {
+                let leaves = port.free.max(now);
+                if !port.queue.line_up(slab.known_mut(id), now, leaves) {
                     links.figures.dropped_at(routing.is_edge(unit.place));
                     continue;
                 }
-                (at, id)
+                (leaves, id)
             } else {
                 if idle {
                     port.free = now;
@@ -71,8 +73,9 @@ pub(super) fn visit<D: Discipline, S>(
                 continue;
             }
         };
-        links.launch(port, at, id, slab);
+        links.launch(port, leaves, id, slab);
     }
+    let port = at(ports, unit);
     if !port.queue.is_empty() {
         port.visit_at(port.free, &mut links.wheel, fabric.open, unit);
     }

@@ -2,7 +2,6 @@
 
 use super::alone::{self, Keeper};
 use super::border::Border;
-use super::fabric::at;
 use super::layout::Unit;
 use super::routing::Routing;
 use super::switches::Switches;
@@ -34,7 +33,6 @@ impl Keeper<()> for Apart {
 
 impl Switches for Apart {
     type Share = ();
-    const IN_ORDER: bool = false;
 
     fn new(_: &Scene) -> Apart {
         Apart
@@ -47,7 +45,7 @@ impl Switches for Apart {
     #[inline]
     fn visit<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Apart, B>, unit: Unit) {
         let Engine { ports, fabric, switches, .. } = engine;
-        alone::visit(unit, at(ports, unit), fabric, switches);
+        alone::visit(unit, ports, fabric, switches);
     }
 
     #[inline]

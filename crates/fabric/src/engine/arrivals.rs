@@ -63,15 +63,7 @@ impl Arrivals {
     }
 
     /// Puts them in the order of their numbers, in a block of so many.
-    #[inline]
     pub(super) fn in_order(&mut self, units: usize) {
-        if self.count < 2 {
-            return;
-        }
-        if !self.are_dense(units) {
-            self.touched[..self.count].sort_unstable();
-            return;
-        }
         let mut due = [0u64; MOST_UNITS / 64];
         for &unit in &self.touched[..self.count] {
             due[usize::from(unit) / 64 % due.len()] |= 1 << (unit % 64);

@@ -57,7 +57,7 @@ use arrivals::Arrivals;
 use border::{Border, Said, Whole};
 use fabric::{Fabric, Links, Port};
 use follow::Followers;
-use layout::{BlockId, Layout};
+use layout::{Block, BlockId, Layout};
 use nic::Nic;
 use routing::Routing;
 use samples::Samples;
@@ -117,8 +117,7 @@ struct Engine<'a, D, T, S: Switches, B> {
     all: usize,
     unfinished: usize,
     done: usize,
-    /// The next flow that arrives, and the window up to which nothing but packets under way needs to be looked at:
-    /// the flow arrives in it, or all is over.
+    /// The next flow that arrives, and the window in which it does so, or all is over.
     next_flow: usize,
     quiet_until: u64,
     /// How many windows were simulated, and when the last one is over.
@@ -246,16 +245,23 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
                 self.visit_host(block.unit(self.fabric.arrivals.touched(nth)), ends);
             }
         } else {
-            let units = block.units.len();
-            if S::IN_ORDER || units >= LARGE && self.fabric.arrivals.are_dense(units) {
-                self.fabric.arrivals.in_order(units);
-            }
-            for nth in 0..self.fabric.arrivals.count() {
-                S::visit(self, block.unit(self.fabric.arrivals.touched(nth)));
-            }
-            S::all_came(self);
+            self.visit_ports(block);
         }
         self.fabric.links.wheel.close(&mut self.fabric.slab);
+    }
+
+    /// Visits those ports of the switches of `block` that have something to do. Not inlined: a
+    /// function with fewer values to keep has more of them in registers.
+    #[inline(never)]
+    fn visit_ports(&mut self, block: &Block) {
+        let units = block.units.len();
+        if units >= LARGE && self.fabric.arrivals.are_dense(units) {
+            self.fabric.arrivals.in_order(units);
+        }
+        for nth in 0..self.fabric.arrivals.count() {
+            S::visit(self, block.unit(self.fabric.arrivals.touched(nth)));
+        }
+        S::all_came(self);
     }
 
     fn report(&self, progress: &Progress) {

@@ -13,9 +13,6 @@ pub(super) trait Switches: Sized {
     /// What a port has of the memory of its switch.
     type Share;
 
-    /// Whether the ports of a switch have to be visited one after the other.
-    const IN_ORDER: bool;
-
     /// What the switches of `scene` share.
     fn new(scene: &Scene) -> Self;
 

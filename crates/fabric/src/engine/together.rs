@@ -24,15 +24,30 @@ use sojourn_kernel::Time;
 
 /// The memories of all switches.
 pub(super) struct Together {
-    memories: Vec<Memory>,
-    /// The most that one window brings to each of them.
-    inflows: Vec<u64>,
-    /// The switch whose ports are being visited; none before the first of a block.
-    switch: Option<usize>,
-    /// Whether they are visited alone.
-    alone: bool,
+    switches: Vec<Switch>,
+    /// Those that have something to do in the block that is open.
+    busy: Vec<u32>,
+}
+
+/// A switch with its memory.
+struct Switch {
+    memory: Memory,
+    /// The most that one window brings to the memory.
+    inflow: u64,
+    visits: Visits,
     agenda: Agenda,
     diary: Diary,
+}
+
+/// How the ports of a switch are visited in the current window.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Visits {
+    /// None of them has been, so far.
+    None,
+    /// Each on its own.
+    Alone,
+    /// All as one.
+    AsOne,
 }
 
 /// What a port has of the memory.
@@ -161,17 +176,20 @@ impl Keeper<Portion> for Calm<'_> {
 
 impl Switches for Together {
     type Share = Portion;
-    const IN_ORDER: bool = true;
-
     fn new(scene: &Scene) -> Together {
-        let memories: Vec<Memory> = scene.memories.iter().map(|plan| Memory::new(plan).0).collect();
+        let switch = |(plan, inflow)| {
+            let memory = Memory::new(plan).0;
+            Switch {
+                inflow: memory.most(inflow),
+                memory,
+                visits: Visits::None,
+                agenda: Agenda::default(),
+                diary: Diary::default(),
+            }
+        };
         Together {
-            inflows: scene.inflows().zip(&memories).map(|(inflow, m)| m.most(inflow)).collect(),
-            memories,
-            switch: None,
-            alone: false,
-            agenda: Agenda::default(),
-            diary: Diary::default(),
+            switches: scene.memories.iter().zip(scene.inflows()).map(switch).collect(),
+            busy: Vec::new(),
         }
     }
 
@@ -183,27 +201,35 @@ impl Switches for Together {
 
     #[inline]
     fn visit<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Together, B>, unit: Unit) {
-        let switch = engine.fabric.routing.switch_of(unit.place);
-        if engine.switches.switch != Some(switch) {
-            leave(engine);
-            engine.switches.enter(switch);
+        let Engine { ports, fabric, switches: Together { switches, busy }, .. } = engine;
+        let number = fabric.routing.switch_of(unit.place);
+        let switch = &mut switches[number];
+        if switch.visits == Visits::None {
+            switch.begin();
+            busy.push(number as u32);
         }
-        let Engine { ports, fabric, switches, .. } = engine;
-        let port = at(ports, unit);
-        if switches.alone {
-            let memory = &mut switches.memories[switch];
-            let mut calm = Calm { memory, diary: &mut switches.diary };
-            alone::visit(unit, port, fabric, &mut calm);
+        if switch.visits == Visits::Alone {
+            let mut calm = Calm { memory: &mut switch.memory, diary: &mut switch.diary };
+            alone::visit(unit, ports, fabric, &mut calm);
         } else {
+            let port = at(ports, unit);
             port.share.arrivals = fabric.arrivals.take(unit.nth, &mut fabric.slab);
-            switches.agenda.plan(unit, port, fabric);
+            switch.agenda.plan(unit, port, fabric);
         }
     }
 
     #[inline]
     fn all_came<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Together, B>) {
-        leave(engine);
-        engine.switches.switch = None;
+        let Engine { ports, fabric, switches: Together { switches, busy }, .. } = engine;
+        for number in busy.drain(..) {
+            let switch = &mut switches[number as usize];
+            if switch.visits == Visits::AsOne {
+                happen(switch, ports, fabric);
+            } else if let Some(most) = switch.diary.above(switch.memory.peak()) {
+                switch.memory.held_at_once(most);
+            }
+            switch.visits = Visits::None;
+        }
     }
 
     fn hold<D: Discipline>(
@@ -212,9 +238,9 @@ impl Switches for Together {
         ports: &[Port<D, Portion>],
         slab: &Slab,
     ) -> bool {
-        let mut waits = vec![0; self.memories.len()];
+        let mut waits = vec![0; self.switches.len()];
         for (place, port) in ports.iter().enumerate() {
-            if let Some(memory) = self.memories.get(routing.switch_of(place)) {
+            if let Some(Switch { memory, .. }) = self.switches.get(routing.switch_of(place)) {
                 let room = |id: PacketId| u64::from(memory.room(slab[id].size));
                 let own: u64 = port.queue.waiting(slab).into_iter().map(room).sum();
                 if port.share.share.held() != own {
@@ -223,50 +249,40 @@ impl Switches for Together {
                 waits[routing.switch_of(place)] += own;
             }
         }
-        self.memories.iter().zip(waits).all(|(memory, waits)| memory.held() == waits)
+        self.switches.iter().zip(waits).all(|(switch, waits)| switch.memory.held() == waits)
     }
 
     fn peaks(&self) -> Vec<u64> {
-        self.memories.iter().map(Memory::peak).collect()
+        self.switches.iter().map(|switch| switch.memory.peak()).collect()
     }
 }
 
-impl Together {
-    /// The next ports are those of `switch`.
-    fn enter(&mut self, switch: usize) {
-        self.switch = Some(switch);
-        let (memory, inflow) = (&self.memories[switch], self.inflows[switch]);
-        self.alone = memory.is_calm(inflow);
-        if self.alone {
-            self.diary.begin(memory.held(), memory.held() + inflow > memory.peak());
+impl Switch {
+    /// The first of its ports is visited.
+    #[inline]
+    fn begin(&mut self) {
+        let Switch { memory, inflow, .. } = self;
+        if memory.is_calm(*inflow) {
+            self.visits = Visits::Alone;
+            self.diary.begin(memory.held(), memory.held() + *inflow > memory.peak());
+        } else {
+            self.visits = Visits::AsOne;
         }
     }
 }
 
-/// All ports of a switch that have something to do have come.
-#[inline]
-fn leave<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Together, B>) {
-    let Some(switch) = engine.switches.switch else { return };
-    if !engine.switches.alone {
-        happen(switch, engine);
-        return;
-    }
-    let Together { memories, diary, .. } = &mut engine.switches;
-    let memory = &mut memories[switch];
-    if let Some(most) = diary.above(memory.peak()) {
-        memory.held_at_once(most);
-    }
-}
-
-/// Lets happen what the ports gathered of `switch` do in this window.
+/// Lets happen what the ports of `switch` do in this window, which is in its agenda.
 #[inline(never)]
-fn happen<D: Discipline, T, B: Border>(switch: usize, engine: &mut Engine<'_, D, T, Together, B>) {
-    let Engine { ports, fabric, switches, .. } = engine;
+fn happen<D: Discipline, B: Border>(
+    switch: &mut Switch,
+    ports: &mut [Port<D, Portion>],
+    fabric: &mut Fabric<'_, B>,
+) {
+    let Switch { memory, agenda, .. } = switch;
     let block = &fabric.layout.blocks[usize::from(fabric.open)];
-    while let Some(event) = switches.agenda.pop() {
+    while let Some(event) = agenda.pop() {
         let unit = event.unit(block);
         let port = at(ports, unit);
-        let memory = &mut switches.memories[switch];
         let Fabric { slab, links, routing, .. } = &mut *fabric;
         if event.is_service() {
             let id = port.queue.dequeue(slab);
@@ -288,6 +304,6 @@ fn happen<D: Discipline, T, B: Border>(switch: usize, engine: &mut Engine<'_, D,
             });
             memory.held_at_once(memory.held());
         }
-        switches.agenda.plan(unit, port, fabric);
+        agenda.plan(unit, port, fabric);
     }
 }

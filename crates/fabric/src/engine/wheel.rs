@@ -340,7 +340,8 @@ impl Wheel {
     /// The first window from `first` on for which something lies in the ring. Nothing does for windows
     /// before.
     fn first_in_ring(&self, first: u64) -> Option<u64> {
-        let word = |nth: u64| self.far_windows[(first / 64 + nth) as usize % self.far_windows.len()];
+        let word =
+            |nth: u64| self.far_windows[(first / 64 + nth) as usize % self.far_windows.len()];
         // The word of `first` is looked at twice: windows before its bit come a round later.
         (0..=self.far_windows.len() as u64).find_map(|nth| {
             let bits = if nth == 0 { word(0) & !0 << (first % 64) } else { word(nth) };
@@ -450,7 +451,8 @@ impl Wheel {
     pub(super) fn packets(
         &self,
     ) -> (impl Iterator<Item = PacketId>, impl Iterator<Item = PacketId>) {
-        let near = self.buckets.packets.iter().flat_map(|&bucket| self.buckets.runs(bucket)).flatten();
+        let near =
+            self.buckets.packets.iter().flat_map(|&bucket| self.buckets.runs(bucket)).flatten();
         let later = self.later.iter().map(|Reverse((_, far))| far);
         let far = self.far.iter().flatten().chain(later).map(|far| far.packet);
         (near, far.filter(|&packet| packet != NIL))
