@@ -214,9 +214,9 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         if self.quiet_until <= self.fabric.links.wheel.current() {
             self.start_flows(ends);
         }
-        for word in 0..self.fabric.links.wheel.words() {
-            for bit in ones(self.fabric.links.wheel.take_due(word)) {
-                self.visit((word * 64) as BlockId + bit as BlockId, ends);
+        for eight in 0..self.fabric.links.wheel.eights() {
+            for bit in ones(self.fabric.links.wheel.take_due(eight)) {
+                self.visit((eight * 8) as BlockId + (bit / 8) as BlockId, ends);
             }
         }
         if self.windows.is_multiple_of(LOOK_EVERY) {

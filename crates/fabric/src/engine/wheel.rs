@@ -18,6 +18,8 @@ use std::ops::Range;
 /// How many windows the wheel has: a bit of a word for each.
 const NEAR: u64 = u64::BITS as u64;
 
+const FEW: u32 = 6;
+
 /// How many windows something may lie ahead before it goes into the heap.
 const FAR: usize = 2048;
 
@@ -47,6 +49,7 @@ pub(super) struct Wheel {
     begins: u64,
     /// How far the wheel reaches, in picoseconds from `begins`.
     reach: u64,
+    /// How many buckets a window has: a multiple of eight.
     blocks: usize,
     buckets: Buckets,
     /// The bucket of the block that is open.
@@ -69,8 +72,8 @@ struct Buckets {
     visits: Vec<Vec<u16>>,
     /// A bit for each window in which there is anything.
     windows: u64,
-    /// A bit for each block: 64 blocks of one window after another, then the next 64.
-    due: Vec<[u64; NEAR as usize]>,
+    /// Whether there is anything in each: 1 or 0, so that eight are asked for at once.
+    due: Vec<[u8; 8]>,
     /// For each run of the slab the next one of the same bucket, where there is one.
     after: Vec<PacketId>,
 }
@@ -110,23 +113,24 @@ struct Far {
 }
 
 impl Buckets {
-    fn new(blocks: usize) -> Buckets {
-        let buckets = NEAR as usize * blocks;
+    fn new(buckets: usize) -> Buckets {
         Buckets {
             packets: vec![Bucket::default(); buckets],
             visits: vec![Vec::new(); buckets],
             windows: 0,
-            due: vec![[0; NEAR as usize]; blocks.div_ceil(64)],
+            due: vec![[0; 8]; buckets / 8],
             after: Vec::new(),
         }
     }
 
-    /// Something lies in the bucket of `block` for `window`.
+    /// Something lies in a bucket of `window`. To ask whether it is the first would cost more.
     #[inline(always)]
-    fn mark(&mut self, window: u64, block: BlockId) {
-        let slot = window % NEAR;
-        self.windows |= 1 << slot;
-        self.due[usize::from(block / 64)][slot as usize] |= 1 << (block % 64);
+    fn mark(&mut self, window: u64, bucket: usize) {
+        self.windows |= 1 << (window % NEAR);
+        let due = self.due.as_flattened_mut();
+        debug_assert!(bucket < due.len());
+        // SAFETY: as in `known_mut`.
+        unsafe { *due.get_unchecked_mut(bucket) = 1 };
     }
 
     /// The bucket of that number, of which there is one.
@@ -139,7 +143,8 @@ impl Buckets {
     }
 
     /// Gives a bucket another run of `slab`.
-    #[inline(always)]
+    #[cold]
+    #[inline(never)]
     fn add_run(&mut self, bucket: usize, slab: &mut Slab) {
         match slab.free_run() {
             Some(run) if self.known_mut(bucket).end == NIL => {
@@ -190,6 +195,7 @@ impl Wheel {
     /// For `blocks` blocks and windows of `window`.
     pub(super) fn new(blocks: usize, window: Span) -> Wheel {
         let window = window.ps();
+        let blocks = blocks.next_multiple_of(8);
         Wheel {
             window,
             inverse: u64::MAX / window + 1,
@@ -197,7 +203,7 @@ impl Wheel {
             begins: 0,
             reach: window * NEAR,
             blocks,
-            buckets: Buckets::new(blocks),
+            buckets: Buckets::new(NEAR as usize * blocks),
             open: 0,
             far: vec![Vec::new(); FAR],
             far_windows: [0; FAR / 64],
@@ -254,8 +260,9 @@ impl Wheel {
     pub(super) fn place(&mut self, block: BlockId, at: Time, slab: &mut Slab) -> PacketId {
         let Some(window) = self.near(at) else { return self.far_place(block, at, slab) };
         let number = self.bucket(window, block);
+        self.buckets.mark(window, number);
         if self.buckets.known_mut(number).is_full() {
-            self.begin_run(number, window, block, slab);
+            self.buckets.add_run(number, slab);
         }
         self.buckets.known_mut(number).take_place()
     }
@@ -264,14 +271,6 @@ impl Wheel {
     pub(super) fn put(&mut self, block: BlockId, packet: Packet, slab: &mut Slab) {
         let place = self.place(block, packet.arrives(), slab);
         *slab.known_mut(place) = packet;
-    }
-
-    /// The last run of a bucket is full, or there is none.
-    #[cold]
-    #[inline(never)]
-    fn begin_run(&mut self, number: usize, window: u64, block: BlockId, slab: &mut Slab) {
-        self.buckets.mark(window, block);
-        self.buckets.add_run(number, slab);
     }
 
     /// Puts a note for the open block into its bucket, which is read already. Gives where it lies.
@@ -291,10 +290,7 @@ impl Wheel {
             return self.put_far(at, Far { packet: NIL, block, unit });
         };
         let bucket = self.bucket(window, block);
-        // To ask after the push whether it was the first costs 9 instructions a hop.
-        if self.buckets.visits[bucket].is_empty() {
-            self.buckets.mark(window, block);
-        }
+        self.buckets.mark(window, bucket);
         self.buckets.visits[bucket].push(unit);
     }
 
@@ -394,19 +390,20 @@ impl Wheel {
         }
     }
 
-    /// How many words it takes to have a bit for each block.
+    /// How many times eight blocks there are.
     #[inline]
-    pub(super) fn words(&self) -> usize {
-        self.buckets.due.len()
+    pub(super) fn eights(&self) -> usize {
+        self.blocks / 8
     }
 
-    /// Which 64 blocks, those of `word`, have something to do in the current window: takes their bits.
+    /// Which of eight blocks have something to do in the current window: the lowest bit of a byte for
+    /// each.
     #[inline]
-    pub(super) fn take_due(&mut self, word: usize) -> u64 {
+    pub(super) fn take_due(&mut self, eight: usize) -> u64 {
         let Buckets { windows, due, .. } = &mut self.buckets;
         let slot = self.current % NEAR;
         *windows &= !(1 << slot);
-        std::mem::take(&mut due[word][slot as usize])
+        u64::from_le_bytes(std::mem::take(&mut due[slot as usize * self.blocks / 8 + eight]))
     }
 
     /// Opens the bucket of `block` for the current window.
@@ -431,7 +428,12 @@ impl Wheel {
     /// Nothing is left to be done in the open block.
     #[inline(always)]
     pub(super) fn close(&mut self, slab: &mut Slab) {
-        let bucket = std::mem::take(self.buckets.known_mut(self.open));
+        let bucket = self.buckets.known_mut(self.open);
+        if bucket.first + RUN == bucket.end && bucket.next - bucket.first <= FEW {
+            bucket.next = bucket.first;
+            return;
+        }
+        let bucket = std::mem::take(bucket);
         if bucket.first + RUN == bucket.end {
             slab.give_back(bucket.first);
         } else if bucket.end != NIL {
