@@ -166,6 +166,11 @@ impl Slab {
         let first = self.packets.len();
         let end = first + RUN as usize;
         assert!(end < PacketId::MAX as usize, "more than 4294967294 packets in the fabric");
+        if end > self.packets.capacity() {
+            // Room that is not written yet takes address space and no memory; what is moved from takes
+            // both, until the system has it back.
+            self.packets.reserve_exact(3 * first);
+        }
         self.packets.resize(end, Packet::LAST);
         first as PacketId
     }

@@ -18,6 +18,8 @@ use std::ops::Range;
 /// How many windows the wheel has: a bit of a word for each.
 const NEAR: u64 = u64::BITS as u64;
 
+/// A bucket with no more packets than this keeps its run: in a fabric with little under way it will be
+/// filled again soon.
 const FEW: u32 = 6;
 
 /// How many windows something may lie ahead before it goes into the heap.

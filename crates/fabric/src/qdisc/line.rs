@@ -35,12 +35,21 @@ pub struct LinePort {
     bytes: u32,
     threshold: u32,
     /// When each of those that wait begins to leave, and its size; before them some that have left.
-    leaving: VecDeque<(Time, u16)>,
+    leaving: VecDeque<Departure>,
+}
+
+/// When a packet begins to leave, and its size. Packed, because queues of a large fabric that are full
+/// do not fit into the caches.
+#[derive(Clone, Copy, Debug)]
+#[repr(packed(2))]
+struct Departure {
+    begins: Time,
+    size: u16,
 }
 
 /// Room for so many is there from the beginning. Who has left is asked when it is full, and when room
 /// or threshold depend on it.
-const FEW: usize = 4;
+const FEW: usize = 6;
 
 impl Builder for Line {
     type Port = LinePort;
@@ -72,7 +81,7 @@ impl LinePort {
     /// which comes `now` came.
     #[inline(never)]
     fn settle(&mut self, now: Time) {
-        while let Some(&(begins, size)) = self.leaving.front()
+        while let Some(&Departure { begins, size }) = self.leaving.front()
             && begins < now
         {
             self.leaving.pop_front();
@@ -109,7 +118,7 @@ impl Discipline for LinePort {
         if self.bytes > self.threshold {
             mark(packet);
         }
-        self.leaving.push_back((at, size));
+        self.leaving.push_back(Departure { begins: at, size });
         true
     }
 
@@ -141,7 +150,7 @@ impl Discipline for LinePort {
         self.leaving
             .iter()
             .rev()
-            .take_while(move |(begins, _)| *begins >= at)
-            .map(|&(_, size)| size)
+            .take_while(move |departure| { departure.begins } >= at)
+            .map(|departure| departure.size)
     }
 }
