@@ -2,7 +2,8 @@
 //!
 //! What leaves a port inside a window arrives in a later one, so while a window lasts no side needs
 //! to know what the others do. When it is over the sides meet: they hand over the packets that
-//! cross, and agree on the next window in which any of them has something to do. The number of
+//! cross, and agree on the next window in which any of them has something to do. A side that is
+//! there first goes on with the blocks that no link from another side leads to. The number of
 //! sides changes no row: every packet arrives at the same port at the same time, whatever it is.
 
 use super::layout::{BlockId, Layout};
@@ -24,11 +25,17 @@ pub(super) struct Said {
 
 /// What lies around the part of a fabric that one engine simulates.
 pub(super) trait Border {
+    /// Whether there are other sides.
+    const CUT: bool;
+
     /// Which side this is.
     fn side(&self) -> usize;
 
     /// Whether `block` is on this side.
     fn is_mine(&self, block: BlockId) -> bool;
+
+    /// Which of eight blocks packets come to from other sides: for each the lowest bit of a byte.
+    fn hears(&self, eight: usize) -> u64;
 
     /// A packet is under way to `block` on another side.
     fn hand_over(&mut self, block: BlockId, packet: Packet);
@@ -38,6 +45,8 @@ pub(super) trait Border {
 pub(super) struct Whole;
 
 impl Border for Whole {
+    const CUT: bool = false;
+
     fn side(&self) -> usize {
         0
     }
@@ -45,6 +54,11 @@ impl Border for Whole {
     #[inline(always)]
     fn is_mine(&self, _: BlockId) -> bool {
         true
+    }
+
+    #[inline(always)]
+    fn hears(&self, _: usize) -> u64 {
+        0
     }
 
     fn hand_over(&mut self, _: BlockId, _: Packet) {
@@ -147,6 +161,8 @@ fn wait_until(is_so: impl Fn() -> bool) -> bool {
 pub(super) struct Side<'a> {
     pub(super) number: usize,
     layout: &'a Layout,
+    /// Which blocks hear from other sides, eight by eight.
+    hears: Vec<[u8; 8]>,
     crossing: &'a Crossing,
     meetings: u64,
     /// Whether it waited long at the last one.
@@ -159,8 +175,12 @@ pub(super) struct Side<'a> {
 impl<'a> Side<'a> {
     pub(super) fn new(number: usize, layout: &'a Layout, crossing: &'a Crossing) -> Side<'a> {
         let leaving = vec![Vec::new(); crossing.posts.len()];
+        let mut hears = vec![[0; 8]; layout.blocks.len().div_ceil(8)];
+        for (hears, block) in hears.as_flattened_mut().iter_mut().zip(&layout.blocks) {
+            *hears = block.hears.into();
+        }
         let soonest = Time::NEVER;
-        Side { number, layout, crossing, meetings: 0, waited: false, leaving, soonest }
+        Side { number, layout, hears, crossing, meetings: 0, waited: false, leaving, soonest }
     }
 
     /// All sides are to stop.
@@ -217,6 +237,8 @@ impl<'a> Side<'a> {
 }
 
 impl Border for Side<'_> {
+    const CUT: bool = true;
+
     fn side(&self) -> usize {
         self.number
     }
@@ -224,6 +246,11 @@ impl Border for Side<'_> {
     #[inline]
     fn is_mine(&self, block: BlockId) -> bool {
         self.layout.blocks[usize::from(block)].side == self.number
+    }
+
+    #[inline]
+    fn hears(&self, eight: usize) -> u64 {
+        u64::from_le_bytes(self.hears[eight])
     }
 
     #[inline]

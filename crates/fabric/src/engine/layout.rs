@@ -20,12 +20,22 @@ pub(super) struct Block {
     /// Its units: hosts, or all ports of some switches.
     pub(super) units: Range<u32>,
     pub(super) are_hosts: bool,
+    /// Whether links from other sides lead to any of them.
+    pub(super) hears: bool,
     /// Which side it is on, and how many units of that side are before it.
     pub(super) side: usize,
     pub(super) place: usize,
 }
 
 impl Block {
+    /// Whether it takes the units of `new`: there is room, and they are like its own. A block that
+    /// hears from other sides already may as well take what does not.
+    fn takes(&self, new: &Block) -> bool {
+        let kind = |block: &Block| (block.side, block.are_hosts);
+        let has_room = self.units.len() + new.units.len() <= MOST_UNITS;
+        has_room && kind(self) == kind(new) && (self.hears || !new.hears)
+    }
+
     /// The unit that is the `nth` of it.
     #[inline]
     pub(super) fn unit(&self, nth: u16) -> Unit {
@@ -55,35 +65,36 @@ impl Layout {
     pub(super) fn new(network: &Network, sides: &Sides) -> Layout {
         let mut layout = Layout { blocks: Vec::new(), of: Vec::with_capacity(network.links.len()) };
         let mut places = vec![0; sides.count];
+        let mut add = |units: Range<usize>, are_hosts| {
+            if units.is_empty() {
+                return;
+            }
+            let units = units.start as u32..units.end as u32;
+            let side = sides.of(units.start);
+            let is_elsewhere = |unit| sides.of(network.far_end(unit)) != side;
+            let hears = units.clone().any(is_elsewhere);
+            let place = places[side];
+            places[side] += units.len();
+            layout.add(Block { units, are_hosts, hears, side, place });
+        };
         for host in 0..network.hosts {
-            layout.add(host..host + 1, true, sides, &mut places);
+            add(host..host + 1, true);
         }
         for switch in 0..network.switches {
-            layout.add(network.ports_of(switch), false, sides, &mut places);
+            add(network.ports_of(switch), false);
         }
         layout
     }
 
-    /// Adds units to the last block, or to a new one.
-    fn add(&mut self, units: Range<usize>, are_hosts: bool, sides: &Sides, places: &mut [usize]) {
-        if units.is_empty() {
-            return;
+    /// Adds units to the last block, or as a new one.
+    fn add(&mut self, new: Block) {
+        let end = new.units.end;
+        match self.blocks.last_mut() {
+            Some(last) if last.takes(&new) => last.units.end = end,
+            _ => self.blocks.push(new),
         }
-        let side = sides.of(units.start as u32);
-        let first = units.start as u32;
-        let fits = |block: &Block| {
-            let long = block.units.len() + units.len() > MOST_UNITS;
-            block.side == side && block.are_hosts == are_hosts && !long
-        };
-        if !self.blocks.last().is_some_and(fits) {
-            assert!(self.blocks.len() <= usize::from(BlockId::MAX), "a block has a number");
-            let units = first..first;
-            self.blocks.push(Block { units, are_hosts, side, place: places[side] });
-        }
-        let block = self.blocks.last_mut().expect("it was added");
-        block.units.end = units.end as u32;
-        places[side] += units.len();
-        self.of.resize(units.end, (self.blocks.len() - 1) as BlockId);
+        let number = BlockId::try_from(self.blocks.len() - 1).expect("a block has a number");
+        self.of.resize(end as usize, number);
     }
 
     /// The block of `unit`.
@@ -92,9 +103,20 @@ impl Layout {
         self.of[unit as usize]
     }
 
+    /// What there is for each unit of `side`, by their places.
+    pub(super) fn for_units<P>(&self, side: usize, make: impl FnMut(u32) -> P) -> Vec<P> {
+        let count = self.own(side).map(|block| block.units.len()).sum();
+        let mut all = Vec::with_capacity(count);
+        all.extend(self.units(side).map(make));
+        all
+    }
+
     /// The units of `side`, by their places.
     pub(super) fn units(&self, side: usize) -> impl Iterator<Item = u32> + '_ {
-        let own = self.blocks.iter().filter(move |block| block.side == side);
-        own.flat_map(|block| block.units.clone())
+        self.own(side).flat_map(|block| block.units.clone())
+    }
+
+    fn own(&self, side: usize) -> impl Iterator<Item = &Block> + '_ {
+        self.blocks.iter().filter(move |block| block.side == side)
     }
 }

@@ -47,6 +47,7 @@ pub use sojourn_queueing::{Cancelled, Progress};
 pub use threads::simulate_on_threads;
 pub(crate) use wheel::SHORTEST_LOOKAHEAD;
 
+use crate::flow::Flow;
 use crate::hosts::HostPort;
 use crate::packet::{Kind, PacketId};
 use crate::qdisc::{Builder, Discipline, Line};
@@ -113,8 +114,10 @@ struct Engine<'a, D, T, S: Switches, B> {
     followers: Followers,
     watched: Vec<Tally>,
     samples: Samples,
-    /// Flows that can finish, and watches; how many of them are not done, and on this side are.
+    /// Flows that can finish, and watches: of all sides, and of this one; how many are not done, on all
+    /// sides, and how many are, on this one.
     all: usize,
+    own: usize,
     unfinished: usize,
     done: usize,
     /// The next flow that arrives, and the window in which it does so, or all is over.
@@ -123,6 +126,8 @@ struct Engine<'a, D, T, S: Switches, B> {
     /// How many windows were simulated, and when the last one is over.
     windows: u64,
     until: Time,
+    /// Whether the current window has begun: what no other side has a part in is done.
+    has_begun: bool,
     turn: Turn,
 }
 
@@ -136,27 +141,27 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
     ) -> Self {
         let (network, side) = (&scene.network, border.side());
         let (mut shares, mut wires) = (S::shares(scene).enumerate(), Wires::default());
-        let ports: Vec<Port<D, S::Share>> = layout
-            .units(side)
-            .map(|unit| {
-                let own = unit as usize;
-                let interface = network.far_end(unit);
-                Port {
-                    free: Time::ZERO,
-                    wire: wires.add(&network.links[own], scene.smallest),
-                    interface,
-                    block: layout.of(interface),
-                    arrives_by: network.links[own].arrives_by,
-                    queue: queue_of(scene, queue, unit.into()),
-                    busy: Span::ZERO,
-                    visited_at: Time::ZERO,
-                    share: shares.find(|&(port, _)| port == own).expect("a share").1,
-                }
-            })
-            .collect();
+        let ports = layout.for_units(side, |unit| {
+            let own = unit as usize;
+            let interface = network.far_end(unit);
+            Port {
+                free: Time::ZERO,
+                wire: wires.add(&network.links[own], scene.smallest),
+                interface,
+                block: layout.of(interface),
+                arrives_by: network.links[own].arrives_by,
+                queue: queue_of(scene, queue, unit.into()),
+                busy: Span::ZERO,
+                visited_at: Time::ZERO,
+                share: shares.find(|&(port, _)| port == own).expect("a share").1,
+            }
+        });
         let hosts = layout.units(side).take_while(|&unit| (unit as usize) < network.hosts);
         let finite = scene.flows.iter().filter(|flow| !flow.is_endless());
-        let all = finite.count() + scene.watches.len();
+        let watched = scene.watches.iter().map(|watch| &scene.flows[watch.flow as usize]);
+        let goals = finite.chain(watched);
+        let is_own = |flow: &&Flow| border.is_mine(layout.of(flow.from.into()));
+        let (all, own) = (goals.clone().count(), goals.filter(is_own).count());
         let mut engine = Engine {
             scene,
             fabric: Fabric {
@@ -182,12 +187,14 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
             followers: Followers::new(scene.flows.len(), &scene.after),
             watched: vec![Tally::default(); scene.watches.len()],
             all,
+            own,
             unfinished: all,
             done: 0,
             next_flow: 0,
             quiet_until: 0,
             windows: 0,
             until: Time::ZERO,
+            has_begun: false,
             turn: Turn::default(),
         };
         engine.leave_looks();
@@ -199,9 +206,29 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         self.unfinished == 0 || self.fabric.links.wheel.begins() > self.scene.horizon
     }
 
-    /// Simulates a window. Gives what there is to do next; nothing if all is to stop.
+    /// Simulates a window, or what is left of it. Gives what there is to do next; nothing if all is to
+    /// stop.
     #[inline]
     fn window(&mut self, progress: &Progress) -> Option<Said> {
+        if !std::mem::take(&mut self.has_begun) {
+            self.begin();
+        }
+        if B::CUT {
+            self.visit_due(|hears| !hears);
+        }
+        if self.windows.is_multiple_of(LOOK_EVERY) {
+            self.report(progress);
+            if progress.cancelled.load(Ordering::Relaxed) {
+                return None;
+            }
+        }
+        self.windows += 1;
+        Some(Said { next: self.fabric.links.wheel.next(self.quiet_until), done: self.done })
+    }
+
+    /// Begins a window: visits the blocks that hear from no other side.
+    #[inline]
+    fn begin(&mut self) {
         let begins = self.fabric.links.wheel.begins();
         if self.samples.are_due(begins) {
             let numbers = self.fabric.layout.units(self.fabric.links.border.side());
@@ -214,35 +241,37 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         if self.quiet_until <= self.fabric.links.wheel.current() {
             self.start_flows(ends);
         }
-        for eight in 0..self.fabric.links.wheel.eights() {
-            for bit in ones(self.fabric.links.wheel.take_due(eight)) {
-                self.visit((eight * 8) as BlockId + (bit / 8) as BlockId, ends);
-            }
-        }
-        if self.windows.is_multiple_of(LOOK_EVERY) {
-            self.report(progress);
-            if progress.cancelled.load(Ordering::Relaxed) {
-                return None;
-            }
-        }
-        self.windows += 1;
-        Some(Said { next: self.fabric.links.wheel.next(self.quiet_until), done: self.done })
+        self.visit_due(|hears| hears);
     }
 
-    /// Goes on to what there is to do next, on all sides.
+    /// Visits the blocks that have something to do, without the `others`: given those of eight that hear
+    /// from other sides, it tells which they are.
+    #[inline(always)]
+    fn visit_due(&mut self, others: impl Fn(u64) -> u64) {
+        for eight in 0..self.fabric.links.wheel.eights() {
+            let Links { wheel, border, .. } = &mut self.fabric.links;
+            for bit in ones(wheel.take_due(eight, others(border.hears(eight)))) {
+                self.visit((eight * 8) as BlockId + (bit / 8) as BlockId);
+            }
+        }
+    }
+
+    /// Goes on to what there is to do next, on all sides, if it is not there already.
     #[inline]
     fn go_on(&mut self, all: Said) {
-        self.fabric.links.wheel.go_on_to(all.next, &mut self.fabric.slab);
+        if !B::CUT || !self.has_begun {
+            self.fabric.links.wheel.go_on_to(all.next, &mut self.fabric.slab);
+        }
         self.unfinished = self.all - all.done;
     }
 
-    /// Visits those units of `block` that have something to do before `ends`.
+    /// Visits those units of `block` that have something to do.
     #[inline]
-    fn visit(&mut self, block: BlockId, ends: Time) {
+    fn visit(&mut self, block: BlockId) {
         let block = self.fabric.open(block);
         if block.are_hosts {
             for nth in 0..self.fabric.arrivals.count() {
-                self.visit_host(block.unit(self.fabric.arrivals.touched(nth)), ends);
+                self.visit_host(block.unit(self.fabric.arrivals.touched(nth)), self.until);
             }
         } else {
             self.visit_ports(block);

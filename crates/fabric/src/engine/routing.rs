@@ -62,7 +62,7 @@ impl<'a> Routing<'a> {
             routes: &network.routes,
             balance: scene.balance,
             switches: (0..).zip(drawn(scene)).map(switch).collect(),
-            interfaces: layout.units(side).map(interface).collect(),
+            interfaces: layout.for_units(side, interface),
         }
     }
 

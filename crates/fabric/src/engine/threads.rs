@@ -1,7 +1,7 @@
 //! One scene on several threads, as long as they have processors.
 
 use super::apart::Apart;
-use super::border::{Crossing, Side};
+use super::border::{Crossing, Said, Side};
 use super::fabric::{Fabric, Links};
 use super::judge::{Judge, Losses, processor_ns};
 use super::layout::Layout;
@@ -166,9 +166,23 @@ impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S, Side<'_>> {
             };
             let Links { border, wheel, .. } = &mut self.fabric.links;
             border.say(said, judge.is_disturbed(border.waited), wheel);
+            self.begin_early(said);
             disturbed = self.hear().ok_or(Cancelled)?;
         }
         Ok(())
+    }
+
+    /// Begins the next window before it is known what the others said, if that will be the next one
+    /// whatever they did: a side that is done early need not wait for long.
+    #[inline]
+    fn begin_early(&mut self, said: Said) {
+        let Fabric { links: Links { wheel, .. }, slab, .. } = &mut self.fabric;
+        let next = wheel.current() + 1;
+        if said.next == next && self.done < self.own && wheel.ends() <= self.scene.horizon {
+            wheel.go_on_to(next, slab);
+            self.begin();
+            self.has_begun = true;
+        }
     }
 
     /// Goes on to the window that all sides agree on; gives whether any thread is disturbed.

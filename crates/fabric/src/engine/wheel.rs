@@ -398,14 +398,19 @@ impl Wheel {
         self.blocks / 8
     }
 
-    /// Which of eight blocks have something to do in the current window: the lowest bit of a byte for
-    /// each.
+    /// Which of eight blocks have something to do in the current window, without the `others`: for
+    /// each the lowest bit of a byte.
     #[inline]
-    pub(super) fn take_due(&mut self, eight: usize) -> u64 {
+    pub(super) fn take_due(&mut self, eight: usize, others: u64) -> u64 {
         let Buckets { windows, due, .. } = &mut self.buckets;
         let slot = self.current % NEAR;
         *windows &= !(1 << slot);
-        u64::from_le_bytes(std::mem::take(&mut due[slot as usize * self.blocks / 8 + eight]))
+        let due = &mut due[slot as usize * self.blocks / 8 + eight];
+        let all = u64::from_le_bytes(std::mem::replace(due, [0; 8]));
+        if others != 0 {
+            *due = (all & others).to_le_bytes();
+        }
+        all & !others
     }
 
     /// Opens the bucket of `block` for the current window.
