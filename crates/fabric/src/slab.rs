@@ -168,8 +168,9 @@ impl Slab {
         assert!(end < PacketId::MAX as usize, "more than 4294967294 packets in the fabric");
         if end > self.packets.capacity() {
             // Room that is not written yet takes address space and no memory; what is moved from takes
-            // both, until the system has it back.
-            self.packets.reserve_exact(3 * first);
+            // both, until the system has it back. Where so much is refused, `resize` asks for less.
+            let most = PacketId::MAX as usize - first;
+            let _ = self.packets.try_reserve_exact((3 * first).min(most));
         }
         self.packets.resize(end, Packet::LAST);
         first as PacketId
@@ -192,8 +193,8 @@ impl Slab {
     #[inline]
     pub(crate) fn known(&self, id: PacketId) -> &Packet {
         debug_assert!((id as usize) < self.packets.len());
-        // SAFETY: ids are the ends of lists or come from `place` and `take_run`, within this crate, and
-        // a slab never shrinks.
+        // SAFETY: ids are the ends of lists or come from `place`, `free_run` or `new_run` of this slab,
+        // and a slab never shrinks. A discipline gives back those that it was given.
         unsafe { self.packets.get_unchecked(id as usize) }
     }
 

@@ -25,8 +25,10 @@ pub(super) trait Keeper<S> {
     fn left(&mut self, share: &mut S, size: u16, at: Time);
 }
 
-/// Visits the `port` of a switch, a `unit` of the open block.
+/// Visits a port of a switch: `unit` of the open block. The port is looked up in every turn of the
+/// loop: were it held all along, the compiler would keep each of its fields on the stack.
 #[inline]
+#[expect(clippy::ptr_arg, reason = "of a slice the compiler knows what of a port it may keep")]
 pub(super) fn visit<D: Discipline, S>(
     unit: Unit,
     ports: &mut Vec<Port<D, S>>,

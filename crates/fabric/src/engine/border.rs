@@ -2,8 +2,9 @@
 //!
 //! What leaves a port inside a window arrives in a later one, so while a window lasts no side needs
 //! to know what the others do. When it is over the sides meet: they hand over the packets that
-//! cross, and agree on the next window in which any of them has something to do. A side that is
-//! there first goes on with the blocks that no link from another side leads to. The number of
+//! cross, and agree on the next window in which any of them has something to do. A side that
+//! waits for the others begins the next window with the blocks that no link from another side leads
+//! to, if that window is certain to come. The number of
 //! sides changes no row: every packet arrives at the same port at the same time, whatever it is.
 
 use super::layout::{BlockId, Layout};
@@ -228,7 +229,9 @@ impl<'a> Side<'a> {
                 let mut parcel =
                     crossing.parcel(meeting, from, self.number).lock().expect(UNHARMED);
                 for packet in parcel.drain(..) {
-                    wheel.put(self.layout.of(packet.next), packet, slab);
+                    let block = self.layout.of(packet.next);
+                    debug_assert!(self.layout.blocks[usize::from(block)].hears);
+                    wheel.put(block, packet, slab);
                 }
             }
         }

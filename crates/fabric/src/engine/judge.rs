@@ -4,6 +4,12 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// When a scene goes on with one thread, and when with several again.
 pub(super) trait Judge {
+    /// Whether other programs have so many processors that `threads` threads need not try.
+    fn is_crowded(&self, threads: usize) -> bool {
+        let _ = threads;
+        false
+    }
+
     /// Whether the thread of a side has lost so much to other programs that one thread is better
     /// for all. Asked at each meeting, and told whether the side `waited` long at the last one.
     fn is_disturbed(&mut self, waited: bool) -> bool;
@@ -25,6 +31,9 @@ pub(super) struct Losses {
 
 /// How often it is asked between two looks at the clocks.
 const LOOK_EVERY: u64 = 256;
+
+/// So many times other programs have to be found running.
+const LOOKS: usize = 3;
 
 /// The share of its time that a thread may lose: with a quarter gone at random on each of two
 /// threads, they take as long as one.
@@ -52,6 +61,11 @@ impl Losses {
 }
 
 impl Judge for Losses {
+    /// Looks several times: what runs for a moment only does no harm.
+    fn is_crowded(&self, threads: usize) -> bool {
+        (0..LOOKS).all(|_| others_running().zip(processors()).is_some_and(|(n, p)| n + threads > p))
+    }
+
     #[inline]
     fn is_disturbed(&mut self, waited: bool) -> bool {
         if !self.is_time_to_look() && !waited {
@@ -71,6 +85,30 @@ impl Judge for Losses {
     }
 }
 
+/// How many threads of the system run or could run, without the one that asks; where it says so.
+fn others_running() -> Option<usize> {
+    others_in(&std::fs::read_to_string("/proc/loadavg").ok()?)
+}
+
+fn others_in(load: &str) -> Option<usize> {
+    let (running, _) = load.split_whitespace().nth(3)?.split_once('/')?;
+    running.parse::<usize>().ok()?.checked_sub(1)
+}
+
+/// How many processors the system has, whoever may use them: it does not say for each of them what runs.
+fn processors() -> Option<usize> {
+    processors_in(&std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?)
+}
+
+fn processors_in(online: &str) -> Option<usize> {
+    let count = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
+        (last + 1).checked_sub(first)
+    };
+    online.trim().split(',').map(count).sum()
+}
+
 /// How long this thread has had a processor.
 pub(super) fn processor_ns() -> u64 {
     clock_ns(ClockId::ThreadCPUTime)
@@ -81,4 +119,17 @@ pub(super) fn processor_ns() -> u64 {
 fn clock_ns(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_is_read() {
+        assert_eq!(others_in("0.89 1.25 1.15 3/78 32044\n"), Some(2));
+        assert_eq!([others_in(""), others_in("0.89 1.25 1.15 0/78 1")], [None, None]);
+        let online = ["0\n", "0-1\n", "0-3,8,10-11\n", "", "2-0"];
+        assert_eq!(online.map(processors_in), [Some(1), Some(2), Some(7), None, None]);
+    }
 }

@@ -120,3 +120,33 @@ impl Layout {
         self.blocks.iter().filter(move |block| block.side == side)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{FatTree, Topology};
+    use sojourn_kernel::parameters::defaults;
+
+    fn layout(network: &Network, sides: usize) -> (Layout, Sides) {
+        let sides = Sides::new(network, sides);
+        (Layout::new(network, &sides), sides)
+    }
+
+    /// k = 8 in two halves: 64 hosts and 16 edges on each know only their own side, so most that a
+    /// side does in a window it can do before it has heard the other.
+    #[test]
+    fn blocks_without_links_from_another_side_hear_nothing() {
+        let network = Topology::FatTree(FatTree { k: 8, ..defaults() }).graph().network();
+        let (whole, _) = layout(&network, 1);
+        assert!(whole.blocks.iter().all(|block| !block.hears));
+        let (halves, sides) = layout(&network, 2);
+        let crosses = |unit: u32| sides.of(unit) != sides.of(network.far_end(unit));
+        let mut deaf = 0;
+        for block in halves.blocks.iter().filter(|block| !block.hears) {
+            assert!(!block.units.clone().any(crosses), "{block:?}");
+            deaf += block.units.len();
+        }
+        assert!(deaf >= 2 * (64 + 16 * 8), "{deaf}");
+        assert!((0..network.links.len() as u32).any(crosses));
+    }
+}

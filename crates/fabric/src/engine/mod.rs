@@ -114,19 +114,23 @@ struct Engine<'a, D, T, S: Switches, B> {
     followers: Followers,
     watched: Vec<Tally>,
     samples: Samples,
-    /// Flows that can finish, and watches: of all sides, and of this one; how many are not done, on all
-    /// sides, and how many are, on this one.
+    /// How many flows can finish, and watches, on all sides.
     all: usize,
+    /// Those whose source is on this side.
     own: usize,
+    /// Those of all sides that were not done at the last meeting.
     unfinished: usize,
+    /// Those of this side that are done.
     done: usize,
-    /// The next flow that arrives, and the window in which it does so, or all is over.
+    /// The number of the next flow that arrives.
     next_flow: usize,
+    /// The window in which it does so, or that of a second after the horizon.
     quiet_until: u64,
     /// How many windows were simulated, and when the last one is over.
     windows: u64,
     until: Time,
-    /// Whether the current window has begun: what no other side has a part in is done.
+    /// Whether the current window was begun before the other sides were heard: blocks that hear from
+    /// none of them are done.
     has_begun: bool,
     turn: Turn,
 }
@@ -214,7 +218,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
             self.begin();
         }
         if B::CUT {
-            self.visit_due(|hears| !hears);
+            self.visit_due(|hears| hears);
         }
         if self.windows.is_multiple_of(LOOK_EVERY) {
             self.report(progress);
@@ -241,16 +245,16 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         if self.quiet_until <= self.fabric.links.wheel.current() {
             self.start_flows(ends);
         }
-        self.visit_due(|hears| hears);
+        self.visit_due(|hears| !hears);
     }
 
-    /// Visits the blocks that have something to do, without the `others`: given those of eight that hear
-    /// from other sides, it tells which they are.
+    /// Visits those blocks that have something to do and are `wanted`, which is given those of eight
+    /// that hear from other sides.
     #[inline(always)]
-    fn visit_due(&mut self, others: impl Fn(u64) -> u64) {
+    fn visit_due(&mut self, wanted: impl Fn(u64) -> u64) {
         for eight in 0..self.fabric.links.wheel.eights() {
             let Links { wheel, border, .. } = &mut self.fabric.links;
-            for bit in ones(wheel.take_due(eight, others(border.hears(eight)))) {
+            for bit in ones(wheel.take_due(eight, wanted(border.hears(eight)))) {
                 self.visit((eight * 8) as BlockId + (bit / 8) as BlockId);
             }
         }
@@ -262,6 +266,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         if !B::CUT || !self.has_begun {
             self.fabric.links.wheel.go_on_to(all.next, &mut self.fabric.slab);
         }
+        debug_assert_eq!(self.fabric.links.wheel.current(), all.next);
         self.unfinished = self.all - all.done;
     }
 

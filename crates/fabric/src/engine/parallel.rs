@@ -146,8 +146,10 @@ fn all_sides_stop_when_they_are_told() {
     let running = || Running::new(&scheme.transport, setup.clone());
     let progress = Progress::default();
     progress.cancelled.store(true, Ordering::Relaxed);
-    let outcome =
-        with_queue!(queue, |queue| { simulate_on_threads(&scene, queue, running, 4, &progress) });
+    let judge = |side| Turns::TOGETHER.judge(side);
+    let outcome = with_queue!(queue, |queue| {
+        simulate_judged(&scene, queue, running, 4, judge, &progress)
+    });
     assert_eq!((outcome, progress.went_alone.into_inner()), (Err(Cancelled), false));
 
     let progress = Progress::default();

@@ -160,7 +160,7 @@ impl Table<'_> {
         // SAFETY: the bucket of a block holds what comes by one of its interfaces.
         let interface = unsafe { self.interfaces.get_unchecked_mut(place) };
         debug_assert!((interface.switch as usize) < self.switches.len());
-        // SAFETY: interfaces were made with the numbers of these switches.
+        // SAFETY: the block is one of switches, and their interfaces have the numbers of these.
         let switch = unsafe { self.switches.get_unchecked(interface.switch as usize) };
         let ways = self.lookup.ways(switch.exit, packet.to);
         let input = Input { turn: &mut interface.turn, salt: switch.salt };

@@ -91,10 +91,12 @@ impl Cut<'_> {
             Engine::<_, _, S, _>::new(scene, layout, queue, transport(), side)
         });
         while !engines[0].is_over() {
-            let left_off = self.at_once(&mut engines, |engine| {
-                engine.meet_others(judge(engine.fabric.links.border.number), progress)
-            });
-            left_off.into_iter().collect::<Result<Vec<()>, _>>()?;
+            if !judge(0).is_crowded(sides.count) {
+                let left_off = self.at_once(&mut engines, |engine| {
+                    engine.meet_others(judge(engine.fabric.links.border.number), progress)
+                });
+                left_off.into_iter().collect::<Result<Vec<()>, _>>()?;
+            }
             if !engines[0].is_over() {
                 progress.went_alone.store(true, Ordering::Relaxed);
                 alone(&mut engines, judge(0), progress)?;
@@ -155,8 +157,8 @@ fn alone<D: Discipline, T: Transport, S: Switches>(
 }
 
 impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S, Side<'_>> {
-    /// Simulates this side, each window at the same time as the others, to the end or until the
-    /// thread of any is disturbed: then all leave off at the same window.
+    /// Simulates this side window by window, and meets the others after each, to the end or until the
+    /// thread of any is disturbed: then all leave off at the same meeting.
     fn meet_others(&mut self, mut judge: impl Judge, progress: &Progress) -> Result<(), Cancelled> {
         let mut disturbed = false;
         while !self.is_over() && !disturbed {
@@ -172,8 +174,9 @@ impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S, Side<'_>> {
         Ok(())
     }
 
-    /// Begins the next window before it is known what the others said, if that will be the next one
-    /// whatever they did: a side that is done early need not wait for long.
+    /// Begins the next window without waiting for the others, if it is certain to be simulated: this
+    /// side has something to do in it, a flow or watch of this side is not done, and it begins by the
+    /// horizon. None of the blocks that are visited now hears from the others.
     #[inline]
     fn begin_early(&mut self, said: Said) {
         let Fabric { links: Links { wheel, .. }, slab, .. } = &mut self.fabric;

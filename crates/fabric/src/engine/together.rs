@@ -25,7 +25,7 @@ use sojourn_kernel::Time;
 /// The memories of all switches.
 pub(super) struct Together {
     switches: Vec<Switch>,
-    /// Those that have something to do in the block that is open.
+    /// Those of which a port has been visited in the block that is open.
     busy: Vec<u32>,
 }
 

@@ -19,16 +19,18 @@ use std::ops::Range;
 const NEAR: u64 = u64::BITS as u64;
 
 /// A bucket with no more packets than this keeps its run: in a fabric with little under way it will be
-/// filled again soon.
+/// filled again soon. A fuller one gives it back, so that the next to be written is still in the caches.
 const FEW: u32 = 6;
 
 /// How many windows something may lie ahead before it goes into the heap.
 const FAR: usize = 2048;
 
-/// So many windows ahead something can lie before it costs more.
+/// So many windows a packet can wait and still go into the ring: for its own way over the link as many
+/// are left as the wheel has.
 pub(super) const REACH: u64 = FAR as u64 - NEAR;
 
-/// A longer window gains nothing, and as many of these as the wheel has are below 2^64 / window.
+/// A longer window gains nothing, and so many of these as the wheel has are shorter than 2^64 / window,
+/// for which dividing by a multiplication is exact.
 const MAX_WINDOW: Span = Span::from_ps(1 << 28);
 
 /// How long windows are where nothing that leaves a port arrives within the `lookahead`.
@@ -253,6 +255,7 @@ impl Wheel {
 
     #[inline(always)]
     fn bucket(&self, window: u64, block: BlockId) -> usize {
+        debug_assert!(usize::from(block) < self.blocks);
         (window % NEAR) as usize * self.blocks + block as usize
     }
 
@@ -322,9 +325,10 @@ impl Wheel {
     pub(super) fn next(&self, last: u64) -> u64 {
         let first = self.current + 1;
         let next = match self.buckets.windows.rotate_right((first % NEAR) as u32) {
-            0 => self.first_far(first),
+            0 => self.soonest,
             windows => first + u64::from(windows.trailing_zeros()),
         };
+        debug_assert!(last >= first);
         next.min(last)
     }
 
@@ -398,19 +402,17 @@ impl Wheel {
         self.blocks / 8
     }
 
-    /// Which of eight blocks have something to do in the current window, without the `others`: for
+    /// Which of eight blocks, those that are `wanted`, have something to do in the current window: for
     /// each the lowest bit of a byte.
     #[inline]
-    pub(super) fn take_due(&mut self, eight: usize, others: u64) -> u64 {
+    pub(super) fn take_due(&mut self, eight: usize, wanted: u64) -> u64 {
         let Buckets { windows, due, .. } = &mut self.buckets;
         let slot = self.current % NEAR;
         *windows &= !(1 << slot);
         let due = &mut due[slot as usize * self.blocks / 8 + eight];
-        let all = u64::from_le_bytes(std::mem::replace(due, [0; 8]));
-        if others != 0 {
-            *due = (all & others).to_le_bytes();
-        }
-        all & !others
+        let all = u64::from_le_bytes(*due);
+        *due = (all & !wanted).to_le_bytes();
+        all & wanted
     }
 
     /// Opens the bucket of `block` for the current window.
@@ -422,8 +424,8 @@ impl Wheel {
     /// Reads the packets that reach the open block, in the order in which they were put there: run by
     /// run where they lie.
     #[inline(always)]
-    pub(super) fn read(&mut self, mut run: impl FnMut(Range<PacketId>)) {
-        let bucket = *self.buckets.known_mut(self.open);
+    pub(super) fn read(&self, mut run: impl FnMut(Range<PacketId>)) {
+        let bucket = self.buckets.packets[self.open];
         // Mostly there is one run, or none.
         if bucket.first + RUN == bucket.end {
             run(bucket.first..bucket.next);
@@ -432,7 +434,8 @@ impl Wheel {
         }
     }
 
-    /// Nothing is left to be done in the open block.
+    /// Nothing is left to be done in the open block: its runs are free again, but for that of a bucket
+    /// which held few packets.
     #[inline(always)]
     pub(super) fn close(&mut self, slab: &mut Slab) {
         let bucket = self.buckets.known_mut(self.open);

@@ -41,14 +41,14 @@ pub struct LinePort {
 /// When a packet begins to leave, and its size. Packed, because queues of a large fabric that are full
 /// do not fit into the caches.
 #[derive(Clone, Copy, Debug)]
-#[repr(packed(2))]
+#[repr(C, packed(2))]
 struct Departure {
     begins: Time,
     size: u16,
 }
 
-/// Room for so many is there from the beginning. Who has left is asked when it is full, and when room
-/// or threshold depend on it.
+/// A line begins with room for so many, 60 bytes. Departures that are over are dropped only when it is
+/// full, or when room or threshold depend on them.
 const FEW: usize = 6;
 
 impl Builder for Line {
