@@ -15,7 +15,7 @@ TEXTS ?= ../shared/papers
 
 # Several goals use one environment and one folder of builds; cargo is parallel by itself.
 .NOTPARALLEL:
-.PHONY: help run programs test lint fmt build wheel bench docs gallery image release release-check papers coverage kills fuzz audit pins clean
+.PHONY: help run programs test lint house fmt build wheel bench docs gallery image release release-check papers coverage kills fuzz audit pins clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -41,6 +41,10 @@ lint: build $(BIN)/installed ## formats, clippy, ruff, mypy, the extension's stu
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/stubtest sojourn._core --mypy-config-file pyproject.toml
+	$(MAKE) house
+
+house: $(BIN)/installed ## the rules of tools/house.py: sizes, circles, borders, words
+	$(BIN)/python tools/house.py
 
 fmt: $(BIN)/installed ## format Rust and Python
 	$(CARGO) fmt --all
