@@ -58,6 +58,7 @@ impl<W: Write + Send + 'static> Log<W> {
 }
 
 impl<W: Write + Send + 'static> Observer for Log<W> {
+    #[expect(clippy::too_many_lines, reason = "a line for each kind of news")]
     fn notice(&mut self, unix_ms: i64, news: &News<'_>) {
         match news {
             News::Accepted { message, sender, size, recipients, .. } => {

@@ -9,6 +9,7 @@ use crate::layout::Layout;
 use sojourn_kernel::parameters::Value;
 
 /// What the means and percentiles of a case depend on, where anything is known of them.
+#[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
 pub struct Setting<'a> {
     /// How requests are spread.
     pub layout: &'a Layout,

@@ -145,6 +145,7 @@ fn tracks(sheet: &Zoned, outer: f64, inner: f64) -> Vec<(u64, u64, u32, u32, u64
 
 /// The engine's disk against one that is looked up in that list, with a queue that is searched.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a second disk from beginning to end")]
 fn a_disk_looked_up_track_by_track_is_the_same() {
     let sheet = small(60);
     let tracks = tracks(&sheet, 100.0, 60.0);

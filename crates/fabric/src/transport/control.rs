@@ -56,6 +56,7 @@ pub trait Control: Clone + Debug {
 }
 
 /// The fixed rules of a sender and its receiver.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of a sender by itself")]
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// Packets a flow may send before the first ACK; `f64::INFINITY` for no limit.

@@ -16,6 +16,7 @@ use std::time::Duration;
 const MOST_LINE: usize = 4096;
 
 /// One session.
+#[expect(clippy::struct_excessive_bools, reason = "they become a part of the state")]
 #[derive(Debug)]
 pub(crate) struct Session {
     client: IpAddr,

@@ -14,6 +14,7 @@ use sojourn_kernel::{Span, Time};
 use std::collections::VecDeque;
 
 /// One session.
+#[expect(clippy::struct_excessive_bools, reason = "they become an enum of states")]
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) destination: u32,

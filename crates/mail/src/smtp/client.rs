@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The client's side of one session.
+#[expect(clippy::struct_excessive_bools, reason = "they become an enum of states")]
 #[derive(Debug)]
 pub struct Client {
     hello: Arc<str>,

@@ -1,6 +1,7 @@
 //! What a server said it can do (RFC 5321 section 4.1.1.1).
 
 /// The extensions among a server's that a client of ours makes use of.
+#[expect(clippy::struct_excessive_bools, reason = "a server offers each by itself")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extensions {
     /// Commands may follow each other without waiting (RFC 2920).

@@ -129,6 +129,7 @@ impl MailServer {
     /// # Errors
     ///
     /// A port, a key, the user, the spool or the book of bounces cannot be had.
+    #[expect(clippy::too_many_lines, reason = "to be cut into ports, storage and threads")]
     pub fn start(
         settings: Serving,
         page: String,

@@ -179,6 +179,10 @@ impl Listener {
 impl Check for Certificate {}
 
 impl Check for Serving {
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one refusal after the other, in the order of the page"
+    )]
     fn check(&self) -> Result<(), Refusal> {
         if self.listener.is_empty() {
             return Err(Refusal::missing("listener", "at least one"));

@@ -29,6 +29,7 @@ impl Trace {
 }
 
 /// The protocol's name: `UTF8` for SMTPUTF8, `E` for EHLO, `S` under TLS, `A` with a password.
+#[expect(clippy::fn_params_excessive_bools, reason = "a letter of the name for each")]
 pub(super) fn protocol(
     lmtp: bool,
     extended: bool,
