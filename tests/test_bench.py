@@ -8,8 +8,8 @@ import pytest
 from conftest import STUDY
 from sojourn import bench
 from sojourn._core import Study
-from sojourn.document import dumps
-from sojourn.errors import InputError
+from sojourn._internal.document import dumps
+from sojourn._internal.errors import InputError
 
 CONTRACT = [
     "case",

@@ -9,7 +9,8 @@ import pytest
 
 import sojourn
 from conftest import STUDY
-from sojourn import build, cluster
+from sojourn import cluster
+from sojourn._internal import build
 from sojourn.runs import Run
 
 distributed = pytest.importorskip("distributed", reason="needs sojourn[dask]")

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
 from conftest import IDEAL_PS, Made, make_run
+from sojourn._internal.errors import InputError
 from sojourn.compare import between, compare
 from sojourn.compare.draw import draw
 from sojourn.compare.verdict import Outcome
-from sojourn.errors import InputError
 from sojourn.ledger import Ledger
 from sojourn.runs import Run
 from sojourn.statistics import holm, ks_distance, ks_probability, sign_flip_probability

@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from sojourn import build, doctor
+from sojourn import doctor
+from sojourn._internal import build
 from sojourn.cli import main
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from conftest import Made, make_run
 from sojourn import rows
-from sojourn.errors import InputError
-from sojourn.files import write_text
+from sojourn._internal.errors import InputError
+from sojourn._internal.files import write_text
 from sojourn.ledger import Ledger, Record
 from sojourn.rundir import RunDirectory, first_difference
 from sojourn.runs import Run

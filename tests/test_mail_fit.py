@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sojourn._core import Progress, Study
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.mail.fit import fit
 from sojourn.mail.logs import Reading
 

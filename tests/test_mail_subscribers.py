@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.mail import subscribers
 
 

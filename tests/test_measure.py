@@ -17,8 +17,8 @@ import pytest
 
 import sojourn
 from sojourn._core import Study, quantity
+from sojourn._internal.errors import InputError
 from sojourn.cautions import PROCESSORS_BUSY
-from sojourn.errors import InputError
 from sojourn.measure import netns, traffic
 from sojourn.measure.load import Load
 from sojourn.measure.plan import Room, plan

@@ -8,7 +8,7 @@ import pytest
 
 import sojourn
 from sojourn._core import Study
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.measure import fio, target
 from sojourn.measure.array import Offered
 

@@ -11,7 +11,8 @@ import pytest
 
 import sojourn
 from conftest import STUDY, SWEEP
-from sojourn import Precision, build, notebook, studies
+from sojourn import Precision, notebook, studies
+from sojourn._internal import build
 
 
 def test_a_study_as_path_text_and_dictionary_is_the_same(study):

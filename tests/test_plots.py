@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from conftest import Made, make_run
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.plots import kinds, targets
 from sojourn.runs import Run
 

@@ -5,7 +5,7 @@ from math import ceil
 import pytest
 
 from conftest import STUDY, Made, make_run
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.ledger import Ledger
 from sojourn.precision import Precision, by_pilots, computed, judge
 from sojourn.runlength import FEWEST_REPLICATIONS, Queue

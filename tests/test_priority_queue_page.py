@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import listing
-from sojourn.units import number
+from sojourn._internal.units import number
 
 PAGE = (Path(__file__).parents[1] / "docs/priority-queue.md").read_text(encoding="utf-8")
 WORDS = " ".join(PAGE.split())

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from sojourn import progress, terminal
+from sojourn import progress
+from sojourn._internal import terminal
 from sojourn.execute import Status
 from waiting import until
 

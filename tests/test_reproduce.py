@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sojourn import studies
+from sojourn._internal.errors import InputError
 from sojourn.columns import Columns
-from sojourn.errors import InputError
 from sojourn.ledger import Ledger
 from sojourn.reproduce import papers, reproduce
 from sojourn.reproduce.claims import RULES

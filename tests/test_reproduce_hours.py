@@ -8,7 +8,7 @@ import pytest
 import sojourn
 from conftest import Made, make_run
 from sojourn import rows
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.ledger import Record
 from sojourn.mail.logs.stats import Ended
 from sojourn.report.series import series

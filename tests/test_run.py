@@ -21,7 +21,7 @@ import pytest
 import sojourn
 from conftest import STUDY, SWEEP
 from sojourn import studies
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.execute import Threads
 from sojourn.ledger import Ledger
 from sojourn.rundir import RunDirectory

@@ -10,8 +10,9 @@ import pytest
 
 import sojourn
 from conftest import IDEAL_PS, STUDY, Made, make_run, mm1
-from sojourn import document, rows
-from sojourn.errors import InputError
+from sojourn import rows
+from sojourn._internal import document
+from sojourn._internal.errors import InputError
 from sojourn.intervals import Batches, mean_interval
 from sojourn.observed import Basis
 from sojourn.runs import Run

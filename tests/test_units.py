@@ -2,8 +2,8 @@
 
 import pytest
 
-from sojourn.errors import InputError
-from sojourn.units import bracketed, per_cent
+from sojourn._internal.errors import InputError
+from sojourn._internal.units import bracketed, per_cent
 
 
 @pytest.mark.parametrize(

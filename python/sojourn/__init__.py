@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sojourn._core import SpecError
-    from sojourn.errors import InputError, Interrupted
+    from sojourn._internal.errors import InputError, Interrupted
     from sojourn.notebook import load, run, sweep
     from sojourn.precision import Precision
     from sojourn.runs import Run
@@ -24,8 +24,8 @@ __all__ = ["InputError", "Interrupted", "Precision", "Run", "SpecError", "load",
 
 
 _HOMES = {
-    "InputError": "sojourn.errors",
-    "Interrupted": "sojourn.errors",
+    "InputError": "sojourn._internal.errors",
+    "Interrupted": "sojourn._internal.errors",
     "Precision": "sojourn.precision",
     "Run": "sojourn.runs",
     "SpecError": "sojourn._core",

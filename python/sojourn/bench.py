@@ -12,9 +12,9 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from sojourn.errors import InputError, did_you_mean
-from sojourn.terminal import print_table
-from sojourn.units import number
+from sojourn._internal.errors import InputError, did_you_mean
+from sojourn._internal.terminal import print_table
+from sojourn._internal.units import number
 from sojourn.vocabulary import models
 
 _CHILD = [sys.executable, "-m", "sojourn.bench_child"]

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, TypeAlias
 
+from sojourn._internal.units import count
 from sojourn.ledger import Ledger, Value
 from sojourn.observed import FEWEST_INSTANTS
 from sojourn.runlength import instants
 from sojourn.sample import Sample
 from sojourn.trend import rises
-from sojourn.units import count
 
 if TYPE_CHECKING:
     from sojourn.runs import Run

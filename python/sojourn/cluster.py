@@ -17,14 +17,14 @@ from functools import lru_cache
 from statistics import median
 from typing import Any, TypeAlias, TypeVar
 
-from sojourn import build
 from sojourn._core import Case, Progress, Study
-from sojourn.errors import InputError
+from sojourn._internal import build
+from sojourn._internal.errors import InputError
+from sojourn._internal.units import count
 from sojourn.execute import Observer, Paced, R, Status, Task, keep
 from sojourn.ledger import Ledger, Value
 from sojourn.rows import Column
 from sojourn.rundir import RunDirectory
-from sojourn.units import count
 
 Client: TypeAlias = Any
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from sojourn import rows
-from sojourn.errors import InputError, did_you_mean
+from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.ledger import Ledger, Record, Value
 from sojourn.rundir import RunDirectory
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sojourn import estimate as estimating
 from sojourn._core import Cancelled, Estimate
+from sojourn._internal.units import number
 from sojourn.execute import Task
-from sojourn.units import number
 
 _PILOTS = 4
 _EACH_S = 0.5

@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from sojourn import style
+from sojourn._internal.errors import InputError
 from sojourn.columns import groups
-from sojourn.errors import InputError
 from sojourn.layout import Layout, label
 from sojourn.ledger import Ledger
 from sojourn.sample import Group, Warmup, groups_of

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from sojourn._core import build_info, exposed_file
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 
 
 @dataclass(frozen=True)

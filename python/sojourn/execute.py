@@ -18,13 +18,13 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from sojourn import rows
 from sojourn._core import Case, Progress, Study
-from sojourn.errors import InputError, Interrupted, reason
+from sojourn._internal.errors import InputError, Interrupted, reason
+from sojourn._internal.units import count
 from sojourn.ledger import Ledger, Record, Value
 from sojourn.rows import Column
 from sojourn.rundir import RunDirectory
 from sojourn.runlength import warmup
 from sojourn.schedule import Work, left_s, longest_first
-from sojourn.units import count
 
 _LOOK_EVERY_S = 0.2
 _SHARE = 0.05  # of the wall time at most goes into looking, and into writing records

@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from sojourn import style
+from sojourn._internal.errors import InputError
+from sojourn._internal.units import number, numbers
 from sojourn.columns import Column, Columns, groups
-from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Value, written
-from sojourn.units import number, numbers
 from sojourn.vocabulary import kind_of
 
 if TYPE_CHECKING:

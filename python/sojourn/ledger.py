@@ -9,8 +9,8 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from sojourn import rows
-from sojourn.errors import InputError
-from sojourn.units import count
+from sojourn._internal.errors import InputError
+from sojourn._internal.units import count
 
 Value: TypeAlias = bool | int | float | str
 

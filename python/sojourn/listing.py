@@ -4,8 +4,8 @@ import json
 from typing import TypedDict
 
 from sojourn import _core, studies
-from sojourn.errors import InputError, did_you_mean
-from sojourn.terminal import print_lines, print_table
+from sojourn._internal.errors import InputError, did_you_mean
+from sojourn._internal.terminal import print_lines, print_table
 
 
 class Parameter(TypedDict):

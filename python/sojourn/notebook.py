@@ -15,7 +15,7 @@ import numpy as np
 
 from sojourn import studies
 from sojourn._core import SpecError, Study
-from sojourn.errors import InputError, Interrupted
+from sojourn._internal.errors import InputError, Interrupted
 from sojourn.precision import Precision, judge
 from sojourn.rundir import RunDirectory
 from sojourn.runs import Run

@@ -9,6 +9,7 @@ from math import ceil, inf
 import numpy as np
 import numpy.typing as npt
 
+from sojourn._internal.units import count
 from sojourn.intervals import (
     BATCHES,
     Batches,
@@ -33,7 +34,6 @@ from sojourn.runlength import (
     warmup,
 )
 from sojourn.statistics import Interval, Values, sign_flip_probability
-from sojourn.units import count
 
 FEWEST_INSTANTS = 8 * BATCHES
 """Different times of arrival in a run, below which it is no series: two a batch of its pilot."""

@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from sojourn._core import Cancelled, Study
+from sojourn._internal.terminal import print_lines, print_table
+from sojourn._internal.units import clock, count
 from sojourn.execute import Task, unfinished
 from sojourn.ledger import Ledger, written
 from sojourn.schedule import Work, left_s
-from sojourn.terminal import print_lines, print_table
-from sojourn.units import clock, count
 
 _PILOTS = 24
 _EACH_S = 0.4

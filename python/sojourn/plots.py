@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from sojourn import rows, style
+from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.distributions import draw_cdf, goodput, groups_at, note
-from sojourn.errors import InputError, did_you_mean
 from sojourn.layout import LOG_FROM, Layout, draw_names, label
 from sojourn.sample import Warmup
 from sojourn.statistics import Interval, Values

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from math import ceil, inf
 
+from sojourn._internal.errors import InputError
+from sojourn._internal.units import count, factor, per_cent
 from sojourn.columns import Column
-from sojourn.errors import InputError
 from sojourn.intervals import BATCHES
 from sojourn.ledger import Ledger, Record, Value
 from sojourn.observed import Observed
@@ -19,7 +20,6 @@ from sojourn.runlength import FEWEST_REPLICATIONS, Queue, needed
 from sojourn.sample import groups_of
 from sojourn.statistics import Interval, student_t
 from sojourn.summary import check_percentiles
-from sojourn.units import count, factor, per_cent
 from sojourn.vocabulary import MISSED, kind_of
 
 MOST = 100

@@ -9,9 +9,9 @@ from importlib import import_module
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from sojourn._internal.terminal import LOGGED_EVERY_S
+from sojourn._internal.units import clock, duration
 from sojourn.execute import Observer, Status
-from sojourn.terminal import LOGGED_EVERY_S
-from sojourn.units import clock, duration
 
 
 @contextmanager

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sojourn.errors import InputError
-from sojourn.files import whole
+from sojourn._internal.errors import InputError
+from sojourn._internal.files import whole
 
 Column: TypeAlias = npt.NDArray[Any] | tuple[npt.NDArray[np.uint8], list[str]]
 

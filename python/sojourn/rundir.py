@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from sojourn import rows
-from sojourn.errors import InputError, reason
-from sojourn.files import write_text
+from sojourn._internal.errors import InputError, reason
+from sojourn._internal.files import write_text
 from sojourn.ledger import Ledger
 
 _FOLDERS = ("rows", "series", "links")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from sojourn import rows
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.ledger import Ledger
 from sojourn.rundir import RunDirectory
 

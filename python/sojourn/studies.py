@@ -10,9 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from sojourn import build, textfile
 from sojourn._core import Study
-from sojourn.errors import InputError, did_you_mean
+from sojourn._internal import build, textfile
+from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.execute import Place, Task, Threads, execute, processors, unfinished
 from sojourn.ledger import Ledger
 from sojourn.progress import reporter

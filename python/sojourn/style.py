@@ -14,8 +14,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from sojourn.files import whole
-from sojourn.units import number
+from sojourn._internal.files import whole
+from sojourn._internal.units import number
 
 # Okabe and Ito's colours that colour-blind readers tell apart, a grey for their pale yellow.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A8A8A")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sojourn import analysis, cautions, vocabulary
+from sojourn._internal.errors import InputError
+from sojourn._internal.units import count, duration
 from sojourn.columns import Columns
-from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Value
 from sojourn.observed import UNSTEADY, Needs, Observed
 from sojourn.sample import Group, Sample, Warmup, groups_of
 from sojourn.statistics import Interval, Values, jain
-from sojourn.units import count, duration
 from sojourn.vocabulary import ALL_SIZES, GOODPUT, MISSED, JobKind
 
 if TYPE_CHECKING:

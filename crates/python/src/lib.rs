@@ -45,7 +45,7 @@ fn hinted<T>(
     let read = read.map_err(refused)?;
     if let Some(hint) = study(&read).hint() {
         let hint = std::ffi::CString::new(hint.replace('\0', " ")).expect("it has no NUL now");
-        PyErr::warn(py, &py.import("sojourn.errors")?.getattr("Hint")?, &hint, 1)?;
+        PyErr::warn(py, &py.import("sojourn._internal.errors")?.getattr("Hint")?, &hint, 1)?;
     }
     Ok(read)
 }

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from sojourn._internal.errors import InputError
 from sojourn.bench import Cost
-from sojourn.errors import InputError
 from sojourn.vocabulary import models
 
 

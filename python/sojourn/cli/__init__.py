@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from sojourn._internal.errors import Hint, InputError, did_you_mean, one_line, reason
 from sojourn.cli import (
     array,
     bench,
@@ -31,7 +32,6 @@ from sojourn.cli import (
     show,
 )
 from sojourn.cli.common import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, REFUSED, Commands
-from sojourn.errors import Hint, InputError, did_you_mean, one_line, reason
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -139,7 +139,7 @@ def _options(of: click.Command) -> list[str]:
 
 def _version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
     if asked:
-        from sojourn import build
+        from sojourn._internal import build
 
         click.echo(f"sojourn {build.described()}")
         context.exit()

@@ -32,9 +32,9 @@ def bench(
 
     from sojourn import bench as benchmarks
     from sojourn import beside as others
-    from sojourn import document
+    from sojourn._internal import document
+    from sojourn._internal.terminal import doing
     from sojourn.rehearsal import benchmarks as rehearsals
-    from sojourn.terminal import doing
 
     loads = rehearsals.chosen(model, case)
     chosen = {} if case in loads else benchmarks.studies(model, case, besides=rehearsals.LOADS)

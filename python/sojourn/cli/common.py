@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from sojourn.errors import InputError, did_you_mean
+from sojourn._internal.errors import InputError, did_you_mean
 
 DONE, FAILED, REFUSED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
@@ -55,7 +55,7 @@ class Time(click.ParamType[float]):
         self, value: str, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """In seconds, or a refusal."""
-        from sojourn.units import picoseconds
+        from sojourn._internal.units import picoseconds
 
         least, most = (picoseconds(end, self.name) for end in (self._least, self._most))
         try:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sojourn._internal.errors import InputError
 from sojourn.cli import common
-from sojourn.errors import InputError
 
 if TYPE_CHECKING:
     from sojourn.runs import Run
@@ -53,11 +53,11 @@ def compare(
     Or two parts of one run beside each other, with --between.
     """
     from sojourn import compare as comparing
-    from sojourn import document
+    from sojourn._internal import document
+    from sojourn._internal.units import per_cent
     from sojourn.compare.show import show
     from sojourn.plots import targets
     from sojourn.runs import Run
-    from sojourn.units import per_cent
 
     limit = None if within is None else per_cent(within, "--within")
     shown = common.percentiles(percentiles) or ()

@@ -23,11 +23,11 @@ def doctor(*, config: Path | None, spool: Path | None, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from sojourn import build, document
+    from sojourn._internal import build, document
+    from sojourn._internal.errors import InputError
+    from sojourn._internal.terminal import print_lines, print_table
     from sojourn.doctor import exposed, findings
-    from sojourn.errors import InputError
     from sojourn.mail import serving
-    from sojourn.terminal import print_lines, print_table
 
     if config is not None and spool is not None:
         raise InputError("CONFIG and --spool: expected one of them")

@@ -49,8 +49,9 @@ def estimate(
     What links do to each other is left out; a study for which that matters is refused. One that
     is simulated whole in less time is: as by `sojourn run`, into out/STUDY's name.
     """
-    from sojourn import cautions, costs, document, studies
+    from sojourn import cautions, costs, studies
     from sojourn import estimate as estimating
+    from sojourn._internal import document
     from sojourn.execute import unfinished
     from sojourn.ledger import Ledger
     from sojourn.rundir import RunDirectory

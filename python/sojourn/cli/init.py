@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from sojourn._internal.errors import InputError
 from sojourn.cli import common
-from sojourn.errors import InputError
 
 SCHEMA = "study.schema.json"
 _TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -31,7 +31,7 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
     it `study.schema.json` lets editors complete and check it, where there is none yet.
     """
     from sojourn import _core
-    from sojourn.files import write_text
+    from sojourn._internal.files import write_text
 
     if ask:
         model = model or click.prompt("model", type=click.Choice(models()))

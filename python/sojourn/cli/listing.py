@@ -11,7 +11,8 @@ from sojourn.cli import common
 @common.as_json
 def list_(topic: str | None, name: str | None, as_json: bool) -> None:
     """List what a study can name: a TOPIC's entries, or the parameters of one NAME."""
-    from sojourn import document, listing
+    from sojourn import listing
+    from sojourn._internal import document
 
     if topic == listing.STUDIES:
         _studies(name, as_json=as_json)
@@ -27,7 +28,8 @@ def list_(topic: str | None, name: str | None, as_json: bool) -> None:
 
 
 def _studies(name: str | None, *, as_json: bool) -> None:
-    from sojourn import document, listing, studies
+    from sojourn import listing, studies
+    from sojourn._internal import document
 
     if name is not None:
         click.echo(studies.read(studies.find(f"@{name.removeprefix('@')}")), nl=False)

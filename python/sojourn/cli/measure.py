@@ -67,7 +67,7 @@ def _directory(study: Path, out: Path | None) -> "RunDirectory":
 
 def _said(directory: "RunDirectory", ran: int, *, as_json: bool) -> "Run | None":
     """Print what was measured; the run, for what else there is to say of it to people."""
-    from sojourn import document
+    from sojourn._internal import document
     from sojourn.runs import Run
 
     done = Run.open(directory.path)

@@ -45,7 +45,7 @@ def reproduce(
 
     Without a PAPER, or with `all`, of all of them, one after the other.
     """
-    from sojourn.errors import InputError
+    from sojourn._internal.errors import InputError
 
     if readings:
         if figures or reading or map_ is not None or full or so_far:
@@ -74,8 +74,8 @@ def _claims(
 ) -> None:
     from dataclasses import asdict
 
-    from sojourn import document
-    from sojourn.errors import InputError
+    from sojourn._internal import document
+    from sojourn._internal.errors import InputError
     from sojourn.reproduce import papers
     from sojourn.reproduce import reproduce as reproduce_one
     from sojourn.reproduce.show import show as print_claims
@@ -112,7 +112,7 @@ def _claims(
 
 
 def _matrices(context: click.Context, paper: str, out: Path, *, as_json: bool) -> None:
-    from sojourn import document
+    from sojourn._internal import document
     from sojourn.reproduce import papers
     from sojourn.reproduce.readings import matrix, show
 
@@ -138,8 +138,8 @@ def _map(
 ) -> None:
     import sys
 
-    from sojourn import document
-    from sojourn.errors import InputError
+    from sojourn._internal import document
+    from sojourn._internal.errors import InputError
     from sojourn.reproduce import papers
     from sojourn.reproduce.maps import mapped, show
 

@@ -81,8 +81,9 @@ def run(
     With --precision, exit code 1 says that a case is not known that well by the replications that
     it may have.
     """
-    from sojourn import document, studies
-    from sojourn.errors import InputError
+    from sojourn import studies
+    from sojourn._internal import document
+    from sojourn._internal.errors import InputError
     from sojourn.precision import MOST, Precision, judge
     from sojourn.rundir import RunDirectory
     from sojourn.runs import Run
@@ -137,7 +138,7 @@ def run(
 
 
 def _plan(study: "Study", directory: "RunDirectory", at_a_time: int, *, as_json: bool) -> None:
-    from sojourn import document
+    from sojourn._internal import document
     from sojourn.pilot import plan
 
     found = plan(study, directory.finished(), at_a_time=at_a_time)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from sojourn._internal.errors import InputError
 from sojourn.cli import common
-from sojourn.errors import InputError
 
 
 @click.command(short_help="Show a run as a table.")
@@ -31,7 +31,7 @@ def show(
     Of flows the slowdown and the completion time, of requests to disks the response time, of mail
     the delay.
     """
-    from sojourn import document
+    from sojourn._internal import document
     from sojourn.runs import Run
     from sojourn.show import show as print_table
 

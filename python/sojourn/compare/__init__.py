@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from sojourn import cautions
+from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.columns import Column, Columns
 from sojourn.compare.difference import (
     MAX,
@@ -20,7 +21,6 @@ from sojourn.compare.difference import (
 )
 from sojourn.compare.matching import Pair, pairs
 from sojourn.compare.verdict import Verdict, verdicts
-from sojourn.errors import InputError, did_you_mean
 from sojourn.ledger import Ledger, Value, written
 from sojourn.runs import Run
 from sojourn.sample import Group, Sample, Warmup

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sojourn._internal.units import bracketed
 from sojourn.observed import Observed
 from sojourn.sample import Sample
 from sojourn.statistics import Interval, ks_probability, probability_by_chance
 from sojourn.summary import Estimate
-from sojourn.units import bracketed
 from sojourn.vocabulary import MISSED
 
 MEAN, MAX = "mean", "max"

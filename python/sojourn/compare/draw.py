@@ -5,9 +5,9 @@ from itertools import groupby
 from matplotlib.axes import Axes
 
 from sojourn import style
+from sojourn._internal.errors import InputError
 from sojourn.compare import Comparison, Comparisons
 from sojourn.distributions import draw_cdf
-from sojourn.errors import InputError
 from sojourn.layout import label
 from sojourn.sample import TIMES
 from sojourn.style import Picture

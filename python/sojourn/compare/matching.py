@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sojourn._internal.errors import InputError
 from sojourn.columns import Column, Columns, Key, groups, paths_of
-from sojourn.errors import InputError
 from sojourn.ledger import Ledger, Record, Value, written
 from sojourn.runs import Run
 from sojourn.sample import Group, Warmup, groups_of

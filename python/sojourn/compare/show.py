@@ -1,11 +1,11 @@
 """Two runs as a table for people: a line for each run, and how far they are apart."""
 
+from sojourn._internal.terminal import print_lines, print_table
+from sojourn._internal.units import bracketed, count, number
 from sojourn.compare import Comparison, Comparisons
 from sojourn.compare.difference import MAX, MEAN, Difference
 from sojourn.ledger import written
 from sojourn.summary import Estimate
-from sojourn.terminal import print_lines, print_table
-from sojourn.units import bracketed, count, number
 from sojourn.vocabulary import Metric, kind_of, size, sizes
 
 

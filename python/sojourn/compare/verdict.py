@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from sojourn._internal.units import number
 from sojourn.compare.difference import MEAN, Difference
 from sojourn.ledger import Value
 from sojourn.statistics import CONFIDENCE, holm
-from sojourn.units import number
 from sojourn.vocabulary import ALL_SIZES, GOODPUT, kind_of, of_kinds, sizes
 
 if TYPE_CHECKING:

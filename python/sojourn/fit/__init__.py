@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from sojourn import rows
 from sojourn._core import Progress
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.fit import study
 from sojourn.ledger import Record, written
 from sojourn.observed import Series

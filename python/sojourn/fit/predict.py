@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from sojourn._internal.errors import InputError, reason
 from sojourn.compare import Comparisons, compare
-from sojourn.errors import InputError, reason
 from sojourn.fit import Fitted, study
 from sojourn.rundir import RunDirectory
 from sojourn.runs import Run

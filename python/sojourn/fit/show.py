@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from sojourn._internal.units import count, duration
 from sojourn.compare.difference import Difference
 from sojourn.fit import Fitted
 from sojourn.fit.judge import MOST_OFF, Verdict
-from sojourn.units import count, duration
 
 
 def learnt(fitted: Fitted) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sojourn._core import Study
-from sojourn.files import write_text
+from sojourn._internal.files import write_text
 from sojourn.rundir import at_present
 from sojourn.statistics import Values
 

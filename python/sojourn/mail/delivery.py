@@ -15,9 +15,9 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sojourn import textfile
 from sojourn._core import MailError, MailServer, MailSettings, mail_address
-from sojourn.errors import InputError, reason
+from sojourn._internal import textfile
+from sojourn._internal.errors import InputError, reason
 from sojourn.mail.subscribers import Subscribers
 
 _LARGEST_MESSAGE = 100 * 10**6

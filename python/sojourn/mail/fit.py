@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.errors import InputError
-from sojourn.files import write_text
+from sojourn._internal.errors import InputError
+from sojourn._internal.files import write_text
 from sojourn.mail.logs.reading import Reading, attempts
 from sojourn.statistics import Values
 

@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sojourn._core import MailError, mail_operate
-from sojourn.errors import InputError, did_you_mean
-from sojourn.units import count
+from sojourn._internal.errors import InputError, did_you_mean
+from sojourn._internal.units import count
 
 
 @dataclass(frozen=True, slots=True)

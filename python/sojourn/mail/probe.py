@@ -14,7 +14,7 @@ from email.utils import formatdate, make_msgid
 
 import numpy as np
 
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 
 _HOUR_MS = 3_600_000
 _SMTP = 25

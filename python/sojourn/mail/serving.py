@@ -17,7 +17,7 @@ from sojourn._core import (
     unsubscribed,
     unverified_mail,
 )
-from sojourn.errors import InputError, reason
+from sojourn._internal.errors import InputError, reason
 
 
 @dataclass(frozen=True, slots=True)

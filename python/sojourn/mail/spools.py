@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from sojourn._core import MailError, mail_queue, mail_spool_check, mail_waiting
-from sojourn.errors import InputError
-from sojourn.units import duration
+from sojourn._internal.errors import InputError
+from sojourn._internal.units import duration
 
 HEADS = (
     "message", "sender", "left", "open", "deferred", "held", "done", "bytes", "age", "next try",

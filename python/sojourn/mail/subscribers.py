@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn._core import mail_address
-from sojourn.errors import InputError, did_you_mean, reason
+from sojourn._internal.errors import InputError, did_you_mean, reason
 
 _LARGEST_LIST = 1 << 30
 _SEPARATORS = ",;\t"

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from sojourn import rows
 from sojourn._core import Case, Study, quantity
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
+from sojourn._internal.units import duration
 from sojourn.execute import Task, keep
 from sojourn.ledger import Record, Value
 from sojourn.measure import fio
@@ -22,7 +23,6 @@ from sojourn.measure.target import SECTOR, Target
 from sojourn.rows import Column
 from sojourn.rundir import RunDirectory
 from sojourn.runs import Run
-from sojourn.units import duration
 
 CHILDREN = 32
 _PS_PER_US = 10**6

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 from sojourn._core import Study
-from sojourn.errors import Interrupted
+from sojourn._internal.errors import Interrupted
+from sojourn._internal.terminal import doing
+from sojourn._internal.units import clock, count
 from sojourn.execute import Task, unfinished
 from sojourn.ledger import Record
 from sojourn.rundir import RunDirectory
 from sojourn.studies import meta_of
-from sojourn.terminal import doing
-from sojourn.units import clock, count
 
 
 def measure_cases(

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn._core import Case, Outcome, Progress, Study, quantity
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.execute import Task, keep
 from sojourn.ledger import Record, Value
 from sojourn.measure import netns

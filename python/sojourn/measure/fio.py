@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.measure.target import Target
 
 _LEAST = (3, 29)  # the first whose logs can be of one clock for all children

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn._core import Study
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.execute import Task, keep
 from sojourn.ledger import Record, Value
 from sojourn.mail.logs.reading import Reading, attempts

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 
 _NEW_NET = 0x40000000  # CLONE_NEWNET of linux/sched.h
 _OWN = "/proc/thread-self/ns/net"

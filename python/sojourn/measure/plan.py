@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sojourn._core import Case, quantity
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.ledger import Value
 
 IP_AND_TCP = 40  # bytes of headers without options

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn.errors import InputError, reason
-from sojourn.files import whole
+from sojourn._internal.errors import InputError, reason
+from sojourn._internal.files import whole
 
 _AT_ONCE = 1 << 20
 _TELL_AFTER_S = 1

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
-from sojourn.errors import InputError, reason
+from sojourn._internal.errors import InputError, reason
 from sojourn.measure import acknowledged
 from sojourn.measure.plan import Plan
 from sojourn.measure.star import FIRST_PORT, Star

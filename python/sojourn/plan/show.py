@@ -1,8 +1,8 @@
 """A choice between arrays as a table for people."""
 
+from sojourn._internal.terminal import print_lines, print_table
+from sojourn._internal.units import bracketed, number
 from sojourn.plan import Candidate, Choice
-from sojourn.terminal import print_lines, print_table
-from sojourn.units import bracketed, number
 
 _MS = 1e9
 _GB = 1e9

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
+from sojourn._internal.terminal import print_table
+from sojourn._internal.units import number
 from sojourn.bench import Cost
 from sojourn.rehearsal.outcome import Busiest, Outcome
 from sojourn.rehearsal.sent import SENDER
 from sojourn.rehearsal.stage import Moment, Script, play
-from sojourn.terminal import print_table
-from sojourn.units import number
 from sojourn.vocabulary import models
 
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from threading import Event
 from typing import Any
 
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.rehearsal.outcome import Accepted, Outcome, waiting
 from sojourn.rehearsal.sent import message_id
 

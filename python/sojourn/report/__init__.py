@@ -6,8 +6,8 @@ The page holds everything it needs, asks the network for nothing, and its tables
 from collections.abc import Sequence
 from pathlib import Path
 
-from sojourn.errors import InputError, reason
-from sojourn.files import write_text
+from sojourn._internal.errors import InputError, reason
+from sojourn._internal.files import write_text
 from sojourn.report.page import html
 from sojourn.report.sections import sections
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from sojourn._internal.units import bracketed, number, numbers
 from sojourn.columns import Column
 from sojourn.compare import between
 from sojourn.compare.verdict import Outcome
@@ -10,7 +11,6 @@ from sojourn.layout import Layout
 from sojourn.ledger import Ledger, Value, written
 from sojourn.runs import Run
 from sojourn.summary import Estimate, Summary
-from sojourn.units import bracketed, number, numbers
 from sojourn.vocabulary import ALL_SIZES, GOODPUT, Metric, whole
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, TypeAlias
 
+from sojourn._internal.units import count, number
 from sojourn.reproduce.measures import measure_of
 from sojourn.reproduce.measures.measured import Measure, Results
 from sojourn.reproduce.results import Point
 from sojourn.statistics import Interval
-from sojourn.units import count, number
 
 Span: TypeAlias = tuple[float, float]
 

@@ -11,8 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from sojourn import style
+from sojourn._internal.units import count
 from sojourn.style import Picture
-from sojourn.units import count
 
 if TYPE_CHECKING:
     from sojourn.reproduce.maps import Map

@@ -8,15 +8,15 @@ from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sojourn import build, document, textfile
-from sojourn.errors import InputError, Interrupted
-from sojourn.files import write_text
+from sojourn._internal import build, document, textfile
+from sojourn._internal.errors import InputError, Interrupted
+from sojourn._internal.files import write_text
+from sojourn._internal.terminal import print_lines, print_table
+from sojourn._internal.units import count
 from sojourn.ledger import Value
 from sojourn.reproduce import reproduce, study_of
 from sojourn.reproduce.claims import Claim
 from sojourn.reproduce.papers import Figure, MapPlan, Paper
-from sojourn.terminal import print_lines, print_table
-from sojourn.units import count
 
 POINTS = "points.json"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import studies
-from sojourn.errors import InputError, did_you_mean
+from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.ledger import Value
 from sojourn.reproduce.claims import Claim
 from sojourn.reproduce.hours import Table

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn._internal.terminal import print_lines, print_table
 from sojourn.reproduce import Reproduction, reproduce
 from sojourn.reproduce.claims import Claim
 from sojourn.reproduce.papers import Paper
-from sojourn.terminal import print_lines, print_table
 
 QUICK, FULL = "quick", "full"
 """The paper's studies as they are, shortened and in full: where a run's length decides, it is a

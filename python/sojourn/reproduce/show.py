@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
+from sojourn._internal.terminal import print_lines, print_table
+from sojourn._internal.units import number
 from sojourn.reproduce import Reproduction
 from sojourn.reproduce.claims import Verdict
-from sojourn.terminal import print_lines, print_table
-from sojourn.units import number
 
 
 def show(done: Reproduction) -> None:

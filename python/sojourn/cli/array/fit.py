@@ -41,9 +41,9 @@ def fit(
     where that misses the mean or the 95th percentile of a measured load: then the device is no
     queue with these services.
     """
-    from sojourn import document
+    from sojourn._internal import document
+    from sojourn._internal.errors import InputError
     from sojourn.compare.show import show as print_comparison
-    from sojourn.errors import InputError
     from sojourn.fit import fit as learn
     from sojourn.fit import loads
     from sojourn.fit.judge import TAIL, judge

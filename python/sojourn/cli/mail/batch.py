@@ -36,13 +36,13 @@ def batch(*, day: str | None, interval: float, picture: Path, as_json: bool, **a
     The LOG... is a file, packed or not, or - for standard input. --since and --until draw another
     time than a day.
     """
-    from sojourn import document
-    from sojourn.errors import InputError
+    from sojourn._internal import document
+    from sojourn._internal.errors import InputError
+    from sojourn._internal.terminal import print_lines
+    from sojourn._internal.units import count
     from sojourn.mail.logs import batch as of
     from sojourn.mail.logs.times import day_us
     from sojourn.plots import targets
-    from sojourn.terminal import print_lines
-    from sojourn.units import count
 
     (path,) = targets(picture, ["batch"], [])
     reading = logs.reading(**asked)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sojourn._internal.errors import InputError, Interrupted
 from sojourn.cli import common
-from sojourn.errors import InputError, Interrupted
 
 if TYPE_CHECKING:
     from sojourn.mail.delivery import Delivered, Order, Trouble
@@ -56,9 +56,9 @@ def deliver(
 
     The exit code is 0 when everybody has it, 1 when somebody has not.
     """
-    from sojourn import document
+    from sojourn._internal import document
+    from sojourn._internal.units import picoseconds
     from sojourn.mail import delivery
-    from sojourn.units import picoseconds
 
     chosen = delivery.settings(config, [common.pair(setting) for setting in settings])
     patience_s = None if patience is None else picoseconds(patience, "--patience") / 1e12
@@ -105,14 +105,14 @@ def _order(
 def _left(done: "Delivered") -> str:
     if not done.left:
         return "interrupted, and nothing is left"
-    from sojourn.units import count
+    from sojourn._internal.units import count
 
     return f"{count(done.left, 'message')} left in the spool; to go on: {done.resume()}"
 
 
 def _say(done: "Delivered") -> None:
-    from sojourn.terminal import print_lines
-    from sojourn.units import count
+    from sojourn._internal.terminal import print_lines
+    from sojourn._internal.units import count
 
     lines = [f"delivered  {done.delivered:,}"]
     if done.duplicates:

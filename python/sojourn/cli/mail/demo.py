@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sojourn._internal.errors import InputError, Interrupted
 from sojourn.cli import common
-from sojourn.errors import InputError, Interrupted
 
 if TYPE_CHECKING:
     from sojourn.rehearsal.outcome import Outcome
@@ -54,9 +54,9 @@ def demo(
     """
     from dataclasses import replace
 
-    from sojourn import document, textfile
+    from sojourn._internal import document, textfile
+    from sojourn._internal.units import picoseconds
     from sojourn.rehearsal import benchmarks, stage
-    from sojourn.units import picoseconds
 
     patience_s = picoseconds(patience, "--patience") / 1e12
     if not patience_s:
@@ -108,9 +108,9 @@ def _summary(outcome: "Outcome") -> dict[str, object]:
 
 
 def _show(summary: dict[str, object]) -> None:
+    from sojourn._internal.terminal import print_lines, print_table
+    from sojourn._internal.units import number
     from sojourn.rehearsal.outcome import WHO
-    from sojourn.terminal import print_lines, print_table
-    from sojourn.units import number
 
     times = summary["times"]
     if not isinstance(times, dict):

@@ -30,9 +30,9 @@ def fit(*, out: Path, as_json: bool, **asked: Any) -> None:
     greylists. The file is an internet for studies: internet = { kind = "listed", file = ... }. A
     log is a file, packed or not, or - for standard input.
     """
-    from sojourn import document
+    from sojourn._internal import document
+    from sojourn._internal.terminal import print_table
     from sojourn.mail.fit import fit as learn
-    from sojourn.terminal import print_table
 
     found = learn(logs.reading(**asked))
     found.write(out)

@@ -28,9 +28,9 @@ def internet(
     Says where the name server is and at which port mail is taken: what a list server is set to that
     is to be tried out in it. At the end it says how much was taken over.
     """
-    from sojourn import document, textfile
     from sojourn._core import World
-    from sojourn.units import count
+    from sojourn._internal import document, textfile
+    from sojourn._internal.units import count
 
     overrides = [common.pair(setting) for setting in settings]
     there = World.parse(textfile.read(world, "world"), str(world), overrides)

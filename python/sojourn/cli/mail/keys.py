@@ -17,9 +17,9 @@ def keys(config: Path, *, rotate: bool, as_json: bool) -> None:
     CONFIG is the server's own; it may be running, and takes a new key up at SIGHUP. All keys
     verify, at most eight: a rotation drops the oldest beyond, and with it what it signed.
     """
-    from sojourn import document
+    from sojourn._internal import document
+    from sojourn._internal.terminal import print_lines
     from sojourn.mail import serving
-    from sojourn.terminal import print_lines
 
     made = serving.keys(config, rotate=rotate)
     if as_json:

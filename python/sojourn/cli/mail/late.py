@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
+from sojourn._internal.errors import InputError
 from sojourn.cli import common
 from sojourn.cli.mail import logs
-from sojourn.errors import InputError
 
 
 @click.command(short_help="Show who has messages waiting.")
@@ -33,7 +33,7 @@ def late(
 
     A log is a file, packed or not, or - for standard input.
     """
-    from sojourn import document
+    from sojourn._internal import document
     from sojourn.cli.mail.logs import reading
     from sojourn.mail import spools
     from sojourn.mail.logs import late as of

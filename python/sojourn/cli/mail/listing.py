@@ -40,9 +40,9 @@ def list_(
     CONFIG is the server's own; it may be running. With --resume the bounces of one subscriber are
     forgotten, or that one has unsubscribed. The exit code is 1 when there is nothing to forget.
     """
-    from sojourn import document
+    from sojourn._internal import document
+    from sojourn._internal.terminal import print_columns, print_lines
     from sojourn.mail import serving
-    from sojourn.terminal import print_columns, print_lines
 
     if resume is not None:
         if as_json or unverified or left:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sojourn._internal.errors import InputError
 from sojourn.cli import common
 from sojourn.cli.mail import logs
-from sojourn.errors import InputError
 
 if TYPE_CHECKING:
     from sojourn.mail.plan.world import World
@@ -100,14 +100,14 @@ def plan(
     LOG... are delivery logs of any mail server; or the internet itself: a file that sojourn mail
     fit wrote, or a name of `sojourn list internets` with a --list.
     """
-    from sojourn import document
+    from sojourn._internal import document
+    from sojourn._internal.terminal import doing
+    from sojourn._internal.units import picoseconds
     from sojourn.mail import plan as planning
     from sojourn.mail.plan.predict import Scene
     from sojourn.mail.plan.rules import parse
     from sojourn.mail.plan.search import Limits
     from sojourn.mail.plan.show import show
-    from sojourn.terminal import doing
-    from sojourn.units import picoseconds
 
     for option, time in (("--every", every), ("--write", write), ("--work", work)):
         if time is not None:

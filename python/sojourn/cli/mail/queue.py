@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sojourn._internal.errors import InputError
 from sojourn.cli import common
-from sojourn.errors import InputError
 
 if TYPE_CHECKING:
     from sojourn.mail.operate import Counts, Selected
@@ -92,7 +92,7 @@ def _split(what: tuple[str, ...]) -> tuple[Path | None, str]:
     if last not in verbs:
         before, last = [*before, last], "show"
     if len(before) > 1:
-        from sojourn.errors import did_you_mean
+        from sojourn._internal.errors import did_you_mean
 
         given = before[-1]
         raise InputError(f"no verb {given!r}{did_you_mean(given, verbs)}")
@@ -110,8 +110,8 @@ def _confirm(path: Path, chosen: "Selected") -> None:
 
 
 def _say(verb: str, done: "Counts", *, as_json: bool) -> None:
-    from sojourn import document
-    from sojourn.terminal import print_lines
+    from sojourn._internal import document
+    from sojourn._internal.terminal import print_lines
 
     if as_json:
         click.echo(document.dumps(done.to_dict()))
@@ -122,10 +122,10 @@ def _say(verb: str, done: "Counts", *, as_json: bool) -> None:
 
 
 def _show(spool: Path, *, as_json: bool) -> None:
-    from sojourn import document
+    from sojourn._internal import document
+    from sojourn._internal.terminal import print_lines, print_table
+    from sojourn._internal.units import count
     from sojourn.mail import spools
-    from sojourn.terminal import print_lines, print_table
-    from sojourn.units import count
 
     messages = spools.queue(spool)
     if as_json:

@@ -15,7 +15,7 @@ def reload(config: Path) -> None:
     Sessions keep what they began with. A configuration that cannot be used is refused, and the
     server goes on as it was. The exit code is 2 then. SIGHUP does the same.
     """
+    from sojourn._internal.terminal import print_lines
     from sojourn.mail import serving
-    from sojourn.terminal import print_lines
 
     print_lines([*serving.reload(config), "reloaded"])

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sojourn._internal.errors import InputError
 from sojourn.cli import common
-from sojourn.errors import InputError
 
 if TYPE_CHECKING:
     from sojourn._core import ListServer
@@ -37,8 +37,8 @@ def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
     import threading
 
     from sojourn._core import MailError
+    from sojourn._internal.units import count
     from sojourn.mail import serving
-    from sojourn.units import count
 
     server = serving.start(config, [common.pair(setting) for setting in settings], log)
 

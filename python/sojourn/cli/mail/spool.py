@@ -24,9 +24,9 @@ def check(*, config: Path | None, spool: Path | None, repair: bool, as_json: boo
 
     The exit code is 0 when the spool is sound, or sound again, and 1 when it is not.
     """
-    from sojourn import document
+    from sojourn._internal import document
+    from sojourn._internal.terminal import print_lines
     from sojourn.mail import spools
-    from sojourn.terminal import print_lines
 
     path = common.spool_of(config, spool)
     checked = spools.check(path, repair=repair)

@@ -25,7 +25,7 @@ def stats(
     By hour, by the age of the message, by the recipient's domain. A log is a file, packed or not,
     or - for standard input.
     """
-    from sojourn import document
+    from sojourn._internal import document
     from sojourn.mail.logs import show
     from sojourn.mail.logs.stats import stats as count
     from sojourn.summary import check_percentiles

@@ -36,10 +36,10 @@ def test(
     With a new connection for each message and over one that is kept, with and without pipelining.
     The messages are real: they go to the address given with --to, and nowhere else.
     """
-    from sojourn import document
+    from sojourn._internal import document
+    from sojourn._internal.terminal import doing, print_lines, print_table
+    from sojourn._internal.units import number
     from sojourn.mail import probe
-    from sojourn.terminal import doing, print_lines, print_table
-    from sojourn.units import number
 
     name, port = probe.address(host)
     probing = probe.Probe(

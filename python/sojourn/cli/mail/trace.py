@@ -18,7 +18,7 @@ def trace(*, recipient: str, as_json: bool, **asked: Any) -> None:
     That is an address, or a domain with @ in front. A log is a file, packed or not, or - for
     standard input. Exit code 1 where nothing happened.
     """
-    from sojourn import document
+    from sojourn._internal import document
     from sojourn.mail.logs import trace as of
 
     found = of.trace(logs.reading(**asked), recipient)

@@ -40,10 +40,10 @@ def watch(
     A line every 15 seconds: the time, deliveries an hour, deliveries. Files may be rotated. - is
     standard input, as in `journalctl -fo export | sojourn mail watch -`.
     """
-    from sojourn import document
-    from sojourn.errors import InputError
+    from sojourn._internal import document
+    from sojourn._internal.errors import InputError
+    from sojourn._internal.terminal import print_lines
     from sojourn.mail.logs import watch as of
-    from sojourn.terminal import print_lines
 
     every_s = int(interval)
     if every_s != interval:

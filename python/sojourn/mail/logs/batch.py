@@ -12,14 +12,14 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
 from sojourn import rows, style
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
+from sojourn._internal.units import count
 from sojourn.mail.logs import reading
 from sojourn.mail.logs.reading import Log, Reading
 from sojourn.mail.logs.source import wall, wall_us
 from sojourn.mail.logs.stats import Ended
 from sojourn.statistics import Values
 from sojourn.style import Picture
-from sojourn.units import count
 
 MINUTE_US = 60 * 10**6
 HOUR_US = 60 * MINUTE_US

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sojourn._core import MailLog, mail_log_formats
-from sojourn.errors import InputError, did_you_mean
+from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.mail.logs import source
 from sojourn.rows import array_over
 

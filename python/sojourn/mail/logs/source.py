@@ -12,7 +12,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 
 STDIN = "-"
 PIECE = 1 << 20

@@ -3,7 +3,7 @@
 import re
 from datetime import datetime, timedelta
 
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.mail.logs.source import now_us, wall_us
 
 _AGO = re.compile(r"(\d+) ?(s|min|m|h|d)")

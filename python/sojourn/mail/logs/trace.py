@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn._core import MailLog
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
+from sojourn._internal.terminal import print_lines
+from sojourn._internal.units import count
 from sojourn.mail.logs import reading
 from sojourn.mail.logs.reading import Log, Reading
 from sojourn.mail.logs.source import wall
 from sojourn.mail.logs.times import span
-from sojourn.terminal import print_lines
-from sojourn.units import count
 
 OUTCOMES = ("delivered", "deferred", "bounced")
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from sojourn._core import MailLog
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 from sojourn.mail.logs import reading, source
 from sojourn.mail.logs.reading import Log, Reading
 from sojourn.mail.logs.source import wall, wall_us

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn.errors import InputError
-from sojourn.files import write_text
+from sojourn._internal.errors import InputError
+from sojourn._internal.files import write_text
 from sojourn.mail.plan.causes import Cause, explain
 from sojourn.mail.plan.elsewhere import MAILERS, Wanted
 from sojourn.mail.plan.policy import Policy, given, resolved, settings

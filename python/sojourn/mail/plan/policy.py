@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from sojourn import textfile
 from sojourn._core import MailSettings, ServeSettings
+from sojourn._internal import textfile
 
 Policy: TypeAlias = dict[str, Any]
 

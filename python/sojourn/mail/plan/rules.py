@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn._core import mail_address
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 
 _NAME = "name"
 _NOTHING = "none"

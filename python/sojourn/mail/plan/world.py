@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from sojourn import listing, textfile
-from sojourn.errors import InputError
-from sojourn.files import write_text
+from sojourn import listing
+from sojourn._internal import textfile
+from sojourn._internal.errors import InputError
+from sojourn._internal.files import write_text
 from sojourn.mail.fit import fit
 from sojourn.mail.logs import Reading
 from sojourn.mail.plan.policy import toml

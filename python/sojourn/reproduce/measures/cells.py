@@ -7,11 +7,11 @@ from math import hypot
 
 import numpy as np
 
+from sojourn._internal.units import count
 from sojourn.intervals import sectioned_interval
 from sojourn.ledger import Value
 from sojourn.reproduce.measures.measured import Measured, OfRun, Results
 from sojourn.reproduce.results import Cell, Point, Quantity
-from sojourn.units import count
 
 
 @dataclass(frozen=True)

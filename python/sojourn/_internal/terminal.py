@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sojourn.units import clock
+from sojourn._internal.units import clock
 
 LOGGED_EVERY_S = 10.0
 """How often a log is told how far long work is."""

@@ -6,7 +6,7 @@ from datetime import timedelta
 from math import ceil, floor, inf, log10
 
 from sojourn._core import quantity
-from sojourn.errors import InputError
+from sojourn._internal.errors import InputError
 
 
 def duration(picoseconds: float) -> str:

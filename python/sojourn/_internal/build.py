@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sojourn._core import build_info
 
-_HERE = Path(__file__).parent
+_PACKAGE = Path(__file__).parents[1]
 _CODE = (".py", ".so", ".pyd")
 
 
@@ -16,7 +16,7 @@ def version() -> str:
     return str(build_info()["version"])
 
 
-def commit(root: Path = _HERE.parents[1]) -> str | None:
+def commit(root: Path = _PACKAGE.parents[1]) -> str | None:
     """The commit of the checkout this package runs from, `-dirty` where it was edited since.
 
     Installed elsewhere, the commit that `make wheel` built it from. None where git has nothing to
@@ -39,7 +39,7 @@ def commit(root: Path = _HERE.parents[1]) -> str | None:
 
 
 @cache
-def identity(package: Path = _HERE) -> str:
+def identity(package: Path = _PACKAGE) -> str:
     """A name for the code that runs: equal where every file of code in the package is equal.
 
     Two machines that say the same give the same rows for a case.

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import BinaryIO
 
-from sojourn.errors import InputError, reason
+from sojourn._internal.errors import InputError, reason
 
 _LARGEST = 10**7
 
