@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import sojourn
-from sojourn import rows
 from sojourn.cli import main
-from sojourn.ledger import Ledger, Record, Value
-from sojourn.rundir import RunDirectory
 from sojourn.runlength import warmup
 from sojourn.runs import Run
+from sojourn.store import rows
+from sojourn.store.ledger import Ledger, Record, Value
+from sojourn.store.run_directory import RunDirectory
 
 STUDY = """\
 title = "four hosts"

@@ -88,7 +88,7 @@ def test_a_lost_worker_costs_time_and_nothing_else(study, tmp_path, dask, capsys
     killer.start()
     text, pairs = study.read_text(), [("workload.flows", "600")]
     parsed = sojourn.studies.parse(text, str(study), pairs, seed=None, replications=None)
-    directory = sojourn.rundir.RunDirectory(out)
+    directory = sojourn.store.run_directory.RunDirectory(out)
     ran = sojourn.studies.simulate(
         parsed, directory, jobs=None, command="test", scheduler=dask.scheduler_address
     )

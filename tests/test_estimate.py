@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from conftest import TWO_RACKS
-from sojourn import estimate, rows, studies
+from sojourn import estimate, studies
 from sojourn._core import Estimate
-from sojourn.ledger import Ledger
 from sojourn.runs import Run
+from sojourn.store import rows
+from sojourn.store.ledger import Ledger
 
 STUDY = (
     TWO_RACKS

@@ -6,8 +6,8 @@ from conftest import TWO_RACKS
 from sojourn import costs, estimate
 from sojourn._core import Estimate
 from sojourn.execute import unfinished
-from sojourn.ledger import Ledger
 from sojourn.runs import Run
+from sojourn.store.ledger import Ledger
 
 STUDY = TWO_RACKS
 

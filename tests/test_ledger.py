@@ -5,12 +5,12 @@ import pyarrow as pa
 import pytest
 
 from conftest import Made, make_run
-from sojourn import rows
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import write_text
-from sojourn.ledger import Ledger, Record
-from sojourn.rundir import RunDirectory, first_difference
 from sojourn.runs import Run
+from sojourn.store import rows
+from sojourn.store.ledger import Ledger, Record
+from sojourn.store.run_directory import RunDirectory, first_difference
 
 
 def record(case, replication=0, **groups):

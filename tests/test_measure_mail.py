@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sojourn import rows
-from sojourn.rundir import RunDirectory
+from sojourn.store import rows
+from sojourn.store.run_directory import RunDirectory
 
 LOG = """\
 2026-11-21T09:00:00.000Z mx postfix/cleanup[9]: A0000000A1: message-id=<1@lists.example>

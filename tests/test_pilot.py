@@ -4,8 +4,8 @@ import pytest
 
 from conftest import STUDY, SWEEP
 from sojourn._core import Study
-from sojourn.ledger import Ledger
 from sojourn.pilot import plan
+from sojourn.store.ledger import Ledger
 
 
 def test_the_cases_are_listed_and_nothing_is_run(command, study, tmp_path):

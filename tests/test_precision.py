@@ -6,10 +6,10 @@ import pytest
 
 from conftest import STUDY, Made, make_run
 from sojourn._internal.errors import InputError
-from sojourn.ledger import Ledger
 from sojourn.precision import Precision, by_pilots, computed, judge
 from sojourn.runlength import FEWEST_REPLICATIONS, Queue
 from sojourn.runs import Run
+from sojourn.store.ledger import Ledger
 
 CASES = (
     STUDY.replace("flows = 60", "flows = 3000").replace("hosts = 4", "hosts = 2")

@@ -12,11 +12,11 @@ import pytest
 import sojourn
 from browser import browser
 from conftest import STUDY, Made, make_run
-from sojourn import rows
 from sojourn.report import LARGEST, report
 from sojourn.report.charts import charts
 from sojourn.report.headline import headline
 from sojourn.report.series import series
+from sojourn.store import rows
 
 DRAWN = "document.documentElement?.dataset.drawn"
 ATTACK = '</script><script>alert("x")</script><b>& title'

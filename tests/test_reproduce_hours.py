@@ -7,14 +7,14 @@ import pytest
 
 import sojourn
 from conftest import Made, make_run
-from sojourn import rows
 from sojourn._internal.errors import InputError
-from sojourn.ledger import Record
 from sojourn.mail.logs.stats import Ended
 from sojourn.report.series import series
 from sojourn.reproduce.hours import Table, counted, lines
 from sojourn.reproduce.measures import measure_of
 from sojourn.reproduce.results import Result
+from sojourn.store import rows
+from sojourn.store.ledger import Record
 
 HOUR_PS = 3600 * 10**12
 COLUMNS = ("delivered_hosts", "delivered", "deferred_hosts", "deferred", "bounced_hosts", "bounced")

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from conftest import Made, make_run
-from sojourn.ledger import Ledger
 from sojourn.reproduce.claims import Claim, judge
 from sojourn.reproduce.measures import measure_of
 from sojourn.reproduce.results import SPREADS, Result
 from sojourn.runs import Run
+from sojourn.store.ledger import Ledger
 
 NAN = float("nan")
 SMALL, LARGE = 1000, 20_000_000

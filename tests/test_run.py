@@ -23,8 +23,8 @@ from conftest import STUDY, SWEEP
 from sojourn import studies
 from sojourn._internal.errors import InputError
 from sojourn.execute import Threads
-from sojourn.ledger import Ledger
-from sojourn.rundir import RunDirectory
+from sojourn.store.ledger import Ledger
+from sojourn.store.run_directory import RunDirectory
 
 COLUMNS = [
     "case",

@@ -5,8 +5,8 @@ import pytest
 from conftest import STUDY
 from sojourn._core import Study
 from sojourn.execute import unfinished
-from sojourn.ledger import Ledger, Record
 from sojourn.schedule import Work, left_s
+from sojourn.store.ledger import Ledger, Record
 
 SCHEMES = {"A": 1.0, "B": 3.0}
 LOADS = {0.2: 2.0, 0.8: 5.0}

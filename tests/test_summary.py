@@ -10,13 +10,13 @@ import pytest
 
 import sojourn
 from conftest import IDEAL_PS, STUDY, Made, make_run, mm1
-from sojourn import rows
 from sojourn._internal import document
 from sojourn._internal.errors import InputError
 from sojourn.intervals import Batches, mean_interval
 from sojourn.observed import Basis
 from sojourn.runs import Run
 from sojourn.sample import groups_of
+from sojourn.store import rows
 
 NAN = float("nan")
 KEYS = ["case", "kind", "bin", "metric", "n", "unfinished", "warmup", "mean", "ci95"]

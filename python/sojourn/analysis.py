@@ -11,8 +11,8 @@ import numpy as np
 
 from sojourn._core import Case
 from sojourn._internal.units import bracketed, count, number
-from sojourn.ledger import Ledger, Value
 from sojourn.statistics import Values
+from sojourn.store.ledger import Ledger, Value
 from sojourn.vocabulary import ALL_SIZES, kind_of
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, TypeAlias
 
 from sojourn._internal.units import count
-from sojourn.ledger import Ledger, Value
 from sojourn.observed import FEWEST_INSTANTS
 from sojourn.runlength import instants
 from sojourn.sample import Sample
+from sojourn.store.ledger import Ledger, Value
 from sojourn.trend import rises
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from sojourn._internal import build
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count
 from sojourn.execute import Observer, Paced, R, Status, Task, keep
-from sojourn.ledger import Ledger, Value
-from sojourn.rows import Column
-from sojourn.rundir import RunDirectory
+from sojourn.store.ledger import Ledger, Value
+from sojourn.store.rows import Column
+from sojourn.store.run_directory import RunDirectory
 
 Client: TypeAlias = Any
 T = TypeVar("T")

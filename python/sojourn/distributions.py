@@ -7,11 +7,11 @@ from matplotlib.axes import Axes
 
 from sojourn import style
 from sojourn._internal.errors import InputError
-from sojourn.columns import groups
 from sojourn.layout import Layout, label
-from sojourn.ledger import Ledger
 from sojourn.sample import Group, Warmup, groups_of
 from sojourn.statistics import Values
+from sojourn.store.columns import groups
+from sojourn.store.ledger import Ledger
 from sojourn.style import Picture
 from sojourn.summary import incomplete
 from sojourn.vocabulary import GOODPUT, kind_of

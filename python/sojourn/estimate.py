@@ -13,10 +13,10 @@ from threading import Lock
 
 from sojourn._core import Decomposition, Estimate, Progress
 from sojourn.execute import Observer, Paced, Spread, Status, Task, execute, keep, unfinished
-from sojourn.ledger import Ledger, Record
-from sojourn.linktimes import Kept, LinkTimes
 from sojourn.progress import reporter
-from sojourn.rundir import RunDirectory
+from sojourn.store.ledger import Ledger, Record
+from sojourn.store.link_times import Kept, LinkTimes
+from sojourn.store.run_directory import RunDirectory
 from sojourn.studies import meta_of, place
 from sojourn.vocabulary import jobs_of
 

@@ -16,15 +16,15 @@ from itertools import islice
 from threading import Event
 from typing import Protocol, TypeAlias, TypeVar
 
-from sojourn import rows
 from sojourn._core import Case, Progress, Study
 from sojourn._internal.errors import InputError, Interrupted, reason
 from sojourn._internal.units import count
-from sojourn.ledger import Ledger, Record, Value
-from sojourn.rows import Column
-from sojourn.rundir import RunDirectory
 from sojourn.runlength import warmup
 from sojourn.schedule import Work, left_s, longest_first
+from sojourn.store import rows
+from sojourn.store.ledger import Ledger, Record, Value
+from sojourn.store.rows import Column
+from sojourn.store.run_directory import RunDirectory
 
 _LOOK_EVERY_S = 0.2
 _SHARE = 0.05  # of the wall time at most goes into looking, and into writing records

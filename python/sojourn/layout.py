@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from sojourn import style
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import number, numbers
-from sojourn.columns import Column, Columns, groups
-from sojourn.ledger import Ledger, Value, written
+from sojourn.store.columns import Column, Columns, groups
+from sojourn.store.ledger import Ledger, Value, written
 from sojourn.vocabulary import kind_of
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from sojourn import studies
 from sojourn._core import SpecError, Study
 from sojourn._internal.errors import InputError, Interrupted
 from sojourn.precision import Precision, judge
-from sojourn.rundir import RunDirectory
 from sojourn.runs import Run
+from sojourn.store.run_directory import RunDirectory
 
 
 def run(

@@ -21,7 +21,6 @@ from sojourn.intervals import (
     quantile_interval,
     quantile_ratio_interval,
 )
-from sojourn.ledger import Value
 from sojourn.runlength import (
     Queue,
     Withheld,
@@ -34,6 +33,7 @@ from sojourn.runlength import (
     warmup,
 )
 from sojourn.statistics import Interval, Values, sign_flip_probability
+from sojourn.store.ledger import Value
 
 FEWEST_INSTANTS = 8 * BATCHES
 """Different times of arrival in a run, below which it is no series: two a batch of its pilot."""

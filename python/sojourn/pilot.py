@@ -8,8 +8,8 @@ from sojourn._core import Cancelled, Study
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import clock, count
 from sojourn.execute import Task, unfinished
-from sojourn.ledger import Ledger, written
 from sojourn.schedule import Work, left_s
+from sojourn.store.ledger import Ledger, written
 
 _PILOTS = 24
 _EACH_S = 0.4

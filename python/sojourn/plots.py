@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from matplotlib.axes import Axes
 
-from sojourn import rows, style
+from sojourn import style
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.distributions import draw_cdf, goodput, groups_at, note
 from sojourn.layout import LOG_FROM, Layout, draw_names, label
 from sojourn.sample import Warmup
 from sojourn.statistics import Interval, Values
+from sojourn.store import rows
 from sojourn.style import Picture
 from sojourn.summary import Estimate, bins_of_groups, ideals, summarise
 from sojourn.vocabulary import (

@@ -11,14 +11,14 @@ from math import ceil, inf
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count, factor, per_cent
-from sojourn.columns import Column
 from sojourn.intervals import BATCHES
-from sojourn.ledger import Ledger, Record, Value
 from sojourn.observed import Observed
-from sojourn.rundir import RunDirectory
 from sojourn.runlength import FEWEST_REPLICATIONS, Queue, needed
 from sojourn.sample import groups_of
 from sojourn.statistics import Interval, student_t
+from sojourn.store.columns import Column
+from sojourn.store.ledger import Ledger, Record, Value
+from sojourn.store.run_directory import RunDirectory
 from sojourn.summary import check_percentiles
 from sojourn.vocabulary import MISSED, kind_of
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn.intervals import BATCHES, Batches, beyond, correlation, half_width
-from sojourn.ledger import Value
 from sojourn.statistics import Values
+from sojourn.store.ledger import Value
 
 Runs: TypeAlias = Sequence[Values]
 

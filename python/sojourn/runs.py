@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sojourn import rows
 from sojourn._internal.errors import InputError
-from sojourn.ledger import Ledger
-from sojourn.rundir import RunDirectory
+from sojourn.store import rows
+from sojourn.store.ledger import Ledger
+from sojourn.store.run_directory import RunDirectory
 
 if TYPE_CHECKING:
     from sojourn.sample import Warmup

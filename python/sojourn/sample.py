@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sojourn import rows
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count, picoseconds
-from sojourn.columns import Column, groups
-from sojourn.ledger import Ledger, Record, Value
 from sojourn.observed import Observed, Series
-from sojourn.rundir import RunDirectory
 from sojourn.runlength import WARM_UP, Queue, instants
 from sojourn.runlength import warmup as start_of
 from sojourn.statistics import Values
+from sojourn.store import rows
+from sojourn.store.columns import Column, groups
+from sojourn.store.ledger import Ledger, Record, Value
+from sojourn.store.run_directory import RunDirectory
 from sojourn.vocabulary import GOODPUT, MISSED
 
 Mask: TypeAlias = npt.NDArray[np.bool_]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sojourn._core import Case
-from sojourn.ledger import Value
+from sojourn.store.ledger import Value
 
 
 def longest_first(case: Case) -> tuple[float, ...]:

@@ -11,8 +11,8 @@ from math import inf
 
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import bracketed, count, factor, number
-from sojourn.ledger import written
 from sojourn.observed import Needs
+from sojourn.store.ledger import written
 from sojourn.summary import MEAN, TIMES, Estimate, Summary, incomplete
 from sojourn.vocabulary import ALL_SIZES, GOODPUT, MISSED, JobKind, Metric, kind_of, order, size
 

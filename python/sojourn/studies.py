@@ -14,10 +14,10 @@ from sojourn._core import Study
 from sojourn._internal import build, textfile
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.execute import Place, Task, Threads, execute, processors, unfinished
-from sojourn.ledger import Ledger
 from sojourn.progress import reporter
-from sojourn.rundir import RunDirectory
 from sojourn.runlength import FEWEST_REPLICATIONS, Queue
+from sojourn.store.ledger import Ledger
+from sojourn.store.run_directory import RunDirectory
 from sojourn.vocabulary import jobs_of, models
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import numpy as np
 from sojourn import analysis, cautions, vocabulary
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count, duration
-from sojourn.columns import Columns
-from sojourn.ledger import Ledger, Value
 from sojourn.observed import UNSTEADY, Needs, Observed
 from sojourn.sample import Group, Sample, Warmup, groups_of
 from sojourn.statistics import Interval, Values, jain
+from sojourn.store.columns import Columns
+from sojourn.store.ledger import Ledger, Value
 from sojourn.vocabulary import ALL_SIZES, GOODPUT, MISSED, JobKind
 
 if TYPE_CHECKING:

@@ -53,9 +53,9 @@ def estimate(
     from sojourn import estimate as estimating
     from sojourn._internal import document
     from sojourn.execute import unfinished
-    from sojourn.ledger import Ledger
-    from sojourn.rundir import RunDirectory
     from sojourn.runs import Run
+    from sojourn.store.ledger import Ledger
+    from sojourn.store.run_directory import RunDirectory
 
     pairs = [common.pair(setting) for setting in settings]
     text = studies.read(study)

@@ -14,8 +14,8 @@ from sojourn.cli.mail import logs
 
 if TYPE_CHECKING:
     from sojourn._core import Study
-    from sojourn.rundir import RunDirectory
     from sojourn.runs import Run
+    from sojourn.store.run_directory import RunDirectory
 
 
 @click.group(cls=common.Commands, short_help="Measure the real thing, into the same rows.")
@@ -60,7 +60,7 @@ def _parsed(
 
 def _directory(study: Path, out: Path | None) -> "RunDirectory":
     from sojourn import studies
-    from sojourn.rundir import RunDirectory
+    from sojourn.store.run_directory import RunDirectory
 
     return RunDirectory(out or Path("out", f"{studies.name_of(study)}-measured"))
 

@@ -10,7 +10,7 @@ from sojourn.cli import common
 
 if TYPE_CHECKING:
     from sojourn._core import Study
-    from sojourn.rundir import RunDirectory
+    from sojourn.store.run_directory import RunDirectory
 
 
 @click.command(short_help="Simulate the cases of a study.")
@@ -85,8 +85,8 @@ def run(
     from sojourn._internal import document
     from sojourn._internal.errors import InputError
     from sojourn.precision import MOST, Precision, judge
-    from sojourn.rundir import RunDirectory
     from sojourn.runs import Run
+    from sojourn.store.run_directory import RunDirectory
 
     pairs = [common.pair(setting) for setting in settings]
     text = studies.read(study)

@@ -10,7 +10,6 @@ from itertools import product
 
 from sojourn import cautions
 from sojourn._internal.errors import InputError, did_you_mean
-from sojourn.columns import Column, Columns
 from sojourn.compare.difference import (
     MAX,
     Difference,
@@ -21,10 +20,11 @@ from sojourn.compare.difference import (
 )
 from sojourn.compare.matching import Pair, pairs
 from sojourn.compare.verdict import Verdict, verdicts
-from sojourn.ledger import Ledger, Value, written
 from sojourn.runs import Run
 from sojourn.sample import Group, Sample, Warmup
 from sojourn.statistics import Values, ks_distance
+from sojourn.store.columns import Column, Columns
+from sojourn.store.ledger import Ledger, Value, written
 from sojourn.summary import Estimate, bins_of, check_percentiles, estimate, ideals
 from sojourn.vocabulary import MISSED, JobKind, kind_of, of_kinds, order
 

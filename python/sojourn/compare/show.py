@@ -4,7 +4,7 @@ from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import bracketed, count, number
 from sojourn.compare import Comparison, Comparisons
 from sojourn.compare.difference import MAX, MEAN, Difference
-from sojourn.ledger import written
+from sojourn.store.ledger import written
 from sojourn.summary import Estimate
 from sojourn.vocabulary import Metric, kind_of, size, sizes
 

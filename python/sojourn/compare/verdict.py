@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sojourn._internal.units import number
 from sojourn.compare.difference import MEAN, Difference
-from sojourn.ledger import Value
 from sojourn.statistics import CONFIDENCE, holm
+from sojourn.store.ledger import Value
 from sojourn.vocabulary import ALL_SIZES, GOODPUT, kind_of, of_kinds, sizes
 
 if TYPE_CHECKING:

@@ -21,14 +21,14 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import numpy.typing as npt
 
-from sojourn import rows
 from sojourn._core import Progress
 from sojourn._internal.errors import InputError
 from sojourn.fit import study
-from sojourn.ledger import Record, written
 from sojourn.observed import Series
 from sojourn.runs import Run
 from sojourn.statistics import Values
+from sojourn.store import rows
+from sojourn.store.ledger import Record, written
 
 MOST_SERVERS = 64
 _PERCENTILES = np.arange(1, 98)

@@ -6,8 +6,8 @@ from pathlib import Path
 from sojourn._internal.errors import InputError, reason
 from sojourn.compare import Comparisons, compare
 from sojourn.fit import Fitted, study
-from sojourn.rundir import RunDirectory
 from sojourn.runs import Run
+from sojourn.store.run_directory import RunDirectory
 from sojourn.studies import simulate
 
 PREDICTED = "predicted"

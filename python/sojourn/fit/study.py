@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sojourn._core import Study
 from sojourn._internal.files import write_text
-from sojourn.rundir import at_present
 from sojourn.statistics import Values
+from sojourn.store.run_directory import at_present
 
 SERVICES, STUDY = "service.csv", "fitted.toml"
 

@@ -10,19 +10,19 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sojourn import rows
 from sojourn._core import Case, Study, quantity
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import duration
 from sojourn.execute import Task, keep
-from sojourn.ledger import Record, Value
 from sojourn.measure import fio
 from sojourn.measure.cases import measure_cases
 from sojourn.measure.load import Load
 from sojourn.measure.target import SECTOR, Target
-from sojourn.rows import Column
-from sojourn.rundir import RunDirectory
 from sojourn.runs import Run
+from sojourn.store import rows
+from sojourn.store.ledger import Record, Value
+from sojourn.store.rows import Column
+from sojourn.store.run_directory import RunDirectory
 
 CHILDREN = 32
 _PS_PER_US = 10**6

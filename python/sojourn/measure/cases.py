@@ -7,8 +7,8 @@ from sojourn._internal.errors import Interrupted
 from sojourn._internal.terminal import doing
 from sojourn._internal.units import clock, count
 from sojourn.execute import Task, unfinished
-from sojourn.ledger import Record
-from sojourn.rundir import RunDirectory
+from sojourn.store.ledger import Record
+from sojourn.store.run_directory import RunDirectory
 from sojourn.studies import meta_of
 
 

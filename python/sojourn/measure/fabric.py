@@ -16,15 +16,15 @@ import numpy.typing as npt
 from sojourn._core import Case, Outcome, Progress, Study, quantity
 from sojourn._internal.errors import InputError
 from sojourn.execute import Task, keep
-from sojourn.ledger import Record, Value
 from sojourn.measure import netns
 from sojourn.measure.cases import measure_cases
 from sojourn.measure.load import Load
 from sojourn.measure.plan import Plan, plan
 from sojourn.measure.star import Star, built
 from sojourn.measure.traffic import Carried, Flow, Look, Traffic, connected
-from sojourn.rows import Column
-from sojourn.rundir import RunDirectory
+from sojourn.store.ledger import Record, Value
+from sojourn.store.rows import Column
+from sojourn.store.run_directory import RunDirectory
 
 _PS = 10**12
 _MOST_FLOWS = 10_000

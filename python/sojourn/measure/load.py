@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sojourn.ledger import Value
+from sojourn.store.ledger import Value
 
 _STAT = Path("/proc/stat")
 _SOFTNET = Path("/proc/net/softnet_stat")

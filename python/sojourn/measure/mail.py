@@ -10,11 +10,11 @@ import numpy.typing as npt
 from sojourn._core import Study
 from sojourn._internal.errors import InputError
 from sojourn.execute import Task, keep
-from sojourn.ledger import Record, Value
 from sojourn.mail.logs.reading import Reading, attempts
 from sojourn.measure.cases import measure_cases
-from sojourn.rows import Column
-from sojourn.rundir import RunDirectory
+from sojourn.store.ledger import Record, Value
+from sojourn.store.rows import Column
+from sojourn.store.run_directory import RunDirectory
 
 _SHARES = (50, 95, 99)
 _KINDS = ["delivery", *(f"message-{share}" for share in _SHARES), "message"]

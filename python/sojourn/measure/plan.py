@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from sojourn._core import Case, quantity
 from sojourn._internal.errors import InputError
-from sojourn.ledger import Value
+from sojourn.store.ledger import Value
 
 IP_AND_TCP = 40  # bytes of headers without options
 TIMESTAMPS = 12  # what the option adds to every segment

@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from sojourn._core import Case, Plan, Progress, SpecError
 from sojourn.execute import processors
-from sojourn.ledger import Value
 from sojourn.observed import Needs, Observed, Series
 from sojourn.statistics import Interval, Values
+from sojourn.store.ledger import Value
 
 _FIRST_ROUND = 5
 

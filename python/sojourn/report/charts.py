@@ -7,9 +7,9 @@ import numpy as np
 
 from sojourn.distributions import groups_at
 from sojourn.layout import LOG_FROM, Layout, label
-from sojourn.ledger import written
 from sojourn.runs import Run
 from sojourn.statistics import Interval, Values
+from sojourn.store.ledger import written
 from sojourn.summary import Estimate, bins_of_groups, summarise
 from sojourn.vocabulary import ALL_SIZES, GOODPUT, Metric, kind_of, plural_of, sizes, whole
 

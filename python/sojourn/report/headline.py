@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sojourn._internal.units import bracketed, number, numbers
-from sojourn.columns import Column
 from sojourn.compare import between
 from sojourn.compare.verdict import Outcome
 from sojourn.layout import Layout
-from sojourn.ledger import Ledger, Value, written
 from sojourn.runs import Run
+from sojourn.store.columns import Column
+from sojourn.store.ledger import Ledger, Value, written
 from sojourn.summary import Estimate, Summary
 from sojourn.vocabulary import ALL_SIZES, GOODPUT, Metric, whole
 

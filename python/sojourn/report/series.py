@@ -7,13 +7,13 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from sojourn import rows
 from sojourn._core import quantity
 from sojourn.layout import label
-from sojourn.ledger import Record
 from sojourn.report.charts import Chart, Line, short
 from sojourn.runs import Run
 from sojourn.statistics import Values
+from sojourn.store import rows
+from sojourn.store.ledger import Record
 
 CASES = 6
 _POINTS = 400

@@ -15,8 +15,8 @@ from sojourn.reproduce.claims import Verdict, judge
 from sojourn.reproduce.hours import Table, lines
 from sojourn.reproduce.papers import Figure, Paper
 from sojourn.reproduce.results import Result
-from sojourn.rundir import RunDirectory
 from sojourn.runs import Run
+from sojourn.store.run_directory import RunDirectory
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from sojourn import style
 from sojourn.analysis import Distribution, Known
 from sojourn.distributions import steps
 from sojourn.layout import Layout
-from sojourn.ledger import Value
 from sojourn.plots import draw_points, fit_axes
 from sojourn.reproduce.days import draw_day
 from sojourn.reproduce.papers import Figure, Panel
 from sojourn.reproduce.results import SPREADS, Point, Result
 from sojourn.statistics import Values
+from sojourn.store.ledger import Value
 from sojourn.style import Picture
 from sojourn.summary import ideals
 from sojourn.vocabulary import ALL_SIZES

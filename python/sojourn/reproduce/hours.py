@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sojourn import rows
 from sojourn.mail.logs.show import mailstat
 from sojourn.mail.logs.stats import Ended
-from sojourn.rundir import RunDirectory
 from sojourn.runs import Run
+from sojourn.store import rows
+from sojourn.store.run_directory import RunDirectory
 
 _HOUR_PS = 3600 * 10**12
 

@@ -13,10 +13,10 @@ from sojourn._internal.errors import InputError, Interrupted
 from sojourn._internal.files import write_text
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import count
-from sojourn.ledger import Value
 from sojourn.reproduce import reproduce, study_of
 from sojourn.reproduce.claims import Claim
 from sojourn.reproduce.papers import Figure, MapPlan, Paper
+from sojourn.store.ledger import Value
 
 POINTS = "points.json"
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from sojourn import studies
 from sojourn._internal.errors import InputError, did_you_mean
-from sojourn.ledger import Value
 from sojourn.reproduce.claims import Claim
 from sojourn.reproduce.hours import Table
 from sojourn.reproduce.results import Quantity
+from sojourn.store.ledger import Value
 
 ALL = "all"
 ROOT = studies.BUNDLED

@@ -10,13 +10,13 @@ import numpy as np
 
 from sojourn._core import Case, Study, quantity
 from sojourn.analysis import Distribution, Known, distribution, known
-from sojourn.columns import Column, Columns
 from sojourn.intervals import BATCHES, sectioned_interval
-from sojourn.ledger import Value
 from sojourn.observed import Observed
 from sojourn.runs import Run
 from sojourn.sample import Sample, groups_of
 from sojourn.statistics import Interval, Values, jain
+from sojourn.store.columns import Column, Columns
+from sojourn.store.ledger import Value
 from sojourn.vocabulary import ALL_SIZES, JobKind, Metric, kind_of
 
 MEAN = "mean"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
-from sojourn import rows, style
+from sojourn import style
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count
 from sojourn.mail.logs import reading
@@ -19,6 +19,7 @@ from sojourn.mail.logs.reading import Log, Reading
 from sojourn.mail.logs.source import wall, wall_us
 from sojourn.mail.logs.stats import Ended
 from sojourn.statistics import Values
+from sojourn.store import rows
 from sojourn.style import Picture
 
 MINUTE_US = 60 * 10**6

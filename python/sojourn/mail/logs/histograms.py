@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sojourn import rows
 from sojourn._core import MailLog
 from sojourn.mail.logs import reading
+from sojourn.store import rows
 
 # What a class of times is about: how old messages were when delivered, how long attempts took that
 # delivered, and that did not.

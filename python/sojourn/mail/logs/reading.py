@@ -11,7 +11,7 @@ import pyarrow as pa
 from sojourn._core import MailLog, mail_log_formats
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.mail.logs import source
-from sojourn.rows import array_over
+from sojourn.store.rows import array_over
 
 # Rows that are held before they are handed on.
 _BATCH_PIECES = 8

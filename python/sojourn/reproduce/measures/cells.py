@@ -9,9 +9,9 @@ import numpy as np
 
 from sojourn._internal.units import count
 from sojourn.intervals import sectioned_interval
-from sojourn.ledger import Value
 from sojourn.reproduce.measures.measured import Measured, OfRun, Results
 from sojourn.reproduce.results import Cell, Point, Quantity
+from sojourn.store.ledger import Value
 
 
 @dataclass(frozen=True)

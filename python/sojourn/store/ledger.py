@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from sojourn import rows
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count
+from sojourn.store import rows
 
 Value: TypeAlias = bool | int | float | str
 

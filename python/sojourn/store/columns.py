@@ -6,10 +6,10 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from sojourn import rows
 from sojourn._internal.errors import InputError, did_you_mean
-from sojourn.ledger import Ledger, Record, Value
-from sojourn.rundir import RunDirectory
+from sojourn.store import rows
+from sojourn.store.ledger import Ledger, Record, Value
+from sojourn.store.run_directory import RunDirectory
 
 # Which workload of several a job is of.
 _PART = "part"

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sojourn import rows
+from sojourn.store import rows
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from sojourn import rows
 from sojourn._internal.errors import InputError, reason
 from sojourn._internal.files import write_text
-from sojourn.ledger import Ledger
+from sojourn.store import rows
+from sojourn.store.ledger import Ledger
 
 _FOLDERS = ("rows", "series", "links")
 # what all parts of a run have in common, beside the study
