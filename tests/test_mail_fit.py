@@ -8,7 +8,7 @@ import pytest
 from sojourn._core import Progress, Study
 from sojourn._internal.errors import InputError
 from sojourn.mail.fit import fit
-from sojourn.mail.logs import Reading
+from sojourn.maillog import Reading
 
 S = 10**12  # picoseconds
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mail_logs
+from sojourn import maillog as logs
 from sojourn._core import MailLog
-from sojourn.mail import logs
-from sojourn.mail.logs import histograms
+from sojourn.maillog import histograms
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import mail_logs
 from sojourn._core import World
-from sojourn.mail.logs import Reading, batch, watch
+from sojourn.mail.tools import batch, watch
+from sojourn.maillog import Reading
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 import sojourn
 from conftest import Made, make_run
 from sojourn._internal.errors import InputError
-from sojourn.mail.logs.stats import Ended
+from sojourn.maillog.stats import Ended
 from sojourn.report.series import series
 from sojourn.reproduce.hours import Table, counted, lines
 from sojourn.reproduce.measures import measure_of

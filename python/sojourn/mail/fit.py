@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import write_text
-from sojourn.mail.logs.reading import Reading, attempts
+from sojourn.maillog.reading import Reading, attempts
 from sojourn.statistics import Values
 
 _S = 10**6  # microseconds

@@ -40,8 +40,8 @@ def batch(*, day: str | None, interval: float, picture: Path, as_json: bool, **a
     from sojourn._internal.errors import InputError
     from sojourn._internal.terminal import print_lines
     from sojourn._internal.units import count
-    from sojourn.mail.logs import batch as of
-    from sojourn.mail.logs.times import day_us
+    from sojourn.mail.tools import batch as of
+    from sojourn.maillog.times import day_us
     from sojourn.plots import targets
 
     (path,) = targets(picture, ["batch"], [])

@@ -36,7 +36,7 @@ def late(
     from sojourn._internal import document
     from sojourn.cli.mail.logs import reading
     from sojourn.mail import spools
-    from sojourn.mail.logs import late as of
+    from sojourn.mail.tools import late as of
 
     if config is not None:
         spool = common.spool_of(config, spool)

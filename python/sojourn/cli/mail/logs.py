@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from sojourn.mail.logs import Reading
+    from sojourn.maillog import Reading
 
 _OPTIONS = (
     click.option(
@@ -53,8 +53,8 @@ def reading(
     Raises:
         InputError: a time is none.
     """
-    from sojourn.mail.logs import Reading
-    from sojourn.mail.logs.times import moment_us
+    from sojourn.maillog import Reading
+    from sojourn.maillog.times import moment_us
 
     return Reading(
         names=logs,

@@ -26,8 +26,8 @@ def stats(
     or - for standard input.
     """
     from sojourn._internal import document
-    from sojourn.mail.logs import show
-    from sojourn.mail.logs.stats import stats as count
+    from sojourn.maillog import show
+    from sojourn.maillog.stats import stats as count
     from sojourn.summary import check_percentiles
 
     wanted = common.percentiles(percentiles) or _PERCENTILES

@@ -19,7 +19,7 @@ def trace(*, recipient: str, as_json: bool, **asked: Any) -> None:
     standard input. Exit code 1 where nothing happened.
     """
     from sojourn._internal import document
-    from sojourn.mail.logs import trace as of
+    from sojourn.mail.tools import trace as of
 
     found = of.trace(logs.reading(**asked), recipient)
     if as_json:

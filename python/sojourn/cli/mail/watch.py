@@ -43,7 +43,7 @@ def watch(
     from sojourn._internal import document
     from sojourn._internal.errors import InputError
     from sojourn._internal.terminal import print_lines
-    from sojourn.mail.logs import watch as of
+    from sojourn.mail.tools import watch as of
 
     every_s = int(interval)
     if every_s != interval:

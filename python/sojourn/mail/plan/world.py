@@ -13,8 +13,8 @@ from sojourn._internal import textfile
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import write_text
 from sojourn.mail.fit import fit
-from sojourn.mail.logs import Reading
 from sojourn.mail.plan.policy import toml
+from sojourn.maillog import Reading
 
 _FILE = "internet.csv"
 _ORDER = "order.txt"

@@ -7,7 +7,7 @@ import numpy as np
 from sojourn._internal.units import count
 from sojourn.fanout import Leaf, finish, latest_finish
 from sojourn.intervals import total_interval
-from sojourn.mail.logs.stats import Ended
+from sojourn.maillog.stats import Ended
 from sojourn.reproduce.hours import counted
 from sojourn.reproduce.measures.measured import Measured, OfRun, Results
 from sojourn.reproduce.results import Point

@@ -4,6 +4,6 @@
 Times are those that the logs have: of the clock that wrote them, without a time zone.
 """
 
-from sojourn.mail.logs.reading import Log, Reading, attempts
+from sojourn.maillog.reading import Log, Reading, attempts
 
 __all__ = ["Log", "Reading", "attempts"]

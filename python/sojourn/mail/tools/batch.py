@@ -14,10 +14,10 @@ from matplotlib.ticker import EngFormatter
 from sojourn import style
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count
-from sojourn.mail.logs import reading
-from sojourn.mail.logs.reading import Log, Reading
-from sojourn.mail.logs.source import wall, wall_us
-from sojourn.mail.logs.stats import Ended
+from sojourn.maillog import reading
+from sojourn.maillog.reading import Log, Reading
+from sojourn.maillog.source import wall, wall_us
+from sojourn.maillog.stats import Ended
 from sojourn.statistics import Values
 from sojourn.store import rows
 from sojourn.style import Picture

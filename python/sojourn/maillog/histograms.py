@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn._core import MailLog
-from sojourn.mail.logs import reading
+from sojourn.maillog import reading
 from sojourn.store import rows
 
 # What a class of times is about: how old messages were when delivered, how long attempts took that

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from sojourn._core import MailLog
 from sojourn._internal.errors import InputError
-from sojourn.mail.logs import reading, source
-from sojourn.mail.logs.reading import Log, Reading
-from sojourn.mail.logs.source import wall, wall_us
-from sojourn.mail.logs.stats import Ended
+from sojourn.maillog import reading, source
+from sojourn.maillog.reading import Log, Reading
+from sojourn.maillog.source import wall, wall_us
+from sojourn.maillog.stats import Ended
 
 SECOND_US = 10**6
 _HOUR_S = 3600

@@ -4,7 +4,7 @@ import re
 from datetime import datetime, timedelta
 
 from sojourn._internal.errors import InputError
-from sojourn.mail.logs.source import now_us, wall_us
+from sojourn.maillog.source import now_us, wall_us
 
 _AGO = re.compile(r"(\d+) ?(s|min|m|h|d)")
 _SECONDS = {"s": 1, "min": 60, "m": 60, "h": 3600, "d": 86_400}

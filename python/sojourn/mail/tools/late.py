@@ -12,11 +12,11 @@ from functools import lru_cache
 
 from sojourn._internal.terminal import print_columns, print_lines, print_table
 from sojourn._internal.units import count
-from sojourn.mail.logs import reading
-from sojourn.mail.logs.reading import Log, Reading
-from sojourn.mail.logs.source import wall
-from sojourn.mail.logs.times import span
 from sojourn.mail.spools import Waiting
+from sojourn.maillog import reading
+from sojourn.maillog.reading import Log, Reading
+from sojourn.maillog.source import wall
+from sojourn.maillog.times import span
 
 _MS_US = 1000
 # More lines than this are not fitted to the terminal, which takes 0.1 ms and some kB each.

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import count
-from sojourn.mail.logs.source import wall
-from sojourn.mail.logs.stats import Ended, Group, Stats
-from sojourn.mail.logs.times import span
+from sojourn.maillog.source import wall
+from sojourn.maillog.stats import Ended, Group, Stats
+from sojourn.maillog.times import span
 
 
 def show(stats: Stats, by: Sequence[str], wanted: Sequence[float], top: int | None) -> None:

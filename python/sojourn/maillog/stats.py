@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import pyarrow as pa
 
-from sojourn.mail.logs import histograms, reading
-from sojourn.mail.logs.histograms import DELAY, NONE, TOOK, TOOK_IN_VAIN, Histogram
-from sojourn.mail.logs.reading import Log, Reading
-from sojourn.mail.logs.times import span
+from sojourn.maillog import histograms, reading
+from sojourn.maillog.histograms import DELAY, NONE, TOOK, TOOK_IN_VAIN, Histogram
+from sojourn.maillog.reading import Log, Reading
+from sojourn.maillog.times import span
 
 HOUR_US = 3600 * 10**6
 

@@ -8,10 +8,10 @@ from sojourn._core import MailLog
 from sojourn._internal.errors import InputError
 from sojourn._internal.terminal import print_lines
 from sojourn._internal.units import count
-from sojourn.mail.logs import reading
-from sojourn.mail.logs.reading import Log, Reading
-from sojourn.mail.logs.source import wall
-from sojourn.mail.logs.times import span
+from sojourn.maillog import reading
+from sojourn.maillog.reading import Log, Reading
+from sojourn.maillog.source import wall
+from sojourn.maillog.times import span
 
 OUTCOMES = ("delivered", "deferred", "bounced")
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sojourn._core import MailLog, mail_log_formats
 from sojourn._internal.errors import InputError, did_you_mean
-from sojourn.mail.logs import source
+from sojourn.maillog import source
 from sojourn.store.rows import array_over
 
 # Rows that are held before they are handed on.

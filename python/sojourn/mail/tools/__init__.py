@@ -1,0 +1,1 @@
+"""What is made of delivery logs: batches, late messages, traces, a watch."""
