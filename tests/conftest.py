@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import sojourn
+from sojourn.analysis.run_length import warmup
 from sojourn.cli import main
-from sojourn.runlength import warmup
 from sojourn.runs import Run
 from sojourn.store import rows
 from sojourn.store.ledger import Ledger, Record, Value

@@ -13,8 +13,8 @@ from statistics import NormalDist
 import numpy as np
 
 from sojourn._core import Progress, Study
-from sojourn.observed import Series
-from sojourn.statistics import Values
+from sojourn.analysis.observed import Series
+from sojourn.analysis.statistics import Values
 
 SHARES: dict[str, float | None] = {"mean": None, "p50": 0.5, "p95": 0.95, "p99": 0.99}
 _TRUTH_SEED = 10**9

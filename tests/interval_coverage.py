@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import beta
 
 from interval_cells import CELLS, PAIRS, SHARES, Cell, Pair, write_services
-from sojourn.observed import Basis, Observed, Ratio, Series
+from sojourn.analysis.observed import Basis, Observed, Ratio, Series
 
 BANDS = {"mean": (0.93, 0.97)}
 _QUANTILE_BAND = (0.92, 0.98)

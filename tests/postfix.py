@@ -109,7 +109,11 @@ def postfix(folder: Path, settings: str, services: str = "") -> Iterator[Postfix
         started = subprocess.run(start, check=False, capture_output=True, text=True)
         if started.returncode == 0:
             break
-        assert attempt < _ATTEMPTS, f"Postfix does not start: {started.stderr}"
+        log = folder / "log"
+        said = log.read_text(encoding="utf-8") if log.exists() else ""
+        assert attempt < _ATTEMPTS, f"Postfix does not start: {started.stderr}{said}"
+        # One that came up after all would be in the way of the next.
+        subprocess.run(["postfix", "-c", config, "stop"], check=False, capture_output=True)
     running = Postfix(folder, port)
     try:
         running.wait_for("daemon started")

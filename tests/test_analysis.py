@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from sojourn._core import Study
-from sojourn.analysis import distribution, lines
+from sojourn.analysis.exact import distribution, lines
+from sojourn.analysis.summary import Estimate
 from sojourn.reproduce.drawing import draw
 from sojourn.reproduce.papers import Figure, Panel
 from sojourn.reproduce.results import Result
 from sojourn.runs import Run
 from sojourn.store.ledger import Ledger, Record
-from sojourn.summary import Estimate
 
 ARRAY = """\
 title = "reads of a block"

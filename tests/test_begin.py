@@ -8,9 +8,9 @@ import pytest
 from click import Context
 
 import sojourn
-from sojourn import studies
 from sojourn.cli.init import models
 from sojourn.cli.run import run
+from sojourn.execution import studies
 
 SMALL = {
     "fabric": ["--set", "workload.flows=50"],

@@ -5,9 +5,9 @@ import pytest
 
 import sojourn
 from conftest import Made, make_run, mm1
-from sojourn import cautions
+from sojourn.analysis import cautions
+from sojourn.analysis.trend import rises
 from sojourn.runs import Run
-from sojourn.trend import rises
 
 ARRAY = """
 title = "one disk"

@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from conftest import STUDY, SWEEP, Made, make_run
-from sojourn import studies
 from sojourn._internal import textfile
 from sojourn.cli import commands, main
+from sojourn.execution import studies
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 import sojourn
 from conftest import STUDY
-from sojourn import cluster
 from sojourn._internal import build
+from sojourn.execution import dask as cluster
 from sojourn.runs import Run
 
 distributed = pytest.importorskip("distributed", reason="needs sojourn[dask]")
@@ -87,9 +87,9 @@ def test_a_lost_worker_costs_time_and_nothing_else(study, tmp_path, dask, capsys
     killer = threading.Thread(target=kill_one_when_rows_are_there)
     killer.start()
     text, pairs = study.read_text(), [("workload.flows", "600")]
-    parsed = sojourn.studies.parse(text, str(study), pairs, seed=None, replications=None)
+    parsed = sojourn.execution.studies.parse(text, str(study), pairs, seed=None, replications=None)
     directory = sojourn.store.run_directory.RunDirectory(out)
-    ran = sojourn.studies.simulate(
+    ran = sojourn.execution.studies.simulate(
         parsed, directory, jobs=None, command="test", scheduler=dask.scheduler_address
     )
     killer.join()

@@ -12,11 +12,11 @@ from scipy.stats import ks_2samp
 
 from conftest import IDEAL_PS, Made, make_run
 from sojourn._internal.errors import InputError
-from sojourn.compare import between, compare
-from sojourn.compare.draw import draw
-from sojourn.compare.verdict import Outcome
+from sojourn.analysis.comparison import between, compare
+from sojourn.analysis.comparison.verdict import Outcome
+from sojourn.analysis.statistics import holm, ks_distance, ks_probability, sign_flip_probability
+from sojourn.presentation.comparison_plot import draw
 from sojourn.runs import Run
-from sojourn.statistics import holm, ks_distance, ks_probability, sign_flip_probability
 from sojourn.store.ledger import Ledger
 
 SAMPLE = st.lists(st.sampled_from([0.0, 1.0, 1.5, 2.0, 7.0, np.inf]), min_size=1, max_size=30)

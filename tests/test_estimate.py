@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from conftest import TWO_RACKS
-from sojourn import estimate, studies
+from sojourn import estimate
 from sojourn._core import Estimate
+from sojourn.execution import studies
 from sojourn.runs import Run
 from sojourn.store import rows
 from sojourn.store.ledger import Ledger
@@ -123,7 +124,7 @@ def test_links_that_are_alike_are_simulated_once(command, study, tmp_path):
 @pytest.fixture
 def impatient(monkeypatch):
     """Does not wait long for a scheduler."""
-    monkeypatch.setattr("sojourn.cluster._CONNECT_S", 0.5)
+    monkeypatch.setattr("sojourn.execution.dask._CONNECT_S", 0.5)
 
 
 @pytest.mark.usefixtures("impatient")

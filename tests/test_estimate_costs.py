@@ -5,7 +5,7 @@ import pytest
 from conftest import TWO_RACKS
 from sojourn import costs, estimate
 from sojourn._core import Estimate
-from sojourn.execute import unfinished
+from sojourn.execution.execute import unfinished
 from sojourn.runs import Run
 from sojourn.store.ledger import Ledger
 

@@ -5,7 +5,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from sojourn.fanout import Leaf, finish, latest_finish, leaves_for
+from sojourn.analysis.fanout import Leaf, finish, latest_finish, leaves_for
 
 ONE_LEAF = {0.5: 1.0, 0.95: 5.0, 0.99: 10.0}
 PLAIN = Leaf(2.0, 0.5)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from conftest import queues
-from sojourn.intervals import (
+from sojourn.analysis.intervals import (
     Batches,
     independent_ratio_interval,
     mean_interval,

@@ -18,7 +18,7 @@ import pytest
 import sojourn
 from sojourn._core import Study, quantity
 from sojourn._internal.errors import InputError
-from sojourn.cautions import PROCESSORS_BUSY
+from sojourn.analysis.cautions import PROCESSORS_BUSY
 from sojourn.measure import netns, traffic
 from sojourn.measure.load import Load
 from sojourn.measure.plan import Room, plan

@@ -11,8 +11,9 @@ import pytest
 
 import sojourn
 from conftest import STUDY, SWEEP
-from sojourn import Precision, notebook, studies
+from sojourn import Precision, notebook
 from sojourn._internal import build
+from sojourn.execution import studies
 
 
 def test_a_study_as_path_text_and_dictionary_is_the_same(study):

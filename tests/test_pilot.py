@@ -4,7 +4,7 @@ import pytest
 
 from conftest import STUDY, SWEEP
 from sojourn._core import Study
-from sojourn.pilot import plan
+from sojourn.execution.dry_run import plan
 from sojourn.store.ledger import Ledger
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from conftest import Made, make_run
 from sojourn._internal.errors import InputError
-from sojourn.plots import kinds, targets
+from sojourn.presentation.plots import kinds, targets
 from sojourn.runs import Run
 
 NAN = float("nan")

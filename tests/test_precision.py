@@ -6,8 +6,8 @@ import pytest
 
 from conftest import STUDY, Made, make_run
 from sojourn._internal.errors import InputError
-from sojourn.precision import Precision, by_pilots, computed, judge
-from sojourn.runlength import FEWEST_REPLICATIONS, Queue
+from sojourn.analysis.precision import Precision, by_pilots, computed, judge
+from sojourn.analysis.run_length import FEWEST_REPLICATIONS, Queue
 from sojourn.runs import Run
 from sojourn.store.ledger import Ledger
 

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from sojourn import progress
 from sojourn._internal import terminal
-from sojourn.execute import Status
+from sojourn.execution import progress
+from sojourn.execution.execute import Status
 from waiting import until
 
 STATUS = Status(cases=4, cases_done=1, jobs=4000, jobs_done=1500, simulated_ps=2 * 10**12, left_s=9)

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import studies
 from sojourn._internal.errors import InputError
+from sojourn._internal.vocabulary import ALL_SIZES
+from sojourn.execution import studies
 from sojourn.reproduce import papers, reproduce
 from sojourn.reproduce.claims import RULES
 from sojourn.reproduce.measures import Choice, Lead, Level, Ratio, Steps
 from sojourn.reproduce.results import SPREADS, Quantity
 from sojourn.store.columns import Columns
 from sojourn.store.ledger import Ledger
-from sojourn.vocabulary import ALL_SIZES
 
 CONTRACT = [
     "paper", "figure", "claim", "source", "paper_says", "we_expect",

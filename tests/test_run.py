@@ -20,9 +20,9 @@ import pytest
 
 import sojourn
 from conftest import STUDY, SWEEP
-from sojourn import studies
 from sojourn._internal.errors import InputError
-from sojourn.execute import Threads
+from sojourn.execution import studies
+from sojourn.execution.execute import Threads
 from sojourn.store.ledger import Ledger
 from sojourn.store.run_directory import RunDirectory
 

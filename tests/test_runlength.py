@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from conftest import queues
-from sojourn.intervals import Batches, mean_interval, quantile_interval
-from sojourn.observed import Basis, Observed, Series
-from sojourn.runlength import (
+from sojourn.analysis.intervals import Batches, mean_interval, quantile_interval
+from sojourn.analysis.observed import Basis, Observed, Series
+from sojourn.analysis.run_length import (
     Queue,
     after_pilot,
     by_replications,

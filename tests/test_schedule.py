@@ -4,8 +4,8 @@ import pytest
 
 from conftest import STUDY
 from sojourn._core import Study
-from sojourn.execute import unfinished
-from sojourn.schedule import Work, left_s
+from sojourn.execution.execute import unfinished
+from sojourn.execution.schedule import Work, left_s
 from sojourn.store.ledger import Ledger, Record
 
 SCHEMES = {"A": 1.0, "B": 3.0}

@@ -12,10 +12,10 @@ import sojourn
 from conftest import IDEAL_PS, STUDY, Made, make_run, mm1
 from sojourn._internal import document
 from sojourn._internal.errors import InputError
-from sojourn.intervals import Batches, mean_interval
-from sojourn.observed import Basis
+from sojourn.analysis.intervals import Batches, mean_interval
+from sojourn.analysis.observed import Basis
+from sojourn.analysis.sample import groups_of
 from sojourn.runs import Run
-from sojourn.sample import groups_of
 from sojourn.store import rows
 
 NAN = float("nan")

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sojourn._core import SpecError
     from sojourn._internal.errors import InputError, Interrupted
+    from sojourn.analysis.precision import Precision
     from sojourn.notebook import load, run, sweep
-    from sojourn.precision import Precision
     from sojourn.runs import Run
 
 __all__ = ["InputError", "Interrupted", "Precision", "Run", "SpecError", "load", "run", "sweep"]
@@ -26,7 +26,7 @@ __all__ = ["InputError", "Interrupted", "Precision", "Run", "SpecError", "load",
 _HOMES = {
     "InputError": "sojourn._internal.errors",
     "Interrupted": "sojourn._internal.errors",
-    "Precision": "sojourn.precision",
+    "Precision": "sojourn.analysis.precision",
     "Run": "sojourn.runs",
     "SpecError": "sojourn._core",
     "load": "sojourn.notebook",

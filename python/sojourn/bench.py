@@ -15,7 +15,7 @@ from typing import Any
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.terminal import print_table
 from sojourn._internal.units import number
-from sojourn.vocabulary import models
+from sojourn._internal.vocabulary import models
 
 _CHILD = [sys.executable, "-m", "sojourn.bench_child"]
 # Every model's event loop is a function of this name, and what may take its place begins with it.

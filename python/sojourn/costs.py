@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sojourn import estimate as estimating
 from sojourn._core import Cancelled, Estimate
 from sojourn._internal.units import number
-from sojourn.execute import Task
+from sojourn.execution.execute import Task
 
 _PILOTS = 4
 _EACH_S = 0.5

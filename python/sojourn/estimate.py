@@ -12,13 +12,22 @@ from functools import lru_cache, partial
 from threading import Lock
 
 from sojourn._core import Decomposition, Estimate, Progress
-from sojourn.execute import Observer, Paced, Spread, Status, Task, execute, keep, unfinished
-from sojourn.progress import reporter
+from sojourn._internal.vocabulary import jobs_of
+from sojourn.execution.execute import (
+    Observer,
+    Paced,
+    Spread,
+    Status,
+    Task,
+    execute,
+    keep,
+    unfinished,
+)
+from sojourn.execution.progress import reporter
+from sojourn.execution.studies import meta_of, place
 from sojourn.store.ledger import Ledger, Record
 from sojourn.store.link_times import Kept, LinkTimes
 from sojourn.store.run_directory import RunDirectory
-from sojourn.studies import meta_of, place
-from sojourn.vocabulary import jobs_of
 
 SAID = (
     "estimated from links that were simulated alone, not simulated as a whole: on 32 hosts at loads"

@@ -3,9 +3,10 @@
 import json
 from typing import TypedDict
 
-from sojourn import _core, studies
+from sojourn import _core
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.terminal import print_lines, print_table
+from sojourn.execution import studies
 
 
 class Parameter(TypedDict):

@@ -13,10 +13,10 @@ from weakref import finalize
 
 import numpy as np
 
-from sojourn import studies
 from sojourn._core import SpecError, Study
 from sojourn._internal.errors import InputError, Interrupted
-from sojourn.precision import Precision, judge
+from sojourn.analysis.precision import Precision, judge
+from sojourn.execution import studies
 from sojourn.runs import Run
 from sojourn.store.run_directory import RunDirectory
 

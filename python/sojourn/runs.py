@@ -18,9 +18,9 @@ from sojourn.store.ledger import Ledger
 from sojourn.store.run_directory import RunDirectory
 
 if TYPE_CHECKING:
-    from sojourn.sample import Warmup
-    from sojourn.style import Picture
-    from sojourn.summary import Summary
+    from sojourn.analysis.sample import Warmup
+    from sojourn.analysis.summary import Summary
+    from sojourn.presentation.style import Picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class Run:
         Raises:
             InputError: an unknown column, a percentile out of range, an unreadable file.
         """
-        from sojourn.summary import summarise
+        from sojourn.analysis.summary import summarise
 
         return summarise(
             self,
@@ -141,7 +141,7 @@ class Run:
         Raises:
             InputError: an unknown kind, column or value, an unreadable file.
         """
-        from sojourn.plots import draw, kinds
+        from sojourn.presentation.plots import draw, kinds
 
         lines = [by] if isinstance(by, str) else by
         return draw(self, kind or kinds(self)[0], x=x, by=lines, at=at, warmup=warmup)

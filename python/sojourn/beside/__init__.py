@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from sojourn._internal.errors import InputError
+from sojourn._internal.vocabulary import models
 from sojourn.bench import Cost
-from sojourn.vocabulary import models
 
 
 @dataclass(frozen=True)

@@ -183,7 +183,7 @@ class OneOf(click.Choice[str]):
 def _located(context: click.Context, argument: click.Parameter, given: str) -> Path:
     if not given:
         raise click.BadParameter(_NOTHING, context, argument)
-    from sojourn import studies
+    from sojourn.execution import studies
 
     return studies.find(given)
 
@@ -194,7 +194,7 @@ def _completed(
     """The names of bundled studies after `@`, files otherwise."""
     if not incomplete.startswith("@"):
         return [CompletionItem(incomplete, type="file")]
-    from sojourn import studies
+    from sojourn.execution import studies
 
     return [CompletionItem(name) for name in studies.bundled() if name.startswith(incomplete)]
 

@@ -52,11 +52,11 @@ def compare(
 
     Or two parts of one run beside each other, with --between.
     """
-    from sojourn import compare as comparing
     from sojourn._internal import document
     from sojourn._internal.units import per_cent
-    from sojourn.compare.show import show
-    from sojourn.plots import targets
+    from sojourn.analysis import comparison
+    from sojourn.presentation.comparison_tables import show
+    from sojourn.presentation.plots import targets
     from sojourn.runs import Run
 
     limit = None if within is None else per_cent(within, "--within")
@@ -67,15 +67,15 @@ def compare(
         raise InputError("compare: expected a second run, or --between COLUMN=A,B")
     if run_b is not None:
         both = Run.open(run_a), Run.open(run_b)
-        found = comparing.compare(*both, metrics=metrics, percentiles=shown, warmup=warmup)
+        found = comparison.compare(*both, metrics=metrics, percentiles=shown, warmup=warmup)
     else:
         run = Run.open(run_a)
         column, values = _two_values(between or "", run)
-        found = comparing.between(
+        found = comparison.between(
             run, column, values, metrics=metrics, percentiles=shown, warmup=warmup
         )
     if picture is not None:
-        from sojourn.compare.draw import draw
+        from sojourn.presentation.comparison_plot import draw
 
         (path,) = targets(picture, ["compare"], [])
         drawn = draw(found)
@@ -93,7 +93,7 @@ def compare(
 
 def _two_values(given: str, run: "Run") -> tuple[str, tuple[str, str]]:
     """A column and two of its values, in which there may be commas too."""
-    from sojourn.compare import values_of
+    from sojourn.analysis.comparison import values_of
 
     column, _, values = (part.strip() for part in given.partition("="))
     words = values.split(",")

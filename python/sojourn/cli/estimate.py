@@ -49,10 +49,12 @@ def estimate(
     What links do to each other is left out; a study for which that matters is refused. One that
     is simulated whole in less time is: as by `sojourn run`, into out/STUDY's name.
     """
-    from sojourn import cautions, costs, studies
+    from sojourn import costs
     from sojourn import estimate as estimating
     from sojourn._internal import document
-    from sojourn.execute import unfinished
+    from sojourn.analysis import cautions
+    from sojourn.execution import studies
+    from sojourn.execution.execute import unfinished
     from sojourn.runs import Run
     from sojourn.store.ledger import Ledger
     from sojourn.store.run_directory import RunDirectory

@@ -28,8 +28,9 @@ def list_(topic: str | None, name: str | None, as_json: bool) -> None:
 
 
 def _studies(name: str | None, *, as_json: bool) -> None:
-    from sojourn import listing, studies
+    from sojourn import listing
     from sojourn._internal import document
+    from sojourn.execution import studies
 
     if name is not None:
         click.echo(studies.read(studies.find(f"@{name.removeprefix('@')}")), nl=False)

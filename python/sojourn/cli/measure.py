@@ -49,7 +49,7 @@ def _of_a_study(command: Callable[..., None]) -> Callable[..., None]:
 def _parsed(
     study: Path, settings: tuple[str, ...], seed: int | None, replications: int | None
 ) -> "Study":
-    from sojourn import studies
+    from sojourn.execution import studies
 
     pairs = [common.pair(setting) for setting in settings]
     text = studies.read(study)
@@ -59,7 +59,7 @@ def _parsed(
 
 
 def _directory(study: Path, out: Path | None) -> "RunDirectory":
-    from sojourn import studies
+    from sojourn.execution import studies
     from sojourn.store.run_directory import RunDirectory
 
     return RunDirectory(out or Path("out", f"{studies.name_of(study)}-measured"))
@@ -96,7 +96,7 @@ def fabric(
     as_json: bool,
 ) -> None:
     """Measure a STUDY of one switch on this kernel's own TCP. Needs Linux, root and iproute2."""
-    from sojourn.cautions import PROCESSORS_BUSY
+    from sojourn.analysis.cautions import PROCESSORS_BUSY
     from sojourn.measure.fabric import measure as measure_study
 
     parsed = _parsed(study, settings, seed, replications)

@@ -53,7 +53,7 @@ def plot(
     out: Path | None,
 ) -> None:
     """Draw times, missed deadlines and shares of bandwidth of a RUN; print the files' names."""
-    from sojourn import plots
+    from sojourn.presentation import plots
     from sojourn.runs import Run
 
     opened = Run.open(run)

@@ -81,10 +81,10 @@ def run(
     With --precision, exit code 1 says that a case is not known that well by the replications that
     it may have.
     """
-    from sojourn import studies
     from sojourn._internal import document
     from sojourn._internal.errors import InputError
-    from sojourn.precision import MOST, Precision, judge
+    from sojourn.analysis.precision import MOST, Precision, judge
+    from sojourn.execution import studies
     from sojourn.runs import Run
     from sojourn.store.run_directory import RunDirectory
 
@@ -139,7 +139,7 @@ def run(
 
 def _plan(study: "Study", directory: "RunDirectory", at_a_time: int, *, as_json: bool) -> None:
     from sojourn._internal import document
-    from sojourn.pilot import plan
+    from sojourn.execution.dry_run import plan
 
     found = plan(study, directory.finished(), at_a_time=at_a_time)
     if as_json:

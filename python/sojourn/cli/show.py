@@ -32,8 +32,8 @@ def show(
     the delay.
     """
     from sojourn._internal import document
+    from sojourn.presentation.tables import show as print_table
     from sojourn.runs import Run
-    from sojourn.show import show as print_table
 
     summary = Run.open(run).summary(
         by=common.names(by), percentiles=common.percentiles(percentiles), warmup=warmup

@@ -23,10 +23,10 @@ import numpy.typing as npt
 
 from sojourn._core import Progress
 from sojourn._internal.errors import InputError
+from sojourn.analysis.observed import Series
+from sojourn.analysis.statistics import Values
 from sojourn.fit import study
-from sojourn.observed import Series
 from sojourn.runs import Run
-from sojourn.statistics import Values
 from sojourn.store import rows
 from sojourn.store.ledger import Record, written
 

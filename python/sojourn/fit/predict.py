@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sojourn._internal.errors import InputError, reason
-from sojourn.compare import Comparisons, compare
+from sojourn.analysis.comparison import Comparisons, compare
+from sojourn.execution.studies import simulate
 from sojourn.fit import Fitted, study
 from sojourn.runs import Run
 from sojourn.store.run_directory import RunDirectory
-from sojourn.studies import simulate
 
 PREDICTED = "predicted"
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sojourn._internal.units import count, duration
-from sojourn.compare.difference import Difference
+from sojourn.analysis.comparison.difference import Difference
 from sojourn.fit import Fitted
 from sojourn.fit.judge import MOST_OFF, Verdict
 

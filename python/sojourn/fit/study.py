@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sojourn._core import Study
 from sojourn._internal.files import write_text
-from sojourn.statistics import Values
+from sojourn.analysis.statistics import Values
 from sojourn.store.run_directory import at_present
 
 SERVICES, STUDY = "service.csv", "fitted.toml"

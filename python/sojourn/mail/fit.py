@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import write_text
+from sojourn.analysis.statistics import Values
 from sojourn.maillog.reading import Reading, attempts
-from sojourn.statistics import Values
 
 _S = 10**6  # microseconds
 # Round trips and answers in the set-up of a session, and in a transaction with PIPELINING.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sojourn._core import Case, Study, quantity
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import duration
-from sojourn.execute import Task, keep
+from sojourn.execution.execute import Task, keep
 from sojourn.measure import fio
 from sojourn.measure.cases import measure_cases
 from sojourn.measure.load import Load

@@ -6,10 +6,10 @@ from sojourn._core import Study
 from sojourn._internal.errors import Interrupted
 from sojourn._internal.terminal import doing
 from sojourn._internal.units import clock, count
-from sojourn.execute import Task, unfinished
+from sojourn.execution.execute import Task, unfinished
+from sojourn.execution.studies import meta_of
 from sojourn.store.ledger import Record
 from sojourn.store.run_directory import RunDirectory
-from sojourn.studies import meta_of
 
 
 def measure_cases(

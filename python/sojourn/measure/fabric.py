@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sojourn._core import Case, Outcome, Progress, Study, quantity
 from sojourn._internal.errors import InputError
-from sojourn.execute import Task, keep
+from sojourn.execution.execute import Task, keep
 from sojourn.measure import netns
 from sojourn.measure.cases import measure_cases
 from sojourn.measure.load import Load

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sojourn._core import Study
 from sojourn._internal.errors import InputError
-from sojourn.execute import Task, keep
+from sojourn.execution.execute import Task, keep
 from sojourn.maillog.reading import Reading, attempts
 from sojourn.measure.cases import measure_cases
 from sojourn.store.ledger import Record, Value

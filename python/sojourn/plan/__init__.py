@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn._core import Case, Plan, Progress, SpecError
-from sojourn.execute import processors
-from sojourn.observed import Needs, Observed, Series
-from sojourn.statistics import Interval, Values
+from sojourn.analysis.observed import Needs, Observed, Series
+from sojourn.analysis.statistics import Interval, Values
+from sojourn.execution.execute import processors
 from sojourn.store.ledger import Value
 
 _FIRST_ROUND = 5

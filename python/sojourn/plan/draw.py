@@ -1,10 +1,10 @@
 """A choice between arrays as a picture: what they cost, and how long requests take."""
 
-from sojourn import style
 from sojourn._internal.units import count
 from sojourn.plan import Candidate, Choice
-from sojourn.plots import Point, draw_points
-from sojourn.style import Picture
+from sojourn.presentation import style
+from sojourn.presentation.plots import Point, draw_points
+from sojourn.presentation.style import Picture
 
 _MS = 1e9
 

@@ -6,11 +6,11 @@ from importlib.resources import files
 
 from sojourn._internal.terminal import print_table
 from sojourn._internal.units import number
+from sojourn._internal.vocabulary import models
 from sojourn.bench import Cost
 from sojourn.rehearsal.outcome import Busiest, Outcome
 from sojourn.rehearsal.sent import SENDER
 from sojourn.rehearsal.stage import Moment, Script, play
-from sojourn.vocabulary import models
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,21 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from sojourn.distributions import groups_at
-from sojourn.layout import LOG_FROM, Layout, label
+from sojourn._internal.vocabulary import (
+    ALL_SIZES,
+    GOODPUT,
+    Metric,
+    kind_of,
+    plural_of,
+    sizes,
+    whole,
+)
+from sojourn.analysis.statistics import Interval, Values
+from sojourn.analysis.summary import Estimate, bins_of_groups, summarise
+from sojourn.presentation.axes import LOG_FROM, Layout, label
+from sojourn.presentation.cdf_plots import groups_at
 from sojourn.runs import Run
-from sojourn.statistics import Interval, Values
 from sojourn.store.ledger import written
-from sojourn.summary import Estimate, bins_of_groups, summarise
-from sojourn.vocabulary import ALL_SIZES, GOODPUT, Metric, kind_of, plural_of, sizes, whole
 
 _POINTS = 240
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sojourn._internal.units import bracketed, number, numbers
-from sojourn.compare import between
-from sojourn.compare.verdict import Outcome
-from sojourn.layout import Layout
+from sojourn._internal.vocabulary import ALL_SIZES, GOODPUT, Metric, whole
+from sojourn.analysis.comparison import between
+from sojourn.analysis.comparison.verdict import Outcome
+from sojourn.analysis.summary import Estimate, Summary
+from sojourn.presentation.axes import Layout
 from sojourn.runs import Run
 from sojourn.store.columns import Column
 from sojourn.store.ledger import Ledger, Value, written
-from sojourn.summary import Estimate, Summary
-from sojourn.vocabulary import ALL_SIZES, GOODPUT, Metric, whole
 
 
 def headline(run: Run, summary: Summary) -> str:

@@ -8,8 +8,8 @@ from importlib.resources.abc import Traversable
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from sojourn import style
 from sojourn._core import build_info
+from sojourn.presentation import style
 from sojourn.report.sections import Section
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import number
+from sojourn.presentation.tables import Table, notes, tables
 from sojourn.report.charts import Chart, charts
 from sojourn.report.headline import headline
 from sojourn.report.series import series
 from sojourn.runs import Run
-from sojourn.show import Table, notes, tables
 
 _CLAIMS = "claims.json"
 _JUDGED = ("claim", "source", "paper_says", "we_expect", "measured", "ci95", "holds", "note")

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from sojourn._core import quantity
-from sojourn.layout import label
+from sojourn.analysis.statistics import Values
+from sojourn.presentation.axes import label
 from sojourn.report.charts import Chart, Line, short
 from sojourn.runs import Run
-from sojourn.statistics import Values
 from sojourn.store import rows
 from sojourn.store.ledger import Record
 

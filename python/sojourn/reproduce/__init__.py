@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from sojourn import studies
 from sojourn._core import Study
 from sojourn._internal import document
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import write_text
 from sojourn._internal.units import count
+from sojourn.execution import studies
 from sojourn.reproduce.claims import Verdict, judge
 from sojourn.reproduce.hours import Table, lines
 from sojourn.reproduce.papers import Figure, Paper

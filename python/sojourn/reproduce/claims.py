@@ -6,10 +6,10 @@ from math import inf
 from typing import Any, TypeAlias
 
 from sojourn._internal.units import count, number
+from sojourn.analysis.statistics import Interval
 from sojourn.reproduce.measures import measure_of
 from sojourn.reproduce.measures.measured import Measure, Results
 from sojourn.reproduce.results import Point
-from sojourn.statistics import Interval
 
 Span: TypeAlias = tuple[float, float]
 

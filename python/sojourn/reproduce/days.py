@@ -3,9 +3,9 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from sojourn import style
+from sojourn.analysis.statistics import Values
+from sojourn.presentation import style
 from sojourn.reproduce.results import Result
-from sojourn.statistics import Values
 from sojourn.store import rows
 
 _MINUTE_PS = 60 * 10**12

@@ -7,19 +7,19 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from sojourn import style
-from sojourn.analysis import Distribution, Known
-from sojourn.distributions import steps
-from sojourn.layout import Layout
-from sojourn.plots import draw_points, fit_axes
+from sojourn._internal.vocabulary import ALL_SIZES
+from sojourn.analysis.exact import Distribution, Known
+from sojourn.analysis.statistics import Values
+from sojourn.analysis.summary import ideals
+from sojourn.presentation import style
+from sojourn.presentation.axes import Layout
+from sojourn.presentation.cdf_plots import steps
+from sojourn.presentation.plots import draw_points, fit_axes
+from sojourn.presentation.style import Picture
 from sojourn.reproduce.days import draw_day
 from sojourn.reproduce.papers import Figure, Panel
 from sojourn.reproduce.results import SPREADS, Point, Result
-from sojourn.statistics import Values
 from sojourn.store.ledger import Value
-from sojourn.style import Picture
-from sojourn.summary import ideals
-from sojourn.vocabulary import ALL_SIZES
 
 _MOST_IN_A_ROW = 2
 _MEAN_SOJOURN = ("mean", "sojourn_ps")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sojourn.maillog.show import mailstat
 from sojourn.maillog.stats import Ended
+from sojourn.presentation.mailstat_table import mailstat
 from sojourn.runs import Run
 from sojourn.store import rows
 from sojourn.store.run_directory import RunDirectory

@@ -10,9 +10,9 @@ from matplotlib.colors import ListedColormap
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from sojourn import style
 from sojourn._internal.units import count
-from sojourn.style import Picture
+from sojourn.presentation import style
+from sojourn.presentation.style import Picture
 
 if TYPE_CHECKING:
     from sojourn.reproduce.maps import Map

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sojourn import studies
 from sojourn._internal.errors import InputError, did_you_mean
+from sojourn.execution import studies
 from sojourn.reproduce.claims import Claim
 from sojourn.reproduce.hours import Table
 from sojourn.reproduce.results import Quantity

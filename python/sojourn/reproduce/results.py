@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from sojourn._core import Case, Study, quantity
-from sojourn.analysis import Distribution, Known, distribution, known
-from sojourn.intervals import BATCHES, sectioned_interval
-from sojourn.observed import Observed
+from sojourn._internal.vocabulary import ALL_SIZES, JobKind, Metric, kind_of
+from sojourn.analysis.exact import Distribution, Known, distribution, known
+from sojourn.analysis.intervals import BATCHES, sectioned_interval
+from sojourn.analysis.observed import Observed
+from sojourn.analysis.sample import Sample, groups_of
+from sojourn.analysis.statistics import Interval, Values, jain
 from sojourn.runs import Run
-from sojourn.sample import Sample, groups_of
-from sojourn.statistics import Interval, Values, jain
 from sojourn.store.columns import Column, Columns
 from sojourn.store.ledger import Value
-from sojourn.vocabulary import ALL_SIZES, JobKind, Metric, kind_of
 
 MEAN = "mean"
 

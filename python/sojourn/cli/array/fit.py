@@ -43,15 +43,15 @@ def fit(
     """
     from sojourn._internal import document
     from sojourn._internal.errors import InputError
-    from sojourn.compare.show import show as print_comparison
     from sojourn.fit import fit as learn
     from sojourn.fit import loads
     from sojourn.fit.judge import TAIL, judge
     from sojourn.fit.predict import PREDICTED, predict, write
     from sojourn.fit.show import judged, learnt, to_dict
-    from sojourn.plots import targets
+    from sojourn.presentation.comparison_tables import show as print_comparison
+    from sojourn.presentation.plots import targets
+    from sojourn.presentation.style import FORMATS
     from sojourn.runs import Run
-    from sojourn.style import FORMATS
 
     if out is not None and out.suffix.removeprefix(".") in FORMATS:
         raise InputError(f"--out {out}: expected a directory; --picture {out} draws")
@@ -68,7 +68,7 @@ def fit(
     )
     verdict = judge(fitted, known, found)
     if files is not None:
-        from sojourn.compare.draw import draw
+        from sojourn.presentation.comparison_plot import draw
 
         (path,) = files
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -38,13 +38,13 @@ def plan(
 
     Exit code 1 if none does.
     """
-    from sojourn import studies
     from sojourn._core import Plan
     from sojourn._internal import document
     from sojourn._internal.terminal import doing
+    from sojourn.execution import studies
     from sojourn.plan import choose
     from sojourn.plan.show import show
-    from sojourn.plots import targets
+    from sojourn.presentation.plots import targets
 
     files = None if picture is None else targets(picture, ["plan"], [])
     parsed = Plan.parse(studies.read(file), str(file), [common.pair(one) for one in settings])

@@ -42,7 +42,7 @@ def batch(*, day: str | None, interval: float, picture: Path, as_json: bool, **a
     from sojourn._internal.units import count
     from sojourn.mail.tools import batch as of
     from sojourn.maillog.times import day_us
-    from sojourn.plots import targets
+    from sojourn.presentation.plots import targets
 
     (path,) = targets(picture, ["batch"], [])
     reading = logs.reading(**asked)

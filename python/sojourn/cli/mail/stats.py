@@ -26,9 +26,9 @@ def stats(
     or - for standard input.
     """
     from sojourn._internal import document
-    from sojourn.maillog import show
+    from sojourn.analysis.summary import check_percentiles
     from sojourn.maillog.stats import stats as count
-    from sojourn.summary import check_percentiles
+    from sojourn.presentation import mailstat_table as show
 
     wanted = common.percentiles(percentiles) or _PERCENTILES
     check_percentiles(wanted)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import write_text
+from sojourn.analysis.statistics import Interval
 from sojourn.mail.plan.causes import Cause, explain
 from sojourn.mail.plan.elsewhere import MAILERS, Wanted
 from sojourn.mail.plan.policy import Policy, given, resolved, settings
 from sojourn.mail.plan.predict import Predicted, Scene
 from sojourn.mail.plan.search import Limits, Search, Step
-from sojourn.statistics import Interval
 
 # Of the server with Python around it: its peak, measured at 2,000 subscribers on 400 domains, 4,000
 # on as many, with 50 to 2,000 sessions, 1 and 20 messages of 4 KB, without TLS, rounded up.

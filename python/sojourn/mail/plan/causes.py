@@ -10,10 +10,10 @@ zero is a cause whose absence brings others to bear.
 
 from dataclasses import dataclass
 
+from sojourn.analysis.statistics import Interval
 from sojourn.listing import topic
 from sojourn.mail.plan.policy import Policy
 from sojourn.mail.plan.predict import NOTHING, PERCENTILES, Scene, sooner
-from sojourn.statistics import Interval
 
 _EVERYTHING = "everything"
 

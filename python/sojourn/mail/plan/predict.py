@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from sojourn._core import Case, Progress, Study
-from sojourn.execute import processors
-from sojourn.intervals import sectioned_interval
+from sojourn.analysis.intervals import sectioned_interval
+from sojourn.analysis.observed import Observed, Series
+from sojourn.analysis.statistics import Interval, Values
+from sojourn.execution.execute import processors
 from sojourn.mail.plan.policy import Policy, lines
 from sojourn.mail.plan.world import World
-from sojourn.observed import Observed, Series
-from sojourn.statistics import Interval, Values
 
 PERCENTILES = (50, 95, 99)
 NOTHING = "nothing"

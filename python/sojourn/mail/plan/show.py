@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import bracketed, number
+from sojourn.analysis.statistics import Interval
 from sojourn.mail.plan import Planned, Side
 from sojourn.mail.plan.causes import Cause
 from sojourn.mail.plan.predict import PERCENTILES
-from sojourn.statistics import Interval
 
 
 def show(planned: Planned, files: Mapping[str, str]) -> None:

@@ -11,16 +11,16 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
-from sojourn import style
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count
+from sojourn.analysis.statistics import Values
 from sojourn.maillog import reading
 from sojourn.maillog.reading import Log, Reading
 from sojourn.maillog.source import wall, wall_us
 from sojourn.maillog.stats import Ended
-from sojourn.statistics import Values
+from sojourn.presentation import style
+from sojourn.presentation.style import Picture
 from sojourn.store import rows
-from sojourn.style import Picture
 
 MINUTE_US = 60 * 10**6
 HOUR_US = 60 * MINUTE_US

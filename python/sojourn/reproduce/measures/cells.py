@@ -8,7 +8,7 @@ from math import hypot
 import numpy as np
 
 from sojourn._internal.units import count
-from sojourn.intervals import sectioned_interval
+from sojourn.analysis.intervals import sectioned_interval
 from sojourn.reproduce.measures.measured import Measured, OfRun, Results
 from sojourn.reproduce.results import Cell, Point, Quantity
 from sojourn.store.ledger import Value

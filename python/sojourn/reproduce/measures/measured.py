@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from sojourn.analysis.statistics import Interval
 from sojourn.reproduce.results import Point, Result
-from sojourn.statistics import Interval
 
 Results: TypeAlias = Mapping[str, Result]
 

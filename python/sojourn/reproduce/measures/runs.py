@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sojourn._internal.units import count
-from sojourn.fanout import Leaf, finish, latest_finish
-from sojourn.intervals import total_interval
+from sojourn.analysis.fanout import Leaf, finish, latest_finish
+from sojourn.analysis.intervals import total_interval
 from sojourn.maillog.stats import Ended
 from sojourn.reproduce.hours import counted
 from sojourn.reproduce.measures.measured import Measured, OfRun, Results

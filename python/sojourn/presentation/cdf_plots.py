@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 
-from sojourn import style
 from sojourn._internal.errors import InputError
-from sojourn.layout import Layout, label
-from sojourn.sample import Group, Warmup, groups_of
-from sojourn.statistics import Values
+from sojourn._internal.vocabulary import GOODPUT, kind_of
+from sojourn.analysis.sample import Group, Warmup, groups_of
+from sojourn.analysis.statistics import Values
+from sojourn.analysis.summary import incomplete
+from sojourn.presentation import style
+from sojourn.presentation.axes import Layout, label
+from sojourn.presentation.style import Picture
 from sojourn.store.columns import groups
 from sojourn.store.ledger import Ledger
-from sojourn.style import Picture
-from sojourn.summary import incomplete
-from sojourn.vocabulary import GOODPUT, kind_of
 
 if TYPE_CHECKING:
     from sojourn.runs import Run

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from sojourn import cautions
 from sojourn._internal.errors import InputError, did_you_mean
-from sojourn.compare.difference import (
+from sojourn._internal.vocabulary import MISSED, JobKind, kind_of, of_kinds, order
+from sojourn.analysis import cautions
+from sojourn.analysis.comparison.difference import (
     MAX,
     Difference,
     differences,
@@ -18,15 +19,14 @@ from sojourn.compare.difference import (
     same_jobs,
     same_replications,
 )
-from sojourn.compare.matching import Pair, pairs
-from sojourn.compare.verdict import Verdict, verdicts
+from sojourn.analysis.comparison.matching import Pair, pairs
+from sojourn.analysis.comparison.verdict import Verdict, verdicts
+from sojourn.analysis.sample import Group, Sample, Warmup
+from sojourn.analysis.statistics import Values, ks_distance
+from sojourn.analysis.summary import Estimate, bins_of, check_percentiles, estimate, ideals
 from sojourn.runs import Run
-from sojourn.sample import Group, Sample, Warmup
-from sojourn.statistics import Values, ks_distance
 from sojourn.store.columns import Column, Columns
 from sojourn.store.ledger import Ledger, Value, written
-from sojourn.summary import Estimate, bins_of, check_percentiles, estimate, ideals
-from sojourn.vocabulary import MISSED, JobKind, kind_of, of_kinds, order
 
 SIDES = ("a", "b")
 _OF_BOTH = ("case", "kind", "bin", "metric")

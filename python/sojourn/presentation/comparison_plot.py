@@ -4,15 +4,15 @@ from itertools import groupby
 
 from matplotlib.axes import Axes
 
-from sojourn import style
 from sojourn._internal.errors import InputError
-from sojourn.compare import Comparison, Comparisons
-from sojourn.distributions import draw_cdf
-from sojourn.layout import label
-from sojourn.sample import TIMES
-from sojourn.style import Picture
-from sojourn.summary import incomplete
-from sojourn.vocabulary import ALL_SIZES, MISSED, kind_of
+from sojourn._internal.vocabulary import ALL_SIZES, MISSED, kind_of
+from sojourn.analysis.comparison import Comparison, Comparisons
+from sojourn.analysis.sample import TIMES
+from sojourn.analysis.summary import incomplete
+from sojourn.presentation import style
+from sojourn.presentation.axes import label
+from sojourn.presentation.cdf_plots import draw_cdf
+from sojourn.presentation.style import Picture
 
 _MOST_ROWS = 24
 _FEWEST_VALUES = 20

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sojourn.intervals import BATCHES
-from sojourn.statistics import Values
+from sojourn.analysis.intervals import BATCHES
+from sojourn.analysis.statistics import Values
 
 # One run in ten thousand without a trend looks as if it had one; a trend that raises the last
 # quarter by less than a fifth over the first is none that a user must be warned of.

@@ -11,12 +11,12 @@ import numpy as np
 
 from sojourn._core import Case
 from sojourn._internal.units import bracketed, count, number
-from sojourn.statistics import Values
+from sojourn._internal.vocabulary import ALL_SIZES, kind_of
+from sojourn.analysis.statistics import Values
 from sojourn.store.ledger import Ledger, Value
-from sojourn.vocabulary import ALL_SIZES, kind_of
 
 if TYPE_CHECKING:
-    from sojourn.summary import Estimate
+    from sojourn.analysis.summary import Estimate
 
 _MS = 1e9
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from sojourn._core import Cancelled, Study
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import clock, count
-from sojourn.execute import Task, unfinished
-from sojourn.schedule import Work, left_s
+from sojourn.execution.execute import Task, unfinished
+from sojourn.execution.schedule import Work, left_s
 from sojourn.store.ledger import Ledger, written
 
 _PILOTS = 24

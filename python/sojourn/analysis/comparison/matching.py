@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn._internal.errors import InputError
+from sojourn.analysis.sample import Group, Warmup, groups_of
 from sojourn.runs import Run
-from sojourn.sample import Group, Warmup, groups_of
 from sojourn.store.columns import Column, Columns, Key, groups, paths_of
 from sojourn.store.ledger import Ledger, Record, Value, written
 

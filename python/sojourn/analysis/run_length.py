@@ -14,8 +14,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sojourn.intervals import BATCHES, Batches, beyond, correlation, half_width
-from sojourn.statistics import Values
+from sojourn.analysis.intervals import BATCHES, Batches, beyond, correlation, half_width
+from sojourn.analysis.statistics import Values
 from sojourn.store.ledger import Value
 
 Runs: TypeAlias = Sequence[Values]

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sojourn import analysis, cautions, vocabulary
+from sojourn._internal import vocabulary
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count, duration
-from sojourn.observed import UNSTEADY, Needs, Observed
-from sojourn.sample import Group, Sample, Warmup, groups_of
-from sojourn.statistics import Interval, Values, jain
+from sojourn._internal.vocabulary import ALL_SIZES, GOODPUT, MISSED, JobKind
+from sojourn.analysis import cautions, exact
+from sojourn.analysis.observed import UNSTEADY, Needs, Observed
+from sojourn.analysis.sample import Group, Sample, Warmup, groups_of
+from sojourn.analysis.statistics import Interval, Values, jain
 from sojourn.store.columns import Columns
 from sojourn.store.ledger import Ledger, Value
-from sojourn.vocabulary import ALL_SIZES, GOODPUT, MISSED, JobKind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,12 +187,12 @@ class Summary:
         return records
 
     def __repr__(self) -> str:
-        from sojourn.show import text
+        from sojourn.presentation.tables import text
 
         return text(self)
 
     def _repr_html_(self) -> str:
-        from sojourn.show import html
+        from sojourn.presentation.tables import html
 
         return html(self)
 
@@ -259,7 +260,7 @@ def summarise(
         percentiles=tuple(_name(percentile) for percentile in chosen_percentiles),
         ideals=ideals(run.ledger),
         told=tuple(_told(run.ledger, kinds)),
-        analysis=analysis.lines(run.ledger, estimates),
+        analysis=exact.lines(run.ledger, estimates),
         cautions=(
             *cautions.of_run(run),
             *cautions.pooled(together, run.ledger),

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sojourn._internal.terminal import LOGGED_EVERY_S
 from sojourn._internal.units import clock, duration
-from sojourn.execute import Observer, Status
+from sojourn.execution.execute import Observer, Status
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from typing import Protocol, TypeAlias, TypeVar
 from sojourn._core import Case, Progress, Study
 from sojourn._internal.errors import InputError, Interrupted, reason
 from sojourn._internal.units import count
-from sojourn.runlength import warmup
-from sojourn.schedule import Work, left_s, longest_first
+from sojourn.analysis.run_length import warmup
+from sojourn.execution.schedule import Work, left_s, longest_first
 from sojourn.store import rows
 from sojourn.store.ledger import Ledger, Record, Value
 from sojourn.store.rows import Column

@@ -3,7 +3,7 @@
 Jobs of a queue are not independent: an estimate and the estimate of its error rise and fall
 together, so that an ordinary interval is too short exactly where the estimate is too low. The
 intervals here are wider upwards. Whether one may be printed is another question, decided without
-the data that it is made from (`sojourn.runlength`).
+the data that it is made from (`sojourn.analysis.run_length`).
 
 Observations stand in batches of consecutive ones, a list of batches an independent run; runs that
 have no order among their observations are one batch each. The constants were fitted on simulated
@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from sojourn.statistics import Interval, Values, student_t
+from sojourn.analysis.statistics import Interval, Values, student_t
 
 BATCHES = 20
 """How many batches all runs have together, at least; each of several runs has two or more."""

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, TypeAlias
 
 from sojourn._internal.units import count
-from sojourn.observed import FEWEST_INSTANTS
-from sojourn.runlength import instants
-from sojourn.sample import Sample
+from sojourn.analysis.observed import FEWEST_INSTANTS
+from sojourn.analysis.run_length import instants
+from sojourn.analysis.sample import Sample
+from sojourn.analysis.trend import rises
 from sojourn.store.ledger import Ledger, Value
-from sojourn.trend import rises
 
 if TYPE_CHECKING:
     from sojourn.runs import Run

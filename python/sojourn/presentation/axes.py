@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, TypeGuard
 import numpy as np
 from matplotlib.axes import Axes
 
-from sojourn import style
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import number, numbers
+from sojourn._internal.vocabulary import kind_of
+from sojourn.presentation import style
 from sojourn.store.columns import Column, Columns, groups
 from sojourn.store.ledger import Ledger, Value, written
-from sojourn.vocabulary import kind_of
 
 if TYPE_CHECKING:
     from sojourn.runs import Run

@@ -11,16 +11,16 @@ from math import ceil, inf
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count, factor, per_cent
-from sojourn.intervals import BATCHES
-from sojourn.observed import Observed
-from sojourn.runlength import FEWEST_REPLICATIONS, Queue, needed
-from sojourn.sample import groups_of
-from sojourn.statistics import Interval, student_t
+from sojourn._internal.vocabulary import MISSED, kind_of
+from sojourn.analysis.intervals import BATCHES
+from sojourn.analysis.observed import Observed
+from sojourn.analysis.run_length import FEWEST_REPLICATIONS, Queue, needed
+from sojourn.analysis.sample import groups_of
+from sojourn.analysis.statistics import Interval, student_t
+from sojourn.analysis.summary import check_percentiles
 from sojourn.store.columns import Column
 from sojourn.store.ledger import Ledger, Record, Value
 from sojourn.store.run_directory import RunDirectory
-from sojourn.summary import check_percentiles
-from sojourn.vocabulary import MISSED, kind_of
 
 MOST = 100
 """Replications of a case at most, if nothing else is said."""

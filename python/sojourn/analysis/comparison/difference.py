@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sojourn._internal.units import bracketed
-from sojourn.observed import Observed
-from sojourn.sample import Sample
-from sojourn.statistics import Interval, ks_probability, probability_by_chance
-from sojourn.summary import Estimate
-from sojourn.vocabulary import MISSED
+from sojourn._internal.vocabulary import MISSED
+from sojourn.analysis.observed import Observed
+from sojourn.analysis.sample import Sample
+from sojourn.analysis.statistics import Interval, ks_probability, probability_by_chance
+from sojourn.analysis.summary import Estimate
 
 MEAN, MAX = "mean", "max"
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn._internal.units import count
-from sojourn.intervals import (
+from sojourn.analysis.intervals import (
     BATCHES,
     Batches,
     beyond,
@@ -21,7 +21,7 @@ from sojourn.intervals import (
     quantile_interval,
     quantile_ratio_interval,
 )
-from sojourn.runlength import (
+from sojourn.analysis.run_length import (
     Queue,
     Withheld,
     after_pilot,
@@ -32,7 +32,7 @@ from sojourn.runlength import (
     too_few,
     warmup,
 )
-from sojourn.statistics import Interval, Values, sign_flip_probability
+from sojourn.analysis.statistics import Interval, Values, sign_flip_probability
 from sojourn.store.ledger import Value
 
 FEWEST_INSTANTS = 8 * BATCHES

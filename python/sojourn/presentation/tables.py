@@ -11,10 +11,19 @@ from math import inf
 
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import bracketed, count, factor, number
-from sojourn.observed import Needs
+from sojourn._internal.vocabulary import (
+    ALL_SIZES,
+    GOODPUT,
+    MISSED,
+    JobKind,
+    Metric,
+    kind_of,
+    order,
+    size,
+)
+from sojourn.analysis.observed import Needs
+from sojourn.analysis.summary import MEAN, TIMES, Estimate, Summary, incomplete
 from sojourn.store.ledger import written
-from sojourn.summary import MEAN, TIMES, Estimate, Summary, incomplete
-from sojourn.vocabulary import ALL_SIZES, GOODPUT, MISSED, JobKind, Metric, kind_of, order, size
 
 
 def notes(summary: Summary) -> list[str]:

@@ -6,13 +6,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sojourn._internal.units import number
-from sojourn.compare.difference import MEAN, Difference
-from sojourn.statistics import CONFIDENCE, holm
+from sojourn._internal.vocabulary import ALL_SIZES, GOODPUT, kind_of, of_kinds, sizes
+from sojourn.analysis.comparison.difference import MEAN, Difference
+from sojourn.analysis.statistics import CONFIDENCE, holm
 from sojourn.store.ledger import Value
-from sojourn.vocabulary import ALL_SIZES, GOODPUT, kind_of, of_kinds, sizes
 
 if TYPE_CHECKING:
-    from sojourn.compare import Comparison
+    from sojourn.analysis.comparison import Comparison
 
 
 class Outcome(Enum):

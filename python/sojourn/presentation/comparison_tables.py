@@ -2,11 +2,11 @@
 
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import bracketed, count, number
-from sojourn.compare import Comparison, Comparisons
-from sojourn.compare.difference import MAX, MEAN, Difference
+from sojourn._internal.vocabulary import Metric, kind_of, size, sizes
+from sojourn.analysis.comparison import Comparison, Comparisons
+from sojourn.analysis.comparison.difference import MAX, MEAN, Difference
+from sojourn.analysis.summary import Estimate
 from sojourn.store.ledger import written
-from sojourn.summary import Estimate
-from sojourn.vocabulary import Metric, kind_of, size, sizes
 
 
 def show(found: Comparisons, within: float | None) -> None:

@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from matplotlib.axes import Axes
 
-from sojourn import style
 from sojourn._internal.errors import InputError, did_you_mean
-from sojourn.distributions import draw_cdf, goodput, groups_at, note
-from sojourn.layout import LOG_FROM, Layout, draw_names, label
-from sojourn.sample import Warmup
-from sojourn.statistics import Interval, Values
-from sojourn.store import rows
-from sojourn.style import Picture
-from sojourn.summary import Estimate, bins_of_groups, ideals, summarise
-from sojourn.vocabulary import (
+from sojourn._internal.vocabulary import (
     ALL_SIZES,
     GOODPUT,
     MISSED,
@@ -29,6 +21,14 @@ from sojourn.vocabulary import (
     sizes,
     whole,
 )
+from sojourn.analysis.sample import Warmup
+from sojourn.analysis.statistics import Interval, Values
+from sojourn.analysis.summary import Estimate, bins_of_groups, ideals, summarise
+from sojourn.presentation import style
+from sojourn.presentation.axes import LOG_FROM, Layout, draw_names, label
+from sojourn.presentation.cdf_plots import draw_cdf, goodput, groups_at, note
+from sojourn.presentation.style import Picture
+from sojourn.store import rows
 
 if TYPE_CHECKING:
     from sojourn.runs import Run

@@ -11,15 +11,15 @@ import pyarrow as pa
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count, picoseconds
-from sojourn.observed import Observed, Series
-from sojourn.runlength import WARM_UP, Queue, instants
-from sojourn.runlength import warmup as start_of
-from sojourn.statistics import Values
+from sojourn._internal.vocabulary import GOODPUT, MISSED
+from sojourn.analysis.observed import Observed, Series
+from sojourn.analysis.run_length import WARM_UP, Queue, instants
+from sojourn.analysis.run_length import warmup as start_of
+from sojourn.analysis.statistics import Values
 from sojourn.store import rows
 from sojourn.store.columns import Column, groups
 from sojourn.store.ledger import Ledger, Record, Value
 from sojourn.store.run_directory import RunDirectory
-from sojourn.vocabulary import GOODPUT, MISSED
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Warmup: TypeAlias = bool | str

@@ -21,7 +21,7 @@ from sojourn._core import Case, Progress, Study
 from sojourn._internal import build
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count
-from sojourn.execute import Observer, Paced, R, Status, Task, keep
+from sojourn.execution.execute import Observer, Paced, R, Status, Task, keep
 from sojourn.store.ledger import Ledger, Value
 from sojourn.store.rows import Column
 from sojourn.store.run_directory import RunDirectory

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 from sojourn._core import Study
 from sojourn._internal import build, textfile
 from sojourn._internal.errors import InputError, did_you_mean
-from sojourn.execute import Place, Task, Threads, execute, processors, unfinished
-from sojourn.progress import reporter
-from sojourn.runlength import FEWEST_REPLICATIONS, Queue
+from sojourn._internal.vocabulary import jobs_of, models
+from sojourn.analysis.run_length import FEWEST_REPLICATIONS, Queue
+from sojourn.execution.execute import Place, Task, Threads, execute, processors, unfinished
+from sojourn.execution.progress import reporter
 from sojourn.store.ledger import Ledger
 from sojourn.store.run_directory import RunDirectory
-from sojourn.vocabulary import jobs_of, models
 
 if TYPE_CHECKING:
-    from sojourn.cluster import Cluster
-    from sojourn.precision import Precision
+    from sojourn.analysis.precision import Precision
+    from sojourn.execution.dask import Cluster
 
 _MOST_JOBS = 1024
 _MOST_THREADS = 64
@@ -31,7 +31,7 @@ _MOST_TIMES = 1_000_000
 _PILOTS = 1_000_000
 
 
-BUNDLED = Path(__file__).parent / "papers"
+BUNDLED = Path(__file__).parents[1] / "papers"
 """The studies that come with the package, in a folder for each paper, beside its claims."""
 
 STANDARD_INPUT = Path("-")
@@ -164,7 +164,7 @@ def place(
         return here
     if threads > 1:
         raise InputError(f"threads is {threads}, expected 1 on a cluster: a worker has its own")
-    from sojourn.cluster import Cluster, reach
+    from sojourn.execution.dask import Cluster, reach
 
     reach(scheduler)
     return Cluster(scheduler, study)
@@ -213,7 +213,7 @@ def _wanted(study: Study, asked: "Precision", where: Place) -> dict[int, int]:
     Settled before they run, and without a look at what has run before: computed where the model
     knows how long its runs are; elsewhere by replications of their own that are thrown away.
     """
-    from sojourn.precision import by_pilots, computed
+    from sojourn.analysis.precision import by_pilots, computed
 
     wanted: dict[int, int] = {}
     pilots = []

@@ -1,0 +1,1 @@
+"""What rows say: samples, intervals, precision, summaries, comparisons."""

@@ -1,0 +1,1 @@
+"""How cases are run: on threads, on a cluster, and how long that takes."""
