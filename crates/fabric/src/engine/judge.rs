@@ -4,7 +4,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// When a scene goes on with one thread, and when with several again.
 pub(super) trait Judge {
-    /// Whether other programs have so many processors that `threads` threads need not try.
+    /// Whether so many other threads of the system run that `threads` would not have a processor each.
     fn is_crowded(&self, threads: usize) -> bool {
         let _ = threads;
         false
@@ -32,7 +32,7 @@ pub(super) struct Losses {
 /// How often it is asked between two looks at the clocks.
 const LOOK_EVERY: u64 = 256;
 
-/// So many times other programs have to be found running.
+/// How many looks in a row have to find other programs running.
 const LOOKS: usize = 3;
 
 /// The share of its time that a thread may lose: with a quarter gone at random on each of two
@@ -61,7 +61,7 @@ impl Losses {
 }
 
 impl Judge for Losses {
-    /// Looks several times: what runs for a moment only does no harm.
+    /// Looks several times, so that a program that runs only for a moment does not count.
     fn is_crowded(&self, threads: usize) -> bool {
         (0..LOOKS).all(|_| others_running().zip(processors()).is_some_and(|(n, p)| n + threads > p))
     }
@@ -85,7 +85,7 @@ impl Judge for Losses {
     }
 }
 
-/// How many threads of the system run or could run, without the one that asks; where it says so.
+/// How many threads of the system are runnable, without the calling one; only Linux tells.
 fn others_running() -> Option<usize> {
     others_in(&std::fs::read_to_string("/proc/loadavg").ok()?)
 }
@@ -95,7 +95,8 @@ fn others_in(load: &str) -> Option<usize> {
     running.parse::<usize>().ok()?.checked_sub(1)
 }
 
-/// How many processors the system has, whoever may use them: it does not say for each of them what runs.
+/// How many processors are online, those included that this process may not use: what `/proc/loadavg`
+/// counts runs on any of them.
 fn processors() -> Option<usize> {
     processors_in(&std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?)
 }

@@ -103,7 +103,8 @@ impl Layout {
         self.of[unit as usize]
     }
 
-    /// What there is for each unit of `side`, by their places.
+    /// One value for each unit of `side`, in the order of their places. Room is taken for all at once,
+    /// since what a growing list leaves behind stays with the process.
     pub(super) fn for_units<P>(&self, side: usize, make: impl FnMut(u32) -> P) -> Vec<P> {
         let count = self.own(side).map(|block| block.units.len()).sum();
         let mut all = Vec::with_capacity(count);

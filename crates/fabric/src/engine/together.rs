@@ -271,7 +271,7 @@ impl Switch {
     }
 }
 
-/// Lets happen what the ports of `switch` do in this window, which is in its agenda.
+/// Carries out, in order of time, what the ports of `switch` do in this window: its agenda.
 #[inline(never)]
 fn happen<D: Discipline, B: Border>(
     switch: &mut Switch,

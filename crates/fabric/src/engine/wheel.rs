@@ -25,12 +25,12 @@ const FEW: u32 = 6;
 /// How many windows something may lie ahead before it goes into the heap.
 const FAR: usize = 2048;
 
-/// So many windows a packet can wait and still go into the ring: for its own way over the link as many
-/// are left as the wheel has.
+/// How many windows a packet can wait for its link and still go into the ring. The rest of the ring, as
+/// many windows as the wheel has, is for its transmission and propagation.
 pub(super) const REACH: u64 = FAR as u64 - NEAR;
 
-/// A longer window gains nothing, and so many of these as the wheel has are shorter than 2^64 / window,
-/// for which dividing by a multiplication is exact.
+/// The longest window. A longer one gains nothing, and the wheel's windows of this length are together
+/// shorter than 2^64 / window, so that division by multiplication is exact.
 const MAX_WINDOW: Span = Span::from_ps(1 << 28);
 
 /// How long windows are where nothing that leaves a port arrives within the `lookahead`.
@@ -76,7 +76,7 @@ struct Buckets {
     visits: Vec<Vec<u16>>,
     /// A bit for each window in which there is anything.
     windows: u64,
-    /// Whether there is anything in each: 1 or 0, so that eight are asked for at once.
+    /// 1 for each bucket that holds anything, else 0: those of eight blocks are read at once.
     due: Vec<[u8; 8]>,
     /// For each run of the slab the next one of the same bucket, where there is one.
     after: Vec<PacketId>,
@@ -396,7 +396,7 @@ impl Wheel {
         }
     }
 
-    /// How many times eight blocks there are.
+    /// How many groups of eight blocks there are.
     #[inline]
     pub(super) fn eights(&self) -> usize {
         self.blocks / 8
