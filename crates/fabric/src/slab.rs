@@ -83,7 +83,7 @@ impl Slab {
 
     #[cold]
     fn first_of_more(&mut self) -> PacketId {
-        let run = self.new_run();
+        let run = self.grow();
         self.singles += RUN as usize;
         self.free.extend((run + 1..run + RUN).rev());
         run
@@ -154,15 +154,14 @@ impl Slab {
         sorted
     }
 
-    /// Room for a run of packets, which are to be written before they are read, if any is free.
-    #[inline]
-    pub(crate) fn free_run(&mut self) -> Option<PacketId> {
-        self.free_runs.pop()
+    /// Room for a run of packets, which are to be written before they are read.
+    pub(crate) fn take_run(&mut self) -> PacketId {
+        self.free_runs.pop().unwrap_or_else(|| self.grow())
     }
 
-    /// Room for another run.
+    /// Another run.
     #[cold]
-    pub(crate) fn new_run(&mut self) -> PacketId {
+    fn grow(&mut self) -> PacketId {
         let first = self.packets.len();
         let end = first + RUN as usize;
         assert!(end < PacketId::MAX as usize, "more than 4294967294 packets in the fabric");
@@ -193,12 +192,12 @@ impl Slab {
     #[inline]
     pub(crate) fn known(&self, id: PacketId) -> &Packet {
         debug_assert!((id as usize) < self.packets.len());
-        // SAFETY: ids are the ends of lists or come from `place`, `free_run` or `new_run` of this slab,
-        // and a slab never shrinks. A discipline gives back those that it was given.
+        // SAFETY: ids are the ends of lists or come from `place` or `take_run` of this slab, and a
+        // slab never shrinks. A discipline gives back those that it was given.
         unsafe { self.packets.get_unchecked(id as usize) }
     }
 
-    /// The same, to change it.
+    /// The packet at `id`, to be changed; like [`Slab::known`].
     #[inline]
     pub(crate) fn known_mut(&mut self, id: PacketId) -> &mut Packet {
         debug_assert!((id as usize) < self.packets.len());

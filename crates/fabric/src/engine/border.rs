@@ -5,7 +5,7 @@
 //! cross, and agree on the next window in which any of them has something to do. A side that
 //! waits for the others begins the next window with the blocks that no link from another side leads
 //! to, if that window is certain to come. The number of sides changes no row: every packet arrives at
-//! the same port at the same time, whatever it is.
+//! the port and the time at which it would arrive with one.
 
 use super::layout::{BlockId, Layout};
 use super::wheel::Wheel;

@@ -4,9 +4,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// When a scene goes on with one thread, and when with several again.
 pub(super) trait Judge {
-    /// Whether so many other threads of the system run that `threads` would not have a processor each.
-    fn is_crowded(&self, threads: usize) -> bool {
-        let _ = threads;
+    /// Whether so many other threads of the system run that these `threads` would not have a processor each.
+    fn is_crowded(&self, _threads: usize) -> bool {
         false
     }
 
@@ -63,7 +62,8 @@ impl Losses {
 impl Judge for Losses {
     /// Looks several times, so that a program that runs only for a moment does not count.
     fn is_crowded(&self, threads: usize) -> bool {
-        (0..LOOKS).all(|_| others_running().zip(processors()).is_some_and(|(n, p)| n + threads > p))
+        let Some(processors) = processors() else { return false };
+        (0..LOOKS).all(|_| others_running().is_some_and(|others| others + threads > processors))
     }
 
     #[inline]

@@ -146,23 +146,11 @@ impl Buckets {
         unsafe { self.packets.get_unchecked_mut(bucket) }
     }
 
-    /// Gives a bucket another run of `slab`.
+    /// Gives a bucket another run of `slab`, behind those that it has.
     #[cold]
     #[inline(never)]
     fn add_run(&mut self, bucket: usize, slab: &mut Slab) {
-        match slab.free_run() {
-            Some(run) if self.known_mut(bucket).end == NIL => {
-                *self.known_mut(bucket) = Bucket { first: run, next: run, end: run + RUN };
-            }
-            run => self.chain(bucket, run, slab),
-        }
-    }
-
-    /// Puts `run`, or one that is new, behind the runs that a bucket has.
-    #[cold]
-    #[inline(never)]
-    fn chain(&mut self, bucket: usize, run: Option<PacketId>, slab: &mut Slab) {
-        let run = run.unwrap_or_else(|| slab.new_run());
+        let run = slab.take_run();
         let bucket = &mut self.packets[bucket];
         if bucket.end == NIL {
             bucket.first = run;

@@ -72,7 +72,8 @@ impl Wires {
         }
     }
 
-    /// The same, and how long they take until the other end may send them on, or has them.
+    /// How long `size` bytes take to leave by `wire`, and until the other end may send them on, or has
+    /// them.
     #[inline(always)]
     pub(super) fn times(&self, wire: &Wire, size: u16) -> (Span, Span) {
         if wire.byte_ps == 0 {
@@ -82,7 +83,8 @@ impl Wires {
         (span, span + wire.delay)
     }
 
-    /// The same for a link that has a timing, apart so that the others do not pay for it.
+    /// Like [`Wires::times`], for a link that has a [`Timing`]. A separate function keeps the common
+    /// case short enough to be inlined.
     #[cold]
     #[inline(never)]
     fn times_of_timing(&self, wire: &Wire, size: u16) -> (Span, Span) {
