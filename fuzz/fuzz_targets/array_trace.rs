@@ -4,8 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use sojourn_array::workload::{Stage, Workload};
-use sojourn_kernel::Streams;
-use sojourn_kernel::parameters::{Setting, Table, Value};
+use sojourn_core::Streams;
+use sojourn_core::parameters::{Setting, Table, Value};
 use std::io::{BufRead, Cursor};
 
 const BLOCKS: u64 = 5000;

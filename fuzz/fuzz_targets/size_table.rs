@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sojourn_queueing::{Reading, SizeTable};
+use sojourn_core::{Reading, SizeTable};
 
 fuzz_target!(|text: &str| {
     for reading in [None, Some(Reading::Linear), Some(Reading::Step)] {

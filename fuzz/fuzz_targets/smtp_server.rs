@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sojourn_kernel::Time;
-use sojourn_kernel::parameters::defaults;
+use sojourn_core::Time;
+use sojourn_core::parameters::defaults;
 use sojourn_mail::Address;
 use sojourn_mail::smtp::server::{
     Arrival, AuthUse, House, Output, Peer, Protocol, Session, Submitter, Terms, Verdict, Welcome,

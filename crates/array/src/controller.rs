@@ -1,8 +1,8 @@
 //! What an array's controller does beside passing accesses on.
 
 use crate::workload::MAX_BLOCKS;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Bytes, Span, nested, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Span, nested, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

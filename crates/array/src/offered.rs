@@ -2,10 +2,9 @@
 
 use crate::ArrayCase;
 use crate::engine::Plans;
-use sojourn_kernel::Streams;
-use sojourn_kernel::files::Open;
-use sojourn_kernel::parameters::Refusal;
-use sojourn_queueing::{Column, Rows};
+use sojourn_core::files::Open;
+use sojourn_core::parameters::Refusal;
+use sojourn_core::{Column, Rows, Streams};
 
 impl ArrayCase {
     /// The accesses of one replication, one a row, in the order in which the simulator plans them:

@@ -5,11 +5,11 @@ use crate::analysis::Known;
 use crate::engine::{self, Figures, Nothing, Rebuilt, Scene, Sink};
 use crate::positioning::Heads;
 use crate::workload::{self, Request};
-use sojourn_kernel::files::Open;
-use sojourn_kernel::parameters::{Refusal, Value};
-use sojourn_kernel::{Bytes, Span, Streams, Time};
-use sojourn_queueing::{
-    Cancelled, Column, JobKind, Jobs, Keep, Metric, Progress, Report, Rows, Vocabulary,
+use sojourn_core::files::Open;
+use sojourn_core::parameters::{Refusal, Value};
+use sojourn_core::{
+    Bytes, Cancelled, Column, JobKind, Jobs, Keep, Metric, Progress, Report, Rows, Span, Streams,
+    Time, Vocabulary,
 };
 
 /// What the rows' `ideal_ps` is, for people.

@@ -9,10 +9,9 @@ use crate::positioning::{Anywhere, Arms, Independent, Positioning};
 use crate::report::Run;
 use crate::scheduling::{Fcfs, Scheduling};
 use crate::workload::{self, Workload};
-use sojourn_kernel::files::Open;
-use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
-use sojourn_kernel::{Bytes, Span, Streams, choices, parameters};
-use sojourn_queueing::{Cancelled, Keep, Progress, Report};
+use sojourn_core::files::Open;
+use sojourn_core::parameters::{Check, Refusal, Value, defaults};
+use sojourn_core::{Bytes, Cancelled, Keep, Progress, Report, Span, Streams, choices, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

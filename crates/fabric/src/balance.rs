@@ -1,8 +1,8 @@
 //! Which of several shortest paths a packet takes.
 
 use crate::packet::{Kind, Packet};
-use sojourn_kernel::stream::mix;
-use sojourn_kernel::{Streams, choices};
+use sojourn_core::random::mix;
+use sojourn_core::{Streams, choices};
 use std::hint::select_unpredictable;
 
 choices! {

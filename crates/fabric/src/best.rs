@@ -3,7 +3,7 @@
 use crate::flow::{Completion, Flow, Packets, alone_fct, ideal_fct};
 use crate::script::{Asked, Script};
 use crate::topology::{Hop, Network};
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 
 /// Best possible times; each pair of racks is routed once.
 pub(crate) struct Ideals<'a> {

@@ -1,8 +1,8 @@
 //! Flows, and how their bytes are cut into packets.
 
 use crate::topology::Hop;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
-use sojourn_kernel::{Bytes, Span, Time, choices, nested, parameters};
+use sojourn_core::parameters::{Check, Refusal, Setting};
+use sojourn_core::{Bytes, Span, Time, choices, nested, parameters};
 
 /// One flow: the job of this room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! What a host does to the packets of its transports before they are on its link.
 
 use crate::topology::LinkSpec;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, choices, nested, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, choices, nested, parameters};
 
 parameters! {
     /// Hosts.

@@ -33,5 +33,5 @@ pub use flow::{Flow, Packets, ideal_fct};
 pub use hosts::{HostPort, Hosts};
 pub use rows::VOCABULARY;
 pub use scheme::{PacketScheme, Scheme};
-pub use sojourn_queueing::Report;
+pub use sojourn_core::Report;
 pub use study::{FabricCase, Ready};

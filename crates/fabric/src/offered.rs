@@ -3,7 +3,7 @@
 
 use crate::topology::Network;
 use crate::workload::Pairs;
-use sojourn_kernel::parameters::Value;
+use sojourn_core::parameters::Value;
 
 /// What the flows of one Poisson process bring in the long run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -122,7 +122,7 @@ fn crossing(network: &Network, pairs: Pairs) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::topology::{Graph, LinkSpec};
-    use sojourn_kernel::{Rate, Span};
+    use sojourn_core::{Rate, Span};
 
     const LINK: LinkSpec = LinkSpec { rate: Rate::gbps(10), delay: Span::ZERO };
 

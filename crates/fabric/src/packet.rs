@@ -1,6 +1,6 @@
 //! Packets.
 
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 
 /// Where a packet lies in the [`Slab`](crate::slab::Slab).
 pub type PacketId = u32;

@@ -9,9 +9,10 @@ use crate::study::Ready;
 use crate::topology::Network;
 use crate::transport::Tally;
 use crate::workload::Query;
-use sojourn_kernel::parameters::Value;
-use sojourn_kernel::{Span, Time};
-use sojourn_queueing::{Column, Job, JobKind, Keep, Metric, Report, Rows, SizeBin, Vocabulary};
+use sojourn_core::parameters::Value;
+use sojourn_core::{
+    Column, Job, JobKind, Keep, Metric, Report, Rows, SizeBin, Span, Time, Vocabulary,
+};
 use std::slice;
 
 /// What the rows' `class` is called.

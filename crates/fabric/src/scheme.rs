@@ -6,10 +6,10 @@ use crate::qdisc::{Ecn, PFabric, Queue};
 use crate::transport::{
     AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TransportKind,
 };
-use sojourn_kernel::parameters::{
+use sojourn_core::parameters::{
     Check, Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
 };
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::{Span, parameters};
 use std::num::NonZeroU32;
 
 /// How flows are carried.

@@ -4,7 +4,7 @@ use crate::engine::{After, Watch};
 use crate::flow::Flow;
 use crate::offered::Offered;
 use crate::workload::{Answer, Drawn, Query};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::ops::Range;
 use std::sync::Arc;
 

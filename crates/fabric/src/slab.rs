@@ -5,7 +5,7 @@
 //! not fit into the caches, and a load from memory whose address the load before it gives takes longest.
 
 use crate::packet::{NIL, Packet, PacketId};
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 use std::ops::Range;
 
 /// How many packets a run has room for: an odd number of cache lines, so that runs do not all begin

@@ -14,9 +14,8 @@ use crate::script::Script;
 use crate::topology::{Forwarding, LinkSpec, Network, Topology};
 use crate::transport::{Running, Setup, Tally};
 use crate::workload::{Drawn, Stage, Workload};
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Value, defaults};
-use sojourn_kernel::{Rate, Span, Streams, Time, parameters};
-use sojourn_queueing::{Keep, Report};
+use sojourn_core::parameters::{Check, Refusal, Setting, Value, defaults};
+use sojourn_core::{Keep, Rate, Report, Span, Streams, Time, parameters};
 use std::sync::Arc;
 
 parameters! {

@@ -2,11 +2,10 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p sojourn-fabric --test golden` writes them anew.
 
+use sojourn_core::parameters::{Parameters, Table, Value};
+use sojourn_core::{Keep, Streams};
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::{FabricCase, Scheme};
-use sojourn_kernel::Streams;
-use sojourn_kernel::parameters::{Parameters, Table, Value};
-use sojourn_queueing::Keep;
 use std::fmt::Write;
 use std::path::PathBuf;
 

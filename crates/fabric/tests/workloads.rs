@@ -2,14 +2,14 @@
 //! fabrics they run on have the shapes they are said to have.
 
 use proptest::prelude::*;
+use sojourn_core::parameters::{Parameters, Refusal, Setting, Table, Value, defaults};
+use sojourn_core::{Bytes, Rate, Span, Streams};
 use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::MinTcp;
 use sojourn_fabric::workload::{
     Arrivals, Incast, LoadCounts, Pairs, Permutation, Poisson, Stage, Workload, parse_flows,
 };
 use sojourn_fabric::{FabricCase, Flow, Packets};
-use sojourn_kernel::parameters::{Parameters, Refusal, Setting, Table, Value, defaults};
-use sojourn_kernel::{Bytes, Rate, Span, Streams};
 use std::num::NonZeroU32;
 
 fn some(n: u32) -> NonZeroU32 {

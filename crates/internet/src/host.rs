@@ -2,8 +2,8 @@
 
 use crate::personality::{Fast, Memory, PersonalityKind};
 use crate::tls::Tls;
-use sojourn_kernel::parameters::{Check, defaults};
-use sojourn_kernel::{Span, Streams, nested, parameters};
+use sojourn_core::parameters::{Check, defaults};
+use sojourn_core::{Span, Streams, nested, parameters};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

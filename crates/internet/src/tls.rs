@@ -5,7 +5,7 @@ use rcgen::{
     PKCS_ECDSA_P256_SHA256,
 };
 use rustls::pki_types::PrivatePkcs8KeyDer;
-use sojourn_kernel::choices;
+use sojourn_core::choices;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 

@@ -1,6 +1,6 @@
 //! Addresses of an SMTP envelope.
 
-use sojourn_kernel::parameters::{Refusal, Setting, Shape, Value};
+use sojourn_core::parameters::{Refusal, Setting, Shape, Value};
 use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;

@@ -4,8 +4,8 @@ use crate::address::Address;
 use crate::header::fields;
 use crate::return_path::LOCAL_MAX;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use sojourn_kernel::parameters::{Check, Refusal, Value};
-use sojourn_kernel::{nested, parameters};
+use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::{nested, parameters};
 use std::fmt;
 
 parameters! {

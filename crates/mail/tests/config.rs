@@ -1,6 +1,6 @@
 //! What a list server can be set to.
 
-use sojourn_kernel::parameters::{Entry, Parameters, Refusal, Setting, Table, Value};
+use sojourn_core::parameters::{Entry, Parameters, Refusal, Setting, Table, Value};
 use sojourn_mail::Config;
 use sojourn_mail::policy::{CheckpointKind, OrderKind, RetryKind, SplitKind, TimeoutsKind};
 

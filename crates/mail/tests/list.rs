@@ -1,6 +1,6 @@
 //! What a list's mail says of its list.
 
-use sojourn_kernel::parameters::{Parameters, Table, Value};
+use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_mail::{Address, List};
 
 fn text(text: &str) -> Value {

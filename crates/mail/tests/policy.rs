@@ -1,7 +1,7 @@
 //! What a list server may decide in one way or another, each way by hand.
 
-use sojourn_kernel::Span;
-use sojourn_kernel::parameters::defaults;
+use sojourn_core::Span;
+use sojourn_core::parameters::defaults;
 
 use sojourn_mail::policy::retry::{Backoff, Prompt, Retry, Setback};
 use sojourn_mail::policy::split::{Chunks, Dealt, Place, Split};

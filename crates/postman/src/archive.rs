@@ -4,7 +4,7 @@ use crate::driver::Input;
 use crate::epoch::Epoch;
 use crate::spool::{Spool, SpoolError};
 use bytes::Bytes;
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 use sojourn_mail::engine::{BatchId, Event, MessageId, Record, Submission};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};

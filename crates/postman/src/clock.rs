@@ -1,7 +1,7 @@
 //! The engine's clock: it never goes back, whatever happens to the calendar's.
 
 use crate::epoch::Epoch;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use tokio::time::{Duration, Instant};
 
 /// What says the milliseconds since 1970.

@@ -1,6 +1,6 @@
 //! The engine's time on the calendar.
 
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 
 /// Where the engine's time begins, in milliseconds since 1970.
 ///

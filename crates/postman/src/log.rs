@@ -2,7 +2,7 @@
 
 use crate::news::{News, Observer};
 use crate::reception::{Attendant, Happening};
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 use sojourn_mail::engine::{MessageId, Operation, Outcome, Relay};
 use sojourn_mail::{Address, plain};
 use std::fmt;

@@ -10,7 +10,7 @@ use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 use sojourn_mail::engine::{Answer, MailHost};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -233,7 +233,7 @@ fn left(until: Instant) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::parameters::defaults;
     use std::net::UdpSocket;
 
     const MX: u8 = 15;

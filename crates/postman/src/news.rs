@@ -1,6 +1,6 @@
 //! What a postman tells of its work.
 
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 use sojourn_mail::Address;
 use sojourn_mail::engine::{Delays, MessageId, Operation, Outcome, Reason, Relay, Task};
 use std::net::IpAddr;

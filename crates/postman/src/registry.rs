@@ -4,7 +4,7 @@ use crate::live::Live;
 use crate::reception::{Certificate, Dkim, Listener, Program, Rules, Serving, User};
 use crate::settings::Network;
 use crate::unsubscribe::Unsubscribe;
-use sojourn_kernel::parameters::{Entry, Parameters};
+use sojourn_core::parameters::{Entry, Parameters};
 use sojourn_mail::policy::{CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind};
 use sojourn_mail::report::Rule;
 use sojourn_mail::smtp::server::{Bounds, Stressed};

@@ -1,7 +1,7 @@
 //! What a list server that is connected to the world is set to.
 
-use sojourn_kernel::parameters::{Check, Refusal, Table, Value, defaults};
-use sojourn_kernel::{Span, choices, nested, parameters};
+use sojourn_core::parameters::{Check, Refusal, Table, Value, defaults};
+use sojourn_core::{Span, choices, nested, parameters};
 use sojourn_mail::Config;
 use sojourn_mail::engine::Itself;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

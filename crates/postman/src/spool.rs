@@ -33,7 +33,7 @@ use crate::epoch::Epoch;
 use bytes::Bytes;
 use rusqlite::blob::ZeroBlob;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension, ToSql, TransactionBehavior, named_params};
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 use sojourn_mail::engine::{
     Deferral, MessageId, Obstacle, Operation, Record, Stored, Submission, Task,
 };

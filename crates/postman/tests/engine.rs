@@ -1,8 +1,8 @@
 //! The engine on a real spool, with hosts that answer at once; stopped at every write, before and
 //! after it reached the disk.
 
-use sojourn_kernel::parameters::{Parameters, Table, Value};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::parameters::{Parameters, Table, Value};
+use sojourn_core::{Span, Time};
 use sojourn_mail::engine::{
     Answer, Effect, Event, MailHost, MessageId, SessionId, Submission, Task,
 };

@@ -1,7 +1,7 @@
 //! What a server occupies while hostile clients send it large messages: a process of its own, whose
 //! memory the system counts.
 
-use sojourn_kernel::parameters::{Parameters, Table, Value};
+use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_postman::reception::{Attendant, Happening};
 use sojourn_postman::{MailServer, Serving};
 use std::io::{BufRead, BufReader, Lines, Write, stdin};

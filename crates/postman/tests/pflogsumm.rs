@@ -1,6 +1,6 @@
 //! Our log is read by what reads Postfix's: pflogsumm, as Debian has it.
 
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 use sojourn_mail::engine::{Delays, MessageId, Outcome, Reason, Relay, Task};
 use sojourn_mail::smtp::Enhanced;
 use sojourn_postman::{Log, News, Observer};

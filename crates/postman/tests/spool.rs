@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use sojourn_mail::engine::{
     Deferral, MessageId, Obstacle, Operation, Progress, Reason, Record, Stored, Submission, Task,
 };

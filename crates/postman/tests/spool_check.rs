@@ -1,6 +1,6 @@
 //! Spools that are damaged, looked at and repaired.
 
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use sojourn_mail::engine::{
     Deferral, MessageId, Obstacle, Progress, Reason, Record, Submission, Task,
 };

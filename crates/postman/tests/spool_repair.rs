@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rusqlite::Connection;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use sojourn_mail::engine::{MessageId, Progress, Record, Submission, Task};
 use sojourn_postman::spool::{Repaired, check, repair};
 use sojourn_postman::{Epoch, Spool};

@@ -1,7 +1,7 @@
 //! Whom a spool waits for, and spools of the version before.
 
 use rusqlite::Connection;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use sojourn_mail::engine::{
     Deferral, MessageId, Obstacle, Progress, Reason, Record, Submission, Task,
 };

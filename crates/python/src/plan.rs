@@ -3,7 +3,7 @@
 use crate::{Case, Study, hinted, settings};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_kernel::parameters::Setting;
+use sojourn_core::parameters::Setting;
 use sojourn_study as study;
 
 /// A plan file, checked and with its defaults filled in.

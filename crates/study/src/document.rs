@@ -1,7 +1,7 @@
 //! A TOML text as a tree of values, what is laid over it, and where each of them stands.
 
 use crate::error::{SpecError, cut, path as key};
-use sojourn_kernel::parameters::{Refusal, Table, Value, element};
+use sojourn_core::parameters::{Refusal, Table, Value, element};
 use std::collections::BTreeMap;
 use toml_edit::{Document as Toml, Item, TableLike};
 

@@ -1,6 +1,6 @@
 //! The one message for the author of a study.
 
-use sojourn_kernel::parameters::{Refusal, Value};
+use sojourn_core::parameters::{Refusal, Value};
 use std::fmt::{self, Display};
 
 /// A study that cannot be run as written: one line that says where, what was given, what was

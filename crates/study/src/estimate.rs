@@ -5,9 +5,9 @@
 use crate::document::{self, Document};
 use crate::error::SpecError;
 use crate::study::{Case, Study};
+use sojourn_core::parameters::{Parameters, Refusal, Setting, Table, Value};
 use sojourn_fabric::estimate::Settings;
 use sojourn_fabric::{Decomposition, FabricCase};
-use sojourn_kernel::parameters::{Parameters, Refusal, Setting, Table, Value};
 
 /// Its table.
 const KEY: &str = Settings::NAME;

@@ -31,5 +31,5 @@ pub use settings::read_settings;
 pub use study::{Case, Refused, Study};
 pub use vocabulary::vocabulary;
 
+pub use sojourn_core::{Cancelled, Column, Keep, Progress, Report, Rows};
 pub use sojourn_fabric::{Decomposition, LinkTimes};
-pub use sojourn_queueing::{Cancelled, Column, Keep, Progress, Report, Rows};

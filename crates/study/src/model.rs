@@ -2,12 +2,11 @@
 
 use sojourn_array::ArrayCase;
 use sojourn_array::analysis::Distribution;
+use sojourn_core::files::{Open, text};
+use sojourn_core::parameters::{Entry, Parameters, Refusal, Setting, Shape, Table, Value};
+use sojourn_core::{Cancelled, Column, Keep, Progress, Report, Rows, Streams, Vocabulary};
 use sojourn_fabric::FabricCase;
-use sojourn_kernel::Streams;
-use sojourn_kernel::files::{Open, text};
-use sojourn_kernel::parameters::{Entry, Parameters, Refusal, Setting, Shape, Table, Value};
 use sojourn_mail::MailCase;
-use sojourn_queueing::{Cancelled, Column, Keep, Progress, Report, Rows, Vocabulary};
 use std::fmt;
 
 /// All models. The first is that of a study that names none.

@@ -6,8 +6,8 @@
 use crate::document::Document;
 use crate::error::SpecError;
 use crate::study::{Case, Refused, Study};
-use sojourn_kernel::parameters::{Check, Parameters, Refusal, Setting, Shape, Value};
-use sojourn_kernel::{Bytes, Span, nested, parameters};
+use sojourn_core::parameters::{Check, Parameters, Refusal, Setting, Shape, Value};
+use sojourn_core::{Bytes, Span, nested, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

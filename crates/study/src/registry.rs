@@ -10,6 +10,8 @@ use sojourn_array::positioning::Positioning;
 use sojourn_array::scheduling::Scheduling;
 use sojourn_array::workload as requests;
 use sojourn_array::{Disk, Workload as Requests};
+use sojourn_core::WORKLOADS;
+use sojourn_core::parameters::{Entry, Field, Parameters};
 use sojourn_fabric::balance::Balance;
 use sojourn_fabric::estimate::Settings as Estimation;
 use sojourn_fabric::qdisc::{Between, Queue};
@@ -17,11 +19,9 @@ use sojourn_fabric::topology::Topology;
 use sojourn_fabric::transport::{Priority, TransportKind};
 use sojourn_fabric::workload::{Workload, deadline};
 use sojourn_fabric::{Buffer, Packets, Scheme};
-use sojourn_kernel::parameters::{Entry, Field, Parameters};
 use sojourn_mail::policy::{CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind};
 use sojourn_mail::study as mail;
 use sojourn_mail::world::{Machine, internet};
-use sojourn_queueing::WORKLOADS;
 
 /// All parts and their variants as JSON: lists of `{"name", "summary", "source", "parameters"}`.
 ///

@@ -9,8 +9,8 @@ use crate::model::{MODELS, ModelEntry};
 use crate::plan::Wanted;
 use crate::study::{FORMER_MODEL, Head};
 use serde_json::{Map, Value as Json, json};
+use sojourn_core::parameters::{Entry, Field, Parameters, Shape, Value};
 use sojourn_fabric::estimate::Settings as Estimation;
-use sojourn_kernel::parameters::{Entry, Field, Parameters, Shape, Value};
 use std::collections::BTreeMap;
 
 /// The tables that stand in a study only for one other command than `run`.

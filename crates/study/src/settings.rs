@@ -2,7 +2,7 @@
 
 use crate::document::Document;
 use crate::error::SpecError;
-use sojourn_kernel::parameters::{Parameters, Table};
+use sojourn_core::parameters::{Parameters, Table};
 
 /// Reads `text`, which `source` names in messages, with `overrides` (path and value) laid over it;
 /// `complete` sets what both may leave to the machine.
@@ -28,8 +28,8 @@ pub fn read_settings<P: Parameters>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_kernel::parameters::Check;
-    use sojourn_kernel::{Span, nested, parameters};
+    use sojourn_core::parameters::Check;
+    use sojourn_core::{Span, nested, parameters};
 
     parameters! {
         /// A kettle.

@@ -2,7 +2,7 @@
 
 use crate::document::{Document, Path, flat, get, keys, put};
 use crate::error::{SpecError, cut};
-use sojourn_kernel::parameters::{Refusal, Table, Value};
+use sojourn_core::parameters::{Refusal, Table, Value};
 use std::collections::BTreeSet;
 
 /// One swept parameter.

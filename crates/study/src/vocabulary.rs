@@ -2,7 +2,7 @@
 
 use crate::model::MODELS;
 use serde_json::{Map, Value as Json, json};
-use sojourn_queueing::{JobKind, Metric, SizeBin};
+use sojourn_core::{JobKind, Metric, SizeBin};
 
 /// The vocabularies of all models as JSON, by the models' names: `{"work": [[unit, total], ...],
 /// "percentiles": [...], "lengths": [...], "kinds": [{"name", "label", "plural", "part_of", "metrics", "bins",

@@ -6,7 +6,7 @@ use super::queue::{Offered, Queue};
 use super::{Bulks, Fork, Law, Moments, exponential, one_server, waiting};
 use crate::disk::Op;
 use crate::layout::Layout;
-use sojourn_kernel::parameters::Value;
+use sojourn_core::parameters::Value;
 
 /// What the means and percentiles of a case depend on, where anything is known of them.
 #[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself")]

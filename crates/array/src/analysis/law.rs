@@ -2,7 +2,7 @@
 
 use super::Moments;
 use crate::disk::{Drive, Op};
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 
 /// A law of times in picoseconds, by equally likely values of it, least first.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use super::known::Setting;
 use super::{Fork, Moments};
 use crate::disk::Op;
-use sojourn_kernel::parameters::Value;
+use sojourn_core::parameters::Value;
 
 /// Requests as they come, whatever the process.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! How long a seek takes, and how far apart two random places are.
 
 use crate::analysis::Moments;
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 
 /// Seek time: `a + b sqrt(y)` over a share y of the stroke, in picoseconds.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! Known drives: zoned disks with the values of their data sheets as defaults.
 
 use super::{Kind, Ready, Rotation, Stage, Track, Zoned};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Bytes, Span, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Span, parameters};
 
 /// Declares a drive: the parameters of [`Zoned`], each with this drive's value.
 macro_rules! drive {

@@ -2,10 +2,9 @@
 
 use super::{Drive, Kind, Op, Ready, Stage};
 use crate::analysis::Moments;
-use sojourn_kernel::csv::rows;
-use sojourn_kernel::files::text;
-use sojourn_kernel::parameters::{Check, Refusal, Value};
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::files::{rows, text};
+use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::{Span, parameters};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 

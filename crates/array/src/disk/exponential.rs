@@ -2,8 +2,8 @@
 
 use super::{Drive, Kind, Op, Ready, Stage};
 use crate::analysis::Moments;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, parameters};
 
 parameters! {
     /// A disk whose accesses take exponential times, whatever they do and however long they are: no

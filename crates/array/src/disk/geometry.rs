@@ -2,8 +2,8 @@
 
 use super::curve::Curve;
 use super::{Op, Zoned};
-use sojourn_kernel::parameters::{Refusal, Value};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::parameters::{Refusal, Value};
+use sojourn_core::{Span, Time};
 use std::sync::Arc;
 
 /// The sectors of a zoned disk: track by track within a cylinder, cylinder by cylinder from the

@@ -17,9 +17,9 @@ pub use track::{Rotation, Track};
 pub use zoned::{Platters, Zoned};
 
 use crate::analysis::Moments;
-use sojourn_kernel::files::Open;
-use sojourn_kernel::parameters::{Refusal, Value};
-use sojourn_kernel::{Span, variants};
+use sojourn_core::files::Open;
+use sojourn_core::parameters::{Refusal, Value};
+use sojourn_core::{Span, variants};
 
 variants! {
     /// The disks of an array, all alike.

@@ -1,6 +1,6 @@
 //! Laws of times as tables: one look-up and one multiplication a draw.
 
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 
 /// The number of pieces, as a power of two.
 const BITS: u32 = 11;

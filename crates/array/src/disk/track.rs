@@ -1,7 +1,7 @@
 //! Quantities as data sheets give them: how fast a disk turns, how dense a track is.
 
-use sojourn_kernel::Span;
-use sojourn_kernel::parameters::{Refusal, Setting, Shape, Value};
+use sojourn_core::Span;
+use sojourn_core::parameters::{Refusal, Setting, Shape, Value};
 
 /// The time of a full rotation: `"8.33ms"`, or `"7200rpm"`.
 #[derive(Clone, Copy, Debug, PartialEq)]

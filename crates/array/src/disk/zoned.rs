@@ -4,8 +4,8 @@ use super::curve::{Curve, Distance};
 use super::quantiles::Quantiles;
 use super::{Drive, Kind, Op, Ready, Rotation, Stage, Track};
 use crate::analysis::Moments;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Bytes, Span, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Span, parameters};
 use std::sync::Arc;
 
 parameters! {

@@ -4,7 +4,7 @@ use super::station::Station;
 use super::timers::Timers;
 use super::{Figures, Scene};
 use crate::positioning::{Found, Heads, Motion, Task};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 
 /// All disks of an array.
 pub(super) struct Disks<'a, H: Heads> {

@@ -6,8 +6,7 @@ use super::rebuild::{Mending, NO_REQUEST};
 use super::{Figures, Join, Rebuilt, Scene, Sink};
 use crate::positioning::{Heads, Task};
 use crate::workload::{LATEST, Request};
-use sojourn_kernel::{Span, Time};
-use sojourn_queueing::{Cancelled, Progress};
+use sojourn_core::{Cancelled, Progress, Span, Time};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 

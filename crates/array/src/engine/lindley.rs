@@ -4,7 +4,7 @@
 use super::recursion::{Served, Station};
 use crate::layout::Access;
 use crate::positioning::Heads;
-use sojourn_kernel::{Span, Streams, Time};
+use sojourn_core::{Span, Streams, Time};
 
 /// A disk that serves one access at a time.
 pub(super) struct Single<H: Heads> {

@@ -31,7 +31,7 @@ pub use sink::{Nothing, Sink};
 
 use crate::layout::Layout;
 use crate::positioning::Motion;
-use sojourn_kernel::{Span, Streams, Time, choices};
+use sojourn_core::{Span, Streams, Time, choices};
 
 choices! {
     /// How the accesses of different requests mix.

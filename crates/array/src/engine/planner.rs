@@ -5,7 +5,7 @@ use super::plans::Plans;
 use crate::layout::{Access, Plan};
 use crate::positioning::Heads;
 use crate::workload::Request;
-use sojourn_kernel::{Span, Stream};
+use sojourn_core::{Span, Stream};
 
 /// What the requests of one run draw when they arrive. It knows the last of them.
 pub(super) struct Planner<'a, H: Heads> {

@@ -3,7 +3,7 @@
 use crate::disk::Op;
 use crate::layout::{Layout, Plan};
 use crate::workload::Request;
-use sojourn_kernel::{Ahead, Streams};
+use sojourn_core::{Ahead, Streams};
 
 /// Plans are kept for requests of at most so many blocks,
 const BLOCKS: u32 = 64;

@@ -2,7 +2,7 @@
 
 use crate::disk::Op;
 use crate::layout::{Access, Mend};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 
 /// What is rebuilt, and how fast.
 #[derive(Clone, Debug)]

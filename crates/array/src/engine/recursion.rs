@@ -8,8 +8,7 @@ use super::{Figures, Join, Scene, Sink};
 use crate::layout::Access;
 use crate::positioning::{Heads, Motion};
 use crate::workload::{LATEST, Request};
-use sojourn_kernel::{Span, Streams, Time};
-use sojourn_queueing::{Cancelled, Progress};
+use sojourn_core::{Cancelled, Progress, Span, Streams, Time};
 use std::sync::atomic::Ordering;
 
 /// A disk that says at the arrival of an access when it ends.

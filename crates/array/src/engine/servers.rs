@@ -4,7 +4,7 @@
 use super::recursion::{Served, Station};
 use crate::layout::Access;
 use crate::positioning::{Heads, Motion};
-use sojourn_kernel::{Span, Streams, Time};
+use sojourn_core::{Span, Streams, Time};
 
 /// A disk without a head that serves several accesses at once.
 pub(super) struct Servers<P> {

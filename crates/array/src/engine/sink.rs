@@ -1,7 +1,7 @@
 //! Who is told of the requests.
 
 use crate::workload::Request;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 
 /// Is told of every request, in order of arrival, and of its end.
 pub trait Sink {

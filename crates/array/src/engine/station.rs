@@ -2,7 +2,7 @@
 
 use crate::layout::Access;
 use crate::positioning::{Found, Heads, Moment, Motion, Task};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 
 impl<S> Task<S> {

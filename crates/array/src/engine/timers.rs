@@ -1,6 +1,6 @@
 //! When each disk is done next: as many timers as there are disks.
 
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 
 /// One timer a disk. Unlike a calendar it holds at most one event for each, and keeps them where
 /// they are; among equal times the lower disk is first. What is looked through is looked through
@@ -81,7 +81,7 @@ fn least(times: &[Time]) -> (usize, Time) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_kernel::Streams;
+    use sojourn_core::Streams;
 
     #[test]
     fn the_first_timer_is_the_least_and_of_equal_ones_the_lowest() {

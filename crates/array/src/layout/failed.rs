@@ -1,6 +1,6 @@
 //! Disks that have failed.
 
-use sojourn_kernel::parameters::{Refusal, Setting, Shape, Value};
+use sojourn_core::parameters::{Refusal, Setting, Shape, Value};
 
 /// The disks of an array that have failed: none, one or two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -32,8 +32,8 @@ pub use single::Single;
 
 use crate::disk::Op;
 use run::Run;
-use sojourn_kernel::parameters::{Refusal, Value};
-use sojourn_kernel::{Ahead, variants};
+use sojourn_core::parameters::{Refusal, Value};
+use sojourn_core::{Ahead, variants};
 
 variants! {
     /// How an array spreads requests over its disks.

@@ -3,8 +3,8 @@
 use super::run::Run;
 use super::{Access, Approach, Failed, Lay, Layout, Mend, Plan};
 use crate::disk::Op;
-use sojourn_kernel::parameters::{Setting, Value};
-use sojourn_kernel::{Ahead, choices};
+use sojourn_core::parameters::{Setting, Value};
+use sojourn_core::{Ahead, choices};
 
 choices! {
     /// Which disk has the first block of a write.

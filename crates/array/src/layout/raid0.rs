@@ -3,8 +3,8 @@
 use super::run::Run;
 use super::{Access, Lay, MAX_DISKS, Plan, shares};
 use crate::disk::Op;
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Ahead, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Ahead, parameters};
 
 parameters! {
     /// Blocks striped over all disks, no redundancy. A request starts on a random disk.

@@ -5,8 +5,8 @@ use super::raid0::{stripe, stripe_at};
 use super::run::Run;
 use super::{Lay, Layout, MAX_DISKS, Mend, Plan, check_failed, check_pairs};
 use crate::disk::Op;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Ahead, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Ahead, parameters};
 
 parameters! {
     /// A mirror of stripes (paper section 3.2): blocks are striped over the first half of the disks,

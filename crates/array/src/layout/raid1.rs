@@ -4,8 +4,8 @@ use super::mirrors::{one_left, split};
 use super::run::Run;
 use super::{Access, Lay, Layout, Mend, Plan, check_failed};
 use crate::disk::Op;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Ahead, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Ahead, parameters};
 
 parameters! {
     /// Two copies of everything. A read takes the first half of its blocks from one copy, chosen at

@@ -4,8 +4,8 @@ use super::mirrors::{one_left, split};
 use super::run::{Extent, Run};
 use super::{Access, Lay, Layout, MAX_DISKS, Mend, Plan, check_failed, check_pairs, shares};
 use crate::disk::Op;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Ahead, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Ahead, parameters};
 
 parameters! {
     /// A stripe of mirrors: blocks are striped over pairs of disks, 0 and 1 the first. A request

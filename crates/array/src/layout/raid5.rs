@@ -2,8 +2,8 @@
 
 use super::parity::{Done, FollowOn, Parity, Rewrite, Stripes, WriteStart};
 use super::{Layout, MAX_DISKS, check_failed};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::{Check, Refusal};
+use sojourn_core::parameters;
+use sojourn_core::parameters::{Check, Refusal};
 
 parameters! {
     /// Striping with one parity block a stripe, which rotates (paper section 3.3). A write of whole

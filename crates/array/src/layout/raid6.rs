@@ -2,8 +2,8 @@
 
 use super::parity::{Done, FollowOn, Parity, Rewrite, Stripes, WriteStart};
 use super::{Failed, Layout, MAX_DISKS};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::{Check, Refusal};
+use sojourn_core::parameters;
+use sojourn_core::parameters::{Check, Refusal};
 
 parameters! {
     /// Striping with two parity blocks a stripe on neighbouring disks, which rotate together. As

@@ -3,8 +3,8 @@
 use super::run::Run;
 use super::{Access, Lay, Plan};
 use crate::disk::Op;
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Ahead, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Ahead, parameters};
 
 parameters! {
     /// One disk: an M/G/1 queue when requests arrive as a Poisson process (paper section 2).

@@ -1,6 +1,6 @@
 //! Chances, drawn many at a time: shares of 2^32, two from each of a stream's numbers.
 
-use sojourn_kernel::Stream;
+use sojourn_core::Stream;
 
 /// How many are drawn at a time.
 const MANY: usize = 64;

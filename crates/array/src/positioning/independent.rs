@@ -5,8 +5,8 @@ use super::{Found, Heads, Moment, Motion, Task};
 use crate::disk::Drive;
 use crate::layout::{Access, Approach};
 use crate::scheduling::Scheduling;
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, Streams, Time, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, Streams, Time, parameters};
 use std::collections::VecDeque;
 
 parameters! {

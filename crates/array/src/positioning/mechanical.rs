@@ -4,8 +4,8 @@ use super::{Heads, Moment, Motion, Task};
 use crate::disk::{Arm, Geometry, Op, Spot};
 use crate::layout::Access;
 use crate::scheduling::{Disk, Scheduling};
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, Streams, Time, choices, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, Streams, Time, choices, parameters};
 use std::collections::VecDeque;
 
 parameters! {

@@ -9,7 +9,7 @@ pub use mechanical::{Arms, Mechanical, Spindles};
 
 use crate::disk::Op;
 use crate::layout::{Access, Approach};
-use sojourn_kernel::{Span, Streams, Time, variants};
+use sojourn_core::{Span, Streams, Time, variants};
 use std::collections::VecDeque;
 use std::fmt::Debug;
 

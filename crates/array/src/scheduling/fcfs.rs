@@ -1,8 +1,8 @@
 //! First come, first served.
 
 use super::Order;
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// First come, first served, each with a positioning of its own; the second phase of a write

@@ -2,8 +2,8 @@
 
 use super::{Disk, Order, least};
 use crate::disk::{Op, Spot};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// LOOK, the elevator: the access on the nearest cylinder in the direction in which the arm

@@ -17,7 +17,7 @@ pub use satf::Satf;
 pub use sstf::Sstf;
 
 use crate::disk::{Arm, Geometry, Op, Spot};
-use sojourn_kernel::{Time, variants};
+use sojourn_core::{Time, variants};
 
 variants! {
     /// In which order each disk serves.

@@ -1,8 +1,8 @@
 //! Rotational positioning optimisation, as the paper has it.
 
 use super::Order;
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{choices, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{choices, parameters};
 
 parameters! {
     /// Rotational positioning optimisation (paper section 3.5): an access that starts takes the

@@ -2,8 +2,8 @@
 
 use super::{Disk, Order, least};
 use crate::disk::{Op, Spot};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// Shortest seek time first (Seltzer, Chen and Ousterhout, *Disk Scheduling Revisited*, USENIX

@@ -2,9 +2,10 @@
 
 use super::LONGEST_GAP;
 use super::counts::{Batch, Law};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Frequency, Span, Stream, Streams, choices, parameters, variants};
-use sojourn_queueing::{Distribution, Exponential};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{
+    Distribution, Exponential, Frequency, Span, Stream, Streams, choices, parameters, variants,
+};
 
 variants! {
     /// When requests arrive.

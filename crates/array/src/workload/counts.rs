@@ -2,11 +2,11 @@
 
 use super::{MAX_BLOCKS, Stage};
 use crate::analysis::Moments;
-use sojourn_kernel::files::text;
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Shape, Value};
-use sojourn_kernel::{Stream, choices, parameters, variants};
-use sojourn_queueing::{
-    Distribution, Geometric as Tries, Reading, SizeTable, WORKLOADS, Workload as Published,
+use sojourn_core::files::text;
+use sojourn_core::parameters::{Check, Refusal, Setting, Shape, Value};
+use sojourn_core::{
+    Distribution, Geometric as Tries, Reading, SizeTable, Stream, WORKLOADS, Workload as Published,
+    choices, parameters, variants,
 };
 
 variants! {

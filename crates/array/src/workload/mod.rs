@@ -14,9 +14,9 @@ pub use trace::{Beyond, Blkparse, Fio, Msr};
 
 use crate::analysis::{Bulks, Offered};
 use crate::disk::Op;
-use sojourn_kernel::files::Open;
-use sojourn_kernel::parameters::{Refusal, Value};
-use sojourn_kernel::{Span, Streams, Time, variants};
+use sojourn_core::files::Open;
+use sojourn_core::parameters::{Refusal, Value};
+use sojourn_core::{Span, Streams, Time, variants};
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,8 +1,7 @@
 //! Where on the array requests go.
 
-use sojourn_kernel::parameters::{Check, Refusal, Value};
-use sojourn_kernel::{Stream, parameters, variants};
-use sojourn_queueing::{Distribution, Exponential, Geometric};
+use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::{Distribution, Exponential, Geometric, Stream, parameters, variants};
 use std::num::NonZeroU32;
 
 variants! {

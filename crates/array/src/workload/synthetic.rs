@@ -6,8 +6,8 @@ use super::places::{self, Addresses, Places};
 use super::{Kind, Numbers, Ready, Request, Source, Stage};
 use crate::analysis::{Bulks, Offered};
 use crate::disk::Op;
-use sojourn_kernel::parameters::{Check, Refusal, Setting, defaults};
-use sojourn_kernel::{Span, Stream, Streams, Time, parameters};
+use sojourn_core::parameters::{Check, Refusal, Setting, defaults};
+use sojourn_core::{Span, Stream, Streams, Time, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

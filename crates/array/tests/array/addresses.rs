@@ -4,8 +4,8 @@ use crate::common::variant;
 use proptest::prelude::*;
 use sojourn_array::disk::Op;
 use sojourn_array::layout::{Access, Layout, Plan};
-use sojourn_kernel::parameters::Value;
-use sojourn_kernel::{Ahead, Streams};
+use sojourn_core::parameters::Value;
+use sojourn_core::{Ahead, Streams};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn lay(layout: &Layout, op: Op, first: u64, blocks: u32, unit: u32, seed: u64) -> Plan {

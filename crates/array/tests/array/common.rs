@@ -7,10 +7,9 @@ use sojourn_array::layout::Layout;
 use sojourn_array::positioning::{Anywhere, Heads};
 use sojourn_array::scheduling::Scheduling;
 use sojourn_array::workload::Request;
-use sojourn_kernel::files::Open;
-use sojourn_kernel::parameters::{Parameters, Setting, Table, Value, defaults};
-use sojourn_kernel::{Span, Stream, Streams, Time};
-use sojourn_queueing::{Keep, Progress, Report, Rows};
+use sojourn_core::files::Open;
+use sojourn_core::parameters::{Parameters, Setting, Table, Value, defaults};
+use sojourn_core::{Keep, Progress, Report, Rows, Span, Stream, Streams, Time};
 use std::io::{BufRead, Cursor};
 
 /// A block of 256 sectors.

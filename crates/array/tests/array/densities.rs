@@ -3,7 +3,7 @@
 use crate::common::{Chances, mean, paper_disk};
 use sojourn_array::analysis::Moments;
 use sojourn_array::disk::{Drive, Op};
-use sojourn_kernel::{Stream, Streams};
+use sojourn_core::{Stream, Streams};
 
 const CYLINDERS: usize = 60_801;
 const DRAWS: usize = 400_000;

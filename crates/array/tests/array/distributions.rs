@@ -2,9 +2,8 @@
 
 use crate::common::{half_width, mean, sojourns, table, text};
 use sojourn_array::ArrayCase;
-use sojourn_kernel::Streams;
-use sojourn_kernel::parameters::{Parameters, Table, Value};
-use sojourn_queueing::{Keep, Progress};
+use sojourn_core::parameters::{Parameters, Table, Value};
+use sojourn_core::{Keep, Progress, Streams};
 
 /// Reads of the paper's disks.
 fn case(layout: Value, rate: &str, blocks: i64, more: &[(&str, Value)]) -> ArrayCase {

@@ -10,9 +10,8 @@ use sojourn_array::disk::{Drive, Op, Platters};
 use sojourn_array::engine::{self, Join};
 use sojourn_array::layout::Layout;
 use sojourn_array::workload::Request;
-use sojourn_kernel::parameters::{Parameters, Table, Value};
-use sojourn_kernel::{Span, Streams, Time};
-use sojourn_queueing::Progress;
+use sojourn_core::parameters::{Parameters, Table, Value};
+use sojourn_core::{Progress, Span, Streams, Time};
 
 /// Requests of a synthetic workload that reads unless told otherwise.
 fn workload(
@@ -321,7 +320,7 @@ fn the_moments_of_a_service_are_those_of_the_data_sheet() {
 }
 
 /// A figure of a run.
-fn figure(report: &sojourn_queueing::Report, name: &str) -> Option<f64> {
+fn figure(report: &sojourn_core::Report, name: &str) -> Option<f64> {
     let found = report.figures.iter().find(|(other, _)| other == name);
     found.map(|(_, value)| match value {
         Value::Float(number) => *number / 1e9,

@@ -5,9 +5,8 @@ use sojourn_array::disk::{Drive, Geometry, Op, Rotation, St3500630Ns, Track, Zon
 use sojourn_array::engine::{self, Join, Scene};
 use sojourn_array::positioning::{Arms, Spindles};
 use sojourn_array::workload::Request;
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Bytes, Span, Streams, Time};
-use sojourn_queueing::Progress;
+use sojourn_core::parameters::defaults;
+use sojourn_core::{Bytes, Progress, Span, Streams, Time};
 
 /// 100 cylinders, two heads, 100 sectors a track outside and fewer inside; a sector is a block.
 fn small(inner: u32) -> Zoned {

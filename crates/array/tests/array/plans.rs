@@ -4,8 +4,8 @@ use crate::common::{layout, paper_raid5, variant};
 use proptest::prelude::*;
 use sojourn_array::disk::Op;
 use sojourn_array::layout::{Access, Approach, Layout, Plan};
-use sojourn_kernel::Streams;
-use sojourn_kernel::parameters::Value;
+use sojourn_core::Streams;
+use sojourn_core::parameters::Value;
 use std::collections::BTreeSet;
 
 fn plan(layout: &Layout, op: Op, blocks: u32, seed: u64) -> Plan {

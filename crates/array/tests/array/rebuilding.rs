@@ -2,9 +2,8 @@
 
 use crate::common::{file, table, text};
 use sojourn_array::ArrayCase;
-use sojourn_kernel::Streams;
-use sojourn_kernel::parameters::{Parameters, Table, Value};
-use sojourn_queueing::{Keep, Progress, Report};
+use sojourn_core::parameters::{Parameters, Table, Value};
+use sojourn_core::{Keep, Progress, Report, Streams};
 
 /// A run of an array of disks whose every access takes a millisecond.
 fn run(layout: Value, rate: &str, requests: i64, more: &[(&str, Value)]) -> Report {

@@ -4,9 +4,8 @@ use crate::common::{file, mean, table, text, variant};
 use sojourn_array::ArrayCase;
 use sojourn_array::disk::Op;
 use sojourn_array::workload::{Ready, Request, Stage, Workload};
-use sojourn_kernel::Streams;
-use sojourn_kernel::parameters::{Parameters, Refusal, Table, Value};
-use sojourn_queueing::{Keep, Progress};
+use sojourn_core::parameters::{Parameters, Refusal, Table, Value};
+use sojourn_core::{Keep, Progress, Streams};
 use std::cell::Cell;
 use std::io::BufRead;
 

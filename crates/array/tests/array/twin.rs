@@ -4,7 +4,7 @@
 use crate::common::{Chances, layout, paper_disk, paper_raid5, scene, scheduling, simulate};
 use sojourn_array::disk::{Drive, Op, Platters};
 use sojourn_array::workload::Request;
-use sojourn_kernel::{Span, Stream, Streams, Time};
+use sojourn_core::{Span, Stream, Streams, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 

@@ -1,8 +1,8 @@
 //! One deep memory for all ports, with a cap a queue.
 
 use super::{Depth, Plan, Quota, check_cell};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Bytes, Rate, Span, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Rate, Span, parameters};
 
 parameters! {
     /// One memory outside of the chip for all ports of a switch, so large that only a cap keeps a

@@ -1,7 +1,7 @@
 //! How deep a queue is: in bytes, or in the time that its port takes to send it.
 
-use sojourn_kernel::parameters::{Refusal, Setting, Shape, Value};
-use sojourn_kernel::{Bytes, Rate, Span};
+use sojourn_core::parameters::{Refusal, Setting, Shape, Value};
+use sojourn_core::{Bytes, Rate, Span};
 
 /// A number of bytes, the same at every port, or a time, which makes more of them at faster ports.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,7 +4,7 @@
 use crate::packet::PacketId;
 use crate::qdisc::Discipline;
 use crate::slab::Slab;
-use sojourn_kernel::Bytes;
+use sojourn_core::Bytes;
 
 /// The memory of one switch, as a kind of buffer lays it out.
 #[derive(Clone, Debug, PartialEq)]

@@ -33,10 +33,10 @@ pub(crate) use tiers::Tiers;
 
 use crate::qdisc::{Builder, Queue};
 use presets::PRESETS;
-use sojourn_kernel::parameters::{
+use sojourn_core::parameters::{
     Entry, Parameters, Refusal, Setting, Shape, Value, kind_of, unknown_kind,
 };
-use sojourn_kernel::{Bytes, Rate, variants};
+use sojourn_core::{Bytes, Rate, variants};
 
 variants! {
     /// How the memory of a switch is given to its ports.

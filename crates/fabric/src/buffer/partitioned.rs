@@ -1,8 +1,8 @@
 //! One memory, cut into equal parts.
 
 use super::{Plan, Quota, check_cell};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Bytes, Rate, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Rate, parameters};
 
 parameters! {
     /// The memory of a switch, cut into a part of the same size for each port: complete

@@ -1,8 +1,8 @@
 //! The same buffer at each port.
 
 use super::{Depth, Plan, Quota, check_cell};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Bytes, Rate, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Rate, parameters};
 
 parameters! {
     /// A buffer of this size at each port of a switch, which no other port can use, whatever the

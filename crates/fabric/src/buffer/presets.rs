@@ -1,7 +1,7 @@
 //! Buffers that are spoken of, each a kind with defaults of its own, and with its source.
 
 use super::{Buffer, Kind};
-use sojourn_kernel::parameters::{Entry, Setting, Table, Value};
+use sojourn_core::parameters::{Entry, Setting, Table, Value};
 
 /// A kind with other defaults.
 pub(super) struct Preset {

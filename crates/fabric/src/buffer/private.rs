@@ -1,8 +1,8 @@
 //! No memory but the disciplines' own.
 
 use super::Plan;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Rate, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Rate, parameters};
 
 parameters! {
     /// Each port has the buffer that its discipline asks for, and nobody else can use it: the

@@ -1,8 +1,8 @@
 //! One memory for all ports, some of it promised to each.
 
 use super::{Plan, Quota, check_alpha, check_cell};
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
-use sojourn_kernel::{Bytes, Rate, parameters};
+use sojourn_core::parameters::{Check, Refusal, Setting};
+use sojourn_core::{Bytes, Rate, parameters};
 
 parameters! {
     /// Each port has a reserve that no other can take; what is left of a switch's memory is shared

@@ -1,8 +1,8 @@
 //! One memory for all ports, with dynamic thresholds.
 
 use super::{Plan, Quota, check_alpha, check_cell};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Bytes, Rate, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Rate, parameters};
 
 parameters! {
     /// One memory for all ports of a switch, with dynamic thresholds (Choudhury and Hahne, 1998): a

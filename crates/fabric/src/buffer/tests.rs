@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 use proptest::sample::select;
-use sojourn_kernel::parameters::Table;
+use sojourn_core::parameters::Table;
 
 fn settings(pairs: &[(&str, &str)]) -> Value {
     let mut table = Table::default();

@@ -3,7 +3,7 @@
 use super::{Buffer, Plan, Private};
 use crate::qdisc::Queue;
 use crate::topology::Graph;
-use sojourn_kernel::parameters::{Parameters, Refusal, Value};
+use sojourn_core::parameters::{Parameters, Refusal, Value};
 use std::sync::Arc;
 
 /// Which memory the switches of each tier have.

@@ -7,8 +7,8 @@ use crate::scheme::PacketScheme;
 use crate::topology::Topology;
 use crate::transport::{Running, Setup};
 use proptest::prelude::*;
-use sojourn_kernel::parameters::{Setting, Table, Value};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::parameters::{Setting, Table, Value};
+use sojourn_core::{Span, Time};
 
 /// Schemes of lines.
 fn of_lines() -> impl Strategy<Value = PacketScheme> {

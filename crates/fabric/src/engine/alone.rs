@@ -7,7 +7,7 @@ use super::{Fabric, Port};
 use crate::packet::PacketId;
 use crate::qdisc::Discipline;
 use crate::slab::Slab;
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 
 /// What has room for the packets that wait at a port; `S` is what the port has of it.
 pub(super) trait Keeper<S> {

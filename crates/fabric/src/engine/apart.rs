@@ -9,7 +9,7 @@ use super::{Engine, Port, Scene};
 use crate::packet::PacketId;
 use crate::qdisc::Discipline;
 use crate::slab::Slab;
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 
 /// Ports share nothing.
 pub(super) struct Apart;

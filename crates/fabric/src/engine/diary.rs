@@ -2,7 +2,7 @@
 //! after the other, so that the most that it held can still be told.
 
 use crate::packet::Packet;
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 
 /// Changes, in the order of visits.
 #[derive(Default)]

@@ -11,7 +11,7 @@ use super::wire::{Wire, Wires};
 use crate::packet::{Packet, PacketId};
 use crate::qdisc::Discipline;
 use crate::slab::Slab;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::ops::Range;
 
 /// One output port, in two lines of a cache.

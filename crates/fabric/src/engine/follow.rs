@@ -1,7 +1,7 @@
 //! Flows that follow others: which, and when.
 
 use super::scene::After;
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 
 /// No further flow.
 const NONE: u32 = u32::MAX;

@@ -11,7 +11,7 @@ use crate::packet::{CE, Kind, Packet, PacketId};
 use crate::qdisc::Discipline;
 use crate::slab::Slab;
 use crate::transport::Transport;
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 
 impl<D: Discipline, T: Transport, S: Switches, B: Border> Engine<'_, D, T, S, B> {
     /// A host of the open block, and its port, in the window that ends at `ends`.

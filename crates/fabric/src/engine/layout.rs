@@ -126,7 +126,7 @@ impl Layout {
 mod tests {
     use super::*;
     use crate::topology::{FatTree, Topology};
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::parameters::defaults;
 
     fn layout(network: &Network, sides: usize) -> (Layout, Sides) {
         let sides = Sides::new(network, sides);

@@ -43,7 +43,7 @@ mod worlds;
 
 pub use samples::Sample;
 pub use scene::{After, Figures, Outcome, Scene, Watch};
-pub use sojourn_queueing::{Cancelled, Progress};
+pub use sojourn_core::{Cancelled, Progress};
 pub use threads::simulate_on_threads;
 pub(crate) use wheel::SHORTEST_LOOKAHEAD;
 
@@ -63,7 +63,7 @@ use nic::Nic;
 use routing::Routing;
 use samples::Samples;
 use sides::Sides;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::sync::atomic::Ordering;
 use switches::Switches;
 use together::Together;

@@ -3,7 +3,7 @@
 
 use super::scene::Scene;
 use crate::hosts::HostPort;
-use sojourn_kernel::{Light, Span, Time};
+use sojourn_core::{Light, Span, Time};
 use std::collections::VecDeque;
 
 /// How many full packets are before a link when it is the turn of a flow that is held: enough that

@@ -3,7 +3,7 @@
 
 use crate::packet::{Kind, NIL, Packet};
 use crate::transport::{End, Wake};
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 
 /// The low byte of a note's key: after packets (0), flows start, then senders wake, then receivers,
 /// and at last flows are looked at.

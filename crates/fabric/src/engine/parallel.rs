@@ -11,8 +11,8 @@ use crate::scheme::PacketScheme;
 use crate::topology::{FatTree, Topology};
 use crate::transport::{Running, Setup, Tally, Transport, Turn, Wake};
 use proptest::prelude::*;
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::parameters::defaults;
+use sojourn_core::{Span, Time};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 

@@ -3,7 +3,7 @@
 use super::Port;
 use crate::qdisc::Discipline;
 use crate::slab::Slab;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 
 /// What a switch's port was doing when it was looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

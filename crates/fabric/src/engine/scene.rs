@@ -11,7 +11,7 @@ use crate::hosts::Hosts;
 use crate::qdisc::Line;
 use crate::topology::Network;
 use crate::transport::Tally;
-use sojourn_kernel::{Span, Streams, Time};
+use sojourn_core::{Span, Streams, Time};
 use std::sync::Arc;
 
 /// What is simulated.

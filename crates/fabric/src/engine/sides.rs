@@ -122,7 +122,7 @@ impl Placing<'_> {
 mod tests {
     use super::*;
     use crate::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::parameters::defaults;
 
     fn network(topology: Topology) -> Network {
         topology.graph().network()

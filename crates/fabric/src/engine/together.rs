@@ -20,7 +20,7 @@ use crate::buffer::{Memory, Share};
 use crate::packet::{NIL, Packet, PacketId};
 use crate::qdisc::Discipline;
 use crate::slab::Slab;
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 
 /// The memories of all switches.
 pub(super) struct Together {

@@ -10,7 +10,7 @@
 use super::layout::BlockId;
 use crate::packet::{NIL, Packet, PacketId};
 use crate::slab::{RUN, Slab};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;

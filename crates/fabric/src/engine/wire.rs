@@ -1,7 +1,7 @@
 //! A link as the inner loop wants it.
 
 use crate::topology::Link;
-use sojourn_kernel::{Rate, Span};
+use sojourn_core::{Rate, Span};
 
 /// How long packets are on one link, where that takes no more than a multiplication.
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,8 @@ use crate::scheme::{PacketScheme, Scheme};
 use crate::topology::{Forwarding, Topology};
 use crate::transport::Setup;
 use proptest::prelude::*;
-use sojourn_kernel::parameters::{Parameters, Setting, Table, Value, defaults};
-use sojourn_kernel::{Bytes, Span, Streams, Time};
+use sojourn_core::parameters::{Parameters, Setting, Table, Value, defaults};
+use sojourn_core::{Bytes, Span, Streams, Time};
 use std::sync::Arc;
 
 fn named(kind: &str, settings: &[(&str, i64)]) -> Value {

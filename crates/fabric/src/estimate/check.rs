@@ -7,7 +7,7 @@ use crate::scheme::Scheme;
 use crate::study::FabricCase;
 use crate::topology::Forwarding;
 use crate::transport::TransportKind;
-use sojourn_kernel::parameters::{Refusal, Value};
+use sojourn_core::parameters::{Refusal, Value};
 
 impl FabricCase {
     /// Refuses what makes links depend on each other, or flows on other flows.

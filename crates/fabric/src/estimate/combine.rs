@@ -8,9 +8,8 @@ use crate::engine::{Figures, Outcome};
 use crate::flow::{Completion, Flow};
 use crate::rows::report;
 use crate::transport::Tally;
-use sojourn_kernel::parameters::Value;
-use sojourn_kernel::{Span, Stream, Time};
-use sojourn_queueing::{Column, Keep, Report};
+use sojourn_core::parameters::Value;
+use sojourn_core::{Column, Keep, Report, Span, Stream, Time};
 
 /// What the simulation of a whole fabric counts and this does not know.
 const UNKNOWN: [&str; 2] = ["retransmits", "timeouts"];

@@ -3,7 +3,7 @@
 use crate::balance::{hashed, salt, salt_of};
 use crate::flow::Flow;
 use crate::topology::Network;
-use sojourn_kernel::Streams;
+use sojourn_core::Streams;
 
 /// The flows by the links that they cross.
 #[derive(Debug)]
@@ -103,8 +103,8 @@ mod tests {
     use crate::estimate::tests::{ready, sparse};
     use crate::scheme::Scheme;
     use crate::topology::{Clos, FatTree, LeafSpine, Topology};
-    use sojourn_kernel::Span;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::Span;
+    use sojourn_core::parameters::defaults;
 
     /// What the packet engine sent by every port is what flows that cross it have, and the
     /// acknowledgements of those that come back by it.

@@ -3,7 +3,7 @@
 use super::Settings;
 use super::lone::LOST;
 use crate::packet::{LATEST_ARRIVAL, LONGEST_DRAIN};
-use sojourn_kernel::Stream;
+use sojourn_core::Stream;
 
 /// What a link did to one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +68,8 @@ impl Delays {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_kernel::Streams;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::Streams;
+    use sojourn_core::parameters::defaults;
     use std::num::NonZeroU32;
 
     fn sample(bytes: u64, packets: u32, delay: i64) -> Sample {

@@ -15,7 +15,7 @@ use crate::script::Script;
 use crate::study::Ready;
 use crate::topology::{Graph, LinkSpec};
 use crate::workload::Drawn;
-use sojourn_kernel::{Rate, Span, Time};
+use sojourn_core::{Rate, Span, Time};
 use std::collections::BTreeMap;
 
 /// What is so fast that nothing waits there: a byte a picosecond.
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use crate::estimate::tests::{ready, sparse};
     use crate::topology::{Clos, LeafSpine, SingleSwitch, Topology};
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::parameters::defaults;
 
     /// Packets of 100 bytes a hop are not as quick as full ones, so only full ones are sent.
     fn full(flows: Vec<Flow>) -> Vec<Flow> {

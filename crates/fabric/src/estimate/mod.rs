@@ -28,8 +28,8 @@ use crate::flow::Flow;
 use crate::study::{FabricCase, Ready};
 use crossings::Crossings;
 use lone::Lone;
-use sojourn_kernel::parameters::{Check, Refusal, Value};
-use sojourn_kernel::{Streams, choices, nested, parameters};
+use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::{Streams, choices, nested, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

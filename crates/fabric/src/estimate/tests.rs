@@ -8,8 +8,8 @@ use crate::scheme::{PacketScheme, Scheme};
 use crate::study::{FabricCase, Ready};
 use crate::topology::{Forwarding, Topology};
 use crate::workload::{Arrivals, Csv};
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Span, Streams, Time};
+use sojourn_core::parameters::defaults;
+use sojourn_core::{Span, Streams, Time};
 
 /// A fabric with these flows, hashed, under plain TCP.
 pub(super) fn ready(topology: Topology, flows: &[Flow]) -> Ready {

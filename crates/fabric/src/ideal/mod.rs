@@ -12,8 +12,8 @@ mod tournament;
 
 use crate::engine::{Cancelled, Progress};
 use crate::flow::{Flow, Packets};
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Rate, Span, Time, choices, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Rate, Span, Time, choices, parameters};
 use std::sync::atomic::Ordering;
 use tournament::Tournament;
 
@@ -258,7 +258,7 @@ fn place(waiting: &[Waiting], rank: Rank) -> usize {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::parameters::defaults;
 
     /// The obvious way: at every arrival and departure, sort all flows and match anew.
     fn obvious(order: Order, flows: &[Flow], packets: &Packets, nic: &[Rate]) -> Vec<Time> {

@@ -1,6 +1,6 @@
 //! Which of many sources is done first.
 
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 
 /// A time for each source, and the earliest of all: a tournament, replayed from the leaf that
 /// changed to the root.
@@ -48,7 +48,7 @@ impl Tournament {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use sojourn_kernel::Span;
+    use sojourn_core::Span;
 
     proptest! {
         /// Against looking through all of them.

@@ -4,8 +4,8 @@ use super::fifo::Fifo;
 use super::{Builder, Counting, Discipline, Line, Room, check_buffer, check_largest};
 use crate::packet::{CE, ECT, Packet, PacketId};
 use crate::slab::Slab;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Bytes, Stream, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Stream, parameters};
 
 parameters! {
     /// Drop-tail that marks a packet on arrival when, with it, more than the threshold waits: the

@@ -5,8 +5,8 @@ use super::fifo::Fifo;
 use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
 use crate::packet::{Packet, PacketId};
 use crate::slab::Slab;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Bytes, Stream, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Stream, parameters};
 
 parameters! {
     /// A packet's priority number is its level. The first level that is not empty goes first, each
@@ -135,8 +135,8 @@ mod tests {
     use super::*;
     use crate::packet::{CE, ECT, Kind};
     use proptest::prelude::*;
-    use sojourn_kernel::Streams;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::Streams;
+    use sojourn_core::parameters::defaults;
 
     fn port(levels: &Levels) -> (LevelsPort, Slab) {
         (levels.port(Streams::new(1, 0).stream("t", 0)), Slab::default())

@@ -8,8 +8,8 @@ use super::ecn::mark;
 use super::{Builder, Discipline, Room};
 use crate::packet::{Packet, PacketId};
 use crate::slab::Slab;
-use sojourn_kernel::parameters::Refusal;
-use sojourn_kernel::{Stream, Time};
+use sojourn_core::parameters::Refusal;
+use sojourn_core::{Stream, Time};
 use std::collections::VecDeque;
 
 /// What all lines of a fabric have in common.

@@ -25,8 +25,8 @@ pub use trim::{Trim, TrimPort};
 
 use crate::packet::{Packet, PacketId};
 use crate::slab::Slab;
-use sojourn_kernel::parameters::Refusal;
-use sojourn_kernel::{Bytes, Stream, Time, choices, variants};
+use sojourn_core::parameters::Refusal;
+use sojourn_core::{Bytes, Stream, Time, choices, variants};
 
 /// Declares the disciplines, one line each: the registry of their parameters, and a port of any.
 macro_rules! queues {

@@ -3,8 +3,8 @@
 use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
 use crate::packet::{Packet, PacketId};
 use crate::slab::Slab;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Bytes, Stream, choices, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Stream, choices, parameters};
 
 parameters! {
     /// Sends the packet of the highest priority first (the lowest number); when there is no room,
@@ -184,8 +184,8 @@ mod tests {
     use super::*;
     use crate::packet::{Kind, NIL};
     use proptest::prelude::*;
-    use sojourn_kernel::Streams;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::Streams;
+    use sojourn_core::parameters::defaults;
 
     fn packet(priority: u32, size: u16, flow: u32) -> Packet {
         Packet {

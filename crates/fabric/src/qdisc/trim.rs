@@ -6,8 +6,8 @@ use super::turns::Turns;
 use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest, check_room};
 use crate::packet::{Kind, Packet, PacketId, TRIMMED};
 use crate::slab::Slab;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Bytes, Stream, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Stream, parameters};
 
 parameters! {
     /// Keeps a short queue of data; when it is full, takes the payload away from the packet that
@@ -181,8 +181,8 @@ impl Discipline for TrimPort {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_kernel::Streams;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::Streams;
+    use sojourn_core::parameters::defaults;
 
     fn port(stream: u64) -> (TrimPort, Slab) {
         (defaults::<Trim>().port(Streams::new(1, 0).stream("t", stream)), Slab::default())

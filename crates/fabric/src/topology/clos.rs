@@ -2,8 +2,8 @@
 
 use super::{Graph, LinkSpec};
 use crate::packet::MAX_PORTS;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
-use sojourn_kernel::{Rate, Span, parameters};
+use sojourn_core::parameters::{Check, Refusal, Setting};
+use sojourn_core::{Rate, Span, parameters};
 
 parameters! {
     /// Three layers in planes: every rack of a pod is connected to one fabric switch of each plane,

@@ -1,8 +1,8 @@
 //! The three-layer fat-tree of k-port switches (Al-Fares et al., the pFabric paper's fabric).
 
 use super::{Graph, LinkSpec};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Rate, Span, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Rate, Span, parameters};
 
 parameters! {
     /// Three layers of k-port switches in k pods: k^3/4 hosts, 5k^2/4 switches, full bisection.

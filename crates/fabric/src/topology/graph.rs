@@ -1,7 +1,7 @@
 //! The graph of a fabric: what a topology lays, and what one replication draws of it.
 
 use super::Network;
-use sojourn_kernel::{Rate, Span, Streams, choices};
+use sojourn_core::{Rate, Span, Streams, choices};
 
 choices! {
     /// When a switch may send a packet on.

@@ -2,8 +2,8 @@
 
 use super::{Graph, LinkSpec, MOST_PPM, Ppm};
 use crate::packet::MAX_PORTS;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
-use sojourn_kernel::{Rate, Span, parameters};
+use sojourn_core::parameters::{Check, Refusal, Setting};
+use sojourn_core::{Rate, Span, parameters};
 
 parameters! {
     /// Two layers: a leaf switch a rack, every leaf connected to every spine by one or more

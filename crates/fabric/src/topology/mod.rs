@@ -21,8 +21,8 @@ pub use single_switch::SingleSwitch;
 
 use crate::packet::LONGEST_CROSSING;
 use graph::MOST_PPM;
-use sojourn_kernel::parameters::{Parameters, Refusal, Setting, Value};
-use sojourn_kernel::{Rate, Span, variants};
+use sojourn_core::parameters::{Parameters, Refusal, Setting, Value};
+use sojourn_core::{Rate, Span, variants};
 
 variants! {
     /// The shape of a fabric.

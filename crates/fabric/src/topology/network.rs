@@ -3,7 +3,7 @@
 use super::routes::{Cables, Routes};
 use super::{Graph, LinkSpec};
 use crate::packet::MAX_PORTS;
-use sojourn_kernel::{Rate, Span};
+use sojourn_core::{Rate, Span};
 
 /// One direction of a link, and the port that sends on it.
 #[derive(Clone, Copy, Debug)]

@@ -316,8 +316,8 @@ impl Cables<'_> {
 mod tests {
     use crate::topology::{FatTree, Graph, LinkSpec};
     use proptest::prelude::*;
-    use sojourn_kernel::parameters::defaults;
-    use sojourn_kernel::{Rate, Span};
+    use sojourn_core::parameters::defaults;
+    use sojourn_core::{Rate, Span};
 
     const LINK: LinkSpec = LinkSpec { rate: Rate::gbps(10), delay: Span::ZERO };
 

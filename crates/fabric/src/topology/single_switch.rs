@@ -2,8 +2,8 @@
 
 use super::{Graph, LinkSpec, MOST_PPM, Ppm};
 use crate::packet::MAX_PORTS;
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Rate, Span, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Rate, Span, parameters};
 
 parameters! {
     /// One switch with all hosts on it. An uplink of its own rate can take the place of the

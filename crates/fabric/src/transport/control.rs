@@ -3,7 +3,7 @@
 
 use super::Setup;
 use super::timer::Timer;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::fmt::Debug;
 use std::num::NonZeroU32;
 

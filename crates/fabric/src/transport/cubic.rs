@@ -3,8 +3,8 @@
 use super::control::{ABC_LIMIT, Acked, Control, DUPTHRESH, FastRetransmit, Rules, Window};
 use super::new_reno::{cap, check_ack_delay, check_timer};
 use super::timer::Timer;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
-use sojourn_kernel::{Span, Time, parameters};
+use sojourn_core::parameters::{Check, Refusal, Setting};
+use sojourn_core::{Span, Time, parameters};
 use std::num::NonZeroU32;
 
 parameters! {
@@ -204,7 +204,7 @@ fn seconds(span: Span) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::parameters::defaults;
 
     /// A flow whose timer never ran out, at a window of `size` in congestion avoidance.
     fn avoiding(size: f64) -> (Cubic, Window, Epoch) {

@@ -3,8 +3,8 @@
 use super::control::{ABC_LIMIT, Acked, Control, DUPTHRESH, FastRetransmit, Rules, Window};
 use super::new_reno::{cap, check_ack_delay, check_timer};
 use super::timer::Timer;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, parameters};
 use std::num::NonZeroU32;
 
 parameters! {
@@ -119,8 +119,8 @@ impl Control for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_kernel::Time;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::Time;
+    use sojourn_core::parameters::defaults;
 
     fn ack(upto: u32, next: u32, marked: bool) -> Acked {
         let (cause, rtt, now) = (None, Span::ZERO, Time::ZERO);

@@ -3,8 +3,8 @@
 use super::control::{Control, Rules, Window};
 use super::new_reno::check_timer;
 use super::timer::Timer;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, Time, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, Time, parameters};
 
 parameters! {
     /// A flow sends at the speed of its host's link until its last packet is acknowledged, and

@@ -3,8 +3,8 @@
 use super::control::{Control, Rules};
 use super::new_reno::{cap, check_timer};
 use super::timer::Timer;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

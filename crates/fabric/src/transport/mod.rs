@@ -42,8 +42,8 @@ pub use windowed::Windowed;
 use crate::flow::{Flow, Packets};
 use crate::packet::{Kind, NIL, Packet};
 use crate::topology::Network;
-use sojourn_kernel::parameters::Refusal;
-use sojourn_kernel::{Rate, Span, Time, variants};
+use sojourn_core::parameters::Refusal;
+use sojourn_core::{Rate, Span, Time, variants};
 
 /// Declares the transports, one line each: the registry of their parameters, and the running
 /// transport that the engine drives.

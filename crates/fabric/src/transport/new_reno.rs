@@ -3,8 +3,8 @@
 use super::control::{ABC_LIMIT, Acked, Control, DUPTHRESH, FastRetransmit, Rules, Window};
 use super::timer::Timer;
 use crate::packet::LONGEST_TIMER;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

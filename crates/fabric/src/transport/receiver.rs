@@ -5,7 +5,7 @@ use super::scoreboard::Scoreboard;
 use super::{AckPriority, End, Setup, Turn, Wake};
 use crate::flow::{Flow, Packets};
 use crate::packet::{CE, ECE, Kind, PROBE, Packet};
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 
 /// What one receiver keeps.
 #[derive(Clone, Debug)]
@@ -126,8 +126,8 @@ mod tests {
     use super::*;
     use crate::transport::control::Control;
     use crate::transport::{Dctcp, trace};
-    use sojourn_kernel::Span;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::Span;
+    use sojourn_core::parameters::defaults;
 
     /// A receiver that may hold an ACK back for 40 ms, a microsecond after the packet before.
     struct Bench {

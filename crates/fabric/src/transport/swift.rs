@@ -4,8 +4,8 @@ use super::Setup;
 use super::control::{Acked, Control, FastRetransmit, Rules, Window};
 use super::new_reno::{cap, check_timer};
 use super::timer::Timer;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
-use sojourn_kernel::{Span, Time, parameters};
+use sojourn_core::parameters::{Check, Refusal, Setting};
+use sojourn_core::{Span, Time, parameters};
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
@@ -208,7 +208,7 @@ impl Control for Swift {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::parameters::defaults;
 
     fn us(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)

@@ -1,6 +1,6 @@
 //! When a sender gives up waiting for an acknowledgement (RFC 6298).
 
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 
 /// How the retransmission time-out is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

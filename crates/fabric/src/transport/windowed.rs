@@ -11,7 +11,7 @@ use super::scoreboard::Scoreboard;
 use super::timer::RoundTrip;
 use super::{End, Priority, Setup, Tally, Transport, Turn, Wake};
 use crate::packet::{ECE, ECT, Kind, PROBE, Packet};
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 
 /// One sender.
 #[derive(Clone, Debug)]

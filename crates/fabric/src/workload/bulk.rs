@@ -4,8 +4,8 @@ use super::permutation::partners;
 use super::{Draw, Drawn, Stage};
 use crate::flow::{ENDLESS, Flow};
 use crate::packet::LATEST_ARRIVAL;
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
-use sojourn_kernel::{Span, Streams, Time, choices, parameters};
+use sojourn_core::parameters::{Check, Refusal, Setting};
+use sojourn_core::{Span, Streams, Time, choices, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

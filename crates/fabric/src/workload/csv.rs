@@ -3,9 +3,9 @@
 use super::{Draw, Drawn, Stage};
 use crate::flow::Flow;
 use crate::packet::{CLASSES, LATEST_ARRIVAL};
-use sojourn_kernel::csv::{OpenQuote, Row, rows};
-use sojourn_kernel::parameters::{Check, Refusal, Value};
-use sojourn_kernel::{Span, Streams, Time, parameters};
+use sojourn_core::files::{OpenQuote, Row, rows};
+use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::{Span, Streams, Time, parameters};
 use std::fmt;
 
 parameters! {

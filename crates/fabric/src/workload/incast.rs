@@ -4,8 +4,8 @@ use super::permutation::at_least_one_byte;
 use super::{Draw, Drawn, Stage};
 use crate::flow::Flow;
 use crate::packet::LATEST_ARRIVAL;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Bytes, Span, Streams, Time, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Span, Streams, Time, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

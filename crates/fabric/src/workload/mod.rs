@@ -21,10 +21,10 @@ pub use terms::Terms;
 use crate::flow::{Flow, MOST_PACKETS, Packets};
 use crate::offered::Offered;
 use crate::topology::Graph;
-use sojourn_kernel::parameters::{
+use sojourn_core::parameters::{
     Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
 };
-use sojourn_kernel::{Bytes, Span, Streams, Time, variants};
+use sojourn_core::{Bytes, Span, Streams, Time, variants};
 
 /// The flows that arrive, and the terms on which they do: in a study one table.
 #[derive(Clone, Debug, PartialEq)]
@@ -301,22 +301,22 @@ fn is_file(name: &str) -> bool {
 /// The size table called `name`: one that comes with sojourn, or a file.
 fn sizes(
     name: &str,
-    reading: Option<sojourn_queueing::Reading>,
+    reading: Option<sojourn_core::Reading>,
     stage: &Stage<'_>,
-) -> Result<sojourn_queueing::SizeTable, Refusal> {
+) -> Result<sojourn_core::SizeTable, Refusal> {
     let given = Value::Text(name.to_owned());
-    if let Some(workload) = sojourn_queueing::Workload::find(name) {
+    if let Some(workload) = sojourn_core::Workload::find(name) {
         return Ok(workload.sizes(reading));
     }
     if !is_file(name) {
-        let names = sojourn_queueing::WORKLOADS.iter().map(|workload| workload.name).collect();
+        let names = sojourn_core::WORKLOADS.iter().map(|workload| workload.name).collect();
         let mut refusal = Refusal::name(&given, "size table", names).under("sizes");
         refusal.expected.push_str(", or a file with one (a path with a dot or slash)");
         return Err(refusal);
     }
     let text = (stage.read)(name)
         .map_err(|why| Refusal::value(&given, format!("a file to read: {why}")).under("sizes"))?;
-    sojourn_queueing::SizeTable::parse(&text, reading).map_err(|error| {
+    sojourn_core::SizeTable::parse(&text, reading).map_err(|error| {
         let expected = format!("a size table, but in it {error}");
         Refusal::value(&given, expected).under("sizes")
     })

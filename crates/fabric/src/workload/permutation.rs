@@ -2,8 +2,8 @@
 
 use super::{Draw, Drawn, Stage};
 use crate::flow::Flow;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Bytes, Stream, Streams, Time, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Stream, Streams, Time, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

@@ -5,9 +5,10 @@ use crate::flow::Flow;
 use crate::offered::Offered;
 use crate::packet::LATEST_ARRIVAL;
 use crate::topology::LinkSpec;
-use sojourn_kernel::parameters::{Check, Refusal, Value};
-use sojourn_kernel::{Span, Streams, Time, choices, parameters};
-use sojourn_queueing::{Distribution, Exponential, Reading, SizeTable};
+use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::{
+    Distribution, Exponential, Reading, SizeTable, Span, Streams, Time, choices, parameters,
+};
 use std::num::NonZeroU32;
 
 parameters! {

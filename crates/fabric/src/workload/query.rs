@@ -2,9 +2,8 @@
 
 use super::{Answer, Draw, Drawn, Query, Stage};
 use crate::packet::{LATEST_ARRIVAL, LONGEST_TIMER};
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Shape, Value};
-use sojourn_kernel::{Bytes, Frequency, Span, Stream, Streams, Time, choices, parameters};
-use sojourn_queueing::Gaps;
+use sojourn_core::parameters::{Check, Refusal, Setting, Shape, Value};
+use sojourn_core::{Bytes, Frequency, Gaps, Span, Stream, Streams, Time, choices, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

@@ -3,8 +3,8 @@
 use super::{Deadline, Query};
 use crate::flow::Flow;
 use crate::packet::CLASSES;
-use sojourn_kernel::parameters::{Check, Parameters, Refusal, Setting, Table, Value};
-use sojourn_kernel::{Bytes, Streams, Time, parameters};
+use sojourn_core::parameters::{Check, Parameters, Refusal, Setting, Table, Value};
+use sojourn_core::{Bytes, Streams, Time, parameters};
 
 parameters! {
     /// What is asked for the flows of a workload, whatever its kind; for a query as a whole.

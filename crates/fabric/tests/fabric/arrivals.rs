@@ -2,11 +2,11 @@
 
 use crate::common::*;
 use proptest::prelude::*;
+use sojourn_core::parameters::{Parameters, Refusal, Setting, Table, Value, defaults};
+use sojourn_core::{Bytes, Streams, Time};
 use sojourn_fabric::topology::Topology;
 use sojourn_fabric::workload::{Arrivals, Permutation, Poisson, Stage, Workload, parse_flows};
 use sojourn_fabric::{Flow, Packets};
-use sojourn_kernel::parameters::{Parameters, Refusal, Setting, Table, Value, defaults};
-use sojourn_kernel::{Bytes, Streams, Time};
 
 /// The flows of `workload` on `topology`, or why not.
 fn draw(topology: &Topology, workload: &Workload, streams: Streams) -> Result<Vec<Flow>, Refusal> {

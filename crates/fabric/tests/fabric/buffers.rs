@@ -2,14 +2,14 @@
 
 use crate::common::*;
 use crate::witness::{Sight, watch};
+use sojourn_core::parameters::defaults;
+use sojourn_core::random::mix;
+use sojourn_core::{Bytes, Span, Time};
 use sojourn_fabric::packet::Kind;
 use sojourn_fabric::qdisc::{Drr, Ecn, PFabric, Queue};
 use sojourn_fabric::topology::{LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::Priority;
 use sojourn_fabric::{Buffer, Flow, PacketScheme};
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::stream::mix;
-use sojourn_kernel::{Bytes, Span, Time};
 
 /// Hosts whose own ports have room for all they ever send.
 fn endless() -> PacketScheme {

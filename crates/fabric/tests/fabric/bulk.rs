@@ -1,12 +1,12 @@
 //! Flows that never end, and what is measured of them.
 
 use crate::common::{FULL, Lab, Run, drop_tail, gbps, known, leaf_spine, new_reno, scheme};
+use sojourn_core::Span;
+use sojourn_core::parameters::{Parameters, Table, Value, defaults};
 use sojourn_fabric::topology::{SingleSwitch, Topology};
 use sojourn_fabric::transport::TransportKind;
 use sojourn_fabric::workload::{Arrivals, Bulk, Pattern, Poisson, Workload};
 use sojourn_fabric::{FabricCase, Scheme};
-use sojourn_kernel::Span;
-use sojourn_kernel::parameters::{Parameters, Table, Value, defaults};
 use std::num::NonZeroU32;
 
 /// `senders` hosts at 10 Gb/s behind a link of 40 Gb/s to one more.

@@ -1,11 +1,11 @@
 //! Traffic classes in whole runs: exact shares of a link, and what one class alone is.
 
 use crate::common::*;
+use sojourn_core::parameters::defaults;
+use sojourn_core::random::mix;
 use sojourn_fabric::qdisc::{Between, Classes, Queue, Weighted};
 use sojourn_fabric::topology::Topology;
 use sojourn_fabric::{Flow, PacketScheme};
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::stream::mix;
 
 /// A flow of a class.
 fn of_class(class: u8, flow: Flow) -> Flow {

@@ -1,6 +1,8 @@
 //! Builds small fabrics, runs flows over them, and reads what came out.
 
 use proptest::test_runner::Config as ProptestConfig;
+use sojourn_core::parameters::{Setting, Table, Value, defaults};
+use sojourn_core::{Bytes, Column, Keep, Rate, Rows, Span, Streams, Time};
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::flow::Completion;
 use sojourn_fabric::qdisc::{DropTail, PFabric, Queue};
@@ -10,9 +12,6 @@ use sojourn_fabric::workload::{Arrivals, Csv, Workload};
 use sojourn_fabric::{
     Balance, Buffer, FabricCase, Flow, Hosts, PacketScheme, Packets, Ready, Report, Scheme,
 };
-use sojourn_kernel::parameters::{Setting, Table, Value, defaults};
-use sojourn_kernel::{Bytes, Rate, Span, Streams, Time};
-use sojourn_queueing::{Column, Keep, Rows};
 use std::num::NonZeroU32;
 
 /// Payload of a full packet.

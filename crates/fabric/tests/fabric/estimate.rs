@@ -2,15 +2,14 @@
 
 use crate::common::*;
 use proptest::prelude::*;
+use sojourn_core::parameters::defaults;
+use sojourn_core::{Keep, Span, Time};
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::estimate::{Access, Draws, Settings};
 use sojourn_fabric::flow::alone_fct;
 use sojourn_fabric::topology::{Clos, Topology};
 use sojourn_fabric::workload::{Pairs, Poisson};
 use sojourn_fabric::{Balance, Decomposition, Flow, LinkTimes, PacketScheme, Report};
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Span, Time};
-use sojourn_queueing::Keep;
 
 fn hashed(name: &str) -> PacketScheme {
     PacketScheme { balance: Balance::Ecmp, ..known(name) }
@@ -35,7 +34,7 @@ fn estimated(lab: &Lab, flows: &[Flow], settings: &Settings) -> Report {
 
 /// Flows between random hosts; a few at a time are under way.
 fn busy(hosts: u16, number: u64, seed: u64) -> Vec<Flow> {
-    let mut stream = sojourn_kernel::Streams::new(seed, 0).stream("flows", 0);
+    let mut stream = sojourn_core::Streams::new(seed, 0).stream("flows", 0);
     let mut at = Time::ZERO;
     let flow = |_| {
         let from = stream.below(hosts.into()) as u16;
@@ -239,7 +238,7 @@ fn an_estimate_is_of_the_flows_that_are_simulated() {
 }
 
 fn all_sizes() -> Poisson {
-    let mut table = sojourn_kernel::parameters::Table::default();
+    let mut table = sojourn_core::parameters::Table::default();
     table.set("load", value("0.5"));
-    sojourn_kernel::parameters::Parameters::read_table(&table).unwrap()
+    sojourn_core::parameters::Parameters::read_table(&table).unwrap()
 }

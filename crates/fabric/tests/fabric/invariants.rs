@@ -3,12 +3,12 @@
 use crate::common::*;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use sojourn_core::parameters::{Entry, Setting, Table, Value, defaults};
+use sojourn_core::{Bytes, Rate, Span, Streams, Time};
 use sojourn_fabric::qdisc::{Builder, Queue};
 use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{AckPriority, Deadline, Priority, Sent, TransportKind};
 use sojourn_fabric::{Balance, Buffer, Flow, PacketScheme, Packets, Scheme};
-use sojourn_kernel::parameters::{Entry, Setting, Table, Value, defaults};
-use sojourn_kernel::{Bytes, Rate, Span, Streams, Time};
 use std::fmt::Debug;
 
 /// What hosts take for a packet so that hardly two of them ever come to one switch at one moment: their

@@ -1,12 +1,12 @@
 //! Long flows over one bottleneck: who fills the link, and what waits in front of it.
 
 use crate::common::*;
+use sojourn_core::Span;
+use sojourn_core::parameters::defaults;
 use sojourn_fabric::qdisc::Queue;
 use sojourn_fabric::topology::{SingleSwitch, Topology};
 use sojourn_fabric::transport::{NewReno, TransportKind};
 use sojourn_fabric::{Flow, Hosts, PacketScheme};
-use sojourn_kernel::Span;
-use sojourn_kernel::parameters::defaults;
 
 /// Payload a second over the 10 Gb/s of the bottleneck; with its headers a full link carries
 /// 97.3 %.

@@ -1,9 +1,9 @@
 //! NDP on one switch, against times computed by hand.
 
 use crate::common::*;
+use sojourn_core::parameters::defaults;
 use sojourn_fabric::PacketScheme;
 use sojourn_fabric::transport::{Ndp, TransportKind};
-use sojourn_kernel::parameters::defaults;
 
 const NS: u64 = 1_000;
 

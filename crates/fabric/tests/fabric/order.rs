@@ -2,12 +2,12 @@
 
 use crate::common::*;
 use crate::witness::{Log, watch};
+use sojourn_core::parameters::{Parameters, Table, Value, defaults};
+use sojourn_core::{Bytes, Span};
 use sojourn_fabric::packet::Kind;
 use sojourn_fabric::qdisc::{Builder, DropTail, Levels, PFabric, Queue};
 use sojourn_fabric::transport::{Priority, Sent, TransportKind};
 use sojourn_fabric::{Balance, Flow, PacketScheme};
-use sojourn_kernel::parameters::{Parameters, Table, Value, defaults};
-use sojourn_kernel::{Bytes, Span};
 
 /// So large that nothing is dropped here.
 const HUGE: u64 = 100_000_000;

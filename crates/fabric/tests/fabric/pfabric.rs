@@ -1,9 +1,8 @@
 //! What the pFabric paper promises of priority scheduling and dropping, against exact schedules.
 
 use crate::common::*;
+use sojourn_core::{Distribution, Exponential, SizeTable, Span, Streams, Workload};
 use sojourn_fabric::Flow;
-use sojourn_kernel::{Span, Streams};
-use sojourn_queueing::{Distribution, Exponential, SizeTable, Workload};
 use std::collections::BTreeSet;
 
 /// On the single switch, what a flow's time has beside its turn at the port to the receiver: its

@@ -3,13 +3,13 @@
 //! gateways", 1992).
 
 use crate::common::{Lab, Run, csv, drop_tail, flow, gbps, known, listed, new_reno, scheme};
+use sojourn_core::parameters::{Setting, Table, Value, defaults};
+use sojourn_core::{Bytes, Span, Streams};
 use sojourn_fabric::buffer::Buffer;
 use sojourn_fabric::topology::{SingleSwitch, Topology};
 use sojourn_fabric::transport::{NewReno, TransportKind};
 use sojourn_fabric::workload::{Arrivals, Bulk};
 use sojourn_fabric::{Balance, Flow, Hosts, PacketScheme, Packets};
-use sojourn_kernel::parameters::{Setting, Table, Value, defaults};
-use sojourn_kernel::{Bytes, Span, Streams};
 use std::num::NonZeroU32;
 
 /// As all studies have it that say nothing of hosts.

@@ -3,6 +3,8 @@
 use crate::common::{FULL, Lab, Run, cases, count, drop_tail, known, leaf_spine, new_reno, scheme};
 use crate::witness::watch;
 use proptest::prelude::*;
+use sojourn_core::parameters::{Parameters, Refusal, Table, Value, defaults};
+use sojourn_core::{Bytes, Frequency, Keep, Rate, Rows, Span, Streams};
 use sojourn_fabric::qdisc::DropTail;
 use sojourn_fabric::topology::{LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::TransportKind;
@@ -10,9 +12,6 @@ use sojourn_fabric::workload::{
     Arrivals, FanIn, LoadOf, Poisson, Queries, Servers, SizeOf, Stage, When, Workload,
 };
 use sojourn_fabric::{FabricCase, Packets, Scheme};
-use sojourn_kernel::parameters::{Parameters, Refusal, Table, Value, defaults};
-use sojourn_kernel::{Bytes, Frequency, Rate, Span, Streams};
-use sojourn_queueing::{Keep, Rows};
 use std::collections::BTreeSet;
 
 fn some(queries: Queries) -> Workload {

@@ -2,13 +2,13 @@
 
 use crate::common::*;
 use crate::witness::*;
+use sojourn_core::parameters::defaults;
+use sojourn_core::{Bytes, Span, Streams};
 use sojourn_fabric::engine;
 use sojourn_fabric::packet::Kind;
 use sojourn_fabric::qdisc::DropTail;
 use sojourn_fabric::topology::{LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{NewReno, TransportKind};
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Bytes, Span, Streams};
 
 const NS: u64 = 1000;
 const ROUND_TRIP: u64 = (2 * (1200 + 32) + 4 * 100_000) * NS;

@@ -1,9 +1,9 @@
 //! Time series of switches' ports, against queues that are known at every moment.
 
 use crate::common::*;
+use sojourn_core::parameters::defaults;
+use sojourn_core::{Rate, Span};
 use sojourn_fabric::topology::{SingleSwitch, Topology};
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Rate, Span};
 
 /// Two hosts send ten packets each to a third, from the start on. One takes 1.2 us on a wire, and a
 /// wire is 1 us long.

@@ -3,13 +3,13 @@
 
 use crate::common::*;
 use crate::witness::{Log, Sight, watch};
+use sojourn_core::parameters::defaults;
+use sojourn_core::{Bytes, Span};
 use sojourn_fabric::PacketScheme;
 use sojourn_fabric::engine::Outcome;
 use sojourn_fabric::packet::Kind;
 use sojourn_fabric::topology::{SingleSwitch, Topology};
 use sojourn_fabric::transport::{Cubic, LineRate, MinTcp, NewReno, TransportKind};
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Bytes, Span};
 
 const NS: u64 = 1_000;
 const US: u64 = 1_000_000;

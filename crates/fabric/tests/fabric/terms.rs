@@ -1,11 +1,11 @@
 //! Deadlines and classes: how they are drawn; and who meets deadlines under which priority.
 
 use crate::common::*;
+use sojourn_core::parameters::{Setting, Table, Value, defaults};
+use sojourn_core::{Span, Streams, Time};
 use sojourn_fabric::transport::{Deadline, Priority};
 use sojourn_fabric::workload::{Stage, Workload};
 use sojourn_fabric::{Flow, PacketScheme, Packets};
-use sojourn_kernel::parameters::{Setting, Table, Value, defaults};
-use sojourn_kernel::{Span, Streams, Time};
 
 const FLOWS: i64 = 40_000;
 

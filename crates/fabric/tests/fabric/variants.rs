@@ -4,11 +4,11 @@
 //! `UPDATE_GOLDEN=1 cargo test -p sojourn-fabric --test fabric variants` writes them anew.
 
 use crate::common::*;
+use sojourn_core::parameters::{Setting, Table, Value};
+use sojourn_core::random::mix;
 use sojourn_fabric::Flow;
 use sojourn_fabric::Scheme;
 use sojourn_fabric::topology::Topology;
-use sojourn_kernel::parameters::{Setting, Table, Value};
-use sojourn_kernel::stream::mix;
 use std::path::PathBuf;
 
 /// What is set beside the name of a known scheme.
@@ -77,7 +77,7 @@ fn bursts(hosts: u64) -> Vec<Flow> {
         let bytes = random(3, 60 * FULL) + 1;
         let mut flow = flow(from as u16, to as u16, bytes, i / 60 * 400_000_000 + i % 60 * 500_000);
         if random(4, 2) == 0 {
-            flow.deadline = flow.arrived + sojourn_kernel::Span::from_us(random(5, 400) + 1);
+            flow.deadline = flow.arrived + sojourn_core::Span::from_us(random(5, 400) + 1);
         }
         flow
     };

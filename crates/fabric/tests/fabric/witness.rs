@@ -3,14 +3,14 @@
 //! ports do.
 
 use crate::common::Lab;
+use sojourn_core::parameters::Refusal;
+use sojourn_core::{Rate, Stream, Time};
 use sojourn_fabric::Flow;
 use sojourn_fabric::engine::{Outcome, Progress, Scene, sojourn_simulate};
 use sojourn_fabric::packet::{CE, Kind, Packet, PacketId};
 use sojourn_fabric::qdisc::{Builder, Discipline};
 use sojourn_fabric::slab::Slab;
 use sojourn_fabric::transport::{Running, Setup, Tally, Transport, Turn, Wake};
-use sojourn_kernel::parameters::Refusal;
-use sojourn_kernel::{Rate, Stream, Time};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -18,7 +18,7 @@ pub use servfail::Servfail;
 pub use silent::Silent;
 pub use slow::Slow;
 
-use sojourn_kernel::variants;
+use sojourn_core::variants;
 use std::time::Duration;
 
 variants! {

@@ -1,8 +1,8 @@
 //! Mail exchangers.
 
 use super::{Answer, Names};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 use std::time::Duration;
 
 parameters! {

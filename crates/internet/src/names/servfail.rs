@@ -2,8 +2,8 @@
 
 use super::{Answer, Names};
 use crate::personality::duration;
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, parameters};
 use std::time::Duration;
 
 parameters! {

@@ -1,8 +1,8 @@
 //! Gone with the message.
 
 use super::{Act, Personality, Scene, Step};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// Resets the connection when the whole message is there, instead of an answer; then behaves.

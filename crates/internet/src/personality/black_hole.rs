@@ -1,8 +1,8 @@
 //! Nobody answers.
 
 use super::{Door, Personality};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// Does not answer to connections: its listener's queue is full, and Linux drops whoever asks

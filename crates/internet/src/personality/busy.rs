@@ -1,8 +1,8 @@
 //! Enough sessions.
 
 use super::{Act, Personality, Scene, Step};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 use std::num::NonZeroU32;
 
 parameters! {

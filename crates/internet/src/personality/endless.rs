@@ -1,8 +1,8 @@
 //! A line without an end.
 
 use super::{Act, At, Personality, Scene, Step};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// At one step it answers with a line that never ends, as fast as it is read.

@@ -1,8 +1,8 @@
 //! An honest server.
 
 use super::Personality;
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// An honest server that answers at once.

@@ -1,8 +1,8 @@
 //! What is no SMTP.
 
 use super::{Act, At, Personality, Scene, Step};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// At one step it answers with what is no SMTP.

@@ -1,8 +1,8 @@
 //! Come back later.
 
 use super::{Act, Personality, Scene, Step, duration};
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, parameters};
 use std::net::IpAddr;
 
 parameters! {

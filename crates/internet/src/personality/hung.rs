@@ -1,8 +1,8 @@
 //! Silence in mid-session.
 
 use super::{Act, At, Personality, Scene, Step};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// Takes connections, and says nothing from one step on.

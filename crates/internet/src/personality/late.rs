@@ -1,8 +1,8 @@
 //! Down at first.
 
 use super::{Door, Personality, duration};
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, parameters};
 
 parameters! {
     /// Refuses connections at first; an honest server later.

@@ -40,7 +40,7 @@ pub use slow::Slow;
 pub use trickle::Trickle;
 pub use unknown_users::UnknownUsers;
 
-use sojourn_kernel::{Span, Stream, choices, variants};
+use sojourn_core::{Span, Stream, choices, variants};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;

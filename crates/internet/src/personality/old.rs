@@ -1,8 +1,8 @@
 //! From before 1995.
 
 use super::{Act, Personality, Scene, Step};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// Knows HELO only (RFC 821).

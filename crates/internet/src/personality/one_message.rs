@@ -1,8 +1,8 @@
 //! That was all.
 
 use super::{Act, Personality, Scene, Step};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// Closes with 421 after each message.

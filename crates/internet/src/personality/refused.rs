@@ -1,8 +1,8 @@
 //! Nobody listens.
 
 use super::{Door, Personality};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// Refuses connections: nobody listens at its address.

@@ -1,8 +1,8 @@
 //! Gone in mid-message.
 
 use super::{Act, Personality, Scene, Step};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// Resets the connection in mid-message, or at its end where it is shorter; then behaves.

@@ -1,8 +1,8 @@
 //! An honest server that thinks.
 
 use super::{Personality, duration, log_normal};
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, Stream, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, Stream, parameters};
 use std::time::Duration;
 
 parameters! {

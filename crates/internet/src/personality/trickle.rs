@@ -1,8 +1,8 @@
 //! Answers that drip.
 
 use super::{Act, Personality, Scene, Step, duration};
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, parameters};
 
 parameters! {
     /// Its answers come one octet at a time.

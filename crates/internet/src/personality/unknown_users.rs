@@ -1,8 +1,8 @@
 //! Nobody of that name.
 
 use super::{Act, Personality, Scene, Step};
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Streams, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Streams, parameters};
 
 parameters! {
     /// Answers 550 for a share of all recipients, always the same ones.

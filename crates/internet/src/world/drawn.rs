@@ -6,8 +6,8 @@ use crate::names::{Mx, NamesKind, Servfail, Silent};
 use crate::personality::{
     BlackHole, Busy, Fast, Greylist, Hung, PersonalityKind, Refused, Slow, log_normal,
 };
-use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
-use sojourn_kernel::{Span, Stream, Streams, parameters};
+use sojourn_core::parameters::{Check, Refusal, Value, defaults};
+use sojourn_core::{Span, Stream, Streams, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

@@ -8,8 +8,8 @@ use crate::address;
 use crate::host::Host;
 use crate::names::{Mx, NamesKind};
 use crate::personality::PersonalityKind;
-use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
-use sojourn_kernel::{Span, nested, parameters};
+use sojourn_core::parameters::{Check, Refusal, Value, defaults};
+use sojourn_core::{Span, nested, parameters};
 use std::collections::BTreeSet;
 
 parameters! {

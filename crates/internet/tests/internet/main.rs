@@ -4,10 +4,10 @@ mod names;
 mod personalities;
 mod world;
 
+use sojourn_core::Span;
+use sojourn_core::parameters::{Setting, Table, Value, defaults};
 use sojourn_internet::personality::PersonalityKind;
 use sojourn_internet::{Domain, Host, Internet, World};
-use sojourn_kernel::Span;
-use sojourn_kernel::parameters::{Setting, Table, Value, defaults};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn domain(name: &str, host: Vec<Host>) -> Domain {
     let mut table = Table::default();
     table.set("name", Value::Text(name.into()));
-    let domain = <Domain as sojourn_kernel::parameters::Parameters>::read_table(&table);
+    let domain = <Domain as sojourn_core::parameters::Parameters>::read_table(&table);
     Domain { host, ..domain.unwrap() }
 }
 

@@ -3,10 +3,10 @@
 use crate::{PATIENCE, domain, near};
 use hickory_proto::op::{Message, Query, ResponseCode};
 use hickory_proto::rr::{Name, RData, RecordType};
+use sojourn_core::Span;
+use sojourn_core::parameters::{Setting, Value, defaults};
 use sojourn_internet::names::NamesKind;
 use sojourn_internet::{Host, Internet, World};
-use sojourn_kernel::Span;
-use sojourn_kernel::parameters::{Setting, Value, defaults};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::time::{Duration, Instant};

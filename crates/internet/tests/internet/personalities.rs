@@ -1,9 +1,9 @@
 //! Each personality does what it says.
 
 use crate::{Client, PATIENCE, host, near, start};
+use sojourn_core::Span;
+use sojourn_core::parameters::Value;
 use sojourn_internet::{Host, Tls};
-use sojourn_kernel::Span;
-use sojourn_kernel::parameters::Value;
 use std::io::{BufReader, ErrorKind, Read};
 use std::time::{Duration, Instant};
 

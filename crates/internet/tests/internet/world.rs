@@ -1,8 +1,8 @@
 //! Worlds as they are written.
 
 use crate::{domain, near};
+use sojourn_core::parameters::{Parameters, Table, Value, defaults};
 use sojourn_internet::{Class, Domain, Host, Internet, World};
-use sojourn_kernel::parameters::{Parameters, Table, Value, defaults};
 
 #[test]
 fn a_domain_is_as_good_as_its_best_host() {

@@ -4,7 +4,7 @@ use super::Engine;
 use super::event::{Delays, Effect, Entry, Obstacle, Outcome, Relay, Task};
 use super::reason::Reason;
 use super::session::UnderWay;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::sync::Arc;
 
 /// An attempt, whoever of its recipients it is about.

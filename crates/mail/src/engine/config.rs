@@ -6,8 +6,8 @@ use crate::policy::{
     checkpoint, order, retry, split, timeouts,
 };
 use crate::smtp::Tls;
-use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
-use sojourn_kernel::{Span, nested, parameters};
+use sojourn_core::parameters::{Check, Refusal, Value, defaults};
+use sojourn_core::{Span, nested, parameters};
 
 parameters! {
     /// A list server.

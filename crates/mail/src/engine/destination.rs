@@ -7,7 +7,7 @@ use super::message::Parcel;
 use super::reason::Reason;
 use super::set_back::set_back;
 use crate::policy::DomainLimits;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 

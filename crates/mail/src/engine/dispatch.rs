@@ -10,7 +10,7 @@ use crate::policy::retry::{Retry, Setback};
 use crate::policy::split::Place;
 use crate::policy::timeouts::Timeouts;
 use crate::smtp::Client;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

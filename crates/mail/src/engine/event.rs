@@ -5,7 +5,7 @@ use super::reason::Reason;
 use super::selection::{Counts, Operation, Selection};
 use crate::address::Address;
 use crate::smtp::Framing;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;

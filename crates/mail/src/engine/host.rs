@@ -5,7 +5,7 @@ use super::set_back::set_back;
 use crate::policy::Limits;
 use crate::prefix;
 use crate::smtp::Tls;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
@@ -203,7 +203,7 @@ impl Host {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::parameters::defaults;
 
     fn host() -> Host {
         let mut hosts = Hosts::default();

@@ -3,7 +3,7 @@
 use super::event::{BatchId, Record, SessionId};
 use super::selection::Counts;
 use super::set_back::set_back;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use super::event::{MessageId, Record, Submission};
 use super::set_back::set_back;
 use crate::address::Address;
 use crate::policy::split::{Place, together};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 

@@ -55,7 +55,7 @@ use message::{Chain, Message, Parcel, State};
 use session::Session;
 use sessions::Sessions;
 use slab::Slab;
-use sojourn_kernel::{Calendar, Streams, Time};
+use sojourn_core::{Calendar, Streams, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -288,7 +288,7 @@ impl Engine {
 
     /// A random number between 0 and 1 that belongs to `entity` at its `times`-th turn.
     fn chance(&self, purpose: &str, entity: u64, times: u32) -> f64 {
-        let key = sojourn_kernel::stream::mix(entity) ^ u64::from(times);
+        let key = sojourn_core::random::mix(entity) ^ u64::from(times);
         self.streams.stream(purpose, key).uniform()
     }
 

@@ -5,7 +5,7 @@ use super::destination::{Route, Routes};
 use super::event::{Answer, Effect, Entry, MailHost, Task};
 use super::reason::{Reason, status};
 use crate::policy::timeouts::Timeouts;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::sync::Arc;
 
 impl Engine {

@@ -9,7 +9,7 @@ use super::message::{State, Wish};
 use super::selection::{Counts, Operation, Selection};
 use super::{Timer, destination::Routes};
 use crate::policy::split::Place;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use super::{Engine, Timer};
 use crate::policy::checkpoint::Checkpoint;
 use crate::policy::retry::{Retry, Setback};
 use crate::smtp::{Loss, Reply, Tls, Verdict, wait_named};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::sync::Arc;
 
 /// How a session ended.

@@ -10,7 +10,7 @@ use super::transaction::QUICK;
 use super::{Engine, Timer};
 use crate::policy::timeouts::Steps;
 use crate::smtp::{Client, Framing, Output, Step};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 
 /// One session.

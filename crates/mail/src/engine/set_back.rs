@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::event::{Deferral, Record};
-use sojourn_kernel::{Calendar, Span, Time};
+use sojourn_core::{Calendar, Span, Time};
 
 /// `time` is so much earlier, if it is to come at all; what was before the beginning is at it.
 pub(super) fn set_back(time: &mut Time, by: Span) {

@@ -8,7 +8,7 @@ use super::message::{Message, State, Wish};
 use super::selection::Operation;
 use super::{Engine, Timer};
 use crate::policy::checkpoint::Checkpoint;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::collections::BTreeMap;
 
 /// After a write that failed, how long until the next.

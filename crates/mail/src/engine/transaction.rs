@@ -13,7 +13,7 @@ use super::session::Session;
 use crate::address::Address;
 use crate::policy::checkpoint::Checkpoint;
 use crate::smtp::Envelope;
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 
 /// So many round trips of transactions that carry one recipient each are worth another session: to
 /// set one up takes three.

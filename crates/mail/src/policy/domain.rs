@@ -1,8 +1,8 @@
 //! Limits of single domains.
 
 use crate::address::Address;
-use sojourn_kernel::parameters::{Check, Refusal, Value};
-use sojourn_kernel::{Span, nested, parameters};
+use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::{Span, nested, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

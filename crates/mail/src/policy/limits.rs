@@ -1,7 +1,7 @@
 //! How many sessions may be open, and how much one transaction may carry.
 
-use sojourn_kernel::parameters::{Check, Refusal, Value};
-use sojourn_kernel::{Span, nested, parameters};
+use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::{Span, nested, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

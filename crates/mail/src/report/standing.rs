@@ -1,8 +1,8 @@
 //! What bounces cost a subscriber, as Mailman counts them.
 
 use super::bounce::Severity;
-use sojourn_kernel::parameters::{Check, Refusal, Value};
-use sojourn_kernel::{Span, nested, parameters};
+use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::{Span, nested, parameters};
 
 parameters! {
     /// When a subscriber is suspended whose mail comes back (Mailman's `bounce_score_threshold` and

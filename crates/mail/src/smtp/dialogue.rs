@@ -2,7 +2,7 @@
 
 use super::envelope::Verdict;
 use super::reply::{BadReply, Reply};
-use sojourn_kernel::choices;
+use sojourn_core::choices;
 use std::fmt;
 
 /// What a session waits for; each has its own time (RFC 5321 section 4.5.3.2).

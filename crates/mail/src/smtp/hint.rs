@@ -1,6 +1,6 @@
 //! Replies that say when to come back.
 
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 
 /// Longer than this is no hint, but a refusal in other words.
 const LONGEST: Span = Span::from_s(86_400);

@@ -6,8 +6,7 @@ use crate::address::Address;
 use crate::engine::{Delays, Entry, Event, MessageId, Outcome, Submission};
 use crate::world::internet::Domain;
 use crate::world::{Line, Witness};
-use sojourn_kernel::{Span, Time};
-use sojourn_queueing::Keep;
+use sojourn_core::{Keep, Span, Time};
 use std::net::IpAddr;
 
 /// Shares of a list whose time is kept, in per cent.

@@ -4,8 +4,8 @@ use crate::engine::Config;
 use crate::policy::{SplitKind, split};
 use crate::world::Machine;
 use crate::world::internet::{Domain, Peer};
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Span, choices};
+use sojourn_core::parameters::defaults;
+use sojourn_core::{Span, choices};
 use std::num::NonZeroU32;
 
 choices! {

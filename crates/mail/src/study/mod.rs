@@ -17,11 +17,12 @@ use crate::world::{Machine, World};
 use book::Book;
 use cause::Parts;
 use series::Series;
-use sojourn_kernel::parameters::{
+use sojourn_core::parameters::{
     Check, Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
 };
-use sojourn_kernel::{Bytes, Span, Streams, Time, nested, parameters};
-use sojourn_queueing::{Cancelled, Keep, Progress, Report};
+use sojourn_core::{
+    Bytes, Cancelled, Keep, Progress, Report, Span, Streams, Time, nested, parameters,
+};
 use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 

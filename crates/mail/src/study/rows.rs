@@ -5,9 +5,8 @@ use super::series::Series;
 use crate::engine::Outcome;
 use crate::world::World;
 use crate::world::internet::Met;
-use sojourn_kernel::parameters::Value;
-use sojourn_kernel::{Span, Time};
-use sojourn_queueing::{Column, Job, JobKind, Metric, Report, Rows, Vocabulary};
+use sojourn_core::parameters::Value;
+use sojourn_core::{Column, Job, JobKind, Metric, Report, Rows, Span, Time, Vocabulary};
 
 /// What the rows' `ideal_ps` is, for people.
 const IDEAL: &str = "ideal: a transaction on an open session, with a host that does not think";

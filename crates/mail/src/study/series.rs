@@ -1,8 +1,7 @@
 //! What was delivered and what was not, interval by interval.
 
 use crate::engine::{MessageId, Outcome};
-use sojourn_kernel::{Span, Time};
-use sojourn_queueing::{Column, Rows};
+use sojourn_core::{Column, Rows, Span, Time};
 use std::net::IpAddr;
 
 /// Attempts with one outcome: for recipients, and messages at hosts, as mailstat counts both.

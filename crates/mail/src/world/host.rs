@@ -1,6 +1,6 @@
 //! What a host of a world decides, step by step.
 
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 
 /// What becomes of a connection that is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

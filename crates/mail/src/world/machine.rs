@@ -1,7 +1,7 @@
 //! The list server's own machine: its processor, its disk and its line, each a station.
 
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Rate, Span, Time, nested, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Rate, Span, Time, nested, parameters};
 
 parameters! {
     /// The list server's own machine. Processor and line serve one after the other, in order;

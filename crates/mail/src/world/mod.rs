@@ -26,7 +26,7 @@ pub use witness::{Line, Rebirth, Witness, Write};
 use crate::engine::{BatchId, Effect, Engine, Event, MessageId, Record};
 use connections::{At, Behind, Connections};
 use machine::Stations;
-use sojourn_kernel::{Calendar, Span, Time};
+use sojourn_core::{Calendar, Span, Time};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;

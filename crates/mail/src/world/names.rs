@@ -1,7 +1,7 @@
 //! What the name servers of a world know.
 
 use crate::engine::{Answer, MailHost};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::net::IpAddr;
 
 /// What the name servers know of a domain.

@@ -6,7 +6,7 @@ use super::server::{Answer, Server};
 use super::witness::{Line, Rebirth, Witness};
 use super::{Happening, World};
 use crate::engine::{Event, MessageId};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 use std::net::IpAddr;
 

@@ -3,7 +3,7 @@
 use crate::engine::{
     Counts, Effect, Engine, Entry, Event, MessageId, Reason, Record, SessionId, Stored, Task,
 };
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 use std::net::IpAddr;
 
 /// A session as the world knows it: its number is unique within one life of the engine.

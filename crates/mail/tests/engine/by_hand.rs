@@ -1,7 +1,7 @@
 //! Events given by hand, effects looked at one by one.
 
 use crate::config;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use sojourn_mail::engine::{
     Answer, BatchId, Effect, Engine, Event, MailHost, MessageId, Record, Refusal, Relay, SessionId,
     Submission,

@@ -3,8 +3,8 @@
 use crate::address;
 use crate::server::{Host, Personality, odd};
 use crate::world::{Names, World};
-use sojourn_kernel::parameters::{Check, Parameters, defaults};
-use sojourn_kernel::{Span, Stream, Streams, Time};
+use sojourn_core::parameters::{Check, Parameters, defaults};
+use sojourn_core::{Span, Stream, Streams, Time};
 use sojourn_mail::Config;
 use sojourn_mail::engine::MessageId;
 use sojourn_mail::policy::{

@@ -2,7 +2,7 @@
 
 use crate::world::World;
 use crate::{chance, people, seconds};
-use sojourn_kernel::{Span, Streams, Time};
+use sojourn_core::{Span, Streams, Time};
 use sojourn_mail::engine::{
     Deferral, Effect, Engine, Entry, Event, MessageId, Progress, Record, Stored, Submission,
 };

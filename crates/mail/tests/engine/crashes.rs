@@ -3,7 +3,7 @@
 use crate::chance;
 use crate::seconds;
 use crate::world::Crash;
-use sojourn_kernel::{Span, Streams};
+use sojourn_core::{Span, Streams};
 use sojourn_mail::policy::CheckpointKind;
 
 /// Runs the world of `seed` with `crashes`; how many recipients have a message more than once.
@@ -56,7 +56,7 @@ fn a_disk_that_cannot_be_written() {
     for seed in 0..200 {
         let mut world = chance::world(seed);
         let stream = &mut Streams::new(seed, 0).stream("disk", 0);
-        let from = sojourn_kernel::Time::ZERO + Span::from_ms(stream.below(6000));
+        let from = sojourn_core::Time::ZERO + Span::from_ms(stream.below(6000));
         world.disk_fails = (from, from + Span::from_s(1 + stream.below(400)));
         world.run_to_the_end(seconds(8 * 3600));
         refused += world.refused.len();

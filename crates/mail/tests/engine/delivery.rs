@@ -5,8 +5,8 @@
 use crate::server::Personality;
 use crate::world::{Names, World};
 use crate::{add, config, people, seconds, taken};
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::parameters::defaults;
+use sojourn_core::{Span, Time};
 use sojourn_mail::engine::{Entry, Outcome};
 use sojourn_mail::policy::{OrderKind, SplitKind};
 

@@ -1,6 +1,6 @@
 //! What domains are sent, watched from the commands alone.
 
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 use sojourn_mail::Config;
 use sojourn_mail::engine::SessionId;
 use sojourn_mail::policy::DomainLimits;

@@ -1,7 +1,7 @@
 //! Mail that would come back to the server itself (RFC 5321 section 5.1).
 
 use crate::config;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use sojourn_mail::engine::{
     Answer, BatchId, Effect, Engine, Entry, Event, Itself, MailHost, MessageId, Outcome, Submission,
 };

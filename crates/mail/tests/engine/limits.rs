@@ -3,8 +3,8 @@
 use crate::server::Personality;
 use crate::world::World;
 use crate::{add, config, people, seconds, taken};
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::parameters::defaults;
+use sojourn_core::{Span, Time};
 use sojourn_mail::engine::Entry;
 use sojourn_mail::policy::{DomainLimits, SplitKind};
 

@@ -19,8 +19,8 @@ mod stragglers;
 mod world;
 
 use server::{Host, Personality};
-use sojourn_kernel::parameters::{Parameters, Table, Value};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::parameters::{Parameters, Table, Value};
+use sojourn_core::{Span, Time};
 use sojourn_mail::Config;
 use std::net::{IpAddr, Ipv4Addr};
 use world::{Names, World};

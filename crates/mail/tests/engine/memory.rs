@@ -3,7 +3,7 @@
 use crate::server::Personality;
 use crate::world::{Names, World};
 use crate::{add, address, chance, config, people, seconds, taken};
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 use sojourn_mail::engine::{BatchId, Effect, Engine, Event, MessageId, Refusal, Submission};
 
 /// 300 domains, each written to once, ten hosts for each ten of them; twenty may be remembered.

@@ -4,7 +4,7 @@ use crate::chance;
 use crate::seconds;
 use crate::world::{Crash, World};
 use crate::{Personality, add, config, people, taken};
-use sojourn_kernel::{Span, Streams, Time};
+use sojourn_core::{Span, Streams, Time};
 use sojourn_mail::engine::{Entry, MessageId, Operation, Selection, Task};
 use std::collections::BTreeMap;
 
@@ -106,8 +106,8 @@ fn flushed() {
         [(Personality::Greylist(Span::from_s(60)), 63), (Personality::DownUntil(seconds(60)), 61)]
     {
         let mut slow = config();
-        let table = sojourn_kernel::parameters::Table::default();
-        let retry = sojourn_kernel::parameters::Parameters::read_table(&table).unwrap();
+        let table = sojourn_core::parameters::Table::default();
+        let retry = sojourn_core::parameters::Parameters::read_table(&table).unwrap();
         slow.retry = sojourn_mail::policy::RetryKind::Fixed(sojourn_mail::policy::retry::Fixed {
             every: Span::from_s(4000),
             ..retry

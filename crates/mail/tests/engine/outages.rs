@@ -3,7 +3,7 @@
 use crate::server::{Host, Personality};
 use crate::world::{Names, World};
 use crate::{address, config, people, seconds, taken};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 
 const DOMAINS: u32 = 60;
 const FROM: u64 = 100;

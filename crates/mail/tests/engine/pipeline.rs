@@ -3,7 +3,7 @@
 use crate::server::Personality;
 use crate::world::World;
 use crate::{add_with, config, people, seconds, taken};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use sojourn_mail::Config;
 use sojourn_mail::engine::{Entry, Outcome};
 

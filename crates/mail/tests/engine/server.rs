@@ -1,6 +1,6 @@
 //! Hosts of the simulated world, each with its personality.
 
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use sojourn_mail::world::{Act, Door, Scene, Step};
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Stable storage of the simulated world: what survives a crash.
 
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 use sojourn_mail::engine::{MessageId, Operation, Progress, Record, Stored, Submission, Task};
 use std::collections::{BTreeMap, BTreeSet};
 

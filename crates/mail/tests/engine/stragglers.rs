@@ -3,7 +3,7 @@
 use crate::server::Personality;
 use crate::world::{Names, World};
 use crate::{add, config, people, seconds, taken};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use sojourn_mail::engine::{MessageId, Reason};
 
 /// Twenty messages wait for one host. When it is back they go together: over a few sessions, the

@@ -3,8 +3,8 @@
 use crate::domains::Domains;
 use crate::server::Host;
 use crate::spool::Spool;
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::parameters::defaults;
+use sojourn_core::{Span, Time};
 use sojourn_mail::engine::{
     Counts, Effect, Engine, Entry, Event, MessageId, Operation, Reason, Record, Selection,
     Submission, Task,

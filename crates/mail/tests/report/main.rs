@@ -6,7 +6,7 @@ mod servers;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use sojourn_kernel::parameters::defaults;
+use sojourn_core::parameters::defaults;
 use sojourn_mail::Address;
 use sojourn_mail::engine::Reason;
 use sojourn_mail::report::verp::{Reading, decode, encode};

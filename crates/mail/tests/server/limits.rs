@@ -1,7 +1,7 @@
 //! What a session may take of memory and time.
 
 use super::*;
-use sojourn_kernel::units::Bytes;
+use sojourn_core::units::Bytes;
 use sojourn_mail::smtp::server::{Bounds, Stage, Stress};
 use std::num::NonZeroU32;
 

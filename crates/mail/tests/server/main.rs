@@ -5,8 +5,8 @@ mod dialogues;
 mod limits;
 mod relaying;
 
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::parameters::defaults;
+use sojourn_core::{Span, Time};
 use sojourn_mail::Address;
 use sojourn_mail::smtp::server::{
     Arrival, AuthUse, House, Output, Peer, Protocol, Session, Submitter, Terms, Verdict, Welcome,

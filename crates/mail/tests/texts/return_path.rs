@@ -1,7 +1,7 @@
 //! Return paths with tokens.
 
 use proptest::prelude::*;
-use sojourn_kernel::parameters::{Parameters, Table, Value};
+use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_mail::return_path::{Form, LOCAL_MAX, form, with_token};
 use sojourn_mail::token::{self, Claim, Purpose, TokenKeys};
 use sojourn_mail::{Address, List, ReturnPaths};

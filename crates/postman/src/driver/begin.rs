@@ -12,7 +12,7 @@ use crate::news::{News, Observer};
 use crate::settings::Settings;
 use crate::spool::{Spool, SpoolError};
 use crate::texts::Texts;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use sojourn_mail::engine::{Event, Progress, Stored};
 use sojourn_mail::{Engine, ReturnPaths};
 use std::collections::{BTreeMap, VecDeque};

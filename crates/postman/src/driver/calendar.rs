@@ -3,7 +3,7 @@
 use super::Driver;
 use crate::archive::Job;
 use crate::news::News;
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 use tokio::time::Duration;
 
 /// How often the calendar is looked at.
@@ -41,7 +41,7 @@ mod tests {
     use crate::settings::Settings;
     use crate::spool::Spool;
     use crate::{Epoch, log::unix_ms};
-    use sojourn_kernel::parameters::{Parameters, Table, Value};
+    use sojourn_core::parameters::{Parameters, Table, Value};
     use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
     use std::sync::{Arc, Mutex};
     use tokio::sync::{mpsc, oneshot};

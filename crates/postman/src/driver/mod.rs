@@ -26,7 +26,7 @@ use crate::texts::Texts;
 use bytes::Bytes;
 use copy::Awaiting;
 use later::Later;
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 use sojourn_mail::engine::{
     Counts, Event, MessageId, Operation, Reason, Selection, SessionId, Submission,
 };

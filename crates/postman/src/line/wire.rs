@@ -45,7 +45,7 @@ impl Wire {
 mod tests {
     use super::*;
     use crate::line::Security;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::parameters::defaults;
     use sojourn_mail::smtp::Tls;
 
     #[test]

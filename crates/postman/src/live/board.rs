@@ -7,7 +7,7 @@ use super::series::Series;
 use crate::log::unix_ms;
 use crate::news::{News, Observer};
 use crate::reception::{Attendant, Happening};
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 use sojourn_mail::engine::{Outcome, Reason, Relay};
 use sojourn_mail::{Address, plain};
 use std::collections::{BTreeMap, VecDeque};

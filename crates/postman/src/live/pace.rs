@@ -1,6 +1,6 @@
 //! How long attempts take, by domain.
 
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 use std::collections::BTreeMap;
 
 /// The attempts of the present hour and the one before, by domain.

@@ -1,7 +1,7 @@
 //! Where a server is watched.
 
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{nested, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{nested, parameters};
 use std::net::{Ipv4Addr, SocketAddr};
 
 parameters! {

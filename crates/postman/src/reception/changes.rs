@@ -1,7 +1,7 @@
 //! How a configuration differs from another, and what of that takes effect while a server runs.
 
 use super::settings::Serving;
-use sojourn_kernel::parameters::{Parameters, Table, Value};
+use sojourn_core::parameters::{Parameters, Table, Value};
 
 /// Settings that take effect while the server runs: all of a table, or one key of it.
 const FREE: [&str; 23] = [

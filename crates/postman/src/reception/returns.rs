@@ -4,7 +4,7 @@
 use super::happening::Happening;
 use super::lists::Lists;
 use crate::book::{BookError, NotEntered, Unverified};
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 use sojourn_mail::report::verp::Reading;
 use sojourn_mail::report::{Bounce, Complaint, Feedback, Returned, returned};
 use sojourn_mail::return_path::{Form, form};

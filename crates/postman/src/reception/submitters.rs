@@ -2,8 +2,8 @@
 
 use super::subnet::Subnet;
 use super::users::User;
-use sojourn_kernel::parameters::{Check, Refusal, Setting, Shape, Value};
-use sojourn_kernel::{nested, parameters};
+use sojourn_core::parameters::{Check, Refusal, Setting, Shape, Value};
+use sojourn_core::{nested, parameters};
 use sojourn_mail::smtp::server::Submitter;
 use sojourn_mail::{Address, List};
 use std::net::IpAddr;

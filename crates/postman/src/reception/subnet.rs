@@ -1,7 +1,7 @@
 //! Networks, as configurations write them.
 
 use ipnet::IpNet;
-use sojourn_kernel::parameters::{Refusal, Setting, Shape, Value};
+use sojourn_core::parameters::{Refusal, Setting, Shape, Value};
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;

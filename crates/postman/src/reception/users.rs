@@ -4,8 +4,8 @@ use super::submitters::{Pattern, says_what};
 use argon2::Argon2;
 use argon2::password_hash::rand_core::OsRng;
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
-use sojourn_kernel::parameters::{Check, Refusal, Value};
-use sojourn_kernel::{nested, parameters};
+use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::{nested, parameters};
 use sojourn_mail::smtp::server::Credentials;
 
 parameters! {

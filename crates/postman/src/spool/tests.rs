@@ -1,7 +1,7 @@
 //! Storage that refuses.
 
 use super::*;
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 use sojourn_mail::engine::{Progress, Reason};
 use sojourn_mail::smtp::Enhanced;
 

@@ -1,8 +1,8 @@
 //! Where recipients unsubscribe with one click.
 
 use percent_encoding::{AsciiSet, percent_decode_str, utf8_percent_encode};
-use sojourn_kernel::parameters::{Check, Refusal, Value};
-use sojourn_kernel::{nested, parameters};
+use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::{nested, parameters};
 use sojourn_mail::RESERVED;
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -73,7 +73,7 @@ pub(super) fn decoded(segment: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_kernel::parameters::{Parameters, Table};
+    use sojourn_core::parameters::{Parameters, Table};
 
     fn read(url: &str) -> Unsubscribe {
         let mut table = Table::default();

@@ -1,9 +1,9 @@
 //! kill -9 at random moments.
 
 use crate::{PATIENCE, Stage, ids};
+use sojourn_core::parameters::defaults;
+use sojourn_core::{Span, Streams};
 use sojourn_internet::{Acceptance, Drawn};
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Span, Streams};
 use std::time::{Duration, Instant};
 
 /// The world of the kills: nobody is unreachable, so everybody has to have everything.

@@ -6,9 +6,9 @@ mod sender;
 mod troubles;
 
 use sender::Sender;
+use sojourn_core::Span;
+use sojourn_core::parameters::defaults;
 use sojourn_internet::{Acceptance, Class, Drawn, Internet, World};
-use sojourn_kernel::Span;
-use sojourn_kernel::parameters::defaults;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;

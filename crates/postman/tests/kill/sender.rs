@@ -1,7 +1,7 @@
 //! The process that is killed: this test's own program, started again.
 
+use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_internet::Internet;
-use sojourn_kernel::parameters::{Parameters, Table, Value};
 use sojourn_mail::Address;
 use sojourn_mail::engine::Outcome;
 use sojourn_postman::{Mail, News, Observer, Postman, Settings};

@@ -1,9 +1,9 @@
 //! A server that is stopped, and a world that fails around it.
 
 use crate::{PATIENCE, Stage, ids};
+use sojourn_core::Span;
+use sojourn_core::parameters::defaults;
 use sojourn_internet::Drawn;
-use sojourn_kernel::Span;
-use sojourn_kernel::parameters::defaults;
 use std::process::Command;
 use std::time::{Duration, Instant};
 

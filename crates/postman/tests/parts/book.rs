@@ -1,7 +1,7 @@
 //! What the book knows, and forgets.
 
 use rusqlite::Connection;
-use sojourn_kernel::parameters::defaults;
+use sojourn_core::parameters::defaults;
 use sojourn_mail::Address;
 use sojourn_mail::report::{Bounce, Rule, Severity};
 use sojourn_mail::smtp::Enhanced;

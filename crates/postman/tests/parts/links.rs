@@ -1,6 +1,6 @@
 //! Where links to unsubscribe lead.
 
-use sojourn_kernel::parameters::{Parameters, Table, Value};
+use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_postman::Unsubscribe;
 
 fn is_taken(url: &str) -> bool {

@@ -1,6 +1,6 @@
 //! The log, as Postfix writes it.
 
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 use sojourn_mail::Address;
 use sojourn_mail::engine::{Delays, MessageId, Outcome, Reason, Relay, Task};
 use sojourn_mail::smtp::Enhanced;

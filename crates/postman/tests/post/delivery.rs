@@ -2,7 +2,7 @@
 
 use crate::sink::{Manners, Rcpt};
 use crate::world::{Told, World};
-use sojourn_kernel::parameters::Value;
+use sojourn_core::parameters::Value;
 use sojourn_mail::engine::Outcome;
 use sojourn_postman::Left;
 

@@ -1,11 +1,11 @@
 //! A small internet around a server.
 
 use crate::world::{Server, set, start_on};
+use sojourn_core::Span;
+use sojourn_core::parameters::{Parameters, Setting, Table, Value, defaults};
 use sojourn_internet::names::NamesKind;
 use sojourn_internet::personality::PersonalityKind;
 use sojourn_internet::{Acceptance, Domain, Host, Internet, Tls, World};
-use sojourn_kernel::Span;
-use sojourn_kernel::parameters::{Parameters, Setting, Table, Value, defaults};
 use std::path::PathBuf;
 
 /// A host that is 2 ms away; `settings` are those of its personality.

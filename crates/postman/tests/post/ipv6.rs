@@ -3,8 +3,8 @@
 use crate::internet::{Net, fast, text};
 use crate::sink::Manners;
 use crate::world::{World, outcomes};
+use sojourn_core::parameters::Value;
 use sojourn_internet::Host;
-use sojourn_kernel::parameters::Value;
 use sojourn_mail::engine::Outcome::{Deferred, Delivered};
 use std::net::Ipv6Addr;
 

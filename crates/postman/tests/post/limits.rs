@@ -1,8 +1,8 @@
 //! What domains ask of those who send to them.
 
 use crate::internet::{Net, fast, text};
+use sojourn_core::parameters::{Table, Value};
 use sojourn_internet::Acceptance;
-use sojourn_kernel::parameters::{Table, Value};
 use std::collections::BTreeSet;
 use std::time::Duration;
 

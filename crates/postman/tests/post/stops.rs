@@ -3,8 +3,8 @@
 use crate::internet::{Net, fast, text};
 use crate::sink::Manners;
 use crate::world::{Told, World};
+use sojourn_core::Span;
 use sojourn_internet::Host;
-use sojourn_kernel::Span;
 use sojourn_mail::engine::Outcome::Delivered;
 use sojourn_postman::Left;
 

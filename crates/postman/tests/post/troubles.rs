@@ -2,8 +2,8 @@
 
 use crate::internet::{Net, fast, host, text, with_tls};
 use crate::world::{Told, outcomes};
+use sojourn_core::parameters::Value;
 use sojourn_internet::Tls;
-use sojourn_kernel::parameters::Value;
 use sojourn_mail::engine::Outcome::{Deferred, Delivered, Failed};
 use sojourn_postman::Left;
 

@@ -1,7 +1,7 @@
 //! A server, hosts, and what they have seen of each other.
 
 use crate::sink::{self, Log, Manners, Taken};
-use sojourn_kernel::parameters::{Parameters, Table, Value};
+use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_mail::Address;
 use sojourn_mail::engine::{MessageId, Outcome};
 use sojourn_postman::{Left, Mail, News, Observer, Postman, Running, Settings};

@@ -3,7 +3,7 @@
 use crate::crowd::few;
 use crate::tls::Certificate;
 use crate::{Client, Place, connect, table, text};
-use sojourn_kernel::parameters::{Parameters, Value};
+use sojourn_core::parameters::{Parameters, Value};
 use sojourn_postman::Serving;
 use sojourn_postman::reception::hash_password;
 

@@ -2,7 +2,7 @@
 
 use crate::sink::Sink;
 use crate::{Place, connect, table, text};
-use sojourn_kernel::parameters::Value;
+use sojourn_core::parameters::Value;
 
 const BACK: &str = "news-bounces@lists.example";
 

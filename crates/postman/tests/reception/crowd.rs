@@ -1,7 +1,7 @@
 //! More clients than there are connections for.
 
 use crate::{Client, Place, connect, connect_from, table, text};
-use sojourn_kernel::parameters::Value;
+use sojourn_core::parameters::Value;
 use sojourn_postman::MailServer;
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::mpsc;

@@ -1,7 +1,7 @@
 //! What a server says that has no room.
 
 use crate::{Place, connect, table, text};
-use sojourn_kernel::parameters::Value;
+use sojourn_core::parameters::Value;
 use std::path::Path;
 use std::process::Command;
 

@@ -2,7 +2,7 @@
 
 use crate::sink::Sink;
 use crate::{Place, connect, table, text};
-use sojourn_kernel::parameters::Value;
+use sojourn_core::parameters::Value;
 use sojourn_mail::engine::Stored;
 use sojourn_postman::MailServer;
 use std::io::{Read, Write};

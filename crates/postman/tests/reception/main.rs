@@ -16,7 +16,7 @@ mod submitters;
 mod tls;
 mod watched;
 
-use sojourn_kernel::parameters::{Parameters, Table, Value};
+use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_mail::engine::Stored;
 use sojourn_postman::reception::{Attendant, Happening, ServeError};
 use sojourn_postman::{Book, Epoch, MailServer, News, Observer, Serving, Spool};

@@ -2,7 +2,7 @@
 
 use crate::sink::Sink;
 use crate::{Client, Place, connect, connect_from, table, text};
-use sojourn_kernel::parameters::Value;
+use sojourn_core::parameters::Value;
 use std::net::{Ipv4Addr, TcpStream};
 
 const LIST: &str = "news-bounces@lists.example";

@@ -4,7 +4,7 @@ use crate::crowd::few;
 use crate::tls::Certificate;
 use crate::watched::{get, token, watched};
 use crate::{Client, Place, ipv6, table, text, wire_from};
-use sojourn_kernel::parameters::Value;
+use sojourn_core::parameters::Value;
 use sojourn_postman::reception::hash_password;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Result, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};

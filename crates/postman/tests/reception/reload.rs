@@ -1,7 +1,7 @@
 //! Another configuration for a server that runs: what is said of it, and what is refused.
 
 use crate::{Place, connect, table, text};
-use sojourn_kernel::parameters::Value;
+use sojourn_core::parameters::Value;
 use sojourn_postman::reception::needs_restart;
 use sojourn_postman::{MailServer, registry};
 

@@ -2,7 +2,7 @@
 
 use crate::sink::Sink;
 use crate::{Client, Place, connect, table, text};
-use sojourn_kernel::parameters::Value;
+use sojourn_core::parameters::Value;
 use sojourn_mail::Address;
 use sojourn_mail::return_path::{Form, form};
 use sojourn_mail::token::Purpose;

@@ -1,7 +1,7 @@
 //! What a session may do after the configuration has changed, and what its client's words become.
 
 use crate::{Client, Place, connect, table, text};
-use sojourn_kernel::parameters::{Parameters, Table, Value};
+use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_postman::reception::hash_password;
 use sojourn_postman::{MailServer, Serving};
 use std::net::TcpStream;

@@ -1,7 +1,7 @@
 //! Who may send to which list, and as whom; and what becomes of the mail of all others.
 
 use crate::{Place, connect, table, text};
-use sojourn_kernel::parameters::{Parameters, Value};
+use sojourn_core::parameters::{Parameters, Value};
 use sojourn_postman::reception::hash_password;
 use sojourn_postman::{MailServer, Serving};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! TLS as clients speak it with a server whose certificate they know.
 
 use crate::{table, text};
-use sojourn_kernel::parameters::Value;
+use sojourn_core::parameters::Value;
 use std::net::TcpStream;
 use std::sync::Arc;
 use tokio_rustls::rustls::pki_types::CertificateDer;

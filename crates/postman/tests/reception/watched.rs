@@ -2,7 +2,7 @@
 
 use crate::{PAGE, Place, connect, table};
 use serde_json::Value as Json;
-use sojourn_kernel::parameters::Value;
+use sojourn_core::parameters::Value;
 use sojourn_postman::MailServer;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -2,7 +2,7 @@
 
 use super::{Access, Line, Lines, trace, whole};
 use crate::disk::Op;
-use sojourn_kernel::Bytes;
+use sojourn_core::Bytes;
 
 trace! {
     /// The text that `blkparse` prints by default from a `blktrace` (Linux; blkparse(1), *Default

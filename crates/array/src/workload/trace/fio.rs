@@ -2,7 +2,7 @@
 
 use super::{Access, Line, Lines, trace, whole};
 use crate::disk::Op;
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 
 trace! {
     /// A log that fio writes with `write_iolog` or `log_io`, version 2 or 3 (fio's documentation,

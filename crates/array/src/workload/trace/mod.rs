@@ -16,8 +16,8 @@ pub use fio::Fio;
 pub use msr::Msr;
 
 use crate::disk::Op;
-use sojourn_kernel::choices;
-use sojourn_kernel::parameters::{Refusal, Value};
+use sojourn_core::choices;
+use sojourn_core::parameters::{Refusal, Value};
 use std::fmt;
 
 choices! {
@@ -40,7 +40,7 @@ macro_rules! trace {
             $($(#[doc = $own_doc:literal])+ pub $own:ident: $own_type:ty = $default:expr,)*
         }
     ) => {
-        sojourn_kernel::parameters! {
+        sojourn_core::parameters! {
             $(#[doc = $doc])+
             pub struct $type: $name {
                 /// The trace, seen from the study's own place: a file, since it is read more than
@@ -60,8 +60,8 @@ macro_rules! trace {
             }
         }
 
-        impl sojourn_kernel::parameters::Check for $type {
-            fn check(&self) -> Result<(), sojourn_kernel::parameters::Refusal> {
+        impl sojourn_core::parameters::Check for $type {
+            fn check(&self) -> Result<(), sojourn_core::parameters::Refusal> {
                 super::check_speed(self.speed)
             }
         }
@@ -70,7 +70,7 @@ macro_rules! trace {
             fn ready(
                 &self,
                 stage: &$crate::workload::Stage<'_>,
-            ) -> Result<$crate::workload::Ready, sojourn_kernel::parameters::Refusal> {
+            ) -> Result<$crate::workload::Ready, sojourn_core::parameters::Refusal> {
                 super::replay::Settings {
                     format: $name,
                     file: self.file.clone(),

@@ -2,7 +2,7 @@
 
 use super::{Access, Line, Lines, trace, whole};
 use crate::disk::Op;
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 
 trace! {
     /// A trace in the format of the MSR Cambridge traces (Narayanan, Donnelly and Rowstron, *Write

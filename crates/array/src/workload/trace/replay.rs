@@ -4,9 +4,9 @@ use super::reader::{Chosen, Counts, Reader};
 use super::window::{TooLate, Window};
 use super::{Beyond, Lines};
 use crate::workload::{Batches, MAX_BLOCKS, Numbers, Ready, Replayed, Request, Source, Stage};
-use sojourn_kernel::files::Open;
-use sojourn_kernel::parameters::{Refusal, Value};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::files::Open;
+use sojourn_core::parameters::{Refusal, Value};
+use sojourn_core::{Span, Time};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 

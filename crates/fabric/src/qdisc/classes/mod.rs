@@ -9,8 +9,8 @@ pub use weighted::Weighted;
 use super::{AnyPort, Builder, Discipline, PFabric, Queue};
 use crate::packet::{CLASSES, Packet, PacketId};
 use crate::slab::Slab;
-use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
-use sojourn_kernel::{Stream, Streams, parameters, variants};
+use sojourn_core::parameters::{Check, Refusal, Value, defaults};
+use sojourn_core::{Stream, Streams, parameters, variants};
 use strict::Strictly;
 use weighted::ByWeight;
 

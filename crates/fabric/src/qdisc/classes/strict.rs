@@ -1,8 +1,8 @@
 //! Strict priority between classes.
 
 use super::Policy;
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// The lowest class in which a packet waits: the others wait for as long as it takes.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::qdisc::{DropTail, Ties};
 use proptest::prelude::*;
-use sojourn_kernel::Bytes;
+use sojourn_core::Bytes;
 
 fn line(buffer: u64) -> Queue {
     Queue::DropTail(DropTail { buffer: Bytes(buffer), ..defaults() })

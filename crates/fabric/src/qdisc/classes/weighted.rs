@@ -1,8 +1,8 @@
 //! Shares between classes: start-time fair queueing.
 
 use super::Policy;
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::{Check, Refusal};
+use sojourn_core::parameters;
+use sojourn_core::parameters::{Check, Refusal};
 use std::num::NonZeroU8;
 
 parameters! {

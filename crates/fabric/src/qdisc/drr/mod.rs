@@ -6,8 +6,8 @@ use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
 use crate::packet::{Packet, PacketId};
 use crate::slab::Slab;
 use lanes::Lanes;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Bytes, Stream, choices, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Stream, choices, parameters};
 use std::collections::VecDeque;
 
 parameters! {

@@ -4,8 +4,8 @@ use super::*;
 use crate::packet::Kind;
 use proptest::prelude::*;
 use proptest::sample::select;
-use sojourn_kernel::Streams;
-use sojourn_kernel::parameters::defaults;
+use sojourn_core::Streams;
+use sojourn_core::parameters::defaults;
 
 fn port(drr: &Drr) -> (DrrPort, Slab) {
     (drr.port(Streams::new(1, 0).stream("t", 0)), Slab::default())

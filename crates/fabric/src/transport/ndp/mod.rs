@@ -8,8 +8,8 @@ use super::{End, Setup, Tally, Transport, Turn, Wake};
 use crate::packet::{Kind, Packet};
 use receiver::Receivers;
 use sender::{Acting, Sender};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, parameters};
 use std::num::NonZeroU32;
 
 parameters! {
@@ -125,8 +125,8 @@ mod tests {
     use crate::packet::TRIMMED;
     use crate::topology::SingleSwitch;
     use crate::transport::{AckPriority, Priority};
-    use sojourn_kernel::parameters::defaults;
-    use sojourn_kernel::{Rate, Time};
+    use sojourn_core::parameters::defaults;
+    use sojourn_core::{Rate, Time};
 
     /// Flows of `counts` packets from host 0 to host 1, all started; what they sent.
     fn started(counts: &[u64]) -> (NdpRunning, Turn) {

@@ -3,7 +3,7 @@
 use crate::packet::{Kind, Packet, TRIMMED};
 use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{End, Setup, Turn, Wake};
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 use std::collections::VecDeque;
 
 /// One receiver.

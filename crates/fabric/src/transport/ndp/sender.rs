@@ -3,7 +3,7 @@
 use crate::packet::{Kind, LONGEST_TIMER, Packet};
 use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{End, Setup, Tally, Turn, Wake};
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 
 /// How often the patience of a flow with nothing in flight doubles.

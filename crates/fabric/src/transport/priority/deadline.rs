@@ -1,8 +1,8 @@
 //! Earliest deadline first.
 
 use super::{Leaving, Number};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, Time, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, Time, parameters};
 
 parameters! {
     /// Time left until the flow's deadline when the packet leaves: EDF (pFabric section 2.2). A
@@ -43,8 +43,8 @@ impl Number for Deadline {
 mod tests {
     use super::*;
     use crate::flow::Flow;
-    use sojourn_kernel::Rate;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::Rate;
+    use sojourn_core::parameters::defaults;
 
     /// The number of a packet that leaves so many nanoseconds before its flow's deadline; 1250 B
     /// are left, 1 us at 10 Gb/s.

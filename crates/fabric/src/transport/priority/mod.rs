@@ -15,7 +15,7 @@ pub use sent::Sent;
 pub use size::Size;
 
 use crate::flow::Flow;
-use sojourn_kernel::{Rate, Time, choices, variants};
+use sojourn_core::{Rate, Time, choices, variants};
 
 variants! {
     /// What a data packet's priority number says.

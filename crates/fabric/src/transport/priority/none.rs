@@ -1,8 +1,8 @@
 //! No priorities.
 
 use super::{Leaving, Number};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// All packets are equal.

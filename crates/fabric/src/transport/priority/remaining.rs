@@ -1,8 +1,8 @@
 //! Shortest remaining first.
 
 use super::{Leaving, Number};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// Bytes of the flow that are not yet acknowledged when the packet leaves: SRPT (pFabric

@@ -1,8 +1,8 @@
 //! Least attained service in a few levels: nothing needs to be known of a flow's size.
 
 use super::{Leaving, Number};
-use sojourn_kernel::parameters::{Check, Refusal, Setting};
-use sojourn_kernel::{Bytes, parameters};
+use sojourn_core::parameters::{Check, Refusal, Setting};
+use sojourn_core::{Bytes, parameters};
 
 parameters! {
     /// How many of a few thresholds the flow had passed before this packet: 0 for its first bytes,
@@ -42,8 +42,8 @@ impl Number for Sent {
 mod tests {
     use super::*;
     use crate::flow::Flow;
-    use sojourn_kernel::Time;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::Time;
+    use sojourn_core::parameters::defaults;
 
     /// The level of the packet before which the flow has sent so many bytes.
     fn level(sent: &Sent, bytes: u64) -> u64 {

@@ -1,8 +1,8 @@
 //! Shortest job first.
 
 use super::{Leaving, Number};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// Bytes of the whole flow: shortest job first.

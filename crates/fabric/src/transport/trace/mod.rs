@@ -9,8 +9,8 @@ use super::{AckPriority, Control, Priority, Setup, Transport, Turn, Wake};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 use crate::topology::{SingleSwitch, Topology};
-use sojourn_kernel::parameters::defaults;
-use sojourn_kernel::{Rate, Span, Time};
+use sojourn_core::parameters::defaults;
+use sojourn_core::{Rate, Span, Time};
 
 /// A flow of so many full packets from one host of a switch to another.
 pub(super) fn setup(packets: u32) -> Setup {

@@ -2,8 +2,8 @@
 
 use super::Trace;
 use crate::transport::{FastRetransmit, NewReno};
-use sojourn_kernel::Span;
-use sojourn_kernel::parameters::defaults;
+use sojourn_core::Span;
+use sojourn_core::parameters::defaults;
 use std::num::NonZeroU32;
 
 const NOTHING: [u32; 0] = [];

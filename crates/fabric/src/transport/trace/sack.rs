@@ -3,7 +3,7 @@
 use super::Trace;
 use super::new_reno::bare;
 use crate::transport::NewReno;
-use sojourn_kernel::Span;
+use sojourn_core::Span;
 use std::num::NonZeroU32;
 
 const NOTHING: [u32; 0] = [];

@@ -1,8 +1,8 @@
 //! The same time for all.
 
 use super::{Draw, check_time};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, Stream, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, Stream, parameters};
 
 parameters! {
     /// The same time for all flows.

@@ -1,9 +1,8 @@
 //! Exponential times, none below a floor.
 
 use super::{Draw, check_time};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, Stream, parameters};
-use sojourn_queueing::{Distribution, Exponential as Distributed};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Distribution, Exponential as Distributed, Span, Stream, parameters};
 
 parameters! {
     /// Exponential times; those below the floor are the floor. What studies of deadlines in

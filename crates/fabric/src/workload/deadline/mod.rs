@@ -9,8 +9,8 @@ pub use exponential::Exponential;
 pub use uniform::Uniform;
 
 use crate::packet::LATEST_ARRIVAL;
-use sojourn_kernel::parameters::{Parameters, Refusal, Setting, Shape, Table, Value};
-use sojourn_kernel::{Span, Stream, variants};
+use sojourn_core::parameters::{Parameters, Refusal, Setting, Shape, Table, Value};
+use sojourn_core::{Span, Stream, variants};
 
 variants! {
     /// How long a flow may take, counted from its arrival.

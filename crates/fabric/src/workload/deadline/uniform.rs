@@ -1,9 +1,8 @@
 //! Times that are spread evenly.
 
 use super::{Draw, check_time};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, Stream, parameters};
-use sojourn_queueing::{Distribution, Uniform as Distributed};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Distribution, Span, Stream, Uniform as Distributed, parameters};
 
 parameters! {
     /// Times spread evenly between two.

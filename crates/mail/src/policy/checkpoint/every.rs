@@ -1,8 +1,8 @@
 //! After so many recipients.
 
 use super::Checkpoint;
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

@@ -1,8 +1,8 @@
 //! Group commit.
 
 use super::Checkpoint;
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, parameters};
 
 parameters! {
     /// Group commit: what is done within a few milliseconds is written together, and a session

@@ -11,7 +11,7 @@ pub use every::Every;
 pub use group::Group;
 pub use queue_files::QueueFiles;
 
-use sojourn_kernel::{Span, variants};
+use sojourn_core::{Span, variants};
 
 variants! {
     /// When what is done is written to stable storage.

@@ -2,8 +2,8 @@
 
 use super::Order;
 use crate::policy::split::Place;
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, parameters};
 
 parameters! {
     /// Recipients of one destination together, destinations in the order in which they became

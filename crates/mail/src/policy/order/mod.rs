@@ -9,7 +9,7 @@ pub use list::ListOrder;
 pub use past_delay::PastDelay;
 
 use super::split::Place;
-use sojourn_kernel::{Span, variants};
+use sojourn_core::{Span, variants};
 
 variants! {
     /// In what order a message's recipients are served.

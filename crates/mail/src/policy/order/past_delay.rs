@@ -2,8 +2,8 @@
 
 use super::Order;
 use crate::policy::split::Place;
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, parameters};
 
 parameters! {
     /// Good citizens first: by how long attempts took lately (the paper's `xdelay`, "The 'Fast

@@ -1,8 +1,8 @@
 //! Twice as long each time.
 
 use super::{Retry, Setback, check, doubled, stretched};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, parameters};
 
 parameters! {
     /// Twice as long each time, up to a most. The defaults are Postfix's, minimal_backoff_time and

@@ -1,8 +1,8 @@
 //! Always the same wait.
 
 use super::{Retry, Setback, check, stretched};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, parameters};
 
 parameters! {
     /// Always the same wait: a queue run every so often (the paper's reaper, three times an hour),

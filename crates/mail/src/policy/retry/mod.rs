@@ -8,7 +8,7 @@ pub use backoff::Backoff;
 pub use fixed::Fixed;
 pub use prompt::Prompt;
 
-use sojourn_kernel::{Span, variants};
+use sojourn_core::{Span, variants};
 
 variants! {
     /// When to try again.
@@ -67,8 +67,8 @@ fn doubled(first: Span, most: Span, times: u32) -> Span {
 const LONGEST_WAIT: Span = Span::from_s(50 * 86_400);
 
 /// Refuses a wait of nothing, and one that ends after every message is given up.
-fn check(waits: &[(&str, Span)]) -> Result<(), sojourn_kernel::parameters::Refusal> {
-    use sojourn_kernel::parameters::Refusal;
+fn check(waits: &[(&str, Span)]) -> Result<(), sojourn_core::parameters::Refusal> {
+    use sojourn_core::parameters::Refusal;
     for &(key, span) in waits {
         let expected = match span {
             _ if span < Span::from_s(1) => "a wait of at least 1s".to_owned(),

@@ -1,8 +1,8 @@
 //! When it can first succeed.
 
 use super::{Retry, Setback, check, doubled, stretched};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, parameters};
 
 parameters! {
     /// When it can first succeed. A recipient that is refused for now is most often greylisted: it

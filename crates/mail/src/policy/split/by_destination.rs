@@ -1,8 +1,8 @@
 //! One envelope a destination.
 
 use super::{Place, Split, together};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// One envelope a destination, all side by side: no destination waits for another, and a

@@ -1,8 +1,8 @@
 //! Envelopes that recipients are dealt to in turn.
 
 use super::{Place, Split};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 use std::num::NonZeroU32;
 
 parameters! {

@@ -1,8 +1,8 @@
 //! One envelope a recipient.
 
 use super::{Place, Split};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// One envelope a recipient: what a sender address of its own for each (VERP) needs; the

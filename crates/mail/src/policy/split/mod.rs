@@ -16,7 +16,7 @@ pub use dealt::Dealt;
 pub use each::Each;
 pub use whole::Whole;
 
-use sojourn_kernel::variants;
+use sojourn_core::variants;
 
 variants! {
     /// How a message's recipients are split into envelopes.

@@ -1,8 +1,8 @@
 //! One envelope a message.
 
 use super::{Place, Split};
-use sojourn_kernel::parameters;
-use sojourn_kernel::parameters::Check;
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// One envelope a message: its destinations are served one after the other, and each waits for

@@ -1,8 +1,8 @@
 //! The same at every step.
 
 use super::{Steps, Timeouts};
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, parameters};
 
 parameters! {
     /// The same time at every step, as the paper speaks of it: "like as much as 300 seconds" from

@@ -13,7 +13,7 @@ pub use rfc5321::Rfc5321;
 pub use sendmail::SendmailTimes;
 
 use crate::smtp::Step;
-use sojourn_kernel::{Span, variants};
+use sojourn_core::{Span, variants};
 
 variants! {
     /// How long to wait at each step of a session.

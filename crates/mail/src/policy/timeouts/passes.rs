@@ -1,8 +1,8 @@
 //! A short first pass, and the reapers.
 
 use super::{Steps, Timeouts, rfc5321};
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

@@ -1,8 +1,8 @@
 //! Postfix's defaults.
 
 use super::{Steps, Timeouts, rfc5321};
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, parameters};
 
 parameters! {
     /// The defaults of Postfix's smtp_*_timeout: RFC 5321's, with 30 s for the connection, 20 s for

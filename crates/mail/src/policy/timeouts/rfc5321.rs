@@ -1,8 +1,8 @@
 //! The least that RFC 5321 asks a client to wait.
 
 use super::{Steps, Timeouts};
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, parameters};
 
 parameters! {
     /// The least that RFC 5321 section 4.5.3.2 asks a client to wait, at every pass. It has nothing

@@ -1,8 +1,8 @@
 //! sendmail's defaults.
 
 use super::{Steps, Timeouts};
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, parameters};
 
 parameters! {
     /// The defaults of sendmail 8.17 (op.me, section 5.6): up to an hour for a step. It leaves the

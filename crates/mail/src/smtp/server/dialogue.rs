@@ -10,7 +10,7 @@ use super::terms::AuthUse;
 use super::transaction::{Arrival, Transaction};
 use crate::address::Address;
 use crate::header::fields;
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 
 /// Recipients of one message of a stranger: what a server has to take (RFC 5321 section
 /// 4.5.3.1.8).

@@ -10,7 +10,7 @@ use super::terms::{Peer, Protocol, Terms};
 use super::trace::{Trace, protocol};
 use super::transaction::Transaction;
 use crate::smtp::Reply;
-use sojourn_kernel::{Span, Time};
+use sojourn_core::{Span, Time};
 use std::sync::Arc;
 
 /// The server's side of one session.

@@ -1,8 +1,8 @@
 //! Bounds that become tighter as connections become scarce.
 
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::units::Bytes;
-use sojourn_kernel::{Span, nested, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::units::Bytes;
+use sojourn_core::{Span, nested, parameters};
 use std::num::NonZeroU32;
 
 parameters! {

@@ -2,9 +2,9 @@
 
 use super::house::House;
 use super::stress::Stressed;
-use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
-use sojourn_kernel::units::Bytes;
-use sojourn_kernel::{Span, choices, nested, parameters};
+use sojourn_core::parameters::{Check, Refusal, Value, defaults};
+use sojourn_core::units::Bytes;
+use sojourn_core::{Span, choices, nested, parameters};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;

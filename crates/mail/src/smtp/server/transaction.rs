@@ -3,7 +3,7 @@
 use super::intake::Intake;
 use super::text::Text;
 use crate::address::Address;
-use sojourn_kernel::Time;
+use sojourn_core::Time;
 
 /// A message that came whole, to be put on stable storage before it is answered for.
 #[derive(Clone, Debug, PartialEq, Eq)]

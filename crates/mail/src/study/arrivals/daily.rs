@@ -1,9 +1,8 @@
 //! Days and nights.
 
 use super::Process;
-use sojourn_kernel::parameters::{Check, Refusal, Value};
-use sojourn_kernel::{Frequency, Span, Stream, Time, parameters};
-use sojourn_queueing::Gaps;
+use sojourn_core::parameters::{Check, Refusal, Value};
+use sojourn_core::{Frequency, Gaps, Span, Stream, Time, parameters};
 
 parameters! {
     /// A Poisson process whose rate is that of the day from `morning` to `evening`, and a share of

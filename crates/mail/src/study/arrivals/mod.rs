@@ -8,7 +8,7 @@ pub use daily::Daily;
 pub use poisson::Poisson;
 pub use regular::Regular;
 
-use sojourn_kernel::{Span, Stream, Time, variants};
+use sojourn_core::{Span, Stream, Time, variants};
 
 variants! {
     /// When messages come to a list.

@@ -1,9 +1,8 @@
 //! A Poisson process.
 
 use super::Process;
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Frequency, Stream, Time, parameters};
-use sojourn_queueing::Gaps;
+use sojourn_core::parameters::Check;
+use sojourn_core::{Frequency, Gaps, Stream, Time, parameters};
 
 parameters! {
     /// A Poisson process: messages come independently of each other.

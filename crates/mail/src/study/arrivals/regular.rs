@@ -1,8 +1,8 @@
 //! One after the other.
 
 use super::Process;
-use sojourn_kernel::parameters::Check;
-use sojourn_kernel::{Span, Stream, Time, parameters};
+use sojourn_core::parameters::Check;
+use sojourn_core::{Span, Stream, Time, parameters};
 
 parameters! {
     /// One after the other at equal gaps; without a gap, all at once.

@@ -2,9 +2,8 @@
 
 use super::peer::answered;
 use super::{Domain, Kind, Peer, Read, Way};
-use sojourn_kernel::parameters::{Check, Refusal, Value, defaults};
-use sojourn_kernel::{Span, Stream, Streams, parameters};
-use sojourn_queueing::LogNormal;
+use sojourn_core::parameters::{Check, Refusal, Value, defaults};
+use sojourn_core::{LogNormal, Span, Stream, Streams, parameters};
 use std::num::NonZeroU32;
 
 /// Declares an internet: the same parameters as all others that are drawn, each with its own value.

@@ -2,9 +2,9 @@
 
 use super::peer::LONGEST_ANSWER;
 use super::{Domain, Kind, Peer, Read};
-use sojourn_kernel::csv::{Row, rows};
-use sojourn_kernel::parameters::{Check, Parameters, Refusal, Setting, Table, Value};
-use sojourn_kernel::{Span, Streams, parameters};
+use sojourn_core::files::{Row, rows};
+use sojourn_core::parameters::{Check, Parameters, Refusal, Setting, Table, Value};
+use sojourn_core::{Span, Streams, parameters};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
@@ -151,7 +151,7 @@ fn said(refusal: Refusal, key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_kernel::parameters::defaults;
+    use sojourn_core::parameters::defaults;
 
     #[test]
     fn by_hand() {

@@ -12,8 +12,8 @@ pub use peer::{Met, Peer, Way};
 use super::names::{Names, Say};
 use super::{Machine, Witness, World};
 use crate::engine::Engine;
-use sojourn_kernel::parameters::Refusal;
-use sojourn_kernel::{Span, Streams, variants};
+use sojourn_core::parameters::Refusal;
+use sojourn_core::{Span, Streams, variants};
 use std::net::{IpAddr, Ipv4Addr};
 
 variants! {

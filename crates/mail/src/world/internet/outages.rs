@@ -1,7 +1,6 @@
 //! When a host is out.
 
-use sojourn_kernel::{Span, Stream, Time};
-use sojourn_queueing::{Distribution, Exponential};
+use sojourn_core::{Distribution, Exponential, Span, Stream, Time};
 
 /// Times in and times out, in turn, each exponential; the beginning is in mid-course.
 #[derive(Clone, Debug)]
@@ -48,7 +47,7 @@ impl Outages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_kernel::Streams;
+    use sojourn_core::Streams;
 
     #[test]
     fn hosts_are_out_for_their_share_of_the_time() {

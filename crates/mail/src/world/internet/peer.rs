@@ -2,10 +2,9 @@
 
 use super::super::host::{Act, Door, Host, Scene, Step};
 use super::outages::Outages;
-use sojourn_kernel::parameters::{Check, Refusal};
-use sojourn_kernel::stream::mix;
-use sojourn_kernel::{Span, Stream, Streams, Time, choices, parameters};
-use sojourn_queueing::{Distribution, LogNormal};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::random::mix;
+use sojourn_core::{Distribution, LogNormal, Span, Stream, Streams, Time, choices, parameters};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 

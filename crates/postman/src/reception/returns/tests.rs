@@ -5,7 +5,7 @@ use crate::book::Book;
 use crate::reception::happening::Attendant;
 use crate::reception::hours::Amount;
 use crate::reception::submitters::Submitters;
-use sojourn_kernel::parameters::{Parameters, Table, Value, defaults};
+use sojourn_core::parameters::{Parameters, Table, Value, defaults};
 use sojourn_mail::return_path::with_token;
 use sojourn_mail::token::{Claim, SECRET};
 use std::sync::{Arc, Mutex, RwLock};

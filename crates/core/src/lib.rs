@@ -1,0 +1,28 @@
+//! What every model stands on: integer [time], [quantities](units) with their units, the event
+//! [calendar], [named random streams and distributions](random), [size tables](size_table),
+//! [parameters](mod@parameters) that document themselves, the [rows](Rows) and [report](Report) of a
+//! run, the [vocabulary](Vocabulary) of a model, and the
+//! [files](files) that a study names.
+//!
+//! Nothing here reads a clock, a socket or the operating system's randomness.
+
+pub mod calendar;
+pub mod files;
+pub mod parameters;
+pub mod random;
+mod run;
+pub mod size_table;
+pub mod time;
+pub mod units;
+mod vocabulary;
+
+pub use calendar::Calendar;
+pub use random::{
+    Ahead, BadRow, Constant, Distribution, Empirical, Exponential, Gaps, Geometric, Light,
+    LogNormal, Reading, Stream, Streams, Uniform,
+};
+pub use run::{Cancelled, Column, Job, Jobs, Keep, Progress, Report, Rows};
+pub use size_table::{SizeTable, TableError, Unit, WORKLOADS, Workload};
+pub use time::{Span, Time};
+pub use units::{Bytes, Frequency, Rate};
+pub use vocabulary::{JobKind, Metric, SizeBin, Vocabulary};

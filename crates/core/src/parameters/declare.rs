@@ -1,0 +1,357 @@
+//! The declarations: `parameters!`, `variants!`, `choices!`, `nested!`, and what they expand to.
+
+use super::{Ranged, Refusal, Setting, Table, Value};
+use std::ops::RangeInclusive;
+
+/// Declares a struct of parameters and with it how to read, write and document them. A number may have
+/// its range in brackets behind its type.
+///
+/// ```
+/// use crate::parameters::{Check, Parameters, Table, Value};
+/// use crate::{Span, parameters};
+///
+/// parameters! {
+///     /// A kettle.
+///     pub struct Kettle: "kettle" {
+///         /// How long it takes to boil.
+///         pub boils_in: Span = Span::from_s(90),
+///         /// How many cups it holds.
+///         pub cups: u32 [1..=12],
+///     }
+/// }
+/// impl Check for Kettle {}
+///
+/// let mut table = Table::default();
+/// table.set("cups", Value::Int(4));
+/// let kettle = Kettle::read_table(&table).unwrap();
+/// assert_eq!((kettle.cups, kettle.boils_in), (4, Span::from_s(90)));
+/// table.set("cup", Value::Int(4));
+/// assert!(Kettle::read_table(&table).unwrap_err().unknown_key);
+/// table.remove("cup");
+/// table.set("cups", Value::Int(13));
+/// let refusal = Kettle::read_table(&table).unwrap_err();
+/// assert_eq!(refusal.expected, "a whole number from 1 to 12");
+/// ```
+#[macro_export]
+macro_rules! parameters {
+    (
+        $(#[doc = $doc:literal])+
+        pub struct $type:ident: $name:literal {
+            $(
+                $(#[doc = $field_doc:literal])+
+                pub $field:ident: $field_type:ty $([$range:expr])? $(= $default:expr)?,
+            )*
+        }
+    ) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $type {
+            $($(#[doc = $field_doc])+ pub $field: $field_type,)*
+        }
+
+        impl $crate::parameters::Parameters for $type {
+            const NAME: &'static str = $name;
+
+            fn entry() -> $crate::parameters::Entry {
+                $crate::parameters::Entry {
+                    name: $name,
+                    summary: concat!($($doc,)+).trim_ascii(),
+                    parameters: vec![$($crate::parameters::Field {
+                        name: stringify!($field),
+                        expected: $crate::parameters!(@expected $field_type $(, $range)?),
+                        shape: $crate::parameters!(@shape $field_type $(, $range)?),
+                        default: $crate::parameters::default_text(
+                            $crate::parameters!(@default $field_type $(, $default)?)
+                        ),
+                        summary: concat!($($field_doc,)+).trim_ascii(),
+                    },)*],
+                }
+            }
+
+            fn read_table(
+                table: &$crate::parameters::Table,
+            ) -> Result<Self, $crate::parameters::Refusal> {
+                $crate::parameters::known_keys(table, &[$(stringify!($field)),*])?;
+                let read = $type {
+                    $($field: $crate::parameters!(@read $(&$range,)? (
+                        table,
+                        stringify!($field),
+                        || $crate::parameters!(@default $field_type $(, $default)?),
+                    ))?,)*
+                };
+                $crate::parameters::Check::check(&read)?;
+                Ok(read)
+            }
+
+            fn write_table(&self) -> $crate::parameters::Table {
+                #[allow(unused_mut)]
+                let mut table = $crate::parameters::Table::default();
+                $(if let Some(value) = $crate::parameters::Setting::write(&self.$field) {
+                    table.set(stringify!($field), value);
+                })*
+                table
+            }
+        }
+    };
+    (@expected $type:ty) => { <$type as $crate::parameters::Setting>::expected() };
+    (@expected $type:ty, $range:expr) => {
+        <$type as $crate::parameters::Ranged>::expected_within(&$range)
+    };
+    (@shape $type:ty) => { <$type as $crate::parameters::Setting>::shape() };
+    (@shape $type:ty, $range:expr) => {
+        <$type as $crate::parameters::Ranged>::shape_within(&$range)
+    };
+    (@read ($($argument:expr),* $(,)?)) => { $crate::parameters::read_field($($argument),*) };
+    (@read $range:expr, ($($argument:expr),* $(,)?)) => {
+        $crate::parameters::read_within($($argument,)* $range)
+    };
+    (@default $type:ty) => { <$type as $crate::parameters::Setting>::absent() };
+    (@default $type:ty, $default:expr) => {{ let default: $type = $default; Some(default) }};
+}
+
+/// Declares the variants of a part, one line each: an enum that reads itself from a name or from a
+/// table with `kind = <name>`, and lists its variants. `what` is the part's name in messages. With
+/// `=> name` it also declares a macro `name!(value, |params| body)`, which runs the same body on
+/// whichever variant `value` is: the one place where a name becomes a type.
+#[macro_export]
+macro_rules! variants {
+    (
+        $(#[doc = $doc:literal])+
+        pub enum $type:ident: $what:literal => $dispatch:ident {
+            $($variant:ident($params:ty),)+
+        }
+    ) => {
+        $crate::variants! {
+            $(#[doc = $doc])+
+            pub enum $type: $what { $($variant($params),)+ }
+        }
+        $crate::variants! { @dispatch ($) $dispatch $type $($variant)+ }
+    };
+    (@dispatch ($d:tt) $dispatch:ident $type:ident $($variant:ident)+) => {
+        macro_rules! $dispatch {
+            ($d value:expr, |$d params:ident| $d body:expr) => {
+                match $d value { $($type::$variant($d params) => $d body,)+ }
+            };
+        }
+        #[allow(unused_imports)]
+        pub(crate) use $dispatch;
+    };
+    (
+        $(#[doc = $doc:literal])+
+        pub enum $type:ident: $what:literal { $($variant:ident($params:ty),)+ }
+    ) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum $type {
+            $(#[doc = concat!("See [`", stringify!($params), "`].")] $variant($params),)+
+        }
+
+        impl $type {
+            /// The name of the variant.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $($type::$variant(_) => <$params as $crate::parameters::Parameters>::NAME,)+
+                }
+            }
+
+            /// All variants, documented.
+            pub fn entries() -> Vec<$crate::parameters::Entry> {
+                vec![$(<$params as $crate::parameters::Parameters>::entry(),)+]
+            }
+        }
+
+        impl $crate::parameters::Setting for $type {
+            fn expected() -> String {
+                let names = [$(<$params as $crate::parameters::Parameters>::NAME),+].join(", ");
+                format!("the name of a {} ({names}), or a table with its kind", $what)
+            }
+
+            fn shape() -> $crate::parameters::Shape {
+                let entries = Self::entries;
+                $crate::parameters::Shape::Kind { what: $what, key: "kind", entries, other: None }
+            }
+
+            fn read(
+                value: &$crate::parameters::Value,
+            ) -> Result<Self, $crate::parameters::Refusal> {
+                let names = [$(<$params as $crate::parameters::Parameters>::NAME),+];
+                let (kind, table) = $crate::parameters::kind_of(value, $what, &names)?;
+                match kind.as_str() {
+                    $(<$params as $crate::parameters::Parameters>::NAME =>
+                        <$params as $crate::parameters::Parameters>::read_table(&table)
+                            .map($type::$variant),)+
+                    _ => Err($crate::parameters::unknown_kind(value, &kind, $what, &names)),
+                }
+            }
+
+            fn write(&self) -> Option<$crate::parameters::Value> {
+                let own = match self {
+                    $($type::$variant(params) =>
+                        $crate::parameters::Parameters::write_table(params),)+
+                };
+                let mut table = $crate::parameters::Table::default();
+                table.set("kind", $crate::parameters::Value::Text(self.name().to_owned()));
+                for (key, value) in own.iter() {
+                    table.set(key, value.clone());
+                }
+                Some($crate::parameters::Value::Table(table))
+            }
+        }
+    };
+}
+
+/// Declares a setting that is one of a few names.
+#[macro_export]
+macro_rules! choices {
+    (
+        $(#[doc = $doc:literal])+
+        pub enum $type:ident: $what:literal {
+            $($(#[doc = $choice_doc:literal])+ $choice:ident = $name:literal,)+
+        }
+    ) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $type {
+            $($(#[doc = $choice_doc])+ $choice,)+
+        }
+
+        impl $type {
+            /// All choices, documented.
+            pub fn entries() -> Vec<$crate::parameters::Entry> {
+                vec![$($crate::parameters::Entry {
+                    name: $name,
+                    summary: concat!($($choice_doc,)+).trim_ascii(),
+                    parameters: Vec::new(),
+                },)+]
+            }
+        }
+
+        impl $crate::parameters::Setting for $type {
+            fn expected() -> String {
+                [$(concat!("\"", $name, "\"")),+].join(" or ")
+            }
+
+            fn shape() -> $crate::parameters::Shape {
+                $crate::parameters::Shape::Names(vec![$($name),+])
+            }
+
+            fn read(
+                value: &$crate::parameters::Value,
+            ) -> Result<Self, $crate::parameters::Refusal> {
+                match value {
+                    $($crate::parameters::Value::Text(text) if text == $name =>
+                        Ok($type::$choice),)+
+                    _ => Err($crate::parameters::Refusal::name(value, $what, vec![$($name),+])),
+                }
+            }
+
+            fn write(&self) -> Option<$crate::parameters::Value> {
+                let name = match self { $($type::$choice => $name,)+ };
+                Some($crate::parameters::Value::Text(name.to_owned()))
+            }
+        }
+    };
+}
+
+/// A nested struct of parameters as a setting: a table.
+#[macro_export]
+macro_rules! nested {
+    ($($type:ty),+) => {$(
+        impl $crate::parameters::Setting for $type {
+            fn expected() -> String {
+                "a table".to_owned()
+            }
+            fn shape() -> $crate::parameters::Shape {
+                $crate::parameters::Shape::Table(
+                    <$type as $crate::parameters::Parameters>::entry,
+                )
+            }
+            fn read(
+                value: &$crate::parameters::Value,
+            ) -> Result<Self, $crate::parameters::Refusal> {
+                match value {
+                    $crate::parameters::Value::Table(table) =>
+                        $crate::parameters::Parameters::read_table(table),
+                    _ => Err($crate::parameters::Refusal::value(value, "a table")),
+                }
+            }
+            fn write(&self) -> Option<$crate::parameters::Value> {
+                Some($crate::parameters::Value::Table(
+                    $crate::parameters::Parameters::write_table(self),
+                ))
+            }
+        }
+    )+};
+}
+
+/// For [`parameters!`](crate::parameters!): refuses keys that are not in `names`.
+pub fn known_keys(table: &Table, names: &[&'static str]) -> Result<(), Refusal> {
+    match table.iter().find(|(key, _)| !names.contains(key)) {
+        Some((key, _)) => Err(Refusal::key(key, names.to_vec())),
+        None => Ok(()),
+    }
+}
+
+/// For [`parameters!`](crate::parameters!): reads one key, or its default.
+pub fn read_field<T: Setting>(
+    table: &Table,
+    key: &str,
+    default: impl FnOnce() -> Option<T>,
+) -> Result<T, Refusal> {
+    match table.get(key) {
+        Some(value) => T::read(value).map_err(|refusal| refusal.under(key)),
+        None => default().ok_or_else(|| Refusal::missing(key, T::expected())),
+    }
+}
+
+/// For [`parameters!`](crate::parameters!): the same of a number that has a range.
+pub fn read_within<T: Ranged>(
+    table: &Table,
+    key: &str,
+    default: impl FnOnce() -> Option<T>,
+    range: &RangeInclusive<T>,
+) -> Result<T, Refusal> {
+    match table.get(key) {
+        Some(value) => (T::read(value).ok())
+            .filter(|number| range.contains(number))
+            .ok_or_else(|| Refusal::value(value, T::expected_within(range)).under(key)),
+        None => default().ok_or_else(|| Refusal::missing(key, T::expected_within(range))),
+    }
+}
+
+/// For [`parameters!`](crate::parameters!): how a study would write a default.
+pub fn default_text<T: Setting>(default: Option<T>) -> Option<Value> {
+    default.and_then(|default| default.write())
+}
+
+/// For [`variants!`](crate::variants!): the kind that `value` names, and its other settings.
+pub fn kind_of(
+    value: &Value,
+    what: &str,
+    names: &[&'static str],
+) -> Result<(String, Table), Refusal> {
+    let missing = Refusal::missing("kind", format!("the name of a {what}"));
+    match value {
+        Value::Text(kind) => Ok((kind.clone(), Table::default())),
+        Value::Table(table) => {
+            let mut table = table.clone();
+            match table.remove("kind") {
+                Some(Value::Text(kind)) => Ok((kind, table)),
+                given => Err(Refusal { given, names: names.to_vec(), ..missing }),
+            }
+        }
+        _ => {
+            let expected = format!("the name of a {what}, or a table with its kind");
+            Err(Refusal { names: names.to_vec(), ..Refusal::value(value, expected) })
+        }
+    }
+}
+
+/// For [`variants!`](crate::variants!): `kind` is none of `names`.
+pub fn unknown_kind(value: &Value, kind: &str, what: &str, names: &[&'static str]) -> Refusal {
+    let refusal = Refusal::name(&Value::Text(kind.to_owned()), what, names.to_vec());
+    match value {
+        Value::Table(_) => refusal.under("kind"),
+        _ => refusal,
+    }
+}

@@ -1,0 +1,166 @@
+//! A run of any model, seen from outside: how far it is, how to stop it, and the rows and totals it
+//! gives. All models have the columns of [`Rows::of`], and each appends columns for its jobs.
+
+use crate::parameters::Value;
+use crate::{Span, Time};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// What others may see of a run while it goes on, and how they stop it.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Jobs finished so far.
+    pub finished: AtomicU64,
+    /// Simulated time so far, in picoseconds.
+    pub simulated_ps: AtomicU64,
+    /// Processor time of the threads that helped the one that runs it, in nanoseconds.
+    pub helped_ns: AtomicU64,
+    /// Whether it went on without them for a time, since other programs had the processors.
+    pub went_alone: AtomicBool,
+    /// Set to stop the run.
+    pub cancelled: AtomicBool,
+}
+
+/// The run was stopped through [`Progress::cancelled`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancelled;
+
+/// What is kept of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// A row a job.
+    Rows,
+    /// Totals alone; where a model can, memory then does not grow with the number of jobs.
+    Totals,
+}
+
+/// The rows and totals of one run.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// One row a job, or none if only totals are kept.
+    pub rows: Rows,
+    /// What stations were doing at certain times, where a case asks for it.
+    pub series: Rows,
+    /// Totals by name, with units, and what the ideal is.
+    pub figures: Vec<(String, Value)>,
+}
+
+/// One column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Whole numbers, none below zero; -1 where there is none.
+    Int(Vec<i64>),
+    /// Times in picoseconds; -1 where there is none.
+    Ps(Vec<i64>),
+    /// Numbers; NaN where there is none.
+    Float(Vec<f64>),
+    /// One of a few names: a code a row, and the names.
+    Name(Vec<u8>, Vec<&'static str>),
+}
+
+/// Columns of equal length, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows {
+    /// Name, with its unit, and values.
+    pub columns: Vec<(&'static str, Column)>,
+}
+
+/// One job, as all models report it.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// Its size.
+    pub bytes: u64,
+    /// When it arrived.
+    pub arrived: Time,
+    /// When its last task had joined; [`Time::NEVER`] if that was not by the end.
+    pub finished: Time,
+    /// The least possible sojourn time; [`Span::MAX`] for a job without one.
+    pub ideal: Span,
+}
+
+/// What all models report of their jobs, each a column; -1 where there is none.
+#[derive(Clone, Debug, Default)]
+pub struct Jobs {
+    /// Their sizes.
+    pub bytes: Vec<i64>,
+    /// When they arrived, in picoseconds.
+    pub arrived: Vec<i64>,
+    /// When their last tasks had joined.
+    pub finished: Vec<i64>,
+    /// Their least possible sojourn times.
+    pub ideal: Vec<i64>,
+}
+
+impl FromIterator<Job> for Jobs {
+    fn from_iter<I: IntoIterator<Item = Job>>(all: I) -> Jobs {
+        let mut jobs = Jobs::default();
+        for job in all {
+            jobs.bytes.push(job.bytes as i64);
+            jobs.arrived.push(job.arrived.ps() as i64);
+            jobs.finished.push(match job.finished {
+                Time::NEVER => -1,
+                finished => finished.ps() as i64,
+            });
+            jobs.ideal.push(match job.ideal {
+                Span::MAX => -1,
+                ideal => ideal.ps() as i64,
+            });
+        }
+        jobs
+    }
+}
+
+impl Rows {
+    /// The common columns: `job`, `kind`, `size_bytes`, `arrived_ps`, `finished_ps`, `sojourn_ps`,
+    /// `ideal_ps`, `slowdown`. A job that did not finish has no finish, sojourn or slowdown.
+    pub fn of(kinds: Vec<&'static str>, codes: Vec<u8>, jobs: Jobs) -> Rows {
+        let Jobs { bytes, arrived, finished, ideal } = jobs;
+        let sojourn = finished.iter().zip(&arrived).map(|(&finished, arrived)| match finished {
+            -1 => -1,
+            finished => finished - arrived,
+        });
+        let sojourn: Vec<i64> = sojourn.collect();
+        let slowdown = sojourn.iter().zip(&ideal).map(|pair| match pair {
+            (-1, _) | (_, -1) => f64::NAN,
+            (&sojourn, &ideal) => sojourn as f64 / ideal as f64,
+        });
+        let slowdown = slowdown.collect();
+        Rows {
+            columns: vec![
+                ("job", Column::Int((0..arrived.len() as i64).collect())),
+                ("kind", Column::Name(codes, kinds)),
+                ("size_bytes", Column::Int(bytes)),
+                ("arrived_ps", Column::Ps(arrived)),
+                ("finished_ps", Column::Ps(finished)),
+                ("sojourn_ps", Column::Ps(sojourn)),
+                ("ideal_ps", Column::Ps(ideal)),
+                ("slowdown", Column::Float(slowdown)),
+            ],
+        }
+    }
+
+    /// Appends a column that this model has and others need not.
+    pub fn push(&mut self, name: &'static str, column: Column) {
+        self.columns.push((name, column));
+    }
+
+    /// The whole numbers or picoseconds of the column `name`, which has them.
+    pub fn ints(&self, name: &str) -> &[i64] {
+        match self.column(name) {
+            Column::Int(values) | Column::Ps(values) => values,
+            other => panic!("{name} has no whole numbers: {other:?}"),
+        }
+    }
+
+    /// The numbers of the column `name`, which has them.
+    pub fn floats(&self, name: &str) -> &[f64] {
+        match self.column(name) {
+            Column::Float(values) => values,
+            other => panic!("{name} has no numbers: {other:?}"),
+        }
+    }
+
+    fn column(&self, name: &str) -> &Column {
+        let found = self.columns.iter().find(|(column, _)| *column == name);
+        &found.unwrap_or_else(|| panic!("no column {name}")).1
+    }
+}
