@@ -12,8 +12,8 @@ import pytest
 
 import sojourn
 from sojourn.analysis.run_length import warmup
+from sojourn.api.handles import Run
 from sojourn.cli import main
-from sojourn.runs import Run
 from sojourn.store import rows
 from sojourn.store.ledger import Ledger, Record, Value
 from sojourn.store.run_directory import RunDirectory

@@ -5,11 +5,11 @@ import pytest
 
 from sojourn._core import Study
 from sojourn.analysis.exact import distribution, lines
-from sojourn.analysis.summary import Estimate
+from sojourn.analysis.metric_summary import MetricSummary
+from sojourn.api.handles import Run
 from sojourn.reproduce.drawing import draw
 from sojourn.reproduce.papers import Figure, Panel
 from sojourn.reproduce.results import Result
-from sojourn.runs import Run
 from sojourn.store.ledger import Ledger, Record
 
 ARRAY = """\
@@ -30,7 +30,9 @@ def record(case, axes, **figures):
 
 
 def estimate(case, mean, ci95=None):
-    return Estimate(case, "request", "all", "sojourn_ps", 9, 0, 0, mean, ci95, "t", {}, {}, mean)
+    return MetricSummary(
+        case, "request", "all", "sojourn_ps", 9, 0, 0, mean, ci95, "t", {}, {}, mean
+    )
 
 
 def test_what_is_said_of_cases():

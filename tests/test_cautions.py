@@ -7,7 +7,7 @@ import sojourn
 from conftest import Made, make_run, mm1
 from sojourn.analysis import cautions
 from sojourn.analysis.trend import rises
-from sojourn.runs import Run
+from sojourn.api.handles import Run
 
 ARRAY = """
 title = "one disk"

@@ -10,8 +10,8 @@ import pytest
 import sojourn
 from conftest import STUDY
 from sojourn._internal import build
+from sojourn.api.handles import Run
 from sojourn.execution import dask as cluster
-from sojourn.runs import Run
 
 distributed = pytest.importorskip("distributed", reason="needs sojourn[dask]")
 

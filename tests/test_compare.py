@@ -15,8 +15,8 @@ from sojourn._internal.errors import InputError
 from sojourn.analysis.comparison import between, compare
 from sojourn.analysis.comparison.verdict import Outcome
 from sojourn.analysis.statistics import holm, ks_distance, ks_probability, sign_flip_probability
+from sojourn.api.handles import Run
 from sojourn.presentation.comparison_plot import draw
-from sojourn.runs import Run
 from sojourn.store.ledger import Ledger
 
 SAMPLE = st.lists(st.sampled_from([0.0, 1.0, 1.5, 2.0, 7.0, np.inf]), min_size=1, max_size=30)

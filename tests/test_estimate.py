@@ -9,8 +9,8 @@ import pytest
 from conftest import TWO_RACKS
 from sojourn import estimate
 from sojourn._core import Estimate
+from sojourn.api.handles import Run
 from sojourn.execution import studies
-from sojourn.runs import Run
 from sojourn.store import rows
 from sojourn.store.ledger import Ledger
 

@@ -5,8 +5,8 @@ import pytest
 from conftest import TWO_RACKS
 from sojourn import costs, estimate
 from sojourn._core import Estimate
+from sojourn.api.handles import Run
 from sojourn.execution.execute import unfinished
-from sojourn.runs import Run
 from sojourn.store.ledger import Ledger
 
 STUDY = TWO_RACKS

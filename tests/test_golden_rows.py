@@ -9,7 +9,7 @@ import pytest
 
 import sojourn
 from conftest import TWO_RACKS
-from sojourn.runs import Run
+from sojourn.api.handles import Run
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden/rows.sha256"

@@ -7,7 +7,7 @@ import pytest
 from conftest import Made, make_run
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import write_text
-from sojourn.runs import Run
+from sojourn.api.handles import Run
 from sojourn.store import rows
 from sojourn.store.ledger import Ledger, Record
 from sojourn.store.run_directory import RunDirectory, first_difference

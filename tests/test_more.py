@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import STUDY
-from sojourn.runs import Run
+from sojourn.api.handles import Run
 
 SWEPT = STUDY + "[sweep]\nworkload.flows = [40, 60]\n"
 FLOWS = "src,dst,size_bytes,arrival\n0,1,1000,0s\n1,2,2000,5us\n"

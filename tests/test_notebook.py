@@ -11,8 +11,9 @@ import pytest
 
 import sojourn
 from conftest import STUDY, SWEEP
-from sojourn import Precision, notebook
+from sojourn import Precision
 from sojourn._internal import build
+from sojourn.api import simulate
 from sojourn.execution import studies
 
 
@@ -116,8 +117,8 @@ def test_mistakes_are_exceptions(tmp_path):
     ],
 )
 def test_values_as_toml(value, text):
-    assert notebook._toml(value, "v") == text
-    assert notebook._toml(tomllib.loads(f"v = {text}")["v"], "v") == text
+    assert simulate._toml(value, "v") == text
+    assert simulate._toml(tomllib.loads(f"v = {text}")["v"], "v") == text
 
 
 @pytest.mark.parametrize("value", [None, {1, 2}, b"a", 1j])

@@ -5,8 +5,8 @@ import pytest
 
 from conftest import Made, make_run
 from sojourn._internal.errors import InputError
+from sojourn.api.handles import Run
 from sojourn.presentation.plots import kinds, targets
-from sojourn.runs import Run
 
 NAN = float("nan")
 SCHEMES = ("TCP+DropTail", "DCTCP", "MinTCP+pFabric")

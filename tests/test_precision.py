@@ -8,7 +8,7 @@ from conftest import STUDY, Made, make_run
 from sojourn._internal.errors import InputError
 from sojourn.analysis.precision import Precision, by_pilots, computed, judge
 from sojourn.analysis.run_length import FEWEST_REPLICATIONS, Queue
-from sojourn.runs import Run
+from sojourn.api.handles import Run
 from sojourn.store.ledger import Ledger
 
 CASES = (

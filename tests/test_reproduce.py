@@ -229,9 +229,9 @@ def test_what_is_finished_so_far_is_judged(tiny, tmp_path):
 
 
 def test_a_figure_is_as_in_the_paper(tiny):
+    from sojourn.api.handles import Run
     from sojourn.reproduce.drawing import draw
     from sojourn.reproduce.results import Result
-    from sojourn.runs import Run
 
     paper, _, out, _ = tiny
     result = Result("websearch", Run.open(out / "websearch"), "load")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from conftest import Made, make_run
+from sojourn.api.handles import Run
 from sojourn.reproduce.claims import Claim, judge
 from sojourn.reproduce.measures import measure_of
 from sojourn.reproduce.results import SPREADS, Result
-from sojourn.runs import Run
 from sojourn.store.ledger import Ledger
 
 NAN = float("nan")

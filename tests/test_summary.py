@@ -15,7 +15,7 @@ from sojourn._internal.errors import InputError
 from sojourn.analysis.intervals import Batches, mean_interval
 from sojourn.analysis.observed import Basis
 from sojourn.analysis.sample import groups_of
-from sojourn.runs import Run
+from sojourn.api.handles import Run
 from sojourn.store import rows
 
 NAN = float("nan")

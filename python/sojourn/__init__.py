@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from sojourn._core import SpecError
     from sojourn._internal.errors import InputError, Interrupted
     from sojourn.analysis.precision import Precision
-    from sojourn.notebook import load, run, sweep
-    from sojourn.runs import Run
+    from sojourn.api.handles import Run
+    from sojourn.api.simulate import load, run, sweep
 
 __all__ = ["InputError", "Interrupted", "Precision", "Run", "SpecError", "load", "run", "sweep"]
 
@@ -27,11 +27,11 @@ _HOMES = {
     "InputError": "sojourn._internal.errors",
     "Interrupted": "sojourn._internal.errors",
     "Precision": "sojourn.analysis.precision",
-    "Run": "sojourn.runs",
+    "Run": "sojourn.api.handles",
     "SpecError": "sojourn._core",
-    "load": "sojourn.notebook",
-    "run": "sojourn.notebook",
-    "sweep": "sojourn.notebook",
+    "load": "sojourn.api.simulate",
+    "run": "sojourn.api.simulate",
+    "sweep": "sojourn.api.simulate",
 }
 
 

@@ -1,7 +1,7 @@
 """What a user must know before they trust the numbers of a run."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from sojourn._internal.units import count
 from sojourn.analysis.observed import FEWEST_INSTANTS
@@ -9,9 +9,7 @@ from sojourn.analysis.run_length import instants
 from sojourn.analysis.sample import Sample
 from sojourn.analysis.trend import rises
 from sojourn.store.ledger import Ledger, Value
-
-if TYPE_CHECKING:
-    from sojourn.runs import Run
+from sojourn.store.stored_run import StoredRun
 
 Case: TypeAlias = Mapping[str, Value | None]
 
@@ -36,7 +34,7 @@ def grows(sample: Sample) -> bool:
     return rises([part.metrics["slowdown"][part.kept("slowdown")] for part in series])
 
 
-def of_run(run: "Run") -> list[str]:
+def of_run(run: StoredRun) -> list[str]:
     """What is said of a run as a whole, whichever of its jobs are looked at."""
     return [
         *estimated(run.meta),

@@ -5,18 +5,15 @@ The formulas are the engine's; which one applies to a case, or why none does, is
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sojourn._core import Case
 from sojourn._internal.units import bracketed, count, number
 from sojourn._internal.vocabulary import ALL_SIZES, kind_of
+from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.analysis.statistics import Values
 from sojourn.store.ledger import Ledger, Value
-
-if TYPE_CHECKING:
-    from sojourn.analysis.summary import Estimate
 
 _MS = 1e9
 
@@ -84,7 +81,7 @@ def distribution(case: Case) -> Distribution | None:
     return Distribution(words, times / _MS, least, most)
 
 
-def lines(ledger: Ledger, estimates: Iterable["Estimate"]) -> tuple[str, ...]:
+def lines(ledger: Ledger, estimates: Iterable[MetricSummary]) -> tuple[str, ...]:
     """What is known of each case, by which formula, and of how many nothing, and why.
 
     Args:
@@ -131,7 +128,7 @@ def _said(of: Known) -> str:
     return ", ".join(said)
 
 
-def _simulated(estimate: "Estimate") -> str:
+def _simulated(estimate: MetricSummary) -> str:
     mean = number((estimate.mean or 0) / _MS)
     if estimate.ci95 is None:
         return f"; simulated {mean} ms"

@@ -13,11 +13,11 @@ from sojourn._internal.errors import InputError
 from sojourn._internal.units import count, factor, per_cent
 from sojourn._internal.vocabulary import MISSED, kind_of
 from sojourn.analysis.intervals import BATCHES
+from sojourn.analysis.metric_summary import check_percentiles
 from sojourn.analysis.observed import Observed
 from sojourn.analysis.run_length import FEWEST_REPLICATIONS, Queue, needed
 from sojourn.analysis.sample import groups_of
 from sojourn.analysis.statistics import Interval, student_t
-from sojourn.analysis.summary import check_percentiles
 from sojourn.store.columns import Column
 from sojourn.store.ledger import Ledger, Record, Value
 from sojourn.store.run_directory import RunDirectory

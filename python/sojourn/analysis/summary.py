@@ -3,7 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,92 +11,28 @@ import numpy as np
 from sojourn._internal import vocabulary
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import count, duration
-from sojourn._internal.vocabulary import ALL_SIZES, GOODPUT, MISSED, JobKind
 from sojourn.analysis import cautions, exact
-from sojourn.analysis.observed import UNSTEADY, Needs, Observed
-from sojourn.analysis.sample import Group, Sample, Warmup, groups_of
-from sojourn.analysis.statistics import Interval, Values, jain
+from sojourn.analysis.metric_summary import (
+    DIGITS,
+    MetricSummary,
+    bins_of,
+    check_percentiles,
+    metric_summary,
+    percentile_name,
+)
+from sojourn.analysis.observed import UNSTEADY
+from sojourn.analysis.sample import Group, Warmup, groups_of
 from sojourn.store.columns import Columns
-from sojourn.store.ledger import Ledger, Value
+from sojourn.store.ledger import Ledger
+from sojourn.store.stored_run import StoredRun
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from sojourn.runs import Run
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What one group of jobs says about one metric.
-
-    `n` counts the finished jobs behind the numbers, `unfinished` those that were not done by
-    the end of their run, `warmup` those left out because they finished but arrived during the
-    warm-up: together, all jobs of the group. Numbers are None where no job finished, intervals
-    where there are too few jobs for one.
-
-    The metric `missed_deadline` is there where jobs have deadlines, and about those that have: 1
-    for one that was not done by then, 0 for one that was, so that the mean is the share that
-    missed theirs. One that did not finish missed its own, so that here `n` counts it too.
-
-    The metric `goodput_bps`, in bits a second, is about flows that never end, and there is no
-    other about them. `shares` says how evenly they share: `min`, `p5`, `p50` and `p95`, `spread`
-    (p95 over p5; None where p5 is zero) and `jain`, Jain's fairness index. For other metrics it
-    is empty.
-    """
-
-    case: dict[str, Value | None]
-    kind: str
-    bin: str
-    metric: str
-    n: int
-    unfinished: int
-    warmup: int
-    mean: float | None
-    ci95: Interval | None
-    ci_method: str | None
-    quantiles: dict[str, float | None]
-    quantiles_ci95: dict[str, Interval | None]
-    max: float | None
-    needs: dict[str, Needs] = field(default_factory=dict)
-    shares: dict[str, float | None] = field(default_factory=dict)
-
-    def numbers(self) -> Iterator[tuple[str, float | None, Interval | None]]:
-        """The name, the value and the interval of each number that says where jobs lie."""
-        yield "mean", self.mean, self.ci95
-        for name, value in self.quantiles.items():
-            yield name, value, self.quantiles_ci95[name]
-        yield "max", self.max, None
-
-    def flat(self) -> dict[str, object]:
-        """The estimate as the contract's JSON object: `case`, `kind`, `bin`, `metric`, ..."""
-        return {
-            "case": self.case,
-            "kind": self.kind,
-            "bin": self.bin,
-            "metric": self.metric,
-            "n": self.n,
-            "unfinished": self.unfinished,
-            "warmup": self.warmup,
-            "mean": self.mean,
-            "ci95": self.ci95 and list(self.ci95),
-            "ci95_needs": _needed(self.needs, MEAN),
-            "ci_method": self.ci_method,
-            **self.shares,
-            **self.quantiles,
-            **{
-                f"{name}_ci95": interval and list(interval)
-                for name, interval in self.quantiles_ci95.items()
-            },
-            **{f"{name}_ci95_needs": _needed(self.needs, name) for name in self.quantiles},
-            "max": self.max,
-        }
 
 
 @dataclass(frozen=True, repr=False)
 class Summary:
     """Estimates of a run: for each group and kind of job, each bin, each metric.
-
-    It shows itself as the table that `sojourn show` prints.
 
     `ideals` are the definitions of the best possible time that the slowdowns refer to; `told` are
     totals of the cases in words; `analysis` says what is known of the cases without simulating
@@ -117,9 +53,9 @@ class Summary:
     cautions: tuple[str, ...]
     warmup: Warmup
     missing: int
-    estimates: tuple[Estimate, ...]
+    estimates: tuple[MetricSummary, ...]
 
-    def __iter__(self) -> Iterator[Estimate]:
+    def __iter__(self) -> Iterator[MetricSummary]:
         return iter(self.estimates)
 
     def __len__(self) -> int:
@@ -186,16 +122,6 @@ class Summary:
             records.append(record)
         return records
 
-    def __repr__(self) -> str:
-        from sojourn.presentation.tables import text
-
-        return text(self)
-
-    def _repr_html_(self) -> str:
-        from sojourn.presentation.tables import html
-
-        return html(self)
-
 
 def _beside(own: Mapping[str, object], case: Mapping[str, object]) -> dict[str, object]:
     """The columns of a group: those that are called as others have `case_` before their name."""
@@ -217,7 +143,7 @@ def _frame(records: list[dict[str, object]], columns: list[str] | None = None) -
 
 
 def summarise(
-    run: "Run",
+    run: StoredRun,
     *,
     by: Sequence[str] | None = None,
     percentiles: Sequence[float] | None = None,
@@ -238,8 +164,8 @@ def summarise(
     check_percentiles(percentiles or ())
     columns = Columns.of(run.directory, run.ledger)
     chosen = [columns.find(name) for name in dict.fromkeys(columns.apart if by is None else by)]
-    chosen_percentiles = [*dict.fromkeys(round(p, _DIGITS) for p in percentiles or ())]
-    estimates: list[Estimate] = []
+    chosen_percentiles = [*dict.fromkeys(round(p, DIGITS) for p in percentiles or ())]
+    estimates: list[MetricSummary] = []
     growing, together = [], []
     for group in groups_of(run.directory, run.ledger, chosen, warmup=warmup):
         if not chosen_percentiles:
@@ -257,7 +183,7 @@ def summarise(
         longer=_longer(run),
         repeated=_repeated(run),
         by=tuple(column.label for column in chosen),
-        percentiles=tuple(_name(percentile) for percentile in chosen_percentiles),
+        percentiles=tuple(percentile_name(percentile) for percentile in chosen_percentiles),
         ideals=ideals(run.ledger),
         told=tuple(_told(run.ledger, kinds)),
         analysis=exact.lines(run.ledger, estimates),
@@ -273,7 +199,7 @@ def summarise(
     )
 
 
-def _longer(run: "Run") -> str:
+def _longer(run: StoredRun) -> str:
     """How the runs are made `TIMES` as long."""
     records = [*run.ledger]
     known = {name for record in records for name in record.parameters}
@@ -287,7 +213,7 @@ def _longer(run: "Run") -> str:
     return f"sojourn run {shlex.quote(str(run.directory.study))}{replications} --more {TIMES}"
 
 
-def _repeated(run: "Run") -> str:
+def _repeated(run: StoredRun) -> str:
     """How there are `TIMES` replications."""
     if "measured" in run.meta:
         return "more measurements"
@@ -296,23 +222,13 @@ def _repeated(run: "Run") -> str:
     return f"sojourn {verb} {study} --replications {TIMES} --out {out}"
 
 
-def _of_group(group: Group, percentiles: Sequence[float]) -> Iterator[Estimate]:
+def _of_group(group: Group, percentiles: Sequence[float]) -> Iterator[MetricSummary]:
     """The estimates of a group: each size bin, each metric."""
     kind = vocabulary.kind_of(group.kind)
     for size_bin, ends in bins_of(kind, [group.sample]).items():
         jobs = group.sample.between(*ends)
         for metric in group.sample.metrics():
-            yield estimate(group, size_bin, metric, jobs, percentiles)
-
-
-def bins_of(kind: JobKind, samples: Sequence[Sample]) -> dict[str, tuple[float, float]]:
-    """All sizes together, and those bins with jobs of any sample, where that says more."""
-    there = {
-        name: ends
-        for name, ends in kind.bins.items()
-        if any(part.size_bytes.size for s in samples for part in s.between(*ends).parts)
-    }
-    return {ALL_SIZES: (-np.inf, np.inf), **(there if len(there) > 1 else {})}
+            yield metric_summary(group, size_bin, metric, jobs, percentiles)
 
 
 def bins_of_groups(groups: Sequence[Group]) -> dict[str, tuple[float, float]]:
@@ -340,21 +256,6 @@ def _told(ledger: Ledger, kinds: Iterable[str]) -> Iterator[str]:
             yield f"{where}: {names[name]} {number}{often}" if where else f"{names[name]} {number}"
 
 
-def check_percentiles(percentiles: Sequence[float]) -> None:
-    """Refuse what is no percentile.
-
-    Raises:
-        InputError: one is out of range.
-    """
-    for percentile in percentiles:
-        if not 0 <= percentile <= 100 or (percentile < 100) != (round(percentile, _DIGITS) < 100):
-            expected = f"0 to 100, with at most {_DIGITS} digits after the point"
-            raise InputError(f"percentile {percentile:.15g}: expected {expected}")
-
-
-_DIGITS = 6
-
-
 def ideals(ledger: Ledger) -> tuple[str, ...]:
     """The definitions of the ideal time that the cases refer to; mostly one."""
     said = dict.fromkeys(str(record.figures["ideal"]) for record in ledger)
@@ -366,70 +267,5 @@ def incomplete(missing: int) -> str:
     return f"{count(missing, 'case')} of the study not run yet; `sojourn run` resumes it"
 
 
-MEAN = "mean"
 TIMES = "TIMES"
 """Where in `Summary.longer` and `repeated` it says how many times."""
-
-
-def estimate(
-    group: Group,
-    size_bin: str,
-    metric: str,
-    sample: Sample,
-    percentiles: Sequence[float],
-    *,
-    observed: Observed | None = None,
-) -> Estimate:
-    """What the jobs of a group in one size bin say about one metric; percentiles in per cent.
-
-    `observed` is what the sample has of it, where that was asked for before.
-    """
-    sample = sample.due() if metric == MISSED else sample
-    observed = sample.observed(metric) if observed is None else observed
-    values = np.concatenate([np.empty(0), *(run for case in observed.cases for run in case.runs)])
-    quantiles: list[float | None] = [None] * len(percentiles)
-    if values.size:
-        quantiles = [*np.percentile(values, percentiles).tolist()]
-    shares = [None, *(percentile / 100 for percentile in percentiles)]
-    found = [observed.interval(share) if share not in (0, 1) else (None, None) for share in shares]
-    names = [MEAN, *(_name(percentile) for percentile in percentiles)]
-    intervals = {name: interval for name, (interval, _) in zip(names, found, strict=True)}
-    ci95 = intervals.pop(MEAN)
-    _, unfinished, early = sample.counts()
-    return Estimate(
-        case=group.case,
-        kind=group.kind,
-        bin=size_bin,
-        metric=metric,
-        n=values.size,
-        unfinished=unfinished,
-        warmup=early,
-        mean=float(values.mean()) if values.size else None,
-        ci95=ci95,
-        ci_method=observed.method() if ci95 or any(intervals.values()) else None,
-        quantiles=dict(zip(intervals, quantiles, strict=True)),
-        quantiles_ci95=intervals,
-        needs={name: needs for name, (_, needs) in zip(names, found, strict=True) if needs},
-        max=float(values.max()) if values.size else None,
-        shares=_shares(values) if metric == GOODPUT and values.size else {},
-    )
-
-
-def _needed(needs: dict[str, Needs], name: str) -> dict[str, object] | None:
-    return needs[name].to_dict() if name in needs else None
-
-
-def _shares(values: Values) -> dict[str, float | None]:
-    low, middle, high = np.percentile(values, [5, 50, 95]).tolist()
-    return {
-        "min": float(values.min()),
-        "p5": low,
-        "p50": middle,
-        "p95": high,
-        "spread": high / low if low > 0 else None,
-        "jain": jain(values),
-    }
-
-
-def _name(percentile: float) -> str:
-    return f"p{percentile:.10g}"

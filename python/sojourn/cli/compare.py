@@ -9,7 +9,7 @@ from sojourn._internal.errors import InputError
 from sojourn.cli import common
 
 if TYPE_CHECKING:
-    from sojourn.runs import Run
+    from sojourn.store.stored_run import StoredRun
 
 
 @click.command(short_help="Compare two runs: who is better, and may it be chance?")
@@ -57,7 +57,7 @@ def compare(
     from sojourn.analysis import comparison
     from sojourn.presentation.comparison_tables import show
     from sojourn.presentation.plots import targets
-    from sojourn.runs import Run
+    from sojourn.store.stored_run import StoredRun
 
     limit = None if within is None else per_cent(within, "--within")
     shown = common.percentiles(percentiles) or ()
@@ -66,10 +66,10 @@ def compare(
             raise InputError("RUN_B and --between: expected one of them")
         raise InputError("compare: expected a second run, or --between COLUMN=A,B")
     if run_b is not None:
-        both = Run.open(run_a), Run.open(run_b)
+        both = StoredRun.open(run_a), StoredRun.open(run_b)
         found = comparison.compare(*both, metrics=metrics, percentiles=shown, warmup=warmup)
     else:
-        run = Run.open(run_a)
+        run = StoredRun.open(run_a)
         column, values = _two_values(between or "", run)
         found = comparison.between(
             run, column, values, metrics=metrics, percentiles=shown, warmup=warmup
@@ -91,7 +91,7 @@ def compare(
         context.exit(common.FAILED)
 
 
-def _two_values(given: str, run: "Run") -> tuple[str, tuple[str, str]]:
+def _two_values(given: str, run: "StoredRun") -> tuple[str, tuple[str, str]]:
     """A column and two of its values, in which there may be commas too."""
     from sojourn.analysis.comparison import values_of
 

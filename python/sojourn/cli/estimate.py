@@ -55,9 +55,9 @@ def estimate(
     from sojourn.analysis import cautions
     from sojourn.execution import studies
     from sojourn.execution.execute import unfinished
-    from sojourn.runs import Run
     from sojourn.store.ledger import Ledger
     from sojourn.store.run_directory import RunDirectory
+    from sojourn.store.stored_run import StoredRun
 
     pairs = [common.pair(setting) for setting in settings]
     text = studies.read(study)
@@ -77,7 +77,7 @@ def estimate(
         ran = studies.simulate(parsed.study, exact, jobs=jobs, command=words, scheduler=scheduler)
     else:
         ran = estimating.run(parsed, directory, jobs=jobs, command=words, scheduler=scheduler)
-    done = Run.open((exact if whole else directory).path)
+    done = StoredRun.open((exact if whole else directory).path)
     if as_json:
         said = {"costs": predicted.to_dict()} if predicted else {}
         click.echo(document.dumps(done.to_dict() | said))

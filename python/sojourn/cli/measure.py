@@ -14,8 +14,8 @@ from sojourn.cli.mail import logs
 
 if TYPE_CHECKING:
     from sojourn._core import Study
-    from sojourn.runs import Run
     from sojourn.store.run_directory import RunDirectory
+    from sojourn.store.stored_run import StoredRun
 
 
 @click.group(cls=common.Commands, short_help="Measure the real thing, into the same rows.")
@@ -65,12 +65,12 @@ def _directory(study: Path, out: Path | None) -> "RunDirectory":
     return RunDirectory(out or Path("out", f"{studies.name_of(study)}-measured"))
 
 
-def _said(directory: "RunDirectory", ran: int, *, as_json: bool) -> "Run | None":
+def _said(directory: "RunDirectory", ran: int, *, as_json: bool) -> "StoredRun | None":
     """Print what was measured; the run, for what else there is to say of it to people."""
     from sojourn._internal import document
-    from sojourn.runs import Run
+    from sojourn.store.stored_run import StoredRun
 
-    done = Run.open(directory.path)
+    done = StoredRun.open(directory.path)
     if as_json:
         click.echo(document.dumps(done.to_dict()))
         return None

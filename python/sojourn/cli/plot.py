@@ -54,9 +54,9 @@ def plot(
 ) -> None:
     """Draw times, missed deadlines and shares of bandwidth of a RUN; print the files' names."""
     from sojourn.presentation import plots
-    from sojourn.runs import Run
+    from sojourn.store.stored_run import StoredRun
 
-    opened = Run.open(run)
+    opened = StoredRun.open(run)
     files = plots.targets(out or opened.path / "plots", kinds or plots.kinds(opened), formats)
     columns = common.names(by)
     pictures = {

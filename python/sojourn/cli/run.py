@@ -85,8 +85,8 @@ def run(
     from sojourn._internal.errors import InputError
     from sojourn.analysis.precision import MOST, Precision, judge
     from sojourn.execution import studies
-    from sojourn.runs import Run
     from sojourn.store.run_directory import RunDirectory
+    from sojourn.store.stored_run import StoredRun
 
     pairs = [common.pair(setting) for setting in settings]
     text = studies.read(study)
@@ -122,7 +122,7 @@ def run(
         scheduler=scheduler,
         precision=asked,
     )
-    done = Run.open(directory.path)
+    done = StoredRun.open(directory.path)
     judged = asked and judge(asked, directory, done.ledger)
     if as_json:
         said = {"precision": judged.to_dict()} if judged else {}

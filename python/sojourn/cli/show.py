@@ -32,11 +32,15 @@ def show(
     the delay.
     """
     from sojourn._internal import document
+    from sojourn.analysis.summary import summarise
     from sojourn.presentation.tables import show as print_table
-    from sojourn.runs import Run
+    from sojourn.store.stored_run import StoredRun
 
-    summary = Run.open(run).summary(
-        by=common.names(by), percentiles=common.percentiles(percentiles), warmup=warmup
+    summary = summarise(
+        StoredRun.open(run),
+        by=common.names(by),
+        percentiles=common.percentiles(percentiles),
+        warmup=warmup,
     )
     if as_json and as_csv:
         raise InputError("show: expected one of --json and --csv")

@@ -26,9 +26,9 @@ from sojourn._internal.errors import InputError
 from sojourn.analysis.observed import Series
 from sojourn.analysis.statistics import Values
 from sojourn.fit import study
-from sojourn.runs import Run
 from sojourn.store import rows
 from sojourn.store.ledger import Record, written
+from sojourn.store.stored_run import StoredRun
 
 MOST_SERVERS = 64
 _PERCENTILES = np.arange(1, 98)
@@ -96,7 +96,7 @@ class Fitted:
     waited_ps: float
 
 
-def loads(run: Run) -> list[Load]:
+def loads(run: StoredRun) -> list[Load]:
     """The cases of a run by rising rate.
 
     Raises:
@@ -111,7 +111,7 @@ def loads(run: Run) -> list[Load]:
     return sorted((_load(run, records) for records in by_case.values()), key=lambda one: one.rate)
 
 
-def fit(run: Run, measured: list[Load]) -> Fitted:
+def fit(run: StoredRun, measured: list[Load]) -> Fitted:
     """Learn a device from the loads of a run.
 
     Raises:
@@ -171,7 +171,7 @@ def mean_sojourn(service: Values, rate: float, servers: int) -> float:
     return mean + waits * mean / (servers - offered) * varies / 2
 
 
-def _load(run: Run, records: list[Record]) -> Load:
+def _load(run: StoredRun, records: list[Record]) -> Load:
     first = records[0]
     layout = first.parameters.get("layout.kind")
     if layout != "single":

@@ -7,13 +7,13 @@ from sojourn._internal.errors import InputError, reason
 from sojourn.analysis.comparison import Comparisons, compare
 from sojourn.execution.studies import simulate
 from sojourn.fit import Fitted, study
-from sojourn.runs import Run
 from sojourn.store.run_directory import RunDirectory
+from sojourn.store.stored_run import StoredRun
 
 PREDICTED = "predicted"
 
 
-def write(fitted: Fitted, measured: Run, out: Path) -> Path:
+def write(fitted: Fitted, measured: StoredRun, out: Path) -> Path:
     """Write the services and a study with them: the measured one, its disk the fitted one.
 
     Returns:
@@ -33,7 +33,7 @@ def write(fitted: Fitted, measured: Run, out: Path) -> Path:
 
 
 def predict(
-    file: Path, measured: Run, *, percentiles: Sequence[float] = (), command: str
+    file: Path, measured: StoredRun, *, percentiles: Sequence[float] = (), command: str
 ) -> Comparisons:
     """Simulate a fitted study, and lay it beside all rows of the measurement: it learnt from all.
 
@@ -42,7 +42,7 @@ def predict(
     """
     directory = RunDirectory(file.parent / PREDICTED)
     simulate(study.read(file), directory, jobs=None, command=command)
-    predicted = Run.open(directory.path)
+    predicted = StoredRun.open(directory.path)
     return compare(
         measured, predicted, metrics=["sojourn_ps"], percentiles=percentiles, warmup=False
     )

@@ -18,11 +18,11 @@ from sojourn.measure import fio
 from sojourn.measure.cases import measure_cases
 from sojourn.measure.load import Load
 from sojourn.measure.target import SECTOR, Target
-from sojourn.runs import Run
 from sojourn.store import rows
 from sojourn.store.ledger import Record, Value
 from sojourn.store.rows import Column
 from sojourn.store.run_directory import RunDirectory
+from sojourn.store.stored_run import StoredRun
 
 CHILDREN = 32
 _PS_PER_US = 10**6
@@ -166,7 +166,7 @@ def _check_sizes(case: Case, replication: int, source: str, targets: Mapping[Pat
             )
 
 
-def warnings(targets: Sequence[Target], run: Run) -> list[str]:
+def warnings(targets: Sequence[Target], run: StoredRun) -> list[str]:
     """What whoever reads the numbers of a measurement has to know of it, a line each."""
     said = []
     for target in targets:
@@ -198,7 +198,7 @@ def warnings(targets: Sequence[Target], run: Run) -> list[str]:
     return said
 
 
-def _took(run: Run, record: Record) -> Ints:
+def _took(run: StoredRun, record: Record) -> Ints:
     table = rows.read(run.directory.rows(*record.key), ["sojourn_ps"])
     took: Ints = rows.numbers(table["sojourn_ps"])
     return took

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,9 +14,7 @@ from sojourn._internal.vocabulary import kind_of
 from sojourn.presentation import style
 from sojourn.store.columns import Column, Columns, groups
 from sojourn.store.ledger import Ledger, Value, written
-
-if TYPE_CHECKING:
-    from sojourn.runs import Run
+from sojourn.store.stored_run import StoredRun
 
 LOG_FROM = 20  # the largest over the smallest value of an axis that makes it logarithmic
 _FLAT_NAMES = 5
@@ -40,7 +38,7 @@ class Layout:
     unit: str
 
     @staticmethod
-    def of(run: "Run", x: str | None, by: Sequence[str] | None) -> "Layout":
+    def of(run: StoredRun, x: str | None, by: Sequence[str] | None) -> "Layout":
         """The layout asked for.
 
         Along the axis, by default: the load where it is swept, else the first axis of numbers,

@@ -1,7 +1,5 @@
 """Distributions of a run's jobs, and pictures of those that are about one kind of job alone."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from matplotlib.axes import Axes
 
@@ -15,15 +13,13 @@ from sojourn.presentation.axes import Layout, label
 from sojourn.presentation.style import Picture
 from sojourn.store.columns import groups
 from sojourn.store.ledger import Ledger
-
-if TYPE_CHECKING:
-    from sojourn.runs import Run
+from sojourn.store.stored_run import StoredRun
 
 _CDF_POINTS = 1000
 _STAIRS = 40
 
 
-def goodput(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) -> Picture:
+def goodput(run: StoredRun, layout: Layout, at: str | float | None, warmup: Warmup) -> Picture:
     """How bandwidth is shared among flows that never end: a histogram, and the shares below."""
     title, found = groups_at(run, layout, at, warmup=warmup)
     found = [group for group in found if kind_of(group.kind).main.column == GOODPUT]
@@ -50,7 +46,7 @@ def goodput(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) 
 
 
 def groups_at(
-    run: "Run", layout: Layout, at: str | float | None, *, warmup: Warmup
+    run: StoredRun, layout: Layout, at: str | float | None, *, warmup: Warmup
 ) -> tuple[str, list[Group]]:
     """A picture's title, and the jobs for its lines: of numbers along x those at one of them.
 
@@ -82,7 +78,7 @@ def steps(values: Values) -> tuple[Values, Values]:
     return values[ranks], (ranks + 1) / max(values.size, 1)
 
 
-def note(run: "Run", *said: str) -> str:
+def note(run: StoredRun, *said: str) -> str:
     """What stands small below a picture."""
     return "; ".join([*said, *([incomplete(run.missing)] if run.missing else [])])
 

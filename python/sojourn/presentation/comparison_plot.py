@@ -6,7 +6,8 @@ from matplotlib.axes import Axes
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.vocabulary import ALL_SIZES, MISSED, kind_of
-from sojourn.analysis.comparison import Comparison, Comparisons
+from sojourn.analysis.comparison import Comparisons
+from sojourn.analysis.comparison.metric_comparison import Comparison
 from sojourn.analysis.sample import TIMES
 from sojourn.analysis.summary import incomplete
 from sojourn.presentation import style

@@ -3,9 +3,10 @@
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import bracketed, count, number
 from sojourn._internal.vocabulary import Metric, kind_of, size, sizes
-from sojourn.analysis.comparison import Comparison, Comparisons
+from sojourn.analysis.comparison import Comparisons
 from sojourn.analysis.comparison.difference import MAX, MEAN, Difference
-from sojourn.analysis.summary import Estimate
+from sojourn.analysis.comparison.metric_comparison import Comparison
+from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.store.ledger import written
 
 
@@ -45,7 +46,7 @@ def _apart(difference: Difference | None) -> str:
     return f"{difference.per_cent:+.1f} % {bracketed(difference.ci95)}"
 
 
-def _numbers(estimate: Estimate, metric: Metric) -> list[str]:
+def _numbers(estimate: MetricSummary, metric: Metric) -> list[str]:
     def shown(value: float | None) -> str:
         return "-" if value is None else number(value / metric.per_unit)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,23 +21,22 @@ from sojourn._internal.vocabulary import (
     sizes,
     whole,
 )
+from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.analysis.sample import Warmup
 from sojourn.analysis.statistics import Interval, Values
-from sojourn.analysis.summary import Estimate, bins_of_groups, ideals, summarise
+from sojourn.analysis.summary import bins_of_groups, ideals, summarise
 from sojourn.presentation import style
 from sojourn.presentation.axes import LOG_FROM, Layout, draw_names, label
 from sojourn.presentation.cdf_plots import draw_cdf, goodput, groups_at, note
 from sojourn.presentation.style import Picture
 from sojourn.store import rows
-
-if TYPE_CHECKING:
-    from sojourn.runs import Run
+from sojourn.store.stored_run import StoredRun
 
 Point: TypeAlias = tuple[float, float, float]
 
 
 def draw(
-    run: "Run",
+    run: StoredRun,
     kind: str,
     *,
     x: str | None = None,
@@ -45,7 +44,7 @@ def draw(
     at: str | float | None = None,
     warmup: Warmup = True,
 ) -> Picture:
-    """Draw one kind of picture; see `Run.plot`.
+    """Draw one kind of picture; see `StoredRun.plot`.
 
     Raises:
         InputError: an unknown kind, column or value, an unreadable file.
@@ -75,22 +74,22 @@ def targets(out: Path, kinds: Sequence[str], formats: Sequence[str]) -> dict[Pat
     return {out: kinds[0]}
 
 
-def _slowdown(run: "Run", layout: Layout, _at: str | float | None, warmup: Warmup) -> Picture:
+def _slowdown(run: StoredRun, layout: Layout, _at: str | float | None, warmup: Warmup) -> Picture:
     """Mean and 99th percentile of the slowdown."""
     return _estimates(run, layout, warmup, "slowdown")
 
 
-def _time(run: "Run", layout: Layout, _at: str | float | None, warmup: Warmup) -> Picture:
+def _time(run: StoredRun, layout: Layout, _at: str | float | None, warmup: Warmup) -> Picture:
     """Mean and 99th percentile of the time: completion time, response time, delay."""
     return _estimates(run, layout, warmup, "sojourn_ps")
 
 
-def _missed(run: "Run", layout: Layout, _at: str | float | None, warmup: Warmup) -> Picture:
+def _missed(run: StoredRun, layout: Layout, _at: str | float | None, warmup: Warmup) -> Picture:
     """The share of the jobs with a deadline that missed theirs."""
     return _estimates(run, layout, warmup, MISSED)
 
 
-def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Picture:
+def _estimates(run: StoredRun, layout: Layout, warmup: Warmup, metric: str) -> Picture:
     """A row of panels for each point; against x a panel a size bin, without x against the bins.
 
     Kinds of jobs are lines where nothing else is; otherwise each has panels of its own.
@@ -104,7 +103,7 @@ def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Pictu
     lacking = "has an end; --kind goodput draws them" if endless else "is finished"
     bins = _occurring({e.bin for e in estimates}, _LACKING.get(metric, lacking))
     apart = layout.x is not None and {*by} - {"kind"} and len(kinds) > 1
-    lines: dict[str, list[Estimate]] = {}
+    lines: dict[str, list[MetricSummary]] = {}
     for e in estimates:
         kind = e.kind if len(kinds) > 1 and not apart else ""
         lines.setdefault(label({column: e.case[column] for column in by}, kind), []).append(e)
@@ -156,7 +155,7 @@ def _estimates(run: "Run", layout: Layout, warmup: Warmup, metric: str) -> Pictu
     return picture
 
 
-def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) -> Picture:
+def _cdf(run: StoredRun, layout: Layout, at: str | float | None, warmup: Warmup) -> Picture:
     """Distribution functions, of numbers along x at one of them: a panel a metric and size bin.
 
     Of each kind of job what is asked first of it, but goodputs, which have a picture of their own.
@@ -203,12 +202,12 @@ def _cdf(run: "Run", layout: Layout, at: str | float | None, warmup: Warmup) -> 
     return picture
 
 
-def _is_in(e: Estimate, kind: JobKind | None, size_bin: str) -> bool:
+def _is_in(e: MetricSummary, kind: JobKind | None, size_bin: str) -> bool:
     """Whether a number is of a panel's kind of job, or of any, and of its sizes."""
     return e.bin == size_bin and (kind is None or kind_of(e.kind) == kind)
 
 
-KINDS: dict[str, Callable[["Run", Layout, str | float | None, Warmup], Picture]] = {
+KINDS: dict[str, Callable[[StoredRun, Layout, str | float | None, Warmup], Picture]] = {
     "slowdown": _slowdown,
     "time": _time,
     "cdf": _cdf,
@@ -219,7 +218,7 @@ KINDS: dict[str, Callable[["Run", Layout, str | float | None, Warmup], Picture]]
 _EARLIER = {"fct": "slowdown", "qct": "cdf"}
 
 
-def kinds(run: "Run") -> tuple[str, ...]:
+def kinds(run: StoredRun) -> tuple[str, ...]:
     """The kinds of picture that answer what is asked of a run's jobs; all while there are none.
 
     Curves are of what is asked first of the most important kind of job, and only where something is
@@ -279,7 +278,7 @@ def fit_axes(metric: str, row: Sequence[Axes]) -> None:
 
 _BARS = "bars: 95 % intervals, where the run is long enough for one"
 _NO_BARS = "no 95 % intervals: no run is long enough for one"
-_POINTS: Mapping[str, Callable[[Estimate], Point]] = {
+_POINTS: Mapping[str, Callable[[MetricSummary], Point]] = {
     "mean {}": lambda e: _point(e.mean, e.ci95),
     "99th percentile of\n{}": lambda e: _point(e.quantiles["p99"], e.quantiles_ci95["p99"]),
 }

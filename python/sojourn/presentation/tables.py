@@ -21,8 +21,9 @@ from sojourn._internal.vocabulary import (
     order,
     size,
 )
+from sojourn.analysis.metric_summary import MEAN, MetricSummary
 from sojourn.analysis.observed import Needs
-from sojourn.analysis.summary import MEAN, TIMES, Estimate, Summary, incomplete
+from sojourn.analysis.summary import TIMES, Summary, incomplete
 from sojourn.store.ledger import written
 
 
@@ -166,7 +167,7 @@ def _kinds(summary: Summary) -> list[str]:
     return order(estimate.kind for estimate in summary)
 
 
-def _of(summary: Summary, kinds: Sequence[JobKind]) -> list[Estimate]:
+def _of(summary: Summary, kinds: Sequence[JobKind]) -> list[MetricSummary]:
     """The estimates of jobs of these kinds, case by case, in the order of the kinds."""
     names = [kind.name for kind in kinds]
     own = [estimate for estimate in summary if estimate.kind in names]
@@ -175,7 +176,7 @@ def _of(summary: Summary, kinds: Sequence[JobKind]) -> list[Estimate]:
     return sorted(own, key=lambda e: (place[tuple(e.case.items())], names.index(e.kind)))
 
 
-def _case(estimate: Estimate) -> list[str]:
+def _case(estimate: MetricSummary) -> list[str]:
     return ["" if value is None else written(value) for value in estimate.case.values()]
 
 
@@ -260,11 +261,11 @@ def _goodputs(summary: Summary, metrics: Sequence[Metric], kinds: Sequence[JobKi
 _INTERVAL = "95 % interval"
 
 
-def _mean(estimate: Estimate, metric: Metric) -> str:
+def _mean(estimate: MetricSummary, metric: Metric) -> str:
     return f"{_cell(estimate.mean, metric)} {_interval(estimate, metric)}".rstrip()
 
 
-def _interval(estimate: Estimate, metric: Metric) -> str:
+def _interval(estimate: MetricSummary, metric: Metric) -> str:
     return bracketed(estimate.ci95, metric.per_unit) if estimate.ci95 else ""
 
 

@@ -14,12 +14,13 @@ from sojourn._internal.vocabulary import (
     sizes,
     whole,
 )
+from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.analysis.statistics import Interval, Values
-from sojourn.analysis.summary import Estimate, bins_of_groups, summarise
+from sojourn.analysis.summary import bins_of_groups, summarise
 from sojourn.presentation.axes import LOG_FROM, Layout, label
 from sojourn.presentation.cdf_plots import groups_at
-from sojourn.runs import Run
 from sojourn.store.ledger import written
+from sojourn.store.stored_run import StoredRun
 
 _POINTS = 240
 
@@ -58,7 +59,7 @@ class Chart:
         return asdict(self)
 
 
-def charts(run: Run) -> Iterator[Chart]:
+def charts(run: StoredRun) -> Iterator[Chart]:
     """The charts of a run: curves against what is swept, then distributions.
 
     Raises:
@@ -70,13 +71,13 @@ def charts(run: Run) -> Iterator[Chart]:
     yield from _distributions(run, layout)
 
 
-_POINTS_OF: dict[str, Callable[[Estimate], tuple[float | None, Interval | None]]] = {
+_POINTS_OF: dict[str, Callable[[MetricSummary], tuple[float | None, Interval | None]]] = {
     "mean": lambda e: (e.mean, e.ci95),
     "99th percentile": lambda e: (e.quantiles["p99"], e.quantiles_ci95["p99"]),
 }
 
 
-def _curves(run: Run, layout: Layout) -> Iterator[Chart]:
+def _curves(run: StoredRun, layout: Layout) -> Iterator[Chart]:
     """Mean and 99th percentile of what is asked first of each kind of job, against what is swept.
 
     A chart for each size bin.
@@ -144,7 +145,7 @@ def _curve(
     )
 
 
-def _distributions(run: Run, layout: Layout) -> Iterator[Chart]:
+def _distributions(run: StoredRun, layout: Layout) -> Iterator[Chart]:
     """Distribution functions, of numbers along x at the largest, a chart for each size bin."""
     where = f" at {layout.x.label} = {layout.values[-1]}" if layout.x and layout.numeric else ""
     _, found = groups_at(run, layout, None, warmup=True)
@@ -194,7 +195,7 @@ def short(values: Values) -> list[float]:
     return [float(f"{value:.5g}") for value in values.tolist()]
 
 
-def _named(e: Estimate, by: Sequence[str], among: Sequence[Estimate]) -> str:
+def _named(e: MetricSummary, by: Sequence[str], among: Sequence[MetricSummary]) -> str:
     several = len({other.kind for other in among}) > 1
     case = {column: e.case[column] for column in by}
     return label(case, e.kind if several else "") or kind_of(e.kind).label

@@ -7,14 +7,15 @@ from sojourn._internal.units import bracketed, number, numbers
 from sojourn._internal.vocabulary import ALL_SIZES, GOODPUT, Metric, whole
 from sojourn.analysis.comparison import between
 from sojourn.analysis.comparison.verdict import Outcome
-from sojourn.analysis.summary import Estimate, Summary
+from sojourn.analysis.metric_summary import MetricSummary
+from sojourn.analysis.summary import Summary
 from sojourn.presentation.axes import Layout
-from sojourn.runs import Run
 from sojourn.store.columns import Column
 from sojourn.store.ledger import Ledger, Value, written
+from sojourn.store.stored_run import StoredRun
 
 
-def headline(run: Run, summary: Summary) -> str:
+def headline(run: StoredRun, summary: Summary) -> str:
     """The sentence; empty where no job is finished.
 
     It is about what is asked first of the most important kind of job: which of several names is the
@@ -45,7 +46,7 @@ def headline(run: Run, summary: Summary) -> str:
     return f"{_sized(found[0], metric)} ({found[0].n:,} {kinds[0].plural})." if found else ""
 
 
-def _names(run: Run, layout: Layout) -> Column | None:
+def _names(run: StoredRun, layout: Layout) -> Column | None:
     """The first swept column of names."""
     swept = [*([layout.x] if layout.x else []), *layout.by]
     for column in swept:
@@ -56,7 +57,7 @@ def _names(run: Run, layout: Layout) -> Column | None:
 
 
 def _best(
-    run: Run, layout: Layout, names: Column, found: Sequence[Estimate], metric: Metric
+    run: StoredRun, layout: Layout, names: Column, found: Sequence[MetricSummary], metric: Metric
 ) -> str:
     """Which name is the best, at the largest number along the axis, and how far the next is.
 
@@ -98,7 +99,7 @@ def _best(
     )
 
 
-def _along(layout: Layout, found: Sequence[Estimate], metric: Metric) -> str:
+def _along(layout: Layout, found: Sequence[MetricSummary], metric: Metric) -> str:
     x = layout.x.label if layout.x else ""
     fixed, found = _first_series(found, x)
     ordered = sorted(found, key=lambda e: layout.place(e.case))
@@ -111,8 +112,8 @@ def _along(layout: Layout, found: Sequence[Estimate], metric: Metric) -> str:
 
 
 def _first_series(
-    found: Sequence[Estimate], along: str
-) -> tuple[dict[str, Value | None], list[Estimate]]:
+    found: Sequence[MetricSummary], along: str
+) -> tuple[dict[str, Value | None], list[MetricSummary]]:
     """What else is swept at its first values, and the estimates that have these."""
     fixed = {name: value for name, value in found[0].case.items() if name != along}
     return fixed, [e for e in found if all(e.case[n] == v for n, v in fixed.items())]
@@ -122,14 +123,14 @@ def _where(fixed: Mapping[str, Value | None]) -> str:
     return f"At {', '.join(f'{n} {v}' for n, v in fixed.items())}, " if fixed else ""
 
 
-def _sized(e: Estimate, metric: Metric, *, name: bool = False) -> str:
+def _sized(e: MetricSummary, metric: Metric, *, name: bool = False) -> str:
     called = f"{metric.name}, " if name else f"Mean {metric.name} "
     tail = next(reversed(e.quantiles.items()), None)
     more = f", {tail[0]} {number(tail[1] / metric.per_unit)}" if tail and tail[1] else ""
     return f"{called}{_value(e, metric)}{more}{f' {metric.unit}' if more and metric.unit else ''}"
 
 
-def _value(e: Estimate, metric: Metric) -> str:
+def _value(e: MetricSummary, metric: Metric) -> str:
     text = number((e.mean or 0) / metric.per_unit)
     if e.ci95 is not None:
         text += f" {bracketed(e.ci95, metric.per_unit)}"

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from sojourn._internal.errors import InputError
 from sojourn._internal.units import number
+from sojourn.analysis.summary import summarise
 from sojourn.presentation.tables import Table, notes, tables
 from sojourn.report.charts import Chart, charts
 from sojourn.report.headline import headline
 from sojourn.report.series import series
-from sojourn.runs import Run
+from sojourn.store.stored_run import StoredRun
 
 _CLAIMS = "claims.json"
 _JUDGED = ("claim", "source", "paper_says", "we_expect", "measured", "ci95", "holds", "note")
@@ -97,8 +98,8 @@ def _images(path: Path) -> Iterator[Image]:
 
 
 def _of_run(path: Path) -> Section:
-    run = Run.open(path)
-    summary = run.summary()
+    run = StoredRun.open(path)
+    summary = summarise(run)
     return Section(
         title=run.title,
         facts=_facts(run),
@@ -112,7 +113,7 @@ def _of_run(path: Path) -> Section:
     )
 
 
-def _facts(run: Run) -> dict[str, str]:
+def _facts(run: StoredRun) -> dict[str, str]:
     meta, machine = run.meta, run.meta.get("machine")
     system = machine if isinstance(machine, dict) else {}
     cpu_s = sum(record.cpu_s for record in run.ledger)
@@ -133,7 +134,7 @@ def _commit(meta: Mapping[str, object]) -> str:
     return f", commit {commit}" if commit else ""
 
 
-def _again(run: Run) -> tuple[str, ...]:
+def _again(run: StoredRun) -> tuple[str, ...]:
     """The commands that do it again, from the study below."""
     if "measured" in run.meta:
         return (str(run.meta.get("command", "")),)

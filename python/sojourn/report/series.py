@@ -11,9 +11,9 @@ from sojourn._core import quantity
 from sojourn.analysis.statistics import Values
 from sojourn.presentation.axes import label
 from sojourn.report.charts import Chart, Line, short
-from sojourn.runs import Run
 from sojourn.store import rows
 from sojourn.store.ledger import Record
+from sojourn.store.stored_run import StoredRun
 
 CASES = 6
 _POINTS = 400
@@ -24,7 +24,7 @@ _KB = 1000
 _Lines: TypeAlias = tuple[str, Values, dict[str, Values]]
 
 
-def series(run: Run) -> Iterator[Chart]:
+def series(run: StoredRun) -> Iterator[Chart]:
     """Charts of the first replication of each of the first cases that have any.
 
     A point is what was seen between it and the one before. Of a list server: the recipients it

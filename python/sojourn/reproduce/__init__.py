@@ -15,8 +15,8 @@ from sojourn.reproduce.claims import Verdict, judge
 from sojourn.reproduce.hours import Table, lines
 from sojourn.reproduce.papers import Figure, Paper
 from sojourn.reproduce.results import Result
-from sojourn.runs import Run
 from sojourn.store.run_directory import RunDirectory
+from sojourn.store.stored_run import StoredRun
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def reproduce(
             study = study_of(paper, name, full=full)
             studies.simulate(study, RunDirectory(place), jobs=None, command=command)
     results = {
-        name: Result(name, Run.open(place), plan.x, plan.lines, plan.axis)
+        name: Result(name, StoredRun.open(place), plan.x, plan.lines, plan.axis)
         for name, place, plan in ((name, place, paper.runs[name]) for name, place in places.items())
     }
     length = "so far" if so_far else "full" if full else "quick"

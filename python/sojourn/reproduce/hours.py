@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 
 from sojourn.maillog.stats import Ended
 from sojourn.presentation.mailstat_table import mailstat
-from sojourn.runs import Run
 from sojourn.store import rows
 from sojourn.store.run_directory import RunDirectory
+from sojourn.store.stored_run import StoredRun
 
 _HOUR_PS = 3600 * 10**12
 
@@ -46,7 +46,7 @@ def counted(directory: RunDirectory, key: tuple[int, int], first: int, end: int)
     return [Ended.sum(Ended.of(table.filter(hour == number))) for number in range(first, end)]
 
 
-def lines(table: Table, run: Run) -> Iterator[str]:
+def lines(table: Table, run: StoredRun) -> Iterator[str]:
     """The paper's table, of the run's first case.
 
     Raises:

@@ -15,9 +15,9 @@ from sojourn.analysis.intervals import BATCHES, sectioned_interval
 from sojourn.analysis.observed import Observed
 from sojourn.analysis.sample import Sample, groups_of
 from sojourn.analysis.statistics import Interval, Values, jain
-from sojourn.runs import Run
 from sojourn.store.columns import Column, Columns
 from sojourn.store.ledger import Value
+from sojourn.store.stored_run import StoredRun
 
 MEAN = "mean"
 
@@ -188,7 +188,7 @@ class Result:
     """
 
     def __init__(
-        self, name: str, run: Run, x: str, lines: Sequence[str] = ("scheme",), axis: str = ""
+        self, name: str, run: StoredRun, x: str, lines: Sequence[str] = ("scheme",), axis: str = ""
     ) -> None:
         self.name = name
         self.run = run

@@ -12,76 +12,25 @@ from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.vocabulary import MISSED, JobKind, kind_of, of_kinds, order
 from sojourn.analysis import cautions
 from sojourn.analysis.comparison.difference import (
-    MAX,
-    Difference,
     differences,
     ks_by_chance,
     same_jobs,
     same_replications,
 )
 from sojourn.analysis.comparison.matching import Pair, pairs
+from sojourn.analysis.comparison.metric_comparison import SIDES, Comparison
 from sojourn.analysis.comparison.verdict import Verdict, verdicts
+from sojourn.analysis.metric_summary import (
+    bins_of,
+    check_percentiles,
+    metric_summary,
+)
 from sojourn.analysis.sample import Group, Sample, Warmup
-from sojourn.analysis.statistics import Values, ks_distance
-from sojourn.analysis.summary import Estimate, bins_of, check_percentiles, estimate, ideals
-from sojourn.runs import Run
+from sojourn.analysis.statistics import ks_distance
+from sojourn.analysis.summary import ideals
 from sojourn.store.columns import Column, Columns
-from sojourn.store.ledger import Ledger, Value, written
-
-SIDES = ("a", "b")
-_OF_BOTH = ("case", "kind", "bin", "metric")
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One metric of one kind of job in one case, in both runs.
-
-    `differences` are by the names of the numbers: `mean`, `p50`, ..., `max`; None where one of
-    the runs has no such number, or A's is zero. `method` says where their intervals come from,
-    None where there are none. `ks` is the Kolmogorov-Smirnov
-    distance: the largest vertical distance between the two distribution functions, in which a
-    job that did not finish took longer than any that did; None where a run has no such job.
-    `ks_by_chance` is how probable it is to be so large by chance, None where that cannot be told.
-    """
-
-    a: Estimate
-    b: Estimate
-    differences: dict[str, Difference | None]
-    method: str | None
-    ks: float | None
-    ks_by_chance: float | None
-    values: tuple[Values, Values]
-
-    @property
-    def case(self) -> dict[str, Value | None]:
-        """The swept parameters that both runs agree in."""
-        return self.a.case
-
-    def beyond(self, per_cent: float) -> list[str]:
-        """The names of the numbers that are further apart than that; the maximum may be."""
-        return [
-            name
-            for name, difference in self.differences.items()
-            if name != MAX and not (difference and abs(difference.per_cent) <= per_cent)
-        ]
-
-    def flat(self) -> dict[str, object]:
-        """The comparison as a JSON object."""
-        a, b = self.a.flat(), self.b.flat()
-        return {
-            **{name: a[name] for name in _OF_BOTH},
-            **{
-                side: {name: value for name, value in flat.items() if name not in _OF_BOTH}
-                for side, flat in zip(SIDES, (a, b), strict=True)
-            },
-            "difference_percent": {n: d and d.per_cent for n, d in self.differences.items()},
-            "difference_ci95": {
-                n: d and d.ci95 and list(d.ci95) for n, d in self.differences.items()
-            },
-            "difference_method": self.method,
-            "ks": self.ks,
-            "ks_by_chance": self.ks_by_chance,
-        }
+from sojourn.store.ledger import Ledger, written
+from sojourn.store.stored_run import StoredRun
 
 
 @dataclass(frozen=True)
@@ -92,7 +41,7 @@ class Comparisons:
     what to know before trusting the numbers.
     """
 
-    runs: tuple[Run, Run]
+    runs: tuple[StoredRun, StoredRun]
     names: tuple[str, str]
     percentiles: tuple[str, ...]
     unmatched: tuple[int, int]
@@ -131,7 +80,7 @@ class Comparisons:
 
 
 def between(
-    run: Run,
+    run: StoredRun,
     column: str,
     values: tuple[str, str],
     *,
@@ -166,7 +115,7 @@ def between(
     )
 
 
-def values_of(run: Run, column: str) -> list[str]:
+def values_of(run: StoredRun, column: str) -> list[str]:
     """What there is in a column of the cases of a run, as text.
 
     Raises:
@@ -176,14 +125,14 @@ def values_of(run: Run, column: str) -> list[str]:
     return list(dict.fromkeys(_texts(run, found).values()))
 
 
-def _texts(run: Run, column: Column) -> dict[tuple[int, int], str]:
+def _texts(run: StoredRun, column: Column) -> dict[tuple[int, int], str]:
     """What each case has in a column, as text."""
     if column.in_rows:
         raise InputError(f"{column.label!r} differs from job to job, not from case to case")
     return {record.key: written(record.columns.get(column.name)) for record in run.ledger}
 
 
-def _where(run: Run, column: Column, value: str) -> Run:
+def _where(run: StoredRun, column: Column, value: str) -> StoredRun:
     """The cases of a run with that value."""
     texts = _texts(run, column)
     if value not in texts.values():
@@ -193,8 +142,8 @@ def _where(run: Run, column: Column, value: str) -> Run:
 
 
 def compare(
-    a: Run,
-    b: Run,
+    a: StoredRun,
+    b: StoredRun,
     *,
     metrics: Sequence[str] = (),
     percentiles: Sequence[float] = (),
@@ -250,7 +199,7 @@ def compare(
 _IDEALS = "the runs mean different things by the ideal, so that their slowdowns differ by that too"
 
 
-def _same_chance(a: Run, b: Run) -> bool:
+def _same_chance(a: StoredRun, b: StoredRun) -> bool:
     """Whether both runs drew the same random numbers: simulated, with one seed."""
     seeds = {run.meta.get("seed") for run in (a, b)}
     return len(seeds) == 1 and None not in seeds and not any("measured" in r.meta for r in (a, b))
@@ -324,7 +273,7 @@ def _comparison(
     due = [sample.due() if metric == MISSED else sample for sample in samples]
     observed = due[0].observed(metric), due[1].observed(metric)
     first, second = (
-        estimate(group, size_bin, metric, sample, percentiles, observed=own)
+        metric_summary(group, size_bin, metric, sample, percentiles, observed=own)
         for group, sample, own in zip(groups, samples, observed, strict=True)
     )
     apart, method = differences(first, second, observed, paired=paired)

@@ -6,10 +6,10 @@ import numpy as np
 
 from sojourn._internal.units import bracketed
 from sojourn._internal.vocabulary import MISSED
+from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.analysis.observed import Observed
 from sojourn.analysis.sample import Sample
 from sojourn.analysis.statistics import Interval, ks_probability, probability_by_chance
-from sojourn.analysis.summary import Estimate
 
 MEAN, MAX = "mean", "max"
 
@@ -58,7 +58,7 @@ def same_replications(a: Sample, b: Sample) -> tuple[Sample, Sample]:
 
 
 def differences(
-    a: Estimate, b: Estimate, observed: tuple[Observed, Observed], *, paired: bool
+    a: MetricSummary, b: MetricSummary, observed: tuple[Observed, Observed], *, paired: bool
 ) -> tuple[dict[str, Difference | None], str | None]:
     """How far each number of B is from A's, and how the intervals were made.
 
@@ -105,7 +105,7 @@ def differences(
     return found, ", ".join(methods) or None
 
 
-def _interval(of: Estimate, name: str) -> Interval | None:
+def _interval(of: MetricSummary, name: str) -> Interval | None:
     return of.ci95 if name == MEAN else of.quantiles_ci95[name]
 
 
@@ -133,7 +133,7 @@ def ks_by_chance(
     return ks_probability(a.parts, b.parts, paired=paired and len(a.parts) == len(b.parts))
 
 
-def _numbers(of: Estimate) -> dict[str, float | None]:
+def _numbers(of: MetricSummary) -> dict[str, float | None]:
     if of.metric == MISSED:  # of zeros and ones the mean says all
         return {MEAN: of.mean}
     return {MEAN: of.mean, **of.quantiles, MAX: of.max}

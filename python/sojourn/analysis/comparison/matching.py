@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from sojourn._internal.errors import InputError
 from sojourn.analysis.sample import Group, Warmup, groups_of
-from sojourn.runs import Run
 from sojourn.store.columns import Column, Columns, Key, groups, paths_of
 from sojourn.store.ledger import Ledger, Record, Value, written
+from sojourn.store.stored_run import StoredRun
 
 _SHOWN = 5
 _COMPLETION = "completion"
@@ -18,7 +18,7 @@ class Pair:
     """A case that two runs share: the parameters that say which, and each run's records of it."""
 
     case: dict[str, Value | None]
-    runs: tuple[Run, Run]
+    runs: tuple[StoredRun, StoredRun]
     records: tuple[Sequence[Record], Sequence[Record]]
 
     def groups(self, *, warmup: Warmup) -> tuple[dict[str, Group], dict[str, Group]]:
@@ -36,7 +36,9 @@ class Pair:
         return of(0), of(1)
 
 
-def pairs(a: Run, b: Run, apart_in: Column | None = None) -> tuple[list[Pair], tuple[int, int]]:
+def pairs(
+    a: StoredRun, b: StoredRun, apart_in: Column | None = None
+) -> tuple[list[Pair], tuple[int, int]]:
     """The cases that agree in all parameters that either run sweeps, but the one they may not.
 
     Two runs of one case each are a pair, whatever their parameters are.
@@ -68,7 +70,7 @@ def pairs(a: Run, b: Run, apart_in: Column | None = None) -> tuple[list[Pair], t
     return found, (len(of_a) - len(shared), len(of_b) - len(shared))
 
 
-def _refuse_other_completions(a: Run, b: Run) -> None:
+def _refuse_other_completions(a: StoredRun, b: StoredRun) -> None:
     ends = [
         {
             record.parameters[_COMPLETION]
@@ -85,7 +87,7 @@ def _refuse_other_completions(a: Run, b: Run) -> None:
         )
 
 
-def _column(run: Run, columns: Columns, name: str, other: Run) -> Column:
+def _column(run: StoredRun, columns: Columns, name: str, other: StoredRun) -> Column:
     """The column of `run` that holds what `other`, or itself, sweeps under that name."""
     if name in columns.axes:
         return Column(name, name)
@@ -100,7 +102,7 @@ def _column(run: Run, columns: Columns, name: str, other: Run) -> Column:
         ) from None
 
 
-def _swept(run: Run, axis: str) -> str:
+def _swept(run: StoredRun, axis: str) -> str:
     """The whole path of the parameter that a run sweeps as `axis`, which is that for short."""
     records = [record for record in run.ledger if axis in record.axes]
     paths = dict.fromkeys(path for record in records for path in record.parameters)
@@ -112,7 +114,9 @@ def _swept(run: Run, axis: str) -> str:
     return next(same, axis)
 
 
-def _apart(a: Run, b: Run, names: Sequence[str], of_a: Sequence[Key], of_b: Sequence[Key]) -> str:
+def _apart(
+    a: StoredRun, b: StoredRun, names: Sequence[str], of_a: Sequence[Key], of_b: Sequence[Key]
+) -> str:
     """What keeps two runs apart: the first parameter without a common value, if it is one."""
     said = f"{a.path} and {b.path} share no case"
     for place, name in enumerate(names):

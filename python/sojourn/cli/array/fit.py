@@ -51,12 +51,12 @@ def fit(
     from sojourn.presentation.comparison_tables import show as print_comparison
     from sojourn.presentation.plots import targets
     from sojourn.presentation.style import FORMATS
-    from sojourn.runs import Run
+    from sojourn.store.stored_run import StoredRun
 
     if out is not None and out.suffix.removeprefix(".") in FORMATS:
         raise InputError(f"--out {out}: expected a directory; --picture {out} draws")
     files = None if picture is None else targets(picture, ["fit"], [])
-    measured = Run.open(run)
+    measured = StoredRun.open(run)
     known = loads(measured)
     fitted = learn(measured, known)
     study = write(fitted, measured, out or run.with_name(f"{run.name}-fitted"))

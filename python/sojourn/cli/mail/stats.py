@@ -26,7 +26,7 @@ def stats(
     or - for standard input.
     """
     from sojourn._internal import document
-    from sojourn.analysis.summary import check_percentiles
+    from sojourn.analysis.metric_summary import check_percentiles
     from sojourn.maillog.stats import stats as count
     from sojourn.presentation import mailstat_table as show
 

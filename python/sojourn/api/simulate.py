@@ -16,8 +16,8 @@ import numpy as np
 from sojourn._core import SpecError, Study
 from sojourn._internal.errors import InputError, Interrupted
 from sojourn.analysis.precision import Precision, judge
+from sojourn.api.handles import Run
 from sojourn.execution import studies
-from sojourn.runs import Run
 from sojourn.store.run_directory import RunDirectory
 
 

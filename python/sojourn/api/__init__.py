@@ -1,0 +1,1 @@
+"""The interface for Python: what `import sojourn` offers."""
