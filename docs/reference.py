@@ -5,8 +5,8 @@
 
 from pathlib import Path
 
-from sojourn import listing
-from sojourn.listing import Entry, Parameter
+from sojourn._internal import registry
+from sojourn._internal.registry import Entry, Parameter
 
 PAGES = Path(__file__).parent / "reference" / "parts"
 
@@ -106,5 +106,5 @@ def _table(heads: list[str], rows: list[list[str]]) -> list[str]:
 
 if __name__ == "__main__":
     PAGES.mkdir(parents=True, exist_ok=True)
-    for name, listed in listing.topics().items():
+    for name, listed in registry.topics().items():
         (PAGES / f"{name}.md").write_text(page(name, listed), encoding="utf-8")

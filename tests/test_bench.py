@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from conftest import STUDY
-from sojourn import bench
 from sojourn._core import Study
-from sojourn._internal.document import dumps
 from sojourn._internal.errors import InputError
+from sojourn._internal.formats import json_text
+from sojourn.bench import engine as bench
 
 CONTRACT = [
     "case",
@@ -96,7 +96,7 @@ def test_the_contract_of_a_cost():
     assert cost.per_cpu_s == pytest.approx(cost.units / cost.cpu_s)
     assert cost.ns_per_unit == pytest.approx(1e9 / cost.per_cpu_s)
     assert 5 < cost.peak_mb < 500
-    assert '"instructions_per_unit": null' in dumps(vars(cost))
+    assert '"instructions_per_unit": null' in json_text(vars(cost))
 
 
 def test_the_ideal_scheduler_is_counted_in_flows():

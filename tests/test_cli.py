@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from conftest import STUDY, SWEEP, Made, make_run
-from sojourn._internal import textfile
+from sojourn._internal import files
 from sojourn.cli import commands, main
 from sojourn.execution import studies
 
@@ -136,7 +136,7 @@ def test_names_that_are_not_text(command, study, tmp_path):
 
 
 def test_a_study_without_an_end(command, tmp_path, monkeypatch):
-    monkeypatch.setattr(textfile, "_LARGEST", 1000)
+    monkeypatch.setattr(files, "_LARGEST", 1000)
     study = tmp_path / "s.toml"
     study.write_text("#" * 1001)
     assert refused(command("run", study, "--out", tmp_path / "r"), "over 1,000 bytes")
@@ -407,7 +407,7 @@ def test_a_million_requests_do_not_fill_the_memory(tmp_path):
         'arrivals = { kind = "poisson", rate = "60/s" } }\n'
     )
     program = (
-        "from sojourn.__main__ import run\nfrom sojourn.bench_child import peak_bytes\n"
+        "from sojourn.__main__ import run\nfrom sojourn.bench.child import peak_bytes\n"
         "run()\nprint(peak_bytes())"
     )
     command = [sys.executable, "-c", program, "run", str(study), "--out", str(tmp_path / "out")]

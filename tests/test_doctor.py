@@ -6,8 +6,7 @@ import subprocess
 
 import pytest
 
-from sojourn import doctor
-from sojourn._internal import build
+from sojourn._internal import build, doctor
 from sojourn.cli import main
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Result
-from sojourn.rehearsal import benchmarks
-from sojourn.rehearsal.outcome import Accepted, Outcome
-from sojourn.rehearsal.stage import play
+from sojourn.bench.mail import benchmarks
+from sojourn.bench.mail.outcome import Accepted, Outcome
+from sojourn.bench.mail.stage import play
 
 Command = Callable[..., Result]
 

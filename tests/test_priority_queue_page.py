@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import listing
+from sojourn._internal import registry
 from sojourn._internal.units import number
 
 PAGE = (Path(__file__).parents[1] / "docs/priority-queue.md").read_text(encoding="utf-8")
@@ -47,7 +47,7 @@ def test_the_papers_numbers():
     time_ns, buffer, packets, steps = per_link(10, SMALLEST)
     assert (time_ns, buffer, packets, steps) == (51.2, 22_500, 351, 9)
     assert steps == ceil(log2(350))
-    port = listing.entry("queues", "pfabric")
+    port = registry.entry("queues", "pfabric")
     (default,) = [p["default"] for p in port["parameters"] if p["name"] == "buffer"]
     assert default == '"22.5KB"'
     for said in ("holds 22.5 KB", "about 350 packets of 64 bytes", "51.2 ns", "in 9 steps"):

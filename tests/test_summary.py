@@ -10,8 +10,8 @@ import pytest
 
 import sojourn
 from conftest import IDEAL_PS, STUDY, Made, make_run, mm1
-from sojourn._internal import document
 from sojourn._internal.errors import InputError
+from sojourn._internal.formats import json_text
 from sojourn.analysis.intervals import Batches, mean_interval
 from sojourn.analysis.observed import Basis
 from sojourn.analysis.sample import groups_of
@@ -32,7 +32,7 @@ def pick(summary, **wanted):
 def test_the_contract_of_the_document(tmp_path):
     sizes = [1000, 1000, 20_000_000, 1000]
     run = make_run(tmp_path / "r", [Made({"load": 0.5}, [1, 2, 3, 4], sizes)])
-    text = document.dumps(run.summary(percentiles=[50, 99.9]).to_list())
+    text = json_text(run.summary(percentiles=[50, 99.9]).to_list())
     entries = json.loads(text)
     assert [list(entry) for entry in entries] == [
         [

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from sojourn import _core
+from sojourn._internal.units import PS_PER_MS
 
 ALL_SIZES = "all"
 """The bin of jobs of every size."""
@@ -102,7 +103,7 @@ _OTHERS = {
     GOODPUT: Metric(GOODPUT, "goodput", "Mb/s", 1e6, shown=True),
 }
 _TIMES = (
-    Metric("sojourn_ps", "sojourn time", "ms", 1e9, shown=True),
+    Metric("sojourn_ps", "sojourn time", "ms", PS_PER_MS, shown=True),
     Metric("slowdown", "slowdown", "", 1, shown=True),
 )
 _ANY = Vocabulary({}, (50.0, 90.0, 95.0, 99.0), (), {}, ())

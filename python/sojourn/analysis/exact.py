@@ -9,13 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sojourn._core import Case
-from sojourn._internal.units import bracketed, count, number
+from sojourn._internal.units import PS_PER_MS, bracketed, count, number
 from sojourn._internal.vocabulary import ALL_SIZES, kind_of
 from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.analysis.statistics import Values
 from sojourn.store.ledger import Ledger, Value
-
-_MS = 1e9
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ def known(figures: Mapping[str, Value]) -> Known | None:
 
     def ms(name: str) -> float | None:
         value = figures.get(f"{name}_mean_sojourn_ps")
-        return None if value is None else float(value) / _MS
+        return None if value is None else float(value) / PS_PER_MS
 
     exact, least, most, about, scaled = map(ms, ("exact", "least", "most", "about", "scaled"))
     if exact is None and least is None:
@@ -78,7 +76,7 @@ def distribution(case: Case) -> Distribution | None:
     times, least, most = (
         np.asarray(columns[name], np.float64) for name in ("sojourn_ps", "least", "most")
     )
-    return Distribution(words, times / _MS, least, most)
+    return Distribution(words, times / PS_PER_MS, least, most)
 
 
 def lines(ledger: Ledger, estimates: Iterable[MetricSummary]) -> tuple[str, ...]:
@@ -129,7 +127,7 @@ def _said(of: Known) -> str:
 
 
 def _simulated(estimate: MetricSummary) -> str:
-    mean = number((estimate.mean or 0) / _MS)
+    mean = number((estimate.mean or 0) / PS_PER_MS)
     if estimate.ci95 is None:
         return f"; simulated {mean} ms"
-    return f"; simulated {mean} {bracketed(estimate.ci95, _MS)} ms"
+    return f"; simulated {mean} {bracketed(estimate.ci95, PS_PER_MS)} ms"

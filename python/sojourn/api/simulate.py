@@ -1,10 +1,8 @@
 """`sojourn.run`, `sojourn.sweep` and `sojourn.load`: studies run and opened from Python."""
 
-import json
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -15,6 +13,7 @@ import numpy as np
 
 from sojourn._core import SpecError, Study
 from sojourn._internal.errors import InputError, Interrupted
+from sojourn._internal.formats import toml_lines, toml_value
 from sojourn.analysis.precision import Precision, judge
 from sojourn.api.handles import Run
 from sojourn.execution import studies
@@ -58,7 +57,7 @@ def run(
         Interrupted: Ctrl-C; the same call resumes.
     """
     text, source = _text(study)
-    pairs = [(path, _toml(value, path)) for path, value in (overrides or {}).items()]
+    pairs = [(path, toml_value(value, path)) for path, value in (overrides or {}).items()]
     try:
         parsed = studies.parse(text, source, pairs, seed=seed, replications=replications)
     except SpecError as error:
@@ -131,35 +130,8 @@ def _simulated(
 def _text(study: str | Path | Mapping[str, Any]) -> tuple[str, str]:
     """The study's text, and its name for messages."""
     if isinstance(study, Mapping):
-        lines = (f"{_toml(str(key), 'study')} = {_toml(v, str(key))}\n" for key, v in study.items())
-        return "".join(lines), "study"
+        return toml_lines(study), "study"
     if isinstance(study, str) and "\n" in study:
         return study, "study"
     path = studies.find(str(study))
     return studies.read(path), studies.source_of(path)
-
-
-def _toml(value: object, path: str) -> str:
-    """A value on one line of TOML; its strings, numbers and switches are written as in JSON."""
-    match value:
-        case Mapping():
-            items = (
-                f"{_toml(str(key), path)} = {_toml(item, f'{path}.{key}')}"
-                for key, item in value.items()
-            )
-            return "{" + ", ".join(items) + "}"
-        case list() | tuple() | range():
-            return "[" + ", ".join(_toml(item, path) for item in value) + "]"
-        case np.generic() | np.ndarray():
-            return _toml(value.tolist(), path)
-        case float() if not isfinite(value):
-            return str(value)
-        case bool() | int() | float() | str():
-            return json.dumps(value, ensure_ascii=False)
-        case Path():
-            return _toml(str(value), path)
-        case _:
-            raise InputError(
-                f"{path} is {value!r}, expected a number, a text, a switch, or a list or"
-                " dictionary of these"
-            )

@@ -17,7 +17,11 @@ from sojourn.cli import common
     show_default=True,
     help="Count instructions, where valgrind is installed.",
 )
-@click.option("--beside", is_flag=True, help="Then the same in ns-3, SimPy or Ciw, if installed.")
+@click.option(
+    "--beside",
+    is_flag=True,
+    help="Then the same in ns-3, SimPy or Ciw, if installed; from the repository.",
+)
 @common.as_json
 def bench(
     *, model: str, case: str | None, repeat: int, instructions: bool, beside: bool, as_json: bool
@@ -30,30 +34,28 @@ def bench(
     """
     from dataclasses import asdict
 
-    from sojourn import bench as benchmarks
-    from sojourn import beside as others
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import doing
-    from sojourn.rehearsal import benchmarks as rehearsals
+    from sojourn.bench import engine
+    from sojourn.bench.mail import benchmarks as rehearsals
+    from sojourn.bench.peers import peers
 
     loads = rehearsals.chosen(model, case)
-    chosen = {} if case in loads else benchmarks.studies(model, case, besides=rehearsals.LOADS)
+    chosen = {} if case in loads else engine.studies(model, case, besides=rehearsals.LOADS)
     with doing() as say:
         costs = [
-            benchmarks.measure(
-                model, name, study, repeat=repeat, instructions=instructions, say=say
-            )
+            engine.measure(model, name, study, repeat=repeat, instructions=instructions, say=say)
             for name, study in chosen.items()
         ]
         if beside:
-            costs += others.measure(
+            costs += peers().measure(
                 model, chosen, say=say, warn=lambda text: click.echo(text, err=True)
             )
         sent = rehearsals.measure(loads, say=say)
     if as_json:
-        click.echo(document.dumps([asdict(cost) for cost in [*costs, *sent]]))
+        click.echo(json_text([asdict(cost) for cost in [*costs, *sent]]))
         return
     if costs:
-        benchmarks.show(costs)
+        engine.show(costs)
     if sent:
         rehearsals.show(sent)

@@ -55,7 +55,7 @@ class Time(click.ParamType[float]):
         self, value: str, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """In seconds, or a refusal."""
-        from sojourn._internal.units import picoseconds
+        from sojourn._internal.units import PS_PER_S, picoseconds
 
         least, most = (picoseconds(end, self.name) for end in (self._least, self._most))
         try:
@@ -64,7 +64,7 @@ class Time(click.ParamType[float]):
             found = -1
         if not least <= found <= most:
             self.fail(f"{value!r}: expected a time from {self._least} to {self._most}", param, ctx)
-        return found / 10**12
+        return found / PS_PER_S
 
 
 def quiet(function: Callable[..., None]) -> Callable[..., None]:

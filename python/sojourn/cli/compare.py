@@ -52,7 +52,7 @@ def compare(
 
     Or two parts of one run beside each other, with --between.
     """
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn._internal.units import per_cent
     from sojourn.analysis import comparison
     from sojourn.presentation.comparison_tables import show
@@ -82,7 +82,7 @@ def compare(
         path.parent.mkdir(parents=True, exist_ok=True)
         drawn.write(path)
     if as_json:
-        click.echo(document.dumps(found.to_dict(limit)))
+        click.echo(json_text(found.to_dict(limit)))
     else:
         show(found, limit)
         if picture is not None:

@@ -23,10 +23,11 @@ def doctor(*, config: Path | None, spool: Path | None, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from sojourn._internal import build, document
+    from sojourn._internal import build
+    from sojourn._internal.doctor import exposed, findings
     from sojourn._internal.errors import InputError
+    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_lines, print_table
-    from sojourn.doctor import exposed, findings
     from sojourn.mail import serving
 
     if config is not None and spool is not None:
@@ -47,7 +48,7 @@ def doctor(*, config: Path | None, spool: Path | None, as_json: bool) -> None:
         said["findings"] = [asdict(finding) for finding in found]
         if spool is not None:
             said["exposed"] = open_to_others
-        click.echo(document.dumps(said))
+        click.echo(json_text(said))
         return
     lines = [[f.name, f.verb, f.found or "missing", "" if f.found else f.get] for f in found]
     heads = ["", "wanted for", "found", "how to get it"]

@@ -49,10 +49,10 @@ def estimate(
     What links do to each other is left out; a study for which that matters is refused. One that
     is simulated whole in less time is: as by `sojourn run`, into out/STUDY's name.
     """
-    from sojourn import costs
     from sojourn import estimate as estimating
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn.analysis import cautions
+    from sojourn.estimate import costs
     from sojourn.execution import studies
     from sojourn.execution.execute import unfinished
     from sojourn.store.ledger import Ledger
@@ -80,7 +80,7 @@ def estimate(
     done = StoredRun.open((exact if whole else directory).path)
     if as_json:
         said = {"costs": predicted.to_dict()} if predicted else {}
-        click.echo(document.dumps(done.to_dict() | said))
+        click.echo(json_text(done.to_dict() | said))
         return
     if predicted is not None:
         click.echo(predicted.line())

@@ -12,7 +12,7 @@ from sojourn._internal.errors import InputError
 from sojourn.cli import common
 
 SCHEMA = "study.schema.json"
-_TEMPLATES = Path(__file__).parents[1] / "templates"
+_TEMPLATES = Path(__file__).with_name("templates")
 
 
 def models() -> list[str]:

@@ -2,7 +2,12 @@
 
 import click
 
+from sojourn._internal import registry
+from sojourn._internal.formats import json_text
+from sojourn._internal.registry import STUDIES, Entry
+from sojourn._internal.terminal import print_lines, print_table
 from sojourn.cli import common
+from sojourn.execution import studies
 
 
 @click.command(name="list", short_help="List what a study can name.")
@@ -11,30 +16,53 @@ from sojourn.cli import common
 @common.as_json
 def list_(topic: str | None, name: str | None, as_json: bool) -> None:
     """List what a study can name: a TOPIC's entries, or the parameters of one NAME."""
-    from sojourn import listing
-    from sojourn._internal import document
-
-    if topic == listing.STUDIES:
+    if topic == STUDIES:
         _studies(name, as_json=as_json)
     elif topic is None:
-        known = listing.topics()
-        click.echo(document.dumps(known)) if as_json else listing.print_topics(known)
+        known = registry.topics()
+        click.echo(json_text(known)) if as_json else _print_topics(known)
     elif name is None:
-        entries = listing.topic(topic)
-        click.echo(document.dumps(entries)) if as_json else listing.print_topic(entries)
+        entries = registry.topic(topic)
+        click.echo(json_text(entries)) if as_json else _print_topic(entries)
     else:
-        entry = listing.entry(topic, name)
-        click.echo(document.dumps(entry)) if as_json else listing.print_entry(entry)
+        entry = registry.entry(topic, name)
+        click.echo(json_text(entry)) if as_json else _print_entry(entry)
 
 
 def _studies(name: str | None, *, as_json: bool) -> None:
-    from sojourn import listing
-    from sojourn._internal import document
-    from sojourn.execution import studies
-
     if name is not None:
         click.echo(studies.read(studies.find(f"@{name.removeprefix('@')}")), nl=False)
-    elif as_json:
-        click.echo(document.dumps(listing.bundled()))
+        return
+    bundled = studies.titles()
+    if as_json:
+        click.echo(json_text(bundled))
     else:
-        listing.print_bundled()
+        print_table([[[one["name"], one["title"]] for one in bundled]], ["study", ""])
+
+
+def _print_topics(known: dict[str, list[Entry]]) -> None:
+    """One line a topic with the names in it."""
+    lines = [[name, ", ".join(entry["name"] for entry in known[name])] for name in known]
+    example = next(iter(studies.bundled()))
+    print_table([[[STUDIES, f"to run by name, such as {example}"], *lines]])
+
+
+def _print_topic(entries: list[Entry]) -> None:
+    """One line an entry."""
+    lines = [[entry["name"], _about(entry)] for entry in entries]
+    print_table([lines], ["name", ""])
+
+
+def _print_entry(chosen: Entry) -> None:
+    """An entry with its parameters, their types and defaults."""
+    print_lines([f"{chosen['name']}: {_about(chosen)}"])
+    if chosen["parameters"]:
+        lines = [
+            [p["name"], p["type"], p["default"] or "required", p["summary"]]
+            for p in chosen["parameters"]
+        ]
+        print_table([lines], ["parameter", "type", "default", ""])
+
+
+def _about(entry: Entry) -> str:
+    return f"{entry['summary']} Source: {entry['source']}" if entry["source"] else entry["summary"]

@@ -67,12 +67,12 @@ def _directory(study: Path, out: Path | None) -> "RunDirectory":
 
 def _said(directory: "RunDirectory", ran: int, *, as_json: bool) -> "StoredRun | None":
     """Print what was measured; the run, for what else there is to say of it to people."""
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn.store.stored_run import StoredRun
 
     done = StoredRun.open(directory.path)
     if as_json:
-        click.echo(document.dumps(done.to_dict()))
+        click.echo(json_text(done.to_dict()))
         return None
     before = "" if ran else ", all measured before"
     click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")

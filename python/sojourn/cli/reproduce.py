@@ -74,8 +74,8 @@ def _claims(
 ) -> None:
     from dataclasses import asdict
 
-    from sojourn._internal import document
     from sojourn._internal.errors import InputError
+    from sojourn._internal.formats import json_text
     from sojourn.reproduce import papers
     from sojourn.reproduce import reproduce as reproduce_one
     from sojourn.reproduce.show import show as print_claims
@@ -106,13 +106,13 @@ def _claims(
         raise InputError(f"{out or 'out'}: no paper begun there that could be judged")
     verdicts = [verdict for reproduction in done for verdict in reproduction.verdicts]
     if as_json:
-        click.echo(document.dumps([asdict(verdict) for verdict in verdicts]))
+        click.echo(json_text([asdict(verdict) for verdict in verdicts]))
     if not all(verdict.holds for verdict in verdicts):
         context.exit(common.FAILED)
 
 
 def _matrices(context: click.Context, paper: str, out: Path, *, as_json: bool) -> None:
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn.reproduce import papers
     from sojourn.reproduce.readings import matrix, show
 
@@ -122,7 +122,7 @@ def _matrices(context: click.Context, paper: str, out: Path, *, as_json: bool) -
         if not as_json:
             show(done[-1])
     if as_json:
-        click.echo(document.dumps([row for found in done for row in found.to_list()]))
+        click.echo(json_text([row for found in done for row in found.to_list()]))
     if not all(row.possible for found in done for row in found.rows):
         context.exit(common.FAILED)
 
@@ -138,8 +138,8 @@ def _map(
 ) -> None:
     import sys
 
-    from sojourn._internal import document
     from sojourn._internal.errors import InputError
+    from sojourn._internal.formats import json_text
     from sojourn.reproduce import papers
     from sojourn.reproduce.maps import mapped, show
 
@@ -157,6 +157,6 @@ def _map(
     found = mapped(paper, map_, place, reading=reading, command=command, report=report)
     if as_json:
         click.echo(f"wrote {found.picture}", err=True)
-        click.echo(document.dumps(found.to_list()))
+        click.echo(json_text(found.to_list()))
     else:
         show(found)

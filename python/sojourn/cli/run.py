@@ -81,8 +81,8 @@ def run(
     With --precision, exit code 1 says that a case is not known that well by the replications that
     it may have.
     """
-    from sojourn._internal import document
     from sojourn._internal.errors import InputError
+    from sojourn._internal.formats import json_text
     from sojourn.analysis.precision import MOST, Precision, judge
     from sojourn.execution import studies
     from sojourn.store.run_directory import RunDirectory
@@ -126,7 +126,7 @@ def run(
     judged = asked and judge(asked, directory, done.ledger)
     if as_json:
         said = {"precision": judged.to_dict()} if judged else {}
-        click.echo(document.dumps(done.to_dict() | said))
+        click.echo(json_text(done.to_dict() | said))
     else:
         before = "" if ran else ", all finished before"
         click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
@@ -138,11 +138,11 @@ def run(
 
 
 def _plan(study: "Study", directory: "RunDirectory", at_a_time: int, *, as_json: bool) -> None:
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn.execution.dry_run import plan
 
     found = plan(study, directory.finished(), at_a_time=at_a_time)
     if as_json:
-        click.echo(document.dumps(found.to_dict()))
+        click.echo(json_text(found.to_dict()))
     else:
         found.show()

@@ -31,7 +31,7 @@ def show(
     Of flows the slowdown and the completion time, of requests to disks the response time, of mail
     the delay.
     """
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn.analysis.summary import summarise
     from sojourn.presentation.tables import show as print_table
     from sojourn.store.stored_run import StoredRun
@@ -51,6 +51,6 @@ def show(
         lines.writeheader()
         lines.writerows(records)
     elif as_json:
-        click.echo(document.dumps(summary.to_list()))
+        click.echo(json_text(summary.to_list()))
     else:
         print_table(summary)

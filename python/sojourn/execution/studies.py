@@ -11,8 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from sojourn._core import Study
-from sojourn._internal import build, textfile
+from sojourn._internal import build
 from sojourn._internal.errors import InputError, did_you_mean
+from sojourn._internal.files import decoded, read_text
 from sojourn._internal.vocabulary import jobs_of, models
 from sojourn.analysis.run_length import FEWEST_REPLICATIONS, Queue
 from sojourn.execution.execute import Place, Task, Threads, execute, processors, unfinished
@@ -52,6 +53,13 @@ def title(path: Path) -> str:
     return str(tomllib.loads(path.read_text(encoding="utf-8")).get("title", ""))
 
 
+def titles() -> list[dict[str, str]]:
+    """The studies that come with the package: `name`, `title` and `path`."""
+    return [
+        {"name": name, "title": title(path), "path": str(path)} for name, path in bundled().items()
+    ]
+
+
 def find(given: str) -> Path:
     """The file of a study: `@PAPER/NAME` is one that comes with the package.
 
@@ -74,8 +82,8 @@ def read(path: Path) -> str:
         InputError: it cannot be read, or is not text.
     """
     if path == STANDARD_INPUT:
-        return textfile.decoded(sys.stdin.buffer, "standard input", "study")
-    return textfile.read(path, "study")
+        return decoded(sys.stdin.buffer, "standard input", "study")
+    return read_text(path, "study")
 
 
 def source_of(path: Path) -> str:

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from sojourn._core import Progress
 from sojourn._internal.errors import InputError
+from sojourn._internal.units import PS_PER_S
 from sojourn.analysis.observed import Series
 from sojourn.analysis.statistics import Values
 from sojourn.fit import study
@@ -32,7 +33,6 @@ from sojourn.store.stored_run import StoredRun
 
 MOST_SERVERS = 64
 _PERCENTILES = np.arange(1, 98)
-PS_PER_S = 10**12
 _OPS = ("read", "write")
 _FEWEST = 100  # services, below which there is no 99th percentile to speak of
 

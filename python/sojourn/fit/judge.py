@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sojourn._internal.units import duration
+from sojourn._internal.units import PS_PER_S, duration
 from sojourn.analysis.comparison import Comparisons
 from sojourn.analysis.comparison.difference import MEAN, Difference
 from sojourn.analysis.observed import Observed
 from sojourn.analysis.statistics import Values
-from sojourn.fit import PS_PER_S, Fitted, Load, Serving, mean_sojourn
+from sojourn.fit import Fitted, Load, Serving, mean_sojourn
 
 MOST_OFF = 15.0
 """Per cent that a judged number of a load may be off."""

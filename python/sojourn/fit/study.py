@@ -1,12 +1,12 @@
 """A measured study with a learnt device in place of its disk."""
 
-import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 from sojourn._core import Study
 from sojourn._internal.files import write_text
+from sojourn._internal.formats import toml_lines
 from sojourn.analysis.statistics import Values
 from sojourn.store.run_directory import at_present
 
@@ -33,7 +33,7 @@ def write(
         lines += [f"{op},{int(service)}ps" for service in services]
     write_text(out / SERVICES, "".join(f"{line}\n" for line in lines))
     disk = {"kind": "empirical", "file": SERVICES, "servers": servers, "slowdown": slowdown}
-    write_text(out / STUDY, _toml({**at_present(tomllib.loads(measured)), "disk": disk}))
+    write_text(out / STUDY, toml_lines({**at_present(tomllib.loads(measured)), "disk": disk}))
     return out / STUDY
 
 
@@ -41,16 +41,3 @@ def read(file: Path, **disk: float) -> Study:
     """A study that was written; numbers of its disk by name, where they are to be others."""
     text = file.read_text(encoding="utf-8")
     return Study.parse(text, str(file), [(f"disk.{name}", str(of)) for name, of in disk.items()])
-
-
-def _toml(study: dict[str, object]) -> str:
-    """A study as TOML, a line a part: JSON's values are TOML's, tables but for their colons."""
-
-    def value(of: object) -> str:
-        if isinstance(of, dict):
-            return "{ " + ", ".join(f"{key} = {value(inner)}" for key, inner in of.items()) + " }"
-        if isinstance(of, list):
-            return "[" + ", ".join(map(value, of)) + "]"
-        return json.dumps(of, ensure_ascii=False)
-
-    return "".join(f"{key} = {value(part)}\n" for key, part in study.items())

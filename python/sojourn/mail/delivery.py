@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sojourn._core import MailError, MailServer, MailSettings, mail_address
-from sojourn._internal import textfile
 from sojourn._internal.errors import InputError, reason
+from sojourn._internal.files import read_text
 from sojourn.mail.subscribers import Subscribers
 
 _LARGEST_MESSAGE = 100 * 10**6
@@ -94,7 +94,7 @@ def settings(path: Path | None, pairs: list[tuple[str, str]]) -> MailSettings:
     """
     text, source = "", "the default settings"
     if path is not None:
-        text, source = textfile.read(path, "settings file"), str(path)
+        text, source = read_text(path, "settings file"), str(path)
     return MailSettings.parse(text, source, pairs)
 
 

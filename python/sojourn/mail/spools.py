@@ -8,13 +8,12 @@ from typing import TypeVar
 
 from sojourn._core import MailError, mail_queue, mail_spool_check, mail_waiting
 from sojourn._internal.errors import InputError
-from sojourn._internal.units import duration
+from sojourn._internal.units import PS_PER_MS, duration
 
 HEADS = (
     "message", "sender", "left", "open", "deferred", "held", "done", "bytes", "age", "next try",
 )  # fmt: skip
 NUMBERS = 8
-_MS_PS = 1e9
 
 _Answer = TypeVar("_Answer")
 
@@ -52,7 +51,7 @@ class Queued:
         waiting = self.open + self.deferred - self.held
         due = "now" if self.failed or (self.open and waiting) else "-"
         if due == "-" and self.next_ms is not None:
-            due = f"in {duration(max(self.next_ms - now_ms, 0) * _MS_PS)}"
+            due = f"in {duration(max(self.next_ms - now_ms, 0) * PS_PER_MS)}"
         counts = (
             self.left, self.open, self.deferred, self.held, self.ended, self.size_bytes,
         )  # fmt: skip
@@ -60,7 +59,7 @@ class Queued:
             f"{self.message:010X}",
             self.sender or "<>",
             *(f"{count:,}" for count in counts),
-            duration((now_ms - self.accepted_ms) * _MS_PS),
+            duration((now_ms - self.accepted_ms) * PS_PER_MS),
             due,
         ]
 

@@ -8,6 +8,8 @@ byte (SOF_TIMESTAMPING_OPT_ID).
 import socket
 import struct
 
+from sojourn._internal.units import NS_PER_S
+
 _TIMESTAMPING = 37  # SO_TIMESTAMPING and SCM_TIMESTAMPING of asm-generic/socket.h
 _RECEIVE_ERRORS = 11  # IP_RECVERR of linux/in.h
 _SOFTWARE, _NUMBERED, _WHEN_ACKED, _WITHOUT_PACKET = 1 << 4, 1 << 7, 1 << 9, 1 << 11
@@ -40,4 +42,4 @@ def when(sender: socket.socket, size: int) -> float | None:
         _, origin, _, _, _, what, last = _ERROR.unpack_from(error)
         if (origin, what, last) == (_ORIGIN, _ACKED, size - 1):
             seconds, nanoseconds = _TIME.unpack_from(at)
-            return float(seconds + nanoseconds / 1e9)
+            return float(seconds + nanoseconds / NS_PER_S)

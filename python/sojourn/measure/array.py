@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sojourn._core import Case, Study, quantity
 from sojourn._internal.errors import InputError
-from sojourn._internal.units import duration
+from sojourn._internal.units import PS_PER_S, duration
 from sojourn.execution.execute import Task, keep
 from sojourn.measure import fio
 from sojourn.measure.cases import measure_cases
@@ -102,7 +102,7 @@ def measure(
         measured=f"{', '.join(str(t.path.resolve()) for t in targets)} with {installed} on"
         f" Linux {platform.release()}",
         one=lambda task: _one(task, study.seed, targets, directory, children),
-        lasts_s=lambda task: int(Offered.of(task.case, task.replication).arrived_ps[-1]) / 10**12,
+        lasts_s=lambda task: int(Offered.of(task.case, task.replication).arrived_ps[-1]) / PS_PER_S,
     )
 
 
@@ -228,7 +228,7 @@ def _one(
         "page_cache": "passed by" if direct else "in use",
         "processors_busy": busy,
         "unfinished": 0,
-        "measured_ps": round(wall * 10**12),
+        "measured_ps": round(wall * PS_PER_S),
         "ideal": _IDEAL,
     }
     return keep(directory, case, replication, columns, figures, wall_s=wall, cpu_s=cpu)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from sojourn._core import Case, Outcome, Progress, Study, quantity
 from sojourn._internal.errors import InputError
+from sojourn._internal.units import PS_PER_S
 from sojourn.execution.execute import Task, keep
 from sojourn.measure import netns
 from sojourn.measure.cases import measure_cases
@@ -26,7 +27,6 @@ from sojourn.store.ledger import Record, Value
 from sojourn.store.rows import Column
 from sojourn.store.run_directory import RunDirectory
 
-_PS = 10**12
 _MOST_FLOWS = 10_000
 _IDEAL = "ideal: none, a permanent flow has no end"
 
@@ -115,7 +115,8 @@ def _one(task: Task, planned: Plan, directory: RunDirectory) -> Record:
 def _window(case: Case) -> tuple[float, float]:
     """From when until when a case is measured, in seconds."""
     warm_up, window = (
-        quantity(str(case.parameters[f"workload.{name}"])) / _PS for name in ("warm_up", "window")
+        quantity(str(case.parameters[f"workload.{name}"])) / PS_PER_S
+        for name in ("warm_up", "window")
     )
     return warm_up, warm_up + window
 
@@ -126,7 +127,7 @@ def _carried(case: Case, planned: Plan, offered: Outcome) -> Measured:
     names = ("src", "dst", "arrived_ps", "size_bytes")
     drawn = zip(*(_ints(columns, name).tolist() for name in names), strict=True)
     flows = [
-        Flow(src, dst, arrived / _PS, None if _is_bulk(case) else size)
+        Flow(src, dst, arrived / PS_PER_S, None if _is_bulk(case) else size)
         for src, dst, arrived, size in drawn
     ]
     pairs = [(flow.source, flow.destination) for flow in flows]
@@ -152,7 +153,7 @@ def _to_their_ends(
     case: Case, _: Plan, offered: Outcome, traffic: Traffic
 ) -> tuple[Measured, Look]:
     """Flows that end: they arrive when the simulator's do, and take what they take from then on."""
-    carried = traffic.finish(quantity(str(case.parameters["drain"])) / _PS)
+    carried = traffic.finish(quantity(str(case.parameters["drain"])) / PS_PER_S)
     columns = offered.columns
     arrived, ideal = _ints(columns, "arrived_ps"), _ints(columns, "ideal_ps")
     took = np.array([_took_ps(flow) for flow in carried], dtype=np.int64)
@@ -171,10 +172,10 @@ def _to_their_ends(
         del result["timeouts"]
     else:
         result["timeouts"] = np.array(timeouts, dtype=np.int64)
-    late = [flow.began_s - at / _PS for flow, at in zip(carried, arrived, strict=True)]
+    late = [flow.began_s - at / PS_PER_S for flow, at in zip(carried, arrived, strict=True)]
     figures: dict[str, Value] = {
         "unfinished": int((~done).sum()),
-        "latest_start_ps": round(max(late) * _PS),
+        "latest_start_ps": round(max(late) * PS_PER_S),
         "ideal": offered.figures["ideal"],
     }
     ends = [flow.acked_s for flow in carried if flow.acked_s is not None]
@@ -184,7 +185,7 @@ def _to_their_ends(
 
 def _took_ps(flow: Carried) -> int:
     """From its first byte to its last acknowledgement; -1 if that never came."""
-    return -1 if flow.acked_s is None else round((flow.acked_s - flow.began_s) * _PS)
+    return -1 if flow.acked_s is None else round((flow.acked_s - flow.began_s) * PS_PER_S)
 
 
 def _ints(columns: Mapping[str, Column], name: str) -> Ints:
@@ -231,7 +232,7 @@ def _of_ports(star: Star, planned: Plan, lasted_s: float) -> dict[str, Value]:
         "drops": drops,
         "packets_dropped_at_switches": drops,
         "switch_port_utilisation": sum(shares) / len(shares) / lasted_s,
-        "measured_ps": round(lasted_s * _PS),
+        "measured_ps": round(lasted_s * PS_PER_S),
     }
 
 

@@ -12,14 +12,14 @@ from typing import NoReturn
 
 from sojourn._core import Case, quantity
 from sojourn._internal.errors import InputError
+from sojourn._internal.units import PS_PER_MS
 from sojourn.store.ledger import Value
 
 IP_AND_TCP = 40  # bytes of headers without options
 TIMESTAMPS = 12  # what the option adds to every segment
 _LONGEST_DELAY_PS = 50 * 10**6
-_MS_PS = 10**9
 _COUNTED = 1500  # bytes of a buffer for each packet, where packets are counted
-_DELAYED_ACK_PS = 40 * _MS_PS  # TCP_DELACK_MIN of linux/tcp.h
+_DELAYED_ACK_PS = 40 * PS_PER_MS  # TCP_DELACK_MIN of linux/tcp.h
 _CONGESTION = {"new-reno": "reno", "cubic": "cubic", "dctcp": "dctcp"}
 _QUEUES = ("drop-tail", "drr")
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -144,9 +144,9 @@ def _transport(asked: "_Asked", route: dict[str, str], sysctls: dict[str, object
     if cap != "none":
         route["cwnd lock"] = str(cap)
     floor = asked.quantity(f"{under}.min_rto")
-    if floor % _MS_PS:
+    if floor % PS_PER_MS:
         asked.refuse(f"{under}.min_rto", "whole milliseconds")
-    route["rto_min"] = f"{floor // _MS_PS}ms"
+    route["rto_min"] = f"{floor // PS_PER_MS}ms"
     if asked.optional(f"{under}.initial_rto") not in (None, floor):
         asked.refuse(
             f"{under}.initial_rto",

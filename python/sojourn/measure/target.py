@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sojourn._internal.errors import InputError, reason
 from sojourn._internal.files import whole
+from sojourn._internal.units import BYTES_PER_GB
 
 _AT_ONCE = 1 << 20
 _TELL_AFTER_S = 1
@@ -75,8 +76,8 @@ def _check_space(paths: Sequence[Path], size_bytes: int) -> None:
         free = shutil.disk_usage(path.parent).free
         if needed[system] > free:
             raise InputError(
-                f"--create: {path.parent} has {free / 1e9:,.1f} GB free, and"
-                f" {needed[system] / 1e9:,.1f} GB are asked for"
+                f"--create: {path.parent} has {free / BYTES_PER_GB:,.1f} GB free, and"
+                f" {needed[system] / BYTES_PER_GB:,.1f} GB are asked for"
             )
 
 

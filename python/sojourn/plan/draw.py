@@ -1,12 +1,10 @@
 """A choice between arrays as a picture: what they cost, and how long requests take."""
 
-from sojourn._internal.units import count
+from sojourn._internal.units import PS_PER_MS, count
 from sojourn.plan import Candidate, Choice
 from sojourn.presentation import style
 from sojourn.presentation.plots import Point, draw_points
 from sojourn.presentation.style import Picture
-
-_MS = 1e9
 
 
 def draw(choice: Choice) -> Picture:
@@ -43,7 +41,7 @@ def draw(choice: Choice) -> Picture:
                     fontsize=7,
                     color="0.35",
                 )
-        limit = choice.limit_ps / _MS
+        limit = choice.limit_ps / PS_PER_MS
         panel.axhline(limit, color="0.4", linewidth=1, linestyle="--", label="target")
         if choice.cheapest is not None:
             price, (value, _, _) = _point(choice.cheapest)
@@ -75,4 +73,4 @@ def _point(candidate: Candidate) -> tuple[float, Point]:
     assert candidate.value_ps is not None  # noqa: S101 - only simulated ones are drawn
     middle = candidate.value_ps
     low, high = candidate.ci95_ps or (middle, middle)
-    return candidate.cost, (middle / _MS, low / _MS, high / _MS)
+    return candidate.cost, (middle / PS_PER_MS, low / PS_PER_MS, high / PS_PER_MS)

@@ -1,11 +1,8 @@
 """A choice between arrays as a table for people."""
 
 from sojourn._internal.terminal import print_lines, print_table
-from sojourn._internal.units import bracketed, number
+from sojourn._internal.units import BYTES_PER_GB, PS_PER_MS, bracketed, number
 from sojourn.plan import Candidate, Choice
-
-_MS = 1e9
-_GB = 1e9
 
 
 def show(choice: Choice) -> None:
@@ -26,7 +23,9 @@ def _line(candidate: Candidate, axes: list[str], choice: Choice) -> list[str]:
         f"{candidate.verdict}{why}{mark}",
         "-" if candidate.disks is None else f"{candidate.disks}",
         "-" if candidate.price is None else number(candidate.price),
-        "-" if candidate.capacity_bytes is None else number(candidate.capacity_bytes / _GB),
+        "-"
+        if candidate.capacity_bytes is None
+        else number(candidate.capacity_bytes / BYTES_PER_GB),
         _time(candidate),
         "-" if candidate.utilisation is None else number(candidate.utilisation * 100, 3),
         f"{candidate.replications}" if candidate.simulated else "-",
@@ -35,10 +34,10 @@ def _line(candidate: Candidate, axes: list[str], choice: Choice) -> list[str]:
 
 def _time(candidate: Candidate) -> str:
     if candidate.value_ps is None:
-        return "-" if candidate.least_ps is None else f"> {number(candidate.least_ps / _MS)}"
+        return "-" if candidate.least_ps is None else f"> {number(candidate.least_ps / PS_PER_MS)}"
     if candidate.ci95_ps is None:
-        return number(candidate.value_ps / _MS)
-    return f"{number(candidate.value_ps / _MS)} {bracketed(candidate.ci95_ps, _MS)}"
+        return number(candidate.value_ps / PS_PER_MS)
+    return f"{number(candidate.value_ps / PS_PER_MS)} {bracketed(candidate.ci95_ps, PS_PER_MS)}"
 
 
 def _notes(choice: Choice) -> list[str]:

@@ -6,9 +6,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from sojourn._core import Study
-from sojourn._internal import document
 from sojourn._internal.errors import InputError
 from sojourn._internal.files import write_text
+from sojourn._internal.formats import json_text
 from sojourn._internal.units import count
 from sojourn.execution import studies
 from sojourn.reproduce.claims import Verdict, judge
@@ -87,7 +87,7 @@ def reproduce(
         judge(claim, results, paper=paper.name, remarks=[notes[run] for run in claim.measure.needs])
         for claim in claims
     ]
-    write_text(out / "claims.json", document.dumps([asdict(verdict) for verdict in verdicts]))
+    write_text(out / "claims.json", json_text([asdict(verdict) for verdict in verdicts]))
     return Reproduction(
         paper=paper,
         runs={result.run.path: notes[name] for name, result in results.items()},

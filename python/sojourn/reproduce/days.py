@@ -3,12 +3,13 @@
 import numpy as np
 from matplotlib.axes import Axes
 
+from sojourn._internal.units import PS_PER_S
 from sojourn.analysis.statistics import Values
 from sojourn.presentation import style
 from sojourn.reproduce.results import Result
 from sojourn.store import rows
 
-_MINUTE_PS = 60 * 10**12
+_MINUTE_PS = 60 * PS_PER_S
 _MINUTES = 24 * 60
 _APART = 1 / 400  # of the axis: arrivals at least about a pixel apart
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sojourn._internal.units import PS_PER_S
 from sojourn.maillog.stats import Ended
 from sojourn.presentation.mailstat_table import mailstat
 from sojourn.store import rows
 from sojourn.store.run_directory import RunDirectory
 from sojourn.store.stored_run import StoredRun
 
-_HOUR_PS = 3600 * 10**12
+_HOUR_PS = 3600 * PS_PER_S
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sojourn._internal import build, document, textfile
+from sojourn._internal import build
 from sojourn._internal.errors import InputError, Interrupted
-from sojourn._internal.files import write_text
+from sojourn._internal.files import read_text, write_text
+from sojourn._internal.formats import json_text
 from sojourn._internal.terminal import print_lines, print_table
 from sojourn._internal.units import count
 from sojourn.reproduce import reproduce, study_of
@@ -148,7 +149,7 @@ def mapped(
                 raise Interrupted(f"interrupted: {done}; the same command resumes") from None
             known = stored[f"{x}, {y}"] = _Stored(digest, judged)
             texts = {key: asdict(point) for key, point in stored.items()}
-            write_text(out / POINTS, document.dumps(texts))
+            write_text(out / POINTS, json_text(texts))
         points.append(Point(x, y, tuple(known.claims), as_studied=digest == own))
         holding = f"{points[-1].holding} of {len(claims)} hold"
         report(f"{number} of {len(places)}: {_place(plan, points[-1])}: {holding}")
@@ -178,7 +179,7 @@ def _stored(path: Path) -> dict[str, _Stored]:
     try:
         return {
             key: _Stored(point["studies"], [_judged(**one) for one in point["claims"]])
-            for key, point in json.loads(textfile.read(path, "points of a map")).items()
+            for key, point in json.loads(read_text(path, "points of a map")).items()
         }
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         expected = "expected the points of a map; remove it to run them again"

@@ -41,8 +41,8 @@ def fit(
     where that misses the mean or the 95th percentile of a measured load: then the device is no
     queue with these services.
     """
-    from sojourn._internal import document
     from sojourn._internal.errors import InputError
+    from sojourn._internal.formats import json_text
     from sojourn.fit import fit as learn
     from sojourn.fit import loads
     from sojourn.fit.judge import TAIL, judge
@@ -75,7 +75,7 @@ def fit(
         draw(found).write(path)
     if as_json:
         fit_and_files = {**to_dict(fitted, verdict), "study": str(study)}
-        click.echo(document.dumps({"fit": fit_and_files, **found.to_dict()}))
+        click.echo(json_text({"fit": fit_and_files, **found.to_dict()}))
     else:
         for line in learnt(fitted):
             click.echo(line)

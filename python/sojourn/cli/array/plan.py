@@ -39,7 +39,7 @@ def plan(
     Exit code 1 if none does.
     """
     from sojourn._core import Plan
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import doing
     from sojourn.execution import studies
     from sojourn.plan import choose
@@ -57,7 +57,7 @@ def plan(
         path.parent.mkdir(parents=True, exist_ok=True)
         draw(choice).write(path)
     if as_json:
-        click.echo(document.dumps(choice.to_dict()))
+        click.echo(json_text(choice.to_dict()))
     else:
         show(choice)
         if files is not None:

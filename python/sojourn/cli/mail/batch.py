@@ -36,8 +36,8 @@ def batch(*, day: str | None, interval: float, picture: Path, as_json: bool, **a
     The LOG... is a file, packed or not, or - for standard input. --since and --until draw another
     time than a day.
     """
-    from sojourn._internal import document
     from sojourn._internal.errors import InputError
+    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_lines
     from sojourn._internal.units import count
     from sojourn.mail.tools import batch as of
@@ -55,7 +55,7 @@ def batch(*, day: str | None, interval: float, picture: Path, as_json: bool, **a
     path.parent.mkdir(parents=True, exist_ok=True)
     of.draw(found if of_a_time else of.near(found)).write(path)
     if as_json:
-        click.echo(document.dumps({**found.to_dict(), "picture": str(path)}))
+        click.echo(json_text({**found.to_dict(), "picture": str(path)}))
         return
     print_lines(
         [

@@ -56,12 +56,12 @@ def deliver(
 
     The exit code is 0 when everybody has it, 1 when somebody has not.
     """
-    from sojourn._internal import document
-    from sojourn._internal.units import picoseconds
+    from sojourn._internal.formats import json_text
+    from sojourn._internal.units import PS_PER_S, picoseconds
     from sojourn.mail import delivery
 
     chosen = delivery.settings(config, [common.pair(setting) for setting in settings])
-    patience_s = None if patience is None else picoseconds(patience, "--patience") / 1e12
+    patience_s = None if patience is None else picoseconds(patience, "--patience") / PS_PER_S
     order = None
     if message is not None:
         order = _order(message, subscribers, column, sender)
@@ -78,7 +78,7 @@ def deliver(
         say=lambda notice: click.echo(f"sojourn: {notice}", err=True),
     )
     if as_json:
-        click.echo(document.dumps({**asdict(done), "spool": str(spool)}))
+        click.echo(json_text({**asdict(done), "spool": str(spool)}))
     else:
         _say(done)
     if done.interrupted:

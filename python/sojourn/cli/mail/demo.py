@@ -12,8 +12,8 @@ from sojourn._internal.errors import InputError, Interrupted
 from sojourn.cli import common
 
 if TYPE_CHECKING:
-    from sojourn.rehearsal.outcome import Outcome
-    from sojourn.rehearsal.stage import Moment
+    from sojourn.bench.mail.outcome import Outcome
+    from sojourn.bench.mail.stage import Moment
 
 
 @click.command(short_help="Send to 2,000 subscribers in a small internet.")
@@ -54,11 +54,12 @@ def demo(
     """
     from dataclasses import replace
 
-    from sojourn._internal import document, textfile
-    from sojourn._internal.units import picoseconds
-    from sojourn.rehearsal import benchmarks, stage
+    from sojourn._internal.files import read_text
+    from sojourn._internal.formats import json_text
+    from sojourn._internal.units import PS_PER_S, picoseconds
+    from sojourn.bench.mail import benchmarks, stage
 
-    patience_s = picoseconds(patience, "--patience") / 1e12
+    patience_s = picoseconds(patience, "--patience") / PS_PER_S
     if not patience_s:
         raise InputError(f"--patience {patience}: expected a time above zero")
     script = replace(
@@ -70,12 +71,12 @@ def demo(
     if world is None:
         script = replace(script, source="mail demo's own world")
     else:
-        script = replace(script, world=textfile.read(world, "world"), source=str(world))
+        script = replace(script, world=read_text(world, "world"), source=str(world))
     with _live() as watch:
         outcome = stage.play(script, watch)
     summary = _summary(outcome)
     if as_json:
-        click.echo(document.dumps(summary))
+        click.echo(json_text(summary))
     else:
         _show(summary)
     if outcome.interrupted:
@@ -110,7 +111,7 @@ def _summary(outcome: "Outcome") -> dict[str, object]:
 def _show(summary: dict[str, object]) -> None:
     from sojourn._internal.terminal import print_lines, print_table
     from sojourn._internal.units import number
-    from sojourn.rehearsal.outcome import WHO
+    from sojourn.bench.mail.outcome import WHO
 
     times = summary["times"]
     if not isinstance(times, dict):

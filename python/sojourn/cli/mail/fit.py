@@ -30,14 +30,14 @@ def fit(*, out: Path, as_json: bool, **asked: Any) -> None:
     greylists. The file is an internet for studies: internet = { kind = "listed", file = ... }. A
     log is a file, packed or not, or - for standard input.
     """
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_table
     from sojourn.mail.fit import fit as learn
 
     found = learn(logs.reading(**asked))
     found.write(out)
     if as_json:
-        click.echo(document.dumps({**found.to_dict(), "file": str(out)}))
+        click.echo(json_text({**found.to_dict(), "file": str(out)}))
         return
     largest = sorted(found.peers, key=lambda peer: (-peer.subscribers, peer.domain))[:_SHOWN]
     lines = [

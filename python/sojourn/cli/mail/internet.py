@@ -29,18 +29,19 @@ def internet(
     is to be tried out in it. At the end it says how much was taken over.
     """
     from sojourn._core import World
-    from sojourn._internal import document, textfile
+    from sojourn._internal.files import read_text
+    from sojourn._internal.formats import json_text
     from sojourn._internal.units import count
 
     overrides = [common.pair(setting) for setting in settings]
-    there = World.parse(textfile.read(world, "world"), str(world), overrides)
+    there = World.parse(read_text(world, "world"), str(world), overrides)
     if subscribers is not None:
         lines = (f"{address}\n" for address, _ in there.subscribers())
         subscribers.write_text("".join(lines), encoding="utf-8")
     running = there.start()
     where = {"resolver": running.resolver, "smtp_port": running.smtp_port}
     if as_json:
-        click.echo(document.dumps(where))
+        click.echo(json_text(where))
     else:
         resolvers = f"'network.resolvers=[\"{running.resolver}\"]'"
         click.echo(f"reached by --set network.port={running.smtp_port} --set {resolvers}")

@@ -17,12 +17,12 @@ def keys(config: Path, *, rotate: bool, as_json: bool) -> None:
     CONFIG is the server's own; it may be running, and takes a new key up at SIGHUP. All keys
     verify, at most eight: a rotation drops the oldest beyond, and with it what it signed.
     """
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_lines
     from sojourn.mail import serving
 
     made = serving.keys(config, rotate=rotate)
     if as_json:
-        click.echo(document.dumps(made))
+        click.echo(json_text(made))
         return
     print_lines([*made[:-1], f"{made[-1]} signs"])

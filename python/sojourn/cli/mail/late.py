@@ -33,7 +33,7 @@ def late(
 
     A log is a file, packed or not, or - for standard input.
     """
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn.cli.mail.logs import reading
     from sojourn.mail import spools
     from sojourn.mail.tools import late as of
@@ -49,6 +49,6 @@ def late(
     else:
         found = of.in_spool(spools.waiting(spool))
     if as_json:
-        click.echo(document.dumps(found.to_dict()))
+        click.echo(json_text(found.to_dict()))
     else:
         of.show(found)

@@ -40,7 +40,7 @@ def list_(
     CONFIG is the server's own; it may be running. With --resume the bounces of one subscriber are
     forgotten, or that one has unsubscribed. The exit code is 1 when there is nothing to forget.
     """
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_columns, print_lines
     from sojourn.mail import serving
 
@@ -58,14 +58,14 @@ def list_(
         found = serving.left(config) if left else serving.unverified(config)
         rows = [list(map(str, asdict(it).values())) for it in found]
         if as_json:
-            click.echo(document.dumps([asdict(it) for it in found]))
+            click.echo(json_text([asdict(it) for it in found]))
         else:
             heads = ["list", "subscriber", "unsubscribed"] if left else _COUNTED
             print_columns(heads, rows)
         return
     members = serving.members(config)
     if as_json:
-        click.echo(document.dumps([asdict(member) for member in members]))
+        click.echo(json_text([asdict(member) for member in members]))
         return
     if not members:
         print_lines(["no mail came back"])

@@ -100,7 +100,7 @@ def plan(
     LOG... are delivery logs of any mail server; or the internet itself: a file that sojourn mail
     fit wrote, or a name of `sojourn list internets` with a --list.
     """
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import doing
     from sojourn._internal.units import picoseconds
     from sojourn.mail import plan as planning
@@ -141,7 +141,7 @@ def plan(
         )
     files = planned.write()
     if as_json:
-        click.echo(document.dumps({**planned.to_dict(), "files": files}))
+        click.echo(json_text({**planned.to_dict(), "files": files}))
     else:
         show(planned, files)
 

@@ -110,11 +110,11 @@ def _confirm(path: Path, chosen: "Selected") -> None:
 
 
 def _say(verb: str, done: "Counts", *, as_json: bool) -> None:
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_lines
 
     if as_json:
-        click.echo(document.dumps(done.to_dict()))
+        click.echo(json_text(done.to_dict()))
     elif done.nothing:
         print_lines(["nothing fits"])
     else:
@@ -122,14 +122,14 @@ def _say(verb: str, done: "Counts", *, as_json: bool) -> None:
 
 
 def _show(spool: Path, *, as_json: bool) -> None:
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_lines, print_table
     from sojourn._internal.units import count
     from sojourn.mail import spools
 
     messages = spools.queue(spool)
     if as_json:
-        click.echo(document.dumps([message.to_dict() for message in messages]))
+        click.echo(json_text([message.to_dict() for message in messages]))
         return
     if not messages:
         print_lines([f"{spool}: nothing to deliver"])

@@ -24,14 +24,14 @@ def check(*, config: Path | None, spool: Path | None, repair: bool, as_json: boo
 
     The exit code is 0 when the spool is sound, or sound again, and 1 when it is not.
     """
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_lines
     from sojourn.mail import spools
 
     path = common.spool_of(config, spool)
     checked = spools.check(path, repair=repair)
     if as_json:
-        click.echo(document.dumps(checked.to_dict()))
+        click.echo(json_text(checked.to_dict()))
     else:
         lines = [f"{finding.what}: {finding.remedy}" for finding in checked.findings]
         if not checked.findings:

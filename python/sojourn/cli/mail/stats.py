@@ -25,7 +25,7 @@ def stats(
     By hour, by the age of the message, by the recipient's domain. A log is a file, packed or not,
     or - for standard input.
     """
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn.analysis.metric_summary import check_percentiles
     from sojourn.maillog.stats import stats as count
     from sojourn.presentation import mailstat_table as show
@@ -34,6 +34,6 @@ def stats(
     check_percentiles(wanted)
     found = count(logs.reading(**asked))
     if as_json:
-        click.echo(document.dumps(found.to_dict(wanted, top)))
+        click.echo(json_text(found.to_dict(wanted, top)))
     else:
         show.show(found, by or ("hour",), wanted, top)

@@ -36,7 +36,7 @@ def test(
     With a new connection for each message and over one that is kept, with and without pipelining.
     The messages are real: they go to the address given with --to, and nowhere else.
     """
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import doing, print_lines, print_table
     from sojourn._internal.units import number
     from sojourn.mail import probe
@@ -55,7 +55,7 @@ def test(
         measured = list(probe.measure(probing, messages, say))
     if as_json:
         ways = [one.to_dict() for one in measured]
-        click.echo(document.dumps({"host": name, "port": port, "tls": tls, "ways": ways}))
+        click.echo(json_text({"host": name, "port": port, "tls": tls, "ways": ways}))
         return
     lines = []
     for one in measured:

@@ -18,12 +18,12 @@ def trace(*, recipient: str, as_json: bool, **asked: Any) -> None:
     That is an address, or a domain with @ in front. A log is a file, packed or not, or - for
     standard input. Exit code 1 where nothing happened.
     """
-    from sojourn._internal import document
+    from sojourn._internal.formats import json_text
     from sojourn.mail.tools import trace as of
 
     found = of.trace(logs.reading(**asked), recipient)
     if as_json:
-        click.echo(document.dumps(found.to_dict()))
+        click.echo(json_text(found.to_dict()))
     else:
         of.show(found)
     if not found.copies:

@@ -40,8 +40,8 @@ def watch(
     A line every 15 seconds: the time, deliveries an hour, deliveries. Files may be rotated. - is
     standard input, as in `journalctl -fo export | sojourn mail watch -`.
     """
-    from sojourn._internal import document
     from sojourn._internal.errors import InputError
+    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_lines
     from sojourn.mail.tools import watch as of
 
@@ -57,7 +57,7 @@ def watch(
         notes = log.notes()
     ticks = islice(replayed if replay else of.live(reading, every_s), count)
     if as_json:
-        click.echo(document.dumps([tick.to_dict() for tick in ticks]))
+        click.echo(json_text([tick.to_dict() for tick in ticks]))
         return
     for tick in ticks:
         click.echo(tick.line(per_mark))

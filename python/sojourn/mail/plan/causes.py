@@ -10,8 +10,8 @@ zero is a cause whose absence brings others to bear.
 
 from dataclasses import dataclass
 
+from sojourn._internal.registry import topic
 from sojourn.analysis.statistics import Interval
-from sojourn.listing import topic
 from sojourn.mail.plan.policy import Policy
 from sojourn.mail.plan.predict import NOTHING, PERCENTILES, Scene, sooner
 

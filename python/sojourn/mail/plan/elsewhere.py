@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sojourn._core import MailSettings, quantity
-from sojourn.mail.plan.policy import Policy, toml
+from sojourn._internal.formats import toml_value
+from sojourn._internal.units import PS_PER_S
+from sojourn.mail.plan.policy import Policy
 
 Lines: TypeAlias = list[str]
 
-_PS = 10**12
 # What each calls a step's time-out. Postfix counts greeting and EHLO as one, twice.
 _POSTFIX = {
     "connect": "smtp_connect_timeout",
@@ -69,7 +70,7 @@ class Wanted:
     @staticmethod
     def of(policy: Policy) -> "Wanted":
         """What a policy, with every default written out but those of domains, is to others."""
-        settings = MailSettings.parse(f"mail = {toml(policy)}", "the plan", [])
+        settings = MailSettings.parse(f"mail = {toml_value(policy)}", "the plan", [])
         limits = policy["limits"]
         split = policy["split"]
         first, later = ({k: _whole(s) for k, s in settings.timeouts_s(n)} for n in (0, 1))
@@ -187,7 +188,7 @@ MAILERS: dict[str, Callable[[Wanted], Lines]] = {"postfix": postfix, "sendmail":
 
 
 def _seconds(time: str) -> int:
-    return _whole(quantity(time) / _PS)
+    return _whole(quantity(time) / PS_PER_S)
 
 
 def _whole(seconds: float) -> int:

@@ -1,13 +1,13 @@
 """A list server's policy as a table: what its settings and a study's `[policy]` have in common."""
 
-import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from sojourn._core import MailSettings, ServeSettings
-from sojourn._internal import textfile
+from sojourn._internal.files import read_text
+from sojourn._internal.formats import toml_lines
 
 Policy: TypeAlias = dict[str, Any]
 
@@ -30,7 +30,7 @@ def given(config: Path | None) -> Policy:
     """
     if config is None:
         return {}
-    text = textfile.read(config, "settings file")
+    text = read_text(config, "settings file")
     kind = ServeSettings if _SERVES in text else MailSettings
     kind.parse(text, str(config), [])
     mail = tomllib.loads(text).get("mail", {})
@@ -55,22 +55,6 @@ def changed(policy: Policy, changes: Mapping[str, Any]) -> Policy:
     return new
 
 
-def toml(value: object) -> str:
-    """A value on one line of TOML."""
-    match value:
-        case dict():
-            return f"{{ {', '.join(f'{key} = {toml(item)}' for key, item in value.items())} }}"
-        case list():
-            return f"[{', '.join(toml(item) for item in value)}]"
-        case _:
-            return json.dumps(value, ensure_ascii=False)
-
-
-def lines(policy: Policy) -> str:
-    """A policy as lines of a TOML table."""
-    return "".join(f"{key} = {toml(value)}\n" for key, value in policy.items())
-
-
 def settings(policy: Policy, config: Path | None) -> str:
     """A file of settings with this policy, and the rest as the file has it.
 
@@ -79,10 +63,13 @@ def settings(policy: Policy, config: Path | None) -> str:
     """
     there: dict[str, Any] = {}
     if config is not None:
-        there = tomllib.loads(textfile.read(config, "settings file"))
+        there = tomllib.loads(read_text(config, "settings file"))
     own = {key: value for key, value in there.get("mail", {}).items() if key in _NOT_SIMULATED}
     tables = {"mail": {**own, **policy}}
     tables |= {name: it for name, it in there.items() if isinstance(it, dict) and name != "mail"}
     rest = {name: it for name, it in there.items() if not isinstance(it, dict)}
-    written = [lines(rest), *(f"[{name}]\n{lines(table)}" for name, table in tables.items())]
+    written = [
+        toml_lines(rest),
+        *(f"[{name}]\n{toml_lines(table)}" for name, table in tables.items()),
+    ]
     return "# sojourn mail plan\n" + "\n".join(text for text in written if text)

@@ -13,16 +13,17 @@ from pathlib import Path
 import numpy as np
 
 from sojourn._core import Case, Progress, Study
+from sojourn._internal.formats import toml_lines
+from sojourn._internal.units import PS_PER_S
 from sojourn.analysis.intervals import sectioned_interval
 from sojourn.analysis.observed import Observed, Series
 from sojourn.analysis.statistics import Interval, Values
 from sojourn.execution.execute import processors
-from sojourn.mail.plan.policy import Policy, lines
+from sojourn.mail.plan.policy import Policy
 from sojourn.mail.plan.world import World
 
 PERCENTILES = (50, 95, 99)
 NOTHING = "nothing"
-_PS = 1e12
 # One of forty is expected below the least of so many, and one above the largest of them.
 _FOR_A_RANGE = 39
 # By how much times learnt from one delivery were off in others, and within which time lookups ended
@@ -52,8 +53,8 @@ class Scene:
         """The study that simulates a policy; its file belongs into the folder."""
         return (
             f'title = "A plan for a list"\nmodel = "mail"\nwithout = "{without}"\n'
-            f"internet = {self.world.table}\n\n[list]\n{lines(dict(self.burst))}"
-            f"\n[policy]\n{lines(policy)}\n[machine]\n{lines(dict(self.machine))}"
+            f"internet = {self.world.table}\n\n[list]\n{toml_lines(dict(self.burst))}"
+            f"\n[policy]\n{toml_lines(policy)}\n[machine]\n{toml_lines(dict(self.machine))}"
             f"\n[run]\nreplications = {replications}\nseed = {self.seed}\n"
         )
 
@@ -189,5 +190,5 @@ def _run(case: Case, replication: int, progress: Progress) -> Values:
     columns = case.run(replication, progress).columns
     codes, names = columns["kind"]
     sojourn = np.asarray(columns["sojourn_ps"])[codes == names.index("delivery")]
-    delays: Values = sojourn[sojourn >= 0].astype(np.float64) / _PS
+    delays: Values = sojourn[sojourn >= 0].astype(np.float64) / PS_PER_S
     return delays

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sojourn._internal.formats import toml_value
 from sojourn.mail.plan import rules
-from sojourn.mail.plan.policy import Policy, changed, toml
+from sojourn.mail.plan.policy import Policy, changed
 from sojourn.mail.plan.predict import PERCENTILES, Predicted, Scene, sooner
 from sojourn.mail.plan.rules import Rule
 
@@ -145,7 +146,7 @@ class Search:
         other = changed(policy, changes)
         if self._verdict(other, policy) <= 0:
             return policy
-        self._note(setting, toml(value), other, steps)
+        self._note(setting, toml_value(value), other, steps)
         return other
 
     def _fewer_sessions(self, policy: Policy, steps: list[Step]) -> Policy:

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from sojourn import listing
-from sojourn._internal import textfile
+from sojourn._internal import registry
 from sojourn._internal.errors import InputError
-from sojourn._internal.files import write_text
+from sojourn._internal.files import read_text, write_text
+from sojourn._internal.formats import toml_value
 from sojourn.mail.fit import fit
-from sojourn.mail.plan.policy import toml
 from sojourn.maillog import Reading
 
 _FILE = "internet.csv"
@@ -42,7 +41,7 @@ class World:
 def presets() -> list[str]:
     """The internets that have a name."""
     return [
-        name for name in (entry["name"] for entry in listing.topic("internets")) if name != _LISTED
+        name for name in (entry["name"] for entry in registry.topic("internets")) if name != _LISTED
     ]
 
 
@@ -52,7 +51,7 @@ def preset(name: str, addresses: Sequence[str] | None) -> World:
         raise InputError(f"{name}: a preset knows no subscribers; name them with --list")
     domains = len({_domain(address) for address in addresses})
     table = {"kind": name, "subscribers": len(addresses), "domains": domains}
-    return World(toml(table), len(addresses))
+    return World(toml_value(table), len(addresses))
 
 
 def listed(path: Path) -> bool:
@@ -86,7 +85,7 @@ def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> Worl
     Raises:
         InputError: the file cannot be read, or has no domains.
     """
-    text = textfile.read(path, "internet")
+    text = read_text(path, "internet")
     told = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     rows = [*csv.DictReader(told, skipinitialspace=True)]
     if not rows or "domain" not in rows[0]:
@@ -113,7 +112,7 @@ def from_file(path: Path, addresses: Sequence[str] | None, folder: Path) -> Worl
     if addresses is not None:
         write_text(folder / _ORDER, "".join(f"{_domain(address)}\n" for address in addresses))
         table["order"] = _ORDER
-    return World(toml(table), number, strangers, listed=True)
+    return World(toml_value(table), number, strangers, listed=True)
 
 
 def _domain(address: str) -> str:

@@ -7,19 +7,18 @@ arrival to its end.
 
 import shutil
 import tempfile
-from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from peers.simulator import Outcome, Simulator, in_python, outcome, ran
 from sojourn._core import Case, Progress, Study, quantity
-from sojourn.beside import Outcome, Simulator, in_python, outcome, ran
 
 # The benchmark that all of them can do, and as many of its flows as they do in a while.
 CASE = "k6-droptail"
 FLOWS = 50
 
+_NS3_SOURCE = Path(__file__).with_name("ns3_fabric.cc")
 _NS3 = ["point-to-point", "internet", "bridge", "traffic-control", "network", "stats", "core"]
 
 
@@ -77,14 +76,10 @@ def _ns3() -> Simulator:
         missing = "ns-3's headers (Debian: libns3-dev)"
 
     def run(reads: str) -> Outcome:
-        with tempfile.TemporaryDirectory() as folder, as_file(_source("ns3_fabric.cc")) as source:
+        with tempfile.TemporaryDirectory() as folder:
             program = f"{folder}/ns3_fabric"
             libraries = [f"-lns3-{library}" for library in _NS3]
-            ran(name, ["g++", "-O2", "-std=c++17", "-o", program, str(source), *libraries], "")
+            ran(name, ["g++", "-O2", "-std=c++17", "-o", program, str(_NS3_SOURCE), *libraries], "")
             return outcome(ran(name, [program], reads))
 
     return Simulator(name, missing, run)
-
-
-def _source(name: str) -> Any:
-    return files("sojourn").joinpath("beside", name)

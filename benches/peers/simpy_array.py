@@ -12,8 +12,8 @@ from typing import Any
 
 import simpy
 
-from sojourn.bench_child import peak_bytes
-from sojourn.beside.zoned_disk import ZonedDisk
+from peers.zoned_disk import ZonedDisk
+from sojourn.bench.child import peak_bytes
 
 
 def access(env: Any, disk: Any, law: ZonedDisk) -> Any:

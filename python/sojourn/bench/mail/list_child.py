@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from sojourn._core import ListServer, ServeSettings, sign_often
-from sojourn.rehearsal.pipe import answer
-from sojourn.rehearsal.sent import SENDER, cpu_s, message, peak_bytes
+from sojourn._internal.units import NS_PER_S
+from sojourn.bench.mail.pipe import answer
+from sojourn.bench.mail.sent import SENDER, cpu_s, message, peak_bytes
 
 _DOMAIN = SENDER.partition("@")[2]
 _SETTINGS = """
@@ -56,7 +57,7 @@ def serve(task: dict[str, Any], asked: Iterator[dict[str, Any]]) -> None:
         before = cpu_s()
         fields = _FIELDS.format(recipient=task["recipients"][0]).encode()
         sign_often(_DOMAIN, str(key), fields + message(0, task["size_bytes"]), _SIGNATURES)
-        signature_ns = (cpu_s() - before) / _SIGNATURES * 1e9
+        signature_ns = (cpu_s() - before) / _SIGNATURES * NS_PER_S
     parsed = ServeSettings.parse(settings, task["source"], [])
     log = Path(task["log"] or os.devnull)
     before = cpu_s()

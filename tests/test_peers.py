@@ -4,8 +4,10 @@ import dataclasses
 
 import pytest
 
-from sojourn import bench, beside
-from sojourn.beside import Outcome, Simulator, array, fabric
+import peers
+from peers import array, fabric
+from peers.simulator import InputError, Outcome, Simulator
+from sojourn.bench import engine as bench
 
 STUDY = bench.studies("fabric", fabric.CASE)[fabric.CASE]
 
@@ -50,7 +52,7 @@ def test_lines_of_the_table(monkeypatch):
         lambda: [Simulator("quick", None, lambda _: outcome), Simulator("gone", "wings", None)],
     )
     warned = []
-    (cost,) = beside.measure("fabric", {fabric.CASE: STUDY}, say=lambda _: None, warn=warned.append)
+    (cost,) = peers.measure("fabric", {fabric.CASE: STUDY}, say=lambda _: None, warn=warned.append)
     assert dataclasses.asdict(cost) == {
         "case": "k6-droptail (quick)",
         "unit": "packet-hop",
@@ -67,7 +69,7 @@ def test_lines_of_the_table(monkeypatch):
 def test_only_one_benchmark_has_others_beside_it():
     warned = []
     assert (
-        beside.measure("fabric", {"k32-pfabric": ""}, say=lambda _: None, warn=warned.append) == []
+        peers.measure("fabric", {"k32-pfabric": ""}, say=lambda _: None, warn=warned.append) == []
     )
     assert warned == ["beside: only k6-droptail has others to stand beside"]
 
@@ -77,5 +79,5 @@ def test_a_simulator_that_fails_is_named(monkeypatch):
     simulator = fabric.simulators()[0]
     if simulator.missing:
         pytest.skip(f"{simulator.name} lacks {simulator.missing}")
-    with pytest.raises(beside.InputError, match="ns-3 ended with 1: "):
+    with pytest.raises(InputError, match="ns-3 ended with 1: "):
         simulator.run("")

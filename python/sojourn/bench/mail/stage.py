@@ -15,8 +15,8 @@ from threading import Event
 from typing import Any
 
 from sojourn._internal.errors import InputError
-from sojourn.rehearsal.outcome import Accepted, Outcome, waiting
-from sojourn.rehearsal.sent import message_id
+from sojourn.bench.mail.outcome import Accepted, Outcome, waiting
+from sojourn.bench.mail.sent import message_id
 
 # How often somebody who watches is told.
 _EVERY_S = 0.2
@@ -143,7 +143,7 @@ def _settings(server: str, there: dict[str, Any]) -> str:
 def _child(name: str) -> Iterator[Callable[..., dict[str, Any]]]:
     """A process that answers questions, one line of JSON each; it ends with its input."""
     process = subprocess.Popen(  # noqa: S603 - our own interpreter
-        [sys.executable, "-m", f"sojourn.rehearsal.{name}_child"],
+        [sys.executable, "-m", f"sojourn.bench.mail.{name}_child"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

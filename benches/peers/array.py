@@ -8,8 +8,8 @@ import json
 
 import numpy as np
 
+from peers.simulator import Outcome, Simulator, in_python
 from sojourn._core import Progress, Study, quantity
-from sojourn.beside import Outcome, Simulator, in_python
 
 # The benchmark that all of them can do, and as many of its requests as they do in a while.
 CASE = "raid01-events"

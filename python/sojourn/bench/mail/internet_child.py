@@ -8,7 +8,7 @@ its input. The last answer, to `{"end": true}`, is everything that was taken ove
 import resource
 
 from sojourn._core import World
-from sojourn.rehearsal.pipe import answer, questions, refusals
+from sojourn.bench.mail.pipe import answer, questions, refusals
 
 
 def main() -> None:

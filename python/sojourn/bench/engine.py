@@ -1,4 +1,4 @@
-"""`sojourn bench`: what a unit of work costs the processor, on studies held in the package."""
+"""What a unit of work costs a simulator, on studies held in the package."""
 
 import json
 import re
@@ -14,10 +14,10 @@ from typing import Any
 
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn._internal.terminal import print_table
-from sojourn._internal.units import number
+from sojourn._internal.units import NS_PER_S, number
 from sojourn._internal.vocabulary import models
 
-_CHILD = [sys.executable, "-m", "sojourn.bench_child"]
+_CHILD = [sys.executable, "-m", "sojourn.bench.child"]
 # Every model's event loop is a function of this name, and what may take its place begins with it.
 # The run is shorter than the timed one, because the counting slows it down some fifty times: by
 # what a study has of these.
@@ -41,7 +41,7 @@ _COLLECTED = re.compile(r"^==\d+== Collected : (\d+)", re.MULTILINE)
 class Cost:
     """The cost of one benchmark, the best of its repetitions; the contract's JSON object.
 
-    `instructions_per_unit` is None where nobody counted.
+    `instructions_per_unit` is None where instructions were not counted.
     """
 
     case: str
@@ -69,7 +69,7 @@ def studies(model: str, case: str | None = None, *, besides: Iterable[str] = ())
         raise InputError(f"no benchmarks of {model!r}{did_you_mean(model, models())}")
     found = {
         entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8")
-        for entry in sorted(files("sojourn").joinpath("benchmarks", model).iterdir(), key=_size)
+        for entry in sorted(files("sojourn.bench").joinpath("studies", model).iterdir(), key=_size)
     }
     if case is None:
         return found
@@ -96,7 +96,7 @@ def measure(
         study: its study's text.
         repeat: how often; the run with the least processor time counts.
         instructions: count instructions as well, where valgrind is installed.
-        say: is told what is being done.
+        say: is called with what is being done.
 
     Raises:
         InputError: a process failed.
@@ -122,7 +122,7 @@ def measure(
         units=units,
         cpu_s=best["cpu_s"],
         per_cpu_s=units / best["cpu_s"],
-        ns_per_unit=best["cpu_s"] / units * 1e9,
+        ns_per_unit=best["cpu_s"] / units * NS_PER_S,
         instructions_per_unit=counted or None,
         peak_mb=best["peak_mb"],
     )

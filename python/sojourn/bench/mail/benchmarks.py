@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from sojourn._internal.terminal import print_table
-from sojourn._internal.units import number
+from sojourn._internal.units import NS_PER_S, number
 from sojourn._internal.vocabulary import models
-from sojourn.bench import Cost
-from sojourn.rehearsal.outcome import Busiest, Outcome
-from sojourn.rehearsal.sent import SENDER
-from sojourn.rehearsal.stage import Moment, Script, play
+from sojourn.bench.engine import Cost
+from sojourn.bench.mail.outcome import Busiest, Outcome
+from sojourn.bench.mail.sent import SENDER
+from sojourn.bench.mail.stage import Moment, Script, play
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def judged(found: MailCost, load: Load, others: Mapping[str, MailCost]) -> tuple
 
 def script(load: Load) -> Script:
     """What is played for a load."""
-    world = files("sojourn").joinpath("rehearsal", "worlds", f"{load.world}.toml")
+    world = files("sojourn.bench.mail").joinpath("worlds", f"{load.world}.toml")
     text = world.read_text(encoding="utf-8")
     server = Script.server + (f'verp = ["{SENDER}"]\n' if load.verp else "")
     return Script(
@@ -185,7 +185,7 @@ def cost(name: str, outcome: Outcome) -> MailCost:
         units=units,
         cpu_s=outcome.cpu_s,
         per_cpu_s=units / outcome.cpu_s,
-        ns_per_unit=outcome.cpu_s / max(units, 1) * 1e9,
+        ns_per_unit=outcome.cpu_s / max(units, 1) * NS_PER_S,
         instructions_per_unit=None,
         peak_mb=outcome.peak_bytes / 1e6,
         reachable_50_s=outcome.until_s("reachable", 0.5),

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 from sojourn._core import MailServer, MailSettings
-from sojourn.rehearsal import list_child
-from sojourn.rehearsal.pipe import answer, questions, refusals
-from sojourn.rehearsal.sent import SENDER, cpu_s, message, peak_bytes
+from sojourn.bench.mail import list_child
+from sojourn.bench.mail.pipe import answer, questions, refusals
+from sojourn.bench.mail.sent import SENDER, cpu_s, message, peak_bytes
 
 
 def main() -> None:

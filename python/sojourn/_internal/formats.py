@@ -1,0 +1,81 @@
+"""The formats that results and studies are written in: JSON and TOML."""
+
+import json
+import re
+from collections.abc import Mapping
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+
+from sojourn._internal.errors import InputError
+
+
+def json_text(value: object) -> str:
+    """The one JSON document that `--json` prints, in ASCII.
+
+    Args:
+        value: plain Python values; a number that is not finite becomes null.
+    """
+    return json.dumps(_finite(value), allow_nan=False, indent=1)
+
+
+def _finite(value: object) -> object:
+    match value:
+        case float():
+            return value if isfinite(value) else None
+        case dict():
+            return {key: _finite(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_finite(item) for item in value]
+        case _:
+            return value
+
+
+def toml_value(value: object, path: str = "value") -> str:
+    """A value on one line of TOML; its strings, numbers and switches are written as in JSON.
+
+    Args:
+        value: what is written; `path` names it in messages.
+        path: its dotted path.
+
+    Raises:
+        InputError: TOML has no such value.
+    """
+    match value:
+        case Mapping():
+            items = (
+                f"{_key(str(key))} = {toml_value(item, f'{path}.{key}')}"
+                for key, item in value.items()
+            )
+            return "{ " + ", ".join(items) + " }" if value else "{}"
+        case list() | tuple() | range():
+            return "[" + ", ".join(toml_value(item, path) for item in value) + "]"
+        case np.generic() | np.ndarray():
+            return toml_value(value.tolist(), path)
+        case float() if not isfinite(value):
+            return str(value)
+        case bool() | int() | float() | str():
+            return json.dumps(value, ensure_ascii=False)
+        case Path():
+            return toml_value(str(value), path)
+        case _:
+            raise InputError(
+                f"{path} is {value!r}, expected a number, a text, a switch, or a list or"
+                " dictionary of these"
+            )
+
+
+def toml_lines(table: Mapping[str, object], path: str = "") -> str:
+    """A table as lines of TOML, one a key."""
+    return "".join(
+        f"{_key(str(key))} = {toml_value(value, f'{path}{key}')}\n" for key, value in table.items()
+    )
+
+
+def _key(key: str) -> str:
+    """A key as TOML has it: bare where it may be, else in quotes."""
+    return key if _BARE.fullmatch(key) else toml_value(key)
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
