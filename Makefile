@@ -33,7 +33,7 @@ test: build $(BIN)/installed ## every test: cargo's first, pytest's last
 	$(CARGO) test --workspace --quiet
 	$(BIN)/pytest
 
-lint: build $(BIN)/installed ## formats, clippy, ruff, mypy, the extension's stub, Rust's docs; warnings are errors
+lint: build $(BIN)/installed ## formats, clippy, ruff, mypy, imports, the stub, Rust's docs, house; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
@@ -41,6 +41,7 @@ lint: build $(BIN)/installed ## formats, clippy, ruff, mypy, the extension's stu
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/stubtest sojourn._core --mypy-config-file pyproject.toml
+	$(BIN)/lint-imports --no-cache
 	$(MAKE) house
 
 house: $(BIN)/installed ## the rules of tools/house.py: sizes, circles, borders, words

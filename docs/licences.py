@@ -92,7 +92,7 @@ def distributions() -> list[Used]:
 
 def uplot() -> Used:
     """The same of what draws the pictures of a report."""
-    script = ROOT / "python" / "sojourn" / "report" / "uplot" / "uPlot.iife.min.js"
+    script = ROOT / "python" / "sojourn" / "presentation" / "uplot" / "uPlot.iife.min.js"
     found = re.search(r"\(v([\d.]+)\)", script.read_text(encoding="utf-8"))
     return "uPlot", found[1] if found else "", "MIT"
 

@@ -7,9 +7,9 @@ from sojourn._core import Study
 from sojourn.analysis.exact import distribution, lines
 from sojourn.analysis.metric_summary import MetricSummary
 from sojourn.api.handles import Run
-from sojourn.reproduce.drawing import draw
-from sojourn.reproduce.papers import Figure, Panel
-from sojourn.reproduce.results import Result
+from sojourn.reproduction.drawing import draw
+from sojourn.reproduction.papers import Figure, Panel
+from sojourn.reproduction.results import Result
 from sojourn.store.ledger import Ledger, Record
 
 ARRAY = """\

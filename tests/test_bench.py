@@ -9,7 +9,7 @@ from conftest import STUDY
 from sojourn._core import Study
 from sojourn._internal.errors import InputError
 from sojourn._internal.formats import json_text
-from sojourn.bench import engine as bench
+from sojourn.benchmarks import engine as bench
 
 CONTRACT = [
     "case",

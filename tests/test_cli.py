@@ -407,7 +407,7 @@ def test_a_million_requests_do_not_fill_the_memory(tmp_path):
         'arrivals = { kind = "poisson", rate = "60/s" } }\n'
     )
     program = (
-        "from sojourn.__main__ import run\nfrom sojourn.bench.child import peak_bytes\n"
+        "from sojourn.__main__ import run\nfrom sojourn.benchmarks.child import peak_bytes\n"
         "run()\nprint(peak_bytes())"
     )
     command = [sys.executable, "-c", program, "run", str(study), "--out", str(tmp_path / "out")]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from conftest import TWO_RACKS
-from sojourn import estimate
+from sojourn import estimation as estimate
 from sojourn._core import Estimate
 from sojourn.api.handles import Run
 from sojourn.execution import studies

@@ -3,10 +3,10 @@
 import pytest
 
 from conftest import TWO_RACKS
-from sojourn import estimate
+from sojourn import estimation as estimate
 from sojourn._core import Estimate
 from sojourn.api.handles import Run
-from sojourn.estimate import costs
+from sojourn.estimation import costs
 from sojourn.execution.execute import unfinished
 from sojourn.store.ledger import Ledger
 

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import sojourn
-from sojourn.fit import MOST_SERVERS, Serving, _alone, fit, loads, mean_sojourn
-from sojourn.fit.judge import _mean_sojourn
+from sojourn.fitting import MOST_SERVERS, Serving, _alone, fit, loads, mean_sojourn
+from sojourn.fitting.judge import _mean_sojourn
 
 STUDY = """\
 title = "a device"

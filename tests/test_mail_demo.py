@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Result
-from sojourn.bench.mail import benchmarks
-from sojourn.bench.mail.outcome import Accepted, Outcome
-from sojourn.bench.mail.stage import play
+from sojourn.benchmarks.mail import loads as benchmarks
+from sojourn.benchmarks.mail.outcome import Accepted, Outcome
+from sojourn.benchmarks.mail.stage import play
 
 Command = Callable[..., Result]
 

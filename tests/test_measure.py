@@ -19,12 +19,12 @@ import sojourn
 from sojourn._core import Study, quantity
 from sojourn._internal.errors import InputError
 from sojourn.analysis.cautions import PROCESSORS_BUSY
-from sojourn.measure import netns, traffic
-from sojourn.measure.load import Load
-from sojourn.measure.plan import Room, plan
-from sojourn.measure.star import Star, built
-from sojourn.measure.tcpinfo import TcpInfo
-from sojourn.measure.traffic import Flow, connected
+from sojourn.measurement import netns, traffic
+from sojourn.measurement.load import Load
+from sojourn.measurement.plan import Room, plan
+from sojourn.measurement.star import Star, built
+from sojourn.measurement.tcpinfo import TcpInfo
+from sojourn.measurement.traffic import Flow, connected
 from waiting import until
 
 STUDY = """\

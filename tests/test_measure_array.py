@@ -9,8 +9,8 @@ import pytest
 import sojourn
 from sojourn._core import Study
 from sojourn._internal.errors import InputError
-from sojourn.measure import fio, target
-from sojourn.measure.array import Offered
+from sojourn.measurement import fio, target
+from sojourn.measurement.array import Offered
 
 STUDY = """\
 title = "one disk"

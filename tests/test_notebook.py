@@ -13,7 +13,7 @@ import sojourn
 from conftest import STUDY, SWEEP
 from sojourn import Precision
 from sojourn._internal import build
-from sojourn.api import simulate
+from sojourn._internal.formats import toml_value
 from sojourn.execution import studies
 
 
@@ -112,13 +112,13 @@ def test_mistakes_are_exceptions(tmp_path):
         (np.array([[0.5, 1], [2, 3]]), "[[0.5, 1.0], [2.0, 3.0]]"),
         (float("-inf"), "-inf"),
         (Path("flows.csv"), '"flows.csv"'),
-        ({"kind": "min-tcp", "deep": {"a b": [1]}}, '{"kind" = "min-tcp", "deep" = {"a b" = [1]}}'),
+        ({"kind": "min-tcp", "deep": {"a b": [1]}}, '{ kind = "min-tcp", deep = { "a b" = [1] } }'),
         ('q"\\\n', r'"q\"\\\n"'),
     ],
 )
 def test_values_as_toml(value, text):
-    assert simulate._toml(value, "v") == text
-    assert simulate._toml(tomllib.loads(f"v = {text}")["v"], "v") == text
+    assert toml_value(value, "v") == text
+    assert toml_value(tomllib.loads(f"v = {text}")["v"], "v") == text
 
 
 @pytest.mark.parametrize("value", [None, {1, 2}, b"a", 1j])

@@ -7,7 +7,7 @@ import pytest
 import peers
 from peers import array, fabric
 from peers.simulator import InputError, Outcome, Simulator
-from sojourn.bench import engine as bench
+from sojourn.benchmarks import engine as bench
 
 STUDY = bench.studies("fabric", fabric.CASE)[fabric.CASE]
 

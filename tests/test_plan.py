@@ -6,7 +6,7 @@ import pytest
 
 import sojourn
 from sojourn._core import Plan, SpecError
-from sojourn.plan import (
+from sojourn.planning import (
     DEARER,
     IMPOSSIBLE,
     MEETS,
@@ -20,7 +20,7 @@ from sojourn.plan import (
     _rounds,
     choose,
 )
-from sojourn.plan.show import show
+from sojourn.planning.show import show
 
 EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "plan.toml"
 PLAN = """\

@@ -12,10 +12,10 @@ import pytest
 import sojourn
 from browser import browser
 from conftest import STUDY, Made, make_run
-from sojourn.report import LARGEST, report
-from sojourn.report.charts import charts
-from sojourn.report.headline import headline
-from sojourn.report.series import series
+from sojourn.reporting import LARGEST, report
+from sojourn.reporting.charts import charts
+from sojourn.reporting.headline import headline
+from sojourn.reporting.series import series
 from sojourn.store import rows
 
 DRAWN = "document.documentElement?.dataset.drawn"
@@ -232,7 +232,7 @@ def test_a_page_that_would_be_too_large_is_refused(command, loads, tmp_path, mon
     out = tmp_path / "r.html"
     assert command("report", loads.path, "-o", out).code == 0
     assert out.stat().st_size < LARGEST == 2_000_000
-    monkeypatch.setattr("sojourn.report.LARGEST", out.stat().st_size - 1)
+    monkeypatch.setattr("sojourn.reporting.LARGEST", out.stat().st_size - 1)
     out.unlink()
     result = command("report", loads.path, "-o", out)
     assert result.code == 2

@@ -11,10 +11,10 @@ import pytest
 from sojourn._internal.errors import InputError
 from sojourn._internal.vocabulary import ALL_SIZES
 from sojourn.execution import studies
-from sojourn.reproduce import papers, reproduce
-from sojourn.reproduce.claims import RULES
-from sojourn.reproduce.measures import Choice, Lead, Level, Ratio, Steps
-from sojourn.reproduce.results import SPREADS, Quantity
+from sojourn.reproduction import papers, reproduce
+from sojourn.reproduction.claims import RULES
+from sojourn.reproduction.measures import Choice, Lead, Level, Ratio, Steps
+from sojourn.reproduction.results import SPREADS, Quantity
 from sojourn.store.columns import Columns
 from sojourn.store.ledger import Ledger
 
@@ -230,8 +230,8 @@ def test_what_is_finished_so_far_is_judged(tiny, tmp_path):
 
 def test_a_figure_is_as_in_the_paper(tiny):
     from sojourn.api.handles import Run
-    from sojourn.reproduce.drawing import draw
-    from sojourn.reproduce.results import Result
+    from sojourn.reproduction.drawing import draw
+    from sojourn.reproduction.results import Result
 
     paper, _, out, _ = tiny
     result = Result("websearch", Run.open(out / "websearch"), "load")

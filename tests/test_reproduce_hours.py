@@ -9,10 +9,10 @@ import sojourn
 from conftest import Made, make_run
 from sojourn._internal.errors import InputError
 from sojourn.maillog.stats import Ended
-from sojourn.report.series import series
-from sojourn.reproduce.hours import Table, counted, lines
-from sojourn.reproduce.measures import measure_of
-from sojourn.reproduce.results import Result
+from sojourn.reporting.series import series
+from sojourn.reproduction.hours import Table, counted, lines
+from sojourn.reproduction.measures import measure_of
+from sojourn.reproduction.results import Result
 from sojourn.store import rows
 from sojourn.store.ledger import Record
 

@@ -7,9 +7,9 @@ import pytest
 
 from conftest import Made, make_run
 from sojourn.api.handles import Run
-from sojourn.reproduce.claims import Claim, judge
-from sojourn.reproduce.measures import measure_of
-from sojourn.reproduce.results import SPREADS, Result
+from sojourn.reproduction.claims import Claim, judge
+from sojourn.reproduction.measures import measure_of
+from sojourn.reproduction.results import SPREADS, Result
 from sojourn.store.ledger import Ledger
 
 NAN = float("nan")

@@ -20,7 +20,7 @@ STUDIES = sorted(
         "docs/examples/*.toml",
         "docs/gallery/*.toml",
         "python/sojourn/benchmarks/*/*.toml",
-        "python/sojourn/templates/*.toml",
+        "python/sojourn/cli/templates/*.toml",
     )
     for path in ROOT.glob(pattern)
     if path.name not in ("paper.toml", "claims.toml")

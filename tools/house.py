@@ -233,9 +233,9 @@ def second_places() -> Iterator[str]:
         text = path.read_text()
         if path.stem != "units" and picoseconds.search(text):
             yield f"{name(path)}: picoseconds"
-        if re.search(r"def _?toml", text):
+        if path.stem != "formats" and re.search(r"def _?toml", text):
             yield f"{name(path)}: TOML"
-        if "== -1" in text:
+        if name(path) != "python/sojourn/store/rows.py" and "== -1" in text:
             yield f"{name(path)}: -1 for null"
 
 

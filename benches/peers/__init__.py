@@ -12,7 +12,7 @@ from peers import array, fabric
 from peers.simulator import Outcome, Simulator
 from sojourn._internal.units import NS_PER_S
 from sojourn._internal.vocabulary import models
-from sojourn.bench.engine import Cost
+from sojourn.benchmarks.engine import Cost
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 import ciw
 
 from peers.zoned_disk import ZonedDisk
-from sojourn.bench.child import peak_bytes
+from sojourn.benchmarks.child import peak_bytes
 
 
 class Access(ciw.dists.Distribution):  # type: ignore[misc]

@@ -13,7 +13,7 @@ from typing import Any
 import simpy
 
 from peers.zoned_disk import ZonedDisk
-from sojourn.bench.child import peak_bytes
+from sojourn.benchmarks.child import peak_bytes
 
 
 def access(env: Any, disk: Any, law: ZonedDisk) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import simpy
 
-from sojourn.bench.child import peak_bytes
+from sojourn.benchmarks.child import peak_bytes
 
 HEADER = 40
 ACK = 40

@@ -6,8 +6,10 @@
     run.summary(by=["scheme", "load"])
     run.plot()
 
-`run` simulates a study, `sweep` with other values in place of its own, `load` opens a run
-directory; all give a `Run`.
+`run` simulates a study, `sweep` with other values in place of its own, `estimate` a large fabric
+link by link, and `load` opens a run directory; all give a `Run`. `compare` lays two runs beside
+each other, `report` writes runs as one page, `plan` finds the cheapest array that meets a target,
+`reproduce` judges the claims of a paper, and `list_parts` says what a study can name.
 """
 
 from importlib import import_module
@@ -19,9 +21,24 @@ if TYPE_CHECKING:
     from sojourn.analysis.precision import Precision
     from sojourn.api.handles import Run
     from sojourn.api.simulate import load, run, sweep
+    from sojourn.api.verbs import compare, estimate, list_parts, plan, report, reproduce
 
-__all__ = ["InputError", "Interrupted", "Precision", "Run", "SpecError", "load", "run", "sweep"]
-
+__all__ = [
+    "InputError",
+    "Interrupted",
+    "Precision",
+    "Run",
+    "SpecError",
+    "compare",
+    "estimate",
+    "list_parts",
+    "load",
+    "plan",
+    "report",
+    "reproduce",
+    "run",
+    "sweep",
+]
 
 _HOMES = {
     "InputError": "sojourn._internal.errors",
@@ -29,14 +46,15 @@ _HOMES = {
     "Precision": "sojourn.analysis.precision",
     "Run": "sojourn.api.handles",
     "SpecError": "sojourn._core",
-    "load": "sojourn.api.simulate",
-    "run": "sojourn.api.simulate",
-    "sweep": "sojourn.api.simulate",
+    **dict.fromkeys(("load", "run", "sweep"), "sojourn.api.simulate"),
+    **dict.fromkeys(
+        ("compare", "estimate", "list_parts", "plan", "report", "reproduce"), "sojourn.api.verbs"
+    ),
 }
 
 
-# The names are looked up when they are used: `import sojourn._core` alone stays light, which
-# keeps a benchmark's memory its own and the command quick to start.
+# The names are looked up when they are used: `import sojourn._core` alone stays light, so that a
+# benchmark's memory is the engine's and the command starts quickly.
 def __getattr__(name: str) -> object:
     if name == "__version__":
         return import_module("sojourn._core").build_info()["version"]

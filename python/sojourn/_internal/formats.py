@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from math import isfinite
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,21 +17,34 @@ def json_text(value: object) -> str:
     """The one JSON document that `--json` prints, in ASCII.
 
     Args:
-        value: plain Python values; a number that is not finite becomes null.
+        value: plain Python values; a number that is not finite becomes null, a path its text, an
+            object what its `to_dict` or `to_list` gives, or else its fields.
     """
-    return json.dumps(_finite(value), allow_nan=False, indent=1)
+    return json.dumps(_plain(value), allow_nan=False, indent=1)
 
 
-def _finite(value: object) -> object:
+def _plain(value: Any) -> object:
     match value:
         case float():
             return value if isfinite(value) else None
-        case dict():
-            return {key: _finite(item) for key, item in value.items()}
+        case Mapping():
+            return {key: _plain(item) for key, item in value.items()}
         case list() | tuple():
-            return [_finite(item) for item in value]
-        case _:
+            return [_plain(item) for item in value]
+        case None | bool() | int() | str():
             return value
+        case Path():
+            return str(value)
+        case _:
+            return _plain(_parts(value))
+
+
+def _parts(value: Any) -> object:
+    """What an object shows of itself: what its `to_dict` or `to_list` gives, or else its fields."""
+    for name in ("to_dict", "to_list"):
+        if hasattr(value, name):
+            return getattr(value, name)()
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def toml_value(value: object, path: str = "value") -> str:

@@ -1,10 +1,13 @@
-"""What Python's users hold: a run, and its summary, each of which shows itself."""
+"""What Python's users hold: a run, its summary, a comparison; each shows itself."""
 
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, fields
 from html import escape
+from io import StringIO
 from typing import TYPE_CHECKING, Self
 
+from sojourn.analysis.comparison import Comparisons
 from sojourn.analysis.sample import Warmup
 from sojourn.analysis.summary import Summary as Numbers
 from sojourn.analysis.summary import summarise
@@ -40,6 +43,23 @@ class Summary(Numbers):
         from sojourn.presentation.tables import html
 
         return html(self)
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Comparisons):
+    """Two runs beside each other; its text is what `sojourn compare` prints."""
+
+    @classmethod
+    def of(cls, found: Comparisons) -> Self:
+        """A comparison that shows itself, of the numbers of one."""
+        return cls(**{field.name: getattr(found, field.name) for field in fields(found)})
+
+    def __repr__(self) -> str:
+        from sojourn.presentation.comparison_tables import show
+
+        with redirect_stdout(StringIO()) as shown:
+            show(self, None)
+        return shown.getvalue()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

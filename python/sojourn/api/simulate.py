@@ -1,12 +1,12 @@
-"""`sojourn.run`, `sojourn.sweep` and `sojourn.load`: studies run and opened from Python."""
+"""Studies run, swept and opened from Python."""
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, TypeVar
 from weakref import finalize
 
 import numpy as np
@@ -18,6 +18,8 @@ from sojourn.analysis.precision import Precision, judge
 from sojourn.api.handles import Run
 from sojourn.execution import studies
 from sojourn.store.run_directory import RunDirectory
+
+Parsed = TypeVar("Parsed")
 
 
 def run(
@@ -56,13 +58,11 @@ def run(
         InputError: a file is missing, or `out` cannot be written or holds something else.
         Interrupted: Ctrl-C; the same call resumes.
     """
-    text, source = _text(study)
-    pairs = [(path, toml_value(value, path)) for path, value in (overrides or {}).items()]
-    try:
-        parsed = studies.parse(text, source, pairs, seed=seed, replications=replications)
-    except SpecError as error:
-        # The parser names an override as the command line has it.
-        raise SpecError(re.sub(r"^--set ", "overrides, ", str(error))) from None
+    text, source = text_of(study)
+    parsed = overridden(
+        lambda pairs: studies.parse(text, source, pairs, seed=seed, replications=replications),
+        overrides,
+    )
     if not isinstance(precision, Precision | None):
         precision = Precision.read(str(precision))
     if out is not None:
@@ -127,11 +127,31 @@ def _simulated(
     return finished
 
 
-def _text(study: str | Path | Mapping[str, Any]) -> tuple[str, str]:
-    """The study's text, and its name for messages."""
+def overridden(
+    parse: Callable[[list[tuple[str, str]]], Parsed], overrides: Mapping[str, object] | None
+) -> Parsed:
+    """What `parse` makes of overrides, given to it as paths and values in TOML.
+
+    Raises:
+        SpecError: what `parse` raises, with overrides called as Python's users call them.
+    """
+    pairs = [(path, toml_value(value, path)) for path, value in (overrides or {}).items()]
+    try:
+        return parse(pairs)
+    except SpecError as error:
+        # The parser names an override as the command line has it.
+        raise SpecError(re.sub(r"^--set ", "overrides, ", str(error))) from None
+
+
+def text_of(study: str | Path | Mapping[str, Any], what: str = "study") -> tuple[str, str]:
+    """The text of a study or plan, and its name for messages.
+
+    Raises:
+        InputError: a file cannot be read; a value is none that TOML has.
+    """
     if isinstance(study, Mapping):
-        return toml_lines(study), "study"
+        return toml_lines(study), what
     if isinstance(study, str) and "\n" in study:
-        return study, "study"
+        return study, what
     path = studies.find(str(study))
     return studies.read(path), studies.source_of(path)

@@ -31,7 +31,7 @@ from sojourn.cli import (
     schema,
     show,
 )
-from sojourn.cli.common import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, REFUSED, Commands
+from sojourn.cli.output import DONE, FAILED, INTERRUPTED, PIPE_CLOSED, REFUSED, Commands
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,8 +1,14 @@
 """`sojourn bench`: what a unit of work costs."""
 
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
 import click
 
-from sojourn.cli import common
+from sojourn._internal.errors import InputError
+from sojourn.cli import output
 
 
 @click.command(short_help="Measure what a unit of work costs.")
@@ -22,7 +28,7 @@ from sojourn.cli import common
     is_flag=True,
     help="Then the same in ns-3, SimPy or Ciw, if installed; from the repository.",
 )
-@common.as_json
+@output.as_json
 def bench(
     *, model: str, case: str | None, repeat: int, instructions: bool, beside: bool, as_json: bool
 ) -> None:
@@ -32,13 +38,9 @@ def bench(
     simulated; and it is sent, once for each benchmark, in real time, into a small internet on this
     machine: minutes.
     """
-    from dataclasses import asdict
-
-    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import doing
-    from sojourn.bench import engine
-    from sojourn.bench.mail import benchmarks as rehearsals
-    from sojourn.bench.peers import peers
+    from sojourn.benchmarks import engine
+    from sojourn.benchmarks.mail import loads as rehearsals
 
     loads = rehearsals.chosen(model, case)
     chosen = {} if case in loads else engine.studies(model, case, besides=rehearsals.LOADS)
@@ -48,14 +50,27 @@ def bench(
             for name, study in chosen.items()
         ]
         if beside:
-            costs += peers().measure(
+            costs += _peers().measure(
                 model, chosen, say=say, warn=lambda text: click.echo(text, err=True)
             )
         sent = rehearsals.measure(loads, say=say)
     if as_json:
-        click.echo(json_text([asdict(cost) for cost in [*costs, *sent]]))
+        output.document([*costs, *sent])
         return
     if costs:
         engine.show(costs)
     if sent:
         rehearsals.show(sent)
+
+
+def _peers() -> Any:
+    """The package `benches/peers`, other people's simulators, which is in the repository alone."""
+    folder = Path(__file__).parents[3] / "benches"
+    if not (folder / "peers").is_dir():
+        raise InputError(
+            "--beside: ns-3, SimPy and Ciw are compared by programs in sojourn's repository, in"
+            " benches/peers, which this package does not have; expected a checkout of it"
+        )
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    return import_module("peers")

@@ -6,34 +6,34 @@ from typing import TYPE_CHECKING
 import click
 
 from sojourn._internal.errors import InputError
-from sojourn.cli import common
+from sojourn.cli import options, output
 
 if TYPE_CHECKING:
     from sojourn.store.stored_run import StoredRun
 
 
 @click.command(short_help="Compare two runs: who is better, and may it be chance?")
-@click.argument("run_a", type=common.PATH)
-@click.argument("run_b", type=common.PATH, required=False)
+@click.argument("run_a", type=options.PATH)
+@click.argument("run_b", type=options.PATH, required=False)
 @click.option(
     "--between",
     metavar="COLUMN=A,B",
     help="Compare two values of a column within RUN_A: scheme=DCTCP,MinTCP+pFabric.",
 )
 @click.option("--metric", "metrics", metavar="NAME", multiple=True, help="Only this one.")
-@common.asked_percentiles
+@options.asked_percentiles
 @click.option(
     "--within", metavar="5%", help="Exit code 1 if means or percentiles are further apart."
 )
-@common.warmup
+@options.warmup
 @click.option(
     "-o",
     "--out",
     "picture",
-    type=common.PATH,
+    type=options.PATH,
     help="Draw distributions: PNG, SVG or PDF.",
 )
-@common.as_json
+@output.as_json
 @click.pass_context
 def compare(
     context: click.Context,
@@ -52,7 +52,6 @@ def compare(
 
     Or two parts of one run beside each other, with --between.
     """
-    from sojourn._internal.formats import json_text
     from sojourn._internal.units import per_cent
     from sojourn.analysis import comparison
     from sojourn.presentation.comparison_tables import show
@@ -60,7 +59,7 @@ def compare(
     from sojourn.store.stored_run import StoredRun
 
     limit = None if within is None else per_cent(within, "--within")
-    shown = common.percentiles(percentiles) or ()
+    shown = options.percentiles(percentiles) or ()
     if (run_b is None) == (between is None):
         if between is not None:
             raise InputError("RUN_B and --between: expected one of them")
@@ -82,13 +81,13 @@ def compare(
         path.parent.mkdir(parents=True, exist_ok=True)
         drawn.write(path)
     if as_json:
-        click.echo(json_text(found.to_dict(limit)))
+        output.document(found.to_dict(limit))
     else:
         show(found, limit)
         if picture is not None:
             click.echo(path)
     if limit is not None and found.beyond(limit):
-        context.exit(common.FAILED)
+        context.exit(output.FAILED)
 
 
 def _two_values(given: str, run: "StoredRun") -> tuple[str, tuple[str, str]]:

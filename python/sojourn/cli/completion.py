@@ -5,7 +5,7 @@ import os
 import click
 from click.shell_completion import get_completion_class, shell_complete
 
-from sojourn.cli.common import OneOf
+from sojourn.cli.options import OneOf
 
 VARIABLE = "_SOJOURN_COMPLETE"
 

@@ -4,29 +4,26 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli import common
+from sojourn.cli import options, output
 
 
 @click.command(short_help="Say what is installed, and what is missing.")
-@click.argument("config", type=common.PATH, required=False)
+@click.argument("config", type=options.PATH, required=False)
 @click.option(
     "--spool",
-    type=common.PATH,
+    type=options.PATH,
     help="Say which of a list server's files others than their owner may read.",
 )
-@common.as_json
+@output.as_json
 def doctor(*, config: Path | None, spool: Path | None, as_json: bool) -> None:
     """Say which sojourn this is, and what is installed or missing for which verb.
 
     With CONFIG, a list server's own, or with a --spool, say which of its files other users of the
     machine may read as well: addresses and mail are in them. Nothing is changed.
     """
-    from dataclasses import asdict
-
     from sojourn._internal import build
     from sojourn._internal.doctor import exposed, findings
     from sojourn._internal.errors import InputError
-    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_lines, print_table
     from sojourn.mail import serving
 
@@ -45,10 +42,10 @@ def doctor(*, config: Path | None, spool: Path | None, as_json: bool) -> None:
             "commit": build.commit(),
             "build": build.identity(),
         }
-        said["findings"] = [asdict(finding) for finding in found]
+        said["findings"] = found
         if spool is not None:
             said["exposed"] = open_to_others
-        click.echo(json_text(said))
+        output.document(said)
         return
     lines = [[f.name, f.verb, f.found or "missing", "" if f.found else f.get] for f in found]
     heads = ["", "wanted for", "found", "how to get it"]

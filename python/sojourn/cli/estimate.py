@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli import common
+from sojourn.cli import options, output
 
 
 @click.command(short_help="Estimate a large fabric from its links.")
-@common.study
+@options.study
 @click.option(
     "--set",
     "settings",
@@ -17,19 +17,19 @@ from sojourn.cli import common
     metavar="PATH=VALUE",
     help="Put a value over the study's: estimate.cluster=0.2 simulates similar links once.",
 )
-@common.seed
-@common.replications
+@options.seed
+@options.replications
 @click.option("--jobs", type=int, help="Links at a time.  [default: one a processor]")
 @click.option("--scheduler", metavar="ADDRESS", help="Simulate the links on a Dask cluster.")
 @click.option(
     "-o",
     "--out",
-    type=common.PATH,
+    type=options.PATH,
     help="Run directory.  [default: out/STUDY's name-estimated]",
 )
 @click.option("--force", is_flag=True, help="Estimate even what an exact run takes less for.")
-@common.quiet
-@common.as_json
+@output.quiet
+@output.as_json
 @click.pass_context
 def estimate(
     context: click.Context,
@@ -49,24 +49,23 @@ def estimate(
     What links do to each other is left out; a study for which that matters is refused. One that
     is simulated whole in less time is: as by `sojourn run`, into out/STUDY's name.
     """
-    from sojourn import estimate as estimating
-    from sojourn._internal.formats import json_text
+    from sojourn import estimation as estimating
     from sojourn.analysis import cautions
-    from sojourn.estimate import costs
+    from sojourn.estimation import costs
     from sojourn.execution import studies
     from sojourn.execution.execute import unfinished
     from sojourn.store.ledger import Ledger
     from sojourn.store.run_directory import RunDirectory
     from sojourn.store.stored_run import StoredRun
 
-    pairs = [common.pair(setting) for setting in settings]
+    pairs = [options.pair(setting) for setting in settings]
     text = studies.read(study)
     parsed = estimating.parse(
         text, studies.source_of(study), pairs, seed=seed, replications=replications
     )
     directory = RunDirectory(out or Path("out", f"{studies.name_of(study)}-estimated"))
     exact = RunDirectory(out or Path("out", studies.name_of(study)))
-    words = common.command(context)
+    words = output.command(context)
     whole, predicted = False, None
     if not force and not directory.holds(parsed.resolved()):
         there = exact.finished() if exact.holds(parsed.study.resolved()) else Ledger()
@@ -80,7 +79,7 @@ def estimate(
     done = StoredRun.open((exact if whole else directory).path)
     if as_json:
         said = {"costs": predicted.to_dict()} if predicted else {}
-        click.echo(json_text(done.to_dict() | said))
+        output.document(done.to_dict() | said)
         return
     if predicted is not None:
         click.echo(predicted.line())

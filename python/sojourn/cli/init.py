@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from sojourn._internal.errors import InputError
-from sojourn.cli import common
+from sojourn.cli import options
 
 SCHEMA = "study.schema.json"
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -37,7 +37,7 @@ def init(model: str | None, name: str | None, ask: bool) -> None:
         model = model or click.prompt("model", type=click.Choice(models()))
         name = name or click.prompt("name")
     if model is not None:
-        common.OneOf(models()).convert(model, None, click.get_current_context())
+        options.OneOf(models()).convert(model, None, click.get_current_context())
     if model is None or name is None:
         raise InputError("init: expected a model and a name, such as `sojourn init fabric mine`")
     if not name.isprintable() or not name.rpartition("/")[2].strip(".") or name[0] in "-@":

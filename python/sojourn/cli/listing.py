@@ -3,30 +3,29 @@
 import click
 
 from sojourn._internal import registry
-from sojourn._internal.formats import json_text
 from sojourn._internal.registry import STUDIES, Entry
 from sojourn._internal.terminal import print_lines, print_table
-from sojourn.cli import common
+from sojourn.cli import output
 from sojourn.execution import studies
 
 
 @click.command(name="list", short_help="List what a study can name.")
 @click.argument("topic", required=False)
 @click.argument("name", required=False)
-@common.as_json
+@output.as_json
 def list_(topic: str | None, name: str | None, as_json: bool) -> None:
     """List what a study can name: a TOPIC's entries, or the parameters of one NAME."""
     if topic == STUDIES:
         _studies(name, as_json=as_json)
     elif topic is None:
         known = registry.topics()
-        click.echo(json_text(known)) if as_json else _print_topics(known)
+        output.emit(known, lambda: _print_topics(known), as_json=as_json)
     elif name is None:
         entries = registry.topic(topic)
-        click.echo(json_text(entries)) if as_json else _print_topic(entries)
+        output.emit(entries, lambda: _print_topic(entries), as_json=as_json)
     else:
         entry = registry.entry(topic, name)
-        click.echo(json_text(entry)) if as_json else _print_entry(entry)
+        output.emit(entry, lambda: _print_entry(entry), as_json=as_json)
 
 
 def _studies(name: str | None, *, as_json: bool) -> None:
@@ -34,10 +33,11 @@ def _studies(name: str | None, *, as_json: bool) -> None:
         click.echo(studies.read(studies.find(f"@{name.removeprefix('@')}")), nl=False)
         return
     bundled = studies.titles()
-    if as_json:
-        click.echo(json_text(bundled))
-    else:
-        print_table([[[one["name"], one["title"]] for one in bundled]], ["study", ""])
+    output.emit(
+        bundled,
+        lambda: print_table([[[one["name"], one["title"]] for one in bundled]], ["study", ""]),
+        as_json=as_json,
+    )
 
 
 def _print_topics(known: dict[str, list[Entry]]) -> None:

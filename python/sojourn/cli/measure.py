@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sojourn.cli import common
-from sojourn.cli.mail import logs
+from sojourn.cli import log_options, options, output
 
 if TYPE_CHECKING:
     from sojourn._core import Study
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from sojourn.store.stored_run import StoredRun
 
 
-@click.group(cls=common.Commands, short_help="Measure the real thing, into the same rows.")
+@click.group(cls=output.Commands, short_help="Measure the real thing, into the same rows.")
 def measure() -> None:
     """Measure a real system the way it is simulated: the same study, the same rows."""
 
@@ -29,11 +28,11 @@ def _of_a_study(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "-o",
             "--out",
-            type=common.PATH,
+            type=options.PATH,
             help="Run directory.  [default: out/STUDY's name-measured]",
         ),
-        common.replications,
-        common.seed,
+        options.replications,
+        options.seed,
         click.option(
             "--set",
             "settings",
@@ -51,7 +50,7 @@ def _parsed(
 ) -> "Study":
     from sojourn.execution import studies
 
-    pairs = [common.pair(setting) for setting in settings]
+    pairs = [options.pair(setting) for setting in settings]
     text = studies.read(study)
     return studies.parse(
         text, studies.source_of(study), pairs, seed=seed, replications=replications
@@ -67,12 +66,11 @@ def _directory(study: Path, out: Path | None) -> "RunDirectory":
 
 def _said(directory: "RunDirectory", ran: int, *, as_json: bool) -> "StoredRun | None":
     """Print what was measured; the run, for what else there is to say of it to people."""
-    from sojourn._internal.formats import json_text
     from sojourn.store.stored_run import StoredRun
 
     done = StoredRun.open(directory.path)
     if as_json:
-        click.echo(json_text(done.to_dict()))
+        output.document(done)
         return None
     before = "" if ran else ", all measured before"
     click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
@@ -80,10 +78,10 @@ def _said(directory: "RunDirectory", ran: int, *, as_json: bool) -> "StoredRun |
 
 
 @measure.command()
-@common.study
+@options.study
 @_of_a_study
-@common.quiet
-@common.as_json
+@output.quiet
+@output.as_json
 @click.pass_context
 def fabric(
     context: click.Context,
@@ -97,11 +95,11 @@ def fabric(
 ) -> None:
     """Measure a STUDY of one switch on this kernel's own TCP. Needs Linux, root and iproute2."""
     from sojourn.analysis.cautions import PROCESSORS_BUSY
-    from sojourn.measure.fabric import measure as measure_study
+    from sojourn.measurement.fabric import measure as measure_study
 
     parsed = _parsed(study, settings, seed, replications)
     directory = _directory(study, out)
-    ran = measure_study(parsed, str(study), directory, command=common.command(context))
+    ran = measure_study(parsed, str(study), directory, command=output.command(context))
     done = _said(directory, ran, as_json=as_json)
     if done is None:
         return
@@ -112,8 +110,8 @@ def fabric(
 
 
 @measure.command(short_help="Measure an array: files or block devices.")
-@click.argument("targets", nargs=-1, required=True, type=common.PATH)
-@common.study
+@click.argument("targets", nargs=-1, required=True, type=options.PATH)
+@options.study
 @_of_a_study
 @click.option("--create", metavar="SIZE", help="Make the TARGETs: files of so many bytes.")
 @click.option("--destroy-data", is_flag=True, help="Let a study that writes overwrite a TARGET.")
@@ -122,8 +120,8 @@ def fabric(
     type=click.IntRange(1, 1024),
     help="How many issue accesses, each waiting for its own.  [default: 32]",
 )
-@common.quiet
-@common.as_json
+@output.quiet
+@output.as_json
 @click.pass_context
 def array(
     context: click.Context,
@@ -143,8 +141,8 @@ def array(
 
     Needs fio. The requests are those that `sojourn run` simulates, at the same times.
     """
-    from sojourn.measure import array as measuring
-    from sojourn.measure import target
+    from sojourn.measurement import array as measuring
+    from sojourn.measurement import target
 
     parsed = _parsed(study, settings, seed, replications)
     measuring.check(parsed, str(study), len(targets))
@@ -152,7 +150,7 @@ def array(
     directory = _directory(study, out)
     with ExitStack() as made:
         if create is not None:
-            size = common.size("--create", create)
+            size = options.size("--create", create)
             measuring.check_sizes(parsed, str(study), dict.fromkeys(targets, size))
             made.enter_context(target.created(targets, size, partial(click.echo, err=True)))
         found = [target.find(path, writes=writes, destroy_data=may_be_lost) for path in targets]
@@ -162,7 +160,7 @@ def array(
             found,
             directory,
             children=children or measuring.CHILDREN,
-            command=common.command(context),
+            command=output.command(context),
         )
     done = _said(directory, ran, as_json=as_json)
     if done is None:
@@ -173,16 +171,16 @@ def array(
 
 
 @measure.command(short_help="Take what a mail server did out of its log.")
-@logs.reads
-@common.study
+@log_options.reads
+@options.study
 @click.option(
     "-o",
     "--out",
-    type=common.PATH,
+    type=options.PATH,
     help="Run directory.  [default: out/STUDY's name-measured]",
 )
-@common.quiet
-@common.as_json
+@output.quiet
+@output.as_json
 @click.pass_context
 def mail(
     context: click.Context, /, *, study: Path, out: Path | None, as_json: bool, **asked: Any
@@ -192,11 +190,11 @@ def mail(
     A STUDY of mail with one case, such as sojourn mail plan writes. The server may be any whose
     logs sojourn mail stats reads.
     """
-    from sojourn.measure.mail import measure as measure_study
+    from sojourn.measurement.mail import measure as measure_study
 
     parsed = _parsed(study, (), None, 1)
     directory = _directory(study, out)
-    reading = logs.reading(**asked)
-    ran = measure_study(parsed, str(study), reading, directory, command=common.command(context))
+    reading = log_options.reading(**asked)
+    ran = measure_study(parsed, str(study), reading, directory, command=output.command(context))
     if done := _said(directory, ran, as_json=as_json):
         click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli import common
+from sojourn.cli import options
 
 
 @click.command(short_help="Draw a run.")
-@click.argument("run", type=common.PATH)
+@click.argument("run", type=options.PATH)
 @click.option(
     "--kind",
     "kinds",
-    type=common.OneOf(["slowdown", "time", "cdf", "missed", "goodput", "fct", "qct"]),
+    type=options.OneOf(["slowdown", "time", "cdf", "missed", "goodput", "fct", "qct"]),
     multiple=True,
     help="slowdown, time: against x; cdf: at one x; missed: deadlines, against x; goodput: of flows"
     " that never end, at one x; fct and qct are earlier names of slowdown and cdf."
@@ -27,18 +27,18 @@ from sojourn.cli import common
     metavar="VALUE",
     help="The x whose distributions cdf and goodput draw.  [default: the largest]",
 )
-@common.warmup
+@options.warmup
 @click.option(
     "--format",
     "formats",
-    type=common.OneOf(["png", "svg", "pdf"]),
+    type=options.OneOf(["png", "svg", "pdf"]),
     multiple=True,
     help="[default: png]",
 )
 @click.option(
     "-o",
     "--out",
-    type=common.PATH,
+    type=options.PATH,
     help="A file, or a directory for all.  [default: RUN/plots]",
 )
 def plot(
@@ -58,7 +58,7 @@ def plot(
 
     opened = StoredRun.open(run)
     files = plots.targets(out or opened.path / "plots", kinds or plots.kinds(opened), formats)
-    columns = common.names(by)
+    columns = options.names(by)
     pictures = {
         path: plots.draw(opened, kind, x=x, by=columns, at=at, warmup=warmup)
         for path, kind in files.items()

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli import common
+from sojourn.cli import options
 
 
 @click.command(short_help="Write runs as one HTML page.")
-@click.argument("runs", nargs=-1, required=True, type=common.PATH)
-@click.option("-o", "--out", required=True, type=common.PATH, help="FILE.html")
+@click.argument("runs", nargs=-1, required=True, type=options.PATH)
+@click.option("-o", "--out", required=True, type=options.PATH, help="FILE.html")
 @click.option("--title", help="Above the page.  [default: the titles of the studies]")
 def report(*, runs: tuple[Path, ...], out: Path, title: str | None) -> None:
     """Write RUNS, or what `sojourn reproduce` left, as one HTML page without network assets."""
-    from sojourn.report import report as write
+    from sojourn.reporting import report as write
 
     size = write(runs, out, title=title)
     click.echo(f"{out} ({size / 1000:,.0f} KB)")

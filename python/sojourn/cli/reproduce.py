@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli import common
+from sojourn.cli import options, output
 
 
 @click.command(short_help="Reproduce a paper: its studies, figures and claims.")
@@ -22,11 +22,11 @@ from sojourn.cli import common
 @click.option(
     "-o",
     "--out",
-    type=common.PATH,
+    type=options.PATH,
     help="[default: out/PAPER[-READING][-full or -map-NAME]]",
 )
-@common.quiet
-@common.as_json
+@output.quiet
+@output.as_json
 @click.pass_context
 def reproduce(
     context: click.Context,
@@ -72,13 +72,11 @@ def _claims(
     so_far: bool,
     as_json: bool,
 ) -> None:
-    from dataclasses import asdict
 
     from sojourn._internal.errors import InputError
-    from sojourn._internal.formats import json_text
-    from sojourn.reproduce import papers
-    from sojourn.reproduce import reproduce as reproduce_one
-    from sojourn.reproduce.show import show as print_claims
+    from sojourn.reproduction import papers
+    from sojourn.reproduction import reproduce as reproduce_one
+    from sojourn.reproduction.show import show as print_claims
 
     found = [one.under(reading) for one in papers.find(paper)]
     if figures and len(found) > 1:
@@ -94,7 +92,7 @@ def _claims(
             continue
         done.append(
             reproduce_one(
-                one, wanted, place, full=full, command=common.command(context), so_far=so_far
+                one, wanted, place, full=full, command=output.command(context), so_far=so_far
             )
         )
         if as_json:
@@ -106,25 +104,24 @@ def _claims(
         raise InputError(f"{out or 'out'}: no paper begun there that could be judged")
     verdicts = [verdict for reproduction in done for verdict in reproduction.verdicts]
     if as_json:
-        click.echo(json_text([asdict(verdict) for verdict in verdicts]))
+        output.document(verdicts)
     if not all(verdict.holds for verdict in verdicts):
-        context.exit(common.FAILED)
+        context.exit(output.FAILED)
 
 
 def _matrices(context: click.Context, paper: str, out: Path, *, as_json: bool) -> None:
-    from sojourn._internal.formats import json_text
-    from sojourn.reproduce import papers
-    from sojourn.reproduce.readings import matrix, show
+    from sojourn.reproduction import papers
+    from sojourn.reproduction.readings import matrix, show
 
     done = []
     for one in papers.find(paper):
-        done.append(matrix(one, out, command=common.command(context)))
+        done.append(matrix(one, out, command=output.command(context)))
         if not as_json:
             show(done[-1])
     if as_json:
-        click.echo(json_text([row for found in done for row in found.to_list()]))
+        output.document([row for found in done for row in found.to_list()])
     if not all(row.possible for found in done for row in found.rows):
-        context.exit(common.FAILED)
+        context.exit(output.FAILED)
 
 
 def _map(
@@ -139,9 +136,8 @@ def _map(
     import sys
 
     from sojourn._internal.errors import InputError
-    from sojourn._internal.formats import json_text
-    from sojourn.reproduce import papers
-    from sojourn.reproduce.maps import mapped, show
+    from sojourn.reproduction import papers
+    from sojourn.reproduction.maps import mapped, show
 
     if name == papers.ALL:
         raise InputError("--map: expected one paper")
@@ -153,10 +149,10 @@ def _map(
         if sys.stderr.isatty():
             click.echo(line, err=True)
 
-    command = common.command(context)
+    command = output.command(context)
     found = mapped(paper, map_, place, reading=reading, command=command, report=report)
     if as_json:
         click.echo(f"wrote {found.picture}", err=True)
-        click.echo(json_text(found.to_list()))
+        output.document(found)
     else:
         show(found)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sojourn.cli import common
+from sojourn.cli import options, output
 
 if TYPE_CHECKING:
     from sojourn._core import Study
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Simulate the cases of a study.")
-@common.study
+@options.study
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the study's."
 )
-@common.seed
-@common.replications
+@options.seed
+@options.replications
 @click.option(
     "--precision",
     metavar="PERCENT",
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--out",
-    type=common.PATH,
+    type=options.PATH,
     help="Run directory.  [default: out/STUDY's name]",
 )
 @click.option(
     "--dry-run", is_flag=True, help="Run nothing; list the cases, and how long they will take."
 )
-@common.quiet
-@common.as_json
+@output.quiet
+@output.as_json
 @click.pass_context
 def run(
     context: click.Context,
@@ -82,13 +82,12 @@ def run(
     it may have.
     """
     from sojourn._internal.errors import InputError
-    from sojourn._internal.formats import json_text
     from sojourn.analysis.precision import MOST, Precision, judge
     from sojourn.execution import studies
     from sojourn.store.run_directory import RunDirectory
     from sojourn.store.stored_run import StoredRun
 
-    pairs = [common.pair(setting) for setting in settings]
+    pairs = [options.pair(setting) for setting in settings]
     text = studies.read(study)
     parsed = studies.parse(
         text, studies.source_of(study), pairs, seed=seed, replications=replications
@@ -112,7 +111,7 @@ def run(
         return
     most = MOST if most_replications is None else most_replications
     asked = None if precision is None else Precision.read(precision, precision_of or "mean", most)
-    words = common.command(context)
+    words = output.command(context)
     ran = studies.simulate(
         parsed,
         directory,
@@ -126,7 +125,7 @@ def run(
     judged = asked and judge(asked, directory, done.ledger)
     if as_json:
         said = {"precision": judged.to_dict()} if judged else {}
-        click.echo(json_text(done.to_dict() | said))
+        output.document(done.to_dict() | said)
     else:
         before = "" if ran else ", all finished before"
         click.echo(f"{done.title}: {done.ledger.size()} in {done.path}{before}")
@@ -134,15 +133,11 @@ def run(
             click.echo(line)
         click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
     if judged and not judged.reached:
-        context.exit(common.FAILED)
+        context.exit(output.FAILED)
 
 
 def _plan(study: "Study", directory: "RunDirectory", at_a_time: int, *, as_json: bool) -> None:
-    from sojourn._internal.formats import json_text
     from sojourn.execution.dry_run import plan
 
     found = plan(study, directory.finished(), at_a_time=at_a_time)
-    if as_json:
-        click.echo(json_text(found.to_dict()))
-    else:
-        found.show()
+    output.emit(found, found.show, as_json=as_json)

@@ -7,15 +7,15 @@ from pathlib import Path
 import click
 
 from sojourn._internal.errors import InputError
-from sojourn.cli import common
+from sojourn.cli import options, output
 
 
 @click.command(short_help="Show a run as a table.")
-@click.argument("run", type=common.PATH)
+@click.argument("run", type=options.PATH)
 @click.option("--by", metavar="COLUMN,...", help="Group by these.  [default: the swept axes]")
-@common.asked_percentiles
-@common.warmup
-@common.as_json
+@options.asked_percentiles
+@options.warmup
+@output.as_json
 @click.option("--csv", "as_csv", is_flag=True, help="Print a line of CSV an estimate.")
 def show(
     *,
@@ -31,15 +31,14 @@ def show(
     Of flows the slowdown and the completion time, of requests to disks the response time, of mail
     the delay.
     """
-    from sojourn._internal.formats import json_text
     from sojourn.analysis.summary import summarise
     from sojourn.presentation.tables import show as print_table
     from sojourn.store.stored_run import StoredRun
 
     summary = summarise(
         StoredRun.open(run),
-        by=common.names(by),
-        percentiles=common.percentiles(percentiles),
+        by=options.names(by),
+        percentiles=options.percentiles(percentiles),
         warmup=warmup,
     )
     if as_json and as_csv:
@@ -51,6 +50,6 @@ def show(
         lines.writeheader()
         lines.writerows(records)
     elif as_json:
-        click.echo(json_text(summary.to_list()))
+        output.document(summary)
     else:
         print_table(summary)

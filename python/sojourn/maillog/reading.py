@@ -11,7 +11,7 @@ import pyarrow as pa
 from sojourn._core import MailLog, mail_log_formats
 from sojourn._internal.errors import InputError, did_you_mean
 from sojourn.maillog import source
-from sojourn.store.rows import array_over
+from sojourn.store.rows import whole_numbers
 
 # Rows that are held before they are handed on.
 _BATCH_PIECES = 8
@@ -199,7 +199,7 @@ def _array(column: _Column) -> pa.Array:
         offsets, octets = column
         buffers = [pa.py_buffer(offsets), pa.py_buffer(octets)]
         return pa.LargeStringArray.from_buffers(offsets.size - 1, *buffers)
-    return array_over(column, column == -1)
+    return whole_numbers(column)
 
 
 def stamp(time_us: int | None) -> str | None:

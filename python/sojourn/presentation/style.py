@@ -14,6 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
+from sojourn._internal.errors import InputError
 from sojourn._internal.files import whole
 from sojourn._internal.units import number
 
@@ -60,10 +61,19 @@ class Picture(Figure):
         # A canvas that has a renderer: the layout asks for one many times.
         self._canvas: Any = FigureCanvasAgg(self)
 
-    def write(self, path: Path) -> None:
-        """Write a PNG, SVG or PDF file, by its suffix, whole or not at all."""
-        with whole(path) as partial:
-            partial.write_bytes(self._encoded(path.suffix.removeprefix(".").lower()))
+    def write(self, path: str | Path) -> None:
+        """Write a PNG, SVG or PDF file, by its suffix, whole or not at all.
+
+        Raises:
+            InputError: the name ends otherwise.
+            OSError: it cannot be written.
+        """
+        file = Path(path)
+        kind = file.suffix.removeprefix(".").lower()
+        if kind not in FORMATS:
+            raise InputError(f"{file}: expected a name that ends in .{', .'.join(FORMATS)}")
+        with whole(file) as partial:
+            partial.write_bytes(self._encoded(kind))
 
     def _repr_png_(self) -> bytes:
         return self._encoded("png")

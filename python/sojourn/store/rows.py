@@ -163,12 +163,17 @@ def _unreadable(path: Path, error: Exception) -> InputError:
     )
 
 
+def whole_numbers(column: npt.NDArray[np.generic]) -> pa.Array:
+    """Whole numbers of the engine, which has -1 for a missing one."""
+    return array_over(column, column == -1)
+
+
 def _array(column: Column) -> pa.Array:
     if isinstance(column, tuple):
         codes, names = column
         return pa.DictionaryArray.from_arrays(array_over(codes), pa.array(names, type=pa.string()))
     if np.issubdtype(column.dtype, np.signedinteger):
-        return array_over(column, column == -1)
+        return whole_numbers(column)
     if np.issubdtype(column.dtype, np.floating):
         return array_over(column, np.isnan(column))
     return array_over(column)

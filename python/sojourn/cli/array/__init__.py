@@ -2,11 +2,11 @@
 
 import click
 
-from sojourn.cli import common
+from sojourn.cli import output
 from sojourn.cli.array import fit, plan
 
 
-@click.group(cls=common.Commands)
+@click.group(cls=output.Commands)
 def array() -> None:
     """Learn a disk from a measurement; choose an array."""
 

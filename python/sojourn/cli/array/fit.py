@@ -5,25 +5,25 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli import common
+from sojourn.cli import options, output
 
 
 @click.command(short_help="Learn a disk from a run that measured it.")
-@click.argument("run", type=common.PATH)
+@click.argument("run", type=options.PATH)
 @click.option(
     "-o",
     "--out",
-    type=common.PATH,
+    type=options.PATH,
     help="Where to write the model.  [default: RUN-fitted]",
 )
-@common.asked_percentiles
+@options.asked_percentiles
 @click.option(
     "--picture",
-    type=common.PATH,
+    type=options.PATH,
     help="Draw distributions: PNG, SVG or PDF.",
 )
-@common.quiet
-@common.as_json
+@output.quiet
+@output.as_json
 @click.pass_context
 def fit(
     context: click.Context,
@@ -42,12 +42,11 @@ def fit(
     queue with these services.
     """
     from sojourn._internal.errors import InputError
-    from sojourn._internal.formats import json_text
-    from sojourn.fit import fit as learn
-    from sojourn.fit import loads
-    from sojourn.fit.judge import TAIL, judge
-    from sojourn.fit.predict import PREDICTED, predict, write
-    from sojourn.fit.show import judged, learnt, to_dict
+    from sojourn.fitting import fit as learn
+    from sojourn.fitting import loads
+    from sojourn.fitting.judge import TAIL, judge
+    from sojourn.fitting.predict import PREDICTED, predict, write
+    from sojourn.fitting.show import judged, learnt, to_dict
     from sojourn.presentation.comparison_tables import show as print_comparison
     from sojourn.presentation.plots import targets
     from sojourn.presentation.style import FORMATS
@@ -63,8 +62,8 @@ def fit(
     found = predict(
         study,
         measured,
-        percentiles=sorted({*asked, TAIL}) if (asked := common.percentiles(percentiles)) else (),
-        command=common.command(context),
+        percentiles=sorted({*asked, TAIL}) if (asked := options.percentiles(percentiles)) else (),
+        command=output.command(context),
     )
     verdict = judge(fitted, known, found)
     if files is not None:
@@ -75,7 +74,7 @@ def fit(
         draw(found).write(path)
     if as_json:
         fit_and_files = {**to_dict(fitted, verdict), "study": str(study)}
-        click.echo(json_text({"fit": fit_and_files, **found.to_dict()}))
+        output.document({"fit": fit_and_files, **found.to_dict()})
     else:
         for line in learnt(fitted):
             click.echo(line)
@@ -83,7 +82,7 @@ def fit(
         for line in judged(verdict):
             click.echo(line)
     if not verdict.accepted:
-        context.exit(common.FAILED)
+        context.exit(output.FAILED)
     if not as_json:
         file, simulated = (shlex.quote(str(path)) for path in (study, study.parent / PREDICTED))
         click.echo(f"next: sojourn run {file} --set ..., or sojourn show {simulated}")

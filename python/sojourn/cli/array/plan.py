@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli import common
+from sojourn.cli import options, output
 
 
 @click.command(short_help="Find the cheapest array that meets a target.")
-@click.argument("file", type=common.PATH)
+@click.argument("file", type=options.PATH)
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the plan's."
 )
@@ -18,11 +18,11 @@ from sojourn.cli import common
     "-o",
     "--out",
     "picture",
-    type=common.PATH,
+    type=options.PATH,
     help="Draw prices and times: PNG, SVG, PDF.",
 )
-@common.quiet
-@common.as_json
+@output.quiet
+@output.as_json
 @click.pass_context
 def plan(
     context: click.Context,
@@ -39,28 +39,27 @@ def plan(
     Exit code 1 if none does.
     """
     from sojourn._core import Plan
-    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import doing
     from sojourn.execution import studies
-    from sojourn.plan import choose
-    from sojourn.plan.show import show
+    from sojourn.planning import choose
+    from sojourn.planning.show import show
     from sojourn.presentation.plots import targets
 
     files = None if picture is None else targets(picture, ["plan"], [])
-    parsed = Plan.parse(studies.read(file), str(file), [common.pair(one) for one in settings])
+    parsed = Plan.parse(studies.read(file), str(file), [options.pair(one) for one in settings])
     with doing() as say:
         choice = choose(parsed, jobs=jobs, everything=everything, say=say)
     if files is not None:
-        from sojourn.plan.draw import draw
+        from sojourn.planning.draw import draw
 
         (path,) = files
         path.parent.mkdir(parents=True, exist_ok=True)
         draw(choice).write(path)
     if as_json:
-        click.echo(json_text(choice.to_dict()))
+        output.document(choice)
     else:
         show(choice)
         if files is not None:
             click.echo(path)
     if choice.cheapest is None:
-        context.exit(common.FAILED)
+        context.exit(output.FAILED)

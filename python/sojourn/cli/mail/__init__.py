@@ -2,7 +2,7 @@
 
 import click
 
-from sojourn.cli import common
+from sojourn.cli import output
 from sojourn.cli.mail import (
     batch,
     deliver,
@@ -25,7 +25,7 @@ from sojourn.cli.mail import (
 )
 
 
-@click.group(cls=common.Commands)
+@click.group(cls=output.Commands)
 def mail() -> None:
     """Deliver list mail for real: fast, durable, polite."""
 

@@ -5,16 +5,15 @@ from typing import Any
 
 import click
 
-from sojourn.cli import common
-from sojourn.cli.mail import logs
+from sojourn.cli import log_options, options, output
 
 
 @click.command(short_help="Draw a day of mail, by its log.")
-@logs.reads
+@log_options.reads
 @click.option("--day", metavar="2026-11-22", help="Which day.  [default: the last of the log]")
 @click.option(
     "--interval",
-    type=common.Time("1s", "24h"),
+    type=options.Time("1s", "24h"),
     default="60s",
     show_default=True,
     help="Over which rates are averaged.",
@@ -23,13 +22,13 @@ from sojourn.cli.mail import logs
     "-o",
     "--out",
     "picture",
-    type=common.PATH,
+    type=options.PATH,
     default=Path("out", "batch.png"),
     show_default=True,
     help="The picture: a .png, .svg or .pdf.",
 )
-@common.quiet
-@common.as_json
+@output.quiet
+@output.as_json
 def batch(*, day: str | None, interval: float, picture: Path, as_json: bool, **asked: Any) -> None:
     """Draw a day of mail: how fast it was delivered, and when new messages came.
 
@@ -37,7 +36,6 @@ def batch(*, day: str | None, interval: float, picture: Path, as_json: bool, **a
     time than a day.
     """
     from sojourn._internal.errors import InputError
-    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_lines
     from sojourn._internal.units import count
     from sojourn.mail.tools import batch as of
@@ -45,7 +43,7 @@ def batch(*, day: str | None, interval: float, picture: Path, as_json: bool, **a
     from sojourn.presentation.plots import targets
 
     (path,) = targets(picture, ["batch"], [])
-    reading = logs.reading(**asked)
+    reading = log_options.reading(**asked)
     if day is not None:
         if reading.since_us is not None or reading.until_us is not None:
             raise InputError(f"--day {day}: it says from when to when, as --since and --until do")
@@ -55,7 +53,7 @@ def batch(*, day: str | None, interval: float, picture: Path, as_json: bool, **a
     path.parent.mkdir(parents=True, exist_ok=True)
     of.draw(found if of_a_time else of.near(found)).write(path)
     if as_json:
-        click.echo(json_text({**found.to_dict(), "picture": str(path)}))
+        output.document({**found.to_dict(), "picture": str(path)})
         return
     print_lines(
         [

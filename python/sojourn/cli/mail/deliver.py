@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sojourn._internal.errors import InputError, Interrupted
-from sojourn.cli import common
+from sojourn.cli import options, output
 
 if TYPE_CHECKING:
     from sojourn.mail.delivery import Delivered, Order, Trouble
@@ -17,25 +17,25 @@ _REASONS = 10
 
 
 @click.command(short_help="Send a message to a list of subscribers.")
-@click.argument("message", required=False, type=common.PATH_OR_DASH)
+@click.argument("message", required=False, type=options.PATH_OR_DASH)
 @click.option(
     "--list",
     "subscribers",
-    type=common.PATH_OR_DASH,
+    type=options.PATH_OR_DASH,
     help="Whom to send to: one address a line, or CSV.",
 )
 @click.option("--column", help="The CSV's column of addresses.  [default: found by its head]")
 @click.option(
     "--sender", help="Where failures are reported.  [default: the message's Sender or From]"
 )
-@click.option("--config", type=common.PATH, help="A file of settings (TOML).")
+@click.option("--config", type=options.PATH, help="A file of settings (TOML).")
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the file's."
 )
-@common.spool
-@click.option("--log", type=common.PATH, help="Write a log as Postfix has it.")
+@options.spool
+@click.option("--log", type=options.PATH, help="Write a log as Postfix has it.")
 @click.option("--patience", metavar="TIME", help="Stop after so long; the rest stays in the spool.")
-@common.as_json
+@output.as_json
 def deliver(
     *,
     message: Path | None,
@@ -56,11 +56,10 @@ def deliver(
 
     The exit code is 0 when everybody has it, 1 when somebody has not.
     """
-    from sojourn._internal.formats import json_text
     from sojourn._internal.units import PS_PER_S, picoseconds
     from sojourn.mail import delivery
 
-    chosen = delivery.settings(config, [common.pair(setting) for setting in settings])
+    chosen = delivery.settings(config, [options.pair(setting) for setting in settings])
     patience_s = None if patience is None else picoseconds(patience, "--patience") / PS_PER_S
     order = None
     if message is not None:
@@ -77,14 +76,11 @@ def deliver(
         patience_s=patience_s,
         say=lambda notice: click.echo(f"sojourn: {notice}", err=True),
     )
-    if as_json:
-        click.echo(json_text({**asdict(done), "spool": str(spool)}))
-    else:
-        _say(done)
+    output.emit({**asdict(done), "spool": str(spool)}, lambda: _say(done), as_json=as_json)
     if done.interrupted:
         raise Interrupted(_left(done))
     if not done.complete:
-        raise click.exceptions.Exit(common.FAILED)
+        raise click.exceptions.Exit(output.FAILED)
 
 
 def _order(

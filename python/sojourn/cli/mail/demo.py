@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from sojourn._internal.errors import InputError, Interrupted
-from sojourn.cli import common
+from sojourn.cli import options, output
 
 if TYPE_CHECKING:
-    from sojourn.bench.mail.outcome import Outcome
-    from sojourn.bench.mail.stage import Moment
+    from sojourn.benchmarks.mail.outcome import Outcome
+    from sojourn.benchmarks.mail.stage import Moment
 
 
 @click.command(short_help="Send to 2,000 subscribers in a small internet.")
-@click.argument("world", required=False, type=common.PATH)
+@click.argument("world", required=False, type=options.PATH)
 @click.option(
     "--set",
     "settings",
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="How long those who can be reached are waited for.",
 )
-@click.option("--log", type=common.PATH, help="Write a log as Postfix has it.")
-@common.quiet
-@common.as_json
+@click.option("--log", type=options.PATH, help="Write a log as Postfix has it.")
+@output.quiet
+@output.as_json
 def demo(
     *,
     world: Path | None,
@@ -55,16 +55,16 @@ def demo(
     from dataclasses import replace
 
     from sojourn._internal.files import read_text
-    from sojourn._internal.formats import json_text
     from sojourn._internal.units import PS_PER_S, picoseconds
-    from sojourn.bench.mail import benchmarks, stage
+    from sojourn.benchmarks.mail import loads as benchmarks
+    from sojourn.benchmarks.mail import stage
 
     patience_s = picoseconds(patience, "--patience") / PS_PER_S
     if not patience_s:
         raise InputError(f"--patience {patience}: expected a time above zero")
     script = replace(
         benchmarks.script(benchmarks.Load("list", messages)),
-        overrides=tuple(common.pair(setting) for setting in settings),
+        overrides=tuple(options.pair(setting) for setting in settings),
         log=log,
         patience_s=patience_s,
     )
@@ -75,14 +75,11 @@ def demo(
     with _live() as watch:
         outcome = stage.play(script, watch)
     summary = _summary(outcome)
-    if as_json:
-        click.echo(json_text(summary))
-    else:
-        _show(summary)
+    output.emit(summary, lambda: _show(summary), as_json=as_json)
     if outcome.interrupted:
         raise Interrupted("interrupted before all had it who can be reached")
     if summary["lost"]:
-        raise click.exceptions.Exit(common.FAILED)
+        raise click.exceptions.Exit(output.FAILED)
 
 
 def _summary(outcome: "Outcome") -> dict[str, object]:
@@ -111,7 +108,7 @@ def _summary(outcome: "Outcome") -> dict[str, object]:
 def _show(summary: dict[str, object]) -> None:
     from sojourn._internal.terminal import print_lines, print_table
     from sojourn._internal.units import number
-    from sojourn.bench.mail.outcome import WHO
+    from sojourn.benchmarks.mail.outcome import WHO
 
     times = summary["times"]
     if not isinstance(times, dict):

@@ -5,24 +5,23 @@ from typing import Any
 
 import click
 
-from sojourn.cli import common
-from sojourn.cli.mail import logs
+from sojourn.cli import log_options, options, output
 
 _SHOWN = 20
 
 
 @click.command(short_help="Learn an internet from a mail server's log.")
-@logs.reads
+@log_options.reads
 @click.option(
     "-o",
     "--out",
-    type=common.PATH,
+    type=options.PATH,
     default=Path("internet.csv"),
     show_default=True,
     help="Where to write it.",
 )
-@common.quiet
-@common.as_json
+@output.quiet
+@output.as_json
 def fit(*, out: Path, as_json: bool, **asked: Any) -> None:
     """Learn from the LOG... of a mail server how the domains it sends to are.
 
@@ -30,14 +29,13 @@ def fit(*, out: Path, as_json: bool, **asked: Any) -> None:
     greylists. The file is an internet for studies: internet = { kind = "listed", file = ... }. A
     log is a file, packed or not, or - for standard input.
     """
-    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_table
     from sojourn.mail.fit import fit as learn
 
-    found = learn(logs.reading(**asked))
+    found = learn(log_options.reading(**asked))
     found.write(out)
     if as_json:
-        click.echo(json_text({**found.to_dict(), "file": str(out)}))
+        output.document({**found.to_dict(), "file": str(out)})
         return
     largest = sorted(found.peers, key=lambda peer: (-peer.subscribers, peer.domain))[:_SHOWN]
     lines = [

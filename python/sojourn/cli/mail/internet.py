@@ -6,20 +6,20 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli import common
+from sojourn.cli import options, output
 
 
 @click.command(short_help="Serve a small internet on loopback.")
-@click.argument("world", type=common.PATH)
+@click.argument("world", type=options.PATH)
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Set something in the world."
 )
 @click.option(
     "--subscribers",
-    type=common.PATH,
+    type=options.PATH,
     help="Write everybody's address to this file, one a line.",
 )
-@common.as_json
+@output.as_json
 def internet(
     *, world: Path, settings: tuple[str, ...], subscribers: Path | None, as_json: bool
 ) -> None:
@@ -30,10 +30,9 @@ def internet(
     """
     from sojourn._core import World
     from sojourn._internal.files import read_text
-    from sojourn._internal.formats import json_text
     from sojourn._internal.units import count
 
-    overrides = [common.pair(setting) for setting in settings]
+    overrides = [options.pair(setting) for setting in settings]
     there = World.parse(read_text(world, "world"), str(world), overrides)
     if subscribers is not None:
         lines = (f"{address}\n" for address, _ in there.subscribers())
@@ -41,7 +40,7 @@ def internet(
     running = there.start()
     where = {"resolver": running.resolver, "smtp_port": running.smtp_port}
     if as_json:
-        click.echo(json_text(where))
+        output.document(where)
     else:
         resolvers = f"'network.resolvers=[\"{running.resolver}\"]'"
         click.echo(f"reached by --set network.port={running.smtp_port} --set {resolvers}")

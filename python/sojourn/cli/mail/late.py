@@ -6,19 +6,18 @@ from typing import Any
 import click
 
 from sojourn._internal.errors import InputError
-from sojourn.cli import common
-from sojourn.cli.mail import logs
+from sojourn.cli import log_options, options, output
 
 
 @click.command(short_help="Show who has messages waiting.")
-@logs.may_read
+@log_options.may_read
 @click.option(
     "--spool",
-    type=common.PATH,
+    type=options.PATH,
     help="Who waits there now, and until when, whether or not a server is at work on it.",
 )
-@common.config_option
-@common.as_json
+@options.config_option
+@output.as_json
 def late(
     *,
     logs: tuple[str, ...],
@@ -33,13 +32,12 @@ def late(
 
     A log is a file, packed or not, or - for standard input.
     """
-    from sojourn._internal.formats import json_text
-    from sojourn.cli.mail.logs import reading
+    from sojourn.cli.log_options import reading
     from sojourn.mail import spools
     from sojourn.mail.tools import late as of
 
     if config is not None:
-        spool = common.spool_of(config, spool)
+        spool = options.spool_of(config, spool)
     if spool is None and not logs:
         raise InputError("no LOG and no --spool: expected one of them")
     if spool is None:
@@ -48,7 +46,4 @@ def late(
         raise InputError("--spool: expected no LOG beside it, and nothing that is about one")
     else:
         found = of.in_spool(spools.waiting(spool))
-    if as_json:
-        click.echo(json_text(found.to_dict()))
-    else:
-        of.show(found)
+    output.emit(found, lambda: of.show(found), as_json=as_json)

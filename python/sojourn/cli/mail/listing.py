@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli import common
+from sojourn.cli import options, output
 
 _DAY = len("2026-11-22")
 _COUNTED = ["list", "day", "kind", "number"]
 
 
 @click.command("list", short_help="Show whose mail came back to a server's lists.")
-@click.argument("config", type=common.PATH)
+@click.argument("config", type=options.PATH)
 @click.option(
     "--resume",
     nargs=2,
@@ -26,7 +26,7 @@ _COUNTED = ["list", "day", "kind", "number"]
     help="Instead, count the mail to return paths that scores no subscriber, day by day.",
 )
 @click.option("--left", is_flag=True, help="Instead, show who has unsubscribed.")
-@common.as_json
+@output.as_json
 def list_(
     config: Path,
     resume: tuple[str, str] | None,
@@ -40,7 +40,6 @@ def list_(
     CONFIG is the server's own; it may be running. With --resume the bounces of one subscriber are
     forgotten, or that one has unsubscribed. The exit code is 1 when there is nothing to forget.
     """
-    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_columns, print_lines
     from sojourn.mail import serving
 
@@ -50,7 +49,7 @@ def list_(
         if not serving.resume(config, *resume):
             said = f"no mail for {resume[1]} came back to {resume[0]}, and none unsubscribed"
             click.echo(f"sojourn: {said}", err=True)
-            raise click.exceptions.Exit(common.FAILED)
+            raise click.exceptions.Exit(output.FAILED)
         return
     if unverified and left:
         raise click.UsageError("--unverified and --left are two lists: expected one of them")
@@ -58,14 +57,14 @@ def list_(
         found = serving.left(config) if left else serving.unverified(config)
         rows = [list(map(str, asdict(it).values())) for it in found]
         if as_json:
-            click.echo(json_text([asdict(it) for it in found]))
+            output.document(found)
         else:
             heads = ["list", "subscriber", "unsubscribed"] if left else _COUNTED
             print_columns(heads, rows)
         return
     members = serving.members(config)
     if as_json:
-        click.echo(json_text([asdict(member) for member in members]))
+        output.document(members)
         return
     if not members:
         print_lines(["no mail came back"])

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sojourn._internal.errors import InputError
-from sojourn.cli import common
-from sojourn.cli.mail import logs
+from sojourn.cli import log_options, options, output
 
 if TYPE_CHECKING:
     from sojourn.mail.plan.world import World
@@ -16,15 +15,15 @@ _SOME = click.IntRange(1, 1_000_000)
 
 
 @click.command(short_help="Find how a server should be set for a list.")
-@logs.reads
+@log_options.reads
 @click.option(
     "--list",
     "subscribers",
-    type=common.PATH_OR_DASH,
+    type=options.PATH_OR_DASH,
     help="Whom to send to: one address a line, or CSV.  [default: whom the LOG knows]",
 )
 @click.option("--column", help="The CSV's column of addresses.  [default: found by its head]")
-@click.option("--config", type=common.PATH, help="The settings there are now (TOML).")
+@click.option("--config", type=options.PATH, help="The settings there are now (TOML).")
 @click.option("--messages", type=click.IntRange(1, 10_000), default=1, show_default=True)
 @click.option("--every", metavar="TIME", help="One so often.  [default: all at once]")
 @click.option("--size", metavar="SIZE", default="4KB", show_default=True, help="Of a message.")
@@ -61,13 +60,13 @@ _SOME = click.IntRange(1, 1_000_000)
 @click.option(
     "-o",
     "--out",
-    type=common.PATH,
+    type=options.PATH,
     default=Path("out/mail/plan"),
     show_default=True,
     help="Where the settings, the internet and the study that predicts go.",
 )
-@common.quiet
-@common.as_json
+@output.quiet
+@output.as_json
 def plan(
     *,
     logs: tuple[str, ...],
@@ -100,7 +99,6 @@ def plan(
     LOG... are delivery logs of any mail server; or the internet itself: a file that sojourn mail
     fit wrote, or a name of `sojourn list internets` with a --list.
     """
-    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import doing
     from sojourn._internal.units import picoseconds
     from sojourn.mail import plan as planning
@@ -112,9 +110,9 @@ def plan(
     for option, time in (("--every", every), ("--write", write), ("--work", work)):
         if time is not None:
             picoseconds(time, option)
-    common.size("--size", size)
+    options.size("--size", size)
     if line is not None:
-        common.rate("--line", line)
+        options.rate("--line", line)
     burst = {
         "messages": messages,
         "arrivals": {"kind": "regular", "every": every or "0s"},
@@ -127,7 +125,7 @@ def plan(
         say("the internet")
         world = _world(logs, subscribers, column, out, asked)
         if memory is not None:
-            bytes_ = common.size("--memory", memory)
+            bytes_ = options.size("--memory", memory)
             room = planning.sessions_within(bytes_, world.subscribers, messages)
             sessions = min(sessions, room)
         scene = Scene(world, out, burst, machine, seed)
@@ -140,10 +138,9 @@ def plan(
             say=say,
         )
     files = planned.write()
-    if as_json:
-        click.echo(json_text({**planned.to_dict(), "files": files}))
-    else:
-        show(planned, files)
+    output.emit(
+        {**planned.to_dict(), "files": files}, lambda: show(planned, files), as_json=as_json
+    )
 
 
 def _world(
@@ -163,4 +160,4 @@ def _world(
         if len(names) > 1:
             raise InputError(f"{names[0]}: an internet, expected no LOG beside it")
         return world.from_file(Path(names[0]), addresses, out)
-    return world.learnt(logs.reading(names, **asked), addresses, out)
+    return world.learnt(log_options.reading(names, **asked), addresses, out)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sojourn._internal.errors import InputError
-from sojourn.cli import common
+from sojourn.cli import options, output
 
 if TYPE_CHECKING:
     from sojourn.mail.operate import Counts, Selected
@@ -25,7 +25,7 @@ _DONE = {
 
 @click.command(short_help="Show, hold, release or delete what waits.")
 @click.argument("what", nargs=-1, metavar="[CONFIG] [show|hold|release|delete|flush|requeue]")
-@common.config_spool
+@options.config_spool
 @click.option(
     "--mailing", "mailings", multiple=True, metavar="ID", help="A message, as the log names it."
 )
@@ -36,7 +36,7 @@ _DONE = {
 @click.option("--address", "addresses", multiple=True, help="A recipient.")
 @click.option("--all", "everything", is_flag=True, help="All that waits.")
 @click.option("--yes", is_flag=True, help="Delete without a question.")
-@common.as_json
+@output.as_json
 def queue(
     *,
     what: tuple[str, ...],
@@ -63,7 +63,7 @@ def queue(
     The exit code is 1 when nothing fits.
     """
     config, verb = _split(what)
-    path = common.spool_of(config, spool)
+    path = options.spool_of(config, spool)
     if verb == "show":
         if mailings or lists or domains or addresses or everything or yes:
             raise InputError("show has all: expected none of the options that choose")
@@ -82,7 +82,7 @@ def queue(
     done = operate.operate(path, verb, chosen)
     _say(verb, done, as_json=as_json)
     if done.nothing:
-        raise click.exceptions.Exit(common.FAILED)
+        raise click.exceptions.Exit(output.FAILED)
 
 
 def _split(what: tuple[str, ...]) -> tuple[Path | None, str]:
@@ -106,15 +106,14 @@ def _confirm(path: Path, chosen: "Selected") -> None:
         raise InputError("delete: expected --yes, as nobody can be asked here")
     counts = operate.operate(path, "count", chosen)
     if not counts.nothing and not click.confirm(f"delete {counts.words()}?", err=True):
-        raise click.exceptions.Exit(common.REFUSED)
+        raise click.exceptions.Exit(output.REFUSED)
 
 
 def _say(verb: str, done: "Counts", *, as_json: bool) -> None:
-    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_lines
 
     if as_json:
-        click.echo(json_text(done.to_dict()))
+        output.document(done)
     elif done.nothing:
         print_lines(["nothing fits"])
     else:
@@ -122,14 +121,13 @@ def _say(verb: str, done: "Counts", *, as_json: bool) -> None:
 
 
 def _show(spool: Path, *, as_json: bool) -> None:
-    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_lines, print_table
     from sojourn._internal.units import count
     from sojourn.mail import spools
 
     messages = spools.queue(spool)
     if as_json:
-        click.echo(json_text([message.to_dict() for message in messages]))
+        output.document(messages)
         return
     if not messages:
         print_lines([f"{spool}: nothing to deliver"])

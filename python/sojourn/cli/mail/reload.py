@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli import common
+from sojourn.cli import options
 
 
 @click.command(short_help="Have a server read its configuration again.")
-@click.argument("config", type=common.PATH)
+@click.argument("config", type=options.PATH)
 def reload(config: Path) -> None:
     """Have the running server of CONFIG read it again and go by it.
 

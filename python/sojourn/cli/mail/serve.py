@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sojourn._internal.errors import InputError
-from sojourn.cli import common
+from sojourn.cli import options
 
 if TYPE_CHECKING:
     from sojourn._core import ListServer
@@ -16,13 +16,13 @@ _LOOK_S = 1.0
 
 
 @click.command(short_help="Run a list server.")
-@click.argument("config", type=common.PATH)
+@click.argument("config", type=options.PATH)
 @click.option(
     "--set", "settings", multiple=True, metavar="PATH=VALUE", help="Put a value over the file's."
 )
 @click.option(
     "--log",
-    type=common.PATH,
+    type=options.PATH,
     help="Where the log goes.  [default: as CONFIG says, or standard output]",
 )
 def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
@@ -40,7 +40,7 @@ def serve(config: Path, settings: tuple[str, ...], log: Path | None) -> None:
     from sojourn._internal.units import count
     from sojourn.mail import serving
 
-    server = serving.start(config, [common.pair(setting) for setting in settings], log)
+    server = serving.start(config, [options.pair(setting) for setting in settings], log)
 
     def hang_up(*_: object) -> None:
         try:

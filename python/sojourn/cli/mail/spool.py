@@ -4,19 +4,19 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli import common
+from sojourn.cli import options, output
 
 
-@click.group(cls=common.Commands)
+@click.group(cls=output.Commands)
 def spool() -> None:
     """Look after a spool."""
 
 
 @spool.command(short_help="Look for damage, and repair it.")
-@common.config
-@common.config_spool
+@options.config
+@options.config_spool
 @click.option("--repair", is_flag=True, help="Remedy what is found; a copy is kept.")
-@common.as_json
+@output.as_json
 def check(*, config: Path | None, spool: Path | None, repair: bool, as_json: bool) -> None:
     """Look for damage: pages, states that do not fit, recipients without a message.
 
@@ -24,14 +24,13 @@ def check(*, config: Path | None, spool: Path | None, repair: bool, as_json: boo
 
     The exit code is 0 when the spool is sound, or sound again, and 1 when it is not.
     """
-    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_lines
     from sojourn.mail import spools
 
-    path = common.spool_of(config, spool)
+    path = options.spool_of(config, spool)
     checked = spools.check(path, repair=repair)
     if as_json:
-        click.echo(json_text(checked.to_dict()))
+        output.document(checked)
     else:
         lines = [f"{finding.what}: {finding.remedy}" for finding in checked.findings]
         if not checked.findings:
@@ -42,4 +41,4 @@ def check(*, config: Path | None, spool: Path | None, repair: bool, as_json: boo
             lines.append("nothing was changed: --repair does what stands behind each")
         print_lines(lines)
     if checked.findings and not checked.copy:
-        raise click.exceptions.Exit(common.FAILED)
+        raise click.exceptions.Exit(output.FAILED)

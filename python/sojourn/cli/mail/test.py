@@ -2,7 +2,7 @@
 
 import click
 
-from sojourn.cli import common
+from sojourn.cli import options, output
 
 
 @click.command(short_help="Measure how long a message takes to a host.")
@@ -14,12 +14,12 @@ from sojourn.cli import common
 @click.option("--tls", is_flag=True, help="Turn to TLS first (STARTTLS), whatever certificate.")
 @click.option(
     "--timeout",
-    type=common.Time("1ms", "1h"),
+    type=options.Time("1ms", "1h"),
     default="30s",
     show_default=True,
     help="For an answer.",
 )
-@common.as_json
+@output.as_json
 def test(
     *,
     host: str,
@@ -36,7 +36,6 @@ def test(
     With a new connection for each message and over one that is kept, with and without pipelining.
     The messages are real: they go to the address given with --to, and nowhere else.
     """
-    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import doing, print_lines, print_table
     from sojourn._internal.units import number
     from sojourn.mail import probe
@@ -47,15 +46,15 @@ def test(
         port=port,
         recipient=probe.mailbox("--to", recipient),
         sender=probe.mailbox("--from", sender) if sender else "",
-        size=common.size("--size", size),
+        size=options.size("--size", size),
         tls=tls,
         timeout_s=timeout,
     )
     with doing() as say:
         measured = list(probe.measure(probing, messages, say))
     if as_json:
-        ways = [one.to_dict() for one in measured]
-        click.echo(json_text({"host": name, "port": port, "tls": tls, "ways": ways}))
+        ways = measured
+        output.document({"host": name, "port": port, "tls": tls, "ways": ways})
         return
     lines = []
     for one in measured:

@@ -5,16 +5,19 @@ from typing import Any
 
 import click
 
-from sojourn.cli import common
-from sojourn.cli.mail import logs
+from sojourn.cli import log_options, options, output
 
 _PER_MARK = 10
 
 
 @click.command(short_help="Follow a log as it grows.")
-@logs.reads
+@log_options.reads
 @click.option(
-    "--interval", type=common.Time("1s", "24h"), default="15s", show_default=True, help="Of a line."
+    "--interval",
+    type=options.Time("1s", "24h"),
+    default="15s",
+    show_default=True,
+    help="Of a line.",
 )
 @click.option("--count", type=click.IntRange(1), help="Stop after so many lines.")
 @click.option("--replay", is_flag=True, help="Read what is there, by its own clock, and stop.")
@@ -25,7 +28,7 @@ _PER_MARK = 10
     show_default=True,
     help="How many a star or a dash stands for.",
 )
-@common.as_json
+@output.as_json
 def watch(
     *,
     interval: float,
@@ -41,7 +44,6 @@ def watch(
     standard input, as in `journalctl -fo export | sojourn mail watch -`.
     """
     from sojourn._internal.errors import InputError
-    from sojourn._internal.formats import json_text
     from sojourn._internal.terminal import print_lines
     from sojourn.mail.tools import watch as of
 
@@ -50,14 +52,14 @@ def watch(
         raise InputError(f"--interval {interval:g}s: expected whole seconds")
     if as_json and not (replay or count):
         raise InputError("--json: one document has an end; give --count or --replay")
-    reading = logs.reading(**asked)
+    reading = log_options.reading(**asked)
     notes: list[str] = []
     if replay:
         log, replayed = of.replay(reading, every_s)
         notes = log.notes()
     ticks = islice(replayed if replay else of.live(reading, every_s), count)
     if as_json:
-        click.echo(json_text([tick.to_dict() for tick in ticks]))
+        output.document(ticks)
         return
     for tick in ticks:
         click.echo(tick.line(per_mark))

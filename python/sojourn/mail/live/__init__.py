@@ -22,12 +22,12 @@ def page() -> str:
         host=socket.gethostname(),
         version=build_info()["version"],
         styles=[
-            _file("report/uplot/uPlot.min.css"),
-            _file("report/page.css"),
+            _file("presentation/uplot/uPlot.min.css"),
+            _file("presentation/page.css"),
             _file("mail/live/page.css"),
         ],
         scripts=[
-            _file("report/uplot/uPlot.iife.min.js"),
+            _file("presentation/uplot/uPlot.iife.min.js"),
             _file("mail/live/page.js"),
         ],
     )
@@ -35,6 +35,5 @@ def page() -> str:
 
 def _file(name: str) -> Markup:
     """A file of our own, into the page as it stands."""
-    # not by the name of its package: that of reports would bring all that draws with it
     text = files("sojourn").joinpath(name).read_text(encoding="utf-8")
     return Markup(text)  # noqa: S704 - no user's text

@@ -1,0 +1,244 @@
+"""A study of one switch on the kernel's own TCP, in the rows that the simulator writes.
+
+Permanent flows are measured over their window, flows that end from their first byte to its last
+acknowledgement.
+"""
+
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sojourn._core import Case, Outcome, Progress, Study, quantity
+from sojourn._internal.errors import InputError
+from sojourn._internal.units import PS_PER_S
+from sojourn.execution.execute import Task, keep
+from sojourn.measurement import netns
+from sojourn.measurement.cases import measure_cases
+from sojourn.measurement.load import Load
+from sojourn.measurement.plan import Plan, plan
+from sojourn.measurement.star import Star, built
+from sojourn.measurement.traffic import Carried, Flow, Look, Traffic, connected
+from sojourn.store.ledger import Record, Value
+from sojourn.store.rows import Column
+from sojourn.store.run_directory import RunDirectory
+
+_MOST_FLOWS = 10_000
+_IDEAL = "ideal: none, a permanent flow has no end"
+
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What came of one case: columns as the simulator's, and figures of its own."""
+
+    columns: dict[str, Column]
+    figures: dict[str, Value]
+
+
+def measure(study: Study, source: str, directory: RunDirectory, *, command: str) -> int:
+    """Measure the cases that a run directory lacks, one after the other.
+
+    Args:
+        study: of the single switch, its jobs flows.
+        source: the study's file, for messages.
+        directory: where to.
+        command: for `meta.json`.
+
+    Returns:
+        How many cases were measured, replications counted.
+
+    Raises:
+        InputError: the study cannot be measured; no root, no iproute2; the directory holds
+            something else.
+        Interrupted: Ctrl-C; finished cases are kept.
+    """
+    if study.model != "fabric":
+        raise InputError(f'{source}: model = "{study.model}", expected "fabric"')
+    cases = study.cases()
+    plans = {case.index: plan(case, source) for case in cases}
+    for case in cases:
+        _refuse_other_jobs(case, source)
+    netns.check()
+    return measure_cases(
+        study,
+        directory,
+        command=command,
+        measured=f"TCP of Linux {platform.release()}",
+        one=lambda task: _one(task, plans[task.case.index], directory),
+    )
+
+
+def _refuse_other_jobs(case: Case, source: str) -> None:
+    kind = case.parameters["workload.kind"]
+    if kind == "query":
+        raise InputError(f'{source}: workload.kind = "query", expected flows that follow nobody')
+    if not _is_bulk(case) and case.parameters["completion"] != "sender":
+        raise InputError(
+            f'{source}: completion = "receiver", expected "sender": on the kernel it is the sender'
+            " that says when a flow is done"
+        )
+    if not _is_bulk(case) and case.parameters["scheme.queue.kind"] == "drr":
+        raise InputError(
+            f'{source}: scheme.queue.kind = "drr", expected "drop-tail": on the kernel each flow'
+            " has a part of the buffer for good, and flows that end would leave theirs empty"
+        )
+    if case.jobs > _MOST_FLOWS:
+        raise InputError(
+            f"{source}: {case.jobs} flows, expected at most {_MOST_FLOWS}: one port each"
+        )
+
+
+def _is_bulk(case: Case) -> bool:
+    """Whether its flows are permanent ones."""
+    return case.parameters["workload.kind"] == "bulk"
+
+
+def _one(task: Task, planned: Plan, directory: RunDirectory) -> Record:
+    case, replication = task.case, task.replication
+    # which flows start when: the simulator's own draw, so that both do the same
+    offered = case.run(replication, Progress())
+    started, cpu = time.perf_counter(), time.process_time()
+    measured = _carried(case, planned, offered)
+    wall, cpu = time.perf_counter() - started, time.process_time() - cpu
+    return keep(
+        directory, case, replication, measured.columns, measured.figures, wall_s=wall, cpu_s=cpu
+    )
+
+
+def _window(case: Case) -> tuple[float, float]:
+    """From when until when a case is measured, in seconds."""
+    warm_up, window = (
+        quantity(str(case.parameters[f"workload.{name}"])) / PS_PER_S
+        for name in ("warm_up", "window")
+    )
+    return warm_up, warm_up + window
+
+
+def _carried(case: Case, planned: Plan, offered: Outcome) -> Measured:
+    """Carry the offered flows over the kernel's TCP, and measure them."""
+    columns = offered.columns
+    names = ("src", "dst", "arrived_ps", "size_bytes")
+    drawn = zip(*(_ints(columns, name).tolist() for name in names), strict=True)
+    flows = [
+        Flow(src, dst, arrived / PS_PER_S, None if _is_bulk(case) else size)
+        for src, dst, arrived, size in drawn
+    ]
+    pairs = [(flow.source, flow.destination) for flow in flows]
+    with built(planned, pairs) as star, connected(star, planned, flows) as traffic:
+        load = Load()
+        measured, last = (_over_window if _is_bulk(case) else _to_their_ends)(
+            case, planned, offered, traffic
+        )
+        figures = {**_of_ports(star, planned, last.at_s), **_of_connections(last), **load.figures()}
+    return Measured(measured.columns, {**figures, **measured.figures})
+
+
+def _over_window(
+    case: Case, planned: Plan, offered: Outcome, traffic: Traffic
+) -> tuple[Measured, Look]:
+    """Permanent flows, and the last look at them."""
+    first, last = traffic.run(_window(case))
+    columns = _columns(offered.columns, planned, first, last)
+    return Measured(columns, {"unfinished": 0, "ideal": _IDEAL}), last
+
+
+def _to_their_ends(
+    case: Case, _: Plan, offered: Outcome, traffic: Traffic
+) -> tuple[Measured, Look]:
+    """Flows that end: they arrive when the simulator's do, and take what they take from then on."""
+    carried = traffic.finish(quantity(str(case.parameters["drain"])) / PS_PER_S)
+    columns = offered.columns
+    arrived, ideal = _ints(columns, "arrived_ps"), _ints(columns, "ideal_ps")
+    took = np.array([_took_ps(flow) for flow in carried], dtype=np.int64)
+    done = took >= 0
+    slowdown = np.divide(took, ideal, out=np.full(len(took), np.nan), where=done)
+    measured: dict[str, Column] = {
+        "finished_ps": np.where(done, arrived + took, -1),
+        "acknowledged_ps": np.where(done, arrived + took, -1),
+        "sojourn_ps": took,
+        "slowdown": slowdown,
+        "retransmits": np.array([flow.info.retransmits for flow in carried], dtype=np.int64),
+    }
+    result = {**columns, **measured}
+    timeouts = [flow.info.timeouts for flow in carried]
+    if None in timeouts:
+        del result["timeouts"]
+    else:
+        result["timeouts"] = np.array(timeouts, dtype=np.int64)
+    late = [flow.began_s - at / PS_PER_S for flow, at in zip(carried, arrived, strict=True)]
+    figures: dict[str, Value] = {
+        "unfinished": int((~done).sum()),
+        "latest_start_ps": round(max(late) * PS_PER_S),
+        "ideal": offered.figures["ideal"],
+    }
+    ends = [flow.acked_s for flow in carried if flow.acked_s is not None]
+    last = Look(max(ends, default=carried[-1].began_s), tuple(flow.info for flow in carried))
+    return Measured(result, figures), last
+
+
+def _took_ps(flow: Carried) -> int:
+    """From its first byte to its last acknowledgement; -1 if that never came."""
+    return -1 if flow.acked_s is None else round((flow.acked_s - flow.began_s) * PS_PER_S)
+
+
+def _ints(columns: Mapping[str, Column], name: str) -> Ints:
+    column = columns[name]
+    assert not isinstance(column, tuple)  # noqa: S101 - only kinds and the like are
+    return column
+
+
+def _columns(
+    offered: Mapping[str, Column], planned: Plan, first: Look, last: Look
+) -> dict[str, Column]:
+    """The offered columns with what was measured between two looks."""
+    looks = list(zip(first.infos, last.infos, strict=True))
+
+    def between(name: str) -> Ints:
+        return np.array([getattr(b, name) - getattr(a, name) for a, b in looks], dtype=np.int64)
+
+    acked = between("acked_bytes")
+    measured: dict[str, Column] = {
+        "size_bytes": acked,
+        "packets": -(-acked // planned.payload),
+        "retransmits": between("retransmits"),
+        "goodput_bps": acked * 8 / (last.at_s - first.at_s),
+    }
+    columns = {**offered, **measured}
+    if any(info.timeouts is None for info in last.infos):
+        del columns["timeouts"]
+    else:
+        columns["timeouts"] = between("timeouts")
+    return columns
+
+
+def _of_ports(star: Star, planned: Plan, lasted_s: float) -> dict[str, Value]:
+    """What the switch's ports sent and dropped, from the first connection to the last look."""
+    ports = [star.port(host) for host in range(len(star.hosts))]
+    for port in ports:
+        if port["bytes"] > port["packets"] * planned.mtu:
+            raise InputError(
+                f"the kernel sent packets of over {planned.mtu} bytes; nothing measured can be used"
+            )
+    shares = [p["bytes"] * 8 / rate for p, rate in zip(ports, planned.rates, strict=True)]
+    drops = sum(port["drops"] for port in ports)
+    return {
+        "drops": drops,
+        "packets_dropped_at_switches": drops,
+        "switch_port_utilisation": sum(shares) / len(shares) / lasted_s,
+        "measured_ps": round(lasted_s * PS_PER_S),
+    }
+
+
+def _of_connections(last: Look) -> dict[str, Value]:
+    """The shortest round trip and time-out that the kernel knew of at the end."""
+    return {
+        "shortest_round_trip_ps": min(info.min_rtt_us for info in last.infos) * 10**6,
+        "shortest_time_out_ps": min(info.rto_us for info in last.infos) * 10**6,
+    }

@@ -1,0 +1,155 @@
+"""A switch with hosts around it, each in a network namespace of its own.
+
+Links are pairs of virtual Ethernet devices, the switch is a bridge. What a link can carry a second
+is held at its two sending ends by a token bucket (tbf), whose queue is the room of the port; what
+does not fit is dropped at its tail. Links and rooms count IP packets, as the simulator does:
+Ethernet's header is taken off (stab). TCP cuts its packets itself (gso_max_segs 1), so that none is
+larger than the MTU, and nobody puts them together again (virtual devices do so only when asked).
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from sojourn.measurement.netns import Namespace
+from sojourn.measurement.plan import Plan
+
+FIRST_PORT = 10_000
+_ETHERNET = 14
+_ROOT = f"root handle 1: stab overhead {-_ETHERNET} linklayer ethernet"
+_UNLIMITED = 2**31 - 1
+_SWITCH = "switch0"
+_HOSTS_ROOM = 10_000_000  # the kernel keeps a socket's packets out of it, see TSQ
+# By so much a bucket's timer may be late before the link loses time; a packet at the least.
+_LATEST_S = 100e-6
+
+
+@dataclass(frozen=True)
+class Star:
+    """The switch and the hosts; `address(i)` is host i's."""
+
+    switch: Namespace
+    hosts: tuple[Namespace, ...]
+
+    @staticmethod
+    def address(host: int) -> str:
+        """The IP address of a host."""
+        return f"10.0.0.{host + 1}"
+
+    def port(self, host: int) -> dict[str, int]:
+        """What the switch's port to a host has sent and dropped: bytes, packets, drops.
+
+        Raises:
+            InputError: iproute2 does not say.
+        """
+        said = json.loads(self.switch.show("tc", "-s", "-j", "qdisc", "show", "dev", _port(host)))
+        root = next(queue for queue in said if queue.get("root"))
+        return {name: int(root[name]) for name in ("bytes", "packets", "drops")}
+
+
+@contextmanager
+def built(plan: Plan, flows: Sequence[tuple[int, int]]) -> Iterator[Star]:
+    """A star as planned, for as long as the context lasts.
+
+    Flow number `i`, from and to the hosts of `flows[i]`, is to have the TCP port `FIRST_PORT + i`
+    at its source.
+
+    Raises:
+        InputError: the kernel cannot do it.
+    """
+    with ExitStack() as stack:
+
+        def namespace() -> Namespace:
+            made = Namespace()
+            stack.callback(made.close)
+            return made
+
+        star = Star(namespace(), tuple(namespace() for _ in plan.rates))
+        _lay(star, plan, flows)
+        yield star
+
+
+def _lay(star: Star, plan: Plan, flows: Sequence[tuple[int, int]]) -> None:
+    quiet = {"ipv6/conf/all/disable_ipv6": 1}
+    star.switch.set(quiet)
+    lines = [f"link add name {_SWITCH} type bridge mcast_snooping 0"]
+    for host, namespace in enumerate(star.hosts):
+        end = f"name {_port(host)} mtu {plan.mtu}"
+        lines.append(
+            f"link add {end} type veth peer name eth0 mtu {plan.mtu} netns {namespace.path}"
+        )
+        lines.append(f"link set {_port(host)} master {_SWITCH} gso_max_segs 1 up")
+    star.switch.batch("ip", [*lines, f"link set {_SWITCH} up"])
+    for host, (namespace, rate) in enumerate(zip(star.hosts, plan.rates, strict=True)):
+        namespace.set(plan.sysctls)
+        own = Star.address(host)
+        attributes = " ".join(f"{name} {value}" for name, value in plan.route.items())
+        namespace.batch(
+            "ip",
+            [
+                "link set lo up",
+                "link set eth0 gso_max_segs 1 up",
+                f"addr add {own}/24 dev eth0 noprefixroute",
+                f"route add 10.0.0.0/24 dev eth0 src {own} {attributes}",
+            ],
+        )
+        namespace.batch("tc", [_bucket("eth0", rate, plan.mtu, _HOSTS_ROOM)])
+        own_flows = [
+            (number, "sport" if destination == host else "dport")
+            for number, (source, destination) in enumerate(flows)
+            if host in (source, destination)
+        ]
+        fair = plan.room.quantum and own_flows
+        lines = _fair(host, rate, plan, own_flows) if fair else _fifo(host, rate, plan)
+        star.switch.batch("tc", lines)
+
+
+def _port(host: int) -> str:
+    return f"port{host}"
+
+
+def _fifo(host: int, rate: int, plan: Plan) -> list[str]:
+    """The switch's port to a host: one queue."""
+    device, room = _port(host), plan.room
+    if not room.packets:
+        return [_bucket(device, rate, plan.mtu, room.size)]
+    return [
+        _bucket(device, rate, plan.mtu, _UNLIMITED),
+        f"qdisc add dev {device} parent 1:1 pfifo limit {room.size}",
+    ]
+
+
+def _fair(host: int, rate: int, plan: Plan, flows: Sequence[tuple[int, str]]) -> list[str]:
+    """The switch's port to a host: a queue for each flow, found by its number's TCP port.
+
+    Classes that have no rate of their own to speak of borrow all of it, a quantum in turn: htb
+    goes round them by deficit round robin. Each has an equal part of the port's room: what the
+    longest queue is left with where all want more.
+    """
+    device, burst = _port(host), _burst(rate, plan.mtu)
+    lines = [
+        f"qdisc add dev {device} {_ROOT} htb",
+        f"class add dev {device} parent 1: classid 1:1 htb rate {rate}bit burst {burst}"
+        f" cburst {burst}",
+    ]
+    for number, side in flows:
+        queue = f"1:{number + 2:x}"
+        lines += [
+            f"class add dev {device} parent 1:1 classid {queue} htb rate 8kbit ceil {rate}bit"
+            f" burst {plan.mtu} cburst {burst} quantum {plan.room.quantum}",
+            f"qdisc add dev {device} parent {queue} bfifo limit {plan.room.size // len(flows)}",
+            f"filter add dev {device} parent 1: protocol ip prio 1 u32"
+            f" match ip {side} {FIRST_PORT + number} 0xffff flowid {queue}",
+        ]
+    return lines
+
+
+def _bucket(device: str, rate: int, mtu: int, room: int) -> str:
+    return (
+        f"qdisc add dev {device} {_ROOT} tbf rate {rate}bit burst {_burst(rate, mtu)} limit {room}"
+    )
+
+
+def _burst(rate: int, mtu: int) -> int:
+    return max(2 * mtu, round(rate / 8 * _LATEST_S) + mtu)

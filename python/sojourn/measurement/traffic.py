@@ -1,0 +1,206 @@
+"""Flows over the kernel's TCP: they start when they should, and are looked at when they should."""
+
+import resource
+import select
+import socket
+import struct
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+
+from sojourn._internal.errors import InputError, reason
+from sojourn.measurement import acknowledged
+from sojourn.measurement.plan import Plan
+from sojourn.measurement.star import FIRST_PORT, Star
+from sojourn.measurement.tcpinfo import TcpInfo
+
+_PORT = 5001
+_CHUNK = 1 << 18
+_UNSENT = 1 << 17  # bytes that wait in a socket before they are sent, at most
+_SEND_BUFFER_FORCE, _RECEIVE_BUFFER_FORCE = 32, 33  # SO_*BUFFORCE of asm-generic/socket.h
+_OVERHEAD = 3  # memory of a queued packet over its payload, at most
+_HANDSHAKE_S = 10.0
+# What is closed is reset at once (struct linger of socket.h): else sockets with unsent data stay
+# for two minutes, and their namespaces with them.
+_RESET = struct.pack("ii", 1, 0)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Data from one host to another, from a time on, in seconds; without `size`, without end."""
+
+    source: int
+    destination: int
+    start_s: float
+    size: int | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the kernel said of every flow at one moment, in seconds since the start."""
+
+    at_s: float
+    infos: tuple[TcpInfo, ...]
+
+
+@dataclass(frozen=True)
+class Carried:
+    """How a flow went, and what the kernel said of it: in seconds since the start.
+
+    `began_s` is when its first byte was handed over, `acked_s` when its last one was acknowledged;
+    None if it never was.
+    """
+
+    began_s: float
+    acked_s: float | None
+    info: TcpInfo
+
+
+@dataclass
+class _Sending:
+    """A flow that has begun; `left` is None for one without end."""
+
+    sender: socket.socket
+    began_s: float
+    size: int | None
+    left: int | None
+    acked_s: float | None = None
+
+
+class Traffic:
+    """Open connections of flows that have not begun yet, and how they are driven."""
+
+    def __init__(self, flows: Sequence[Flow], ends: Sequence[tuple[socket.socket, socket.socket]]):
+        self._flows = flows
+        self._senders = [sender for sender, _ in ends]
+        self._poll = select.epoll()
+        self._receivers = {receiver.fileno(): receiver for _, receiver in ends}
+        self._running: dict[int, _Sending] = {}
+        self._unfinished = sum(flow.size is not None for flow in flows)
+        self._origin, self._epoch = 0.0, 0.0
+        self._chunk, self._drain = bytes(_CHUNK), bytearray(_CHUNK)
+        for number in self._receivers:
+            self._poll.register(number, select.EPOLLIN)
+
+    def run(self, looks_s: Sequence[float]) -> list[Look]:
+        """Start each flow in its time, keep it going until the last look; in seconds from now."""
+        self._begin()
+        due: list[tuple[float, int | None]] = [(at, None) for at in looks_s]
+        due += [(flow.start_s, number) for number, flow in enumerate(self._flows)]
+        due.sort(key=lambda event: event[0])
+        looks = []
+        for at, number in due:
+            self._carry(at)
+            if number is None:
+                looks.append(Look(self._now(), tuple(map(TcpInfo.of, self._senders))))
+            else:
+                self._start(number)
+        return looks
+
+    def finish(self, drain_s: float) -> list[Carried]:
+        """Start each flow in its time, and wait for all until `drain_s` after the last start."""
+        self._begin()
+        numbers = sorted(range(len(self._flows)), key=lambda number: self._flows[number].start_s)
+        for number in numbers:
+            self._carry(self._flows[number].start_s)
+            self._start(number)
+        self._carry(self._now() + drain_s, until_done=True)
+        sendings = [self._running[sender.fileno()] for sender in self._senders]
+        return [Carried(s.began_s, s.acked_s, TcpInfo.of(s.sender)) for s in sendings]
+
+    def _begin(self) -> None:
+        self._origin, self._epoch = time.perf_counter(), time.time()
+
+    def _now(self) -> float:
+        return time.perf_counter() - self._origin
+
+    def _start(self, number: int) -> None:
+        flow, sender = self._flows[number], self._senders[number]
+        if flow.size is not None:
+            acknowledged.watch(sender)
+        sending = _Sending(sender, self._now(), flow.size, flow.size)
+        self._running[sender.fileno()] = sending
+        with suppress(BlockingIOError):
+            self._send(sending, heard=False)
+        self._poll.register(sender.fileno(), select.EPOLLOUT | select.EPOLLET)
+
+    def _carry(self, until: float, *, until_done: bool = False) -> None:
+        """Fill and empty sockets until then, or until all flows are done."""
+        while (left := until - self._now()) > 0 and (self._unfinished or not until_done):
+            for number, event in self._poll.poll(left):
+                receiver = self._receivers.get(number)
+                with suppress(BlockingIOError):
+                    if receiver is not None:
+                        receiver.recv_into(self._drain)
+                    else:
+                        self._send(self._running[number], heard=bool(event & select.EPOLLERR))
+
+    def _send(self, sending: _Sending, *, heard: bool) -> None:
+        """Fill a socket; where the kernel has a word for it, `heard`, look whether it is done."""
+        if heard and sending.size is not None and sending.acked_s is None:
+            at = acknowledged.when(sending.sender, sending.size)
+            if at is not None:
+                sending.acked_s = at - self._epoch
+                self._unfinished -= 1
+        while sending.left is None or sending.left:
+            part = self._chunk if sending.left is None else self._chunk[: sending.left]
+            sent = sending.sender.send(part)
+            sending.left = None if sending.left is None else sending.left - sent
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._poll.close()
+
+
+@contextmanager
+def connected(star: Star, plan: Plan, flows: Sequence[Flow]) -> Iterator[Traffic]:
+    """The flows' connections, open for as long as the context lasts.
+
+    Raises:
+        InputError: one could not be opened.
+    """
+    room = plan.room.size * (plan.mtu if plan.room.packets else 1)
+    in_flight = room + plan.mtu * 100  # no flow has more under way than fits the fabric
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # two sockets a flow
+    with ExitStack() as stack:
+        try:
+            listeners = {}
+            for host in dict.fromkeys(flow.destination for flow in flows):
+                with star.hosts[host].inside():
+                    listener = socket.socket()
+                stack.callback(listener.close)
+                listener.setsockopt(
+                    socket.SOL_SOCKET, _RECEIVE_BUFFER_FORCE, 2 * _OVERHEAD * in_flight
+                )
+                listener.bind((star.address(host), _PORT))
+                listener.listen(len(flows))
+                listener.settimeout(_HANDSHAKE_S)
+                listeners[host] = listener
+            ends = []
+            for number, flow in enumerate(flows):
+                with star.hosts[flow.source].inside():
+                    sender = socket.socket()
+                stack.callback(sender.close)
+                sender.setsockopt(
+                    socket.IPPROTO_TCP, socket.TCP_CONGESTION, plan.congestion.encode()
+                )
+                sender.setsockopt(socket.SOL_SOCKET, _SEND_BUFFER_FORCE, _OVERHEAD * in_flight)
+                sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT)
+                sender.bind((star.address(flow.source), FIRST_PORT + number))
+                sender.settimeout(_HANDSHAKE_S)
+                sender.connect((star.address(flow.destination), _PORT))
+                receiver, _ = listeners[flow.destination].accept()
+                stack.callback(receiver.close)
+                # a window below the buffer does not depend on how soon the reader reads
+                receiver.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, 2 * in_flight)
+                for end in (sender, receiver):
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                    end.setblocking(False)
+                ends.append((sender, receiver))
+        except OSError as error:
+            raise InputError(f"no connection between two hosts: {reason(error)}") from None
+        traffic = Traffic(flows, ends)
+        stack.callback(traffic.close)
+        yield traffic

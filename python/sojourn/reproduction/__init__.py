@@ -1,0 +1,153 @@
+"""A paper reproduced: its studies run, its figures drawn, its claims judged."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from sojourn._core import Study
+from sojourn._internal.errors import InputError
+from sojourn._internal.files import write_text
+from sojourn._internal.formats import json_text
+from sojourn._internal.units import count
+from sojourn.execution import studies
+from sojourn.reproduction.claims import Verdict, judge
+from sojourn.reproduction.hours import Table, lines
+from sojourn.reproduction.papers import Figure, Paper
+from sojourn.reproduction.results import Result
+from sojourn.store.run_directory import RunDirectory
+from sojourn.store.stored_run import StoredRun
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What came of a paper: pictures, tables, verdicts on its claims, and where its runs are.
+
+    `runs` says what a reader must know of each of them; the notes of the verdicts hold it too.
+    """
+
+    paper: Paper
+    runs: Mapping[Path, str]
+    pictures: tuple[Path, ...]
+    tables: tuple[Path, ...]
+    verdicts: tuple[Verdict, ...]
+
+
+def reproduce(
+    paper: Paper,
+    figures: Sequence[Figure],
+    out: Path,
+    *,
+    full: bool,
+    command: str,
+    so_far: bool = False,
+    elsewhere: Mapping[str, Path] = MappingProxyType({}),
+) -> Reproduction:
+    """Run what figures and their claims need, draw them and judge these.
+
+    Args:
+        paper: the paper.
+        figures: some of its figures.
+        out: holds a run directory for each run, `figure-ID.png` or, of a table, `figure-ID.txt`,
+            and `claims.json` afterwards; runs that are finished there are not run again.
+        full: as many flows and replications as the studies say, instead of the brief ones.
+        command: what goes into the runs' `meta.json`.
+        so_far: run nothing, but draw and judge what is finished in `out`: those figures and
+            claims whose runs have all begun.
+        elsewhere: where runs are that have a place of their own, outside of `out`.
+
+    Raises:
+        InputError: something cannot be written, or `out` holds something else, or nothing.
+        SpecError: a study cannot be run.
+        Interrupted: Ctrl-C; finished cases are kept.
+    """
+    asked_for = {run for figure in figures for run in figure.runs}
+    places = {name: elsewhere.get(name, out / name) for name in paper.runs if name in asked_for}
+    claims = paper.claims_of(figures)
+    if so_far:
+        places = {
+            name: place for name, place in places.items() if _begun(paper, name, place, full=full)
+        }
+        figures = [figure for figure in figures if places.keys() >= set(figure.runs)]
+        claims = [claim for claim in claims if places.keys() >= set(claim.measure.needs)]
+        if not places:
+            raise InputError(f"{out}: nothing finished there that could be judged")
+    else:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, place in places.items():
+            study = study_of(paper, name, full=full)
+            studies.simulate(study, RunDirectory(place), jobs=None, command=command)
+    results = {
+        name: Result(name, StoredRun.open(place), plan.x, plan.lines, plan.axis)
+        for name, place, plan in ((name, place, paper.runs[name]) for name, place in places.items())
+    }
+    length = "so far" if so_far else "full" if full else "quick"
+    notes = {name: _note(paper, result, length) for name, result in results.items()}
+    verdicts = [
+        judge(claim, results, paper=paper.name, remarks=[notes[run] for run in claim.measure.needs])
+        for claim in claims
+    ]
+    write_text(out / "claims.json", json_text([asdict(verdict) for verdict in verdicts]))
+    return Reproduction(
+        paper=paper,
+        runs={result.run.path: notes[name] for name, result in results.items()},
+        pictures=tuple(
+            _picture(figure, results, notes, out) for figure in figures if figure.panels
+        ),
+        tables=tuple(
+            _table(figure.id, figure.table, results, out) for figure in figures if figure.table
+        ),
+        verdicts=tuple(verdicts),
+    )
+
+
+def _begun(paper: Paper, name: str, place: Path, *, full: bool) -> bool:
+    """Whether at least one case of a run is finished there."""
+    directory = RunDirectory(place)
+    if not directory.ledger():
+        return False
+    directory.expect(study_of(paper, name, full=full).resolved())
+    return True
+
+
+def study_of(paper: Paper, name: str, *, full: bool) -> Study:
+    """The study of one of the paper's runs, with what the paper puts over it.
+
+    Raises:
+        SpecError: it cannot be run as written.
+    """
+    plan = paper.runs[name]
+    return studies.parse(
+        studies.read(plan.study),
+        str(plan.study),
+        plan.overrides(full=full),
+        seed=None,
+        replications=None,
+    )
+
+
+def _note(paper: Paper, result: Result, length: str) -> str:
+    """What a reader must know of a run: how much was run, and of what."""
+    ledger = result.run.ledger
+    jobs = next(iter(ledger)).jobs
+    size = f"{count(jobs, 'job')} a case, {ledger.replications()}"
+    missing = result.run.missing
+    lacking = [f"{count(missing, 'case')} not run yet"] if missing else []
+    return ", ".join([f"{result.name}: {length}", size, *lacking, paper.runs[result.name].note])
+
+
+def _table(name: str, table: Table, results: Mapping[str, Result], out: Path) -> Path:
+    path = out / f"figure-{name}.txt"
+    write_text(path, "".join(f"{line}\n" for line in lines(table, results[table.run].run)))
+    return path
+
+
+def _picture(
+    figure: Figure, results: Mapping[str, Result], notes: Mapping[str, str], out: Path
+) -> Path:
+    from sojourn.reproduction.drawing import draw
+
+    picture = draw(figure, results, notes=[notes[name] for name in figure.runs])
+    path = out / f"figure-{figure.id}.png"
+    picture.write(path)
+    return path
