@@ -32,6 +32,27 @@ sizes = "websearch"
 load = 0.5
 flows = 60
 """
+PLAN = """\
+title = "an array"
+model = "array"
+disk = "ST3500630NS"
+[workload]
+kind = "synthetic"
+arrivals = { kind = "poisson", rate = "0.03/ms" }
+blocks = 1
+requests = 2000
+warmup = 200
+[plan]
+target = "p90 < 60 ms"
+disks = [{ price = 10, capacity = "500GB" }]
+[sweep]
+layout = [
+    { kind = "raid0", disks = 1 },
+    { kind = "raid0", disks = 2 },
+    { kind = "raid01", disks = 4 },
+    { kind = "raid01", disks = 8 },
+]
+"""
 SWEEP = """\
 [sweep]
 scheme = ["DCTCP", "MinTCP+pFabric"]

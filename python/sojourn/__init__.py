@@ -6,10 +6,10 @@
     run.summary(by=["scheme", "load"])
     run.plot()
 
-`run` simulates a study, `sweep` with other values in place of its own, `estimate` a large fabric
-link by link, and `load` opens a run directory; all give a `Run`. `compare` lays two runs beside
-each other, `report` writes runs as one page, `plan` finds the cheapest array that meets a target,
-`reproduce` judges the claims of a paper, and `list_parts` says what a study can name.
+`run` simulates a study, `sweep` with other values in place of the study's, `estimate` a large
+fabric link by link, and `load` opens a run directory; all give a `Run`. `compare` lays two runs
+beside each other, `report` writes runs as one page, `plan` finds the cheapest array that meets a
+target, `reproduce` judges the claims of a paper, and `list_parts` says what a study can name.
 """
 
 from importlib import import_module

@@ -14,7 +14,7 @@ class _NoPandas:
 
 
 def run() -> int:
-    """`sojourn.cli.main` in a process of its own."""
+    """`sojourn.cli.main` in a separate process."""
     sys.meta_path.insert(0, _NoPandas)
     # The threads of numpy's algebra would spin while they wait, and none of it is used.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -26,7 +26,7 @@ _ROWS = 5_000
 
 
 class _Console(Console):
-    """As wide as the terminal, of a width of our own where there is none; closed pipes raise."""
+    """As wide as the terminal, or of a fixed width where there is none; closed pipes raise."""
 
     def __init__(self, width: int) -> None:
         super().__init__(width=get_terminal_size((width, 0)).columns)

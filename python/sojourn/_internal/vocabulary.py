@@ -43,7 +43,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class JobKind:
-    """One kind of job: how tables call it, what is measured of it, its sizes that are told apart.
+    """One kind of job: how tables call it, what is measured of it, and its size bins.
 
     Metrics stand with the most important first. `bins` are the ends of each, in bytes: the lower
     one is outside of it. `part_of` is the kind that these are parts of. `note` says what their time

@@ -10,15 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sojourn._internal.units import count
-from sojourn.analysis.intervals import (
-    BATCHES,
-    Batches,
-    beyond,
+from sojourn.analysis.intervals import BATCHES, Batches, beyond, mean_interval, quantile_interval
+from sojourn.analysis.ratio_intervals import (
     independent_ratio_interval,
-    mean_interval,
     mean_ratio_interval,
     paired_differences,
-    quantile_interval,
     quantile_ratio_interval,
 )
 from sojourn.analysis.run_length import (
@@ -293,7 +289,7 @@ class Observed:
         """How probable it is that pairs differ so much by chance; None of too few pairs.
 
         Batches may be short here: samples that do not differ do not in any pair either. What each
-        has of its own must be over within a batch: flips of what lasts longer differ too often.
+        has alone must be over within a batch: flips of what lasts longer differ too often.
         """
         mine, theirs = (side.batches(basis) for side in (self, under))
         if mine is None or theirs is None or mine.counts.size < _FLIPPED_FROM:

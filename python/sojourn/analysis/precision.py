@@ -1,7 +1,7 @@
 """As many replications as it takes to know every case well enough: `sojourn run --precision 5%`.
 
 How many that are is settled before they run, so that none is added because of what was seen: by
-computing where the model knows how long its runs are, otherwise by a few replications of their own,
+computing where the model knows how long its runs are, otherwise by a few separate replications,
 which are thrown away.
 """
 

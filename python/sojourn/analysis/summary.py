@@ -232,7 +232,7 @@ def _of_group(group: Group, percentiles: Sequence[float]) -> Iterator[MetricSumm
 
 
 def bins_of_groups(groups: Sequence[Group]) -> dict[str, tuple[float, float]]:
-    """The bins that are told apart of any kind of job in these groups."""
+    """The size bins that are kept apart of any kind of job in these groups."""
     found: dict[str, tuple[float, float]] = {}
     for kind in dict.fromkeys(group.kind for group in groups):
         samples = [group.sample for group in groups if group.kind == kind]
@@ -263,7 +263,7 @@ def ideals(ledger: Ledger) -> tuple[str, ...]:
 
 
 def incomplete(missing: int) -> str:
-    """What is to be said of a run that is not finished."""
+    """The note under a run that is not finished."""
     return f"{count(missing, 'case')} of the study not run yet; `sojourn run` resumes it"
 
 

@@ -82,7 +82,7 @@ def run(
 def sweep(
     study: str | Path | Mapping[str, Any], axes: Mapping[str, Sequence[object]], **how: Any
 ) -> Run:
-    """Run a study with other values in place of its own: a case for each combination.
+    """Run a study with other values in place of the study's: a case for each combination.
 
     Args:
         study: as `run` takes it.

@@ -90,7 +90,7 @@ def measure(
     instructions: bool,
     say: Callable[[str], None],
 ) -> Cost:
-    """Run one benchmark in processes of its own.
+    """Run one benchmark in separate processes.
 
     Args:
         model: the model it belongs to.

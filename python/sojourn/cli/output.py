@@ -40,7 +40,7 @@ def document(found: object) -> None:
 def quiet(function: Callable[..., None]) -> Callable[..., None]:
     """Gives a command the option --quiet: what it would say goes nowhere.
 
-    A document that is asked for by --json stays, and so do errors, which are told after its end.
+    A document that is asked for by --json stays, and so do errors, which are printed after its end.
     """
 
     @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")

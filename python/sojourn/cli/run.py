@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "--more",
     type=float,
     metavar="TIMES",
-    help="So many times as many jobs as the study's, with a seed of their own.",
+    help="So many times as many jobs as the study's, with another seed.",
 )
 @click.option(
     "--jobs", type=int, help="Cases at a time.  [default: as many as there are processors]"
@@ -75,7 +75,7 @@ def run(
     STUDY is a TOML file, @PAPER/NAME one that comes with sojourn (see `sojourn list studies`), or
     - for standard input.
 
-    A run with --more begins anew, with a seed and a directory of its own: a run that is extended
+    A run with --more begins anew, with another seed and directory: a run that is extended
     until it has an interval stops at a lucky one.
 
     With --precision, exit code 1 says that a case is not known that well by the replications that
@@ -88,16 +88,7 @@ def run(
     from sojourn.store.stored_run import StoredRun
 
     pairs = [options.pair(setting) for setting in settings]
-    text = studies.read(study)
-    parsed = studies.parse(
-        text, studies.source_of(study), pairs, seed=seed, replications=replications
-    )
-    if more is not None:
-        pairs += studies.longer(parsed, more)
-        seed = studies.fresh_seed(parsed, more)
-        parsed = studies.parse(
-            text, studies.source_of(study), pairs, seed=seed, replications=replications
-        )
+    parsed = _parsed(study, pairs, more, seed=seed, replications=replications)
     name = studies.name_of(study)
     directory = RunDirectory(out or Path("out", name if more is None else f"{name}-x{more:g}"))
     if precision is None and (precision_of or most_replications is not None):
@@ -111,13 +102,12 @@ def run(
         return
     most = MOST if most_replications is None else most_replications
     asked = None if precision is None else Precision.read(precision, precision_of or "mean", most)
-    words = output.command(context)
     ran = studies.simulate(
         parsed,
         directory,
         jobs=jobs,
         threads=threads,
-        command=words,
+        command=output.command(context),
         scheduler=scheduler,
         precision=asked,
     )
@@ -134,6 +124,26 @@ def run(
         click.echo(f"next: sojourn show {shlex.quote(str(done.path))}")
     if judged and not judged.reached:
         context.exit(output.FAILED)
+
+
+def _parsed(
+    path: Path,
+    pairs: list[tuple[str, str]],
+    more: float | None,
+    *,
+    seed: int | None,
+    replications: int | None,
+) -> "Study":
+    """The study, or the study with runs `more` times as long, which has another seed."""
+    from sojourn.execution import studies
+
+    text, source = studies.read(path), studies.source_of(path)
+    parsed = studies.parse(text, source, pairs, seed=seed, replications=replications)
+    if more is None:
+        return parsed
+    longer = [*pairs, *studies.longer(parsed, more)]
+    fresh = studies.fresh_seed(parsed, more)
+    return studies.parse(text, source, longer, seed=fresh, replications=replications)
 
 
 def _plan(study: "Study", directory: "RunDirectory", at_a_time: int, *, as_json: bool) -> None:

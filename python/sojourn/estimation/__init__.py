@@ -1,7 +1,7 @@
 """Fabrics estimated from their links, each a task on threads here or on a cluster.
 
 After Zhao, Goyal, Alizadeh and Anderson, *Scalable tail latency estimation for data center
-networks*, NSDI 2023. Whoever simulates links draws the flows of the whole case first, once a
+networks*, NSDI 2023. A process that simulates links draws the flows of the whole case first, once a
 process; only the delays travel.
 """
 
@@ -39,7 +39,7 @@ SAID = (
 
 @dataclass(frozen=True)
 class Part:
-    """One replication of a case of an estimate, as whoever simulates its links is told of it."""
+    """One replication of a case of an estimate, as a process that simulates links receives it."""
 
     study: str
     case: int

@@ -68,8 +68,8 @@ class Cluster:
         """Run tasks in about their order; enter each into the ledger as it comes back.
 
         Raises:
-            InputError: `sojourn[dask]` is not installed, nobody answers at the address, a worker
-                has another build, or a case killed one worker after the other.
+            InputError: `sojourn[dask]` is not installed, no scheduler answers at the address, a
+                worker has another build, or a case killed one worker after the other.
             SpecError: a case turned out to be impossible.
         """
         with _connected(self.address) as client, client.as_current():
@@ -160,7 +160,7 @@ def _first_line(error: Exception) -> str:
 def _batch(times: Sequence[float], waiting: int, running: int) -> int:
     """How many cases go together: half a second of them, and one of those not known yet.
 
-    Towards the end smaller, so that nobody waits for one long batch.
+    Towards the end smaller, so that no worker waits for one long batch.
     """
     size = math.ceil(_BATCH_S / max(median(times), 1e-6)) if times else 1
     return max(1, min(size, _LARGEST_BATCH, waiting // max(running, 1) or 1, waiting))
@@ -254,7 +254,7 @@ def _run(study: str, expected: str, keys: Sequence[tuple[int, int]]) -> list[Out
     """On a worker: simulate some cases of a study.
 
     Raises:
-        InputError: this worker has another build than whoever asked; it came after the others had
+        InputError: this worker has another build than its client; it came after the others had
             been looked at.
     """
     _refuse_this_build(expected)

@@ -142,7 +142,7 @@ def execute(
         ledger: what is finished already; it grows, and is written as it does.
         directory: where to; it must be open for writing.
         place: where: threads of this process, or a cluster.
-        observer: is told the status a few times a second, from this thread.
+        observer: is called with the status a few times a second, from this thread.
 
     Raises:
         Interrupted: Ctrl-C; running cases were stopped, finished ones are in the directory.

@@ -219,7 +219,7 @@ def _wanted(study: Study, asked: "Precision", where: Place) -> dict[int, int]:
     """How many replications each case is to have, to be known as well as is asked.
 
     Settled before they run, and without a look at what has run before: computed where the model
-    knows how long its runs are; elsewhere by replications of their own that are thrown away.
+    knows how long its runs are; elsewhere by separate replications that are thrown away.
     """
     from sojourn.analysis.precision import by_pilots, computed
 

@@ -218,7 +218,7 @@ def _alone(started: npt.NDArray[np.int64], finished: npt.NDArray[np.int64]) -> M
 
 
 def _waits(service: Values, load: Load) -> bool:
-    """Whether one server and as many as one likes are told apart: requests have to wait."""
+    """Whether one server and as many as one likes can be distinguished: requests have to wait."""
     rate = load.rate / PS_PER_S
     one, many = (mean_sojourn(service, rate, c) for c in (1, MOST_SERVERS))
     return bool(one > many * (1 + 5 / np.sqrt(load.sojourn_ps.size)))

@@ -1,1 +1,1 @@
-"""The list server from Python: whom to send to, delivery with progress, what a spool holds."""
+"""The list server from Python: subscribers, delivery with progress, what a spool holds."""

@@ -1,4 +1,4 @@
-"""A message to its subscribers, with progress, until all have it or somebody stops it."""
+"""A message to its subscribers, with progress, until all have it or it is stopped."""
 
 import email.parser
 import email.policy
@@ -38,7 +38,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """A recipient whom a message did not reach, and why."""
+    """A recipient without the message, and why."""
 
     recipient: str
     status: str
@@ -56,11 +56,11 @@ class Delivered:
         message: its number in the spool, once it is there.
         delivered: how many have it now who had it not before.
         seconds: percentiles of the time since the message was accepted, until they had it.
-        failed: who will never have it; the sender is told.
+        failed: who will never have it; the sender gets a report.
         deferred: who is tried again.
         left: messages that are not finished, with reports to senders.
         cut: sessions that did not end in time when it was stopped.
-        interrupted: whether somebody stopped it.
+        interrupted: whether it was stopped.
     """
 
     spool: Path
@@ -77,7 +77,7 @@ class Delivered:
 
     @property
     def complete(self) -> bool:
-        """Whether everybody has it."""
+        """Whether all recipients have it."""
         return not (self.failed or self.left)
 
     def resume(self) -> str:
@@ -170,10 +170,10 @@ def deliver(
     Args:
         settings: how the server is set.
         spool: made where there is none.
-        order: the message; then what came of it is told, else of everything.
+        order: the message; the answer is about it alone, else about the whole spool.
         log: a file that lines are appended to as Postfix has them.
         patience_s: how long it may take.
-        say: is told what whoever runs it has to know.
+        say: is called with what an operator has to know.
 
     Raises:
         InputError: the spool or the settings cannot be used, or the message was not taken over.
@@ -184,9 +184,9 @@ def deliver(
         for notice in server.notices:
             say(notice)
         if order is not None:
-            whom = order.subscribers
-            done.recipients, done.duplicates = len(whom.addresses), whom.duplicates
-            done.message = server.submit(order.sender, whom.addresses, order.text)
+            list_ = order.subscribers
+            done.recipients, done.duplicates = len(list_.addresses), list_.duplicates
+            done.message = server.submit(order.sender, list_.addresses, order.text)
         end = None if patience_s is None else monotonic() + patience_s
         with _bar(done.recipients or None) as show:
             while not server.wait(_LOOK_S) and (end is None or monotonic() < end):

@@ -62,7 +62,7 @@ class Peer:
         reply_us: the median time of an answer.
         spread: the standard deviation of that time's logarithm.
         names_us: the least time until a session began, where no wait for a slot is in it.
-        greylisting_us: how long after a first try somebody was taken.
+        greylisting_us: how long after a first try a recipient was accepted.
         unknown: the share of recipients that it does not know.
         down: the share of the time in which it did not answer.
         outage_us: how long that lasted on average.
@@ -111,7 +111,7 @@ class _Seen:
     ways: list[str] = field(default_factory=list)
     refused_us: dict[tuple[str, str], int] = field(default_factory=dict)
     waits: list[int] = field(default_factory=list)
-    # The longest after a first try that somebody was still refused.
+    # The longest after a first try that a recipient was still refused.
     still_us: int = 0
 
     def take(self, row: Mapping[str, Any]) -> None:
@@ -172,24 +172,24 @@ def fit(reading: Reading) -> Fitted:
             domain = row["recipient"].rpartition("@")[2].lower()
             if domain:
                 seen.setdefault(domain, _Seen()).take(row)
-    everybody = _Seen()
+    all_seen = _Seen()
     for one in seen.values():
-        everybody.sendings += one.sendings
-        everybody.setups += one.setups
-        everybody.queued += one.queued
-        everybody.busy += one.busy
-    if not everybody.sendings:
+        all_seen.sendings += one.sendings
+        all_seen.setups += one.setups
+        all_seen.queued += one.queued
+        all_seen.busy += one.busy
+    if not all_seen.sendings:
         raise InputError(f"{', '.join(reading.names)}: nothing delivered whose time is known")
     until_us = max(at for one in seen.values() for at, _ in one.tries)
-    asked = _names(seen, everybody)
-    peers = (_peer(name, one, everybody, until_us, asked[name]) for name, one in seen.items())
+    asked = _names(seen, all_seen)
+    peers = (_peer(name, one, all_seen, until_us, asked[name]) for name, one in seen.items())
     return Fitted(sorted(peers, key=lambda peer: peer.domain))
 
 
-def _peer(name: str, seen: _Seen, everybody: _Seen, until_us: int, names_us: float) -> Peer:
+def _peer(name: str, seen: _Seen, all_seen: _Seen, until_us: int, names_us: float) -> Peer:
     round_trip, reply, spread = _times(
-        np.array(seen.setups or everybody.setups, dtype=np.float64),
-        np.array(seen.sendings or everybody.sendings, dtype=np.float64),
+        np.array(seen.setups or all_seen.setups, dtype=np.float64),
+        np.array(seen.sendings or all_seen.sendings, dtype=np.float64),
     )
     down, outage = _outages(seen.tries, until_us)
     return Peer(
@@ -258,7 +258,7 @@ def _outages(tries: Iterable[tuple[int, bool]], until_us: int) -> tuple[float, f
 
 
 def _greylisting(seen: _Seen) -> float | None:
-    """How long a greylist lasts that had ended when somebody was taken, and not before.
+    """How long a greylist lasts that had ended when a recipient was accepted, and not before.
 
     A log tells when was asked, not when it would have been granted: of the times in between, whole
     minutes are what greylists are set to, or else whole seconds. Of one that was not seen to end,
@@ -271,7 +271,7 @@ def _greylisting(seen: _Seen) -> float | None:
     return float(within - within % next(units, 1))
 
 
-def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
+def _names(seen: Mapping[str, _Seen], all_seen: _Seen) -> dict[str, float]:
     """How long each domain's name servers take.
 
     The log gives one time before a session begins: the lookup and the wait for a slot together.
@@ -279,7 +279,7 @@ def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
     only a session that began while far fewer were busy tells its lookup alone. A domain without
     such a session gets a lookup as short as nearly all others': the simulation adds the wait.
     """
-    starts, ends, quits = (np.sort(np.array(side)) for side in zip(*everybody.busy, strict=True))
+    starts, ends, quits = (np.sort(np.array(side)) for side in zip(*all_seen.busy, strict=True))
 
     def beside(at_us: int, until: npt.NDArray[np.int64] = ends) -> int:
         began, ended = np.searchsorted(starts, at_us), np.searchsorted(until, at_us)
@@ -289,14 +289,14 @@ def _names(seen: Mapping[str, _Seen], everybody: _Seen) -> dict[str, float]:
         place = int(np.searchsorted(ends, at_us, side="right"))
         return place > 0 and at_us - int(ends[place - 1]) < _RIGHT_AFTER_US
 
-    busy = [(beside(at_us), at_us) for at_us, _ in everybody.queued]
+    busy = [(beside(at_us), at_us) for at_us, _ in all_seen.queued]
     most = max((number for number, _ in busy), default=0)
     at_the_limit = [in_its_place(at_us) for number, at_us in busy if number >= most - 1]
     many = len(at_the_limit) > _AT_THE_LIMIT * len(busy)
     in_places = many and sum(at_the_limit) > _IN_ITS_PLACE * len(at_the_limit)
     steady = _steady([beside(at_us, quits) for _, at_us in busy])
     few = _SLOTS_LEFT * most if in_places or steady else inf
-    waits = [wait for _, wait in everybody.queued]
+    waits = [wait for _, wait in all_seen.queued]
     short = float(np.percentile(waits, _NEARLY_ALL)) if waits else 0.0
 
     def least(one: _Seen) -> float:

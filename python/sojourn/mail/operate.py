@@ -45,7 +45,7 @@ class Counts:
         return f"{count(self.recipients, 'recipient')} of {count(self.messages, 'message')}"
 
     def notes(self, verb: str) -> list[str]:
-        """What is to be said of those under way."""
+        """Notes about recipients in a transaction."""
         if not self.under_way:
             return []
         then = {"hold": "; what is not delivered is held then", "delete": "; or is deleted then"}

@@ -30,7 +30,7 @@ class Member:
         score: what bounces have cost so far.
         suspended: since when delivery is suspended (ISO 8601, UTC); None where it is not.
         last_bounce: when mail came back last that counted (ISO 8601, UTC).
-        status: why, as a status (RFC 3463); None where nobody said.
+        status: why, as a status (RFC 3463); None where no report said.
         reason: why, in the words of the host that refused.
     """
 

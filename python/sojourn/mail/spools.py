@@ -79,7 +79,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Somebody whom messages in a spool wait for; times in milliseconds since 1970.
+    """A recipient for whose delivery messages in a spool wait; times in milliseconds since 1970.
 
     `open` of the messages were never refused: they are on their way, or wait for their domain.
     `refused` is how often the others were, `next_ms` when the first of these is tried again, `last`
@@ -125,7 +125,7 @@ def queue(spool: Path) -> list[Queued]:
 
 
 def waiting(spool: Path) -> Iterator[Waiting]:
-    """Whom the messages of a spool wait for, one by one: there may be a million.
+    """The recipients that a spool still delivers to, one by one: there may be a million.
 
     Raises:
         InputError: there is no spool, or it cannot be read.
@@ -145,7 +145,7 @@ def check(spool: Path, *, repair: bool) -> Checked:
     """What is wrong with a spool; remedied with `repair`.
 
     Raises:
-        InputError: there is no spool, it cannot be read, or somebody has it.
+        InputError: there is no spool, it cannot be read, or another process has it.
     """
     findings, copy = _asked(partial(mail_spool_check, repair=repair), spool)
     return Checked([Finding(*it) for it in findings], Path(copy) if copy else None)

@@ -1,4 +1,4 @@
-"""Whom to send to: a file of addresses, one a line or a column of a CSV table."""
+"""Subscribers: a file of addresses, one a line or a column of a CSV table."""
 
 import csv
 import sys

@@ -167,7 +167,7 @@ def _check_sizes(case: Case, replication: int, source: str, targets: Mapping[Pat
 
 
 def warnings(targets: Sequence[Target], run: StoredRun) -> list[str]:
-    """What whoever reads the numbers of a measurement has to know of it, a line each."""
+    """What readers of a measurement's numbers have to know, a line each."""
     said = []
     for target in targets:
         if not target.direct:

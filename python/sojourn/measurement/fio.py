@@ -1,6 +1,6 @@
 """fio's part of a measurement: open-loop replay by many children, latencies from its logs.
 
-Each child replays a log of its own and waits for each of its accesses before the next; there are
+Each child replays one log and waits for each of its accesses before the next; there are
 enough of them that one is free when an access is due, as the master and child processes of the
 paper's benchmark (section 4). An asynchronous engine would need one child only, but fio before 3.36
 sees a completion no earlier than the next submission while it replays.

@@ -25,7 +25,7 @@ TOOLS = ("ip", "tc")
 
 
 class Namespace:
-    """A network namespace of its own, with nothing in it but a loopback device.
+    """A separate network namespace, with nothing in it but a loopback device.
 
     Raises:
         InputError: this process may not make one, or this system has none.

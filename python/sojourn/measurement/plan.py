@@ -1,4 +1,4 @@
-"""What a case asks of a fabric, and how the kernel is told to do it.
+"""What a case asks of a fabric, and how the kernel is set to do it.
 
 Every parameter of a case is either put into effect, or held against what the kernel does anyway,
 or refused: a measurement is of the study that was asked for, or there is none.
@@ -36,7 +36,7 @@ _WITHOUT_EFFECT = (
 class Room:
     """How much may wait at a port: bytes, or packets.
 
-    With a quantum each flow has a queue of its own, and sends so many bytes in its turn.
+    With a quantum each flow has a queue, and sends so many bytes in its turn.
     """
 
     size: int
@@ -241,7 +241,7 @@ class _Asked:
         raise InputError(f"{self.source}: {key} = {given}, expected {expected}")
 
     def refuse_the_rest(self) -> None:
-        """Refuse a parameter that nobody has looked at."""
+        """Refuse a parameter that was not looked at."""
         for key in self.rest:
             if not key.startswith(_PARTS_OF_THE_CORE) and key not in _WITHOUT_EFFECT:
                 self.refuse(key, "nothing: it cannot be measured on the kernel")

@@ -1,10 +1,10 @@
-"""A switch with hosts around it, each in a network namespace of its own.
+"""A switch with hosts around it, each in its network namespace.
 
 Links are pairs of virtual Ethernet devices, the switch is a bridge. What a link can carry a second
 is held at its two sending ends by a token bucket (tbf), whose queue is the room of the port; what
 does not fit is dropped at its tail. Links and rooms count IP packets, as the simulator does:
 Ethernet's header is taken off (stab). TCP cuts its packets itself (gso_max_segs 1), so that none is
-larger than the MTU, and nobody puts them together again (virtual devices do so only when asked).
+larger than the MTU, and no device puts them together again (virtual devices do so only when asked).
 """
 
 import json
@@ -123,7 +123,7 @@ def _fifo(host: int, rate: int, plan: Plan) -> list[str]:
 def _fair(host: int, rate: int, plan: Plan, flows: Sequence[tuple[int, str]]) -> list[str]:
     """The switch's port to a host: a queue for each flow, found by its number's TCP port.
 
-    Classes that have no rate of their own to speak of borrow all of it, a quantum in turn: htb
+    Classes that have hardly a rate borrow all of it, a quantum in turn: htb
     goes round them by deficit round robin. Each has an equal part of the port's room: what the
     longest queue is left with where all want more.
     """

@@ -84,7 +84,7 @@ def _check_space(paths: Sequence[Path], size_bytes: int) -> None:
 def create(path: Path, size_bytes: int, say: Callable[[str], None] = lambda _: None) -> None:
     """Write a file of random bytes, so that no part of it is a hole or alike another.
 
-    After a second `say` is told how long the rest will take.
+    After a second, `say` is called with how long the rest will take.
 
     Raises:
         InputError: it cannot be written.

@@ -1,7 +1,7 @@
 """Which of several arrays meets a target at the least price.
 
 Candidates are tried from the cheapest on. Bounds go first: an array that is too small, that is
-asked for more than it can serve, or whose requests take too long even if nobody waits, is not
+asked for more than it can serve, or whose requests take too long even without waiting, is not
 simulated. The others are, replication by replication, until the 95 % interval of the target's
 number lies on one side of the limit, or the plan's number of replications is spent. Each round has
 twice as many replications as the one before, so that an interval is looked at a few times only:
@@ -116,7 +116,7 @@ def choose(
         plan: what to meet, and the candidates.
         jobs: replications at a time, by default one a processor.
         everything: simulate candidates that are dearer than the cheapest that does, too.
-        say: is told what is being done.
+        say: is called with what is being done.
 
     """
     cases = {case.index: case for case in plan.study.cases()}
@@ -193,7 +193,7 @@ def _known(plan: Plan, case: Case) -> Candidate:
     if candidate.utilisation is not None and candidate.utilisation >= 1:
         return replace(candidate, verdict=OVERLOADED, why=str(known["analysis"]))
     if candidate.least_ps is not None and candidate.least_ps >= plan.limit_ps:
-        return replace(candidate, verdict=SLOW, why="even if nobody waits")
+        return replace(candidate, verdict=SLOW, why="even without waiting")
     return candidate
 
 

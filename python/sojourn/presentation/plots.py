@@ -92,7 +92,7 @@ def _missed(run: StoredRun, layout: Layout, _at: str | float | None, warmup: War
 def _estimates(run: StoredRun, layout: Layout, warmup: Warmup, metric: str) -> Picture:
     """A row of panels for each point; against x a panel a size bin, without x against the bins.
 
-    Kinds of jobs are lines where nothing else is; otherwise each has panels of its own.
+    Kinds of jobs are lines where nothing else is; otherwise each has separate panels.
     """
     by = [column.label for column in layout.by]
     x = [layout.x.label] if layout.x else []
@@ -158,7 +158,7 @@ def _estimates(run: StoredRun, layout: Layout, warmup: Warmup, metric: str) -> P
 def _cdf(run: StoredRun, layout: Layout, at: str | float | None, warmup: Warmup) -> Picture:
     """Distribution functions, of numbers along x at one of them: a panel a metric and size bin.
 
-    Of each kind of job what is asked first of it, but goodputs, which have a picture of their own.
+    Of each kind of job what is asked first of it, but goodputs, which have a separate picture.
     """
     title, found = groups_at(run, layout, at, warmup=warmup)
     kinds = whole(group.kind for group in found if "slowdown" in group.sample.metrics())
@@ -214,7 +214,7 @@ KINDS: dict[str, Callable[[StoredRun, Layout, str | float | None, Warmup], Pictu
     "missed": _missed,
     "goodput": goodput,
 }
-# what slowdown and cdf were called before arrays and mail had words of their own
+# what slowdown and cdf were called before arrays and mail had other words
 _EARLIER = {"fct": "slowdown", "qct": "cdf"}
 
 
@@ -222,7 +222,7 @@ def kinds(run: StoredRun) -> tuple[str, ...]:
     """The kinds of picture that answer what is asked of a run's jobs; all while there are none.
 
     Curves are of what is asked first of the most important kind of job, and only where something is
-    swept, or sizes are told apart.
+    swept, or sizes are kept apart.
     """
     paths = [run.directory.rows(*record.key) for record in run.ledger]
     if not paths:

@@ -127,7 +127,7 @@ def look(place: int, *, dashed: bool = False) -> dict[str, Any]:
 def legend(picture: Picture, axes: list[Axes]) -> None:
     """One legend for all panels, outside them; none where a single line needs no name.
 
-    Where a panel has none of the lines that another has, each has a legend of its own, but for
+    Where a panel has none of the lines that another has, each has a separate legend, but for
     those whose lines stand in one before.
     """
     names: dict[str, Any] = {}

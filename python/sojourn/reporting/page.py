@@ -32,7 +32,7 @@ def html(title: str, sections: Sequence[Section]) -> str:
 
 
 def _as_is(own: Traversable, name: str) -> Markup:
-    """A file of our own, into the page as it stands."""
+    """A file of the package, into the page as it stands."""
     return Markup(own.joinpath(name).read_text(encoding="utf-8"))  # noqa: S704 - no user's text
 
 

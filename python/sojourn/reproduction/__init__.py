@@ -54,7 +54,7 @@ def reproduce(
         command: what goes into the runs' `meta.json`.
         so_far: run nothing, but draw and judge what is finished in `out`: those figures and
             claims whose runs have all begun.
-        elsewhere: where runs are that have a place of their own, outside of `out`.
+        elsewhere: where runs are that have a place outside of `out`.
 
     Raises:
         InputError: something cannot be written, or `out` holds something else, or nothing.

@@ -27,8 +27,8 @@ RULES: dict[str, Callable[[float, float], Span]] = {
 class Claim:
     """What a paper says, where, in numbers, and how that is measured here.
 
-    `paper_says` are the paper's own words; what is not in them and we expect for reasons of our own
-    is `we_expect`. `figures` are those it is about. `ends` are the smallest and the largest value
+    `paper_says` are the paper's own words; what is not in them and we expect for our reasons is
+    `we_expect`. `figures` are those it is about. `ends` are the smallest and the largest value
     claimed, equal where there is one; a measured value agrees by the `rule` when it is off by
     `within` (a share) at most, `because` of a reason in one sentence. `finding` is what was found
     out about a claim that does not hold.

@@ -73,7 +73,7 @@ class Panel:
 class Figure:
     """A figure of the paper: a picture of panels, or a table.
 
-    Without either it is a statement of the text that has runs of its own. `terms` are what the
+    Without either it is a statement of the text that has separate runs. `terms` are what the
     paper calls metrics, where that is not what the model calls them.
     """
 

@@ -36,7 +36,7 @@ class Columns:
 
     @property
     def apart(self) -> tuple[str, ...]:
-        """What is kept apart unless somebody says otherwise: axes, and the parts of a workload."""
+        """What is kept apart by default: axes, and the parts of a workload."""
         return (*self.axes, *(name for name in self.of_rows if name == _PART))
 
     @staticmethod

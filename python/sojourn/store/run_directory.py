@@ -139,7 +139,7 @@ class RunDirectory:
             _write(self.study, study)
             try:
                 yield
-            except (OSError, ValueError):  # what is told in a line
+            except (OSError, ValueError):  # reported in one line
                 if begun:
                     self._remove(and_itself=made)
                 raise

@@ -1,4 +1,4 @@
-"""The real list server in a small internet, each in a process of its own.
+"""The real list server in a small internet, each in a separate process.
 
 `stage` starts both and watches, `outcome` counts what became of every recipient, `benchmarks` has
 the worlds and loads that `sojourn bench mail` measures.

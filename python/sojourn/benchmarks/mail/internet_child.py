@@ -1,4 +1,4 @@
-"""A small internet in a process of its own, so that its processor time is its own.
+"""A small internet in a separate process, so that its processor time is its own.
 
 Reads lines of JSON from standard input and answers each with one: first
 `{"world", "source", "overrides"}`, then any number of `{"wait": COUNT, "patience_s": S}`; ends with

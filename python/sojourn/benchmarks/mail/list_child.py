@@ -1,4 +1,4 @@
-"""A list server that takes the messages by SMTP, and gives each recipient a copy of its own."""
+"""A list server that takes the messages by SMTP, and gives each recipient a separate copy."""
 
 import base64
 import os

@@ -1,4 +1,4 @@
-"""`sojourn bench mail`: how soon everybody has it, and what a delivery costs."""
+"""`sojourn bench mail`: how soon all recipients have it, and what a delivery costs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ class Load:
 
     Attributes:
         world: which.
-        messages: how many at once, each to everybody.
+        messages: how many at once, each to all subscribers.
         overrides: what is laid over the world.
         bars: figures of a `MailCost`, and their bars.
         like: another load, of whose figures these may be so many times as much.
@@ -129,7 +129,7 @@ def measure(loads: Mapping[str, Load], *, say: Callable[[str], None]) -> list[Ma
 
     Args:
         loads: which.
-        say: is told what is being done.
+        say: is called with what is being done.
 
     Raises:
         InputError: a process ended.

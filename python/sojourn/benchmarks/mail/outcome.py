@@ -129,10 +129,10 @@ class Outcome:
 
     @cached_property
     def lost(self) -> list[Pair]:
-        """Who has it not, while nobody knows."""
+        """The copies without an answer so far, as message and recipient."""
         known = self.copies.keys() | self.failed | self.waiting
-        everybody = ((message, who) for message in self.messages for who, _ in self.subscribers)
-        return [pair for pair in everybody if pair not in known]
+        copies = ((message, who) for message in self.messages for who, _ in self.subscribers)
+        return [pair for pair in copies if pair not in known]
 
     def groups(self) -> list[str]:
         """The groups that have members."""

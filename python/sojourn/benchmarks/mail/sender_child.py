@@ -1,4 +1,4 @@
-"""A list server in a process of its own, so that its processor time and memory are its own.
+"""A list server in a separate process, so that its processor time and memory are its own.
 
 Reads lines of JSON from standard input and answers each with one: first `{"settings", "source",
 "spool", "log", "recipients", "messages", "size_bytes", "hands_over"}`, answered when all messages

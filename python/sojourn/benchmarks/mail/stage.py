@@ -18,7 +18,7 @@ from sojourn._internal.errors import InputError
 from sojourn.benchmarks.mail.outcome import Accepted, Outcome, waiting
 from sojourn.benchmarks.mail.process import message_id
 
-# How often somebody who watches is told.
+# How often progress is reported.
 _EVERY_S = 0.2
 
 
@@ -36,7 +36,7 @@ class Script:
         log: where the server's log goes; nowhere where None.
         hands_over: to what the messages are handed over: the `engine`, a `list` whose copies differ
             by SMTP, or a `signed list`.
-        patience_s: how long everybody who can be reached is waited for.
+        patience_s: how long recipients who can be reached are waited for.
     """
 
     world: str
@@ -68,7 +68,7 @@ class Moment:
 
 
 def play(script: Script, watch: Callable[[Moment], None] = lambda _: None) -> Outcome:
-    """Send until everybody who can be reached was, patience is over, or Ctrl-C ends it.
+    """Send until all who can be reached were, patience is over, or Ctrl-C ends it.
 
     Raises:
         InputError: the world or the settings are refused, or one of the processes died.

@@ -51,10 +51,10 @@ def deliver(
 ) -> None:
     """Send MESSAGE, a file or `-`, to a list of subscribers; without it, go on with the spool.
 
-    Returns when everybody has it or never will. Ctrl-C leaves the rest in the spool: the same
+    Returns when each recipient has it or never will. Ctrl-C leaves the rest in the spool: the same
     command with only --spool goes on.
 
-    The exit code is 0 when everybody has it, 1 when somebody has not.
+    The exit code is 0 when all recipients have it, 1 when one has not.
     """
     from sojourn._internal.units import PS_PER_S, picoseconds
     from sojourn.mail import delivery

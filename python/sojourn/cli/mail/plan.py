@@ -94,25 +94,19 @@ def plan(
 ) -> None:
     """Find how a list server should be set for a list, and predict what that brings.
 
-    Says when everybody then has a message, and what holds delivery back, now and then.
+    Says when all subscribers then have a message, and what holds delivery back, now and then.
 
     LOG... are delivery logs of any mail server; or the internet itself: a file that sojourn mail
     fit wrote, or a name of `sojourn list internets` with a --list.
     """
     from sojourn._internal.terminal import doing
-    from sojourn._internal.units import picoseconds
     from sojourn.mail import plan as planning
     from sojourn.mail.plan.predict import Scene
     from sojourn.mail.plan.rules import parse
     from sojourn.mail.plan.search import Limits
     from sojourn.mail.plan.show import show
 
-    for option, time in (("--every", every), ("--write", write), ("--work", work)):
-        if time is not None:
-            picoseconds(time, option)
-    options.size("--size", size)
-    if line is not None:
-        options.rate("--line", line)
+    _check(every=every, write=write, work=work, size=size, line=line)
     burst = {
         "messages": messages,
         "arrivals": {"kind": "regular", "every": every or "0s"},
@@ -126,8 +120,8 @@ def plan(
         world = _world(logs, subscribers, column, out, asked)
         if memory is not None:
             bytes_ = options.size("--memory", memory)
-            room = planning.sessions_within(bytes_, world.subscribers, messages)
-            sessions = min(sessions, room)
+            most = planning.sessions_within(bytes_, world.subscribers, messages)
+            sessions = min(sessions, most)
         scene = Scene(world, out, burst, machine, seed)
         planned = planning.plan(
             scene,
@@ -141,6 +135,24 @@ def plan(
     output.emit(
         {**planned.to_dict(), "files": files}, lambda: show(planned, files), as_json=as_json
     )
+
+
+def _check(
+    *, every: str | None, write: str | None, work: str | None, size: str, line: str | None
+) -> None:
+    """Refuse what is no time, size or rate.
+
+    Raises:
+        InputError: one is none.
+    """
+    from sojourn._internal.units import picoseconds
+
+    for option, time in (("--every", every), ("--write", write), ("--work", work)):
+        if time is not None:
+            picoseconds(time, option)
+    options.size("--size", size)
+    if line is not None:
+        options.rate("--line", line)
 
 
 def _world(

@@ -55,8 +55,8 @@ def queue(
     at work on it.
 
     hold: do not try them until they are released. release: try them again. delete: give them up;
-    nobody is told. flush: try now what waits for its time. requeue: the same, and forget earlier
-    attempts. What is in a transaction ends as it ends.
+    no sender gets a report. flush: try now what waits for its time. requeue: the same, and forget
+    earlier attempts. What is in a transaction ends as it ends.
 
     --mailing, --list, --domain and --address may be repeated: one of each kind has to fit.
 
@@ -103,7 +103,7 @@ def _confirm(path: Path, chosen: "Selected") -> None:
     from sojourn.mail import operate
 
     if not sys.stdin.isatty():
-        raise InputError("delete: expected --yes, as nobody can be asked here")
+        raise InputError("delete: expected --yes, as there is no terminal to ask at")
     counts = operate.operate(path, "count", chosen)
     if not counts.nothing and not click.confirm(f"delete {counts.words()}?", err=True):
         raise click.exceptions.Exit(output.REFUSED)

@@ -77,7 +77,7 @@ def _say_where(server: "ListServer") -> None:
         _say(f"listening at {address}")
     if server.live is not None:
         address, token = server.live
-        # a token is for whoever sits there, not for a log
+        # a token is for the operator at the terminal, not for a log
         secret = f"?token={Path(token).read_text('utf-8').strip()}" if sys.stderr.isatty() else ""
         _say(f"live page at http://{address}/{secret}" + ("" if secret else f", token in {token}"))
     if server.unsubscribe is not None:

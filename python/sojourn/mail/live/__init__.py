@@ -1,6 +1,6 @@
 """The live page of `sojourn mail serve`: one document that follows a running server.
 
-It holds everything it needs and asks nobody but the server, whose `/events` it draws: times in
+It holds everything it needs and asks only the server, whose `/events` it draws: times in
 milliseconds since 1970, durations in seconds (crates/postman/src/live/state.rs).
 """
 
@@ -34,6 +34,6 @@ def page() -> str:
 
 
 def _file(name: str) -> Markup:
-    """A file of our own, into the page as it stands."""
+    """A file of the package, into the page as it stands."""
     text = files("sojourn").joinpath(name).read_text(encoding="utf-8")
     return Markup(text)  # noqa: S704 - no user's text

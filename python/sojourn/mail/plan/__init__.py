@@ -1,4 +1,4 @@
-"""How a list server should be set for a list, when everybody then has a message, and what remains.
+"""How a list server should be set for a list, when all then have a message, and what remains.
 
 A plan is made in the simulator: the engine that delivers for real, in an internet learnt from logs.
 What it says of times is as good as that internet: `sojourn.mail.fit` says what is not learnt.
@@ -133,7 +133,7 @@ def plan(
         config: the settings there are now; the defaults where None.
         percentile: the share whose time is to be short, in per cent.
         replications: of what is then predicted and explained.
-        say: is told what is being done.
+        say: is called with what is being done.
 
     Raises:
         InputError: the settings cannot be read.

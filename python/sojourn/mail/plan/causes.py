@@ -4,8 +4,8 @@ A cause's share is by how much sooner a percentile of the delays would be withou
 else as it was: the same hosts, answers and outages. That is what doing away with it would bring,
 and nothing else. Shares need not sum to one: where two causes hide each other, taking away either
 brings little; where one makes the other worse, both count what they do together. What remains
-without any of them, a round trip or several and the engine's own turns, is told too. A share below
-zero is a cause whose absence brings others to bear.
+without any of them, a round trip or several and the engine's own turns, is reported too. A share
+below zero is a cause whose absence brings others to bear.
 """
 
 from dataclasses import dataclass

@@ -21,7 +21,7 @@ _SERVES = "[[listener]]"
 def given(config: Path | None) -> Policy:
     """The policy of a file of settings, as it stands there; nothing without one.
 
-    Senders with VERP are not simulated: each recipient of theirs has a transaction of its own,
+    Senders with VERP are not simulated: each recipient of theirs has a separate transaction,
     which `split = "each"` is.
 
     Raises:
@@ -59,7 +59,7 @@ def settings(policy: Policy, config: Path | None) -> str:
     """A file of settings with this policy, and the rest as the file has it.
 
     It is what `sojourn mail deliver` and `sojourn mail serve` take as their `--config`; the latter
-    wants tables of its own beside it.
+    wants further tables beside it.
     """
     there: dict[str, Any] = {}
     if config is not None:

@@ -101,7 +101,7 @@ class Search:
         scene: what policies are tried on.
         limits: what they may ask for.
         percentile: the share whose time is to be short, in per cent.
-        say: is told what is being done.
+        say: is called with what is being done.
     """
 
     scene: Scene

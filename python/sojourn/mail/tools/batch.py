@@ -221,7 +221,7 @@ def _draw_arrivals(panel: Axes, found: Batch, pixels: int) -> None:
 
 
 def spread(at_us: Times, number: Times, step_us: float, away_us: int) -> tuple[Times, Times]:
-    """Where bars for arrivals stand that are to be told from each other.
+    """Where bars for arrivals stand, so that they can be distinguished.
 
     Args:
         at_us: times of arrivals, rising.
@@ -242,7 +242,7 @@ def spread(at_us: Times, number: Times, step_us: float, away_us: int) -> tuple[T
         if many and not room:
             found[free - 1] += many
         for nth, place in enumerate(room):
-            # those for whom there is no place share one
+            # messages without a bar share one
             found[place] = len(range(nth, many, len(room)))
             free = place + 1
     return np.array(list(found), dtype=np.int64), np.array(list(found.values()), dtype=np.int64)

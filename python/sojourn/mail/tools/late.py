@@ -25,7 +25,7 @@ _TABLE = 2000
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """A recipient whom mail waits for.
+    """A recipient with mail that waits.
 
     Attributes:
         recipient: the address.
@@ -126,7 +126,7 @@ def late(of: Reading) -> Stragglers:
 
 
 def in_spool(waiting: Iterable[Waiting]) -> Stragglers:
-    """Who waits in a spool now, out of whom its messages wait for. Times are UTC."""
+    """The recipients with mail that waits in a spool now. Times are UTC."""
     found = map(_in_spool, waiting)
     return Stragglers(None, round(time.time() * 1e6), _sorted(found), 0)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from sojourn._internal.units import count
 from sojourn.analysis.fanout import Leaf, finish, latest_finish
-from sojourn.analysis.intervals import total_interval
+from sojourn.analysis.ratio_intervals import total_interval
 from sojourn.maillog.stats import Ended
 from sojourn.reproduction.hours import counted
 from sojourn.reproduction.measures.measured import Measured, OfRun, Results

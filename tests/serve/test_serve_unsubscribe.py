@@ -10,11 +10,12 @@ from contextlib import closing
 from email.message import Message
 from pathlib import Path
 
+from test_serve_postfix import receiver, the_list
+
 from certificates import self_signed
 from listserver import Server, message, sojourn
 from nameserver import everybody_at
 from postfix import free_port
-from test_serve_postfix import receiver, the_list
 from waiting import PATIENCE_S, until
 
 LIST = "news-bounces@lists.example"

@@ -13,7 +13,7 @@ import pages
 from sojourn import _core
 from sojourn.cli import commands
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 HOW_TO = ROOT / "docs" / "how-to"
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("papers/*/*.md")])
 _BLOCK = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-PAPERS = Path(__file__).parents[1] / "papers"
+PAPERS = Path(__file__).parents[2] / "papers"
 sys.path.insert(0, str(PAPERS))
 
 import quotations  # noqa: E402

@@ -4,6 +4,7 @@ from math import ceil, inf
 
 import numpy as np
 import pytest
+from test_intervals import covered, covers, truth, without_warmup
 
 from conftest import queues
 from sojourn.analysis.intervals import Batches, mean_interval, quantile_interval
@@ -17,7 +18,6 @@ from sojourn.analysis.run_length import (
     too_few,
     warmup,
 )
-from test_intervals import covered, covers, truth, without_warmup
 
 EXPONENTIAL = 24.0  # the fourth moment over the fourth power of the mean
 SHARES = [None, 0.5, 0.95, 0.99]

@@ -9,7 +9,7 @@ import pytest
 from sojourn._internal import registry
 from sojourn._internal.units import number
 
-PAGE = (Path(__file__).parents[1] / "docs/priority-queue.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/priority-queue.md").read_text(encoding="utf-8")
 WORDS = " ".join(PAGE.split())
 SMALLEST, FULL = 64, 1500
 ROUND_TRIP_NS = 12_000

@@ -9,7 +9,7 @@ import pages
 from postfix import free_port
 from waiting import until
 
-PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "why-does-my-list-take-five-hours.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "why-does-my-list-take-five-hours.md"
 _NOT_RUN = re.compile(r"^<!-- not run: .* -->\n", re.MULTILINE)
 SUBSCRIBERS = Path("list.txt")
 

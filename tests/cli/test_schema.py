@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from sojourn._core import Study, schema
 from sojourn.cli.init import SCHEMA
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 STUDIES = sorted(
     path
     for pattern in (

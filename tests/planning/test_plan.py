@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import sojourn
+from conftest import PLAN
 from sojourn._core import Plan, SpecError
 from sojourn.planning import (
     DEARER,
@@ -22,28 +23,7 @@ from sojourn.planning import (
 )
 from sojourn.planning.show import show
 
-EXAMPLE = Path(__file__).parents[1] / "docs" / "examples" / "plan.toml"
-PLAN = """\
-title = "an array"
-model = "array"
-disk = "ST3500630NS"
-[workload]
-kind = "synthetic"
-arrivals = { kind = "poisson", rate = "0.03/ms" }
-blocks = 1
-requests = 2000
-warmup = 200
-[plan]
-target = "p90 < 60 ms"
-disks = [{ price = 10, capacity = "500GB" }]
-[sweep]
-layout = [
-    { kind = "raid0", disks = 1 },
-    { kind = "raid0", disks = 2 },
-    { kind = "raid01", disks = 4 },
-    { kind = "raid01", disks = 8 },
-]
-"""
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "plan.toml"
 
 
 def planned(*changes, text=PLAN):

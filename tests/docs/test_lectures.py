@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-LECTURES = sorted((Path(__file__).parents[1] / "docs" / "lectures").glob("*.py"))
+LECTURES = sorted((Path(__file__).parents[2] / "docs" / "lectures").glob("*.py"))
 
 
 @pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)

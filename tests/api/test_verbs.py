@@ -5,10 +5,8 @@ import json
 import pytest
 
 import sojourn
-from conftest import STUDY, SWEEP
+from conftest import PLAN, STUDY, SWEEP, TWO_RACKS
 from sojourn._internal.formats import json_text
-from test_estimate import STUDY as LARGE
-from test_plan import PLAN
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +97,7 @@ def test_a_plan_is_that_of_the_command(command, tmp_path):
 
 def test_an_estimate_is_that_of_the_command(command, tmp_path):
     file = tmp_path / "large.toml"
-    file.write_text(LARGE)
+    file.write_text(TWO_RACKS)
     command("estimate", file, "--out", tmp_path / "command", "--force")
     found = sojourn.estimate(file, tmp_path / "python")
     assert found.rows.equals(sojourn.load(tmp_path / "command").rows)

@@ -17,7 +17,7 @@ from nameserver import everybody_at
 from sink import Sink, sink
 from sojourn._core import ServeSettings, mail_password
 
-PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "run-a-list-server.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "run-a-list-server.md"
 
 
 # The test's folder and the user of a machine take the place of the page's.

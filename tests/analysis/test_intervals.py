@@ -10,14 +10,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from conftest import queues
-from sojourn.analysis.intervals import (
-    Batches,
+from sojourn.analysis.intervals import Batches, mean_interval, quantile_interval, sectioned_interval
+from sojourn.analysis.ratio_intervals import (
     independent_ratio_interval,
-    mean_interval,
     mean_ratio_interval,
-    quantile_interval,
     quantile_ratio_interval,
-    sectioned_interval,
     total_interval,
 )
 
@@ -78,7 +75,7 @@ def test_a_ratio_holds_the_truth_of_values_on_a_grid(of_wide, of_narrow):
         assert low <= 2 <= high
 
 
-# Lengths at which each queue may have an interval: tests/test_runlength.py has when that is.
+# Lengths at which each queue may have an interval: test_run_length.py has when that is.
 @pytest.mark.parametrize("share", [None, 0.5, 0.95])
 @pytest.mark.parametrize(("load", "slower", "jobs"), [(0.5, 1.1, 20_000), (0.8, 0.9, 20_000)])
 def test_a_ratio_of_pairs_covers(load, slower, jobs, share):
