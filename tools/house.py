@@ -265,7 +265,7 @@ def python_text(text: str, where: str) -> str:
 
 def page_text(text: str, where: str) -> str:
     """What of a page is text, without its examples."""
-    return re.sub(r"^```.*?^```", "", text, flags=re.S | re.M) if where == "docs" else ""
+    return re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.S | re.M) if where == "docs" else ""
 
 
 def words() -> Iterator[str]:
