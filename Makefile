@@ -15,7 +15,7 @@ TEXTS ?= ../shared/papers
 
 # Several goals use one environment and one folder of builds; cargo is parallel by itself.
 .NOTPARALLEL:
-.PHONY: help run programs test lint house fmt build wheel bench instructions docs gallery image release release-check papers coverage kills fuzz audit pins clean
+.PHONY: help run programs test lint house fmt build wheel bench instructions pages docs gallery image release release-check papers coverage kills fuzz audit pins clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -66,6 +66,9 @@ wheel: build $(BIN)/installed ## a package for pip, of the last commit, in dist/
 
 bench: build $(BIN)/installed ## packet-hops per CPU second of the fabric engine, of ns-3 and SimPy beside it
 	$(BIN)/sojourn bench fabric --beside
+
+pages: ## the pages that add a part, followed to the letter: minutes
+	$(PYTHON) tools/pages.py
 
 instructions: build $(BIN)/installed ## instructions of a unit of work in each benchmark, within 1 % of tests/golden: minutes
 	$(BIN)/python tools/instructions.py

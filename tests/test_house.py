@@ -68,3 +68,15 @@ def test_comments_and_names_of_python_are_told_apart(house):
 
 def test_examples_of_a_page_are_not_its_text(house):
     assert house.page_text("said\n```sh\nnot\n```\nsaid\n", "docs") == "said\n\nsaid\n"
+
+
+def test_a_crate_stands_above_all_that_it_uses(house):
+    folders = {name: f"crates/{name}" for name in ("core", "model", "server", "net")}
+    uses = {"core": [], "net": [], "model": ["core"], "server": ["model", "core", "net (tests)"]}
+    assert house.crate_table(folders, uses) == (
+        "floor  crate          uses\n"
+        "3      crates/server  core, model, net (tests)\n"
+        "2      crates/model   core\n"
+        "1      crates/core    -\n"
+        "1      crates/net     -\n"
+    )

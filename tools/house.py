@@ -214,16 +214,43 @@ def connected(graph: dict[str, set[str]]) -> Iterator[set[str]]:
 
 
 def crate_edges() -> Iterator[str]:
-    """What each crate depends on, of this workspace."""
+    """The page of the architecture, where its table of crates is not that of cargo."""
+    page = (ROOT / "docs/architecture.md").read_text()
+    if f"```text\n{crate_table(*crates())}```" not in page:
+        yield "docs/architecture.md"
+
+
+def crates() -> tuple[dict[str, str], dict[str, list[str]]]:
+    """The folder of each crate, and which others it uses; `(tests)` where only its tests do."""
     command = ["cargo", "metadata", "--no-deps", "--format-version", "1", "--offline"]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     packages = json.loads(said.stdout)["packages"]
-    members = {package["name"] for package in packages}
-    for package in packages:
-        for needed in package["dependencies"]:
-            if needed["name"] in members:
-                kind = f" ({needed['kind']})" if needed["kind"] else ""
-                yield f"{package['name']} -> {needed['name']}{kind}"
+    folders = {package["name"]: name(Path(package["manifest_path"]).parent) for package in packages}
+    uses = {
+        package["name"]: [
+            f"{needed['name']} (tests)" if needed["kind"] else needed["name"]
+            for needed in package["dependencies"]
+            if needed["name"] in folders
+        ]
+        for package in packages
+    }
+    return folders, uses
+
+
+def crate_table(folders: dict[str, str], uses: dict[str, list[str]]) -> str:
+    """A line a crate, the topmost floor first: a crate stands above all that it uses."""
+
+    def floor(crate: str) -> int:
+        return 1 + max((floor(needed) for needed in uses[crate] if needed in uses), default=0)
+
+    rows = [("floor", "crate", "uses")]
+    for crate in sorted(folders, key=lambda crate: (-floor(crate), folders[crate])):
+        needed = [
+            Path(folders[one.split()[0]]).name + one[len(one.split()[0]) :] for one in uses[crate]
+        ]
+        rows.append((str(floor(crate)), folders[crate], ", ".join(sorted(needed)) or "-"))
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    return "".join(f"{a:<{widths[0]}}  {b:<{widths[1]}}  {c}\n" for a, b, c in rows)
 
 
 def second_places() -> Iterator[str]:
@@ -298,7 +325,10 @@ RULES = {
         f"a folder has at most {MOST_FILES} files: group them by subject",
     ),
     "circles": (circles, "files import each other: move what both need below them"),
-    "crate_edges": (crate_edges, "a crate depends on another: is it below?"),
+    "crate_edges": (
+        crate_edges,
+        "a crate uses another than the page says: is it below? `tools/house.py --table` prints it",
+    ),
     "second_places": (second_places, "a fact has one place: use it"),
 }
 
@@ -312,7 +342,10 @@ def offences(rule: str, found: set[str], listed: set[str]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Says what offends; the exit code."""
+    """Says what offends, or prints the table of crates; the exit code."""
+    if "--table" in sys.argv:
+        sys.stdout.write(crate_table(*crates()))
+        return 0
     listed = tomllib.loads((ROOT / "tools/house.toml").read_text())
     said = [*words()]
     for rule, (find, _) in RULES.items():

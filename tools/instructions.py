@@ -1,7 +1,7 @@
 """The instructions that a unit of work costs, against tests/golden/instructions.json.
 
-`make instructions` says which benchmark is off by more than one per cent; with `--write` the file is
-written anew. Counts hold for one compiler and one kind of processor, so the file names both, and
+`make instructions` says which benchmark is off by more than one per cent; with `--write` the file
+is written anew. Counts hold for one compiler and one kind of processor, so the file names both, and
 tests leave it alone.
 """
 
