@@ -13,7 +13,7 @@ from sojourn.api.handles import Run
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden/rows.sha256"
-BENCHMARKS = Path(sojourn.__file__).parent / "benchmarks"
+BENCHMARKS = Path(sojourn.__file__).parent / "benchmarks/studies"
 
 FLOWS = """\
 [topology]

@@ -59,7 +59,7 @@ def watch(
         notes = log.notes()
     ticks = islice(replayed if replay else of.live(reading, every_s), count)
     if as_json:
-        output.document(ticks)
+        output.document([*ticks])
         return
     for tick in ticks:
         click.echo(tick.line(per_mark))
