@@ -1,7 +1,7 @@
 //! The models: which systems a study can simulate.
 
 use sojourn_array::ArrayCase;
-use sojourn_array::analysis::Distribution;
+use sojourn_array::exact::Distribution;
 use sojourn_core::files::{Open, text};
 use sojourn_core::parameters::{Entry, Parameters, Refusal, Setting, Shape, Table, Value};
 use sojourn_core::{Cancelled, Column, Keep, Progress, Report, Rows, Streams, Vocabulary};

@@ -3,7 +3,7 @@
 use super::station::Station;
 use super::timers::Timers;
 use super::{Figures, Scene};
-use crate::positioning::{Found, Heads, Motion, Task};
+use crate::device::{Found, Heads, Motion, Task};
 use sojourn_core::{Span, Time};
 
 /// All disks of an array.

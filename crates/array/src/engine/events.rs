@@ -4,7 +4,7 @@ use super::disks::Disks;
 use super::planner::Planner;
 use super::rebuild::{Mending, NO_REQUEST};
 use super::{Figures, Join, Rebuilt, Scene, Sink};
-use crate::positioning::{Heads, Task};
+use crate::device::{Heads, Task};
 use crate::workload::{LATEST, Request};
 use sojourn_core::{Cancelled, Progress, Span, Time};
 use std::collections::VecDeque;

@@ -2,8 +2,8 @@
 //! 48, 1952): a service starts at its arrival or at the end of the one before it, whichever is later.
 
 use super::recursion::{Served, Station};
+use crate::device::Heads;
 use crate::layout::Access;
-use crate::positioning::Heads;
 use sojourn_core::{Span, Streams, Time};
 
 /// A disk that serves one access at a time.

@@ -29,8 +29,8 @@ pub use recursion::{
 };
 pub use sink::{Nothing, Sink};
 
+use crate::device::Motion;
 use crate::layout::Layout;
-use crate::positioning::Motion;
 use sojourn_core::{Span, Streams, Time, choices};
 
 choices! {

@@ -2,8 +2,8 @@
 
 use super::Scene;
 use super::plans::Plans;
+use crate::device::Heads;
 use crate::layout::{Access, Plan};
-use crate::positioning::Heads;
 use crate::workload::Request;
 use sojourn_core::{Span, Stream};
 

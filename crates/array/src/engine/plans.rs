@@ -1,6 +1,6 @@
 //! Plans of requests, each laid once where there are few.
 
-use crate::disk::Op;
+use crate::device::Op;
 use crate::layout::{Layout, Plan};
 use crate::workload::Request;
 use sojourn_core::{Ahead, Streams};

@@ -1,6 +1,6 @@
 //! Failed disks are filled again while the array serves.
 
-use crate::disk::Op;
+use crate::device::Op;
 use crate::layout::{Access, Mend};
 use sojourn_core::{Span, Time};
 

@@ -2,8 +2,8 @@
 //! 1955): a service starts at its arrival or when the first of the servers is idle, whichever is later.
 
 use super::recursion::{Served, Station};
+use crate::device::{Heads, Motion};
 use crate::layout::Access;
-use crate::positioning::{Heads, Motion};
 use sojourn_core::{Span, Streams, Time};
 
 /// A disk without a head that serves several accesses at once.

@@ -1,7 +1,7 @@
 //! One server of a disk: what waits, what is served, and what was served last.
 
+use crate::device::{Found, Heads, Moment, Motion, Task};
 use crate::layout::Access;
-use crate::positioning::{Found, Heads, Moment, Motion, Task};
 use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! What a mirror's two copies do for a request.
 
-use crate::disk::Op;
+use crate::device::Op;
 
 /// The copy that is left where one, 0 or 1, has failed.
 pub(super) fn one_left(failed: Option<u32>) -> Option<u32> {

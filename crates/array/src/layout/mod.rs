@@ -5,23 +5,23 @@
 //! that it has on one disk are one access, contiguous on it (paper section 3.2: "variable size
 //! subtasks").
 
+mod access_plan;
+mod block_run;
 mod failed;
 mod mirrors;
 mod parity;
-mod plan;
+mod parity_rows;
 mod raid0;
 mod raid01;
 mod raid1;
 mod raid10;
 mod raid5;
 mod raid6;
-mod rotated;
-mod run;
 mod single;
 
+pub use access_plan::{Access, Approach, Plan};
 pub use failed::Failed;
 pub use parity::{Done, FollowOn, Rewrite, WriteStart};
-pub use plan::{Access, Approach, Plan};
 pub use raid0::Raid0;
 pub use raid01::Raid01;
 pub use raid1::Raid1;
@@ -30,8 +30,8 @@ pub use raid6::Raid6;
 pub use raid10::Raid10;
 pub use single::Single;
 
-use crate::disk::Op;
-use run::Run;
+use crate::device::Op;
+use block_run::Run;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{Ahead, variants};
 

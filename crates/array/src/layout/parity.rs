@@ -1,8 +1,8 @@
 //! Stripes with rotating parity: what RAID 5 and RAID 6 have in common (paper section 3.3).
 
-use super::run::Run;
+use super::block_run::Run;
 use super::{Access, Approach, Failed, Lay, Layout, Mend, Plan};
-use crate::disk::Op;
+use crate::device::Op;
 use sojourn_core::parameters::{Setting, Value};
 use sojourn_core::{Ahead, choices};
 

@@ -1,8 +1,8 @@
 //! RAID 0: striping without redundancy.
 
-use super::run::Run;
+use super::block_run::Run;
 use super::{Access, Lay, MAX_DISKS, Plan, shares};
-use crate::disk::Op;
+use crate::device::Op;
 use sojourn_core::parameters::Check;
 use sojourn_core::{Ahead, parameters};
 

@@ -1,10 +1,10 @@
 //! RAID 01: a mirror of stripes.
 
+use super::block_run::Run;
 use super::mirrors::{one_left, split};
 use super::raid0::{stripe, stripe_at};
-use super::run::Run;
 use super::{Lay, Layout, MAX_DISKS, Mend, Plan, check_failed, check_pairs};
-use crate::disk::Op;
+use crate::device::Op;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Ahead, parameters};
 

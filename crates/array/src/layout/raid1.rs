@@ -1,9 +1,9 @@
 //! RAID 1: copies.
 
+use super::block_run::Run;
 use super::mirrors::{one_left, split};
-use super::run::Run;
 use super::{Access, Lay, Layout, Mend, Plan, check_failed};
-use crate::disk::Op;
+use crate::device::Op;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Ahead, parameters};
 

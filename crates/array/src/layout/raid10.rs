@@ -1,9 +1,9 @@
 //! RAID 10: a stripe of mirrors.
 
+use super::block_run::{Extent, Run};
 use super::mirrors::{one_left, split};
-use super::run::{Extent, Run};
 use super::{Access, Lay, Layout, MAX_DISKS, Mend, Plan, check_failed, check_pairs, shares};
-use crate::disk::Op;
+use crate::device::Op;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Ahead, parameters};
 

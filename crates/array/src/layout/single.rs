@@ -1,8 +1,8 @@
 //! One disk.
 
-use super::run::Run;
+use super::block_run::Run;
 use super::{Access, Lay, Plan};
-use crate::disk::Op;
+use crate::device::Op;
 use sojourn_core::parameters::Check;
 use sojourn_core::{Ahead, parameters};
 

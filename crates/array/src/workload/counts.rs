@@ -1,7 +1,7 @@
 //! Laws of whole numbers: how many blocks a request has, how many requests come at once.
 
 use super::{MAX_BLOCKS, Stage};
-use crate::analysis::Moments;
+use crate::Moments;
 use sojourn_core::files::text;
 use sojourn_core::parameters::{Check, Refusal, Setting, Shape, Value};
 use sojourn_core::{

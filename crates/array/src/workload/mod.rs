@@ -12,8 +12,8 @@ pub use places::{Anywhere, Hot, Near, Places, Sequential, Uniform};
 pub use synthetic::Synthetic;
 pub use trace::{Beyond, Blkparse, Fio, Msr};
 
-use crate::analysis::{Bulks, Offered};
-use crate::disk::Op;
+use crate::device::Op;
+use crate::exact::{Bulks, Offered};
 use sojourn_core::files::Open;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{Span, Streams, Time, variants};

@@ -2,7 +2,7 @@
 
 use crate::common::variant;
 use proptest::prelude::*;
-use sojourn_array::disk::Op;
+use sojourn_array::device::Op;
 use sojourn_array::layout::{Access, Layout, Plan};
 use sojourn_core::parameters::Value;
 use sojourn_core::{Ahead, Streams};

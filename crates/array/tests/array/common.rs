@@ -1,11 +1,11 @@
 //! What the tests share.
 
 use sojourn_array::ArrayCase;
-use sojourn_array::disk::{Platters, St3500630Ns};
+use sojourn_array::device::scheduling::Scheduling;
+use sojourn_array::device::{Anywhere, Heads};
+use sojourn_array::device::{Platters, St3500630Ns};
 use sojourn_array::engine::{self, Figures, Join, Scene, Sink};
 use sojourn_array::layout::Layout;
-use sojourn_array::positioning::{Anywhere, Heads};
-use sojourn_array::scheduling::Scheduling;
 use sojourn_array::workload::Request;
 use sojourn_core::files::Open;
 use sojourn_core::parameters::{Parameters, Setting, Table, Value, defaults};

@@ -1,7 +1,7 @@
 //! The known drives, against what their makers and those who took them apart say of them.
 
 use crate::common::variant;
-use sojourn_array::disk::Disk;
+use sojourn_array::device::Disk;
 
 /// Sectors that each drive has, and the share of them that a straight line from the outermost track
 /// to the innermost holds.

@@ -5,8 +5,8 @@ use crate::common::{
     simulate, sojourns, table, text, variant,
 };
 use sojourn_array::ArrayCase;
-use sojourn_array::analysis::Moments;
-use sojourn_array::disk::{Drive, Op, Platters};
+use sojourn_array::Moments;
+use sojourn_array::device::{Drive, Op, Platters};
 use sojourn_array::engine::{self, Join};
 use sojourn_array::layout::Layout;
 use sojourn_array::workload::Request;

@@ -1,9 +1,9 @@
 //! Arms and platters: times by hand, and a disk that is looked up track by track.
 
 use crate::common::{Records, mean, paper_disk, scheduling, variant};
-use sojourn_array::disk::{Drive, Geometry, Op, Rotation, St3500630Ns, Track, Zoned};
+use sojourn_array::device::{Arms, Spindles};
+use sojourn_array::device::{Drive, Geometry, Op, Rotation, St3500630Ns, Track, Zoned};
 use sojourn_array::engine::{self, Join, Scene};
-use sojourn_array::positioning::{Arms, Spindles};
 use sojourn_array::workload::Request;
 use sojourn_core::parameters::defaults;
 use sojourn_core::{Bytes, Progress, Span, Streams, Time};

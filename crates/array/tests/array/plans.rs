@@ -2,7 +2,7 @@
 
 use crate::common::{layout, paper_raid5, variant};
 use proptest::prelude::*;
-use sojourn_array::disk::Op;
+use sojourn_array::device::Op;
 use sojourn_array::layout::{Access, Approach, Layout, Plan};
 use sojourn_core::Streams;
 use sojourn_core::parameters::Value;

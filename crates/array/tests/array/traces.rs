@@ -2,7 +2,7 @@
 
 use crate::common::{file, mean, table, text, variant};
 use sojourn_array::ArrayCase;
-use sojourn_array::disk::Op;
+use sojourn_array::device::Op;
 use sojourn_array::workload::{Ready, Request, Stage, Workload};
 use sojourn_core::parameters::{Parameters, Refusal, Table, Value};
 use sojourn_core::{Keep, Progress, Streams};

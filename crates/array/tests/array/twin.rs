@@ -2,7 +2,7 @@
 //! 3.2 and 3.3. It agrees with the engine to the picosecond.
 
 use crate::common::{Chances, layout, paper_disk, paper_raid5, scene, scheduling, simulate};
-use sojourn_array::disk::{Drive, Op, Platters};
+use sojourn_array::device::{Drive, Op, Platters};
 use sojourn_array::workload::Request;
 use sojourn_core::{Span, Stream, Streams, Time};
 use std::cmp::Reverse;

@@ -15,7 +15,7 @@ pub use blkparse::Blkparse;
 pub use fio::Fio;
 pub use msr::Msr;
 
-use crate::disk::Op;
+use crate::device::Op;
 use sojourn_core::choices;
 use sojourn_core::parameters::{Refusal, Value};
 use std::fmt;

@@ -1,7 +1,7 @@
 //! The accesses of a trace, read line by line: memory does not grow with its length.
 
 use super::{Access, Line, Lines};
-use crate::disk::Op;
+use crate::device::Op;
 use std::io::{BufRead, Read};
 
 /// A line is no longer, in bytes.

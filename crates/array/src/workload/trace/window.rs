@@ -51,7 +51,7 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::Op;
+    use crate::device::Op;
     use proptest::prelude::*;
 
     fn access(at: u64, line: u64) -> Chosen {

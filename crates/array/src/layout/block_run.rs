@@ -1,6 +1,6 @@
 //! Runs of blocks with an address, and how stripes cut them.
 
-use crate::disk::Op;
+use crate::device::Op;
 
 /// Blocks of the array in a row, where stripe units have `unit` blocks.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,9 @@
 //! Heads that go anywhere: the paper's.
 
 use super::chances::{Chances, Pairs};
-use super::{Found, Heads, Moment, Motion, Task};
-use crate::disk::Drive;
+use crate::device::scheduling::Scheduling;
+use crate::device::{Drive, Found, Heads, Moment, Motion, Task};
 use crate::layout::{Access, Approach};
-use crate::scheduling::Scheduling;
 use sojourn_core::parameters::Check;
 use sojourn_core::{Span, Streams, Time, parameters};
 use std::collections::VecDeque;

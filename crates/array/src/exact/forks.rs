@@ -1,6 +1,6 @@
 //! What requests of one kind come down to.
 
-use crate::disk::Op;
+use crate::device::Op;
 use crate::layout::{Layout, Plan};
 
 /// Requests that come down to `accesses` accesses at once, alike in all but their disks, which are

@@ -1,9 +1,9 @@
 //! What a replication gives: a row a request, and totals.
 
 use crate::ArrayCase;
-use crate::analysis::Known;
+use crate::device::Heads;
 use crate::engine::{self, Figures, Nothing, Rebuilt, Scene, Sink};
-use crate::positioning::Heads;
+use crate::exact::Known;
 use crate::workload::{self, Request};
 use sojourn_core::files::Open;
 use sojourn_core::parameters::{Refusal, Value};

@@ -1,9 +1,9 @@
 //! Heads that are somewhere.
 
-use super::{Heads, Moment, Motion, Task};
-use crate::disk::{Arm, Geometry, Op, Spot};
+use super::{Arm, Geometry, Spot};
+use crate::device::scheduling::{Disk, Scheduling};
+use crate::device::{Heads, Moment, Motion, Op, Task};
 use crate::layout::Access;
-use crate::scheduling::{Disk, Scheduling};
 use sojourn_core::parameters::Check;
 use sojourn_core::{Span, Streams, Time, choices, parameters};
 use std::collections::VecDeque;

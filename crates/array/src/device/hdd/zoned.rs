@@ -1,9 +1,10 @@
 //! The zoned disk of the paper's section 2, from a data sheet alone.
 
-use super::curve::{Curve, Distance};
 use super::quantiles::Quantiles;
-use super::{Drive, Kind, Op, Ready, Rotation, Stage, Track};
-use crate::analysis::Moments;
+use super::seek::{Curve, Distance};
+use super::{Rotation, Track};
+use crate::Moments;
+use crate::device::{Drive, Kind, Op, Ready, Stage};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Span, parameters};
 use std::sync::Arc;

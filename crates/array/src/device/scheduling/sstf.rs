@@ -1,7 +1,7 @@
 //! Shortest seek time first.
 
 use super::{Disk, Order, least};
-use crate::disk::{Op, Spot};
+use crate::device::{Op, Spot};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 

@@ -1,7 +1,7 @@
 //! A disk known only by how long its accesses took: an SSD, a volume of a cloud, a device measured.
 
 use super::{Drive, Kind, Op, Ready, Stage};
-use crate::analysis::Moments;
+use crate::Moments;
 use sojourn_core::files::{rows, text};
 use sojourn_core::parameters::{Check, Refusal, Value};
 use sojourn_core::{Span, parameters};

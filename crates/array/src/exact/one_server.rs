@@ -1,6 +1,6 @@
 //! One server that serves in order of arrival.
 
-use super::Moments;
+use crate::Moments;
 
 /// Bulks of requests, as a Poisson process.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,8 +3,9 @@
 use super::distribution::{Coming, Distribution, Join, distribution};
 use super::forks::Unlike;
 use super::queue::{Offered, Queue};
-use super::{Bulks, Fork, Law, Moments, exponential, one_server, waiting};
-use crate::disk::Op;
+use super::{Bulks, Fork, Law, exponential, one_server, waiting};
+use crate::Moments;
+use crate::device::Op;
 use crate::layout::Layout;
 use sojourn_core::parameters::Value;
 

@@ -1,25 +1,10 @@
 //! How heads get to the places of accesses.
 
-mod chances;
-mod independent;
-mod mechanical;
-
-pub use independent::{Anywhere, Independent};
-pub use mechanical::{Arms, Mechanical, Spindles};
-
-use crate::disk::Op;
+use super::Op;
 use crate::layout::{Access, Approach};
-use sojourn_core::{Span, Streams, Time, variants};
+use sojourn_core::{Span, Streams, Time};
 use std::collections::VecDeque;
 use std::fmt::Debug;
-
-variants! {
-    /// How the heads of disks get to the places of accesses.
-    pub enum Positioning: "positioning" {
-        Independent(Independent),
-        Mechanical(Mechanical),
-    }
-}
 
 /// How a later phase's access found its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Plans: what a request comes down to, as data.
 
-use crate::disk::Op;
+use crate::device::Op;
 
 /// How the head gets to the place of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! How long a seek takes, and how far apart two random places are.
 
-use crate::analysis::Moments;
+use crate::Moments;
 use sojourn_core::Span;
 
 /// Seek time: `a + b sqrt(y)` over a share y of the stroke, in picoseconds.

@@ -7,7 +7,6 @@ mod forks;
 mod known;
 mod lattice;
 mod law;
-mod moments;
 mod one_server;
 mod queue;
 
@@ -16,6 +15,5 @@ pub use exponential::{bounds, nelson_tantawi, two_servers, varma_makowski};
 pub use forks::Fork;
 pub use known::{Known, Setting};
 pub use law::Law;
-pub use moments::Moments;
 pub use one_server::{Bulks, one_server, waiting};
 pub use queue::Offered;

@@ -1,7 +1,7 @@
 //! A law of times as many equally likely values.
 
-use super::Moments;
-use crate::disk::{Drive, Op};
+use crate::Moments;
+use crate::device::{Drive, Op};
 use sojourn_core::Span;
 
 /// A law of times in picoseconds, by equally likely values of it, least first.

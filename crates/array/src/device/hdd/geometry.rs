@@ -1,7 +1,8 @@
 //! Where the sectors of a disk are, and how long a head takes from one to another.
 
-use super::curve::Curve;
-use super::{Op, Zoned};
+use super::Zoned;
+use super::seek::Curve;
+use crate::device::Op;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{Span, Time};
 use std::sync::Arc;

@@ -1,22 +1,20 @@
 //! Disks: how long an access takes, part by part.
 
-mod curve;
-mod drives;
-mod empirical;
 mod exponential;
-mod geometry;
-mod quantiles;
-mod track;
-mod zoned;
+pub mod hdd;
+mod measured;
+pub mod scheduling;
+mod service;
 
-pub use drives::{Atlas10K, Hp97560, St39102Lw, St3500630Ns};
-pub use empirical::{Empirical, Measured};
 pub use exponential::{Exponential, Memoryless};
-pub use geometry::{Arm, Geometry, Spot};
-pub use track::{Rotation, Track};
-pub use zoned::{Platters, Zoned};
+pub use hdd::{
+    Anywhere, Arm, Arms, Atlas10K, Geometry, Hp97560, Platters, Positioning, Rotation, Spindles,
+    Spot, St39102Lw, St3500630Ns, Track, Zoned,
+};
+pub use measured::{Empirical, Measured};
+pub use service::{Found, Heads, Moment, Motion, Task};
 
-use crate::analysis::Moments;
+use crate::Moments;
 use sojourn_core::files::Open;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{Span, variants};

@@ -1,13 +1,13 @@
 //! One case of an array study: its parts, how it runs, and the rows it gives.
 
-use crate::analysis::{Distribution, Known, Law, Setting as AnalysisOf};
 use crate::controller::{Controller, Rebuild};
-use crate::disk::{self, Disk, Drive, Op};
+use crate::device::hdd::{Anywhere, Arms, Independent, Positioning};
+use crate::device::scheduling::{Fcfs, Scheduling};
+use crate::device::{self, Disk, Drive, Op};
 use crate::engine::{self, Join};
+use crate::exact::{Distribution, Known, Law, Setting as AnalysisOf};
 use crate::layout::Layout;
-use crate::positioning::{Anywhere, Arms, Independent, Positioning};
-use crate::report::Run;
-use crate::scheduling::{Fcfs, Scheduling};
+use crate::run::Run;
 use crate::workload::{self, Workload};
 use sojourn_core::files::Open;
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
@@ -179,9 +179,13 @@ impl ArrayCase {
                 let geometry = self.disk.geometry(self.block.0)?;
                 run.report(Arms { geometry, scheduling, spindles: params.spindles }, &known)
             }
-            (disk::Ready::Platters(drive), _) => run.report(Anywhere { drive, scheduling }, &known),
-            (disk::Ready::Measured(drive), _) => run.report(Anywhere { drive, scheduling }, &known),
-            (disk::Ready::Memoryless(drive), _) => {
+            (device::Ready::Platters(drive), _) => {
+                run.report(Anywhere { drive, scheduling }, &known)
+            }
+            (device::Ready::Measured(drive), _) => {
+                run.report(Anywhere { drive, scheduling }, &known)
+            }
+            (device::Ready::Memoryless(drive), _) => {
                 run.report(Anywhere { drive, scheduling }, &known)
             }
         }
@@ -220,10 +224,13 @@ impl ArrayCase {
         self.knows_arms() || self.stripe.get() > 1 || self.workload.has_addresses()
     }
 
-    pub(crate) fn ready(&self, open: Open<'_>) -> Result<(disk::Ready, workload::Ready), Refusal> {
+    pub(crate) fn ready(
+        &self,
+        open: Open<'_>,
+    ) -> Result<(device::Ready, workload::Ready), Refusal> {
         let block = self.block.0;
         let under_disk = |refusal: Refusal| refusal.under("disk");
-        let drive = self.disk.ready(&disk::Stage { block, open }).map_err(under_disk)?;
+        let drive = self.disk.ready(&device::Stage { block, open }).map_err(under_disk)?;
         if self.knows_arms() {
             self.disk.geometry(block).map_err(under_disk)?;
         }
@@ -243,7 +250,7 @@ impl ArrayCase {
         let workload = workload.map_err(|refusal| refusal.under("workload"))?;
         let largest = workload.largest.max(chunk).max(1);
         if !drive.takes(largest) {
-            let longest = disk::LONGEST_ACCESS;
+            let longest = device::LONGEST_ACCESS;
             let expected = format!("accesses of {largest} blocks that take at most {longest}");
             return Err(match &self.disk {
                 Disk::Empirical(params) => {
@@ -282,7 +289,7 @@ impl ArrayCase {
         Ok(self.known(open)?.distribution())
     }
 
-    fn analysis_of(&self, drive: &disk::Ready, workload: &workload::Ready) -> Known {
+    fn analysis_of(&self, drive: &device::Ready, workload: &workload::Ready) -> Known {
         if self.rebuild.is_some() {
             return Known::nothing("no formula: disks are rebuilt");
         }
@@ -290,9 +297,9 @@ impl ArrayCase {
             return Known::nothing("no formula: requests have addresses");
         }
         match drive {
-            disk::Ready::Platters(drive) => self.analysis(drive, workload),
-            disk::Ready::Measured(drive) => self.analysis(drive, workload),
-            disk::Ready::Memoryless(drive) => self.analysis(drive, workload),
+            device::Ready::Platters(drive) => self.analysis(drive, workload),
+            device::Ready::Measured(drive) => self.analysis(drive, workload),
+            device::Ready::Memoryless(drive) => self.analysis(drive, workload),
         }
     }
 

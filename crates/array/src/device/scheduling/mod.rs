@@ -16,7 +16,7 @@ pub use rpo::{Counts, Rpo};
 pub use satf::Satf;
 pub use sstf::Sstf;
 
-use crate::disk::{Arm, Geometry, Op, Spot};
+use crate::device::{Arm, Geometry, Op, Spot};
 use sojourn_core::{Time, variants};
 
 variants! {

@@ -1,8 +1,9 @@
 //! The queue at each disk, as far as it says how long a run has to be before its numbers are known.
 
+use super::Fork;
 use super::known::Setting;
-use super::{Fork, Moments};
-use crate::disk::Op;
+use crate::Moments;
+use crate::device::Op;
 use sojourn_core::parameters::Value;
 
 /// Requests as they come, whatever the process.

@@ -4,10 +4,10 @@
 //! disk (the second one of RAID 6 on the first), in each row after it one disk further to the left,
 //! and data begins behind the parity, so that units go round all disks in turn.
 
+use super::block_run::{Piece, Run};
 use super::parity::{Stripes, Way};
-use super::run::{Piece, Run};
 use super::{Access, Approach, Done, Plan};
-use crate::disk::Op;
+use crate::device::Op;
 
 /// What a write has of a row that it does not fill.
 struct Part {

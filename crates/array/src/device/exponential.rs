@@ -1,7 +1,7 @@
 //! The disk of a textbook: exponential service times.
 
 use super::{Drive, Kind, Op, Ready, Stage};
-use crate::analysis::Moments;
+use crate::Moments;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Span, parameters};
 

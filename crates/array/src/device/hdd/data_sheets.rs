@@ -1,6 +1,7 @@
 //! Known drives: zoned disks with the values of their data sheets as defaults.
 
-use super::{Kind, Ready, Rotation, Stage, Track, Zoned};
+use super::{Rotation, Track, Zoned};
+use crate::device::{Kind, Ready, Stage};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Span, parameters};
 
