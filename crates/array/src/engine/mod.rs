@@ -11,26 +11,18 @@
 
 mod disks;
 mod events;
-mod lindley;
+mod forward;
 mod planner;
-mod plans;
 mod rebuild;
-mod recursion;
-mod servers;
-mod sink;
-mod station;
-mod timers;
 
 pub use events::sojourn_simulate as simulate;
-pub(crate) use plans::Plans;
+pub use forward::{sojourn_simulate_parallel as parallel, sojourn_simulate_recursion as recursion};
+pub(crate) use planner::Plans;
 pub use rebuild::{Rebuild, Rebuilt};
-pub use recursion::{
-    sojourn_simulate_parallel as parallel, sojourn_simulate_recursion as recursion,
-};
-pub use sink::{Nothing, Sink};
 
 use crate::device::Motion;
 use crate::layout::Layout;
+use crate::workload::Request;
 use sojourn_core::{Span, Streams, Time, choices};
 
 choices! {
@@ -100,4 +92,25 @@ impl Figures {
             Motion::InPlace => self.follow_ons += 1,
         }
     }
+}
+
+/// Is told of every request, in order of arrival, and of its end.
+pub trait Sink {
+    /// Request number `job` arrives; it takes `ideal` at least.
+    fn arrived(&mut self, job: u64, request: &Request, ideal: Span);
+
+    /// Request number `job`, told of before, is done.
+    fn finished(&mut self, job: u64, at: Time);
+}
+
+/// Keeps nothing: memory does not grow with the number of requests.
+#[derive(Clone, Copy, Debug)]
+pub struct Nothing;
+
+impl Sink for Nothing {
+    #[inline]
+    fn arrived(&mut self, _: u64, _: &Request, _: Span) {}
+
+    #[inline]
+    fn finished(&mut self, _: u64, _: Time) {}
 }

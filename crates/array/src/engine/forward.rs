@@ -1,9 +1,7 @@
 //! Requests without events: where each disk serves first come, first served, and no end of an access
 //! leads to another, the end of an access is known when it comes.
 
-use super::lindley::Single;
-use super::plans::Plans;
-use super::servers::Servers;
+use super::planner::Plans;
 use super::{Figures, Join, Scene, Sink};
 use crate::device::{Heads, Motion};
 use crate::layout::Access;
@@ -12,7 +10,7 @@ use sojourn_core::{Cancelled, Progress, Span, Streams, Time};
 use std::sync::atomic::Ordering;
 
 /// A disk that says at the arrival of an access when it ends.
-pub(super) trait Station<H: Heads> {
+trait ForwardDisk<H: Heads> {
     /// Disk number `disk`, idle.
     fn new(heads: &H, streams: Streams, disk: u64) -> Self;
 
@@ -24,10 +22,10 @@ pub(super) trait Station<H: Heads> {
 }
 
 /// How an access was served.
-pub(super) struct Served {
-    pub(super) transfer: Span,
-    pub(super) motion: Motion,
-    pub(super) ended: Time,
+struct Served {
+    transfer: Span,
+    motion: Motion,
+    ended: Time,
 }
 
 /// How many requests arrive between looks at the progress, and at whether time goes too far.
@@ -59,7 +57,7 @@ pub fn sojourn_simulate_parallel<H: Heads, S: Sink>(
 }
 
 #[inline(always)]
-fn recur<H: Heads, S: Sink, D: Station<H>>(
+fn recur<H: Heads, S: Sink, D: ForwardDisk<H>>(
     scene: &Scene<H>,
     mut requests: impl Iterator<Item = Request>,
     mut sink: S,
@@ -107,6 +105,74 @@ fn recur<H: Heads, S: Sink, D: Station<H>>(
     }
     figures.late = figures.ended > LATEST;
     progress.finished.store(scene.requests, Ordering::Relaxed);
-    figures.busy = disks.iter().map(Station::busy).collect();
+    figures.busy = disks.iter().map(ForwardDisk::busy).collect();
     Ok((sink, figures))
+}
+
+/// A disk that serves one access at a time, by the recursion of Lindley (*The theory of queues with a
+/// single server*, Proc. Cambridge Phil. Soc. 48, 1952): a service starts at its arrival or at the end
+/// of the one before it, whichever is later.
+struct Single<H: Heads> {
+    line: H::Line,
+    idle_from: Time,
+    busy: Span,
+}
+
+impl<H: Heads> ForwardDisk<H> for Single<H> {
+    fn new(heads: &H, streams: Streams, disk: u64) -> Self {
+        Single { line: heads.line(streams, disk), idle_from: Time::ZERO, busy: Span::ZERO }
+    }
+
+    #[inline(always)]
+    fn serve(&mut self, heads: &H, access: &Access, arrives: Time) -> Served {
+        let now = arrives.max(self.idle_from);
+        let (positioning, transfer, motion) = heads.serve(&mut self.line, access, now);
+        let service = positioning + transfer;
+        self.idle_from = now + service;
+        self.busy += service;
+        Served { transfer, motion, ended: self.idle_from }
+    }
+
+    fn busy(&self) -> Span {
+        self.busy
+    }
+}
+
+/// A disk without a head that serves several accesses at once, by the recursion of Kiefer and Wolfowitz
+/// (*On the theory of queues with many servers*, Trans. AMS 78, 1955): a service starts at its arrival
+/// or when the first of the servers is idle, whichever is later.
+struct Servers<P> {
+    places: P,
+    /// When each server is idle again.
+    idle_from: Vec<Time>,
+    /// For how long they were busy in all.
+    busy: Span,
+}
+
+impl<H: Heads> ForwardDisk<H> for Servers<H::Places> {
+    fn new(heads: &H, streams: Streams, disk: u64) -> Self {
+        Servers {
+            places: heads.places(streams, disk),
+            idle_from: vec![Time::ZERO; heads.servers()],
+            busy: Span::ZERO,
+        }
+    }
+
+    #[inline(always)]
+    fn serve(&mut self, heads: &H, access: &Access, arrives: Time) -> Served {
+        let transfer = heads.transfer(heads.place(&mut self.places), access);
+        let idle_from = self.idle_from.iter().enumerate();
+        let (first, &idle) = idle_from.min_by_key(|(_, ends)| **ends).expect("there are servers");
+        let starts = arrives.max(idle);
+        let others = || self.idle_from.iter().filter(|&&ends| ends > starts).count();
+        let service = heads.slowed(transfer, others);
+        let ended = starts + service;
+        self.idle_from[first] = ended;
+        self.busy += service;
+        Served { transfer, motion: Motion::InPlace, ended }
+    }
+
+    fn busy(&self) -> Span {
+        self.busy / self.idle_from.len() as u64
+    }
 }
