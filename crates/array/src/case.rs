@@ -1,17 +1,15 @@
-//! One case of an array study: its parts, how it runs, and the rows it gives.
+//! One case of an array study: its parameters, what is refused of them, and what formulas say of it.
 
-use crate::controller::{Controller, Rebuild};
-use crate::device::hdd::{Anywhere, Arms, Independent, Positioning};
+use crate::device::hdd::{Independent, Positioning};
 use crate::device::scheduling::{Fcfs, Scheduling};
-use crate::device::{self, Disk, Drive, Op};
+use crate::device::{self, Disk, Drive, with_ready};
 use crate::engine::{self, Join};
-use crate::exact::{Distribution, Known, Law, Setting as AnalysisOf};
+use crate::exact::{Distribution, FormulaInput, Known, Law, Services};
 use crate::layout::Layout;
-use crate::run::Run;
-use crate::workload::{self, Workload};
+use crate::workload::{self, MAX_BLOCKS, Workload};
 use sojourn_core::files::Open;
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
-use sojourn_core::{Bytes, Cancelled, Keep, Progress, Report, Span, Streams, choices, parameters};
+use sojourn_core::{Bytes, Span, choices, nested, parameters};
 use std::num::NonZeroU32;
 
 parameters! {
@@ -53,12 +51,43 @@ choices! {
     }
 }
 
+parameters! {
+    /// The controller's own time, a constant for each phase; the paper's model has none.
+    pub struct Controller: "controller" {
+        /// Before each phase.
+        pub overhead: Span = Span::ZERO,
+        /// Before a later phase in addition, to compute parity.
+        pub parity: Span = Span::ZERO,
+    }
+}
+nested!(Controller);
+
+parameters! {
+    /// Spares take the places of failed disks, and what these held is read from the others and
+    /// written, from the first block to the last, chunk by chunk. Its accesses are served where no
+    /// access of a request waits. Where it is done, requests meet a whole array; one without an
+    /// address is there with the probability that so much is done. With independent positioning
+    /// each of its accesses takes a seek and a rotation.
+    pub struct Rebuild: "rebuild" {
+        /// How many blocks are read at a time, and then written.
+        pub chunk: NonZeroU32 = NonZeroU32::new(8).expect("some"),
+        /// The time between a chunk's end and the next one's beginning: how gentle it is.
+        pub gap: Span = Span::ZERO,
+        /// How much of each failed disk is rebuilt; by default all of it.
+        pub size: Option<Bytes> = None,
+    }
+}
+nested!(Rebuild);
+
 /// A block is no larger: 1 GiB.
 const LARGEST_BLOCK: Bytes = Bytes(1 << 30);
 /// Rows of more requests do not fit into memory.
 const MAX_REQUESTS: u32 = 100_000_000;
 /// A stripe unit has no more blocks.
 const LARGEST_STRIPE: u32 = 1 << 20;
+
+/// Nothing that the controller waits for takes longer.
+const LONGEST_DELAY: Span = Span::from_s(1);
 
 impl Check for ArrayCase {
     fn check(&self) -> Result<(), Refusal> {
@@ -136,6 +165,42 @@ impl ArrayCase {
     }
 }
 
+impl Check for Rebuild {
+    fn check(&self) -> Result<(), Refusal> {
+        if self.gap > LONGEST_DELAY {
+            return Err(Refusal::of(&self.gap, format!("at most {LONGEST_DELAY}")).under("gap"));
+        }
+        if self.chunk.get() > MAX_BLOCKS {
+            let expected = format!("a whole number from 1 to {MAX_BLOCKS}");
+            return Err(Refusal::of(&self.chunk, expected).under("chunk"));
+        }
+        Ok(())
+    }
+}
+
+impl Check for Controller {
+    fn check(&self) -> Result<(), Refusal> {
+        for (key, span) in [("overhead", self.overhead), ("parity", self.parity)] {
+            if span > LONGEST_DELAY {
+                return Err(Refusal::of(&span, format!("at most {LONGEST_DELAY}")).under(key));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Rebuild {
+    /// How many blocks of `block` bytes are rebuilt of a disk that holds `of_disk`.
+    pub(crate) fn blocks(&self, block: u64, of_disk: u64) -> Result<u64, Refusal> {
+        let blocks = self.size.map_or(of_disk, |size| size.0.div_ceil(block));
+        if (1..=of_disk).contains(&blocks) {
+            return Ok(blocks);
+        }
+        let expected = format!("a size above zero and of at most {}", Bytes(of_disk * block));
+        Err(Refusal::of(&self.size, expected).under("size"))
+    }
+}
+
 impl ArrayCase {
     /// The names of the files that it reads.
     pub fn files(&mut self) -> Vec<&mut String> {
@@ -158,41 +223,8 @@ impl ArrayCase {
         }
     }
 
-    /// Simulates one replication.
-    pub fn run(
-        &self,
-        streams: Streams,
-        open: Open<'_>,
-        keep: Keep,
-        progress: &Progress,
-    ) -> Result<Result<Report, Cancelled>, Refusal> {
-        let (drive, workload) = self.ready(open)?;
-        let scheduling = self.scheduling.clone();
-        let rebuild = self.mending()?;
-        let run = Run { case: self, workload: &workload, rebuild, streams, open, keep, progress };
-        let known = match keep {
-            Keep::Rows => self.analysis_of(&drive, &workload),
-            Keep::Totals => Known::default(),
-        };
-        match (drive, &self.positioning) {
-            (_, Positioning::Mechanical(params)) => {
-                let geometry = self.disk.geometry(self.block.0)?;
-                run.report(Arms { geometry, scheduling, spindles: params.spindles }, &known)
-            }
-            (device::Ready::Platters(drive), _) => {
-                run.report(Anywhere { drive, scheduling }, &known)
-            }
-            (device::Ready::Measured(drive), _) => {
-                run.report(Anywhere { drive, scheduling }, &known)
-            }
-            (device::Ready::Memoryless(drive), _) => {
-                run.report(Anywhere { drive, scheduling }, &known)
-            }
-        }
-    }
-
     /// What is rebuilt.
-    fn mending(&self) -> Result<Option<engine::Rebuild>, Refusal> {
+    pub(crate) fn mending(&self) -> Result<Option<engine::Rebuild>, Refusal> {
         let Some((params, mend)) = self.rebuild.as_ref().zip(self.layout.mend()) else {
             return Ok(None);
         };
@@ -262,21 +294,6 @@ impl ArrayCase {
         Ok((drive, workload))
     }
 
-    /// Whether it is computed event by event: where asked for, and where the end of an access has
-    /// consequences beside for those behind it in order.
-    pub(crate) fn has_events(&self, workload: &workload::Ready) -> bool {
-        self.engine == Engine::Events || !self.is_forward(workload)
-    }
-
-    /// Whether the end of an access has no consequences but for those behind it in order.
-    fn is_forward(&self, workload: &workload::Ready) -> bool {
-        let ops = [Op::Read, Op::Write].into_iter().zip(workload.ops);
-        let mut ops = ops.filter_map(|(op, there)| there.then_some(op));
-        self.rebuild.is_none()
-            && matches!(self.scheduling, Scheduling::Fcfs(_))
-            && ops.all(|op| self.layout.one_phase(op))
-    }
-
     /// What is known without simulating it.
     pub fn known(&self, open: Open<'_>) -> Result<Known, Refusal> {
         let (drive, workload) = self.ready(open)?;
@@ -289,25 +306,21 @@ impl ArrayCase {
         Ok(self.known(open)?.distribution())
     }
 
-    fn analysis_of(&self, drive: &device::Ready, workload: &workload::Ready) -> Known {
+    pub(crate) fn analysis_of(&self, drive: &device::Ready, workload: &workload::Ready) -> Known {
         if self.rebuild.is_some() {
             return Known::nothing("no formula: disks are rebuilt");
         }
         if !self.knows_arms() && self.has_addresses() && !self.is_as_anywhere(workload) {
             return Known::nothing("no formula: requests have addresses");
         }
-        match drive {
-            device::Ready::Platters(drive) => self.analysis(drive, workload),
-            device::Ready::Measured(drive) => self.analysis(drive, workload),
-            device::Ready::Memoryless(drive) => self.analysis(drive, workload),
-        }
+        with_ready!(drive, |drive| self.analysis(drive, workload))
     }
 
     fn analysis<D: Drive>(&self, drive: &D, workload: &workload::Ready) -> Known {
         if drive.depends_on_load() {
             return Known::nothing("no formula: accesses that are served together slow each other");
         }
-        Known::of(&AnalysisOf {
+        Known::of(&FormulaInput {
             layout: &self.layout,
             bulks: workload.bulks(),
             offered: workload.offered(),
@@ -318,7 +331,10 @@ impl ArrayCase {
             service: &|op, blocks| drive.service(op, blocks),
             law: &|op, blocks| Law::of_access(drive, op, blocks),
             servers: drive.servers(),
-            exponential: drive.is_exponential(),
+            services: match drive.is_exponential() {
+                true => Services::Exponential,
+                false => Services::General,
+            },
         })
     }
 }

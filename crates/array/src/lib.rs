@@ -9,13 +9,11 @@
 //! - [`exact`]: what is known without simulating it.
 
 pub mod case;
-pub mod controller;
 pub mod device;
 pub mod engine;
 pub mod exact;
 pub mod layout;
 mod moments;
-mod offered;
 mod run;
 pub mod workload;
 

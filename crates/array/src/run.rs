@@ -1,8 +1,11 @@
-//! What a replication gives: a row a request, and totals.
+//! One replication of a case: how it is computed, a row for each request, totals; and the accesses that a
+//! measurement issues in its place.
 
-use crate::ArrayCase;
-use crate::device::Heads;
-use crate::engine::{self, Figures, Nothing, Rebuilt, Scene, Sink};
+use crate::case::{ArrayCase, Engine};
+use crate::device::hdd::{Anywhere, Arms, Positioning};
+use crate::device::scheduling::Scheduling;
+use crate::device::{Heads, Op, with_ready};
+use crate::engine::{self, Figures, Nothing, Plans, Rebuilt, Scene, Sink};
 use crate::exact::Known;
 use crate::workload::{self, Request};
 use sojourn_core::files::Open;
@@ -87,18 +90,18 @@ impl Sink for Kept {
 }
 
 /// A replication.
-pub(crate) struct Run<'a> {
-    pub(crate) case: &'a ArrayCase,
-    pub(crate) workload: &'a workload::Ready,
-    pub(crate) rebuild: Option<engine::Rebuild>,
-    pub(crate) streams: Streams,
-    pub(crate) open: Open<'a>,
-    pub(crate) keep: Keep,
-    pub(crate) progress: &'a Progress,
+struct Run<'a> {
+    case: &'a ArrayCase,
+    workload: &'a workload::Ready,
+    rebuild: Option<engine::Rebuild>,
+    streams: Streams,
+    open: Open<'a>,
+    keep: Keep,
+    progress: &'a Progress,
 }
 
 impl Run<'_> {
-    pub(crate) fn report<H: Heads>(
+    fn report<H: Heads>(
         &self,
         heads: H,
         known: &Known,
@@ -161,6 +164,96 @@ impl Run<'_> {
 }
 
 impl ArrayCase {
+    /// Simulates one replication.
+    pub fn run(
+        &self,
+        streams: Streams,
+        open: Open<'_>,
+        keep: Keep,
+        progress: &Progress,
+    ) -> Result<Result<Report, Cancelled>, Refusal> {
+        let (drive, workload) = self.ready(open)?;
+        let scheduling = self.scheduling.clone();
+        let rebuild = self.mending()?;
+        let run = Run { case: self, workload: &workload, rebuild, streams, open, keep, progress };
+        let known = match keep {
+            Keep::Rows => self.analysis_of(&drive, &workload),
+            Keep::Totals => Known::default(),
+        };
+        match (drive, &self.positioning) {
+            (_, Positioning::Mechanical(params)) => {
+                let geometry = self.disk.geometry(self.block.0)?;
+                run.report(Arms { geometry, scheduling, spindles: params.spindles }, &known)
+            }
+            (ready, _) => {
+                with_ready!(ready, |drive| run.report(Anywhere { drive, scheduling }, &known))
+            }
+        }
+    }
+
+    /// The accesses of one replication, one a row, in the order in which the simulator plans them:
+    /// the same requests at the same times on the same disks. Columns: `request` (its number, from
+    /// 0, those without rows too), `arrived_ps` and `request_blocks` (of the request), `disk`, `op`,
+    /// `blocks`, `phase` (from 0; a later one begins when the one before it is done); and `at`, the
+    /// first block on the disk, where that is more than a place as likely as any other: those are
+    /// drawn on what is measured, which need not be as large.
+    pub fn offered(&self, streams: Streams, open: Open<'_>) -> Result<Rows, Refusal> {
+        let (_, workload) = self.ready(open)?;
+        let all = u64::from(workload.numbers.warmup) + u64::from(workload.numbers.requests);
+        let mut plans = Plans::new(&self.layout, &self.layout, self.stripe.get(), streams);
+        let (mut numbers, mut arrivals, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut disks, mut ops) = (Vec::new(), Vec::new());
+        let (mut blocks, mut phases, mut at) = (Vec::new(), Vec::new(), Vec::new());
+        let drawn_there = self.has_even_places();
+        let of_workload = |refusal: Refusal| refusal.under("workload");
+        let mut requests = workload.requests(streams, open).map_err(of_workload)?;
+        for (number, request) in (0..all as i64).zip(&mut requests) {
+            let plan = plans.of(&request, false);
+            let plan = plans.plan(plan);
+            for phase in 0..plan.phases() {
+                for access in plan.phase(phase) {
+                    numbers.push(number);
+                    arrivals.push(request.arrived.ps() as i64);
+                    sizes.push(request.blocks.into());
+                    disks.push(access.disk.into());
+                    ops.push(access.op as u8);
+                    blocks.push(access.blocks.into());
+                    phases.push(phase as i64);
+                    at.extend(request.at.filter(|_| !drawn_there).map(|_| access.at as i64));
+                }
+            }
+        }
+        requests.finish().map_err(of_workload)?;
+        let mut columns = vec![
+            ("request", Column::Int(numbers)),
+            ("arrived_ps", Column::Ps(arrivals)),
+            ("request_blocks", Column::Int(sizes)),
+            ("disk", Column::Int(disks)),
+            ("op", Column::Name(ops, vec!["read", "write"])),
+            ("blocks", Column::Int(blocks)),
+            ("phase", Column::Int(phases)),
+        ];
+        if !at.is_empty() {
+            columns.push(("at", Column::Int(at)));
+        }
+        Ok(Rows { columns })
+    }
+
+    /// Whether it is computed event by event: where asked for, and where the end of an access has
+    /// consequences beside for those behind it in order.
+    fn has_events(&self, workload: &workload::Ready) -> bool {
+        self.engine == Engine::Events || !self.is_forward(workload)
+    }
+
+    /// Whether the end of an access has no consequences but for those behind it in order.
+    fn is_forward(&self, workload: &workload::Ready) -> bool {
+        let ops = [Op::Read, Op::Write].into_iter().zip(workload.ops);
+        let mut ops = ops.filter_map(|(op, there)| there.then_some(op));
+        self.rebuild.is_none()
+            && matches!(self.scheduling, Scheduling::Fcfs(_))
+            && ops.all(|op| self.layout.one_phase(op))
+    }
+
     /// How far a rebuild came; its end only if that was before the last request's.
     fn rebuilt(&self, rebuilt: &Rebuilt) -> Vec<(String, Value)> {
         if self.rebuild.is_none() {

@@ -4,7 +4,7 @@ use crate::model::MODELS;
 use crate::plan::{Offer, Wanted};
 use crate::study::{Head, Run};
 use serde_json::{Map, Value as Json, json};
-use sojourn_array::controller::{Controller, Rebuild};
+use sojourn_array::case::{Controller, Rebuild};
 use sojourn_array::device::Positioning;
 use sojourn_array::device::scheduling::Scheduling;
 use sojourn_array::layout::Layout;

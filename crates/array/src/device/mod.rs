@@ -115,14 +115,22 @@ pub enum Ready {
     Memoryless(Memoryless),
 }
 
+/// Evaluates an expression with the device that a [`Ready`] holds.
+macro_rules! with_ready {
+    ($ready:expr, |$drive:ident| $then:expr) => {
+        match $ready {
+            $crate::device::Ready::Platters($drive) => $then,
+            $crate::device::Ready::Measured($drive) => $then,
+            $crate::device::Ready::Memoryless($drive) => $then,
+        }
+    };
+}
+pub(crate) use with_ready;
+
 impl Ready {
     /// Whether every access of so many blocks takes at most [`LONGEST_ACCESS`].
     pub(crate) fn takes(&self, blocks: u32) -> bool {
-        let longest = match self {
-            Ready::Platters(drive) => drive.longest(blocks),
-            Ready::Measured(drive) => drive.longest(blocks),
-            Ready::Memoryless(drive) => drive.longest(blocks),
-        };
+        let longest = with_ready!(self, |drive| drive.longest(blocks));
         longest <= LONGEST_ACCESS.ps() as f64
     }
 }

@@ -2,39 +2,12 @@
 
 use super::distribution::{Coming, Distribution, Join, distribution};
 use super::forks::Unlike;
-use super::queue::{Offered, Queue};
+use super::input::{FormulaInput, Services};
+use super::queue::Queue;
 use super::{Bulks, Fork, Law, exponential, one_server, waiting};
 use crate::Moments;
 use crate::device::Op;
-use crate::layout::Layout;
 use sojourn_core::parameters::Value;
-
-/// What the means and percentiles of a case depend on, where anything is known of them.
-#[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
-pub struct Setting<'a> {
-    /// How requests are spread.
-    pub layout: &'a Layout,
-    /// The arrivals, where they are a Poisson process of known laws.
-    pub bulks: Option<Bulks>,
-    /// The arrivals, where their rate and variability are known.
-    pub offered: Option<Offered>,
-    /// Whether every disk serves first come, first served.
-    pub in_order: bool,
-    /// Whether each access draws its place anew, wherever its request has an address.
-    pub independent: bool,
-    /// How many accesses each disk serves at once.
-    pub servers: usize,
-    /// Whether a request starts when the one before it is done.
-    pub split_merge: bool,
-    /// What the controller takes before the first phase, in picoseconds.
-    pub overhead: f64,
-    /// Mean and mean square of an access of so many blocks, in picoseconds.
-    pub service: &'a dyn Fn(Op, Moments) -> Moments,
-    /// The law of an access of so many blocks.
-    pub law: &'a dyn Fn(Op, u32) -> Law,
-    /// Whether that law is exponential.
-    pub exponential: bool,
-}
 
 /// What is known of a case.
 #[derive(Clone, Debug, Default)]
@@ -85,43 +58,43 @@ impl Known {
     }
 
     /// What is known of a case.
-    pub fn of(setting: &Setting<'_>) -> Known {
-        Known { queue: Queue::of(setting), ..Known::by_formulas(setting) }
+    pub fn of(input: &FormulaInput<'_>) -> Known {
+        Known { queue: Queue::of(input), ..Known::by_formulas(input) }
     }
 
-    fn by_formulas(setting: &Setting<'_>) -> Known {
-        let Some(bulks) = setting.bulks else {
+    fn by_formulas(input: &FormulaInput<'_>) -> Known {
+        let Some(bulks) = input.bulks else {
             return Known::nothing("no formula: arrivals are no Poisson process of known laws");
         };
-        if !setting.independent {
+        if !input.independent {
             return Known::nothing("no formula: services depend on where the last one ended");
         }
-        if !setting.in_order {
+        if !input.in_order {
             return Known::nothing("no formula: services depend on what waits");
         }
-        if setting.servers > 1 {
+        if input.servers > 1 {
             return Known::nothing("no formula: each disk serves several accesses at once");
         }
         let blocks = bulks.blocks.mean;
         if bulks.blocks.varies() {
-            if setting.layout.disks() > 1 {
+            if input.layout.disks() > 1 {
                 return Known::nothing("no formula: requests differ in size");
             }
-            let of = |op| (setting.service)(op, bulks.blocks);
+            let of = |op| (input.service)(op, bulks.blocks);
             let service = of(Op::Read).or(bulks.reads, of(Op::Write));
-            return Known::queue(&bulks, service, setting.overhead, PK);
+            return Known::queue(&bulks, service, input.overhead, PK);
         }
         let mut parts = Vec::new();
         for (op, share) in [(Op::Read, bulks.reads), (Op::Write, 1.0 - bulks.reads)] {
             if share == 0.0 {
                 continue;
             }
-            match Fork::of(setting.layout, op, blocks as u32) {
+            match Fork::of(input.layout, op, blocks as u32) {
                 Ok(fork) => parts.push(Part {
                     share,
                     fork,
-                    service: (setting.service)(op, Moments::constant(f64::from(fork.blocks))),
-                    law: (setting.law)(op, fork.blocks),
+                    service: (input.service)(op, Moments::constant(f64::from(fork.blocks))),
+                    law: (input.law)(op, fork.blocks),
                 }),
                 Err(Unlike::Phases) => {
                     return Known::nothing("no formula: writes come back to disks that they read");
@@ -134,19 +107,19 @@ impl Known {
         if parts.iter().any(|part| part.fork.disks != parts[0].fork.disks) {
             return Known::nothing("no formula: disks differ in what they do");
         }
-        let known = match setting.split_merge {
-            true => Known::split_merge(&bulks, &parts, setting.overhead),
-            false => Known::fork_join(&bulks, &parts, setting),
+        let known = match input.split_merge {
+            true => Known::split_merge(&bulks, &parts, input.overhead),
+            false => Known::fork_join(&bulks, &parts, input),
         };
-        let coming = Known::coming(&bulks, &parts, setting);
+        let coming = Known::coming(&bulks, &parts, input);
         let alone = parts.into_iter().map(|part| (part.share, part.fork.accesses, part.law));
         Known { alone: alone.collect(), coming, ..known }
     }
 
     /// How requests come to each queue, where bulks keep no memory of how many of them came.
-    fn coming(bulks: &Bulks, parts: &[Part], setting: &Setting<'_>) -> Option<Coming> {
+    fn coming(bulks: &Bulks, parts: &[Part], input: &FormulaInput<'_>) -> Option<Coming> {
         let accesses = parts.iter().map(|part| part.share * f64::from(part.fork.accesses));
-        let (share, join) = match (setting.split_merge, parts) {
+        let (share, join) = match (input.split_merge, parts) {
             (true, _) => (1.0, Join::SplitMerge),
             (false, [only]) if only.fork.is_full() => (1.0, Join::Associated),
             _ => (accesses.sum::<f64>() / f64::from(parts[0].fork.disks), Join::Any),
@@ -154,7 +127,7 @@ impl Known {
         // Of a geometric bulk those that come to one of the disks are a geometric bulk, or none.
         let bulk = 1.0 + share * (bulks.batch.mean - 1.0);
         let rate = bulks.rate * bulks.batch.mean * share / bulk;
-        bulks.memoryless.then_some(Coming { rate, bulk, join, overhead: setting.overhead })
+        bulks.memoryless.then_some(Coming { rate, bulk, join, overhead: input.overhead })
     }
 
     /// How sojourn times are distributed, or between which two distributions; it takes some
@@ -178,7 +151,7 @@ impl Known {
         Known::queue(bulks, mixture(longest), overhead, SPLIT_MERGE)
     }
 
-    fn fork_join(bulks: &Bulks, parts: &[Part], setting: &Setting<'_>) -> Known {
+    fn fork_join(bulks: &Bulks, parts: &[Part], input: &FormulaInput<'_>) -> Known {
         // What comes to each disk: of the parts as often as each has accesses there.
         let accesses = |part: &Part| part.share * f64::from(part.fork.accesses);
         let all: f64 = parts.iter().map(accesses).sum();
@@ -187,7 +160,7 @@ impl Known {
         let service = mixture(parts.iter().map(|part| (accesses(part) / all, part.service)));
         let cube = parts.iter().map(|part| accesses(part) / all * part.law.of_largest(1, 3)).sum();
         if parts.iter().all(|part| part.fork.accesses == 1) {
-            return Known::queue(&at_disk, service, setting.overhead, PK);
+            return Known::queue(&at_disk, service, input.overhead, PK);
         }
         let utilisation = Some(at_disk.utilisation(service));
         let Some(mean) = one_server(&at_disk, service) else {
@@ -196,8 +169,8 @@ impl Known {
         let wait = mean - service.mean;
         let single = bulks.batch == Moments::constant(1.0);
         let full = parts.iter().all(|part| part.fork.is_full());
-        if setting.exponential && single && full && parts.len() == 1 {
-            return Known::exponential(disks, service.mean, utilisation, setting.overhead);
+        if input.services == Services::Exponential && single && full && parts.len() == 1 {
+            return Known::exponential(disks, service.mean, utilisation, input.overhead);
         }
         let least = |part: &Part| {
             let longest = part.law.of_largest(part.fork.accesses, 1);
@@ -214,12 +187,12 @@ impl Known {
                 };
                 mean + factor * (square - mean * mean).sqrt()
             };
-            parts.iter().map(|part| part.share * of(part)).sum::<f64>() + setting.overhead
+            parts.iter().map(|part| part.share * of(part)).sum::<f64>() + input.overhead
         };
         Known {
             utilisation,
             least: Some(
-                parts.iter().map(|part| part.share * least(part)).sum::<f64>() + setting.overhead,
+                parts.iter().map(|part| part.share * least(part)).sum::<f64>() + input.overhead,
             ),
             most: waits.map(most),
             words: match (single, full) {

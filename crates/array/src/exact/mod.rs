@@ -4,6 +4,7 @@
 mod distribution;
 mod exponential;
 mod forks;
+mod input;
 mod known;
 mod lattice;
 mod law;
@@ -13,7 +14,7 @@ mod queue;
 pub use distribution::Distribution;
 pub use exponential::{bounds, nelson_tantawi, two_servers, varma_makowski};
 pub use forks::Fork;
-pub use known::{Known, Setting};
+pub use input::{FormulaInput, Offered, Services};
+pub use known::Known;
 pub use law::Law;
 pub use one_server::{Bulks, one_server, waiting};
-pub use queue::Offered;

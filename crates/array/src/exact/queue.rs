@@ -1,23 +1,9 @@
 //! The queue at each disk, as far as it says how long a run has to be before its numbers are known.
 
 use super::Fork;
-use super::known::Setting;
-use crate::Moments;
+use super::input::{FormulaInput, Offered};
 use crate::device::Op;
 use sojourn_core::parameters::Value;
-
-/// Requests as they come, whatever the process.
-#[derive(Clone, Copy, Debug)]
-pub struct Offered {
-    /// Requests a picosecond.
-    pub rate: f64,
-    /// The index of dispersion of their counts over a long time: 1 of a Poisson process.
-    pub dispersion: f64,
-    /// How many blocks each request has.
-    pub blocks: Moments,
-    /// Share of requests that read.
-    pub reads: f64,
-}
 
 /// What the queues at alike disks are told by.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +23,9 @@ pub(super) struct Queue {
 impl Queue {
     /// Those of a case; nothing where services depend on each other or on what waits, or disks or
     /// requests are not alike.
-    pub(super) fn of(setting: &Setting<'_>) -> Option<Queue> {
-        let Offered { rate, dispersion, blocks, reads } = setting.offered?;
-        if !setting.independent || !setting.in_order || blocks.varies() {
+    pub(super) fn of(input: &FormulaInput<'_>) -> Option<Queue> {
+        let Offered { rate, dispersion, blocks, reads } = input.offered?;
+        if !input.independent || !input.in_order || blocks.varies() {
             return None;
         }
         // For each operation its accesses a request, and the moments of one.
@@ -49,14 +35,14 @@ impl Queue {
             if share == 0.0 {
                 continue;
             }
-            let fork = Fork::of(setting.layout, op, blocks.mean as u32).ok()?;
-            let law = (setting.law)(op, fork.blocks);
+            let fork = Fork::of(input.layout, op, blocks.mean as u32).ok()?;
+            let law = (input.law)(op, fork.blocks);
             // Of split-merge one access is served at a time: the longest.
-            let (accesses, largest) = match setting.split_merge {
+            let (accesses, largest) = match input.split_merge {
                 true => (1, fork.accesses),
                 false => (fork.accesses, 1),
             };
-            let on = if setting.split_merge { 1 } else { fork.disks };
+            let on = if input.split_merge { 1 } else { fork.disks };
             if *disks.get_or_insert(on) != on {
                 return None;
             }
@@ -70,7 +56,7 @@ impl Queue {
         let [mean, square, fourth] = [0, 1, 2].map(moment);
         let there = accesses / disks;
         Some(Queue {
-            utilisation: rate * there * mean / setting.servers as f64,
+            utilisation: rate * there * mean / input.servers as f64,
             arrivals: 1.0 + there * (dispersion - 1.0),
             services: square / (mean * mean) - 1.0,
             fourth: fourth / mean.powi(4),
