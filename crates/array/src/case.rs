@@ -2,7 +2,7 @@
 
 use crate::device::hdd::{Independent, Positioning};
 use crate::device::scheduling::{Fcfs, Scheduling};
-use crate::device::{self, Disk, Drive, with_ready};
+use crate::device::{self, Device, Drive, with_ready};
 use crate::engine::{self, Join};
 use crate::exact::{Distribution, FormulaInput, Known, Law, Services};
 use crate::layout::Layout;
@@ -16,7 +16,7 @@ parameters! {
     /// A disk array: requests over disks, access by access.
     pub struct ArrayCase: "array" {
         /// The disks, all alike.
-        pub disk: Disk,
+        pub disk: Device,
         /// How requests are spread over them.
         pub layout: Layout,
         /// Which requests arrive.
@@ -106,7 +106,7 @@ impl Check for ArrayCase {
                 format!("an order for positioning = {here:?}; this one is for {there:?}");
             return Err(Refusal::value(&given, expected).under("scheduling"));
         }
-        if self.rebuild.is_some() && self.layout.mend().is_none() {
+        if self.rebuild.is_some() && self.layout.rebuild_source().is_none() {
             let given = Value::Text(self.layout.name().to_owned());
             let expected = "a layout with a disk that has failed and can be rebuilt";
             return Err(Refusal::value(&given, expected).under("layout"));
@@ -224,15 +224,15 @@ impl ArrayCase {
     }
 
     /// What is rebuilt.
-    pub(crate) fn mending(&self) -> Result<Option<engine::Rebuild>, Refusal> {
-        let Some((params, mend)) = self.rebuild.as_ref().zip(self.layout.mend()) else {
+    pub(crate) fn rebuild_plan(&self) -> Result<Option<engine::Rebuild>, Refusal> {
+        let Some((params, source)) = self.rebuild.as_ref().zip(self.layout.rebuild_source()) else {
             return Ok(None);
         };
         let block = self.block.0;
         let of_disk = self.disk.blocks(block).map_err(|refusal| refusal.under("disk"))?;
         let blocks = params.blocks(block, of_disk).map_err(|refusal| refusal.under("rebuild"))?;
         let chunk = params.chunk.get();
-        Ok(Some(engine::Rebuild { mend, blocks, chunk, gap: params.gap }))
+        Ok(Some(engine::Rebuild { source, blocks, chunk, gap: params.gap }))
     }
 
     /// Whether it is known where arms are.
@@ -262,7 +262,7 @@ impl ArrayCase {
     ) -> Result<(device::Ready, workload::Ready), Refusal> {
         let block = self.block.0;
         let under_disk = |refusal: Refusal| refusal.under("disk");
-        let drive = self.disk.ready(&device::Stage { block, open }).map_err(under_disk)?;
+        let drive = self.disk.ready(&device::DeviceContext { block, open }).map_err(under_disk)?;
         if self.knows_arms() {
             self.disk.geometry(block).map_err(under_disk)?;
         }
@@ -277,15 +277,15 @@ impl ArrayCase {
             }
             false => None,
         };
-        let chunk = self.mending()?.map_or(0, |rebuild| rebuild.chunk);
-        let workload = self.workload.ready(&workload::Stage { block, blocks, open });
+        let chunk = self.rebuild_plan()?.map_or(0, |rebuild| rebuild.chunk);
+        let workload = self.workload.ready(&workload::WorkloadContext { block, blocks, open });
         let workload = workload.map_err(|refusal| refusal.under("workload"))?;
         let largest = workload.largest.max(chunk).max(1);
         if !drive.takes(largest) {
             let longest = device::LONGEST_ACCESS;
             let expected = format!("accesses of {largest} blocks that take at most {longest}");
             return Err(match &self.disk {
-                Disk::Empirical(params) => {
+                Device::Empirical(params) => {
                     under_disk(Refusal::of(&params.more, expected).under("more"))
                 }
                 _ => Refusal::of(&self.block, expected).under("block"),

@@ -18,7 +18,7 @@ mod run;
 pub mod workload;
 
 pub use case::ArrayCase;
-pub use device::Disk;
+pub use device::Device;
 pub use layout::Layout;
 pub use moments::Moments;
 pub use run::VOCABULARY;

@@ -2,10 +2,10 @@
 //! measurement issues in its place.
 
 use crate::case::{ArrayCase, Engine};
-use crate::device::hdd::{Anywhere, Arms, Positioning};
+use crate::device::hdd::{IndependentService, MechanicalService, Positioning};
 use crate::device::scheduling::Scheduling;
-use crate::device::{Heads, Op, with_ready};
-use crate::engine::{self, Figures, Nothing, Plans, Rebuilt, Scene, Sink};
+use crate::device::{Op, ServiceModel, with_ready};
+use crate::engine::{self, AccessCounts, Discard, PlanCache, Rebuilt, Scenario, Sink};
 use crate::exact::Known;
 use crate::workload::{self, Request};
 use sojourn_core::files::Open;
@@ -43,7 +43,7 @@ const KIND: &str = "request";
 
 /// Keeps of each request after the first `skip` what its row says, column by column: of a million
 /// requests nothing is held twice.
-struct Kept {
+struct RowSink {
     skip: u64,
     block: Bytes,
     jobs: Jobs,
@@ -51,12 +51,12 @@ struct Kept {
     blocks: Vec<i64>,
 }
 
-impl Kept {
+impl RowSink {
     /// Room for `count` requests behind `skip` others, of blocks of that size.
-    fn new(skip: u64, count: usize, block: Bytes) -> Kept {
+    fn new(skip: u64, count: usize, block: Bytes) -> RowSink {
         let column = || Vec::with_capacity(count);
         let jobs = Jobs { bytes: column(), arrived: column(), finished: column(), ideal: column() };
-        Kept { skip, block, jobs, ops: Vec::with_capacity(count), blocks: column() }
+        RowSink { skip, block, jobs, ops: Vec::with_capacity(count), blocks: column() }
     }
 
     fn rows(self) -> Rows {
@@ -67,7 +67,7 @@ impl Kept {
     }
 }
 
-impl Sink for Kept {
+impl Sink for RowSink {
     #[inline]
     fn arrived(&mut self, job: u64, request: &Request, ideal: Span) {
         if job >= self.skip {
@@ -101,17 +101,17 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn report<H: Heads>(
+    fn report<M: ServiceModel>(
         &self,
-        heads: H,
+        model: M,
         known: &Known,
     ) -> Result<Result<Report, Cancelled>, Refusal> {
         let Run { case, workload, rebuild, .. } = self;
         let numbers = workload.numbers;
-        let scene = Scene {
+        let scenario = Scenario {
             layout: case.layout.clone(),
             unit: case.stripe.get(),
-            heads,
+            model,
             join: case.join,
             overhead: case.controller.overhead,
             parity: case.controller.parity,
@@ -121,40 +121,41 @@ impl Run<'_> {
         };
         let done = match self.keep {
             Keep::Rows => {
-                let sink = Kept::new(numbers.warmup.into(), numbers.requests as usize, case.block);
-                let done = self.simulate(&scene, sink)?;
-                done.map(|(sink, figures)| (sink.rows(), figures))
+                let sink =
+                    RowSink::new(numbers.warmup.into(), numbers.requests as usize, case.block);
+                let done = self.simulate(&scenario, sink)?;
+                done.map(|(sink, counts)| (sink.rows(), counts))
             }
-            Keep::Totals => self.simulate(&scene, Nothing)?.map(|(_, it)| (Rows::default(), it)),
+            Keep::Totals => self.simulate(&scenario, Discard)?.map(|(_, it)| (Rows::default(), it)),
         };
-        Ok(done.map(|(rows, figures)| Report {
+        Ok(done.map(|(rows, counts)| Report {
             rows,
             series: Rows::default(),
-            figures: case.figures(workload, &figures, known),
+            figures: case.totals(workload, &counts, known),
         }))
     }
 
     /// By the recursion where it gives the rows of the event loop.
-    fn simulate<H: Heads, S: Sink>(
+    fn simulate<M: ServiceModel, S: Sink>(
         &self,
-        scene: &Scene<H>,
+        scenario: &Scenario<M>,
         sink: S,
-    ) -> Result<Result<(S, Figures), Cancelled>, Refusal> {
+    ) -> Result<Result<(S, AccessCounts), Cancelled>, Refusal> {
         let of_workload = |refusal: Refusal| refusal.under("workload");
-        let requests = self.workload.requests(scene.streams, self.open);
+        let requests = self.workload.requests(scenario.streams, self.open);
         let mut requests = requests.map_err(of_workload)?;
         let from = &mut requests;
         let done = match self.case.has_events(self.workload) {
-            true => engine::simulate(scene, from, sink, self.progress),
-            false if scene.heads.servers() > 1 => {
-                engine::parallel(scene, from, sink, self.progress)
+            true => engine::simulate(scenario, from, sink, self.progress),
+            false if scenario.model.servers() > 1 => {
+                engine::parallel(scenario, from, sink, self.progress)
             }
-            false => engine::recursion(scene, from, sink, self.progress),
+            false => engine::recursion(scenario, from, sink, self.progress),
         };
-        if let Ok((_, figures)) = &done {
+        if let Ok((_, counts)) = &done {
             requests.finish().map_err(of_workload)?;
-            if figures.late {
-                let given = Value::Int(scene.requests as i64);
+            if counts.late {
+                let given = Value::Int(scenario.requests as i64);
                 let expected = "requests, with those before them, that are done within 90 days";
                 return Err(of_workload(Refusal::value(&given, expected).under("requests")));
             }
@@ -174,7 +175,7 @@ impl ArrayCase {
     ) -> Result<Result<Report, Cancelled>, Refusal> {
         let (drive, workload) = self.ready(open)?;
         let scheduling = self.scheduling.clone();
-        let rebuild = self.mending()?;
+        let rebuild = self.rebuild_plan()?;
         let run = Run { case: self, workload: &workload, rebuild, streams, open, keep, progress };
         let known = match keep {
             Keep::Rows => self.analysis_of(&drive, &workload),
@@ -183,10 +184,14 @@ impl ArrayCase {
         match (drive, &self.positioning) {
             (_, Positioning::Mechanical(params)) => {
                 let geometry = self.disk.geometry(self.block.0)?;
-                run.report(Arms { geometry, scheduling, spindles: params.spindles }, &known)
+                run.report(
+                    MechanicalService { geometry, scheduling, spindles: params.spindles },
+                    &known,
+                )
             }
             (ready, _) => {
-                with_ready!(ready, |drive| run.report(Anywhere { drive, scheduling }, &known))
+                with_ready!(ready, |drive| run
+                    .report(IndependentService { drive, scheduling }, &known))
             }
         }
     }
@@ -200,7 +205,7 @@ impl ArrayCase {
     pub fn offered(&self, streams: Streams, open: Open<'_>) -> Result<Rows, Refusal> {
         let (_, workload) = self.ready(open)?;
         let all = u64::from(workload.numbers.warmup) + u64::from(workload.numbers.requests);
-        let mut plans = Plans::new(&self.layout, &self.layout, self.stripe.get(), streams);
+        let mut plans = PlanCache::new(&self.layout, &self.layout, self.stripe.get(), streams);
         let (mut numbers, mut arrivals, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
         let (mut disks, mut ops) = (Vec::new(), Vec::new());
         let (mut blocks, mut phases, mut at) = (Vec::new(), Vec::new(), Vec::new());
@@ -268,40 +273,40 @@ impl ArrayCase {
         known.map(|(name, count)| (name.to_owned(), Value::Int(count as i64))).collect()
     }
 
-    fn figures(
+    fn totals(
         &self,
         workload: &workload::Ready,
-        figures: &Figures,
+        counts: &AccessCounts,
         known: &Known,
     ) -> Vec<(String, Value)> {
         let numbers = workload.numbers;
         let all = u64::from(numbers.warmup) + u64::from(numbers.requests);
-        let accesses = figures.accesses();
+        let accesses = counts.accesses();
         let events = if self.has_events(workload) { all + accesses } else { 0 };
-        let counts = [
+        let whole = [
             ("events", events),
             ("requests", all),
             ("requests_without_rows", numbers.warmup.into()),
             ("accesses", accesses),
-            ("positionings_by_seek", figures.seeks),
-            ("positionings_by_rotation", figures.rotations),
-            ("positionings_not_needed", figures.follow_ons),
+            ("positionings_by_seek", counts.seeks),
+            ("positionings_by_rotation", counts.rotations),
+            ("positionings_not_needed", counts.follow_ons),
             ("unfinished", 0),
-            ("simulated_ps", figures.ended.ps()),
+            ("simulated_ps", counts.ended.ps()),
         ];
-        let busy: f64 = figures.busy.iter().map(|busy| busy.seconds()).sum();
-        let most = figures.busy.iter().map(|busy| busy.seconds()).fold(0.0, f64::max);
-        let ended = figures.ended.seconds();
+        let busy: f64 = counts.busy.iter().map(|busy| busy.seconds()).sum();
+        let most = counts.busy.iter().map(|busy| busy.seconds()).fold(0.0, f64::max);
+        let ended = counts.ended.seconds();
         let shares = [
-            ("disk_utilisation", busy / (ended * figures.busy.len() as f64)),
+            ("disk_utilisation", busy / (ended * counts.busy.len() as f64)),
             ("busiest_disk_utilisation", most / ended),
         ];
-        counts
+        whole
             .iter()
             .map(|&(name, count)| (name.to_owned(), Value::Int(count as i64)))
             .chain(shares.iter().map(|&(name, share)| (name.to_owned(), Value::Float(share))))
-            .chain(known.figures())
-            .chain(self.rebuilt(&figures.rebuilt))
+            .chain(known.totals())
+            .chain(self.rebuilt(&counts.rebuilt))
             .chain(workload.notes.iter().cloned())
             .chain([("ideal".to_owned(), Value::Text(IDEAL.to_owned()))])
             .collect()

@@ -187,7 +187,7 @@ impl Model for ArrayCase {
         ];
         let counts = counts.map(|(name, count)| (name.to_owned(), Value::Int(count)));
         let least = percentiles.iter().filter_map(least);
-        Ok(counts.into_iter().chain(known.figures()).chain(least).collect())
+        Ok(counts.into_iter().chain(known.totals()).chain(least).collect())
     }
 
     fn distribution(&self, open: Open<'_>) -> Result<Option<(Rows, &'static str)>, Refusal> {

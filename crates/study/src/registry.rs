@@ -9,7 +9,7 @@ use sojourn_array::device::Positioning;
 use sojourn_array::device::scheduling::Scheduling;
 use sojourn_array::layout::Layout;
 use sojourn_array::workload as requests;
-use sojourn_array::{Disk, Workload as Requests};
+use sojourn_array::{Device, Workload as Requests};
 use sojourn_core::WORKLOADS;
 use sojourn_core::parameters::{Entry, Field, Parameters};
 use sojourn_fabric::balance::Balance;
@@ -61,7 +61,7 @@ pub fn registry(further: Vec<(&str, Vec<Entry>)>) -> String {
         ("balances", entries(Balance::entries())),
         ("priorities", entries(Priority::entries())),
         ("deadlines", entries(deadline::Law::entries())),
-        ("disks", entries(Disk::entries())),
+        ("disks", entries(Device::entries())),
         ("layouts", entries(Layout::entries())),
         ("positionings", entries(Positioning::entries())),
         ("schedulings", entries(Scheduling::entries())),

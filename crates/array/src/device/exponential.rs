@@ -1,6 +1,6 @@
 //! The disk of a textbook: exponential service times.
 
-use super::{Drive, Kind, Op, Ready, Stage};
+use super::{DeviceContext, Drive, Kind, Op, Ready};
 use crate::Moments;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Span, parameters};
@@ -31,7 +31,7 @@ impl Check for Exponential {
 }
 
 impl Kind for Exponential {
-    fn ready(&self, _: &Stage<'_>) -> Result<Ready, Refusal> {
+    fn ready(&self, _: &DeviceContext<'_>) -> Result<Ready, Refusal> {
         Ok(Ready::Memoryless(Memoryless { mean: self.mean.ps() as f64 }))
     }
 }

@@ -1,6 +1,6 @@
 //! A disk known only by how long its accesses took: an SSD, a volume of a cloud, a device measured.
 
-use super::{Drive, Kind, Op, Ready, Stage};
+use super::{DeviceContext, Drive, Kind, Op, Ready};
 use crate::Moments;
 use sojourn_core::files::{rows, text};
 use sojourn_core::parameters::{Check, Refusal, Value};
@@ -45,12 +45,12 @@ impl Check for Empirical {
 const MOST_SERVERS: u32 = 1024;
 
 impl Kind for Empirical {
-    fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal> {
+    fn ready(&self, context: &DeviceContext<'_>) -> Result<Ready, Refusal> {
         let refuse = |expected: String| {
             Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
         };
-        let text =
-            text(stage.open, &self.file).map_err(|why| refuse(format!("a file to read: {why}")))?;
+        let text = text(context.open, &self.file)
+            .map_err(|why| refuse(format!("a file to read: {why}")))?;
         let [mut reads, mut writes] = parse(&text)
             .map_err(|why| refuse(format!("a list of service times, but in its {why}")))?;
         if reads.is_empty() {

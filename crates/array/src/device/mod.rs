@@ -8,11 +8,11 @@ mod service;
 
 pub use exponential::{Exponential, Memoryless};
 pub use hdd::{
-    Anywhere, Arm, Arms, Atlas10K, Geometry, Hp97560, Platters, Positioning, Rotation, Spindles,
-    Spot, St39102Lw, St3500630Ns, Track, Zoned,
+    Arm, Atlas10K, Geometry, Hp97560, IndependentService, MechanicalService, Platters, Positioning,
+    Rotation, Spindles, Spot, St39102Lw, St3500630Ns, Track, Zoned,
 };
 pub use measured::{Empirical, Measured};
-pub use service::{Found, Heads, Moment, Motion, Task};
+pub use service::{Found, Motion, ServiceModel, ServiceStart, Task};
 
 use crate::Moments;
 use sojourn_core::files::Open;
@@ -21,7 +21,7 @@ use sojourn_core::{Span, variants};
 
 variants! {
     /// The disks of an array, all alike.
-    pub enum Disk: "disk" => with_disk {
+    pub enum Device: "disk" => with_device {
         St3500630Ns(St3500630Ns),
         Hp97560(Hp97560),
         Atlas10K(Atlas10K),
@@ -42,7 +42,7 @@ pub enum Op {
 }
 
 /// What a disk is made ready with: the study's other settings that it depends on.
-pub struct Stage<'a> {
+pub struct DeviceContext<'a> {
     /// Bytes in a block of the array.
     pub block: u64,
     /// Opens a file that the study names.
@@ -138,7 +138,7 @@ impl Ready {
 /// A kind of disk.
 trait Kind {
     /// Makes it ready. Everything is checked here.
-    fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal>;
+    fn ready(&self, context: &DeviceContext<'_>) -> Result<Ready, Refusal>;
 
     /// Its data sheet, if it has platters.
     fn data_sheet(&self) -> Option<Zoned> {
@@ -154,15 +154,15 @@ trait Kind {
 /// What a disk without a data sheet holds as far as addresses go: 1 PiB.
 const WITHOUT_END: u64 = 1 << 50;
 
-impl Disk {
+impl Device {
     /// Makes it ready.
-    pub fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal> {
-        with_disk!(self, |params| params.ready(stage))
+    pub fn ready(&self, context: &DeviceContext<'_>) -> Result<Ready, Refusal> {
+        with_device!(self, |params| params.ready(context))
     }
 
     /// Where its sectors are, for blocks of `block` bytes.
     pub fn geometry(&self, block: u64) -> Result<Geometry, Refusal> {
-        match with_disk!(self, |params| params.data_sheet()) {
+        match with_device!(self, |params| params.data_sheet()) {
             Some(sheet) => Geometry::new(&sheet, block),
             None => {
                 let given = Value::Text(self.name().to_owned());
@@ -173,7 +173,7 @@ impl Disk {
 
     /// How many blocks of `block` bytes it holds.
     pub fn blocks(&self, block: u64) -> Result<u64, Refusal> {
-        match with_disk!(self, |params| params.data_sheet()) {
+        match with_device!(self, |params| params.data_sheet()) {
             // Blocks that are no whole number of sectors have no place, and yet a number.
             Some(sheet) => match sheet.sector.0 {
                 sector if block.is_multiple_of(sector) => {
@@ -187,11 +187,11 @@ impl Disk {
 
     /// Whether there is nothing to be positioned.
     pub(crate) fn has_no_head(&self) -> bool {
-        with_disk!(self, |params| params.data_sheet()).is_none()
+        with_device!(self, |params| params.data_sheet()).is_none()
     }
 
     /// The names of the files that it reads.
     pub fn files(&mut self) -> Vec<&mut String> {
-        with_disk!(self, |params| params.files())
+        with_device!(self, |params| params.files())
     }
 }

@@ -42,7 +42,7 @@ pub struct Task<S> {
 
 /// What an access meets when it starts.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct ServiceStart {
     /// The time.
     pub now: Time,
     /// Whether its disk last served another access of its request.
@@ -65,21 +65,21 @@ pub enum Motion {
 }
 
 /// The heads of an array's disks, all alike.
-pub trait Heads {
+pub trait ServiceModel {
     /// Where an access is on its disk.
     type Spot: Copy + Debug;
     /// What is drawn for a disk as requests arrive.
     type Places: Debug;
     /// A disk's head.
-    type Head: Debug;
+    type State: Debug;
     /// Both, of a disk that serves first come, first served.
-    type Line: Debug;
+    type FcfsDisk: Debug;
 
     /// What is drawn for a disk as requests arrive.
     fn places(&self, streams: Streams, disk: u64) -> Self::Places;
 
     /// A disk's head at the start.
-    fn head(&self, streams: Streams, disk: u64) -> Self::Head;
+    fn state(&self, streams: Streams, disk: u64) -> Self::State;
 
     /// Draws what stays the same whenever a request comes back to its place on this disk.
     fn place(&self, places: &mut Self::Places) -> u32;
@@ -91,7 +91,7 @@ pub trait Heads {
     fn spot(&self, access: &Access) -> Self::Spot;
 
     /// Which of those that wait, in their order of arrival, is served next.
-    fn choose(&self, head: &Self::Head, waiting: &VecDeque<Task<Self::Spot>>, now: Time) -> usize;
+    fn choose(&self, head: &Self::State, waiting: &VecDeque<Task<Self::Spot>>, now: Time) -> usize;
 
     /// How many accesses a disk serves at once.
     fn servers(&self) -> usize {
@@ -109,16 +109,16 @@ pub trait Heads {
     /// How long the head takes to an access that starts, and how; it is left where the access ends.
     fn position(
         &self,
-        head: &mut Self::Head,
+        head: &mut Self::State,
         task: &Task<Self::Spot>,
-        moment: Moment,
+        start: ServiceStart,
     ) -> (Span, Motion);
 
     /// A disk that serves first come, first served, at the start.
-    fn line(&self, streams: Streams, disk: u64) -> Self::Line;
+    fn fcfs_disk(&self, streams: Streams, disk: u64) -> Self::FcfsDisk;
 
     /// How long the positioning and the transfer of an access take that starts on such a disk, and
-    /// how its head got there: what [`place`](Heads::place), [`transfer`](Heads::transfer) and
-    /// [`position`](Heads::position) say of one that no later phase follows.
-    fn serve(&self, line: &mut Self::Line, access: &Access, now: Time) -> (Span, Span, Motion);
+    /// how its head got there: what [`place`](ServiceModel::place), [`transfer`](ServiceModel::transfer) and
+    /// [`position`](ServiceModel::position) say of one that no later phase follows.
+    fn serve(&self, line: &mut Self::FcfsDisk, access: &Access, now: Time) -> (Span, Span, Motion);
 }

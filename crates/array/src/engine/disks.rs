@@ -1,39 +1,39 @@
 //! The disks of the event loop: what comes to them, what they serve, which is done next.
 
-use super::{Figures, Scene};
-use crate::device::{Found, Heads, Moment, Motion, Task};
+use super::{AccessCounts, Scenario};
+use crate::device::{Found, Motion, ServiceModel, ServiceStart, Task};
 use crate::layout::Access;
 use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 
 /// All disks of an array.
-pub(super) struct Disks<'a, H: Heads> {
-    heads: &'a H,
+pub(super) struct Disks<'a, M: ServiceModel> {
+    model: &'a M,
     /// How long the controller takes between phases.
     between_phases: Span,
     /// How many accesses a disk serves at once.
     servers: usize,
     /// The servers of all disks, disk by disk. What waits for a disk waits at its first.
-    stations: Vec<Station<H>>,
+    stations: Vec<Station<M>>,
     timers: Timers,
     /// How they were positioned.
-    pub(super) figures: Figures,
+    pub(super) counts: AccessCounts,
 }
 
-impl<'a, H: Heads> Disks<'a, H> {
-    /// The disks of `scene`, idle.
-    pub(super) fn new(scene: &'a Scene<H>) -> Disks<'a, H> {
-        let servers = scene.heads.servers();
-        let all = scene.layout.disks() * servers;
+impl<'a, M: ServiceModel> Disks<'a, M> {
+    /// The disks of `scenario`, idle.
+    pub(super) fn new(scenario: &'a Scenario<M>) -> Disks<'a, M> {
+        let servers = scenario.model.servers();
+        let all = scenario.layout.disks() * servers;
         // Only disks without a head serve several accesses at once: what it draws is of no account.
-        let head = |server| scene.heads.head(scene.streams, (server / servers) as u64);
+        let state = |server| scenario.model.state(scenario.streams, (server / servers) as u64);
         Disks {
-            heads: &scene.heads,
-            between_phases: scene.overhead + scene.parity,
+            model: &scenario.model,
+            between_phases: scenario.overhead + scenario.parity,
             servers,
-            stations: (0..all).map(|server| Station::new(head(server))).collect(),
+            stations: (0..all).map(|server| Station::new(state(server))).collect(),
             timers: Timers::new(all),
-            figures: Figures::default(),
+            counts: AccessCounts::default(),
         }
     }
 
@@ -66,19 +66,19 @@ impl<'a, H: Heads> Disks<'a, H> {
     pub(super) fn busy(&self) -> Vec<Span> {
         let disks = self.stations.chunks(self.servers);
         let busy =
-            |servers: &[Station<H>]| servers.iter().fold(Span::ZERO, |sum, it| sum + it.busy);
+            |servers: &[Station<M>]| servers.iter().fold(Span::ZERO, |sum, it| sum + it.busy);
         disks.map(|servers| busy(servers) / self.servers as u64).collect()
     }
 
     /// An access of a first phase comes to a disk.
     #[inline(always)]
-    pub(super) fn issue(&mut self, disk: usize, task: Task<H::Spot>, now: Time) {
+    pub(super) fn issue(&mut self, disk: usize, task: Task<M::Spot>, now: Time) {
         if self.servers > 1 {
             return self.issue_to_several(disk, task, now);
         }
         let station = &mut self.stations[disk];
         if station.serving.is_none() && station.waiting() == 0 {
-            let service = station.serve(self.heads, task, now, self.between_phases);
+            let service = station.serve(self.model, task, now, self.between_phases);
             self.begun(disk, service);
         } else {
             station.normal.push_back(task);
@@ -86,7 +86,7 @@ impl<'a, H: Heads> Disks<'a, H> {
     }
 
     #[cold]
-    fn issue_to_several(&mut self, disk: usize, task: Task<H::Spot>, now: Time) {
+    fn issue_to_several(&mut self, disk: usize, task: Task<M::Spot>, now: Time) {
         match self.line(disk) {
             (line, Some(server)) if self.stations[line].waiting() == 0 => {
                 self.serve(server, task, now);
@@ -96,7 +96,7 @@ impl<'a, H: Heads> Disks<'a, H> {
     }
 
     /// An access of a later phase, which waited for disk `last`, comes to a disk.
-    pub(super) fn issue_later(&mut self, disk: usize, task: Task<H::Spot>, last: usize, now: Time) {
+    pub(super) fn issue_later(&mut self, disk: usize, task: Task<M::Spot>, last: usize, now: Time) {
         // The disk that the phase waited for counts as idle even if first phases wait there.
         match self.line(disk) {
             (line, Some(server)) if self.stations[line].urgent.is_empty() => {
@@ -108,8 +108,8 @@ impl<'a, H: Heads> Disks<'a, H> {
     }
 
     /// An access that belongs to no request comes to a disk.
-    pub(super) fn issue_behind(&mut self, disk: usize, task: Task<H::Spot>, now: Time) {
-        let waits = |it: &Station<H>| it.waiting() > 0 || !it.background.is_empty();
+    pub(super) fn issue_behind(&mut self, disk: usize, task: Task<M::Spot>, now: Time) {
+        let waits = |it: &Station<M>| it.waiting() > 0 || !it.background.is_empty();
         match self.line(disk) {
             (line, Some(server)) if !waits(&self.stations[line]) => self.serve(server, task, now),
             (line, _) => self.stations[line].background.push_back(task),
@@ -118,7 +118,7 @@ impl<'a, H: Heads> Disks<'a, H> {
 
     /// A server is done with what it serves, which is that.
     #[inline(always)]
-    pub(super) fn complete(&mut self, server: usize) -> Task<H::Spot> {
+    pub(super) fn complete(&mut self, server: usize) -> Task<M::Spot> {
         let station = &mut self.stations[server];
         let task = station.serving.take().expect("its timer is set");
         station.last = Some(task.job);
@@ -134,8 +134,8 @@ impl<'a, H: Heads> Disks<'a, H> {
             return;
         }
         let next = match self.servers {
-            1 => station.take(self.heads, now),
-            servers => self.stations[server / servers * servers].take(self.heads, now),
+            1 => station.take(self.model, now),
+            servers => self.stations[server / servers * servers].take(self.model, now),
         };
         match next {
             Some(task) => self.serve(server, task, now),
@@ -144,12 +144,12 @@ impl<'a, H: Heads> Disks<'a, H> {
     }
 
     #[inline(always)]
-    fn serve(&mut self, server: usize, mut task: Task<H::Spot>, now: Time) {
+    fn serve(&mut self, server: usize, mut task: Task<M::Spot>, now: Time) {
         if self.servers > 1 {
-            task.transfer = self.heads.slowed(task.transfer, || self.others(server, now));
+            task.transfer = self.model.slowed(task.transfer, || self.others(server, now));
         }
         let station = &mut self.stations[server];
-        let service = station.serve(self.heads, task, now, self.between_phases);
+        let service = station.serve(self.model, task, now, self.between_phases);
         self.begun(server, service);
     }
 
@@ -165,7 +165,7 @@ impl<'a, H: Heads> Disks<'a, H> {
 
     #[inline(always)]
     fn begun(&mut self, server: usize, (ends, motion): (Time, Motion)) {
-        self.figures.count(motion);
+        self.counts.count(motion);
         self.timers.set(server, ends);
     }
 }
@@ -173,15 +173,15 @@ impl<'a, H: Heads> Disks<'a, H> {
 impl<S> Task<S> {
     /// An access of request number `job`, which is in `slot`, at its disk.
     #[inline(always)]
-    pub(super) fn new<H: Heads<Spot = S>>(
-        heads: &H,
+    pub(super) fn new<M: ServiceModel<Spot = S>>(
+        model: &M,
         slot: u32,
         job: u64,
         access: &Access,
         transfer: Span,
     ) -> Task<S> {
         let Access { op, approach, gate, counts, .. } = *access;
-        let spot = heads.spot(access);
+        let spot = model.spot(access);
         let job = job as u32;
         Task { transfer, slot, job, op, approach, found: Found::Busy, gate, counts, spot }
     }
@@ -189,24 +189,24 @@ impl<S> Task<S> {
 
 /// A server of a disk, and the queues of the disk.
 #[derive(Debug)]
-struct Station<H: Heads> {
-    serving: Option<Task<H::Spot>>,
+struct Station<M: ServiceModel> {
+    serving: Option<Task<M::Spot>>,
     /// First phases, in order of arrival.
-    normal: VecDeque<Task<H::Spot>>,
+    normal: VecDeque<Task<M::Spot>>,
     /// Later phases: they go first.
-    urgent: VecDeque<Task<H::Spot>>,
+    urgent: VecDeque<Task<M::Spot>>,
     /// What is not of a request: it goes last.
-    background: VecDeque<Task<H::Spot>>,
+    background: VecDeque<Task<M::Spot>>,
     /// The lower bits of the number of the request that was served last, if any was.
     last: Option<u32>,
     busy: Span,
-    head: H::Head,
+    state: M::State,
 }
 
-impl<H: Heads> Station<H> {
-    fn new(head: H::Head) -> Station<H> {
+impl<M: ServiceModel> Station<M> {
+    fn new(state: M::State) -> Station<M> {
         Station {
-            head,
+            state,
             serving: None,
             normal: VecDeque::new(),
             urgent: VecDeque::new(),
@@ -226,14 +226,14 @@ impl<H: Heads> Station<H> {
     #[inline(always)]
     fn serve(
         &mut self,
-        heads: &H,
-        task: Task<H::Spot>,
+        model: &M,
+        task: Task<M::Spot>,
         now: Time,
         between_phases: Span,
     ) -> (Time, Motion) {
         let own = self.last == Some(task.job);
-        let moment = Moment { now, own, waiting: self.waiting(), between_phases };
-        let (positioning, motion) = heads.position(&mut self.head, &task, moment);
+        let start = ServiceStart { now, own, waiting: self.waiting(), between_phases };
+        let (positioning, motion) = model.position(&mut self.state, &task, start);
         let service = positioning + task.transfer;
         self.busy += service;
         self.serving = Some(task);
@@ -242,13 +242,13 @@ impl<H: Heads> Station<H> {
 
     /// Takes the next access to serve.
     #[inline]
-    fn take(&mut self, heads: &H, now: Time) -> Option<Task<H::Spot>> {
+    fn take(&mut self, model: &M, now: Time) -> Option<Task<M::Spot>> {
         let waiting = match (self.urgent.is_empty(), self.normal.is_empty()) {
             (false, _) => &mut self.urgent,
             (true, false) => &mut self.normal,
             (true, true) => return self.background.pop_front(),
         };
-        match heads.choose(&self.head, waiting, now) {
+        match model.choose(&self.state, waiting, now) {
             0 => waiting.pop_front(),
             chosen => waiting.remove(chosen),
         }

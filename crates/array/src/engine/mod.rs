@@ -17,7 +17,7 @@ mod rebuild;
 
 pub use events::sojourn_simulate as simulate;
 pub use forward::{sojourn_simulate_parallel as parallel, sojourn_simulate_recursion as recursion};
-pub(crate) use planner::Plans;
+pub(crate) use planner::PlanCache;
 pub use rebuild::{Rebuild, Rebuilt};
 
 use crate::device::Motion;
@@ -38,13 +38,13 @@ choices! {
 
 /// What is simulated, beside the requests.
 #[derive(Clone, Debug)]
-pub struct Scene<H> {
+pub struct Scenario<M> {
     /// How requests are spread.
     pub layout: Layout,
     /// Blocks in a stripe unit.
     pub unit: u32,
     /// The disks' heads, and the order in which each disk serves.
-    pub heads: H,
+    pub model: M,
     /// How requests mix.
     pub join: Join,
     /// What the controller adds before each phase.
@@ -61,7 +61,7 @@ pub struct Scene<H> {
 
 /// Totals of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct AccessCounts {
     /// Accesses that took a seek and a rotation to position.
     pub seeks: u64,
     /// Accesses whose head was on the track or the cylinder: at most a rotation.
@@ -78,7 +78,7 @@ pub struct Figures {
     pub rebuilt: Rebuilt,
 }
 
-impl Figures {
+impl AccessCounts {
     /// How many accesses were served.
     pub fn accesses(&self) -> u64 {
         self.seeks + self.rotations + self.follow_ons
@@ -105,9 +105,9 @@ pub trait Sink {
 
 /// Keeps nothing: memory does not grow with the number of requests.
 #[derive(Clone, Copy, Debug)]
-pub struct Nothing;
+pub struct Discard;
 
-impl Sink for Nothing {
+impl Sink for Discard {
     #[inline]
     fn arrived(&mut self, _: u64, _: &Request, _: Span) {}
 

@@ -1,21 +1,21 @@
 //! What requests draw when they arrive.
 
-use super::Scene;
-use crate::device::Heads;
+use super::Scenario;
 use crate::device::Op;
-use crate::layout::{Access, Layout, Plan};
+use crate::device::ServiceModel;
+use crate::layout::{Access, AccessPlan, Layout};
 use crate::workload::Request;
 use sojourn_core::{Ahead, Span, Stream, Streams};
 
 /// What the requests of one run draw when they arrive. It knows the last of them.
-pub(super) struct Planner<'a, H: Heads> {
-    heads: &'a H,
-    plans: Plans<'a>,
-    places: Vec<H::Places>,
+pub(super) struct Planner<'a, M: ServiceModel> {
+    model: &'a M,
+    plans: PlanCache<'a>,
+    places: Vec<M::Places>,
     /// For what is not of a request.
-    rebuild_places: Vec<H::Places>,
+    rebuild_places: Vec<M::Places>,
     /// How many blocks of the failed disks are rebuilt, and of how many; 0 of 0 without a rebuild.
-    mended: (u64, u64),
+    rebuilt: (u64, u64),
     chances: Stream,
     /// The number of its plan.
     plan: usize,
@@ -28,19 +28,19 @@ pub(super) struct Planner<'a, H: Heads> {
     planned: u64,
 }
 
-impl<'a, H: Heads> Planner<'a, H> {
-    pub(super) fn new(scene: &'a Scene<H>) -> Planner<'a, H> {
-        let layout = &scene.layout;
+impl<'a, M: ServiceModel> Planner<'a, M> {
+    pub(super) fn new(scenario: &'a Scenario<M>) -> Planner<'a, M> {
+        let layout = &scenario.layout;
         let disks = layout.disks();
-        let mended = scene.rebuild.as_ref().map_or(layout, |rebuild| &rebuild.mend.mended);
-        let places = |disk| scene.heads.places(scene.streams, disk);
+        let rebuilt = scenario.rebuild.as_ref().map_or(layout, |rebuild| &rebuild.source.rebuilt);
+        let places = |disk| scenario.model.places(scenario.streams, disk);
         Planner {
-            heads: &scene.heads,
-            plans: Plans::new(layout, mended, scene.unit, scene.streams),
-            mended: (0, scene.rebuild.as_ref().map_or(0, |rebuild| rebuild.blocks)),
-            chances: scene.streams.stream("mended", 0),
+            model: &scenario.model,
+            plans: PlanCache::new(layout, rebuilt, scenario.unit, scenario.streams),
+            rebuilt: (0, scenario.rebuild.as_ref().map_or(0, |rebuild| rebuild.blocks)),
+            chances: scenario.streams.stream("mended", 0),
             rebuild_places: (0..disks as u64)
-                .map(|disk| scene.heads.places(scene.streams.branch(1), disk))
+                .map(|disk| scenario.model.places(scenario.streams.branch(1), disk))
                 .collect(),
             places: (0..disks as u64).map(places).collect(),
             plan: 0,
@@ -53,7 +53,7 @@ impl<'a, H: Heads> Planner<'a, H> {
 
     /// The plan of the last request.
     #[inline]
-    pub(super) fn plan(&self) -> &Plan {
+    pub(super) fn plan(&self) -> &AccessPlan {
         self.plans.plan(self.plan)
     }
 
@@ -67,9 +67,9 @@ impl<'a, H: Heads> Planner<'a, H> {
     /// at the disks, and no positioning.
     #[inline]
     pub(super) fn next(&mut self, request: &Request) -> Span {
-        self.plan = match self.mended {
+        self.plan = match self.rebuilt {
             (0, _) => self.plans.of(request, false),
-            _ => self.where_mended(request),
+            _ => self.where_rebuilt(request),
         };
         let plan = self.plans.plan(self.plan);
         self.transfers.clear();
@@ -79,8 +79,8 @@ impl<'a, H: Heads> Planner<'a, H> {
         // No disk is there twice.
         let mut longest = Span::from_ps(1);
         self.transfers.extend(plan.accesses().iter().map(|access| {
-            let place = self.heads.place(&mut self.places[usize::from(access.disk)]);
-            let transfer = self.heads.transfer(place, access);
+            let place = self.model.place(&mut self.places[usize::from(access.disk)]);
+            let transfer = self.model.transfer(place, access);
             longest = longest.max(transfer);
             transfer
         }));
@@ -88,26 +88,26 @@ impl<'a, H: Heads> Planner<'a, H> {
     }
 
     /// Says how far the failed disks are rebuilt.
-    pub(super) fn mended(&mut self, blocks: u64) {
-        self.mended.0 = blocks;
+    pub(super) fn rebuilt(&mut self, blocks: u64) {
+        self.rebuilt.0 = blocks;
     }
 
     /// How long the transfer of an access takes that is not of a request.
     pub(super) fn transfer(&mut self, access: &Access) -> Span {
-        let place = self.heads.place(&mut self.rebuild_places[usize::from(access.disk)]);
-        self.heads.transfer(place, access)
+        let place = self.model.place(&mut self.rebuild_places[usize::from(access.disk)]);
+        self.model.transfer(place, access)
     }
 
     /// The number of the plan of a request while failed disks are rebuilt: that of the mended array
     /// if all of it lies where that is so. A request without an address lies there by chance.
-    fn where_mended(&mut self, request: &Request) -> usize {
-        let (blocks, all) = self.mended;
+    fn where_rebuilt(&mut self, request: &Request) -> usize {
+        let (blocks, all) = self.rebuilt;
         if blocks == all {
             return self.plans.of(request, true);
         }
         if request.at.is_none() {
-            let mended = self.chances.below(all) < blocks;
-            return self.plans.of(request, mended);
+            let rebuilt = self.chances.below(all) < blocks;
+            return self.plans.of(request, rebuilt);
         }
         let plan = self.plans.of(request, true);
         let inside = |access: &Access| access.at + u64::from(access.blocks) <= blocks;
@@ -124,9 +124,9 @@ impl<'a, H: Heads> Planner<'a, H> {
         for access in plan.accesses() {
             let disk = usize::from(access.disk);
             if self.remembered[disk].0 != self.planned {
-                self.remembered[disk] = (self.planned, self.heads.place(&mut self.places[disk]));
+                self.remembered[disk] = (self.planned, self.model.place(&mut self.places[disk]));
             }
-            self.transfers.push(self.heads.transfer(self.remembered[disk].1, access));
+            self.transfers.push(self.model.transfer(self.remembered[disk].1, access));
         }
         // A phase begins when the gates of the one before are done; what has to be done before a
         // gate on its disk delays it, what comes after does not.
@@ -159,7 +159,7 @@ const BLOCKS: u32 = 64;
 const WAYS: u64 = 64;
 
 /// The plans of one run's requests.
-pub(crate) struct Plans<'a> {
+pub(crate) struct PlanCache<'a> {
     /// The array as it is, and as it is where it is rebuilt.
     layouts: [&'a Layout; 2],
     /// Blocks in a stripe unit.
@@ -169,54 +169,54 @@ pub(crate) struct Plans<'a> {
     /// In how many ways a read lies, and a write.
     ways: [u64; 2],
     /// Plans that come again, behind one that does not.
-    laid: Vec<Plan>,
+    laid: Vec<AccessPlan>,
     /// Which of them is that of a number of blocks, an array, an operation and a way; 0 is none.
     index: Vec<u32>,
 }
 
-impl<'a> Plans<'a> {
-    /// The plans of requests to an array, and where it is rebuilt those of requests to `mended`.
+impl<'a> PlanCache<'a> {
+    /// The plans of requests to an array, and where it is rebuilt those of requests to `rebuilt`.
     pub(crate) fn new(
         layout: &'a Layout,
-        mended: &'a Layout,
+        rebuilt: &'a Layout,
         unit: u32,
         streams: Streams,
-    ) -> Plans<'a> {
+    ) -> PlanCache<'a> {
         let starts = Ahead::new(streams.stream("starts", 0));
-        let laid = vec![Plan::new(layout.disks())];
+        let laid = vec![AccessPlan::new(layout.disks())];
         let index = vec![0; 4 * BLOCKS as usize * WAYS as usize];
         let ways = [Op::Read, Op::Write].map(|op| layout.ways(op));
-        Plans { layouts: [layout, mended], unit, starts, ways, laid, index }
+        PlanCache { layouts: [layout, rebuilt], unit, starts, ways, laid, index }
     }
 
     /// The number of a request's plan: from its address on where it has one, else from a random
     /// place on; on the mended array, or on that which is. It is that plan until another comes.
     #[inline(always)]
-    pub(crate) fn of(&mut self, request: &Request, mended: bool) -> usize {
+    pub(crate) fn of(&mut self, request: &Request, rebuilt: bool) -> usize {
         let Request { op, blocks, at, .. } = *request;
         let ways = self.ways[op as usize];
         if at.is_some() || ways > WAYS || blocks > BLOCKS {
-            self.lay_once(request, mended);
+            self.lay_once(request, rebuilt);
             return 0;
         }
         let way = self.starts.below(ways);
-        let kind = 2 * u64::from(mended) + op as u64;
+        let kind = 2 * u64::from(rebuilt) + op as u64;
         let entry = (4 * u64::from(blocks - 1) + kind) * WAYS + way;
         match self.index[entry as usize] {
-            0 => self.lay_for_good(request, mended, way, entry as usize),
+            0 => self.lay_for_good(request, rebuilt, way, entry as usize),
             plan => plan as usize,
         }
     }
 
     /// A plan by its number.
     #[inline]
-    pub(crate) fn plan(&self, number: usize) -> &Plan {
+    pub(crate) fn plan(&self, number: usize) -> &AccessPlan {
         &self.laid[number]
     }
 
-    fn lay_once(&mut self, request: &Request, mended: bool) {
+    fn lay_once(&mut self, request: &Request, rebuilt: bool) {
         let Request { op, blocks, at, .. } = *request;
-        let layout = self.layouts[usize::from(mended)];
+        let layout = self.layouts[usize::from(rebuilt)];
         let plan = &mut self.laid[0];
         match at {
             Some(first) => {
@@ -227,9 +227,9 @@ impl<'a> Plans<'a> {
     }
 
     #[cold]
-    fn lay_for_good(&mut self, request: &Request, mended: bool, way: u64, entry: usize) -> usize {
-        let layout = self.layouts[usize::from(mended)];
-        let mut plan = Plan::new(layout.disks());
+    fn lay_for_good(&mut self, request: &Request, rebuilt: bool, way: u64, entry: usize) -> usize {
+        let layout = self.layouts[usize::from(rebuilt)];
+        let mut plan = AccessPlan::new(layout.disks());
         layout.lay(request.op, request.blocks, way, &mut plan);
         self.index[entry] = self.laid.len() as u32;
         self.laid.push(plan);

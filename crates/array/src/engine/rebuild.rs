@@ -1,14 +1,14 @@
 //! Failed disks are filled again while the array serves.
 
 use crate::device::Op;
-use crate::layout::{Access, Mend};
+use crate::layout::{Access, RebuildSource};
 use sojourn_core::{Span, Time};
 
 /// What is rebuilt, and how fast.
 #[derive(Clone, Debug)]
 pub struct Rebuild {
     /// From which disks, and onto which.
-    pub mend: Mend,
+    pub source: RebuildSource,
     /// How many blocks of each disk there are.
     pub blocks: u64,
     /// How many at a time.
@@ -33,7 +33,7 @@ pub(super) const NO_REQUEST: u32 = u32::MAX;
 
 /// A rebuild under way: chunk after chunk, first read, then written.
 #[derive(Debug)]
-pub(super) struct Mending<'a> {
+pub(super) struct RebuildRun<'a> {
     rebuild: &'a Rebuild,
     pub(super) done: Rebuilt,
     /// When the next chunk begins, if none is under way.
@@ -43,10 +43,10 @@ pub(super) struct Mending<'a> {
     writes: bool,
 }
 
-impl<'a> Mending<'a> {
-    pub(super) fn new(rebuild: &'a Rebuild) -> Mending<'a> {
+impl<'a> RebuildRun<'a> {
+    pub(super) fn new(rebuild: &'a Rebuild) -> RebuildRun<'a> {
         let done = Rebuilt::default();
-        Mending { rebuild, done, next: Time::ZERO, left: 0, writes: false }
+        RebuildRun { rebuild, done, next: Time::ZERO, left: 0, writes: false }
     }
 
     fn blocks(&self) -> u32 {
@@ -55,7 +55,7 @@ impl<'a> Mending<'a> {
 
     /// The accesses that come now: a chunk is read, or what was read is written.
     pub(super) fn accesses(&mut self) -> Vec<Access> {
-        let Mend { from, reads, to, .. } = &self.rebuild.mend;
+        let RebuildSource { from, reads, to, .. } = &self.rebuild.source;
         let (at, blocks) = (self.done.blocks, self.blocks());
         let access = |&disk: &u16, op| Access { at, ..Access::new(disk, op, blocks) };
         // Whose turn it is not to be read goes round with the chunks.

@@ -5,7 +5,7 @@ use super::lattice::Lattice;
 
 /// How requests come to queues, and how those at one moment belong together.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Coming {
+pub(super) struct QueueArrivals {
     /// Bulks a picosecond at each queue, as a Poisson process.
     pub(super) rate: f64,
     /// The mean of their sizes, which are geometric, from 1 on; 1 for single requests.
@@ -50,7 +50,10 @@ const STEPS: f64 = 100.0;
 
 /// Of requests of several kinds, each with its share, its accesses and their law. Nothing where more
 /// comes than is served.
-pub(super) fn distribution(parts: &[(f64, u32, Law)], coming: &Coming) -> Option<Distribution> {
+pub(super) fn distribution(
+    parts: &[(f64, u32, Law)],
+    coming: &QueueArrivals,
+) -> Option<Distribution> {
     let together = coming.join == Join::SplitMerge;
     let mean: f64 = parts.iter().map(|(share, _, law)| share * law.of_largest(1, 1)).sum();
     let step = mean / STEPS;

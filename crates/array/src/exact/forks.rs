@@ -1,7 +1,7 @@
 //! What requests of one kind come down to.
 
 use crate::device::Op;
-use crate::layout::{Layout, Plan};
+use crate::layout::{AccessPlan, Layout};
 
 /// Requests that come down to `accesses` accesses at once, alike in all but their disks, which are
 /// as likely these as others of `disks` disks.
@@ -30,7 +30,7 @@ const MOST_WAYS: u64 = 1 << 16;
 impl Fork {
     /// That of requests of `blocks` blocks, by all the ways in which they can lie.
     pub(super) fn of(layout: &Layout, op: Op, blocks: u32) -> Result<Fork, Unlike> {
-        let mut plan = Plan::new(layout.disks());
+        let mut plan = AccessPlan::new(layout.disks());
         let mut counts = vec![0_u64; layout.disks()];
         let mut first = None;
         let ways = layout.ways(op);

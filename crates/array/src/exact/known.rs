@@ -1,6 +1,6 @@
 //! What is known of a case without simulating it.
 
-use super::distribution::{Coming, Distribution, Join, distribution};
+use super::distribution::{Distribution, Join, QueueArrivals, distribution};
 use super::forks::Unlike;
 use super::input::{FormulaInput, Services};
 use super::queue::Queue;
@@ -28,7 +28,7 @@ pub struct Known {
     pub words: &'static str,
     queue: Option<Queue>,
     alone: Vec<(f64, u32, Law)>,
-    coming: Option<Coming>,
+    coming: Option<QueueArrivals>,
 }
 
 const PK: &str = "Pollaczek-Khinchine, M^X/G/1";
@@ -117,7 +117,7 @@ impl Known {
     }
 
     /// How requests come to each queue, where bulks keep no memory of how many of them came.
-    fn coming(bulks: &Bulks, parts: &[Part], input: &FormulaInput<'_>) -> Option<Coming> {
+    fn coming(bulks: &Bulks, parts: &[Part], input: &FormulaInput<'_>) -> Option<QueueArrivals> {
         let accesses = parts.iter().map(|part| part.share * f64::from(part.fork.accesses));
         let (share, join) = match (input.split_merge, parts) {
             (true, _) => (1.0, Join::SplitMerge),
@@ -127,7 +127,7 @@ impl Known {
         // Of a geometric bulk those that come to one of the disks are a geometric bulk, or none.
         let bulk = 1.0 + share * (bulks.batch.mean - 1.0);
         let rate = bulks.rate * bulks.batch.mean * share / bulk;
-        bulks.memoryless.then_some(Coming { rate, bulk, join, overhead: input.overhead })
+        bulks.memoryless.then_some(QueueArrivals { rate, bulk, join, overhead: input.overhead })
     }
 
     /// How sojourn times are distributed, or between which two distributions; it takes some
@@ -224,7 +224,7 @@ impl Known {
     }
 
     /// As figures of a run; none where nobody asked.
-    pub fn figures(&self) -> impl Iterator<Item = (String, Value)> {
+    pub fn totals(&self) -> impl Iterator<Item = (String, Value)> {
         let numbers = [
             ("offered_utilisation", self.utilisation),
             ("exact_mean_sojourn_ps", self.exact),
@@ -237,7 +237,7 @@ impl Known {
         numbers
             .into_iter()
             .filter_map(|(name, number)| Some((name.to_owned(), Value::Float(number?))))
-            .chain(self.queue.iter().flat_map(Queue::figures))
+            .chain(self.queue.iter().flat_map(Queue::totals))
             .chain(words.map(|words| ("analysis".to_owned(), Value::Text(words.to_owned()))))
     }
 

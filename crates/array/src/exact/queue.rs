@@ -51,9 +51,9 @@ impl Queue {
         }
         let disks = f64::from(disks?);
         let accesses: f64 = parts.iter().map(|(many, _)| many).sum();
-        let moment =
+        let start =
             |power: usize| parts.iter().map(|(many, m)| many / accesses * m[power]).sum::<f64>();
-        let [mean, square, fourth] = [0, 1, 2].map(moment);
+        let [mean, square, fourth] = [0, 1, 2].map(start);
         let there = accesses / disks;
         Some(Queue {
             utilisation: rate * there * mean / input.servers as f64,
@@ -65,7 +65,7 @@ impl Queue {
     }
 
     /// As figures of a run.
-    pub(super) fn figures(&self) -> impl Iterator<Item = (String, Value)> + use<> {
+    pub(super) fn totals(&self) -> impl Iterator<Item = (String, Value)> + use<> {
         let numbers = [
             ("queue_utilisation", self.utilisation),
             ("queue_dispersion_of_arrivals", self.arrivals),

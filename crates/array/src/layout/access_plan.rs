@@ -50,20 +50,20 @@ impl Access {
 /// What a request comes down to: phases of accesses. The accesses of a phase are issued together,
 /// those of the next when all the gates of this one are done. Later phases have priority.
 #[derive(Debug)]
-pub struct Plan {
+pub struct AccessPlan {
     accesses: Vec<Access>,
     /// Where each phase ends.
     ends: Vec<usize>,
-    /// For each disk the access that [`add`](Plan::add) gave it, and in which phase of all. A plan
+    /// For each disk the access that [`add`](AccessPlan::add) gave it, and in which phase of all. A plan
     /// that is only kept has none.
     added: Vec<(u64, usize)>,
     phase: u64,
 }
 
-impl Plan {
+impl AccessPlan {
     /// An empty plan for `disks` disks.
-    pub fn new(disks: usize) -> Plan {
-        Plan { accesses: Vec::new(), ends: Vec::new(), added: vec![(0, 0); disks], phase: 1 }
+    pub fn new(disks: usize) -> AccessPlan {
+        AccessPlan { accesses: Vec::new(), ends: Vec::new(), added: vec![(0, 0); disks], phase: 1 }
     }
 
     /// Makes it empty again.
@@ -156,13 +156,17 @@ impl Plan {
     }
 }
 
-impl Clone for Plan {
-    fn clone(&self) -> Plan {
-        Plan { accesses: self.accesses.clone(), ends: self.ends.clone(), ..Plan::new(0) }
+impl Clone for AccessPlan {
+    fn clone(&self) -> AccessPlan {
+        AccessPlan {
+            accesses: self.accesses.clone(),
+            ends: self.ends.clone(),
+            ..AccessPlan::new(0)
+        }
     }
 
     /// Allocates nothing once there is room.
-    fn clone_from(&mut self, other: &Plan) {
+    fn clone_from(&mut self, other: &AccessPlan) {
         self.accesses.clone_from(&other.accesses);
         self.ends.clone_from(&other.ends);
     }

@@ -1,5 +1,5 @@
 //! Layouts: how an array spreads requests over its disks. Each is one file that turns a request
-//! into a [`Plan`].
+//! into a [`AccessPlan`].
 //!
 //! A request starts at a random place, or has an address, and runs on block by block; the blocks
 //! that it has on one disk are one access, contiguous on it (paper section 3.2: "variable size
@@ -19,7 +19,7 @@ mod raid5;
 mod raid6;
 mod single;
 
-pub use access_plan::{Access, Approach, Plan};
+pub use access_plan::{Access, AccessPlan, Approach};
 pub use failed::Failed;
 pub use parity::{Done, FollowOn, Rewrite, WriteStart};
 pub use raid0::Raid0;
@@ -49,7 +49,7 @@ variants! {
 }
 
 /// A layout.
-trait Lay {
+trait LayoutPlan {
     /// How many disks there are.
     fn disks(&self) -> usize;
 
@@ -61,10 +61,10 @@ trait Lay {
 
     /// Adds the accesses of a request of `blocks` blocks that lies in the `way`-th way to an empty
     /// plan.
-    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan);
+    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut AccessPlan);
 
     /// Adds the accesses of a request with an address to an empty plan.
-    fn lay_at(&self, run: Run, stream: &mut Ahead, plan: &mut Plan);
+    fn lay_at(&self, run: Run, stream: &mut Ahead, plan: &mut AccessPlan);
 
     /// Whether a plan for `op` never has a second phase.
     fn one_phase(&self, _: Op) -> bool {
@@ -72,7 +72,7 @@ trait Lay {
     }
 
     /// What is rebuilt after a failure; nothing where none has failed, or none can be rebuilt.
-    fn mend(&self) -> Option<Mend> {
+    fn rebuild_source(&self) -> Option<RebuildSource> {
         None
     }
 
@@ -89,9 +89,9 @@ trait Lay {
 
 /// How failed disks are filled again.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mend {
+pub struct RebuildSource {
     /// The array as it is then.
-    pub mended: Layout,
+    pub rebuilt: Layout,
     /// The disks that are read. What is computed from them lies at the same place on each.
     pub from: Vec<u16>,
     /// How many of them are read at a time, in turn.
@@ -119,8 +119,8 @@ impl Layout {
     }
 
     /// What is rebuilt after a failure; nothing where none has failed, or none can be rebuilt.
-    pub fn mend(&self) -> Option<Mend> {
-        with_layout!(self, |params| params.mend())
+    pub fn rebuild_source(&self) -> Option<RebuildSource> {
+        with_layout!(self, |params| params.rebuild_source())
     }
 
     /// What is said of `write_start`, which only requests without addresses heed.
@@ -146,7 +146,7 @@ impl Layout {
 
     /// Makes `plan` that of a request of `blocks` blocks, at least one, that has no address and lies
     /// in the `way`-th way.
-    pub fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+    pub fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut AccessPlan) {
         plan.clear();
         with_layout!(self, |params| params.lay(op, blocks, way, plan));
         plan.end_phase();
@@ -161,7 +161,7 @@ impl Layout {
         blocks: u32,
         unit: u32,
         stream: &mut Ahead,
-        plan: &mut Plan,
+        plan: &mut AccessPlan,
     ) {
         plan.clear();
         let run = Run { op, first, blocks, unit };

@@ -6,7 +6,7 @@
 
 use super::block_run::{Piece, Run};
 use super::parity::{Stripes, Way};
-use super::{Access, Approach, Done, Plan};
+use super::{Access, AccessPlan, Approach, Done};
 use crate::device::Op;
 
 /// What a write has of a row that it does not fill.
@@ -32,7 +32,7 @@ impl Stripes {
     }
 
     /// Adds the accesses of a request with an address.
-    pub(super) fn lay_at(&self, run: Run, plan: &mut Plan) {
+    pub(super) fn lay_at(&self, run: Run, plan: &mut AccessPlan) {
         match run.op {
             Op::Read => self.read_at(run, plan),
             Op::Write => self.write_at(run, plan),
@@ -41,7 +41,7 @@ impl Stripes {
 
     /// A read: one access a disk, which passes over parity in between. A unit on a failed disk is
     /// computed from what is left of its row.
-    fn read_at(&self, run: Run, plan: &mut Plan) {
+    fn read_at(&self, run: Run, plan: &mut AccessPlan) {
         let data = u64::from(self.data());
         for Piece { unit, from, to } in run.pieces() {
             let row = unit / data;
@@ -60,7 +60,7 @@ impl Stripes {
     }
 
     /// A write: the rows that it fills, and the parts of a row before and behind them.
-    fn write_at(&self, run: Run, plan: &mut Plan) {
+    fn write_at(&self, run: Run, plan: &mut AccessPlan) {
         let unit = u64::from(run.unit);
         let row = u64::from(self.data()) * unit;
         let end = run.first + u64::from(run.blocks);

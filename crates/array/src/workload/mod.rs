@@ -53,7 +53,7 @@ pub struct Numbers {
 }
 
 /// What a workload is made ready with.
-pub struct Stage<'a> {
+pub struct WorkloadContext<'a> {
     /// Bytes in a block of the array.
     pub block: u64,
     /// Blocks of the array, if requests have addresses.
@@ -68,7 +68,7 @@ pub const MAX_BLOCKS: u32 = 65_536;
 /// A kind of workload.
 trait Kind {
     /// Makes it ready. Everything is checked here, nothing drawn.
-    fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal>;
+    fn ready(&self, context: &WorkloadContext<'_>) -> Result<Ready, Refusal>;
 
     /// Whether requests have addresses whatever the disks are.
     fn has_addresses(&self) -> bool;
@@ -140,12 +140,12 @@ impl Ready {
     /// The requests of one replication, by time of arrival; at least as many as will be asked for,
     /// if no file changes meanwhile.
     pub fn requests(&self, streams: Streams, open: Open<'_>) -> Result<Requests, Refusal> {
-        let from = match &self.source {
-            Source::Drawn(laws) => From::Drawn(Box::new(laws.requests(streams))),
-            Source::Replayed(trace) => From::Replayed(trace.again(open)?),
+        let generator = match &self.source {
+            Source::Drawn(laws) => Generator::Drawn(Box::new(laws.requests(streams))),
+            Source::Replayed(trace) => Generator::Replayed(trace.again(open)?),
         };
         let ahead = Vec::with_capacity(MANY);
-        Ok(Requests { from, ahead, next: 0, late: false, lacking: false })
+        Ok(Requests { generator, ahead, next: 0, late: false, lacking: false })
     }
 }
 
@@ -154,7 +154,7 @@ const MANY: usize = 64;
 
 /// Requests, by time of arrival.
 pub struct Requests {
-    from: From,
+    generator: Generator,
     /// Those that are made, and which of them comes next.
     ahead: Vec<Request>,
     next: usize,
@@ -172,7 +172,7 @@ pub const LATEST: Time = Time::from_ps(Span::from_s(90 * 24 * 3600).ps());
 /// Between arrivals it takes no longer on average; no gap that is drawn is 37 times as long.
 const LONGEST_GAP: Span = Span::from_s(1800);
 
-enum From {
+enum Generator {
     Drawn(Box<synthetic::Requests>),
     Replayed(Box<dyn Batches>),
 }
@@ -186,9 +186,9 @@ impl Requests {
             self.lacking = true;
             return;
         }
-        match &mut self.from {
-            From::Drawn(drawn) => drawn.draw_many(&mut self.ahead),
-            From::Replayed(trace) => trace.fill(&mut self.ahead),
+        match &mut self.generator {
+            Generator::Drawn(drawn) => drawn.draw_many(&mut self.ahead),
+            Generator::Replayed(trace) => trace.fill(&mut self.ahead),
         }
         if self.ahead.last().is_some_and(|last| last.arrived > LATEST) {
             self.late = true;
@@ -200,13 +200,13 @@ impl Requests {
     /// Whether they were those that the workload promised, asked when all are taken: a trace may
     /// have changed since it was checked.
     pub fn finish(mut self) -> Result<(), Refusal> {
-        match &mut self.from {
-            From::Drawn(_) if self.lacking => {
+        match &mut self.generator {
+            Generator::Drawn(_) if self.lacking => {
                 let given = Value::Text("those that were drawn".to_owned());
                 Err(Refusal::value(&given, "requests that arrive within 90 days").under("requests"))
             }
-            From::Drawn(_) => Ok(()),
-            From::Replayed(trace) => trace.finish(),
+            Generator::Drawn(_) => Ok(()),
+            Generator::Replayed(trace) => trace.finish(),
         }
     }
 }
@@ -227,8 +227,8 @@ impl Iterator for Requests {
 
 impl Workload {
     /// Makes it ready. Everything is checked here, nothing drawn.
-    pub fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal> {
-        with_workload!(self, |params| params.ready(stage))
+    pub fn ready(&self, context: &WorkloadContext<'_>) -> Result<Ready, Refusal> {
+        with_workload!(self, |params| params.ready(context))
     }
 
     /// Whether requests have addresses whatever the disks are.

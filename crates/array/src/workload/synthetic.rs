@@ -3,7 +3,7 @@
 use super::arrivals::{Arrivals, Process};
 use super::counts::{Law, Size};
 use super::places::{self, Addresses, Places};
-use super::{Kind, Numbers, Ready, Request, Source, Stage};
+use super::{Kind, Numbers, Ready, Request, Source, WorkloadContext};
 use crate::device::Op;
 use crate::exact::{Bulks, Offered};
 use sojourn_core::parameters::{Check, Refusal, Setting, defaults};
@@ -35,27 +35,29 @@ impl Check for Synthetic {}
 const LONGEST: Span = Span::from_s(60 * 24 * 3600);
 
 impl Kind for Synthetic {
-    fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal> {
-        let blocks = self.blocks.law(stage).map_err(|refusal| refusal.under("blocks"))?;
+    fn ready(&self, context: &WorkloadContext<'_>) -> Result<Ready, Refusal> {
+        let blocks = self.blocks.law(context).map_err(|refusal| refusal.under("blocks"))?;
         let (warmup, requests) = (self.warmup, self.requests.get());
         let all = f64::from(warmup) + f64::from(requests);
         if Span::from_seconds(all / self.arrivals.requests_per_second()) > LONGEST {
             let expected = "requests that arrive within 60 days";
             return Err(Refusal::of(&self.requests, expected).under("requests"));
         }
-        if let Some(room) = stage.blocks.filter(|&room| room < blocks.largest().into()) {
+        if let Some(capacity) =
+            context.blocks.filter(|&capacity| capacity < blocks.largest().into())
+        {
             let given = self.blocks.write().expect("a size");
             return Err(Refusal::value(
                 &given,
                 format!(
-                    "requests of at most {room} blocks, as many as \
+                    "requests of at most {capacity} blocks, as many as \
                 the array has"
                 ),
             )
             .under("blocks"));
         }
         let largest = blocks.largest();
-        let places = stage.blocks.map(|room| (self.places.clone(), room));
+        let places = context.blocks.map(|capacity| (self.places.clone(), capacity));
         let laws = Laws { arrivals: self.arrivals.clone(), blocks, reads: self.reads, places };
         Ok(Ready {
             numbers: Numbers { warmup, requests },
@@ -121,8 +123,8 @@ impl Laws {
     }
 
     pub(super) fn requests(&self, streams: Streams) -> Requests {
-        let addresses = |(places, room): &(Places, u64)| {
-            places.addresses(*room, streams.stream("addresses", 0))
+        let addresses = |(places, capacity): &(Places, u64)| {
+            places.addresses(*capacity, streams.stream("addresses", 0))
         };
         Requests {
             process: self.arrivals.process(streams),

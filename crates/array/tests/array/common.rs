@@ -2,9 +2,9 @@
 
 use sojourn_array::ArrayCase;
 use sojourn_array::device::scheduling::Scheduling;
-use sojourn_array::device::{Anywhere, Heads};
+use sojourn_array::device::{IndependentService, ServiceModel};
 use sojourn_array::device::{Platters, St3500630Ns};
-use sojourn_array::engine::{self, Figures, Join, Scene, Sink};
+use sojourn_array::engine::{self, AccessCounts, Join, Scenario, Sink};
 use sojourn_array::layout::Layout;
 use sojourn_array::workload::Request;
 use sojourn_core::files::Open;
@@ -61,11 +61,15 @@ pub(crate) fn paper_raid5(disks: i64) -> Layout {
 }
 
 /// The paper's disks under `layout`, fork-join, first come, first served.
-pub(crate) fn scene(layout: Layout, requests: usize, seed: u64) -> Scene<Anywhere<Platters>> {
-    Scene {
+pub(crate) fn scenario(
+    layout: Layout,
+    requests: usize,
+    seed: u64,
+) -> Scenario<IndependentService<Platters>> {
+    Scenario {
         layout,
         unit: 1,
-        heads: Anywhere { drive: paper_disk(), scheduling: scheduling("fcfs") },
+        model: IndependentService { drive: paper_disk(), scheduling: scheduling("fcfs") },
         join: Join::ForkJoin,
         overhead: Span::ZERO,
         parity: Span::ZERO,
@@ -110,9 +114,12 @@ impl Sink for Records {
 }
 
 /// The records of the event loop.
-pub(crate) fn simulate<H: Heads>(scene: &Scene<H>, requests: &[Request]) -> (Vec<Record>, Figures) {
+pub(crate) fn simulate<M: ServiceModel>(
+    scenario: &Scenario<M>,
+    requests: &[Request],
+) -> (Vec<Record>, AccessCounts) {
     let sink = Records::new(requests.len());
-    let run = engine::simulate(scene, requests.iter().copied(), sink, &Progress::default());
+    let run = engine::simulate(scenario, requests.iter().copied(), sink, &Progress::default());
     let (sink, figures) = run.expect("nobody cancels");
     (sink.records, figures)
 }

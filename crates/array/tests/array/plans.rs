@@ -3,13 +3,13 @@
 use crate::common::{layout, paper_raid5, variant};
 use proptest::prelude::*;
 use sojourn_array::device::Op;
-use sojourn_array::layout::{Access, Approach, Layout, Plan};
+use sojourn_array::layout::{Access, AccessPlan, Approach, Layout};
 use sojourn_core::Streams;
 use sojourn_core::parameters::Value;
 use std::collections::BTreeSet;
 
-fn plan(layout: &Layout, op: Op, blocks: u32, seed: u64) -> Plan {
-    let mut plan = Plan::new(layout.disks());
+fn plan(layout: &Layout, op: Op, blocks: u32, seed: u64) -> AccessPlan {
+    let mut plan = AccessPlan::new(layout.disks());
     let way = Streams::new(seed, 0).stream("starts", 0).below(layout.ways(op));
     layout.lay(op, blocks, way, &mut plan);
     plan

@@ -1,7 +1,7 @@
 //! Known drives: zoned disks with the values of their data sheets as defaults.
 
 use super::{Rotation, Track, Zoned};
-use crate::device::{Kind, Ready, Stage};
+use crate::device::{DeviceContext, Kind, Ready};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Span, parameters};
 
@@ -71,8 +71,8 @@ macro_rules! drive {
         }
 
         impl Kind for $type {
-            fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal> {
-                self.sheet().ready(stage)
+            fn ready(&self, context: &DeviceContext<'_>) -> Result<Ready, Refusal> {
+                self.sheet().ready(context)
             }
 
             fn data_sheet(&self) -> Option<Zoned> {

@@ -2,7 +2,7 @@
 
 use super::chances::{Chances, Pairs};
 use crate::device::scheduling::Scheduling;
-use crate::device::{Drive, Found, Heads, Moment, Motion, Task};
+use crate::device::{Drive, Found, Motion, ServiceModel, ServiceStart, Task};
 use crate::layout::{Access, Approach};
 use sojourn_core::parameters::Check;
 use sojourn_core::{Span, Streams, Time, parameters};
@@ -19,7 +19,7 @@ impl Check for Independent {}
 
 /// Heads whose every move is to a place anywhere.
 #[derive(Clone, Debug)]
-pub struct Anywhere<D> {
+pub struct IndependentService<D> {
     /// How long the parts of an access take.
     pub drive: D,
     /// The order in which each disk serves.
@@ -33,7 +33,7 @@ pub struct Head {
     rotations: Chances,
 }
 
-impl<D: Drive> Anywhere<D> {
+impl<D: Drive> IndependentService<D> {
     /// The shortest of as many positionings as the scheduling chooses from.
     #[inline]
     fn seek(&self, head: &mut Head, task: &Task<()>, waiting: usize) -> (Span, Motion) {
@@ -50,20 +50,20 @@ impl<D: Drive> Anywhere<D> {
     }
 
     /// What an access that may be back at its request's place has to do (paper section 3.3).
-    fn come_back(&self, head: &mut Head, task: &Task<()>, moment: Moment) -> (Span, Motion) {
-        let span = match (task.approach, task.found, moment.own) {
+    fn come_back(&self, head: &mut Head, task: &Task<()>, start: ServiceStart) -> (Span, Motion) {
+        let span = match (task.approach, task.found, start.own) {
             (Approach::FollowOn, _, true) | (Approach::Reconstruct, Found::Busy, true) => {
                 return (Span::ZERO, Motion::InPlace);
             }
             (Approach::Rewrite, Found::JustDone, true) => {
-                self.rest_of_rotation(moment.between_phases)
+                self.rest_of_rotation(start.between_phases)
             }
             (Approach::RewriteLess, Found::JustDone, true) => {
-                self.rest_of_rotation(moment.between_phases + task.transfer)
+                self.rest_of_rotation(start.between_phases + task.transfer)
             }
             (Approach::Rewrite | Approach::RewriteLess, Found::Idle, true)
             | (Approach::Reconstruct, _, true) => self.drive.rotate(head.rotations.next()),
-            _ => return self.seek(head, task, moment.waiting),
+            _ => return self.seek(head, task, start.waiting),
         };
         (span, Motion::Rotation)
     }
@@ -75,17 +75,17 @@ impl<D: Drive> Anywhere<D> {
     }
 }
 
-impl<D: Drive> Heads for Anywhere<D> {
+impl<D: Drive> ServiceModel for IndependentService<D> {
     type Spot = ();
     type Places = Chances;
-    type Head = Head;
-    type Line = Pairs;
+    type State = Head;
+    type FcfsDisk = Pairs;
 
     fn places(&self, streams: Streams, disk: u64) -> Chances {
         Chances::new(streams.stream("places", disk))
     }
 
-    fn head(&self, streams: Streams, disk: u64) -> Head {
+    fn state(&self, streams: Streams, disk: u64) -> Head {
         let chances = |purpose| Chances::new(streams.stream(purpose, disk));
         Head { moves: chances("moves"), rotations: chances("rotations") }
     }
@@ -121,14 +121,14 @@ impl<D: Drive> Heads for Anywhere<D> {
     }
 
     #[inline(always)]
-    fn position(&self, head: &mut Head, task: &Task<()>, moment: Moment) -> (Span, Motion) {
+    fn position(&self, head: &mut Head, task: &Task<()>, start: ServiceStart) -> (Span, Motion) {
         match task.approach {
-            Approach::Seek => self.seek(head, task, moment.waiting),
-            _ => self.come_back(head, task, moment),
+            Approach::Seek => self.seek(head, task, start.waiting),
+            _ => self.come_back(head, task, start),
         }
     }
 
-    fn line(&self, streams: Streams, disk: u64) -> Pairs {
+    fn fcfs_disk(&self, streams: Streams, disk: u64) -> Pairs {
         Pairs::new([streams.stream("places", disk), streams.stream("moves", disk)])
     }
 

@@ -1,8 +1,8 @@
 //! Heads that are somewhere.
 
 use super::{Arm, Geometry, Spot};
-use crate::device::scheduling::{Disk, Scheduling};
-use crate::device::{Heads, Moment, Motion, Op, Task};
+use crate::device::scheduling::{ArmView, Scheduling};
+use crate::device::{Motion, Op, ServiceModel, ServiceStart, Task};
 use crate::layout::Access;
 use sojourn_core::parameters::Check;
 use sojourn_core::{Span, Streams, Time, choices, parameters};
@@ -33,7 +33,7 @@ impl Check for Mechanical {}
 
 /// Heads on arms.
 #[derive(Clone, Debug)]
-pub struct Arms {
+pub struct MechanicalService {
     /// Where the sectors are.
     pub geometry: Geometry,
     /// The order in which each disk serves.
@@ -42,15 +42,15 @@ pub struct Arms {
     pub spindles: Spindles,
 }
 
-impl Heads for Arms {
+impl ServiceModel for MechanicalService {
     type Spot = Spot;
     type Places = ();
-    type Head = Arm;
-    type Line = Arm;
+    type State = Arm;
+    type FcfsDisk = Arm;
 
     fn places(&self, _: Streams, _: u64) {}
 
-    fn head(&self, streams: Streams, disk: u64) -> Arm {
+    fn state(&self, streams: Streams, disk: u64) -> Arm {
         let rotation = self.geometry.rotation().ps();
         let phase = match self.spindles {
             Spindles::Drawn => streams.stream("spindles", disk).below(rotation),
@@ -72,20 +72,20 @@ impl Heads for Arms {
     }
 
     fn choose(&self, arm: &Arm, waiting: &VecDeque<Task<Spot>>, now: Time) -> usize {
-        let disk = Disk { geometry: &self.geometry, arm, now };
-        self.scheduling.choose(disk, waiting.iter().map(|task| (task.op, task.spot)))
+        let view = ArmView { geometry: &self.geometry, arm, now };
+        self.scheduling.choose(view, waiting.iter().map(|task| (task.op, task.spot)))
     }
 
     fn in_order(&self) -> bool {
         matches!(self.scheduling, Scheduling::Fcfs(_))
     }
 
-    fn position(&self, arm: &mut Arm, task: &Task<Spot>, moment: Moment) -> (Span, Motion) {
-        self.go(arm, task.op, &task.spot, moment.now)
+    fn position(&self, arm: &mut Arm, task: &Task<Spot>, start: ServiceStart) -> (Span, Motion) {
+        self.go(arm, task.op, &task.spot, start.now)
     }
 
-    fn line(&self, streams: Streams, disk: u64) -> Arm {
-        self.head(streams, disk)
+    fn fcfs_disk(&self, streams: Streams, disk: u64) -> Arm {
+        self.state(streams, disk)
     }
 
     fn serve(&self, arm: &mut Arm, access: &Access, now: Time) -> (Span, Span, Motion) {
@@ -94,7 +94,7 @@ impl Heads for Arms {
     }
 }
 
-impl Arms {
+impl MechanicalService {
     /// How long an arm takes to a spot, and how; it is left where the access ends.
     fn go(&self, arm: &mut Arm, op: Op, spot: &Spot, now: Time) -> (Span, Motion) {
         let (moves, waits) = self.geometry.approach(arm, op, spot, now);

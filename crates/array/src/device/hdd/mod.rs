@@ -12,8 +12,8 @@ mod zoned;
 
 pub use data_sheets::{Atlas10K, Hp97560, St39102Lw, St3500630Ns};
 pub use geometry::{Arm, Geometry, Spot};
-pub use independent::{Anywhere, Independent};
-pub use mechanical::{Arms, Mechanical, Spindles};
+pub use independent::{Independent, IndependentService};
+pub use mechanical::{Mechanical, MechanicalService, Spindles};
 pub use track::{Rotation, Track};
 pub use zoned::{Platters, Zoned};
 

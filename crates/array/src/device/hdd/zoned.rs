@@ -4,7 +4,7 @@ use super::quantiles::Quantiles;
 use super::seek::{Curve, Distance};
 use super::{Rotation, Track};
 use crate::Moments;
-use crate::device::{Drive, Kind, Op, Ready, Stage};
+use crate::device::{DeviceContext, Drive, Kind, Op, Ready};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Span, parameters};
 use std::sync::Arc;
@@ -90,8 +90,8 @@ impl Zoned {
 }
 
 impl Kind for Zoned {
-    fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal> {
-        Ok(Ready::Platters(Platters::new(self, stage.block)))
+    fn ready(&self, context: &DeviceContext<'_>) -> Result<Ready, Refusal> {
+        Ok(Ready::Platters(Platters::new(self, context.block)))
     }
 
     fn data_sheet(&self) -> Option<Zoned> {

@@ -1,6 +1,6 @@
 //! The elevator.
 
-use super::{Disk, Order, least};
+use super::{ArmView, Order, least};
 use crate::device::{Op, Spot};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
@@ -17,8 +17,8 @@ impl Check for Look {}
 impl Order for Look {
     const NEEDS_ARMS: Option<bool> = Some(true);
 
-    fn choose(&self, disk: Disk<'_>, waiting: impl Iterator<Item = (Op, Spot)>) -> usize {
-        let arm = disk.arm;
+    fn choose(&self, view: ArmView<'_>, waiting: impl Iterator<Item = (Op, Spot)>) -> usize {
+        let arm = view.arm;
         least(waiting.map(|(_, spot)| {
             let behind = match arm.outwards {
                 true => spot.cylinder > arm.cylinder,

@@ -32,7 +32,7 @@ variants! {
 
 /// A disk whose arm is somewhere, at a time.
 #[derive(Clone, Copy, Debug)]
-pub struct Disk<'a> {
+pub struct ArmView<'a> {
     /// Where sectors are.
     pub geometry: &'a Geometry,
     /// Where the arm is.
@@ -52,7 +52,7 @@ trait Order {
     }
 
     /// Which of those that wait, in their order of arrival, is served next.
-    fn choose(&self, _disk: Disk<'_>, _waiting: impl Iterator<Item = (Op, Spot)>) -> usize {
+    fn choose(&self, _disk: ArmView<'_>, _waiting: impl Iterator<Item = (Op, Spot)>) -> usize {
         0
     }
 }
@@ -74,8 +74,8 @@ impl Scheduling {
 
     /// Which of those that wait, in their order of arrival, is served next.
     #[inline]
-    pub fn choose(&self, disk: Disk<'_>, waiting: impl Iterator<Item = (Op, Spot)>) -> usize {
-        with_scheduling!(self, |order| order.choose(disk, waiting))
+    pub fn choose(&self, view: ArmView<'_>, waiting: impl Iterator<Item = (Op, Spot)>) -> usize {
+        with_scheduling!(self, |order| order.choose(view, waiting))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Shortest access time first.
 
-use super::{Disk, Order, least};
+use super::{ArmView, Order, least};
 use crate::device::{Op, Spot};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
@@ -17,9 +17,9 @@ impl Check for Satf {}
 impl Order for Satf {
     const NEEDS_ARMS: Option<bool> = Some(true);
 
-    fn choose(&self, disk: Disk<'_>, waiting: impl Iterator<Item = (Op, Spot)>) -> usize {
+    fn choose(&self, view: ArmView<'_>, waiting: impl Iterator<Item = (Op, Spot)>) -> usize {
         least(waiting.map(|(op, spot)| {
-            let (moves, waits) = disk.geometry.approach(disk.arm, op, &spot, disk.now);
+            let (moves, waits) = view.geometry.approach(view.arm, op, &spot, view.now);
             moves + waits
         }))
     }

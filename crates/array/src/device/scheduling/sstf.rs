@@ -1,6 +1,6 @@
 //! Shortest seek time first.
 
-use super::{Disk, Order, least};
+use super::{ArmView, Order, least};
 use crate::device::{Op, Spot};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
@@ -17,7 +17,7 @@ impl Check for Sstf {}
 impl Order for Sstf {
     const NEEDS_ARMS: Option<bool> = Some(true);
 
-    fn choose(&self, disk: Disk<'_>, waiting: impl Iterator<Item = (Op, Spot)>) -> usize {
-        least(waiting.map(|(_, spot)| spot.cylinder.abs_diff(disk.arm.cylinder)))
+    fn choose(&self, view: ArmView<'_>, waiting: impl Iterator<Item = (Op, Spot)>) -> usize {
+        least(waiting.map(|(_, spot)| spot.cylinder.abs_diff(view.arm.cylinder)))
     }
 }

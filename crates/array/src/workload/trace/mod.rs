@@ -69,7 +69,7 @@ macro_rules! trace {
         impl $crate::workload::Kind for $type {
             fn ready(
                 &self,
-                stage: &$crate::workload::Stage<'_>,
+                context: &$crate::workload::WorkloadContext<'_>,
             ) -> Result<$crate::workload::Ready, sojourn_core::parameters::Refusal> {
                 super::replay::Settings {
                     format: $name,
@@ -80,7 +80,7 @@ macro_rules! trace {
                     requests: self.requests,
                     warmup: self.warmup,
                 }
-                .ready(self.lines(), stage)
+                .ready(self.lines(), context)
             }
 
             fn has_addresses(&self) -> bool {

@@ -11,7 +11,7 @@ const SHOWN: usize = 100;
 
 /// An access to the device that was chosen.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chosen {
+pub(super) struct DeviceAccess {
     /// In picoseconds, from whatever time on.
     pub(super) at: u128,
     pub(super) op: Op,
@@ -65,7 +65,7 @@ impl<L: Lines> Reader<L> {
     }
 
     /// The next access, if there is one more; or what was expected of the trace.
-    pub(super) fn next(&mut self) -> Result<Option<Chosen>, String> {
+    pub(super) fn next(&mut self) -> Result<Option<DeviceAccess>, String> {
         while self.read_line()? {
             let number = self.number;
             let text = std::str::from_utf8(&self.line)
@@ -113,7 +113,7 @@ impl<L: Lines> Reader<L> {
             }
             self.counts.out_of_order += u64::from(at < self.latest);
             self.latest = at.max(self.latest);
-            return Ok(Some(Chosen { at, op, first, bytes, line: number }));
+            return Ok(Some(DeviceAccess { at, op, first, bytes, line: number }));
         }
         Ok(None)
     }
