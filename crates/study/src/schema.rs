@@ -5,17 +5,17 @@
 //! several shapes a value has is asked with `if`, so that what is wrong with it is told where it is;
 //! editors that complete keys look through `anyOf` alone, and find the shapes there once more.
 
+use crate::array_plan::Wanted;
+use crate::fabric_estimate;
 use crate::model::{MODELS, ModelEntry};
-use crate::plan::Wanted;
 use crate::study::{FORMER_MODEL, Head};
 use serde_json::{Map, Value as Json, json};
 use sojourn_core::parameters::{Entry, Field, Parameters, Shape, Value};
-use sojourn_fabric::estimate::Settings as Estimation;
 use std::collections::BTreeMap;
 
 /// The tables that stand in a study only for one other command than `run`.
 const TABLES_OF_COMMANDS: [(&str, Listing); 2] =
-    [("fabric", Estimation::entry), ("array", Wanted::entry)];
+    [("fabric", fabric_estimate::table), ("array", Wanted::entry)];
 
 /// Says what is known about parameters.
 type Listing = fn() -> Entry;

@@ -1,14 +1,16 @@
 //! A study: a file, read and checked, and the cases it crosses into.
 
+use crate::capability::LinkDecomposition;
 use crate::document::{self, Document};
 use crate::error::SpecError;
-use crate::files::open;
 use crate::model::{MODELS, Model, ModelEntry};
 use crate::sweep::{self, Axis, MAX_CASES};
-use sojourn_core::files::text;
 use sojourn_core::parameters::{Check, Entry, Parameters, Refusal, Table, Value, defaults};
 use sojourn_core::{Cancelled, Keep, Progress, Report, Rows, Streams, nested, parameters};
-use sojourn_fabric::{Decomposition, FabricCase, estimate};
+use sojourn_fabric::Decomposition;
+use sojourn_fabric::estimate::Settings;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -259,6 +261,22 @@ fn located(base: &Path, name: &str) -> String {
     std::path::absolute(&path).unwrap_or(path).to_string_lossy().into_owned()
 }
 
+/// Opens a file, which has to be one that can be opened again: a study's files are read when it is
+/// checked and for each replication.
+fn open(name: &str) -> Result<Box<dyn BufRead>, String> {
+    let what = fs::metadata(name).map_err(|error| error.to_string())?;
+    if !what.is_file() && !what.is_dir() {
+        return Err(
+            "it is a pipe or a device, and is read more than once: save it first".to_owned()
+        );
+    }
+    let file = File::open(name).map_err(|error| error.to_string())?;
+    Ok(Box::new(BufReader::with_capacity(BUFFER, file)))
+}
+
+/// Bytes that are read at a time.
+const BUFFER: usize = 1 << 16;
+
 impl Case {
     /// The swept parameters under their short names.
     pub fn axes(&self) -> &[(String, Value)] {
@@ -289,37 +307,39 @@ impl Case {
     /// plans them; no rows where the model has none.
     pub fn offered(&self, replication: u32) -> Result<Rows, SpecError> {
         let streams = Streams::new(self.seed, replication.into());
-        let offered = self.model.offered(streams, &open).unwrap_or_else(|| Ok(Rows::default()));
-        offered.map_err(|refusal| self.refused(&refusal))
+        let Some(load) = self.model.offered_load() else { return Ok(Rows::default()) };
+        load.offered(streams, &open).map_err(|refusal| self.refused(&refusal))
     }
 
     /// What is known of the mean sojourn time without simulating it, as figures of a run; and what
     /// each of `percentiles`, in per cent, is not below, whatever the load.
     pub fn known(&self, percentiles: &[f64]) -> Result<Vec<(String, Value)>, SpecError> {
-        self.model.known(&open, percentiles).map_err(|refusal| self.refused(&refusal))
+        let Some(formulas) = self.model.exact_formulas() else { return Ok(Vec::new()) };
+        formulas.known(&open, percentiles).map_err(|refusal| self.refused(&refusal))
     }
 
     /// How its sojourn times are distributed without simulating them, and by which formulas: columns
     /// `sojourn_ps`, and what shares are done by then at `least` and at `most`. Nothing where no
     /// formula applies.
     pub fn distribution(&self) -> Result<Option<(Rows, &'static str)>, SpecError> {
-        self.model.distribution(&open).map_err(|refusal| self.refused(&refusal))
+        let Some(formulas) = self.model.exact_formulas() else { return Ok(None) };
+        formulas.distribution(&open).map_err(|refusal| self.refused(&refusal))
     }
 
-    /// The case as one of a fabric, where it is one.
-    pub(crate) fn as_fabric(&self) -> Option<&FabricCase> {
-        self.model.as_fabric()
+    /// How the case is taken apart into links, where it has any.
+    pub(crate) fn link_decomposition(&self) -> Option<&dyn LinkDecomposition> {
+        self.model.link_decomposition()
     }
 
-    /// One replication, its flows drawn and put onto the links of its fabric; `fabric` is the case.
+    /// One replication, its flows drawn and put onto the links of its fabric.
     pub(crate) fn decompose(
         &self,
-        fabric: &FabricCase,
-        settings: &estimate::Settings,
+        settings: &Settings,
         replication: u32,
     ) -> Result<Decomposition, SpecError> {
+        let links = self.link_decomposition().expect("an estimate is refused of what has no links");
         let streams = Streams::new(self.seed, replication.into());
-        let decomposed = Decomposition::new(fabric, settings, streams, &|name| text(&open, name));
+        let decomposed = links.decompose(settings, streams, &open);
         decomposed.map_err(|refusal| self.refused(&refusal))
     }
 

@@ -5,6 +5,7 @@
 
 use crate::document::Document;
 use crate::error::SpecError;
+use crate::model::Topic;
 use crate::study::{Case, Refused, Study};
 use sojourn_core::parameters::{Check, Parameters, Refusal, Setting, Shape, Value};
 use sojourn_core::{Bytes, Span, nested, parameters};
@@ -173,4 +174,9 @@ fn is_choice(path: &[String]) -> bool {
         "disk" => path.len() == 1,
         part => ["layout", "scheduling"].contains(&part),
     }
+}
+
+/// What a plan can name.
+pub(crate) fn topics() -> Vec<Topic> {
+    vec![Topic::of("tables", vec![Wanted::entry(), Offer::entry()])]
 }

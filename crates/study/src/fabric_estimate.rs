@@ -2,12 +2,14 @@
 //!
 //! The study is one of a fabric, with a table `estimate` beside its own parts or without.
 
+use crate::capability::LinkDecomposition;
 use crate::document::{self, Document};
 use crate::error::SpecError;
+use crate::model::Topic;
 use crate::study::{Case, Study};
-use sojourn_core::parameters::{Parameters, Refusal, Setting, Table, Value};
+use sojourn_core::parameters::{Entry, Parameters, Refusal, Setting, Table, Value};
+use sojourn_fabric::Decomposition;
 use sojourn_fabric::estimate::Settings;
-use sojourn_fabric::{Decomposition, FabricCase};
 
 /// Its table.
 const KEY: &str = Settings::NAME;
@@ -36,13 +38,13 @@ impl Estimate {
         })?;
         let study = Study::of(&mut document, source)?;
         for case in study.cases() {
-            let fabric = case.as_fabric().ok_or_else(|| {
+            let links = case.link_decomposition().ok_or_else(|| {
                 let given = Value::Text(study.model().to_owned());
                 let expected = "\"fabric\" to estimate: only a fabric has links";
                 Refusal::value(&given, expected).under("model")
             });
-            fabric
-                .and_then(FabricCase::check_estimable)
+            links
+                .and_then(LinkDecomposition::check_estimable)
                 .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
         }
         Ok(Estimate { study, settings })
@@ -64,7 +66,16 @@ impl Estimate {
     /// One replication of a case of the study, counted from 0, its flows drawn and put onto the
     /// links of the fabric.
     pub fn decompose(&self, case: &Case, replication: u32) -> Result<Decomposition, SpecError> {
-        let fabric = case.as_fabric().expect("it was checked");
-        case.decompose(fabric, &self.settings, replication)
+        case.decompose(&self.settings, replication)
     }
+}
+
+/// The table of a study that says how it is estimated.
+pub(crate) fn table() -> Entry {
+    Settings::entry()
+}
+
+/// What an estimate can name.
+pub(crate) fn topics() -> Vec<Topic> {
+    vec![Topic::of("tables", vec![table()])]
 }
