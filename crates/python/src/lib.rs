@@ -1,11 +1,10 @@
 //! The compiled half of the Python package: bindings, and nothing else.
 
-mod estimate;
+mod array_plan;
+mod fabric_estimate;
 mod internet;
 mod mail;
 mod maillog;
-mod plan;
-mod quantiles;
 mod reception;
 
 use numpy::{IntoPyArray, PyArray1};
@@ -17,6 +16,7 @@ use sojourn_core::parameters::Value;
 use sojourn_core::{Bytes, Rate, Span};
 use sojourn_study as study;
 use sojourn_study::Column;
+use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -275,6 +275,36 @@ fn quantity(text: &str) -> PyResult<u64> {
     span.or_else(|_| bytes()).or_else(|_| rate()).map_err(refused)
 }
 
+/// What Student's t stays below with this probability.
+#[pyfunction]
+fn student_t_quantile(degrees: f64, probability: f64) -> PyResult<f64> {
+    quantile(StudentsT::new(0.0, 1.0, degrees), probability)
+}
+
+/// What a Beta(a, b) stays below with this probability.
+#[pyfunction]
+fn beta_quantile(a: f64, b: f64, probability: f64) -> PyResult<f64> {
+    quantile(Beta::new(a, b), probability)
+}
+
+/// With which probability Student's t stays below this value.
+#[pyfunction]
+fn student_t_probability(degrees: f64, value: f64) -> PyResult<f64> {
+    let of = StudentsT::new(0.0, 1.0, degrees);
+    Ok(of.map_err(|error| PyValueError::new_err(error.to_string()))?.cdf(value))
+}
+
+fn quantile<D: ContinuousCDF<f64, f64>, E: ToString>(
+    of: Result<D, E>,
+    probability: f64,
+) -> PyResult<f64> {
+    let of = of.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    match probability {
+        0.0..=1.0 => Ok(of.inverse_cdf(probability)),
+        _ => Err(PyValueError::new_err(format!("{probability} is no probability"))),
+    }
+}
+
 /// How the extension was built.
 #[pyfunction]
 fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
@@ -292,9 +322,9 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Study>()?;
     module.add_class::<Case>()?;
-    module.add_class::<plan::Plan>()?;
-    module.add_class::<estimate::Estimate>()?;
-    module.add_class::<estimate::Decomposition>()?;
+    module.add_class::<array_plan::Plan>()?;
+    module.add_class::<fabric_estimate::Estimate>()?;
+    module.add_class::<fabric_estimate::Decomposition>()?;
     module.add_class::<Progress>()?;
     module.add_class::<Outcome>()?;
     module.add_class::<internet::World>()?;
@@ -327,8 +357,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(vocabulary, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
-    module.add_function(wrap_pyfunction!(quantiles::student_t_probability, module)?)?;
-    module.add_function(wrap_pyfunction!(quantiles::student_t_quantile, module)?)?;
-    module.add_function(wrap_pyfunction!(quantiles::beta_quantile, module)?)?;
+    module.add_function(wrap_pyfunction!(student_t_probability, module)?)?;
+    module.add_function(wrap_pyfunction!(student_t_quantile, module)?)?;
+    module.add_function(wrap_pyfunction!(beta_quantile, module)?)?;
     module.add_function(wrap_pyfunction!(build_info, module)?)
 }

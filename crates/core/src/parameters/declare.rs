@@ -7,8 +7,8 @@ use std::ops::RangeInclusive;
 /// its range in brackets behind its type.
 ///
 /// ```
-/// use crate::parameters::{Check, Parameters, Table, Value};
-/// use crate::{Span, parameters};
+/// use sojourn_core::parameters::{Check, Parameters, Table, Value};
+/// use sojourn_core::{Span, parameters};
 ///
 /// parameters! {
 ///     /// A kettle.
