@@ -79,14 +79,14 @@ parameters! {
 }
 nested!(Rebuild);
 
-/// A block is no larger: 1 GiB.
+/// The largest block: 1 GiB.
 const LARGEST_BLOCK: Bytes = Bytes(1 << 30);
-/// Rows of more requests do not fit into memory.
+/// The most requests that a case has rows of: those of more do not fit into memory.
 const MAX_REQUESTS: u32 = 100_000_000;
-/// A stripe unit has no more blocks.
+/// The most blocks of a stripe unit.
 const LARGEST_STRIPE: u32 = 1 << 20;
 
-/// Nothing that the controller waits for takes longer.
+/// The longest time that the controller can be set to wait.
 const LONGEST_DELAY: Span = Span::from_s(1);
 
 impl Check for ArrayCase {
@@ -116,7 +116,7 @@ impl Check for ArrayCase {
 }
 
 impl ArrayCase {
-    /// Refuses what is said and would have no effect beside the rest.
+    /// Refuses settings that have no effect beside the others.
     fn check_effects(&self) -> Result<(), Refusal> {
         let text = |name: &str| Value::Text(name.to_owned());
         let positioning = self.positioning.name();
@@ -209,8 +209,9 @@ impl ArrayCase {
         files
     }
 
-    /// How many requests will have rows in each replication. Reads and checks every file that the
-    /// case names, through `open`, and draws nothing: what this takes, [`run`](ArrayCase::run) takes.
+    /// The number of requests that have rows in each replication. Reads and checks every file that
+    /// the case names, through `open`, and draws nothing: a case that this accepts can be
+    /// [`run`](ArrayCase::run).
     pub fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
         let (_, workload) = self.ready(open)?;
         match workload.numbers.requests {
@@ -223,7 +224,7 @@ impl ArrayCase {
         }
     }
 
-    /// What is rebuilt.
+    /// The rebuild that the case asks for, if it does.
     pub(crate) fn rebuild_plan(&self) -> Result<Option<engine::Rebuild>, Refusal> {
         let Some((params, source)) = self.rebuild.as_ref().zip(self.layout.rebuild_source()) else {
             return Ok(None);
@@ -235,18 +236,18 @@ impl ArrayCase {
         Ok(Some(engine::Rebuild { source, blocks, chunk, gap: params.gap }))
     }
 
-    /// Whether it is known where arms are.
+    /// Whether the simulation keeps track of where arms are.
     fn knows_arms(&self) -> bool {
         matches!(self.positioning, Positioning::Mechanical(_))
     }
 
-    /// Whether addresses say no more than that each place on a disk is as likely as any other.
+    /// Whether each place on a disk is as likely as any other, and addresses say no more than that.
     pub(crate) fn has_even_places(&self) -> bool {
         self.workload.is_uniform() && !self.knows_arms() && self.stripe.get() == 1
     }
 
-    /// Whether requests with addresses lie as those without do, but for the edges of the array: each
-    /// block is as likely the first as any other, and no parity stands between two blocks.
+    /// Whether requests with addresses lie like those without, but for the edges of the array: each
+    /// block is as likely the first as any other, and no parity lies between two blocks.
     fn is_as_anywhere(&self, workload: &workload::Ready) -> bool {
         self.has_even_places() && (workload.largest == 1 || !self.layout.has_parity())
     }
@@ -294,14 +295,14 @@ impl ArrayCase {
         Ok((drive, workload))
     }
 
-    /// What is known without simulating it.
+    /// What formulas say of the case, without a simulation.
     pub fn known(&self, open: Open<'_>) -> Result<Known, Refusal> {
         let (drive, workload) = self.ready(open)?;
         Ok(self.analysis_of(&drive, &workload))
     }
 
-    /// How sojourn times are distributed, or between which two distributions, without simulating
-    /// them; nothing where no formula applies.
+    /// The distribution of sojourn times by formulas, or two that it lies between; none where no
+    /// formula applies.
     pub fn distribution(&self, open: Open<'_>) -> Result<Option<Distribution>, Refusal> {
         Ok(self.known(open)?.distribution())
     }

@@ -15,10 +15,10 @@ use sojourn_core::{
     Time, Vocabulary,
 };
 
-/// What the rows' `ideal_ps` is, for people.
+/// The meaning of the rows' `ideal_ps`, as reports print it.
 const IDEAL: &str = "ideal: nobody else at the disks, and every head in place: the transfers alone";
 
-/// What arrays call their jobs, and what is asked of them.
+/// The words of the array model: what its jobs are called, and what is measured of them.
 pub const VOCABULARY: Vocabulary = Vocabulary {
     work: &[("request", "requests")],
     percentiles: &[50.0, 90.0, 95.0, 99.0, 99.9],
@@ -38,11 +38,11 @@ pub const VOCABULARY: Vocabulary = Vocabulary {
     ]],
 };
 
-/// What the rows' `kind` is.
+/// The value of the rows' column `kind`.
 const KIND: &str = "request";
 
-/// Keeps of each request after the first `skip` what its row says, column by column: of a million
-/// requests nothing is held twice.
+/// Keeps the rows of the requests after the first `skip`, column by column, so that nothing of a
+/// million requests is held twice.
 struct RowSink {
     skip: u64,
     block: Bytes,
@@ -52,7 +52,7 @@ struct RowSink {
 }
 
 impl RowSink {
-    /// Room for `count` requests behind `skip` others, of blocks of that size.
+    /// Allocates for `count` requests behind `skip` others, in blocks of this many bytes.
     fn new(skip: u64, count: usize, block: Bytes) -> RowSink {
         let column = || Vec::with_capacity(count);
         let jobs = Jobs { bytes: column(), arrived: column(), finished: column(), ideal: column() };
@@ -135,7 +135,7 @@ impl Run<'_> {
         }))
     }
 
-    /// By the recursion where it gives the rows of the event loop.
+    /// Simulates by recursion where that gives the rows of the event loop, else by events.
     fn simulate<M: ServiceModel, S: Sink>(
         &self,
         scenario: &Scenario<M>,
@@ -197,11 +197,11 @@ impl ArrayCase {
     }
 
     /// The accesses of one replication, one a row, in the order in which the simulator plans them:
-    /// the same requests at the same times on the same disks. Columns: `request` (its number, from
-    /// 0, those without rows too), `arrived_ps` and `request_blocks` (of the request), `disk`, `op`,
-    /// `blocks`, `phase` (from 0; a later one begins when the one before it is done); and `at`, the
-    /// first block on the disk, where that is more than a place as likely as any other: those are
-    /// drawn on what is measured, which need not be as large.
+    /// those of the run with these streams. Columns: `request` (its number, from 0, those without
+    /// rows too), `arrived_ps` and `request_blocks` (of the request), `disk`, `op`, `blocks`, `phase`
+    /// (from 0; a later one begins when the one before it is done); and `at`, the first block on the
+    /// disk, where that is more than a place as likely as any other: those are drawn on what is
+    /// measured, which need not be as large.
     pub fn offered(&self, streams: Streams, open: Open<'_>) -> Result<Rows, Refusal> {
         let (_, workload) = self.ready(open)?;
         let all = u64::from(workload.numbers.warmup) + u64::from(workload.numbers.requests);
@@ -244,13 +244,13 @@ impl ArrayCase {
         Ok(Rows { columns })
     }
 
-    /// Whether it is computed event by event: where asked for, and where the end of an access has
-    /// consequences beside for those behind it in order.
+    /// Whether the case is computed event by event: where the study asks for it, and where the end of
+    /// an access affects others than those behind it in the queue.
     fn has_events(&self, workload: &workload::Ready) -> bool {
         self.engine == Engine::Events || !self.is_forward(workload)
     }
 
-    /// Whether the end of an access has no consequences but for those behind it in order.
+    /// Whether the end of an access affects only those behind it in the queue of its disk.
     fn is_forward(&self, workload: &workload::Ready) -> bool {
         let ops = [Op::Read, Op::Write].into_iter().zip(workload.ops);
         let mut ops = ops.filter_map(|(op, there)| there.then_some(op));
@@ -259,7 +259,7 @@ impl ArrayCase {
             && ops.all(|op| self.layout.one_phase(op))
     }
 
-    /// How far a rebuild came; its end only if that was before the last request's.
+    /// The totals of a rebuild; its end only if that was before the last request's.
     fn rebuilt(&self, rebuilt: &Rebuilt) -> Vec<(String, Value)> {
         if self.rebuild.is_none() {
             return Vec::new();

@@ -36,7 +36,7 @@ fn refused(error: study::SpecError) -> PyErr {
     SpecError::new_err(error.to_string())
 }
 
-/// What was read, after a warning where its study has a hint for its writer.
+/// Returns what was read; warns where its study has a hint for its author.
 fn hinted<T>(
     py: Python<'_>,
     read: Result<T, study::SpecError>,
@@ -169,7 +169,7 @@ fn settings<'py>(py: Python<'py>, list: &[(String, Value)]) -> PyResult<Bound<'p
     Ok(dict)
 }
 
-/// How far a running case is; safe to read and to cancel from any thread.
+/// The progress of a running case; any thread may read it, and cancel the case.
 #[pyclass(frozen, module = "sojourn._core")]
 struct Progress(Arc<study::Progress>);
 
@@ -205,7 +205,7 @@ impl Progress {
     }
 }
 
-/// What a case measured.
+/// The results of a replication: columns of jobs, series, totals.
 #[pyclass(frozen, module = "sojourn._core")]
 struct Outcome {
     #[pyo3(get)]
@@ -259,7 +259,7 @@ fn schema() -> String {
     study::schema()
 }
 
-/// What each model calls its jobs, and what is asked of them, as JSON.
+/// Each model's words for its jobs and what is measured of them, as JSON.
 #[pyfunction]
 fn vocabulary() -> String {
     study::vocabulary()
@@ -275,19 +275,19 @@ fn quantity(text: &str) -> PyResult<u64> {
     span.or_else(|_| bytes()).or_else(|_| rate()).map_err(refused)
 }
 
-/// What Student's t stays below with this probability.
+/// The quantile of Student's t distribution: its values are below with this probability.
 #[pyfunction]
 fn student_t_quantile(degrees: f64, probability: f64) -> PyResult<f64> {
     quantile(StudentsT::new(0.0, 1.0, degrees), probability)
 }
 
-/// What a Beta(a, b) stays below with this probability.
+/// The quantile of the Beta(a, b) distribution: its values are below with this probability.
 #[pyfunction]
 fn beta_quantile(a: f64, b: f64, probability: f64) -> PyResult<f64> {
     quantile(Beta::new(a, b), probability)
 }
 
-/// With which probability Student's t stays below this value.
+/// The probability that Student's t is below this value.
 #[pyfunction]
 fn student_t_probability(degrees: f64, value: f64) -> PyResult<f64> {
     let of = StudentsT::new(0.0, 1.0, degrees);

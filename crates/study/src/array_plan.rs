@@ -40,9 +40,9 @@ nested!(Offer);
 /// A bound of the mean or a percentile of sojourn times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
-    /// In per cent; nothing for the mean.
+    /// The percentile, in per cent; none for the mean.
     pub percentile: Option<f64>,
-    /// The sojourn time that it is to be below.
+    /// The sojourn time that it has to be below.
     pub limit: Span,
 }
 
@@ -64,7 +64,7 @@ impl Setting for Target {
                 "mean" => None,
                 of => Some(of.strip_prefix('p')?.parse().ok()?),
             };
-            // A limit may be written as people do, with a space before its unit.
+            // A limit may have a space before its unit.
             let limit: Span = limit.split_whitespace().collect::<String>().parse().ok()?;
             let inside = percentile.is_none_or(|p: f64| 0.0 < p && p < 100.0);
             (inside && limit > Span::ZERO).then_some(Target { percentile, limit })
@@ -107,11 +107,11 @@ impl Check for Offer {
 /// A plan, checked whole.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What is wanted.
+    /// The target, and the disks on offer.
     pub wanted: Wanted,
     /// The candidates, as a study.
     pub study: Study,
-    /// Those that cannot be had.
+    /// The candidates that are impossible, and why.
     pub refused: Vec<Refused>,
 }
 
@@ -155,7 +155,7 @@ impl Plan {
         Ok(Plan { wanted, study, refused })
     }
 
-    /// What the disks of a candidate cost and hold.
+    /// The price and the capacity of the disks of a candidate.
     pub fn offer(&self, case: &Case) -> &Offer {
         let mut rest = case.index;
         for (path, values) in self.study.swept().rev() {
@@ -176,7 +176,7 @@ fn is_choice(path: &[String]) -> bool {
     }
 }
 
-/// What a plan can name.
+/// The topics that a plan adds to the registry.
 pub(crate) fn topics() -> Vec<Topic> {
     vec![Topic::of("tables", vec![Wanted::entry(), Offer::entry()])]
 }

@@ -13,8 +13,9 @@ pub(crate) trait ExactFormulas {
     /// what it is not below: totals by name, as a run has them.
     fn known(&self, open: Open<'_>, percentiles: &[f64]) -> Result<Vec<(String, Value)>, Refusal>;
 
-    /// The distribution of sojourn times: columns `sojourn_ps`, and the shares `least` and `most` of
-    /// jobs that are done by then; and by which formulas. None where no formula applies.
+    /// The distribution of sojourn times, or two that it lies between: columns `sojourn_ps`, in
+    /// picoseconds, and the shares `least` and `most` of jobs that are done by then; and the
+    /// formulas, for people. None where no formula applies.
     fn distribution(&self, open: Open<'_>) -> Result<Option<(Rows, &'static str)>, Refusal>;
 }
 

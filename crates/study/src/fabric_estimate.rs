@@ -11,20 +11,20 @@ use sojourn_core::parameters::{Entry, Parameters, Refusal, Setting, Table, Value
 use sojourn_fabric::Decomposition;
 use sojourn_fabric::estimate::Settings;
 
-/// Its table.
+/// The table of a study that says how it is estimated.
 const KEY: &str = Settings::NAME;
 
 /// A study every case of which can be estimated.
 #[derive(Clone, Debug)]
 pub struct Estimate {
-    /// What is estimated.
+    /// The study that is estimated.
     pub study: Study,
     settings: Settings,
 }
 
 impl Estimate {
-    /// Reads a study; arguments as those of [`Study::parse`]. Beside what no study can be, refused
-    /// is what cannot be estimated.
+    /// Reads a study; arguments as those of [`Study::parse`]. Refuses cases that cannot be estimated
+    /// too.
     pub fn parse(
         text: &str,
         source: &str,
@@ -75,7 +75,7 @@ pub(crate) fn table() -> Entry {
     Settings::entry()
 }
 
-/// What an estimate can name.
+/// The topics that an estimate adds to the registry.
 pub(crate) fn topics() -> Vec<Topic> {
     vec![Topic::of("tables", vec![table()])]
 }

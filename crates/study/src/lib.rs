@@ -7,7 +7,7 @@
 //! - [`read_settings`]: files of settings that are no study;
 //! - [`registry`]: everything a study can name, documented;
 //! - [`schema`]: the JSON Schema of study files, for editors;
-//! - [`vocabulary`]: what each model calls its jobs, and what is asked of them.
+//! - [`vocabulary`]: each model's words for its jobs and what is measured of them.
 
 mod array_plan;
 mod capability;

@@ -6,7 +6,7 @@ use crate::{array_plan, fabric_estimate};
 use serde_json::{Map, Value as Json, json};
 use sojourn_core::parameters::{Entry, Field, Parameters};
 
-/// Who lists what, in the order in which it is shown.
+/// The lists of topics of models and commands, in the order in which `sojourn list` shows them.
 const TOPICS: [fn() -> Vec<Topic>; 5] =
     [fabric::topics, array::topics, array_plan::topics, fabric_estimate::topics, mail::topics];
 

@@ -1,4 +1,4 @@
-//! The disk of a textbook: exponential service times.
+//! A textbook's device: exponential service times.
 
 use super::{DeviceContext, Drive, Kind, Op, Ready};
 use crate::Moments;
@@ -15,7 +15,7 @@ parameters! {
     }
 }
 
-/// No access takes longer on average.
+/// The longest mean service time that a study may set.
 const LONGEST: Span = Span::from_s(60);
 
 impl Check for Exponential {
@@ -36,17 +36,17 @@ impl Kind for Exponential {
     }
 }
 
-/// An exponential disk, ready to be accessed.
+/// A device with exponential service times, ready to be accessed.
 #[derive(Clone, Debug)]
 pub struct Memoryless {
-    /// In picoseconds.
+    /// The mean service time in picoseconds.
     mean: f64,
 }
 
 impl Drive for Memoryless {
     #[inline]
     fn transfer(&self, place: u32, _: Op, _: u32) -> Span {
-        // In the middle of what the chance stands for, so that none is infinite.
+        // The middle of the interval that the chance stands for, so that no time is infinite.
         let less = (f64::from(place) + 0.5) / 4_294_967_296.0;
         Span::from_ps((-self.mean * libm::log1p(-less)).round() as u64)
     }

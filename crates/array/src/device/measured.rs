@@ -1,4 +1,5 @@
-//! A disk known only by how long its accesses took: an SSD, a volume of a cloud, a device measured.
+//! A device known only by how long its accesses took: an SSD, a volume of a cloud, any device
+//! measured.
 
 use super::{DeviceContext, Drive, Kind, Op, Ready};
 use crate::Moments;
@@ -41,7 +42,7 @@ impl Check for Empirical {
     }
 }
 
-/// No queue of a device is deeper.
+/// The deepest queue of a device, NVMe or not, that a study may set.
 const MOST_SERVERS: u32 = 1024;
 
 impl Kind for Empirical {
@@ -113,16 +114,16 @@ fn parse(text: &str) -> Result<[Vec<Span>; 2], String> {
     }
 }
 
-/// A disk of measured service times, ready to be accessed. Its place is a share of all accesses
+/// A device of measured service times, ready to be accessed. A place is the share of all accesses
 /// that are quicker, so an access and its repetition are both quick or both slow.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Of reads and of writes, shortest first.
+    /// The service times of reads and of writes, shortest first.
     times: [Arc<[Span]>; 2],
     more: Span,
-    /// How many accesses it serves at once.
+    /// The number of accesses that it serves at once.
     servers: usize,
-    /// By which share of itself each other one makes an access longer.
+    /// The share of its time by which each other one makes an access longer.
     slowdown: f64,
 }
 
@@ -162,7 +163,7 @@ impl Drive for Measured {
         let count = times.len() as f64;
         let (sum, squares) = times.fold((0.0, 0.0), |(a, b), time| (a + time, b + time * time));
         let first = Moments { mean: sum / count, square: squares / count };
-        // A block less than there are, each as long as the other.
+        // Each block after the first adds as much as any other.
         let more =
             Moments { mean: blocks.mean - 1.0, square: blocks.square - 2.0 * blocks.mean + 1.0 };
         first.plus(more.times(Moments::constant(self.more.ps() as f64)))

@@ -1,4 +1,4 @@
-//! Disks: how long an access takes, part by part.
+//! The devices of an array: how long an access takes, part by part, and in which order each serves.
 
 mod exponential;
 pub mod hdd;
@@ -32,16 +32,16 @@ variants! {
     }
 }
 
-/// What an access does.
+/// The operation of an access or a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// It reads.
+    /// Reads.
     Read,
-    /// It writes.
+    /// Writes.
     Write,
 }
 
-/// What a disk is made ready with: the study's other settings that it depends on.
+/// What preparing a device needs: the study's other settings that it depends on.
 pub struct DeviceContext<'a> {
     /// Bytes in a block of the array.
     pub block: u64,
@@ -49,69 +49,72 @@ pub struct DeviceContext<'a> {
     pub open: Open<'a>,
 }
 
-/// No access takes longer.
+/// The longest time that an access may take.
 pub(crate) const LONGEST_ACCESS: Span = Span::from_s(3600);
 
-/// How long the parts of an access take where its place is random. What is drawn is a chance, a
-/// share of 2^32: the time at it is longer than this share of all times.
+/// How long the parts of an access take where its place is random. Each is drawn as a chance, a share
+/// of 2^32: the time at a chance is longer than this share of all times.
 pub trait Drive {
-    /// How long the transfer of `blocks` blocks takes at a place, which is a chance that stays the
-    /// same whenever a request comes back to it (paper section 3.3: transfer times are remembered).
+    /// The time to transfer `blocks` blocks at a place. The place is a chance, drawn once for each
+    /// request and disk: a request that comes back finds the time it had before (paper section 3.3:
+    /// transfer times are remembered).
     fn transfer(&self, place: u32, op: Op, blocks: u32) -> Span;
 
-    /// How long the head takes to a place anywhere: seek, then rotation. It does not fall as
-    /// `chance` rises. No time where there is no head.
+    /// The positioning time to a random place, seek and rotation together; it does not fall as
+    /// `chance` rises. Zero for devices without a head.
     #[inline]
     fn position(&self, _op: Op, _chance: u32) -> Span {
         Span::ZERO
     }
 
-    /// How long the head takes to a place on the track that it is on.
+    /// The positioning time to a random place on the present track. Zero for devices without a head.
     #[inline]
     fn rotate(&self, _chance: u32) -> Span {
         Span::ZERO
     }
 
-    /// What no access of `blocks` blocks takes longer than, in picoseconds.
+    /// An upper bound for the time of an access of `blocks` blocks, in picoseconds.
     fn longest(&self, blocks: u32) -> f64;
 
-    /// A full rotation.
+    /// The time of a full rotation. Zero for devices without a head.
     fn rotation(&self) -> Span {
         Span::ZERO
     }
 
-    /// How many accesses it serves at once.
+    /// The number of accesses that the device serves at once.
     fn servers(&self) -> usize {
         1
     }
 
-    /// How long an access takes that takes so long alone, beside others that are served.
+    /// The service time of an access that takes `alone` by itself, when `others` are being served as
+    /// it begins.
     fn slowed(&self, alone: Span, _others: impl FnOnce() -> usize) -> Span {
         alone
     }
 
-    /// Whether an access takes longer beside others.
+    /// Whether accesses that are served together slow each other.
     fn depends_on_load(&self) -> bool {
         false
     }
 
-    /// Whether an access of any one size takes an exponential time.
+    /// Whether the service times of accesses of one size are exponential.
     fn is_exponential(&self) -> bool {
         false
     }
 
-    /// Mean and mean square, in picoseconds, of an access to a place anywhere, of so many blocks.
+    /// Mean and mean square of the service time of an access to a random place, in picoseconds
+    /// (squared); `blocks` are those of its size.
     fn service(&self, op: Op, blocks: Moments) -> Moments;
 }
 
-/// A disk, ready to be accessed.
+/// A device, checked and ready to be accessed.
 #[derive(Clone, Debug)]
 pub enum Ready {
-    /// A disk with a head that moves.
+    /// A disk with platters and a head that moves.
     Platters(Platters),
-    /// A disk that is known by what was measured.
+    /// A device known by the service times that were measured of it.
     Measured(Measured),
-    /// A disk of a textbook.
+    /// A textbook's device: exponential service times.
     Memoryless(Memoryless),
 }
 
@@ -128,19 +131,19 @@ macro_rules! with_ready {
 pub(crate) use with_ready;
 
 impl Ready {
-    /// Whether every access of so many blocks takes at most [`LONGEST_ACCESS`].
+    /// Whether every access of `blocks` blocks takes at most [`LONGEST_ACCESS`].
     pub(crate) fn takes(&self, blocks: u32) -> bool {
         let longest = with_ready!(self, |drive| drive.longest(blocks));
         longest <= LONGEST_ACCESS.ps() as f64
     }
 }
 
-/// A kind of disk.
+/// A kind of device, as a study sets it.
 trait Kind {
-    /// Makes it ready. Everything is checked here.
+    /// Checks everything that depends on other settings, and prepares the device.
     fn ready(&self, context: &DeviceContext<'_>) -> Result<Ready, Refusal>;
 
-    /// Its data sheet, if it has platters.
+    /// The data sheet, if the device has platters.
     fn data_sheet(&self) -> Option<Zoned> {
         None
     }
@@ -151,16 +154,16 @@ trait Kind {
     }
 }
 
-/// What a disk without a data sheet holds as far as addresses go: 1 PiB.
+/// The capacity of a device without a data sheet, in bytes, as far as addresses go: 1 PiB.
 const WITHOUT_END: u64 = 1 << 50;
 
 impl Device {
-    /// Makes it ready.
+    /// Checks everything that depends on other settings, and prepares the device.
     pub fn ready(&self, context: &DeviceContext<'_>) -> Result<Ready, Refusal> {
         with_device!(self, |params| params.ready(context))
     }
 
-    /// Where its sectors are, for blocks of `block` bytes.
+    /// The geometry of a disk with platters, for blocks of `block` bytes.
     pub fn geometry(&self, block: u64) -> Result<Geometry, Refusal> {
         match with_device!(self, |params| params.data_sheet()) {
             Some(sheet) => Geometry::new(&sheet, block),
@@ -171,10 +174,10 @@ impl Device {
         }
     }
 
-    /// How many blocks of `block` bytes it holds.
+    /// The number of blocks of `block` bytes that the device holds.
     pub fn blocks(&self, block: u64) -> Result<u64, Refusal> {
         match with_device!(self, |params| params.data_sheet()) {
-            // Blocks that are no whole number of sectors have no place, and yet a number.
+            // Blocks that are no whole number of sectors cannot be placed, but they can be counted.
             Some(sheet) => match sheet.sector.0 {
                 sector if block.is_multiple_of(sector) => {
                     Ok(Geometry::new(&sheet, block)?.blocks())
@@ -185,7 +188,7 @@ impl Device {
         }
     }
 
-    /// Whether there is nothing to be positioned.
+    /// Whether the device has no head to be positioned.
     pub(crate) fn has_no_head(&self) -> bool {
         with_device!(self, |params| params.data_sheet()).is_none()
     }

@@ -1,4 +1,4 @@
-//! How heads get to the places of accesses.
+//! What the engine asks of the devices of an array: how long an access takes that starts now.
 
 use super::Op;
 use crate::layout::{Access, Approach};
@@ -6,107 +6,111 @@ use sojourn_core::{Span, Streams, Time};
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-/// How a later phase's access found its disk.
+/// The state in which an access of a later phase found its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Serving somebody, or with a later phase's access waiting.
+    /// Busy, or with an access of a later phase waiting.
     Busy,
     /// Idle.
     Idle,
-    /// Just done with the access that the phase waited for.
+    /// At the end of the access that the phase waited for.
     JustDone,
 }
 
-/// An access at its disk.
+/// An access at its disk, queued or served.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<S> {
-    /// How long its transfer takes.
+    /// Its transfer time.
     pub transfer: Span,
-    /// The slot of its request.
+    /// The slot of its request in the engine.
     pub slot: u32,
     /// The lower bits of its request's number.
     pub job: u32,
     /// Whether it reads or writes.
     pub op: Op,
-    /// How its layout says that the head gets there.
+    /// How the layout says that the head gets there.
     pub approach: Approach,
-    /// How it found its disk.
+    /// The state in which it found its disk.
     pub found: Found,
     /// Whether the next phase waits for it.
     pub gate: bool,
-    /// Whether its request is not done before it.
+    /// Whether its request ends only after it.
     pub counts: bool,
-    /// Where it is.
+    /// Its place on the disk.
     pub spot: S,
 }
 
-/// What an access meets when it starts.
+/// The circumstances in which an access starts.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceStart {
     /// The time.
     pub now: Time,
     /// Whether its disk last served another access of its request.
     pub own: bool,
-    /// How many others wait.
+    /// The number of other accesses that wait at the disk.
     pub waiting: usize,
-    /// How long the controller takes between phases.
+    /// The time that the controller takes between phases.
     pub between_phases: Span,
 }
 
-/// What a head did to get to an access.
+/// What the positioning of an access took; runs count each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Motion {
     /// A seek, then a rotation.
     Seek,
-    /// A rotation at most: it was on the track, or on the cylinder.
+    /// A rotation at most: the head was on the track, or on the cylinder.
     Rotation,
-    /// Nothing: it was there.
+    /// Nothing: the head was there.
     InPlace,
 }
 
-/// The heads of an array's disks, all alike.
+/// How the disks of an array, all alike, serve accesses: the seam between the engine and the devices.
 pub trait ServiceModel {
-    /// Where an access is on its disk.
+    /// The place of an access on its disk.
     type Spot: Copy + Debug;
-    /// What is drawn for a disk as requests arrive.
+    /// The random stream of a disk's places, drawn from as requests arrive.
     type Places: Debug;
-    /// A disk's head.
+    /// The state of a disk between two accesses.
     type State: Debug;
-    /// Both, of a disk that serves first come, first served.
+    /// The state of a disk that serves first come, first served: its places and what an access leaves
+    /// behind.
     type FcfsDisk: Debug;
 
-    /// What is drawn for a disk as requests arrive.
+    /// The random stream of a disk's places, drawn from as requests arrive.
     fn places(&self, streams: Streams, disk: u64) -> Self::Places;
 
-    /// A disk's head at the start.
+    /// The state of a disk at the start.
     fn state(&self, streams: Streams, disk: u64) -> Self::State;
 
-    /// Draws what stays the same whenever a request comes back to its place on this disk.
+    /// Draws a place: what a request finds again when it comes back to this disk.
     fn place(&self, places: &mut Self::Places) -> u32;
 
-    /// How long the transfer of an access takes.
+    /// The transfer time of an access.
     fn transfer(&self, place: u32, access: &Access) -> Span;
 
-    /// Where an access is.
+    /// The place of an access.
     fn spot(&self, access: &Access) -> Self::Spot;
 
-    /// Which of those that wait, in their order of arrival, is served next.
+    /// The index of the access that is served next, of those that wait in order of arrival.
     fn choose(&self, head: &Self::State, waiting: &VecDeque<Task<Self::Spot>>, now: Time) -> usize;
 
-    /// How many accesses a disk serves at once.
+    /// The number of accesses that a disk serves at once.
     fn servers(&self) -> usize {
         1
     }
 
-    /// How long an access takes that takes so long alone, beside others that its disk serves.
+    /// The service time of an access that takes `alone` by itself, when its disk serves `others` as
+    /// it begins.
     fn slowed(&self, alone: Span, _others: impl FnOnce() -> usize) -> Span {
         alone
     }
 
-    /// Whether it is always the first, and its positioning knows nothing of those that wait.
+    /// Whether [`choose`](ServiceModel::choose) always takes the first, and positioning times do not
+    /// depend on what waits.
     fn in_order(&self) -> bool;
 
-    /// How long the head takes to an access that starts, and how; it is left where the access ends.
+    /// The positioning time of an access that starts, and what it took; leaves the state as it is at
+    /// the end of the access.
     fn position(
         &self,
         head: &mut Self::State,
@@ -114,11 +118,12 @@ pub trait ServiceModel {
         start: ServiceStart,
     ) -> (Span, Motion);
 
-    /// A disk that serves first come, first served, at the start.
+    /// The state of a disk that serves first come, first served, at the start.
     fn fcfs_disk(&self, streams: Streams, disk: u64) -> Self::FcfsDisk;
 
-    /// How long the positioning and the transfer of an access take that starts on such a disk, and
-    /// how its head got there: what [`place`](ServiceModel::place), [`transfer`](ServiceModel::transfer) and
-    /// [`position`](ServiceModel::position) say of one that no later phase follows.
+    /// The positioning and transfer times of an access that starts on such a disk, and what
+    /// positioning took: the results of [`place`](ServiceModel::place),
+    /// [`transfer`](ServiceModel::transfer) and [`position`](ServiceModel::position) for an access
+    /// that no later phase follows.
     fn serve(&self, line: &mut Self::FcfsDisk, access: &Access, now: Time) -> (Span, Span, Motion);
 }

@@ -1,4 +1,4 @@
-//! The disks of the event loop: what comes to them, what they serve, which is done next.
+//! The disks of the event loop: their queues, what they serve, which is done next.
 
 use super::{AccessCounts, Scenario};
 use crate::device::{Found, Motion, ServiceModel, ServiceStart, Task};
@@ -9,14 +9,14 @@ use std::collections::VecDeque;
 /// All disks of an array.
 pub(super) struct Disks<'a, M: ServiceModel> {
     model: &'a M,
-    /// How long the controller takes between phases.
+    /// The time that the controller takes between phases.
     between_phases: Span,
-    /// How many accesses a disk serves at once.
+    /// The number of accesses that a disk serves at once.
     servers: usize,
-    /// The servers of all disks, disk by disk. What waits for a disk waits at its first.
+    /// The servers of all disks, disk by disk. The queue of a disk is at its first server.
     stations: Vec<Station<M>>,
     timers: Timers,
-    /// How they were positioned.
+    /// Accesses by what their positioning took.
     pub(super) counts: AccessCounts,
 }
 
@@ -25,7 +25,8 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
     pub(super) fn new(scenario: &'a Scenario<M>) -> Disks<'a, M> {
         let servers = scenario.model.servers();
         let all = scenario.layout.disks() * servers;
-        // Only disks without a head serve several accesses at once: what it draws is of no account.
+        // Only disks without a head serve several accesses at once: the state of a head does not
+        // matter there.
         let state = |server| scenario.model.state(scenario.streams, (server / servers) as u64);
         Disks {
             model: &scenario.model,
@@ -43,7 +44,7 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
         self.timers.first()
     }
 
-    /// The disk that a server is of.
+    /// The disk of a server.
     #[inline(always)]
     pub(super) fn disk_of(&self, server: usize) -> usize {
         if self.servers == 1 { server } else { server / self.servers }
@@ -62,7 +63,7 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
         }
     }
 
-    /// For how long each disk was busy, its servers in the mean.
+    /// The time that each disk was busy, as the mean of its servers.
     pub(super) fn busy(&self) -> Vec<Span> {
         let disks = self.stations.chunks(self.servers);
         let busy =
@@ -70,7 +71,7 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
         disks.map(|servers| busy(servers) / self.servers as u64).collect()
     }
 
-    /// An access of a first phase comes to a disk.
+    /// Brings an access of a first phase to a disk.
     #[inline(always)]
     pub(super) fn issue(&mut self, disk: usize, task: Task<M::Spot>, now: Time) {
         if self.servers > 1 {
@@ -95,9 +96,10 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
         }
     }
 
-    /// An access of a later phase, which waited for disk `last`, comes to a disk.
+    /// Brings an access of a later phase, which waited for disk `last`, to a disk.
     pub(super) fn issue_later(&mut self, disk: usize, task: Task<M::Spot>, last: usize, now: Time) {
-        // The disk that the phase waited for counts as idle even if first phases wait there.
+        // The disk that the phase waited for counts as idle even if accesses of first phases wait
+        // there.
         match self.line(disk) {
             (line, Some(server)) if self.stations[line].urgent.is_empty() => {
                 let found = if disk == last { Found::JustDone } else { Found::Idle };
@@ -107,7 +109,7 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
         }
     }
 
-    /// An access that belongs to no request comes to a disk.
+    /// Brings an access that belongs to no request to a disk.
     pub(super) fn issue_behind(&mut self, disk: usize, task: Task<M::Spot>, now: Time) {
         let waits = |it: &Station<M>| it.waiting() > 0 || !it.background.is_empty();
         match self.line(disk) {
@@ -116,7 +118,7 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
         }
     }
 
-    /// A server is done with what it serves, which is that.
+    /// Ends the access that a server serves, and returns it.
     #[inline(always)]
     pub(super) fn complete(&mut self, server: usize) -> Task<M::Spot> {
         let station = &mut self.stations[server];
@@ -125,8 +127,8 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
         task
     }
 
-    /// What a server does when it is done: it serves the next of those that wait for its disk, if it
-    /// is not already busy again.
+    /// Lets a server whose access has ended serve the next one that waits for its disk, if it is not
+    /// already busy again.
     #[inline(always)]
     pub(super) fn go_on(&mut self, server: usize, now: Time) {
         let station = &mut self.stations[server];
@@ -153,8 +155,8 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
         self.begun(server, service);
     }
 
-    /// How many accesses the disk of an idle server goes on to serve. One that ends now does not
-    /// count, whether that has been seen or not.
+    /// The number of accesses that the disk of an idle server goes on to serve. One that ends at
+    /// `now` does not count, whether its end was processed or not.
     fn others(&self, server: usize, now: Time) -> usize {
         let line = self.disk_of(server) * self.servers;
         let serves = |&server: &usize| {
@@ -191,11 +193,11 @@ impl<S> Task<S> {
 #[derive(Debug)]
 struct Station<M: ServiceModel> {
     serving: Option<Task<M::Spot>>,
-    /// First phases, in order of arrival.
+    /// Accesses of first phases, in order of arrival.
     normal: VecDeque<Task<M::Spot>>,
-    /// Later phases: they go first.
+    /// Accesses of later phases: served first.
     urgent: VecDeque<Task<M::Spot>>,
-    /// What is not of a request: it goes last.
+    /// Accesses of no request: served last.
     background: VecDeque<Task<M::Spot>>,
     /// The lower bits of the number of the request that was served last, if any was.
     last: Option<u32>,
@@ -216,13 +218,13 @@ impl<M: ServiceModel> Station<M> {
         }
     }
 
-    /// How many accesses of requests wait.
+    /// The number of accesses of requests that wait.
     #[inline]
     fn waiting(&self) -> usize {
         self.normal.len() + self.urgent.len()
     }
 
-    /// Starts to serve an access: when it ends, and how the head gets there.
+    /// Starts to serve an access; returns its end, and what positioning took.
     #[inline(always)]
     fn serve(
         &mut self,
@@ -255,22 +257,22 @@ impl<M: ServiceModel> Station<M> {
     }
 }
 
-/// One timer a disk. Unlike a calendar it holds at most one event for each, and keeps them where
-/// they are; among equal times the lower disk is first. What is looked through is looked through
-/// whole, without a question on the way: which timer is first cannot be predicted, and a wrong guess
-/// costs more than the others of a few.
+/// The end of the present access of each server: one timer a server, the lower server first among
+/// equal times. Unlike in a calendar a timer stays in its place. Searches look at all timers of a
+/// group without branches: which one is first cannot be predicted, and a mispredicted branch costs
+/// more than a few comparisons.
 #[derive(Clone, Debug)]
 struct Timers {
     /// The time of each, up to a whole number of groups.
     times: Vec<Time>,
-    /// For each group of neighbours the least of their times, and whose it is.
+    /// For each group of neighbouring timers the least of their times, and which timer has it.
     least: Vec<Time>,
     whose: Vec<u32>,
-    /// How many timers a group has, as a power of two.
+    /// The number of timers in a group, as its logarithm to base two.
     group: u32,
 }
 
-/// Up to so many timers are groups of their own.
+/// The most timers that make a group each.
 const FEW: usize = 8;
 
 impl Timers {
@@ -293,7 +295,7 @@ impl Timers {
         (self.whose[place] as usize, time)
     }
 
-    /// When a timer that is set goes off.
+    /// The time of a timer that is set.
     fn at(&self, timer: usize) -> Time {
         if self.group == 0 { self.least[timer] } else { self.times[timer] }
     }
@@ -318,7 +320,7 @@ impl Timers {
     }
 }
 
-/// The first of the least of some times, a whole number of fours.
+/// The first of the least times, of a number of times that is a multiple of four.
 #[inline(always)]
 fn least(times: &[Time]) -> (usize, Time) {
     let earlier = |a: (usize, Time), b: (usize, Time)| if b.1 < a.1 { b } else { a };

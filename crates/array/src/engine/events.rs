@@ -10,16 +10,16 @@ use sojourn_core::{Cancelled, Progress, Span, Time};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-/// A request under way.
+/// A request that has arrived and is not done.
 #[derive(Clone, Copy, Debug, Default)]
 struct PendingRequest {
     /// Its number, from 0.
     job: u64,
     /// Accesses that are not done, those of later phases too.
     left: u32,
-    /// Those of them that it is not done without.
+    /// Those of them that the end of the request waits for.
     counted: u32,
-    /// Gates of the present phase that are not done.
+    /// Accesses of the present phase that are not done and that the next phase waits for.
     gates: u32,
     phase: u32,
 }
@@ -27,7 +27,7 @@ struct PendingRequest {
 /// The accesses of a request that are not issued on its arrival.
 #[derive(Debug)]
 struct LaterPhases<S> {
-    /// Disks and what they are to do there, phase by phase.
+    /// Disks and accesses, phase by phase.
     tasks: Vec<(u16, Task<S>)>,
     /// Where each phase ends.
     ends: Vec<usize>,
@@ -38,26 +38,26 @@ struct Engine<'a, M: ServiceModel, S> {
     planner: Planner<'a, M>,
     disks: Disks<'a, M>,
     pending: Vec<PendingRequest>,
-    /// By slot, the accesses that come after the arrival.
+    /// By slot, the accesses that are issued after the arrival.
     later: Vec<LaterPhases<M::Spot>>,
     /// Slots of `pending` that no request has.
     free: Vec<u32>,
     /// Later phases that wait for the controller: when they begin, the request's slot, and the disk
-    /// that they waited for. The delay is the same for all, so they are in order.
+    /// that they waited for. All wait equally long, so they are in order.
     delayed: VecDeque<(Time, u32, usize)>,
-    /// Requests that wait for the one before them to be done, in split-merge.
+    /// Requests that wait for the end of the one before them, in split-merge.
     queued: VecDeque<u32>,
     rebuild: Option<RebuildRun<'a>>,
-    /// When the first of what is `delayed` or `rebuild` begins.
+    /// The time of the next event of `delayed` or `rebuild`.
     others: Time,
-    /// How many requests have been issued and are not done with all accesses.
+    /// The number of requests that were issued and have accesses that are not done.
     active: u64,
     finished: u64,
     ended: Time,
     sink: S,
 }
 
-/// How many requests arrive between looks at the progress.
+/// The number of requests between two updates of the progress.
 const LOOK_EVERY: u64 = 4096;
 
 /// Simulates the first [`Scenario::requests`] of `requests` until all are done. Not inlined, so that
@@ -99,8 +99,8 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
             let next = if job < self.scenario.requests { requests.next() } else { None };
             let arrives =
                 next.as_ref().map_or(LATEST, |request| request.arrived + self.scenario.overhead);
-            // What happens before it comes, or before it is too late; a rebuild has no end that is
-            // waited for.
+            // All events before its arrival, or before the latest time of a run; the run does not
+            // wait for the end of a rebuild.
             while (next.is_some() || self.active > 0) && self.step(arrives) {}
             let Some(request) = next else { break };
             self.arrive(job, &request, arrives);
@@ -124,7 +124,7 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         Ok((self.sink, counts))
     }
 
-    /// Does what happens next, if that is not later than `until`: whether there was anything.
+    /// Processes the next event, if that is not later than `until`; whether there was one.
     #[inline(always)]
     fn step(&mut self, until: Time) -> bool {
         let (server, ends) = self.disks.first();
@@ -138,7 +138,7 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         self.others <= until && self.begin_others()
     }
 
-    /// A chunk of the rebuild, or else a phase, that waited begins.
+    /// Begins the next chunk of the rebuild, or else the next phase that was delayed.
     #[cold]
     fn begin_others(&mut self) -> bool {
         let now = self.others;
@@ -152,7 +152,7 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         true
     }
 
-    /// Finds when the next of what waits begins.
+    /// Finds the time of the next event of `delayed` or `rebuild`.
     fn look_ahead(&mut self) {
         let begins = self.delayed.front().map_or(Time::NEVER, |delayed| delayed.0);
         let mends = self.rebuild.as_ref().map_or(Time::NEVER, |rebuild| rebuild.next);
@@ -187,7 +187,7 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         self.pending.len() as u32 - 1
     }
 
-    /// The request that has just come is not issued whole, or not now.
+    /// Takes in the request that has just arrived, where it is not issued whole, or not now.
     fn arrive_in_parts(&mut self, slot: u32, mut pending: PendingRequest, now: Time) {
         let plan = self.planner.plan();
         pending.counted = plan.accesses().iter().filter(|access| access.counts).count() as u32;
@@ -208,8 +208,8 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         }
     }
 
-    /// The accesses of the present phase of the request in `slot` come to their disks; `last` is the
-    /// disk that the phase waited for.
+    /// Issues the accesses of the present phase of the request in `slot`; `last` is the disk that the
+    /// phase waited for.
     fn begin_phase(&mut self, slot: u32, last: usize, now: Time) {
         let pending = &mut self.pending[slot as usize];
         let phase = pending.phase as usize;
@@ -225,7 +225,7 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         }
     }
 
-    /// A server is done with what it serves.
+    /// Ends the access that a server serves.
     #[inline(always)]
     fn complete(&mut self, server: usize, now: Time) {
         let task = self.disks.complete(server);
@@ -237,7 +237,7 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         self.disks.go_on(server, now);
     }
 
-    /// A disk is done with an access of a request.
+    /// Accounts for the end of an access of a request.
     #[inline(always)]
     fn complete_access(&mut self, task: &Task<M::Spot>, server: usize, now: Time) {
         let pending = &mut self.pending[task.slot as usize];
@@ -257,7 +257,7 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         }
     }
 
-    /// A disk is done with an access of the rebuild.
+    /// Accounts for the end of an access of the rebuild.
     #[cold]
     fn complete_rebuild(&mut self, now: Time) {
         let rebuild = self.rebuild.as_mut().expect("it has an access");
@@ -270,7 +270,7 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         self.look_ahead();
     }
 
-    /// The next accesses of the rebuild come to their disks.
+    /// Issues the next accesses of the rebuild.
     fn rebuild_source(&mut self, now: Time) {
         for access in self.rebuild.as_mut().expect("it is due").accesses() {
             let transfer = self.planner.transfer(&access);
@@ -279,7 +279,7 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         }
     }
 
-    /// An access that the next phase waits for is done.
+    /// Accounts for the end of an access that the next phase waits for.
     fn pass_gate(&mut self, slot: u32, server: usize, now: Time) {
         let pending = &mut self.pending[slot as usize];
         pending.gates -= 1;
@@ -297,7 +297,8 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         }
     }
 
-    /// All accesses of a request are done.
+    /// Frees the slot of a request whose accesses are all done, and lets the next one of split-merge
+    /// begin.
     #[inline(always)]
     fn leave(&mut self, slot: u32, server: usize, now: Time) {
         self.free.push(slot);

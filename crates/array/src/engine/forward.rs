@@ -1,5 +1,5 @@
-//! Requests without events: where each disk serves first come, first served, and no end of an access
-//! leads to another, the end of an access is known when it comes.
+//! Simulation without events: where each disk serves first come, first served, and no end of an
+//! access causes another access, the end of an access is known as it arrives.
 
 use super::planner::PlanCache;
 use super::{AccessCounts, Join, Scenario, Sink};
@@ -9,30 +9,31 @@ use crate::workload::{LATEST, Request};
 use sojourn_core::{Cancelled, Progress, Span, Streams, Time};
 use std::sync::atomic::Ordering;
 
-/// A disk that says at the arrival of an access when it ends.
+/// A disk that computes at the arrival of an access when it ends.
 trait ForwardDisk<M: ServiceModel> {
     /// Disk number `disk`, idle.
     fn new(model: &M, streams: Streams, disk: u64) -> Self;
 
-    /// Serves an access that comes at `arrives`.
+    /// Serves an access that arrives at `arrives`.
     fn serve(&mut self, model: &M, access: &Access, arrives: Time) -> Served;
 
-    /// For how long it was busy.
+    /// The time that the disk was busy.
     fn busy(&self) -> Span;
 }
 
-/// How an access was served.
+/// The service of an access: its transfer time, what positioning took, its end.
 struct Served {
     transfer: Span,
     motion: Motion,
     ended: Time,
 }
 
-/// How many requests arrive between looks at the progress, and at whether time goes too far.
+/// The number of requests between two updates of the progress, and checks of the time against
+/// [`LATEST`].
 const LOOK_EVERY: u64 = 128;
 
-/// What [`simulate`](super::simulate) gives, without its events. Only for requests whose plans have
-/// one phase, and disks that serve first come, first served.
+/// Simulates as [`simulate`](super::simulate) does, without its events. Panics unless plans have one
+/// phase, disks serve first come, first served, and nothing is rebuilt.
 #[inline(never)]
 pub fn sojourn_simulate_recursion<M: ServiceModel, S: Sink>(
     scenario: &Scenario<M>,
@@ -44,8 +45,8 @@ pub fn sojourn_simulate_recursion<M: ServiceModel, S: Sink>(
     recur::<M, S, Single<M>>(scenario, requests, sink, progress)
 }
 
-/// What [`recursion`](super::recursion) gives, of disks that serve several accesses at once and
-/// have no heads. Only for requests whose plans have one phase.
+/// Simulates as [`recursion`](super::recursion) does, with disks that serve several accesses at once
+/// and have no heads. Panics unless plans have one phase.
 #[inline(never)]
 pub fn sojourn_simulate_parallel<M: ServiceModel, S: Sink>(
     scenario: &Scenario<M>,
@@ -70,7 +71,7 @@ fn recur<M: ServiceModel, S: Sink, D: ForwardDisk<M>>(
     let mut plans =
         PlanCache::new(&scenario.layout, &scenario.layout, scenario.unit, scenario.streams);
     let mut counts = AccessCounts::default();
-    // When the request before is done, if that is waited for.
+    // The end of the request before, in split-merge.
     let mut before = Time::ZERO;
     for job in 0..scenario.requests {
         let Some(request) = requests.next() else { break };
@@ -144,9 +145,9 @@ impl<M: ServiceModel> ForwardDisk<M> for Single<M> {
 /// or when the first of the servers is idle, whichever is later.
 struct Servers<P> {
     places: P,
-    /// When each server is idle again.
+    /// The time from which each server is idle.
     idle_from: Vec<Time>,
-    /// For how long they were busy in all.
+    /// The sum of the times that the servers were busy.
     busy: Span,
 }
 

@@ -1,4 +1,4 @@
-//! What requests draw when they arrive.
+//! The plans of requests, and the random draws that a request makes as it arrives.
 
 use super::Scenario;
 use crate::device::Op;
@@ -7,23 +7,24 @@ use crate::layout::{Access, AccessPlan, Layout};
 use crate::workload::Request;
 use sojourn_core::{Ahead, Span, Stream, Streams};
 
-/// What the requests of one run draw when they arrive. It knows the last of them.
+/// Plans the requests of one run as they arrive, and draws their transfer times. Holds the plan of
+/// the last one.
 pub(super) struct Planner<'a, M: ServiceModel> {
     model: &'a M,
     plans: PlanCache<'a>,
     places: Vec<M::Places>,
-    /// For what is not of a request.
+    /// The places of the accesses of a rebuild.
     rebuild_places: Vec<M::Places>,
-    /// How many blocks of the failed disks are rebuilt, and of how many; 0 of 0 without a rebuild.
+    /// How many blocks of each failed disk are rebuilt, and of how many; 0 of 0 without a rebuild.
     rebuilt: (u64, u64),
     chances: Stream,
     /// The number of its plan.
     plan: usize,
-    /// How long the transfers of its plan take, access by access.
+    /// The transfer times of its plan, access by access.
     transfers: Vec<Span>,
-    /// By disk, for plans that come back to it: the place there, and of which request.
+    /// By disk, for plans that come back to it: the number of the request, and its place there.
     remembered: Vec<(u64, u32)>,
-    /// By disk, for the least time: what the accesses of a phase take there so far.
+    /// By disk, for the least sojourn time: the sum of the transfer times of a phase so far.
     least: Vec<Span>,
     planned: u64,
 }
@@ -57,14 +58,14 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
         self.plans.plan(self.plan)
     }
 
-    /// Its accesses, and how long the transfer of each takes.
+    /// The accesses of the last request, each with its transfer time.
     #[inline(always)]
     pub(super) fn accesses(&self) -> impl Iterator<Item = (&Access, Span)> {
         self.plan().accesses().iter().zip(self.transfers.iter().copied())
     }
 
-    /// Plans a request and draws its transfers; how long it takes at least, never zero: nobody else
-    /// at the disks, and no positioning.
+    /// Plans a request and draws its transfer times. Returns its least possible sojourn time, never
+    /// zero: no other request at the disks, and no positioning.
     #[inline]
     pub(super) fn next(&mut self, request: &Request) -> Span {
         self.plan = match self.rebuilt {
@@ -76,7 +77,7 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
         if plan.phases() > 1 {
             return self.draw_and_remember();
         }
-        // No disk is there twice.
+        // A plan of one phase has no disk twice.
         let mut longest = Span::from_ps(1);
         self.transfers.extend(plan.accesses().iter().map(|access| {
             let place = self.model.place(&mut self.places[usize::from(access.disk)]);
@@ -87,19 +88,20 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
         longest
     }
 
-    /// Says how far the failed disks are rebuilt.
+    /// Notes how many blocks of the failed disks are rebuilt.
     pub(super) fn rebuilt(&mut self, blocks: u64) {
         self.rebuilt.0 = blocks;
     }
 
-    /// How long the transfer of an access takes that is not of a request.
+    /// The transfer time of an access of a rebuild.
     pub(super) fn transfer(&mut self, access: &Access) -> Span {
         let place = self.model.place(&mut self.rebuild_places[usize::from(access.disk)]);
         self.model.transfer(place, access)
     }
 
-    /// The number of the plan of a request while failed disks are rebuilt: that of the mended array
-    /// if all of it lies where that is so. A request without an address lies there by chance.
+    /// The number of a request's plan while failed disks are rebuilt: its plan on the whole array if
+    /// all its accesses lie in what is rebuilt. A request without an address lies there with the
+    /// probability that so much is rebuilt.
     fn where_rebuilt(&mut self, request: &Request) -> usize {
         let (blocks, all) = self.rebuilt;
         if blocks == all {
@@ -117,7 +119,7 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
         }
     }
 
-    /// For a plan that comes back to its disks: one place for each of them.
+    /// Draws the transfer times of a plan that comes back to its disks: one place for each disk.
     fn draw_and_remember(&mut self) -> Span {
         self.planned += 1;
         let plan = self.plans.plan(self.plan);
@@ -128,8 +130,8 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
             }
             self.transfers.push(self.model.transfer(self.remembered[disk].1, access));
         }
-        // A phase begins when the gates of the one before are done; what has to be done before a
-        // gate on its disk delays it, what comes after does not.
+        // A phase begins when all accesses that it waits for are done; what comes before one of these
+        // on its disk delays it, what comes after does not.
         let mut begins = Span::ZERO;
         let mut done = Span::ZERO;
         for phase in 0..plan.phases() {
@@ -153,29 +155,29 @@ impl<'a, M: ServiceModel> Planner<'a, M> {
     }
 }
 
-/// Plans are kept for requests of at most so many blocks,
+/// The most blocks of a request whose plan is kept,
 const BLOCKS: u32 = 64;
-/// of layouts where a request can lie in at most so many ways.
+/// and the most ways in which a request may lie on the array then.
 const WAYS: u64 = 64;
 
-/// The plans of one run's requests.
+/// The plans of one run's requests, each laid once where there are few.
 pub(crate) struct PlanCache<'a> {
-    /// The array as it is, and as it is where it is rebuilt.
+    /// The array with its failed disks, and the array where these are rebuilt.
     layouts: [&'a Layout; 2],
     /// Blocks in a stripe unit.
     unit: u32,
-    /// Where requests without addresses start.
+    /// The random stream of where requests without addresses start.
     starts: Ahead,
-    /// In how many ways a read lies, and a write.
+    /// The number of ways in which a read can lie, and a write.
     ways: [u64; 2],
-    /// Plans that come again, behind one that does not.
+    /// Plans that are kept, behind the one that is not.
     laid: Vec<AccessPlan>,
-    /// Which of them is that of a number of blocks, an array, an operation and a way; 0 is none.
+    /// The index into `laid` by number of blocks, array, operation and way; 0 is none.
     index: Vec<u32>,
 }
 
 impl<'a> PlanCache<'a> {
-    /// The plans of requests to an array, and where it is rebuilt those of requests to `rebuilt`.
+    /// The plans of requests to `layout`, and to `rebuilt`, the array whose failed disks are rebuilt.
     pub(crate) fn new(
         layout: &'a Layout,
         rebuilt: &'a Layout,
@@ -189,8 +191,8 @@ impl<'a> PlanCache<'a> {
         PlanCache { layouts: [layout, rebuilt], unit, starts, ways, laid, index }
     }
 
-    /// The number of a request's plan: from its address on where it has one, else from a random
-    /// place on; on the mended array, or on that which is. It is that plan until another comes.
+    /// The number of a request's plan: from its address on where it has one, else from a random place
+    /// on; on the array whose failed disks are `rebuilt`, or as it is. Valid until the next call.
     #[inline(always)]
     pub(crate) fn of(&mut self, request: &Request, rebuilt: bool) -> usize {
         let Request { op, blocks, at, .. } = *request;

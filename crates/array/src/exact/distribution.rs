@@ -1,9 +1,9 @@
-//! Distributions of sojourn times without simulating them.
+//! Distributions of sojourn times by formulas.
 
 use super::Law;
 use super::lattice::Lattice;
 
-/// How requests come to queues, and how those at one moment belong together.
+/// The arrivals at each queue, and how the accesses of a request depend on each other.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueueArrivals {
     /// Bulks a picosecond at each queue, as a Poisson process.
@@ -11,7 +11,7 @@ pub(super) struct QueueArrivals {
     /// The mean of their sizes, which are geometric, from 1 on; 1 for single requests.
     pub(super) bulk: f64,
     pub(super) join: Join,
-    /// What is added to every sojourn time, in picoseconds.
+    /// The time that is added to every sojourn time, in picoseconds.
     pub(super) overhead: f64,
 }
 
@@ -20,22 +20,22 @@ pub(super) struct QueueArrivals {
 pub(super) enum Join {
     /// Sojourn times at different disks are associated: long ones go together.
     Associated,
-    /// In any way.
+    /// They depend on each other in any way.
     Any,
-    /// They are served together, and nothing else with them.
+    /// The accesses of a request are served together, and no others with them.
     SplitMerge,
 }
 
-/// Between which two distribution functions sojourn times are; equal where they are known.
+/// Two distribution functions between which that of sojourn times lies; equal where it is known.
 #[derive(Clone, Debug)]
 pub struct Distribution {
     /// Times in picoseconds, rising.
     pub times_ps: Vec<f64>,
-    /// At each, what the share of requests that are done by then is at least.
+    /// A lower bound, at each time, for the share of requests that are done by then.
     pub least: Vec<f64>,
-    /// And at most.
+    /// An upper bound for it.
     pub most: Vec<f64>,
-    /// By which formulas.
+    /// The formulas, for people.
     pub words: &'static str,
 }
 
@@ -45,11 +45,11 @@ const ASSOCIATED: &str = "least: queues that are independent, Baccelli, Makowski
 const ANY: &str = "least: whatever depends on what, Frechet 1951; most: one access alone, or nobody \
                    waits";
 
-/// How many steps a mean service is divided into.
+/// The number of steps that a mean service is divided into.
 const STEPS: f64 = 100.0;
 
-/// Of requests of several kinds, each with its share, its accesses and their law. Nothing where more
-/// comes than is served.
+/// The distribution for requests of several kinds, each with its share, its number of accesses and
+/// the law of an access. None where more arrives than can be served.
 pub(super) fn distribution(
     parts: &[(f64, u32, Law)],
     coming: &QueueArrivals,
@@ -72,7 +72,7 @@ pub(super) fn distribution(
     if load >= 1.0 {
         return None;
     }
-    // Those of its bulk that come before, and what of other bulks is before them.
+    // The requests of its bulk that are served before, and those of other bulks before these.
     let before = service.summed(1.0 - 1.0 / coming.bulk);
     let wait = service.plus(&before).residual().summed(load).plus(&before);
     let at_one: Vec<Vec<f64>> = services.iter().map(|own| wait.plus(own).upto()).collect();
@@ -99,7 +99,7 @@ pub(super) fn distribution(
         Join::Associated => ASSOCIATED,
         _ => ANY,
     };
-    // What was rounded to a place lies up to half a step beyond it.
+    // Times that were rounded to a place lie up to half a step beyond it.
     let time = |place: usize| (place as f64 + 0.5) * step + coming.overhead;
     Some(Distribution { times_ps: (0..least.len()).map(time).collect(), least, most, words })
 }

@@ -9,8 +9,8 @@ pub fn two_servers(load: f64) -> f64 {
     (12.0 - load) / 8.0 / (1.0 - load)
 }
 
-/// Nelson and Tantawi's scaling of it to more servers: an approximation, good to about 5 % for the 2
-/// to 32 servers that they give it for, and nothing for others.
+/// Nelson and Tantawi's scaling of [`two_servers`] to more servers: an approximation, good to about 5
+/// % for the 2 to 32 servers that they give it for; none for others.
 pub fn nelson_tantawi(servers: u32, load: f64) -> Option<f64> {
     let ratio = harmonic(servers) / harmonic(2);
     let mean = (ratio + 4.0 / 11.0 * (1.0 - ratio) * load) * two_servers(load);
@@ -34,10 +34,10 @@ pub fn varma_makowski(servers: u32, load: f64) -> f64 {
     (light + (heavy - light) * load) / (1.0 - load)
 }
 
-/// Between which two numbers it lies: queues that share their arrivals do no better than if nobody
-/// waited together, and no worse than independent queues (Baccelli, Makowski and Shwartz, *The
-/// fork-join queue and related systems with synchronization constraints*, Adv. Appl. Prob. 21,
-/// 1989; the lower one in the form of Varki and others).
+/// Bounds of the mean: queues that share their arrivals do no better than in the lower bound of Varki
+/// and others, and no worse than independent queues (Baccelli, Makowski and Shwartz, *The fork-join
+/// queue and related systems with synchronization constraints*, Adv. Appl. Prob. 21, 1989; the lower
+/// one in the form of Varki and others).
 pub fn bounds(servers: u32, load: f64) -> (f64, f64) {
     let waits: f64 = (1..=servers).map(f64::from).map(|j| load / (j * (j - load))).sum();
     (harmonic(servers) + waits, harmonic(servers) / (1.0 - load))

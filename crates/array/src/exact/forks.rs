@@ -1,21 +1,21 @@
-//! What requests of one kind come down to.
+//! The fork of a request: how many accesses it has, and on how many disks.
 
 use crate::device::Op;
 use crate::layout::{AccessPlan, Layout};
 
-/// Requests that come down to `accesses` accesses at once, alike in all but their disks, which are
-/// as likely these as others of `disks` disks.
+/// Requests of `accesses` accesses at once, alike in all but their disks, which are any of `disks`
+/// disks with equal probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fork {
-    /// How many accesses, each on a disk of its own.
+    /// The number of accesses of a request, each on another disk.
     pub accesses: u32,
-    /// On how many disks such requests come at all.
+    /// The number of disks that such requests come to.
     pub disks: u32,
-    /// How many blocks each access has.
+    /// The number of blocks of each access.
     pub blocks: u32,
 }
 
-/// Why there is no [`Fork`].
+/// The reason why there is no [`Fork`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unlike {
     /// Later phases wait for earlier ones.
@@ -24,11 +24,11 @@ pub(super) enum Unlike {
     Accesses,
 }
 
-/// Of a layout where a request can lie in more ways, nothing is said.
+/// The most ways in which a request may lie for all of them to be looked at.
 const MOST_WAYS: u64 = 1 << 16;
 
 impl Fork {
-    /// That of requests of `blocks` blocks, by all the ways in which they can lie.
+    /// The fork of requests of `blocks` blocks, by all the ways in which they can lie.
     pub(super) fn of(layout: &Layout, op: Op, blocks: u32) -> Result<Fork, Unlike> {
         let mut plan = AccessPlan::new(layout.disks());
         let mut counts = vec![0_u64; layout.disks()];

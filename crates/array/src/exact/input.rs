@@ -1,13 +1,13 @@
-//! What formulas are given of a case.
+//! The input of the formulas.
 
 use super::{Bulks, Law};
 use crate::Moments;
 use crate::device::Op;
 use crate::layout::Layout;
 
-/// What the means and percentiles of a case depend on, where anything is known of them.
+/// A case as formulas see it.
 pub struct FormulaInput<'a> {
-    /// How requests are spread.
+    /// How requests are spread over disks.
     pub layout: &'a Layout,
     /// The arrivals, where they are a Poisson process of known laws.
     pub bulks: Option<Bulks>,
@@ -15,32 +15,33 @@ pub struct FormulaInput<'a> {
     pub offered: Option<Offered>,
     /// Whether every disk serves first come, first served.
     pub in_order: bool,
-    /// Whether each access draws its place anew, wherever its request has an address.
+    /// Whether each access is to a random place, whatever the address of its request.
     pub independent: bool,
-    /// How many accesses each disk serves at once.
+    /// The number of accesses that each disk serves at once.
     pub servers: usize,
     /// Whether a request starts when the one before it is done.
     pub split_merge: bool,
-    /// What the controller takes before the first phase, in picoseconds.
+    /// The time that the controller takes before the first phase, in picoseconds.
     pub overhead: f64,
-    /// Mean and mean square of an access of so many blocks, in picoseconds.
+    /// Mean and mean square of the service time of an access of so many blocks, in picoseconds
+    /// (squared).
     pub service: &'a dyn Fn(Op, Moments) -> Moments,
-    /// The law of an access of so many blocks.
+    /// The distribution of the service time of an access of so many blocks.
     pub law: &'a dyn Fn(Op, u32) -> Law,
-    /// Of which kind that law is.
+    /// The kind of that distribution.
     pub services: Services,
 }
 
-/// A kind of law of service times.
+/// A kind of distribution of service times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Services {
-    /// Any.
+    /// Any distribution.
     General,
-    /// An access of any one size takes an exponential time.
+    /// Exponential, for accesses of any one size.
     Exponential,
 }
 
-/// Requests as they come, whatever the process.
+/// The arrivals of requests, whatever the process.
 #[derive(Clone, Copy, Debug)]
 pub struct Offered {
     /// Requests a picosecond.

@@ -1,4 +1,4 @@
-//! What is known of a case without simulating it.
+//! The means and quantiles of sojourn times that formulas give.
 
 use super::distribution::{Distribution, Join, QueueArrivals, distribution};
 use super::forks::Unlike;
@@ -9,22 +9,22 @@ use crate::Moments;
 use crate::device::Op;
 use sojourn_core::parameters::Value;
 
-/// What is known of a case.
+/// The results of the formulas for a case.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// The share of the time that each disk is busy, or in split-merge the array.
+    /// The share of the time that each disk is busy; in split-merge that the array is.
     pub utilisation: Option<f64>,
     /// The mean sojourn time, exactly, in picoseconds.
     pub exact: Option<f64>,
-    /// What the mean is not below.
+    /// A lower bound of the mean, in picoseconds.
     pub least: Option<f64>,
-    /// What it is not above.
+    /// An upper bound of the mean, in picoseconds.
     pub most: Option<f64>,
-    /// What it is about.
+    /// An approximation of the mean, in picoseconds.
     pub about: Option<f64>,
-    /// What it is about by another approximation.
+    /// Another approximation of the mean, in picoseconds.
     pub scaled: Option<f64>,
-    /// By which formulas, or why there are none.
+    /// The formulas, or why there are none, for people.
     pub words: &'static str,
     queue: Option<Queue>,
     alone: Vec<(f64, u32, Law)>,
@@ -43,7 +43,7 @@ const ANY: &str = "least: nobody waits, or one access alone; most: the longest o
                    times, Arnold and Groeneveld 1979";
 const LEAST: &str = "least: nobody waits, or one access alone";
 
-/// Requests of one operation: their share, their fork, how long each of its accesses takes.
+/// The requests of one operation: their share, their fork, the service times of its accesses.
 struct Part {
     share: f64,
     fork: Fork,
@@ -52,12 +52,12 @@ struct Part {
 }
 
 impl Known {
-    /// Nothing, for the reason that the words say.
+    /// No results, for the reason that `words` gives.
     pub(crate) fn nothing(words: &'static str) -> Known {
         Known { words, ..Known::default() }
     }
 
-    /// What is known of a case.
+    /// The results of the formulas for a case.
     pub fn of(input: &FormulaInput<'_>) -> Known {
         Known { queue: Queue::of(input), ..Known::by_formulas(input) }
     }
@@ -116,7 +116,7 @@ impl Known {
         Known { alone: alone.collect(), coming, ..known }
     }
 
-    /// How requests come to each queue, where bulks keep no memory of how many of them came.
+    /// The arrivals at each queue, where the sizes of bulks are memoryless.
     fn coming(bulks: &Bulks, parts: &[Part], input: &FormulaInput<'_>) -> Option<QueueArrivals> {
         let accesses = parts.iter().map(|part| part.share * f64::from(part.fork.accesses));
         let (share, join) = match (input.split_merge, parts) {
@@ -124,14 +124,14 @@ impl Known {
             (false, [only]) if only.fork.is_full() => (1.0, Join::Associated),
             _ => (accesses.sum::<f64>() / f64::from(parts[0].fork.disks), Join::Any),
         };
-        // Of a geometric bulk those that come to one of the disks are a geometric bulk, or none.
+        // The part of a geometric bulk that comes to one of the disks is a geometric bulk, or none.
         let bulk = 1.0 + share * (bulks.batch.mean - 1.0);
         let rate = bulks.rate * bulks.batch.mean * share / bulk;
         bulks.memoryless.then_some(QueueArrivals { rate, bulk, join, overhead: input.overhead })
     }
 
-    /// How sojourn times are distributed, or between which two distributions; it takes some
-    /// milliseconds to compute.
+    /// The distribution of sojourn times, or two that it lies between; takes some milliseconds to
+    /// compute.
     pub fn distribution(&self) -> Option<Distribution> {
         distribution(&self.alone, self.coming.as_ref()?)
     }
@@ -152,7 +152,7 @@ impl Known {
     }
 
     fn fork_join(bulks: &Bulks, parts: &[Part], input: &FormulaInput<'_>) -> Known {
-        // What comes to each disk: of the parts as often as each has accesses there.
+        // The arrivals at each disk: of each part as often as it has accesses there.
         let accesses = |part: &Part| part.share * f64::from(part.fork.accesses);
         let all: f64 = parts.iter().map(accesses).sum();
         let disks = parts[0].fork.disks;
@@ -223,7 +223,7 @@ impl Known {
         }
     }
 
-    /// As figures of a run; none where nobody asked.
+    /// The totals of a run that these are; none of a default.
     pub fn totals(&self) -> impl Iterator<Item = (String, Value)> {
         let numbers = [
             ("offered_utilisation", self.utilisation),
@@ -241,8 +241,9 @@ impl Known {
             .chain(words.map(|words| ("analysis".to_owned(), Value::Text(words.to_owned()))))
     }
 
-    /// What a request takes longer than with a probability of at least 1 - `share`, whatever it
-    /// meets: the quantile of those that meet nobody. Nothing where their law is not known.
+    /// A time that sojourn times exceed with a probability of at least 1 - `share` at any load: the
+    /// quantile of requests that meet no other. None where the distribution of service times is not
+    /// known.
     pub fn quantile_alone(&self, share: f64) -> Option<f64> {
         let within = |time: f64| {
             let of = |(part, many, law): &(f64, u32, Law)| part * law.within(*many, time);

@@ -1,4 +1,5 @@
-//! Laws on whole multiples of a step, for what laws of equally likely values cannot: sums.
+//! Distributions on whole multiples of a step, which can be added, as those of equally likely values
+//! cannot.
 
 use super::Law;
 
@@ -6,7 +7,7 @@ use super::Law;
 #[derive(Clone, Debug)]
 pub(super) struct Lattice(Vec<f64>);
 
-/// Sums are followed until no more than this lies beyond,
+/// Sums are computed until no more probability than this is left,
 const BEYOND: f64 = 1e-6;
 /// or for so many steps.
 const MOST: usize = 1 << 14;
@@ -37,7 +38,7 @@ impl Lattice {
         self.0.iter().zip(0..).map(|(mass, place)| mass * f64::from(place)).sum()
     }
 
-    /// The probability of at most so many steps, for each number of them.
+    /// The distribution function: the probability of at most each number of steps.
     pub(super) fn upto(&self) -> Vec<f64> {
         let sum = |sum: &mut f64, mass: &f64| {
             *sum += mass;
@@ -56,7 +57,7 @@ impl Lattice {
         Lattice(self.upto().into_iter().map(mass).collect())
     }
 
-    /// What is left of a draw that is under way.
+    /// The residual life: what is left of a draw that is under way.
     pub(super) fn residual(&self) -> Lattice {
         let half = 0.5 / self.mean();
         let mut before = 0.0;

@@ -1,20 +1,20 @@
-//! A law of times as many equally likely values.
+//! A distribution of times as many equally likely values.
 
 use crate::Moments;
 use crate::device::{Drive, Op};
 use sojourn_core::Span;
 
-/// A law of times in picoseconds, by equally likely values of it, least first.
+/// A distribution of times in picoseconds, as equally likely values, least first.
 #[derive(Clone, Debug)]
 pub struct Law(Vec<f64>);
 
-/// How many positionings, and how many transfers, the law of an access combines.
+/// The number of positioning times, and of transfer times, that the law of an access combines.
 const POSITIONS: u32 = 1 << 10;
 const TRANSFERS: u32 = 1 << 7;
 
 impl Law {
-    /// That of an access of `blocks` blocks to a place anywhere: each of many quantiles of the one
-    /// part with each of the other.
+    /// The service time of an access of `blocks` blocks to a random place: each of many quantiles of
+    /// the positioning time with each of the transfer time.
     pub fn of_access(drive: &impl Drive, op: Op, blocks: u32) -> Law {
         let middles = |count: u32| {
             let share = u64::from(u32::MAX) + 1;
@@ -32,7 +32,7 @@ impl Law {
         Law::new(middles(positions).flat_map(access).collect())
     }
 
-    /// Of these values, at least one.
+    /// The distribution of these values, at least one.
     pub fn new(mut values: Vec<f64>) -> Law {
         values.sort_unstable_by(f64::total_cmp);
         Law(values)
@@ -63,7 +63,7 @@ impl Law {
         (upto as f64 / self.0.len() as f64).powi(many as i32)
     }
 
-    /// What the largest of `many` independent draws is below with probability `share`.
+    /// The quantile of the largest of `many` independent draws: it is below with probability `share`.
     pub fn quantile_of_largest(&self, many: u32, share: f64) -> f64 {
         let each = share.powf(1.0 / f64::from(many));
         let place = (each * self.0.len() as f64) as usize;

@@ -1,5 +1,5 @@
-//! What is known of some arrays without simulating them: beside the simulation, a check that users
-//! see.
+//! Formulas: what is known of some arrays without simulating them. Runs report it beside what was
+//! simulated, as a check.
 
 mod distribution;
 mod exponential;

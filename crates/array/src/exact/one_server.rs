@@ -7,19 +7,19 @@ use crate::Moments;
 pub struct Bulks {
     /// Bulks a picosecond.
     pub rate: f64,
-    /// How many requests each has.
+    /// The moments of the number of requests of a bulk.
     pub batch: Moments,
-    /// Whether that is a geometric number from 1 on; single requests are.
+    /// Whether sizes of bulks are geometric from 1 on, as those of single requests are.
     pub memoryless: bool,
-    /// How many blocks each request has.
+    /// The moments of the number of blocks of a request.
     pub blocks: Moments,
     /// Share of requests that read.
     pub reads: f64,
 }
 
 impl Bulks {
-    /// What of them comes to a disk that has a part in a request with probability `share`, each
-    /// request's disks being drawn for itself. Bulks may then be empty.
+    /// The bulks that come to a disk which has an access of a request with probability `share`,
+    /// independently for each request. Bulks may then be empty.
     pub fn thinned(&self, share: f64) -> Bulks {
         let Moments { mean, square } = self.batch;
         let batch =
@@ -35,7 +35,7 @@ impl Bulks {
 
 /// The mean sojourn time at one server that serves in order of arrival: Pollaczek and Khinchine's
 /// for single arrivals, M^X/G/1 for bulks (Chaudhry and Templeton, *A First Course in Bulk Queues*,
-/// 1983). Nothing where the server cannot keep up.
+/// 1983). None where the server cannot keep up.
 pub fn one_server(bulks: &Bulks, service: Moments) -> Option<f64> {
     let Bulks { rate, batch, .. } = *bulks;
     let idle = 1.0 - bulks.utilisation(service);
@@ -46,7 +46,7 @@ pub fn one_server(bulks: &Bulks, service: Moments) -> Option<f64> {
 
 /// Mean and mean square of the waiting time in M/G/1, single arrivals at `rate` a picosecond whose
 /// services have the moments `service` and the mean cube `cube` (Takács, *A single-server queue with
-/// Poisson input*, Operations Research 10, 1962). Nothing where the server cannot keep up.
+/// Poisson input*, Operations Research 10, 1962). None where the server cannot keep up.
 pub fn waiting(rate: f64, service: Moments, cube: f64) -> Option<Moments> {
     let idle = 1.0 - rate * service.mean;
     let mean = rate * service.square / (2.0 * idle);

@@ -1,28 +1,28 @@
-//! The queue at each disk, as far as it says how long a run has to be before its numbers are known.
+//! The parameters of the queue at each disk that say how long a run has to be for a given precision.
 
 use super::Fork;
 use super::input::{FormulaInput, Offered};
 use crate::device::Op;
 use sojourn_core::parameters::Value;
 
-/// What the queues at alike disks are told by.
+/// The queues of an array whose disks are alike.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queue {
     /// The share of the time that each server of a disk is busy.
     utilisation: f64,
-    /// The index of dispersion of what comes to a disk.
+    /// The index of dispersion of the arrivals at a disk.
     arrivals: f64,
     /// The squared coefficient of variation of services.
     services: f64,
     /// Their fourth moment over the fourth power of their mean.
     fourth: f64,
-    /// How many queues there are that do not hold the same requests.
+    /// The number of queues that hold different requests.
     number: f64,
 }
 
 impl Queue {
-    /// Those of a case; nothing where services depend on each other or on what waits, or disks or
-    /// requests are not alike.
+    /// The queues of a case; none where service times depend on each other or on what waits, or where
+    /// disks or requests are not alike.
     pub(super) fn of(input: &FormulaInput<'_>) -> Option<Queue> {
         let Offered { rate, dispersion, blocks, reads } = input.offered?;
         if !input.independent || !input.in_order || blocks.varies() {
@@ -37,7 +37,7 @@ impl Queue {
             }
             let fork = Fork::of(input.layout, op, blocks.mean as u32).ok()?;
             let law = (input.law)(op, fork.blocks);
-            // Of split-merge one access is served at a time: the longest.
+            // In split-merge one access is served at a time: the longest.
             let (accesses, largest) = match input.split_merge {
                 true => (1, fork.accesses),
                 false => (fork.accesses, 1),
@@ -64,7 +64,7 @@ impl Queue {
         })
     }
 
-    /// As figures of a run.
+    /// The totals of a run that these are.
     pub(super) fn totals(&self) -> impl Iterator<Item = (String, Value)> + use<> {
         let numbers = [
             ("queue_utilisation", self.utilisation),

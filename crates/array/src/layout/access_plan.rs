@@ -1,4 +1,4 @@
-//! Plans: what a request comes down to, as data.
+//! Access plans: the accesses to disks that a request consists of, as data.
 
 use crate::device::Op;
 
@@ -7,17 +7,18 @@ use crate::device::Op;
 pub enum Approach {
     /// Seek and rotation.
     Seek,
-    /// Directly behind another access of its request the head is there; else seek and rotation.
+    /// Nothing directly behind another access of its request; else seek and rotation.
     FollowOn,
-    /// Back to what the request has read on the same disk, to write it: if the disk was idle on
-    /// arrival and served nobody else in between, the rest of the rotation, a whole one where the
+    /// Back to what the request has read on this disk, to write it: if the disk was idle on arrival
+    /// and served no other request in between, the rest of the rotation, a whole one where the
     /// reading has just ended; else seek and rotation.
     Rewrite,
     /// [`Rewrite`](Approach::Rewrite), but where the reading has just ended a whole rotation less
     /// the transfer.
     RewriteLess,
-    /// To where the request's own full stripes end: nothing if they are being served on arrival and
-    /// nobody comes in between, a rotation if they were the disk's last; else seek and rotation.
+    /// To the end of the request's full stripes: nothing if these are being served on arrival and no
+    /// other request comes in between, a rotation if they were the disk's last access; else seek and
+    /// rotation.
     Reconstruct,
 }
 
@@ -36,7 +37,7 @@ pub struct Access {
     pub blocks: u32,
     /// Whether the next phase waits for it.
     pub gate: bool,
-    /// Whether the request is not done before it.
+    /// Whether the request ends only after it.
     pub counts: bool,
 }
 
@@ -47,15 +48,15 @@ impl Access {
     }
 }
 
-/// What a request comes down to: phases of accesses. The accesses of a phase are issued together,
-/// those of the next when all the gates of this one are done. Later phases have priority.
+/// The accesses of a request, phase by phase. The accesses of a phase are issued together, those of
+/// the next when all accesses with `gate` of this one are done. Later phases have priority.
 #[derive(Debug)]
 pub struct AccessPlan {
     accesses: Vec<Access>,
     /// Where each phase ends.
     ends: Vec<usize>,
-    /// For each disk the access that [`add`](AccessPlan::add) gave it, and in which phase of all. A plan
-    /// that is only kept has none.
+    /// For each disk the access that [`add`](AccessPlan::add) gave it, and in which phase, counted
+    /// over all plans built here. Clones are only read, and have none.
     added: Vec<(u64, usize)>,
     phase: u64,
 }
@@ -127,7 +128,7 @@ impl AccessPlan {
         }
     }
 
-    /// How many phases it has.
+    /// The number of phases.
     #[inline]
     pub fn phases(&self) -> usize {
         self.ends.len()
@@ -149,7 +150,7 @@ impl AccessPlan {
         &self.accesses[self.range(index)]
     }
 
-    /// Where the accesses of a phase are.
+    /// The range of the accesses of a phase among all.
     pub fn range(&self, index: usize) -> std::ops::Range<usize> {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         start..self.ends[index]
@@ -165,7 +166,7 @@ impl Clone for AccessPlan {
         }
     }
 
-    /// Allocates nothing once there is room.
+    /// Allocates nothing once the capacity suffices.
     fn clone_from(&mut self, other: &AccessPlan) {
         self.accesses.clone_from(&other.accesses);
         self.ends.clone_from(&other.ends);

@@ -33,7 +33,7 @@ pub(super) struct Piece {
 }
 
 impl Run {
-    /// Its stripe units, one by one, each with the part that it has of them.
+    /// The stripe units that the run touches, one by one, each with the part that it touches.
     pub(super) fn pieces(self) -> impl Iterator<Item = Piece> {
         let unit = u64::from(self.unit);
         let end = self.first + u64::from(self.blocks);
@@ -44,7 +44,7 @@ impl Run {
         })
     }
 
-    /// What each of `places` places has of it where units are dealt out to them in turn: the place
+    /// The part of the run on each of `places` places that units are dealt out to in turn: the place
     /// of the first unit first, each place once.
     pub(super) fn dealt(self, places: u32) -> impl Iterator<Item = Extent> {
         let unit = u64::from(self.unit);

@@ -48,15 +48,15 @@ variants! {
     }
 }
 
-/// A layout.
+/// A layout, as the variants implement it.
 trait LayoutPlan {
-    /// How many disks there are.
+    /// The number of disks.
     fn disks(&self) -> usize;
 
-    /// How many disks' worth of data it holds.
+    /// The data that the array holds, in units of what a disk holds.
     fn data_disks(&self) -> u64;
 
-    /// In how many ways a request without an address can lie, each as likely as any other.
+    /// The number of ways in which a request without an address can lie, each as likely as any other.
     fn ways(&self, op: Op) -> u64;
 
     /// Adds the accesses of a request of `blocks` blocks that lies in the `way`-th way to an empty
@@ -71,74 +71,74 @@ trait LayoutPlan {
         true
     }
 
-    /// What is rebuilt after a failure; nothing where none has failed, or none can be rebuilt.
+    /// How failed disks are rebuilt; none where no disk has failed, or none can be rebuilt.
     fn rebuild_source(&self) -> Option<RebuildSource> {
         None
     }
 
-    /// What is said of `write_start`, which only requests without addresses heed.
+    /// The value of `write_start` where it is set, which only requests without addresses use.
     fn without_addresses(&self) -> Option<Value> {
         None
     }
 
-    /// A key, and what is said of it, that only heads heed whose every move is to a place anywhere.
+    /// The key and the value of a setting that only independent positioning uses, where one is set.
     fn of_heads(&self) -> Option<(&'static str, Value)> {
         None
     }
 }
 
-/// How failed disks are filled again.
+/// How failed disks are rebuilt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RebuildSource {
-    /// The array as it is then.
+    /// The array when that is done.
     pub rebuilt: Layout,
-    /// The disks that are read. What is computed from them lies at the same place on each.
+    /// The disks that are read, each at the place of what is rebuilt.
     pub from: Vec<u16>,
-    /// How many of them are read at a time, in turn.
+    /// The number of them that are read at a time, in turn.
     pub reads: usize,
     /// The disks that are written: spares, in the places of those that failed.
     pub to: Vec<u16>,
 }
 
 impl Layout {
-    /// How many disks there are.
+    /// The number of disks.
     pub fn disks(&self) -> usize {
         with_layout!(self, |params| params.disks())
     }
 
-    /// How many disks' worth of data it holds.
+    /// The data that the array holds, in units of what a disk holds.
     pub fn data_disks(&self) -> u64 {
         with_layout!(self, |params| params.data_disks())
     }
 
-    /// How many blocks the array holds if each disk holds `blocks` and stripe units have `unit`:
-    /// whole stripes.
+    /// The number of blocks that the array holds if each disk holds `blocks` and stripe units have
+    /// `unit` blocks: whole stripes.
     pub fn blocks(&self, blocks: u64, unit: u32) -> u64 {
         let unit = u64::from(unit);
         self.data_disks() * (blocks / unit * unit)
     }
 
-    /// What is rebuilt after a failure; nothing where none has failed, or none can be rebuilt.
+    /// How failed disks are rebuilt; none where no disk has failed, or none can be rebuilt.
     pub fn rebuild_source(&self) -> Option<RebuildSource> {
         with_layout!(self, |params| params.rebuild_source())
     }
 
-    /// What is said of `write_start`, which only requests without addresses heed.
+    /// The value of `write_start` where it is set, which only requests without addresses use.
     pub(crate) fn without_addresses(&self) -> Option<Value> {
         with_layout!(self, |params| params.without_addresses())
     }
 
-    /// A key, and what is said of it, that only heads heed whose every move is to a place anywhere.
+    /// The key and the value of a setting that only independent positioning uses, where one is set.
     pub(crate) fn of_heads(&self) -> Option<(&'static str, Value)> {
         with_layout!(self, |params| params.of_heads())
     }
 
-    /// Whether a write of it may read something ahead.
+    /// Whether a write may read before it writes, as it does to keep parity.
     pub(crate) fn has_parity(&self) -> bool {
         !self.one_phase(Op::Write)
     }
 
-    /// In how many ways a request without an address can lie, each as likely as any other.
+    /// The number of ways in which a request without an address can lie, each as likely as any other.
     #[inline]
     pub fn ways(&self, op: Op) -> u64 {
         with_layout!(self, |params| params.ways(op))
@@ -189,7 +189,7 @@ fn check_pairs(disks: u16) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses a failed disk that there is not.
+/// Refuses a failed disk with a number that no disk has.
 fn check_failed(failed: Option<u16>, disks: u16) -> Result<(), Refusal> {
     match failed {
         Some(failed) if failed >= disks => {
@@ -199,8 +199,8 @@ fn check_failed(failed: Option<u16>, disks: u16) -> Result<(), Refusal> {
     }
 }
 
-/// How many of `blocks` blocks each of `places` places gets that they are dealt out to one by one:
-/// the first of them first, those that get any.
+/// The number of blocks of each place where `blocks` blocks are dealt out to `places` places one by
+/// one; the first place first, those that get any.
 #[inline]
 fn shares(blocks: u32, places: u32) -> impl Iterator<Item = u32> {
     let (each, more) = match blocks < places {

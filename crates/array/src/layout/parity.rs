@@ -20,7 +20,7 @@ choices! {
 choices! {
     /// How the head gets to a pre-read after the request's own full stripes.
     pub enum FollowOn: "way to a pre-read" {
-        /// It is there, if nobody comes in between.
+        /// Not at all, if no other request comes in between.
         InPlace = "in-place",
         /// By seek and rotation, as to any other place.
         Seek = "seek",
@@ -139,7 +139,7 @@ impl Stripes {
         (0..self.parities).map(move |i| self.disk(parity, i)).filter(|&disk| self.is_alive(disk))
     }
 
-    /// Whichever way reads less ahead, of those that what is lost allows; read-modify-write where
+    /// The way that reads less ahead, of those that the lost blocks allow; read-modify-write where
     /// both read as much.
     pub(super) fn way(&self, ahead: [usize; 2], lost_targets: u16, lost_others: u16) -> Way {
         let [modify, reconstruct] = ahead;
@@ -151,7 +151,7 @@ impl Stripes {
         }
     }
 
-    /// How the head gets back to what was read ahead.
+    /// The approach of a write back to a block that was read ahead.
     pub(super) fn way_back(&self) -> Approach {
         match self.rewrite {
             None | Some(Rewrite::Rotation) => Approach::Rewrite,
@@ -168,8 +168,8 @@ impl Stripes {
         Access { approach, gate: true, ..Access::new(disk, Op::Read, 1) }
     }
 
-    /// In how many ways a request without an address can lie: where its parity is, and of a read
-    /// also where it starts.
+    /// The number of ways in which a request without an address can lie: by the disk of its parity,
+    /// and of a read also by the disk of its start.
     pub(super) fn ways(&self, op: Op) -> u64 {
         let disks = u64::from(self.disks);
         if op == Op::Read { disks * disks } else { disks }
@@ -185,7 +185,7 @@ impl Stripes {
         }
     }
 
-    /// Failed disks are computed from as many of the others as hold a stripe's worth of data.
+    /// Rebuilds failed disks from as many of the others as hold a stripe's worth of data.
     pub(super) fn rebuild_source(&self, rebuilt: Layout) -> Option<RebuildSource> {
         let (from, to): (Vec<u16>, Vec<u16>) =
             (0..self.disks).partition(|&disk| self.is_alive(disk));
@@ -259,7 +259,7 @@ impl Stripes {
             }
         }
         if !two_phases {
-            // Nothing to keep consistent: the blocks follow those of the full stripes.
+            // No parity to keep consistent: the blocks follow those of the full stripes.
             targets().for_each(|disk| plan.lengthen(disk, Op::Write));
             return;
         }

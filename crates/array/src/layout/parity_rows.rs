@@ -9,7 +9,7 @@ use super::parity::{Stripes, Way};
 use super::{Access, AccessPlan, Approach, Done};
 use crate::device::Op;
 
-/// What a write has of a row that it does not fill.
+/// The part of a row that a write covers, where it does not fill the row.
 struct Part {
     row: u64,
     /// The first and the last of its data units that are written.
@@ -83,7 +83,7 @@ impl Stripes {
             plan.accesses_mut().iter_mut().for_each(|access| access.counts = counts);
         }
         for part in parts.iter().filter(|part| !has_checks(part)) {
-            // Nothing to keep consistent.
+            // No parity to keep consistent.
             self.targets(part).filter(|target| self.is_alive(target.0)).for_each(
                 |(disk, (from, to))| {
                     plan.cover(disk, Op::Write, part.row * unit + u64::from(from), to - from);
@@ -112,7 +112,7 @@ impl Stripes {
         }
     }
 
-    /// What a write has of row `number`, whose data are `row` blocks.
+    /// The part of row `number`, of `row` blocks of data, that a write covers.
     fn part(&self, number: u64, run: Run, row: u64) -> Part {
         let first = run.first.max(number * row);
         let end = (run.first + u64::from(run.blocks)).min((number + 1) * row);
@@ -144,7 +144,7 @@ impl Stripes {
         })
     }
 
-    /// What a part has to read before it writes, and which blocks of the units there.
+    /// The disks that a part has to read before it writes, and which blocks of the units there.
     fn ahead(&self, part: &Part) -> Vec<(u16, (u32, u32))> {
         let alive = |read: &(u16, (u32, u32))| self.is_alive(read.0);
         let (first, last) = part.units;
@@ -154,11 +154,12 @@ impl Stripes {
         let (targets, lost_targets): (Vec<_>, Vec<_>) = self.targets(part).partition(alive);
         let checks: Vec<_> =
             self.checks(self.parity_of(part.row)).map(|disk| (disk, part.any)).collect();
-        // What is not overwritten of the units that are written to counts as the others do.
+        // Blocks that are not overwritten, of the units that are written to, count as those of the
+        // other units do.
         let partial = targets.iter().filter(|target| target.1 != part.any);
         let rest: Vec<_> =
             partial.map(|&(disk, _)| (disk, part.any)).chain(others.clone()).collect();
-        // So does what is not overwritten of a lost unit.
+        // So do the blocks that are not overwritten of a lost unit.
         let lost_partial = lost_targets.iter().filter(|target| target.1 != part.any).count();
         let way = self.way(
             [targets.len() + checks.len(), rest.len()],

@@ -23,7 +23,7 @@ parameters! {
     }
 }
 
-/// So many pairs choose for themselves.
+/// The number of pairs that choose independently of each other.
 const SIDES: u32 = 32;
 
 impl Check for Raid10 {

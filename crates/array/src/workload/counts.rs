@@ -131,7 +131,7 @@ impl Check for Geometric {
 
 impl Check for Table {}
 
-/// Beyond it the largest numbers drawn would be cut off.
+/// The largest mean: beyond it the largest numbers drawn would be cut off.
 const LARGEST_MEAN: f64 = 1000.0;
 
 /// A law, ready to be drawn from.
@@ -175,7 +175,7 @@ impl Law {
         }
     }
 
-    /// No number that is drawn is larger, but for one in 10^27.
+    /// The largest number that is drawn, but for one in 10^27.
     pub(super) fn largest(&self) -> u32 {
         match self {
             Law::Constant(number) => *number,
@@ -184,12 +184,12 @@ impl Law {
         }
     }
 
-    /// Whether what is drawn is never zero.
+    /// Whether no number that is drawn is zero.
     pub(super) fn is_positive(&self) -> bool {
         !matches!(self, Law::Geometric(_, 1))
     }
 
-    /// Whether it is geometric from 1 on; so is the number 1.
+    /// Whether the law is geometric from 1 on, as the constant 1 is.
     pub(super) fn is_memoryless(&self) -> bool {
         matches!(self, Law::Constant(1) | Law::Geometric(_, 0))
     }

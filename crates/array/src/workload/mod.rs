@@ -33,11 +33,11 @@ variants! {
 /// A request to the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// When it arrives.
+    /// The time of its arrival.
     pub arrived: Time,
-    /// What it wants done.
+    /// Its operation.
     pub op: Op,
-    /// With how many blocks, at least one.
+    /// The number of its blocks, at least one.
     pub blocks: u32,
     /// Its first block, if it has an address.
     pub at: Option<u64>,
@@ -52,7 +52,7 @@ pub struct Numbers {
     pub requests: u32,
 }
 
-/// What a workload is made ready with.
+/// What preparing a workload needs: the other settings that it depends on.
 pub struct WorkloadContext<'a> {
     /// Bytes in a block of the array.
     pub block: u64,
@@ -67,7 +67,7 @@ pub const MAX_BLOCKS: u32 = 65_536;
 
 /// A kind of workload.
 trait Kind {
-    /// Makes it ready. Everything is checked here, nothing drawn.
+    /// Checks everything, and prepares the workload; draws nothing.
     fn ready(&self, context: &WorkloadContext<'_>) -> Result<Ready, Refusal>;
 
     /// Whether requests have addresses whatever the disks are.
@@ -92,31 +92,31 @@ pub struct Ready {
     /// How many blocks a request has at most.
     pub largest: u32,
     source: Source,
-    /// What there is to say of it: totals by name.
+    /// Totals by name that every run of it reports.
     pub notes: Vec<(String, Value)>,
 }
 
 /// Where requests come from.
 #[derive(Clone, Debug)]
 enum Source {
-    /// From laws.
+    /// Requests drawn from distributions.
     Drawn(synthetic::Laws),
-    /// From a trace.
+    /// Requests of a trace.
     Replayed(Arc<dyn Replayed>),
 }
 
 /// A trace that was checked.
 trait Replayed: fmt::Debug {
-    /// Reads it again, for its requests.
+    /// Reads the trace again, for its requests.
     fn again(&self, open: Open<'_>) -> Result<Box<dyn Batches>, Refusal>;
 }
 
 /// Requests that are read, many at a time.
 trait Batches {
-    /// Reads as many as there is room for, as long as there are any.
+    /// Reads as many as `into` has capacity for, as long as there are any.
     fn fill(&mut self, into: &mut Vec<Request>);
 
-    /// Says whether they were those that were promised, when all are taken.
+    /// Refuses, when all are taken, a trace that has changed since it was checked.
     fn finish(&mut self) -> Result<(), Refusal>;
 }
 
@@ -149,16 +149,16 @@ impl Ready {
     }
 }
 
-/// How many requests are made at a time.
+/// The number of requests that are made at a time.
 const MANY: usize = 64;
 
 /// Requests, by time of arrival.
 pub struct Requests {
     generator: Generator,
-    /// Those that are made, and which of them comes next.
+    /// The requests that are made, and the index of the next one.
     ahead: Vec<Request>,
     next: usize,
-    /// Whether the next ones would come after [`LATEST`], and whether one of them was asked for.
+    /// Whether the next ones would arrive after [`LATEST`], and whether one of them was taken.
     late: bool,
     lacking: bool,
 }
@@ -169,7 +169,7 @@ pub struct Requests {
 /// `LONGEST_ACCESS` allow.
 pub const LATEST: Time = Time::from_ps(Span::from_s(90 * 24 * 3600).ps());
 
-/// Between arrivals it takes no longer on average; no gap that is drawn is 37 times as long.
+/// The longest mean time between arrivals; no gap that is drawn is 37 times as long.
 const LONGEST_GAP: Span = Span::from_s(1800);
 
 enum Generator {
@@ -197,8 +197,8 @@ impl Requests {
         }
     }
 
-    /// Whether they were those that the workload promised, asked when all are taken: a trace may
-    /// have changed since it was checked.
+    /// Refuses, when all are taken, a trace that has changed since it was checked, and requests that
+    /// would arrive too late.
     pub fn finish(mut self) -> Result<(), Refusal> {
         match &mut self.generator {
             Generator::Drawn(_) if self.lacking => {
@@ -226,7 +226,7 @@ impl Iterator for Requests {
 }
 
 impl Workload {
-    /// Makes it ready. Everything is checked here, nothing drawn.
+    /// Checks everything, and prepares the workload; draws nothing.
     pub fn ready(&self, context: &WorkloadContext<'_>) -> Result<Ready, Refusal> {
         with_workload!(self, |params| params.ready(context))
     }

@@ -31,7 +31,8 @@ parameters! {
 
 impl Check for Synthetic {}
 
-/// Runs end long before time does.
+/// The longest time in which all requests may arrive on average, well below
+/// [`LATEST`](super::LATEST).
 const LONGEST: Span = Span::from_s(60 * 24 * 3600);
 
 impl Kind for Synthetic {
@@ -87,7 +88,7 @@ pub(super) struct Laws {
     arrivals: Arrivals,
     blocks: Law,
     reads: f64,
-    /// Where requests go, and how many blocks there are; nothing if they have no addresses.
+    /// Where requests go, and the number of blocks of the array; none if they have no addresses.
     places: Option<(Places, u64)>,
 }
 
@@ -97,7 +98,7 @@ pub(super) struct Requests {
     blocks: Law,
     reads: f64,
     now: Time,
-    /// How many of the present bulk are still to come.
+    /// The number of requests of the present bulk that have not come yet.
     left: u32,
     requests: Stream,
     addresses: Option<Addresses>,
@@ -139,10 +140,10 @@ impl Laws {
 }
 
 impl Requests {
-    /// Draws as many as there is room for.
+    /// Draws as many as `into` has capacity for.
     pub(super) fn draw_many(&mut self, into: &mut Vec<Request>) {
         let count = into.capacity() - into.len();
-        // Single requests that are all alike are told apart by their gaps.
+        // Of single requests that are all alike only the gaps are drawn.
         if let (Some(gaps), Law::Constant(blocks), None) =
             (self.process.gaps(), &self.blocks, &self.addresses)
             && (self.reads == 0.0 || self.reads == 1.0)

@@ -78,7 +78,7 @@ impl OfferedLoad for ArrayCase {
     }
 }
 
-/// What a study of an array can name.
+/// The topics of a study of an array.
 pub(crate) fn topics() -> Vec<Topic> {
     vec![
         Topic::of("tables", vec![Controller::entry(), Rebuild::entry()]),

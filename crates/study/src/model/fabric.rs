@@ -57,7 +57,7 @@ impl LinkDecomposition for FabricCase {
     }
 }
 
-/// What a study of a fabric can name. `workloads` has the kinds of workload first, and then the size
+/// The topics of a study of a fabric. `workloads` has the kinds of workload first, and then the size
 /// tables that they can draw from.
 pub(crate) fn topics() -> Vec<Topic> {
     let mut workloads = Topic::of("workloads", Workload::entries());

@@ -35,7 +35,7 @@ impl Model for MailCase {
     }
 }
 
-/// What a study of a list server can name.
+/// The topics of a study of a list server.
 pub(crate) fn topics() -> Vec<Topic> {
     let tables =
         vec![List::entry(), Policy::entry(), Limits::entry(), Machine::entry(), Peer::entry()];
@@ -48,7 +48,7 @@ pub(crate) fn topics() -> Vec<Topic> {
     ]
 }
 
-/// What a list server may decide, each under the name of the decision.
+/// The policies of a list server, each under the name of the decision that it makes.
 fn policies() -> Vec<Part> {
     let decisions = [
         ("split", SplitKind::entries()),

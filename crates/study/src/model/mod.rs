@@ -25,11 +25,11 @@ pub(crate) trait Model: fmt::Debug + Send + Sync {
     /// The names of the files that it reads.
     fn files(&mut self) -> Vec<&mut String>;
 
-    /// How many jobs a replication has, no more than memory holds. Everything is checked, nothing drawn: what this takes,
-    /// [`run`](Model::run) takes.
+    /// The number of jobs of a replication, no more than memory holds. Checks everything and draws
+    /// nothing: a case that this accepts can be [`run`](Model::run).
     fn count(&self, open: Open<'_>) -> Result<usize, Refusal>;
 
-    /// Simulates a replication, on so many threads where a model can.
+    /// Simulates a replication, on up to `threads` threads where the model can.
     fn run(
         &self,
         streams: Streams,
@@ -39,17 +39,17 @@ pub(crate) trait Model: fmt::Debug + Send + Sync {
         progress: &Progress,
     ) -> Result<Result<Report, Cancelled>, Refusal>;
 
-    /// What formulas say of it, where the model has any.
+    /// The formulas of the model, where it has any.
     fn exact_formulas(&self) -> Option<&dyn ExactFormulas> {
         None
     }
 
-    /// What it asks of each station, where the model has such a list.
+    /// The list of what each station is asked for, where the model has one.
     fn offered_load(&self) -> Option<&dyn OfferedLoad> {
         None
     }
 
-    /// How it is taken apart into links, where it has any.
+    /// The decomposition into links, where the model has any.
     fn link_decomposition(&self) -> Option<&dyn LinkDecomposition> {
         None
     }
@@ -124,7 +124,7 @@ pub(crate) struct Topic {
 }
 
 impl Topic {
-    /// Of parts that have parameters.
+    /// A topic of parts that have parameters.
     pub(crate) fn of(name: &'static str, entries: Vec<Entry>) -> Topic {
         Topic { name, parts: entries.into_iter().map(Part::from).collect() }
     }
@@ -132,13 +132,13 @@ impl Topic {
 
 /// Something that a study can name.
 pub(crate) struct Part {
-    /// What a study calls it.
+    /// Its name in a study.
     pub(crate) name: String,
-    /// What it is, in a sentence or a few.
+    /// A description, in one or more sentences.
     pub(crate) summary: String,
-    /// Where it was published, for data; else empty.
+    /// Where it was published, for data; empty for other parts.
     pub(crate) source: String,
-    /// What can be set of it.
+    /// Its parameters.
     pub(crate) parameters: Vec<Field>,
 }
 

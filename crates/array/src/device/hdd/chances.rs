@@ -2,7 +2,7 @@
 
 use sojourn_core::Stream;
 
-/// How many are drawn at a time.
+/// The number of chances that are drawn at a time.
 const MANY: usize = 64;
 
 /// The two chances of a number.
@@ -36,7 +36,7 @@ impl Chances {
 
     #[inline(never)]
     fn refill(&mut self) {
-        // Apart from `self`, so that the generator's state stays in registers.
+        // A copy apart from `self`, so that the generator's state stays in registers.
         let mut stream = self.stream.clone();
         for pair in self.drawn.chunks_exact_mut(2) {
             pair.copy_from_slice(&halves(stream.bits()));
@@ -71,7 +71,7 @@ impl Pairs {
 
     #[inline(never)]
     fn refill(&mut self) {
-        // As with one; and neither of the generators waits for the other.
+        // Both states in registers, and neither generator waits for the other.
         let [mut one, mut other] = self.streams.clone();
         for two in self.drawn.chunks_exact_mut(2) {
             let ([a, b], [c, d]) = (halves(one.bits()), halves(other.bits()));

@@ -1,4 +1,4 @@
-//! Where the sectors of a disk are, and how long a head takes from one to another.
+//! The geometry of a disk: where its sectors are, and how long a head takes from one to another.
 
 use super::Zoned;
 use super::seek::Curve;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct Geometry {
     zones: Arc<[Zone]>,
     heads: u32,
-    /// In picoseconds.
+    /// The time of a full rotation in picoseconds.
     rotation: u64,
     head_switch: u64,
     curves: [Curve; 2],
@@ -29,10 +29,10 @@ pub struct Geometry {
 /// Cylinders with as many sectors a track.
 #[derive(Clone, Copy, Debug)]
 struct Zone {
-    /// Its first sector on the disk.
+    /// The number of its first sector on the disk.
     first: u64,
     cylinder: u32,
-    /// Sectors on a track.
+    /// Sectors on each of its tracks.
     track: u64,
     /// By how many sectors a track begins later than the one before: on the same cylinder, and on
     /// the cylinder before.
@@ -55,7 +55,7 @@ pub struct Spot {
     /// The cylinder where it begins.
     pub cylinder: u32,
     head: u16,
-    /// When in a rotation its first sector begins, in picoseconds.
+    /// The angle at which its first sector begins, in picoseconds of a rotation.
     angle: u64,
     end: (u32, u16),
 }
@@ -63,17 +63,17 @@ pub struct Spot {
 /// A disk's arm and spindle.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arm {
-    /// The cylinder that it is on.
+    /// The cylinder that the arm is on.
     pub cylinder: u32,
     head: u16,
-    /// Whether it last moved towards the outermost cylinder.
+    /// Whether the arm last moved towards the outermost cylinder.
     pub outwards: bool,
-    /// The platter's angle at the start of time, in picoseconds.
+    /// The platter's angle at time zero, in picoseconds of a rotation.
     phase: u64,
 }
 
 impl Geometry {
-    /// From a data sheet, for blocks of `block` bytes.
+    /// The geometry that a data sheet describes, for blocks of `block` bytes.
     pub fn new(sheet: &Zoned, block: u64) -> Result<Geometry, Refusal> {
         if !block.is_multiple_of(sheet.sector.0) {
             let given = Value::Text(sheet.sector.to_string());
@@ -93,7 +93,7 @@ impl Geometry {
         for cylinder in 0..sheet.cylinders {
             let track = (outer - (outer - inner) * f64::from(cylinder) / last).round() as u64;
             if zones.last().is_none_or(|zone| zone.track != track) {
-                // One more than fit into the time, so that none is missed.
+                // One sector more than pass in the time, so that none is missed.
                 let skew = |ps: u64| {
                     (u128::from(ps) * u128::from(track) / u128::from(rotation)) as u64 + 1
                 };
@@ -115,18 +115,17 @@ impl Geometry {
         })
     }
 
-    /// How many whole blocks the disk holds.
+    /// The number of whole blocks that the disk holds.
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// An arm over the outermost cylinder; the first sector there passes `phase` later than at the
-    /// start of time.
+    /// An arm over the outermost cylinder; the first sector there passes `phase` after time zero.
     pub fn arm(&self, phase: Span) -> Arm {
         Arm { phase: self.rotation - phase.ps() % self.rotation, ..Arm::default() }
     }
 
-    /// A full rotation.
+    /// The time of a full rotation.
     pub fn rotation(&self) -> Span {
         Span::from_ps(self.rotation)
     }
@@ -143,7 +142,7 @@ impl Geometry {
         }
     }
 
-    /// When in a rotation a sector begins.
+    /// The angle at which a sector begins, in picoseconds of a rotation.
     fn angle(&self, place: Place) -> u64 {
         let zone = &self.zones[place.zone];
         let cylinders = u64::from(place.cylinder - zone.cylinder);
@@ -152,7 +151,7 @@ impl Geometry {
         self.turned(zone, (place.sector + later) % zone.track)
     }
 
-    /// How long `sectors` sectors of a zone take to pass.
+    /// The time in which `sectors` sectors of a zone pass under the head.
     fn turned(&self, zone: &Zone, sectors: u64) -> u64 {
         (u128::from(sectors) * u128::from(self.rotation) / u128::from(zone.track)) as u64
     }
@@ -169,8 +168,8 @@ impl Geometry {
         Place { zone, cylinder, head: 0, sector: 0 }
     }
 
-    /// How long the transfer of `blocks` blocks from block `at` on takes, with the tracks and
-    /// cylinders that it crosses, once the head is there.
+    /// The transfer time of `blocks` blocks from block `at` on, with the tracks and cylinders that it
+    /// crosses, once the head is over the first.
     pub fn transfer(&self, op: Op, at: u64, blocks: u32) -> Span {
         let mut place = self.place(at * self.sectors);
         let mut left = u64::from(blocks) * self.sectors;
@@ -200,7 +199,7 @@ impl Geometry {
         }
     }
 
-    /// Where the access to `blocks` blocks from block `at` on begins and ends.
+    /// The places where an access to `blocks` blocks from block `at` on begins and ends.
     pub fn spot(&self, at: u64, blocks: u32) -> Spot {
         let first = at * self.sectors;
         let place = self.place(first);
@@ -213,8 +212,8 @@ impl Geometry {
         }
     }
 
-    /// How long the arm, or the switch of heads, takes to a spot from `arm` on, and how long the
-    /// head then waits for its first sector, if it starts at `now`.
+    /// The time that the arm, or a switch of heads, takes from `arm` to a spot, starting at `now`,
+    /// and the time that the head then waits for the first sector.
     #[inline]
     pub fn approach(&self, arm: &Arm, op: Op, spot: &Spot, now: Time) -> (Span, Span) {
         let move_takes = match arm.cylinder.abs_diff(spot.cylinder) {
@@ -235,13 +234,13 @@ impl Geometry {
         (arm.cylinder, arm.head) = spot.end;
     }
 
-    /// The time until the platter is at `angle`, from a time on at which it was at 0 + `now`.
+    /// The time until the platter is at `angle`, where its angle is now `now` modulo a rotation.
     #[inline]
     fn ahead(&self, now: u64, angle: u64) -> u64 {
         (angle + self.rotation - now % self.rotation) % self.rotation
     }
 
-    /// A seek over at least one cylinder.
+    /// The time of a seek over `distance` cylinders, at least one.
     #[inline]
     fn seek(&self, op: Op, distance: u32) -> u64 {
         let Curve { a, b } = self.curves[op as usize];

@@ -1,4 +1,4 @@
-//! Heads that go anywhere: the paper's.
+//! Independent positioning: every access goes to a random place (paper section 2).
 
 use super::chances::{Chances, Pairs};
 use crate::device::scheduling::Scheduling;
@@ -17,16 +17,16 @@ parameters! {
 
 impl Check for Independent {}
 
-/// Heads whose every move is to a place anywhere.
+/// Disks that serve each access at a random place, wherever the head was.
 #[derive(Clone, Debug)]
 pub struct IndependentService<D> {
-    /// How long the parts of an access take.
+    /// The times of the parts of an access.
     pub drive: D,
     /// The order in which each disk serves.
     pub scheduling: Scheduling,
 }
 
-/// What a head draws.
+/// The random streams of a disk's positioning.
 #[derive(Clone, Debug)]
 pub struct Head {
     moves: Chances,
@@ -34,7 +34,7 @@ pub struct Head {
 }
 
 impl<D: Drive> IndependentService<D> {
-    /// The shortest of as many positionings as the scheduling chooses from.
+    /// A seek and a rotation: the shortest of as many as the scheduling chooses from.
     #[inline]
     fn seek(&self, head: &mut Head, task: &Task<()>, waiting: usize) -> (Span, Motion) {
         let choices = match &self.scheduling {
@@ -49,7 +49,7 @@ impl<D: Drive> IndependentService<D> {
         (self.drive.position(task.op, chance), Motion::Seek)
     }
 
-    /// What an access that may be back at its request's place has to do (paper section 3.3).
+    /// The positioning of an access that may be back at its request's place (paper section 3.3).
     fn come_back(&self, head: &mut Head, task: &Task<()>, start: ServiceStart) -> (Span, Motion) {
         let span = match (task.approach, task.found, start.own) {
             (Approach::FollowOn, _, true) | (Approach::Reconstruct, Found::Busy, true) => {
@@ -68,7 +68,7 @@ impl<D: Drive> IndependentService<D> {
         (span, Motion::Rotation)
     }
 
-    /// The time until the head is where it was `passed` ago.
+    /// The time until the platter is where it was `passed` ago.
     fn rest_of_rotation(&self, passed: Span) -> Span {
         let rotation = self.drive.rotation().ps();
         Span::from_ps(rotation - passed.ps().checked_rem(rotation).unwrap_or(0))

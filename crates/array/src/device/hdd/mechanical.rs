@@ -1,4 +1,4 @@
-//! Heads that are somewhere.
+//! Mechanical positioning: arm and platter are where the last access and the time have left them.
 
 use super::{Arm, Geometry, Spot};
 use crate::device::scheduling::{ArmView, Scheduling};
@@ -31,14 +31,14 @@ choices! {
 
 impl Check for Mechanical {}
 
-/// Heads on arms.
+/// Disks whose arms and platters are simulated.
 #[derive(Clone, Debug)]
 pub struct MechanicalService {
-    /// Where the sectors are.
+    /// The geometry of each disk.
     pub geometry: Geometry,
     /// The order in which each disk serves.
     pub scheduling: Scheduling,
-    /// How platters are turned against each other.
+    /// How the disks' platters are turned against each other.
     pub spindles: Spindles,
 }
 
@@ -95,7 +95,7 @@ impl ServiceModel for MechanicalService {
 }
 
 impl MechanicalService {
-    /// How long an arm takes to a spot, and how; it is left where the access ends.
+    /// The positioning time to a spot, and what it took; leaves the arm where the access ends.
     fn go(&self, arm: &mut Arm, op: Op, spot: &Spot, now: Time) -> (Span, Motion) {
         let (moves, waits) = self.geometry.approach(arm, op, spot, now);
         let motion = match (arm.cylinder == spot.cylinder, moves + waits) {

@@ -1,22 +1,23 @@
-//! Laws of times as tables: one look-up and one multiplication a draw.
+//! Distributions of times as tables of quantiles: one look-up and one multiplication a draw.
 
 use sojourn_core::Span;
 
-/// The number of pieces, as a power of two.
+/// The number of pieces, as its logarithm to base two.
 const BITS: u32 = 11;
-/// What is left of a chance within a piece.
+/// The bits of a chance that say where it is within a piece.
 const INSIDE: u32 = u32::BITS - BITS;
 
-/// A law of times: 2048 pieces, each as likely as any other, and within each all times alike. The
-/// law's quantiles at the ends of the pieces are exact.
+/// A distribution of times: 2048 pieces of equal probability, uniform within each. The quantiles at
+/// the ends of the pieces are exact.
 #[derive(Clone, Debug)]
 pub(super) struct Quantiles {
-    /// Where each piece begins, in picoseconds, and where the last one ends.
+    /// The time at which each piece begins, in picoseconds, and at which the last one ends.
     ends: Box<[u64; (1 << BITS) + 1]>,
 }
 
 impl Quantiles {
-    /// From the quantiles of the law, which are asked for in rising order from 0 to 1.
+    /// Tabulates a distribution by its quantile function, which is called with shares rising from 0
+    /// to 1.
     pub(super) fn new(mut quantile: impl FnMut(f64) -> f64) -> Quantiles {
         let mut ends = Box::new([0; (1 << BITS) + 1]);
         for (piece, end) in ends.iter_mut().enumerate() {
@@ -30,7 +31,7 @@ impl Quantiles {
         self.ends[1 << BITS] as f64
     }
 
-    /// The time at `chance`, a share of 2^32: what is less has this probability.
+    /// The time at `chance`, a share of 2^32: lesser times have this probability.
     #[inline(always)]
     pub(super) fn at(&self, chance: u32) -> Span {
         let piece = (chance >> INSIDE) as usize;

@@ -1,4 +1,4 @@
-//! How long a seek takes, and how far apart two random places are.
+//! Seek times, and the distance of two random places.
 
 use crate::Moments;
 use sojourn_core::Span;
@@ -11,7 +11,8 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// Through (1 cylinder, `track`) and (`stroke` cylinders, `full`): paper [14], readings row 2.
+    /// The curve through (1 cylinder, `track`) and (`stroke` cylinders, `full`): reference [14] of
+    /// the paper, readings row 2.
     pub(super) fn new(stroke: f64, track: Span, full: Span) -> Curve {
         let stroke = stroke.sqrt();
         let rise = if stroke > 1.0 { (full - track).ps() as f64 / (stroke - 1.0) } else { 0.0 };
@@ -19,9 +20,9 @@ impl Curve {
     }
 }
 
-/// The law of the distance between two random sectors, as a share of the stroke. Cylinders, as a
-/// share of the stroke from the outermost on, have the density 2 (1 - q y) / (1 + r), where r is
-/// the densest sector's time over the least dense one's and q = 1 - r. So the distance d has the
+/// The distribution of the distance between two random sectors, as a share of the stroke. Cylinders,
+/// as a share y of the stroke from the outermost on, have the density 2 (1 - q y) / (1 + r), where r
+/// is the densest sector's time over the least dense one's and q = 1 - r. So the distance d has the
 /// density c0 + c1 d + c3 d³.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Distance {
@@ -31,7 +32,7 @@ pub(super) struct Distance {
 }
 
 impl Distance {
-    /// For `ratio`, r.
+    /// The distribution for a `ratio` r.
     pub(super) fn new(ratio: f64) -> Distance {
         let q = 1.0 - ratio;
         let all = 2.0 / (1.0 - q / 2.0).powi(2);

@@ -87,7 +87,7 @@ impl Track {
         }
     }
 
-    /// Refuses a track that is no track.
+    /// Refuses a track with less than two sectors, or with sectors shorter than a picosecond.
     pub(super) fn check(self, rotation: Span) -> Result<(), Refusal> {
         let sector = self.sector_ps(rotation);
         match sector >= 1.0 && sector * 2.0 <= rotation.ps() as f64 {

@@ -75,7 +75,7 @@ impl Check for Zoned {
     }
 }
 
-/// No head needs longer.
+/// The longest seek that a data sheet may give.
 const LONGEST_SEEK: Span = Span::from_s(1);
 
 impl Zoned {
@@ -107,7 +107,7 @@ pub struct Platters {
 
 #[derive(Debug)]
 struct Laws {
-    /// Seek and rotation, of a read and of a write.
+    /// Seek and rotation together, of a read and of a write.
     positions: [Quantiles; 2],
     /// The transfer of one block.
     block: Quantiles,
@@ -147,7 +147,7 @@ impl Platters {
     fn block(&self) -> Moments {
         let Laws { sector: [outer, inner], sectors, .. } = *self.laws;
         let mean = 2.0 * outer * inner / (outer + inner);
-        // The logarithm's series where both ends are the same.
+        // The limit of the logarithm where the track has one density.
         let ratio = (inner / outer).powi(2) - 1.0;
         let log = if ratio < 1e-9 { 1.0 } else { libm::log1p(ratio) / ratio };
         let square = inner * inner * log;
@@ -155,7 +155,7 @@ impl Platters {
     }
 }
 
-/// The law of a seek between two random places and the rotation behind it.
+/// The distribution of a seek between two random places and the rotation behind it.
 fn positions(curve: Curve, distance: &Distance, rotation: Span) -> Quantiles {
     let Curve { a, b } = curve;
     let rotation = rotation.ps() as f64;

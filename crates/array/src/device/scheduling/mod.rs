@@ -1,8 +1,8 @@
-//! In which order a disk serves what waits for it, and what it gains by looking ahead. Each order is
-//! one file.
+//! Scheduling: the order in which a disk serves what waits for it, and what it gains by looking
+//! ahead. Each order is one file.
 //!
-//! An order chooses among first phases, or among later ones while there are any: these go before all
-//! else, without interrupting (paper section 3.3).
+//! An order chooses among accesses of first phases, or of later ones while there are any: these go
+//! before all others, without interrupting (paper section 3.3).
 
 mod fcfs;
 mod look;
@@ -30,7 +30,7 @@ variants! {
     }
 }
 
-/// A disk whose arm is somewhere, at a time.
+/// The view that an order has of a disk: its geometry, its arm, the time.
 #[derive(Clone, Copy, Debug)]
 pub struct ArmView<'a> {
     /// Where sectors are.
@@ -41,24 +41,26 @@ pub struct ArmView<'a> {
     pub now: Time,
 }
 
-/// An order.
+/// An order of service.
 trait Order {
-    /// Whether it needs to know where arms are, or needs that nobody does; nothing if it is one.
+    /// Whether the order needs to know where arms are, or needs that this is not simulated; none if
+    /// it does not matter.
     const NEEDS_ARMS: Option<bool>;
 
-    /// How many positionings an access that starts chooses from while `waiting` others wait.
+    /// The number of positionings that an access that starts chooses from while `waiting` others
+    /// wait.
     fn choices(&self, _waiting: usize) -> usize {
         1
     }
 
-    /// Which of those that wait, in their order of arrival, is served next.
+    /// The index of the access that is served next, of those that wait in order of arrival.
     fn choose(&self, _disk: ArmView<'_>, _waiting: impl Iterator<Item = (Op, Spot)>) -> usize {
         0
     }
 }
 
 impl Scheduling {
-    /// Whether it can be had where arms are known, or where they are not.
+    /// Whether the order can be used where arms are simulated (`arms_known`), or where they are not.
     pub fn fits(&self, arms_known: bool) -> bool {
         fn needs<O: Order>(_: &O) -> Option<bool> {
             O::NEEDS_ARMS
@@ -66,20 +68,21 @@ impl Scheduling {
         with_scheduling!(self, |order| needs(order)).is_none_or(|needed| needed == arms_known)
     }
 
-    /// How many positionings an access that starts chooses from while `waiting` others wait.
+    /// The number of positionings that an access that starts chooses from while `waiting` others
+    /// wait.
     #[inline]
     pub fn choices(&self, waiting: usize) -> usize {
         with_scheduling!(self, |order| order.choices(waiting))
     }
 
-    /// Which of those that wait, in their order of arrival, is served next.
+    /// The index of the access that is served next, of those that wait in order of arrival.
     #[inline]
     pub fn choose(&self, view: ArmView<'_>, waiting: impl Iterator<Item = (Op, Spot)>) -> usize {
         with_scheduling!(self, |order| order.choose(view, waiting))
     }
 }
 
-/// The first of the least.
+/// The index of the first of the least keys.
 fn least<K: Ord>(keys: impl Iterator<Item = K>) -> usize {
     keys.enumerate().min_by(|a, b| a.1.cmp(&b.1)).expect("somebody waits").0
 }

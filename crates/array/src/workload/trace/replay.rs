@@ -12,9 +12,9 @@ use sojourn_core::{Span, Time};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// An access comes no more than so many others too late.
+/// The most later accesses that an access may come after.
 const LATEST: usize = 1 << 16;
-/// Replays end long before time does.
+/// The longest replay, well below the latest time of a run.
 const LONGEST: Span = Span::from_s(60 * 24 * 3600);
 
 /// How a trace is replayed.
@@ -37,24 +37,24 @@ struct Trace<L> {
     /// Bytes in a block, and blocks of the array.
     block: u64,
     capacity: u64,
-    /// How many accesses were late at most.
+    /// The most later accesses that an access came after.
     furthest: usize,
     totals: PassTotals,
 }
 
-/// What requests were made in a pass: both have to make the same.
+/// Totals of the requests of a pass, which have to be equal for both passes.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct PassTotals {
     requests: u64,
     /// Whether any reads, whether any writes.
     ops: [bool; 2],
-    /// How many blocks the largest has.
+    /// The number of blocks of the largest request.
     largest: u32,
     /// Accesses that were beyond the array.
     beyond: u64,
     /// The times of the first access and of the last.
     times: Option<(u128, u128)>,
-    /// Differs, all but certainly, where a request differs.
+    /// A hash of all requests.
     digest: u64,
 }
 
@@ -65,7 +65,7 @@ struct Pass<L> {
     capacity: u64,
     reader: Reader<L>,
     window: Window,
-    /// How many accesses are still to be replayed.
+    /// The number of accesses that are left to be replayed.
     left: u64,
     totals: PassTotals,
 }
@@ -116,12 +116,12 @@ impl Settings {
         })
     }
 
-    /// The refusal of a trace of which something else was expected.
+    /// A refusal of the file: what was expected of it.
     fn refused(&self, expected: String) -> Refusal {
         Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
     }
 
-    /// The refusal of a trace in which nothing is to be replayed.
+    /// The refusal of a trace without any access that can be replayed.
     fn nothing(&self, counts: &Counts, other: Option<String>) -> Refusal {
         if let (Some(device), Some(other)) = (&self.device, other) {
             let many = counts.other_devices;
@@ -136,7 +136,7 @@ impl Settings {
         ))
     }
 
-    /// What there was in the trace, and what became of it.
+    /// Totals of the trace: its lines, and what was left out or changed.
     fn notes(
         &self,
         counts: &Counts,
@@ -175,7 +175,7 @@ impl Settings {
 }
 
 impl<L: Lines> Trace<L> {
-    /// A pass from the beginning on, or what was expected of the file.
+    /// A pass from the beginning of the trace on, or what was expected of the file.
     fn pass(&self, open: Open<'_>) -> Result<Pass<L>, String> {
         let Settings { file, device, requests, .. } = &self.settings;
         let from = open(file).map_err(|why| format!("a file to read: {why}"))?;
@@ -291,12 +291,12 @@ impl<L: Lines> Replayed for Trace<L> {
     }
 }
 
-/// The pass that replays.
+/// The second pass: the one that replays.
 struct Again<L> {
     pass: Pass<L>,
-    /// What the pass before it made.
+    /// The totals of the first pass.
     first: PassTotals,
-    /// Why it did not come to its end.
+    /// Why the pass ended before the end of the trace, if it did.
     failed: Option<String>,
 }
 

@@ -1,17 +1,17 @@
-//! Accesses put in order of time, of a trace that is a little out of it.
+//! Sorts by time the accesses of a trace that is nearly in order.
 
 use super::reader::DeviceAccess;
 use std::collections::VecDeque;
 
-/// Holds so many accesses back as one may come late. Those of one time stay as they come.
+/// Holds as many accesses back as one may come late by. Accesses of one time stay in their order.
 pub(super) struct Window {
     /// In order of time.
     held: VecDeque<DeviceAccess>,
-    /// How many it holds at most.
+    /// The number of accesses that it holds at most.
     capacity: usize,
-    /// The time of the last that was let go.
+    /// The time of the last access that was let go.
     gone: u128,
-    /// How many later ones one of those that came had to be put before, at most.
+    /// The most later accesses that an access was sorted before.
     pub(super) furthest: usize,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Window {
 pub(super) struct TooLate;
 
 impl Window {
-    /// Room for `capacity` accesses.
+    /// A window that holds `capacity` accesses.
     pub(super) fn new(capacity: usize) -> Window {
         Window { held: VecDeque::new(), capacity, gone: 0, furthest: 0 }
     }
@@ -58,7 +58,7 @@ mod tests {
         DeviceAccess { at: at.into(), op: Op::Read, first: 0, bytes: 1, line }
     }
 
-    /// What a window makes of accesses at these times, as (time, number).
+    /// The order in which a window lets accesses at these times go, as (time, number).
     fn ordered(times: &[u64], capacity: usize) -> Result<(Vec<(u64, u64)>, usize), TooLate> {
         let mut window = Window::new(capacity);
         let mut found = Vec::new();
@@ -71,7 +71,7 @@ mod tests {
 
     proptest! {
         /// A wide window sorts whatever comes, and says how wide it had to be: one of that width
-        /// gives the same, a narrower one refuses.
+        /// sorts it too, a narrower one refuses.
         #[test]
         fn it_sorts_and_says_how_wide_it_has_to_be(times in prop::collection::vec(0..50_u64, 0..60)) {
             let mut sorted: Vec<(u64, u64)> = times.iter().copied().zip(0..).collect();
