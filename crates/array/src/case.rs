@@ -70,7 +70,7 @@ parameters! {
     /// each of its accesses takes a seek and a rotation.
     pub struct Rebuild: "rebuild" {
         /// How many blocks are read at a time, and then written.
-        pub chunk: NonZeroU32 = NonZeroU32::new(8).expect("some"),
+        pub chunk: NonZeroU32 = NonZeroU32::new(8).expect("8 is not zero"),
         /// The time between a chunk's end and the next one's beginning: how gentle it is.
         pub gap: Span = Span::ZERO,
         /// How much of each failed disk is rebuilt; by default all of it.
@@ -152,7 +152,7 @@ impl ArrayCase {
                 format!("nothing for {heads}: it is of heads that are positioned by chance");
             return Err(Refusal::value(&given, expected).under(key).under("layout"));
         }
-        if headless && !matches!(self.scheduling, Scheduling::Fcfs(_)) {
+        if headless && !self.scheduling.is_in_order() {
             let expected = format!("fcfs for {}", no_head());
             return Err(Refusal::value(&text(self.scheduling.name()), expected).under("scheduling"));
         }
@@ -285,11 +285,9 @@ impl ArrayCase {
         if !drive.takes(largest) {
             let longest = device::LONGEST_ACCESS;
             let expected = format!("accesses of {largest} blocks that take at most {longest}");
-            return Err(match &self.disk {
-                Device::Empirical(params) => {
-                    under_disk(Refusal::of(&params.more, expected).under("more"))
-                }
-                _ => Refusal::of(&self.block, expected).under("block"),
+            return Err(match self.disk.block_time() {
+                Some((key, time)) => under_disk(Refusal::of(&time, expected).under(key)),
+                None => Refusal::of(&self.block, expected).under("block"),
             });
         }
         Ok((drive, workload))
@@ -325,7 +323,7 @@ impl ArrayCase {
             layout: &self.layout,
             bulks: workload.bulks(),
             offered: workload.offered(),
-            in_order: matches!(self.scheduling, Scheduling::Fcfs(_)),
+            in_order: self.scheduling.is_in_order(),
             independent: !self.knows_arms(),
             split_merge: self.join == Join::SplitMerge,
             overhead: self.controller.overhead.ps() as f64,

@@ -3,7 +3,6 @@
 
 use crate::case::{ArrayCase, Engine};
 use crate::device::hdd::{IndependentService, MechanicalService, Positioning};
-use crate::device::scheduling::Scheduling;
 use crate::device::{Op, ServiceModel, with_ready};
 use crate::engine::{self, AccessCounts, Discard, PlanCache, Rebuilt, Scenario, Sink};
 use crate::exact::Known;
@@ -255,7 +254,7 @@ impl ArrayCase {
         let ops = [Op::Read, Op::Write].into_iter().zip(workload.ops);
         let mut ops = ops.filter_map(|(op, there)| there.then_some(op));
         self.rebuild.is_none()
-            && matches!(self.scheduling, Scheduling::Fcfs(_))
+            && self.scheduling.is_in_order()
             && ops.all(|op| self.layout.one_phase(op))
     }
 

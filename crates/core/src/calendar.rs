@@ -113,7 +113,10 @@ impl<E> Calendar<E> {
                     first + if c.min(d) < a.min(b) { right } else { left }
                 }
                 Some(rest @ [_, ..]) => {
-                    first + (0..rest.len()).min_by_key(|&child| rest[child]).expect("there is one")
+                    first
+                        + (0..rest.len())
+                            .min_by_key(|&child| rest[child])
+                            .expect("a slice that matched has a first element")
                 }
                 _ => break,
             };

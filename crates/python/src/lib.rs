@@ -44,7 +44,7 @@ fn hinted<T>(
 ) -> PyResult<T> {
     let read = read.map_err(refused)?;
     if let Some(hint) = study(&read).hint() {
-        let hint = std::ffi::CString::new(hint.replace('\0', " ")).expect("it has no NUL now");
+        let hint = std::ffi::CString::new(hint.replace('\0', " ")).expect("NULs were replaced");
         PyErr::warn(py, &py.import("sojourn._internal.errors")?.getattr("Hint")?, &hint, 1)?;
     }
     Ok(read)

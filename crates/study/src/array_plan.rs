@@ -22,7 +22,7 @@ parameters! {
         /// What each disk costs and holds, in the order of `sweep.disk`; one where it is not swept.
         pub disks: Vec<Offer>,
         /// How often a candidate is simulated, at most, to tell whether it meets the target.
-        pub replications: NonZeroU32 = NonZeroU32::new(40).expect("some"),
+        pub replications: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero"),
     }
 }
 

@@ -248,7 +248,7 @@ impl Schema {
         let taken = |name: &String| self.definitions.contains_key(name);
         let numbered = (2..).map(|number| format!("{name}-{number}"));
         let free = [name.clone()].into_iter().chain(numbered).find(|name| !taken(name));
-        let name = free.expect("there is always another");
+        let name = free.expect("numbered names do not run out");
         self.names.insert(of, name.clone());
         self.definitions.insert(name.clone(), Json::Null);
         let made = make(self);

@@ -124,7 +124,7 @@ fn overlaid(
     let mut root = Table::default();
     put(&mut root, path, value.clone())?;
     put(&mut root, inside, other.clone())?;
-    Ok(get(&root, path).expect("it was put there").clone())
+    Ok(get(&root, path).expect("a value that was put is found").clone())
 }
 
 /// Names the axes by the last key that says something, `load` of `workload.load`, `scheme` of

@@ -71,6 +71,10 @@ impl Kind for Empirical {
         }))
     }
 
+    fn block_time(&self) -> Option<(&'static str, Span)> {
+        Some(("more", self.more))
+    }
+
     fn files(&mut self) -> Vec<&mut String> {
         vec![&mut self.file]
     }

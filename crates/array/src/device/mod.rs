@@ -143,6 +143,12 @@ trait Kind {
     /// Checks everything that depends on other settings, and prepares the device.
     fn ready(&self, context: &DeviceContext<'_>) -> Result<Ready, Refusal>;
 
+    /// The key and the value of the time that each further block of an access takes, where the study
+    /// sets it.
+    fn block_time(&self) -> Option<(&'static str, Span)> {
+        None
+    }
+
     /// The data sheet, if the device has platters.
     fn data_sheet(&self) -> Option<Zoned> {
         None
@@ -186,6 +192,12 @@ impl Device {
             },
             None => Ok(WITHOUT_END / block),
         }
+    }
+
+    /// The key and the value of the time that each further block of an access takes, where the study
+    /// sets it.
+    pub(crate) fn block_time(&self) -> Option<(&'static str, Span)> {
+        with_device!(self, |params| params.block_time())
     }
 
     /// Whether the device has no head to be positioned.

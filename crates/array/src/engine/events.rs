@@ -145,7 +145,8 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
         if self.rebuild.as_ref().is_some_and(|rebuild| rebuild.next == now) {
             self.rebuild_source(now);
         } else {
-            let (_, slot, last) = self.delayed.pop_front().expect("it is first");
+            let (_, slot, last) =
+                self.delayed.pop_front().expect("the next event is a delayed phase");
             self.begin_phase(slot, last, now);
         }
         self.look_ahead();
@@ -260,7 +261,7 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
     /// Accounts for the end of an access of the rebuild.
     #[cold]
     fn complete_rebuild(&mut self, now: Time) {
-        let rebuild = self.rebuild.as_mut().expect("it has an access");
+        let rebuild = self.rebuild.as_mut().expect("an access of no request is of the rebuild");
         if rebuild.complete(now) {
             self.rebuild_source(now);
         } else {
@@ -272,7 +273,9 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
 
     /// Issues the next accesses of the rebuild.
     fn rebuild_source(&mut self, now: Time) {
-        for access in self.rebuild.as_mut().expect("it is due").accesses() {
+        for access in
+            self.rebuild.as_mut().expect("a rebuild issues accesses only while it runs").accesses()
+        {
             let transfer = self.planner.transfer(&access);
             let task = Task::new(&self.scenario.model, NO_REQUEST, u64::MAX, &access, transfer);
             self.disks.issue_behind(access.disk.into(), task, now);

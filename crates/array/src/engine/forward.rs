@@ -164,7 +164,8 @@ impl<M: ServiceModel> ForwardDisk<M> for Servers<M::Places> {
     fn serve(&mut self, model: &M, access: &Access, arrives: Time) -> Served {
         let transfer = model.transfer(model.place(&mut self.places), access);
         let idle_from = self.idle_from.iter().enumerate();
-        let (first, &idle) = idle_from.min_by_key(|(_, ends)| **ends).expect("there are servers");
+        let (first, &idle) =
+            idle_from.min_by_key(|(_, ends)| **ends).expect("a disk has at least one server");
         let starts = arrives.max(idle);
         let others = || self.idle_from.iter().filter(|&&ends| ends > starts).count();
         let service = model.slowed(transfer, others);

@@ -50,7 +50,7 @@ impl Fork {
             }
             accesses.iter().for_each(|access| counts[usize::from(access.disk)] += 1);
         }
-        let (accesses, blocks) = first.expect("there are plans");
+        let (accesses, blocks) = first.expect("a layout has at least one way");
         counts.retain(|&count| count > 0);
         match counts.iter().all(|&count| count == counts[0]) {
             true => Ok(Fork { accesses, disks: counts.len() as u32, blocks }),

@@ -205,7 +205,7 @@ impl Known {
     }
 
     fn exponential(servers: u32, mean: f64, utilisation: Option<f64>, overhead: f64) -> Known {
-        let load = utilisation.expect("it is below 1");
+        let load = utilisation.expect("a queue with a mean has a utilisation");
         let said = |times: f64| Some(times * mean + overhead);
         if servers == 2 {
             let exact = said(exponential::two_servers(load));

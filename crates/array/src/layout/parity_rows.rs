@@ -119,7 +119,7 @@ impl Stripes {
         let part = Run { first, blocks: (end - first) as u32, ..run };
         let data = u64::from(self.data());
         let mut pieces = part.pieces();
-        let first = pieces.next().expect("it has blocks in the row");
+        let first = pieces.next().expect("a part has blocks in its row");
         let last = pieces.last();
         let of_row = |piece: Piece| (piece.unit % data) as u16;
         Part {

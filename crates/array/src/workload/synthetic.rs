@@ -15,7 +15,7 @@ parameters! {
     /// after them do, and all of these are completed.
     pub struct Synthetic: "synthetic" {
         /// How many requests have rows.
-        pub requests: NonZeroU32 = NonZeroU32::new(100_000).expect("some"),
+        pub requests: NonZeroU32 = NonZeroU32::new(100_000).expect("100,000 is not zero"),
         /// How many requests come before them.
         pub warmup: u32 = 5_000,
         /// When they arrive.

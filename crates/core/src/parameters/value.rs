@@ -117,7 +117,7 @@ impl Refusal {
     /// Like [`value`](Refusal::value), for a setting as it is written. Panics when the setting is
     /// absent.
     pub fn of(given: &impl Setting, expected: impl Into<String>) -> Refusal {
-        Refusal::value(&given.write().expect("it was given"), expected)
+        Refusal::value(&given.write().expect("a refused setting is not absent"), expected)
     }
 
     /// Nothing was given where something is needed.

@@ -117,7 +117,7 @@ impl<D: Drive> ServiceModel for IndependentService<D> {
     }
 
     fn in_order(&self) -> bool {
-        matches!(self.scheduling, Scheduling::Fcfs(_))
+        self.scheduling.is_in_order()
     }
 
     #[inline(always)]

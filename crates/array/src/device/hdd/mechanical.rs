@@ -77,7 +77,7 @@ impl ServiceModel for MechanicalService {
     }
 
     fn in_order(&self) -> bool {
-        matches!(self.scheduling, Scheduling::Fcfs(_))
+        self.scheduling.is_in_order()
     }
 
     fn position(&self, arm: &mut Arm, task: &Task<Spot>, start: ServiceStart) -> (Span, Motion) {

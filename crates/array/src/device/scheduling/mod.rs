@@ -60,6 +60,12 @@ trait Order {
 }
 
 impl Scheduling {
+    /// Whether accesses are served first come, first served.
+    #[inline]
+    pub fn is_in_order(&self) -> bool {
+        matches!(self, Scheduling::Fcfs(_))
+    }
+
     /// Whether the order can be used where arms are simulated (`arms_known`), or where they are not.
     pub fn fits(&self, arms_known: bool) -> bool {
         fn needs<O: Order>(_: &O) -> Option<bool> {
@@ -84,5 +90,8 @@ impl Scheduling {
 
 /// The index of the first of the least keys.
 fn least<K: Ord>(keys: impl Iterator<Item = K>) -> usize {
-    keys.enumerate().min_by(|a, b| a.1.cmp(&b.1)).expect("somebody waits").0
+    keys.enumerate()
+        .min_by(|a, b| a.1.cmp(&b.1))
+        .expect("an order chooses among at least one access")
+        .0
 }
