@@ -287,9 +287,9 @@ impl ArrayCase {
             ("requests", all),
             ("requests_without_rows", numbers.warmup.into()),
             ("accesses", accesses),
-            ("positionings_by_seek", counts.seeks),
-            ("positionings_by_rotation", counts.rotations),
-            ("positionings_not_needed", counts.follow_ons),
+            ("positionings_by_seek", counts.full_positionings),
+            ("positionings_by_rotation", counts.partial_positionings),
+            ("positionings_not_needed", counts.no_positionings),
             ("unfinished", 0),
             ("simulated_ps", counts.ended.ps()),
         ];

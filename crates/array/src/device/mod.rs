@@ -7,14 +7,11 @@ pub mod scheduling;
 mod service;
 
 pub use exponential::{Exponential, Memoryless};
-pub use hdd::{
-    Arm, Atlas10K, Geometry, Hp97560, IndependentService, MechanicalService, Platters, Positioning,
-    Rotation, Spindles, Spot, St39102Lw, St3500630Ns, Track, Zoned,
-};
 pub use measured::{Empirical, Measured};
-pub use service::{Found, Motion, ServiceModel, ServiceStart, Task};
+pub use service::{Found, PositioningCost, ServiceModel, ServiceStart, Task};
 
 use crate::Moments;
+use hdd::{Atlas10K, Geometry, Hp97560, Platters, St39102Lw, St3500630Ns, Zoned};
 use sojourn_core::files::Open;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{Span, variants};

@@ -28,7 +28,7 @@ pub struct Task<S> {
     pub job: u32,
     /// Whether it reads or writes.
     pub op: Op,
-    /// How the layout says that the head gets there.
+    /// Where it is, seen from the earlier accesses of its request.
     pub approach: Approach,
     /// The state in which it found its disk.
     pub found: Found,
@@ -55,13 +55,13 @@ pub struct ServiceStart {
 
 /// What the positioning of an access took; runs count each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Motion {
-    /// A seek, then a rotation.
-    Seek,
-    /// A rotation at most: the head was on the track, or on the cylinder.
-    Rotation,
-    /// Nothing: the head was there.
-    InPlace,
+pub enum PositioningCost {
+    /// A full one, of a head a seek and a rotation.
+    Full,
+    /// Less than that: the place was near, of a head on its track or its cylinder.
+    Partial,
+    /// None: the place was at hand.
+    None,
 }
 
 /// How the disks of an array, all alike, serve accesses: the seam between the engine and the devices.
@@ -92,7 +92,8 @@ pub trait ServiceModel {
     fn spot(&self, access: &Access) -> Self::Spot;
 
     /// The index of the access that is served next, of those that wait in order of arrival.
-    fn choose(&self, head: &Self::State, waiting: &VecDeque<Task<Self::Spot>>, now: Time) -> usize;
+    fn choose(&self, state: &Self::State, waiting: &VecDeque<Task<Self::Spot>>, now: Time)
+    -> usize;
 
     /// The number of accesses that a disk serves at once.
     fn servers(&self) -> usize {
@@ -113,10 +114,10 @@ pub trait ServiceModel {
     /// the end of the access.
     fn position(
         &self,
-        head: &mut Self::State,
+        state: &mut Self::State,
         task: &Task<Self::Spot>,
         start: ServiceStart,
-    ) -> (Span, Motion);
+    ) -> (Span, PositioningCost);
 
     /// The state of a disk that serves first come, first served, at the start.
     fn fcfs_disk(&self, streams: Streams, disk: u64) -> Self::FcfsDisk;
@@ -125,5 +126,10 @@ pub trait ServiceModel {
     /// positioning took: the results of [`place`](ServiceModel::place),
     /// [`transfer`](ServiceModel::transfer) and [`position`](ServiceModel::position) for an access
     /// that no later phase follows.
-    fn serve(&self, line: &mut Self::FcfsDisk, access: &Access, now: Time) -> (Span, Span, Motion);
+    fn serve(
+        &self,
+        line: &mut Self::FcfsDisk,
+        access: &Access,
+        now: Time,
+    ) -> (Span, Span, PositioningCost);
 }

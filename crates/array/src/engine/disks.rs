@@ -1,7 +1,7 @@
 //! The disks of the event loop: their queues, what they serve, which is done next.
 
 use super::{AccessCounts, Scenario};
-use crate::device::{Found, Motion, ServiceModel, ServiceStart, Task};
+use crate::device::{Found, PositioningCost, ServiceModel, ServiceStart, Task};
 use crate::layout::Access;
 use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
@@ -166,8 +166,8 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
     }
 
     #[inline(always)]
-    fn begun(&mut self, server: usize, (ends, motion): (Time, Motion)) {
-        self.counts.count(motion);
+    fn begun(&mut self, server: usize, (ends, cost): (Time, PositioningCost)) {
+        self.counts.count(cost);
         self.timers.set(server, ends);
     }
 }
@@ -232,14 +232,14 @@ impl<M: ServiceModel> Station<M> {
         task: Task<M::Spot>,
         now: Time,
         between_phases: Span,
-    ) -> (Time, Motion) {
+    ) -> (Time, PositioningCost) {
         let own = self.last == Some(task.job);
         let start = ServiceStart { now, own, waiting: self.waiting(), between_phases };
-        let (positioning, motion) = model.position(&mut self.state, &task, start);
+        let (positioning, cost) = model.position(&mut self.state, &task, start);
         let service = positioning + task.transfer;
         self.busy += service;
         self.serving = Some(task);
-        (now + service, motion)
+        (now + service, cost)
     }
 
     /// Takes the next access to serve.

@@ -3,7 +3,7 @@
 
 use super::planner::PlanCache;
 use super::{AccessCounts, Join, Scenario, Sink};
-use crate::device::{Motion, ServiceModel};
+use crate::device::{PositioningCost, ServiceModel};
 use crate::layout::Access;
 use crate::workload::{LATEST, Request};
 use sojourn_core::{Cancelled, Progress, Span, Streams, Time};
@@ -24,7 +24,7 @@ trait ForwardDisk<M: ServiceModel> {
 /// The service of an access: its transfer time, what positioning took, its end.
 struct Served {
     transfer: Span,
-    motion: Motion,
+    cost: PositioningCost,
     ended: Time,
 }
 
@@ -86,7 +86,7 @@ fn recur<M: ServiceModel, S: Sink, D: ForwardDisk<M>>(
             let served = disk.serve(model, access, arrives);
             ideal = ideal.max(served.transfer);
             finished = finished.max(served.ended);
-            counts.count(served.motion);
+            counts.count(served.cost);
         }
         sink.arrived(job, &request, ideal);
         sink.finished(job, finished);
@@ -128,11 +128,11 @@ impl<M: ServiceModel> ForwardDisk<M> for Single<M> {
     #[inline(always)]
     fn serve(&mut self, model: &M, access: &Access, arrives: Time) -> Served {
         let now = arrives.max(self.idle_from);
-        let (positioning, transfer, motion) = model.serve(&mut self.line, access, now);
+        let (positioning, transfer, cost) = model.serve(&mut self.line, access, now);
         let service = positioning + transfer;
         self.idle_from = now + service;
         self.busy += service;
-        Served { transfer, motion, ended: self.idle_from }
+        Served { transfer, cost, ended: self.idle_from }
     }
 
     fn busy(&self) -> Span {
@@ -172,7 +172,7 @@ impl<M: ServiceModel> ForwardDisk<M> for Servers<M::Places> {
         let ended = starts + service;
         self.idle_from[first] = ended;
         self.busy += service;
-        Served { transfer, motion: Motion::InPlace, ended }
+        Served { transfer, cost: PositioningCost::None, ended }
     }
 
     fn busy(&self) -> Span {

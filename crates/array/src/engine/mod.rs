@@ -21,7 +21,7 @@ pub use forward::{sojourn_simulate_parallel as parallel, sojourn_simulate_recurs
 pub(crate) use planner::PlanCache;
 pub use rebuild::{Rebuild, Rebuilt};
 
-use crate::device::Motion;
+use crate::device::PositioningCost;
 use crate::layout::Layout;
 use crate::workload::Request;
 use sojourn_core::{Span, Streams, Time, choices};
@@ -63,12 +63,12 @@ pub struct Scenario<M> {
 /// Totals of a run: accesses by what their positioning took, busy times, ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AccessCounts {
-    /// Accesses that took a seek and a rotation to position.
-    pub seeks: u64,
-    /// Accesses whose head was on the track or the cylinder: at most a rotation.
-    pub rotations: u64,
+    /// Accesses with a full positioning: of a head a seek and a rotation.
+    pub full_positionings: u64,
+    /// Accesses with less than that: the head was on the track or the cylinder.
+    pub partial_positionings: u64,
     /// Accesses that needed no positioning.
-    pub follow_ons: u64,
+    pub no_positionings: u64,
     /// The time that each disk was busy.
     pub busy: Vec<Span>,
     /// The end of the last request.
@@ -82,15 +82,15 @@ pub struct AccessCounts {
 impl AccessCounts {
     /// The number of accesses that were served.
     pub fn accesses(&self) -> u64 {
-        self.seeks + self.rotations + self.follow_ons
+        self.full_positionings + self.partial_positionings + self.no_positionings
     }
 
     #[inline(always)]
-    fn count(&mut self, motion: Motion) {
-        match motion {
-            Motion::Seek => self.seeks += 1,
-            Motion::Rotation => self.rotations += 1,
-            Motion::InPlace => self.follow_ons += 1,
+    fn count(&mut self, cost: PositioningCost) {
+        match cost {
+            PositioningCost::Full => self.full_positionings += 1,
+            PositioningCost::Partial => self.partial_positionings += 1,
+            PositioningCost::None => self.no_positionings += 1,
         }
     }
 }

@@ -2,23 +2,19 @@
 
 use crate::device::Op;
 
-/// How the head gets to the place of an access.
+/// Where an access is, seen from the earlier accesses of its request to this disk. What its positioning
+/// takes follows in the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approach {
-    /// Seek and rotation.
-    Seek,
-    /// Nothing directly behind another access of its request; else seek and rotation.
+    /// At a random place.
+    Random,
+    /// Directly behind another access of its request.
     FollowOn,
-    /// Back to what the request has read on this disk, to write it: if the disk was idle on arrival
-    /// and served no other request in between, the rest of the rotation, a whole one where the
-    /// reading has just ended; else seek and rotation.
+    /// Where the request has read, to write what was read.
     Rewrite,
-    /// [`Rewrite`](Approach::Rewrite), but where the reading has just ended a whole rotation less
-    /// the transfer.
+    /// As [`Rewrite`](Approach::Rewrite), but its transfer counts towards the way back.
     RewriteLess,
-    /// To the end of the request's full stripes: nothing if these are being served on arrival and no
-    /// other request comes in between, a rotation if they were the disk's last access; else seek and
-    /// rotation.
+    /// Where the request's full stripes end.
     Reconstruct,
 }
 
@@ -29,7 +25,7 @@ pub struct Access {
     pub disk: u16,
     /// Whether it reads or writes.
     pub op: Op,
-    /// How the head gets there.
+    /// Where it is, seen from the earlier accesses of its request.
     pub approach: Approach,
     /// The first block on the disk, if the request has an address.
     pub at: u64,
@@ -44,7 +40,7 @@ pub struct Access {
 impl Access {
     /// An access that its request waits for and no later phase does.
     pub fn new(disk: u16, op: Op, blocks: u32) -> Access {
-        Access { disk, op, approach: Approach::Seek, at: 0, blocks, gate: false, counts: true }
+        Access { disk, op, approach: Approach::Random, at: 0, blocks, gate: false, counts: true }
     }
 }
 

@@ -163,7 +163,7 @@ impl Stripes {
     pub(super) fn read_ahead(&self, disk: u16, full_stripes: bool) -> Access {
         let approach = match (full_stripes, self.pre_read) {
             (true, None | Some(FollowOn::InPlace)) => Approach::FollowOn,
-            _ => Approach::Seek,
+            _ => Approach::Random,
         };
         Access { approach, gate: true, ..Access::new(disk, Op::Read, 1) }
     }

@@ -1,9 +1,10 @@
 //! What the tests share.
 
 use sojourn_array::ArrayCase;
+use sojourn_array::device::ServiceModel;
+use sojourn_array::device::hdd::IndependentService;
+use sojourn_array::device::hdd::{Platters, St3500630Ns};
 use sojourn_array::device::scheduling::Scheduling;
-use sojourn_array::device::{IndependentService, ServiceModel};
-use sojourn_array::device::{Platters, St3500630Ns};
 use sojourn_array::engine::{self, AccessCounts, Join, Scenario, Sink};
 use sojourn_array::layout::Layout;
 use sojourn_array::workload::Request;

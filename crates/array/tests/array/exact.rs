@@ -6,7 +6,8 @@ use crate::common::{
 };
 use sojourn_array::ArrayCase;
 use sojourn_array::Moments;
-use sojourn_array::device::{Drive, Op, Platters};
+use sojourn_array::device::hdd::Platters;
+use sojourn_array::device::{Drive, Op};
 use sojourn_array::engine::{self, Join};
 use sojourn_array::layout::Layout;
 use sojourn_array::workload::Request;

@@ -1,8 +1,9 @@
 //! Arms and platters: times by hand, and a disk that is looked up track by track.
 
 use crate::common::{Records, mean, paper_disk, scheduling, variant};
-use sojourn_array::device::{Drive, Geometry, Op, Rotation, St3500630Ns, Track, Zoned};
-use sojourn_array::device::{MechanicalService, Spindles};
+use sojourn_array::device::hdd::{Geometry, Rotation, St3500630Ns, Track, Zoned};
+use sojourn_array::device::hdd::{MechanicalService, Spindles};
+use sojourn_array::device::{Drive, Op};
 use sojourn_array::engine::{self, Join, Scenario};
 use sojourn_array::workload::Request;
 use sojourn_core::parameters::defaults;

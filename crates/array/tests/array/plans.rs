@@ -247,7 +247,7 @@ fn small_writes_of_raid_5_are_those_of_the_text() {
             assert_eq!(stripes.count(), if full > 0 { disks as usize } else { 0 });
             let reads = first.iter().filter(|access| access.op == Op::Read);
             assert!(reads.clone().all(|access| access.blocks == 1 && access.gate));
-            let way = if full > 0 { Approach::FollowOn } else { Approach::Seek };
+            let way = if full > 0 { Approach::FollowOn } else { Approach::Random };
             assert!(reads.clone().all(|access| access.approach == way));
             assert_eq!(reads.count(), ahead, "{disks} disks, {blocks} blocks");
             if ahead == 0 {

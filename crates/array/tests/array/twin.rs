@@ -2,7 +2,8 @@
 //! 3.2 and 3.3. It agrees with the engine to the picosecond.
 
 use crate::common::{Chances, layout, paper_disk, paper_raid5, scenario, scheduling, simulate};
-use sojourn_array::device::{Drive, Op, Platters};
+use sojourn_array::device::hdd::Platters;
+use sojourn_array::device::{Drive, Op};
 use sojourn_array::workload::Request;
 use sojourn_core::{Span, Stream, Streams, Time};
 use std::cmp::Reverse;
@@ -262,7 +263,7 @@ fn the_engine_is_its_twin_to_the_picosecond() {
                 let twin = twin(disks, kind == "raid5", rpo, seed, &requests);
                 let first = (0..requests.len()).find(|&job| finished[job] != twin[job]);
                 assert_eq!(first, None, "{kind} {disks} disks, gap {gap}, seed {seed}");
-                seconds += figures.rotations.min(figures.follow_ons);
+                seconds += figures.partial_positionings.min(figures.no_positionings);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::chances::{Chances, Pairs};
 use crate::device::scheduling::Scheduling;
-use crate::device::{Drive, Found, Motion, ServiceModel, ServiceStart, Task};
+use crate::device::{Drive, Found, PositioningCost, ServiceModel, ServiceStart, Task};
 use crate::layout::{Access, Approach};
 use sojourn_core::parameters::Check;
 use sojourn_core::{Span, Streams, Time, parameters};
@@ -36,7 +36,7 @@ pub struct Head {
 impl<D: Drive> IndependentService<D> {
     /// A seek and a rotation: the shortest of as many as the scheduling chooses from.
     #[inline]
-    fn seek(&self, head: &mut Head, task: &Task<()>, waiting: usize) -> (Span, Motion) {
+    fn seek(&self, head: &mut Head, task: &Task<()>, waiting: usize) -> (Span, PositioningCost) {
         let choices = match &self.scheduling {
             Scheduling::Fcfs(_) => 1,
             scheduling => scheduling.choices(waiting),
@@ -46,14 +46,27 @@ impl<D: Drive> IndependentService<D> {
         for _ in 1..choices {
             chance = chance.min(head.moves.next());
         }
-        (self.drive.position(task.op, chance), Motion::Seek)
+        (self.drive.position(task.op, chance), PositioningCost::Full)
     }
 
-    /// The positioning of an access that may be back at its request's place (paper section 3.3).
-    fn come_back(&self, head: &mut Head, task: &Task<()>, start: ServiceStart) -> (Span, Motion) {
+    /// The positioning of an access that may be back at its request's place (paper section 3.3). It costs
+    /// a seek and a rotation, but for these:
+    ///
+    /// - Directly behind the request's last access, if the disk served no other in between: nothing.
+    /// - Back to what the request has read, if the disk was idle on arrival and served no other in
+    ///   between: a random part of a rotation; where the reading has just ended, a whole one less the
+    ///   time since, and for `RewriteLess` less the transfer.
+    /// - To the end of the request's full stripes, if the disk served no other in between: nothing if
+    ///   it was still serving them on arrival, else a rotation.
+    fn come_back(
+        &self,
+        head: &mut Head,
+        task: &Task<()>,
+        start: ServiceStart,
+    ) -> (Span, PositioningCost) {
         let span = match (task.approach, task.found, start.own) {
             (Approach::FollowOn, _, true) | (Approach::Reconstruct, Found::Busy, true) => {
-                return (Span::ZERO, Motion::InPlace);
+                return (Span::ZERO, PositioningCost::None);
             }
             (Approach::Rewrite, Found::JustDone, true) => {
                 self.rest_of_rotation(start.between_phases)
@@ -65,7 +78,7 @@ impl<D: Drive> IndependentService<D> {
             | (Approach::Reconstruct, _, true) => self.drive.rotate(head.rotations.next()),
             _ => return self.seek(head, task, start.waiting),
         };
-        (span, Motion::Rotation)
+        (span, PositioningCost::Partial)
     }
 
     /// The time until the platter is where it was `passed` ago.
@@ -121,9 +134,14 @@ impl<D: Drive> ServiceModel for IndependentService<D> {
     }
 
     #[inline(always)]
-    fn position(&self, head: &mut Head, task: &Task<()>, start: ServiceStart) -> (Span, Motion) {
+    fn position(
+        &self,
+        head: &mut Head,
+        task: &Task<()>,
+        start: ServiceStart,
+    ) -> (Span, PositioningCost) {
         match task.approach {
-            Approach::Seek => self.seek(head, task, start.waiting),
+            Approach::Random => self.seek(head, task, start.waiting),
             _ => self.come_back(head, task, start),
         }
     }
@@ -133,9 +151,9 @@ impl<D: Drive> ServiceModel for IndependentService<D> {
     }
 
     #[inline(always)]
-    fn serve(&self, line: &mut Pairs, access: &Access, _: Time) -> (Span, Span, Motion) {
+    fn serve(&self, line: &mut Pairs, access: &Access, _: Time) -> (Span, Span, PositioningCost) {
         let [place, chance] = line.next();
         let positioning = self.drive.position(access.op, chance);
-        (positioning, self.transfer(place, access), Motion::Seek)
+        (positioning, self.transfer(place, access), PositioningCost::Full)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Arm, Geometry, Spot};
 use crate::device::scheduling::{ArmView, Scheduling};
-use crate::device::{Motion, Op, ServiceModel, ServiceStart, Task};
+use crate::device::{Op, PositioningCost, ServiceModel, ServiceStart, Task};
 use crate::layout::Access;
 use sojourn_core::parameters::Check;
 use sojourn_core::{Span, Streams, Time, choices, parameters};
@@ -80,7 +80,12 @@ impl ServiceModel for MechanicalService {
         self.scheduling.is_in_order()
     }
 
-    fn position(&self, arm: &mut Arm, task: &Task<Spot>, start: ServiceStart) -> (Span, Motion) {
+    fn position(
+        &self,
+        arm: &mut Arm,
+        task: &Task<Spot>,
+        start: ServiceStart,
+    ) -> (Span, PositioningCost) {
         self.go(arm, task.op, &task.spot, start.now)
     }
 
@@ -88,22 +93,22 @@ impl ServiceModel for MechanicalService {
         self.state(streams, disk)
     }
 
-    fn serve(&self, arm: &mut Arm, access: &Access, now: Time) -> (Span, Span, Motion) {
-        let (positioning, motion) = self.go(arm, access.op, &self.spot(access), now);
-        (positioning, self.transfer(0, access), motion)
+    fn serve(&self, arm: &mut Arm, access: &Access, now: Time) -> (Span, Span, PositioningCost) {
+        let (positioning, cost) = self.go(arm, access.op, &self.spot(access), now);
+        (positioning, self.transfer(0, access), cost)
     }
 }
 
 impl MechanicalService {
     /// The positioning time to a spot, and what it took; leaves the arm where the access ends.
-    fn go(&self, arm: &mut Arm, op: Op, spot: &Spot, now: Time) -> (Span, Motion) {
+    fn go(&self, arm: &mut Arm, op: Op, spot: &Spot, now: Time) -> (Span, PositioningCost) {
         let (moves, waits) = self.geometry.approach(arm, op, spot, now);
-        let motion = match (arm.cylinder == spot.cylinder, moves + waits) {
-            (true, Span::ZERO) => Motion::InPlace,
-            (true, _) => Motion::Rotation,
-            (false, _) => Motion::Seek,
+        let cost = match (arm.cylinder == spot.cylinder, moves + waits) {
+            (true, Span::ZERO) => PositioningCost::None,
+            (true, _) => PositioningCost::Partial,
+            (false, _) => PositioningCost::Full,
         };
         self.geometry.leave(arm, spot);
-        (moves + waits, motion)
+        (moves + waits, cost)
     }
 }

@@ -1,7 +1,8 @@
 //! The elevator.
 
 use super::{ArmView, Order, least};
-use crate::device::{Op, Spot};
+use crate::device::Op;
+use crate::device::hdd::Spot;
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 

@@ -16,7 +16,8 @@ pub use rpo::{Counts, Rpo};
 pub use satf::Satf;
 pub use sstf::Sstf;
 
-use crate::device::{Arm, Geometry, Op, Spot};
+use crate::device::Op;
+use crate::device::hdd::{Arm, Geometry, Spot};
 use sojourn_core::{Time, variants};
 
 variants! {

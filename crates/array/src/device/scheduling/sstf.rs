@@ -1,7 +1,8 @@
 //! Shortest seek time first.
 
 use super::{ArmView, Order, least};
-use crate::device::{Op, Spot};
+use crate::device::Op;
+use crate::device::hdd::Spot;
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 
