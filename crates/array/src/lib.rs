@@ -1,26 +1,25 @@
 //! The array model: requests to disk arrays, as fork-join queues (Lebrecht, Dingle and Knottenbelt,
 //! *Modelling Zoned RAID Systems using Fork-Join Queueing Simulation*, EPEW 2009).
 //!
-//! - [`disk`]: how long an access takes; [`layout`]: which accesses a request is made of;
-//! - [`workload`]: which requests arrive when; [`scheduling`]: in which order a disk serves;
-//! - [`positioning`]: how heads get to the places of accesses;
+//! - [`case`]: a study's parameters; its replications are run in `run`;
+//! - [`device`]: how long an access takes, in which order a disk serves;
+//! - [`layout`]: which accesses a request is made of;
+//! - [`workload`]: which requests arrive when;
 //! - [`engine`]: the event loop, and the recursion that takes its place where nothing feeds back;
-//! - [`analysis`]: what is known exactly.
+//! - [`exact`]: what is known without simulating it.
 
-pub mod analysis;
-pub mod controller;
-pub mod disk;
+pub mod case;
+pub mod device;
 pub mod engine;
+pub mod exact;
 pub mod layout;
-mod offered;
-pub mod positioning;
-mod report;
-pub mod scheduling;
-pub mod study;
+mod moments;
+mod run;
 pub mod workload;
 
-pub use disk::Disk;
+pub use case::ArrayCase;
+pub use device::Device;
 pub use layout::Layout;
-pub use report::VOCABULARY;
-pub use study::ArrayCase;
+pub use moments::Moments;
+pub use run::VOCABULARY;
 pub use workload::Workload;

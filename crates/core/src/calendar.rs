@@ -10,7 +10,7 @@ use slab::Slab;
 /// pending. At most 2^26 events may be pending, and 2^38 scheduled in all.
 ///
 /// ```
-/// use crate::{Calendar, Span, Time};
+/// use sojourn_core::{Calendar, Span, Time};
 ///
 /// let mut calendar = Calendar::new();
 /// calendar.schedule(Time::ZERO + Span::from_us(2), "second");
@@ -113,7 +113,10 @@ impl<E> Calendar<E> {
                     first + if c.min(d) < a.min(b) { right } else { left }
                 }
                 Some(rest @ [_, ..]) => {
-                    first + (0..rest.len()).min_by_key(|&child| rest[child]).expect("there is one")
+                    first
+                        + (0..rest.len())
+                            .min_by_key(|&child| rest[child])
+                            .expect("a slice that matched has a first element")
                 }
                 _ => break,
             };

@@ -5,8 +5,8 @@ use csv::{ReaderBuilder, StringRecord, Terminator, Trim};
 use std::fmt;
 use std::io::BufRead;
 
-/// Opens a file that a study names, at its beginning, or says why not. It is asked for the same file
-/// more than once.
+/// Opens a file that a study names, at its beginning, or says why not. Called more than once for a
+/// file.
 pub type Open<'a> = &'a dyn Fn(&str) -> Result<Box<dyn BufRead>, String>;
 
 /// The text of a file, or why there is none.
@@ -16,7 +16,7 @@ pub fn text(open: Open<'_>, name: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
-/// A line of a table that says something.
+/// A line of a table, neither empty nor a comment.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Its number in the text, from 1.
@@ -59,7 +59,7 @@ impl Row {
 }
 
 impl OpenQuote {
-    /// What is wrong.
+    /// The message.
     pub fn what(self) -> &'static str {
         "a quote that does not end on its line"
     }
@@ -71,8 +71,7 @@ impl fmt::Display for OpenQuote {
     }
 }
 
-/// The lines of `text` that say something. Empty ones and those that start with # are passed over,
-/// and so is a byte order mark.
+/// The rows of `text`. Skips empty lines, lines that start with #, and a byte order mark.
 pub fn rows(text: &str) -> impl Iterator<Item = Result<Row, OpenQuote>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = (1..).zip(text.lines().map(str::trim));

@@ -2,7 +2,7 @@
 //! [calendar], [named random streams and distributions](random), [size tables](size_table),
 //! [parameters](mod@parameters) that document themselves, the [rows](Rows) and [report](Report) of a
 //! run, the [vocabulary](Vocabulary) of a model, and the
-//! [files](files) that a study names.
+//! [files] that a study names.
 //!
 //! Nothing here reads a clock, a socket or the operating system's randomness.
 

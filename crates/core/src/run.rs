@@ -5,16 +5,18 @@ use crate::parameters::Value;
 use crate::{Span, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-/// What others may see of a run while it goes on, and how they stop it.
+/// The progress of a run, which other threads may read while it goes on, and through which they stop
+/// it.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Jobs finished so far.
     pub finished: AtomicU64,
     /// Simulated time so far, in picoseconds.
     pub simulated_ps: AtomicU64,
-    /// Processor time of the threads that helped the one that runs it, in nanoseconds.
+    /// Processor time of the other threads of the run, in nanoseconds.
     pub helped_ns: AtomicU64,
-    /// Whether it went on without them for a time, since other programs had the processors.
+    /// Whether the run went on without these threads for a time, since other programs had the
+    /// processors.
     pub went_alone: AtomicBool,
     /// Set to stop the run.
     pub cancelled: AtomicBool,
@@ -24,7 +26,7 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
-/// What is kept of a run.
+/// Which results of a run are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// A row a job.
@@ -38,7 +40,7 @@ pub enum Keep {
 pub struct Report {
     /// One row a job, or none if only totals are kept.
     pub rows: Rows,
-    /// What stations were doing at certain times, where a case asks for it.
+    /// States of stations at certain times, where a case asks for them.
     pub series: Rows,
     /// Totals by name, with units, and what the ideal is.
     pub figures: Vec<(String, Value)>,
@@ -71,22 +73,22 @@ pub struct Job {
     pub bytes: u64,
     /// When it arrived.
     pub arrived: Time,
-    /// When its last task had joined; [`Time::NEVER`] if that was not by the end.
+    /// When its last task was done; [`Time::NEVER`] if that was not by the end.
     pub finished: Time,
     /// The least possible sojourn time; [`Span::MAX`] for a job without one.
     pub ideal: Span,
 }
 
-/// What all models report of their jobs, each a column; -1 where there is none.
+/// The columns of jobs that all models report; -1 where there is no value.
 #[derive(Clone, Debug, Default)]
 pub struct Jobs {
     /// Their sizes.
     pub bytes: Vec<i64>,
     /// When they arrived, in picoseconds.
     pub arrived: Vec<i64>,
-    /// When their last tasks had joined.
+    /// When their last tasks were done, in picoseconds.
     pub finished: Vec<i64>,
-    /// Their least possible sojourn times.
+    /// Their least possible sojourn times, in picoseconds.
     pub ideal: Vec<i64>,
 }
 

@@ -1,8 +1,8 @@
 //! Simulated time: a point ([`Time`]) and a distance ([`Span`]), both whole picoseconds in 64 bits.
 //!
-//! Integers make equal times really equal, so that ties are broken by rule and never by rounding.
-//! 64 bits of picoseconds last 213 days, and rows, whose numbers have a sign, have half of them. The
-//! arithmetic here is not checked in a release: a room checks its parameters and, where chance
+//! Integers make equal times really equal, so that ties are broken by rule and never by rounding. 64
+//! bits of picoseconds last 213 days, and rows, whose numbers have a sign, have half of them. The
+//! arithmetic here is not checked in a release: a model checks its parameters and, where chance
 //! decides, its clock from time to time, so that no sum leaves the range.
 
 use std::fmt;
@@ -37,7 +37,7 @@ impl Time {
         self.0 as f64 / 1e12
     }
 
-    /// So long after this time; [`Time::NEVER`] when no run comes that far.
+    /// The time `span` after this one; [`Time::NEVER`] when no run comes that far.
     pub const fn after(self, span: Span) -> Time {
         Time(self.0.saturating_add(span.0))
     }

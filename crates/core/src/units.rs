@@ -109,7 +109,7 @@ const SPEED: &[(&str, u64)] = &[
     ("Tbps", 1_000_000_000_000),
 ];
 
-/// What a quantity in these units looks like, as a regular expression.
+/// A regular expression (ECMA 262) of the texts of a quantity in these units.
 fn quantity(units: &[(&str, u64)]) -> String {
     format!("\\s*{DECIMAL}\\s*({})\\s*", names(units))
 }
@@ -121,28 +121,28 @@ fn names(units: &[(&str, u64)]) -> String {
 }
 
 impl Span {
-    /// What a text of one looks like, as a regular expression.
+    /// A regular expression (ECMA 262) of its texts.
     pub fn pattern() -> String {
         quantity(TIME)
     }
 }
 
 impl Bytes {
-    /// What a text of one looks like, as a regular expression.
+    /// A regular expression (ECMA 262) of its texts.
     pub fn pattern() -> String {
         quantity(SIZE)
     }
 }
 
 impl Rate {
-    /// What a text of one looks like, as a regular expression.
+    /// A regular expression (ECMA 262) of its texts.
     pub fn pattern() -> String {
         quantity(SPEED)
     }
 }
 
 impl Frequency {
-    /// What a text of one looks like, as a regular expression.
+    /// A regular expression (ECMA 262) of its texts.
     pub fn pattern() -> String {
         format!("\\s*{DECIMAL}\\s*/\\s*({})\\s*", names(TIME))
     }

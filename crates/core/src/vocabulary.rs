@@ -1,11 +1,11 @@
-//! What a model calls its jobs, and what its users ask of them.
+//! The vocabulary of a model: its words for jobs, and what is measured of them.
 
 /// The words of one model. Tables, pictures, comparisons and benchmarks take theirs from here, so
 /// that none of them knows a model.
 #[derive(Debug)]
 pub struct Vocabulary {
-    /// What a benchmark counts: units of work, each with the total of a run that holds the count.
-    /// The first one that is not zero is taken.
+    /// The units of work that benchmarks count, each with the total of a run that holds the count. A
+    /// benchmark takes the first one that is not zero.
     pub work: &'static [(&'static str, &'static str)],
     /// The percentiles that are shown where none are asked for, in per cent.
     pub percentiles: &'static [f64],
@@ -14,8 +14,8 @@ pub struct Vocabulary {
     pub lengths: &'static [&'static str],
     /// All kinds of jobs, the most important first.
     pub kinds: &'static [JobKind],
-    /// Totals of a run that are said below its table, in words that the number follows: the first
-    /// of each list that a run has.
+    /// Totals of a run that are printed below its table, behind these words: the first of each list
+    /// that a run has.
     pub told: &'static [&'static [(&'static str, &'static str)]],
 }
 
@@ -26,15 +26,15 @@ pub struct JobKind {
     pub name: &'static str,
     /// How tables call it: `query`, `message, half served`.
     pub label: &'static str,
-    /// What several are called in a sentence.
+    /// The plural, in a sentence.
     pub plural: &'static str,
     /// The kind that these are parts of; pictures show that one alone.
     pub part_of: Option<&'static str>,
-    /// What is measured of such a job, the most important first.
+    /// The metrics of such a job, the most important first.
     pub metrics: &'static [Metric],
-    /// The sizes that are told apart where a run has jobs in more than one of these bins.
+    /// The bins of sizes that are shown apart where a run has jobs in more than one of them.
     pub bins: &'static [SizeBin],
-    /// What the time of such a job is, where its name does not say that.
+    /// The meaning of the time of such a job, where its name does not say that.
     pub note: &'static str,
 }
 
@@ -43,7 +43,7 @@ pub struct JobKind {
 pub struct Metric {
     /// The column of the rows that holds it.
     pub column: &'static str,
-    /// What users call it.
+    /// Its name for users.
     pub name: &'static str,
     /// The unit that it is shown in.
     pub unit: &'static str,
@@ -56,7 +56,7 @@ pub struct Metric {
 /// Sizes in bytes above `above` and up to `upto`.
 #[derive(Debug)]
 pub struct SizeBin {
-    /// What the bin is called.
+    /// The name of the bin.
     pub name: &'static str,
     /// The end that is outside of it.
     pub above: f64,

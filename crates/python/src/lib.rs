@@ -1,11 +1,10 @@
 //! The compiled half of the Python package: bindings, and nothing else.
 
-mod estimate;
+mod array_plan;
+mod fabric_estimate;
 mod internet;
 mod mail;
 mod maillog;
-mod plan;
-mod quantiles;
 mod reception;
 
 use numpy::{IntoPyArray, PyArray1};
@@ -17,6 +16,7 @@ use sojourn_core::parameters::Value;
 use sojourn_core::{Bytes, Rate, Span};
 use sojourn_study as study;
 use sojourn_study::Column;
+use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -36,7 +36,7 @@ fn refused(error: study::SpecError) -> PyErr {
     SpecError::new_err(error.to_string())
 }
 
-/// What was read, after a warning where its study has a hint for its writer.
+/// Returns what was read; warns where its study has a hint for its author.
 fn hinted<T>(
     py: Python<'_>,
     read: Result<T, study::SpecError>,
@@ -44,7 +44,7 @@ fn hinted<T>(
 ) -> PyResult<T> {
     let read = read.map_err(refused)?;
     if let Some(hint) = study(&read).hint() {
-        let hint = std::ffi::CString::new(hint.replace('\0', " ")).expect("it has no NUL now");
+        let hint = std::ffi::CString::new(hint.replace('\0', " ")).expect("NULs were replaced");
         PyErr::warn(py, &py.import("sojourn._internal.errors")?.getattr("Hint")?, &hint, 1)?;
     }
     Ok(read)
@@ -169,7 +169,7 @@ fn settings<'py>(py: Python<'py>, list: &[(String, Value)]) -> PyResult<Bound<'p
     Ok(dict)
 }
 
-/// How far a running case is; safe to read and to cancel from any thread.
+/// The progress of a running case; any thread may read it, and cancel the case.
 #[pyclass(frozen, module = "sojourn._core")]
 struct Progress(Arc<study::Progress>);
 
@@ -205,7 +205,7 @@ impl Progress {
     }
 }
 
-/// What a case measured.
+/// The results of a replication: columns of jobs, series, totals.
 #[pyclass(frozen, module = "sojourn._core")]
 struct Outcome {
     #[pyo3(get)]
@@ -259,7 +259,7 @@ fn schema() -> String {
     study::schema()
 }
 
-/// What each model calls its jobs, and what is asked of them, as JSON.
+/// Each model's words for its jobs and what is measured of them, as JSON.
 #[pyfunction]
 fn vocabulary() -> String {
     study::vocabulary()
@@ -273,6 +273,36 @@ fn quantity(text: &str) -> PyResult<u64> {
     let rate = || text.parse().map(Rate::bits_per_second);
     let refused = |_| PyValueError::new_err(format!("{text:?} is no time, size or speed"));
     span.or_else(|_| bytes()).or_else(|_| rate()).map_err(refused)
+}
+
+/// The quantile of Student's t distribution: its values are below with this probability.
+#[pyfunction]
+fn student_t_quantile(degrees: f64, probability: f64) -> PyResult<f64> {
+    quantile(StudentsT::new(0.0, 1.0, degrees), probability)
+}
+
+/// The quantile of the Beta(a, b) distribution: its values are below with this probability.
+#[pyfunction]
+fn beta_quantile(a: f64, b: f64, probability: f64) -> PyResult<f64> {
+    quantile(Beta::new(a, b), probability)
+}
+
+/// The probability that Student's t is below this value.
+#[pyfunction]
+fn student_t_probability(degrees: f64, value: f64) -> PyResult<f64> {
+    let of = StudentsT::new(0.0, 1.0, degrees);
+    Ok(of.map_err(|error| PyValueError::new_err(error.to_string()))?.cdf(value))
+}
+
+fn quantile<D: ContinuousCDF<f64, f64>, E: ToString>(
+    of: Result<D, E>,
+    probability: f64,
+) -> PyResult<f64> {
+    let of = of.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    match probability {
+        0.0..=1.0 => Ok(of.inverse_cdf(probability)),
+        _ => Err(PyValueError::new_err(format!("{probability} is no probability"))),
+    }
 }
 
 /// How the extension was built.
@@ -292,9 +322,9 @@ fn build_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Study>()?;
     module.add_class::<Case>()?;
-    module.add_class::<plan::Plan>()?;
-    module.add_class::<estimate::Estimate>()?;
-    module.add_class::<estimate::Decomposition>()?;
+    module.add_class::<array_plan::Plan>()?;
+    module.add_class::<fabric_estimate::Estimate>()?;
+    module.add_class::<fabric_estimate::Decomposition>()?;
     module.add_class::<Progress>()?;
     module.add_class::<Outcome>()?;
     module.add_class::<internet::World>()?;
@@ -327,8 +357,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(vocabulary, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
-    module.add_function(wrap_pyfunction!(quantiles::student_t_probability, module)?)?;
-    module.add_function(wrap_pyfunction!(quantiles::student_t_quantile, module)?)?;
-    module.add_function(wrap_pyfunction!(quantiles::beta_quantile, module)?)?;
+    module.add_function(wrap_pyfunction!(student_t_probability, module)?)?;
+    module.add_function(wrap_pyfunction!(student_t_quantile, module)?)?;
+    module.add_function(wrap_pyfunction!(beta_quantile, module)?)?;
     module.add_function(wrap_pyfunction!(build_info, module)?)
 }

@@ -1,4 +1,4 @@
-//! A TOML text as a tree of values, what is laid over it, and where each of them stands.
+//! A TOML text as a tree of values, the overrides of it, and where each value was set.
 
 use crate::error::{SpecError, cut, path as key};
 use sojourn_core::parameters::{Refusal, Table, Value, element};
@@ -13,9 +13,9 @@ pub(crate) type Path = Vec<String>;
 pub(crate) struct Document {
     /// The tree, overrides applied.
     pub(crate) root: Table,
-    /// What was laid over the tree, in order.
+    /// The overrides, in order.
     pub(crate) overrides: Vec<Override>,
-    /// What the sweep sets, and where it says so.
+    /// The paths that the sweep sets, and where it says so.
     pub(crate) swept: Vec<(Path, String)>,
     /// Where each key of the file stands: "study.toml:12".
     places: BTreeMap<Path, String>,
@@ -32,7 +32,7 @@ pub(crate) struct Override {
 
 /// The keys of a dotted path, or what is wrong with it.
 pub(crate) fn keys(path: &str) -> Result<Path, &'static str> {
-    /// No setting lies deeper.
+    /// The most keys of a path.
     const MAX_DEPTH: usize = 16;
     let keys: Path = path.split('.').map(|key| key.trim().to_owned()).collect();
     match keys.len() > MAX_DEPTH || keys.iter().any(String::is_empty) {
@@ -133,8 +133,8 @@ impl Document {
     }
 }
 
-/// Whether `text` can be meant as it is: what begins like a table, a list or a text in quotes is
-/// meant as TOML.
+/// Whether `text` may be a bare word: a text that begins like a table, a list or a quoted text is
+/// TOML.
 fn is_word(text: &str) -> bool {
     !text.starts_with(['{', '[', '"', '\''])
 }
@@ -165,7 +165,7 @@ pub(crate) fn put(table: &mut Table, keys: &[String], value: Value) -> Result<()
     Ok(())
 }
 
-/// What stands at `path` in `table`.
+/// The value at `path` in `table`.
 pub(crate) fn get<'a>(table: &'a Table, path: &[String]) -> Option<&'a Value> {
     let (key, rest) = path.split_first()?;
     match table.get(key)? {

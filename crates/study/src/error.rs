@@ -56,8 +56,8 @@ impl Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
-/// Keys with dots between, as a study writes them. Which element of a list it is goes without
-/// saying: the line does say it.
+/// Keys with dots between, as a study writes them. The place in a list is left out: the line number
+/// identifies it.
 pub(crate) fn path(keys: &[String]) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let key = |key: &String| match !key.is_empty() && key.chars().all(bare) {
@@ -73,7 +73,7 @@ pub(crate) fn path(keys: &[String]) -> String {
     shown.map(|(_, it)| key(it)).collect::<Vec<_>>().join(".")
 }
 
-/// As much of a text as helps to find it.
+/// The beginning of a text, at most 200 characters.
 pub(crate) fn cut(given: impl Display) -> String {
     const SHOWN: usize = 200;
     let mut text = given.to_string();
@@ -84,7 +84,7 @@ pub(crate) fn cut(given: impl Display) -> String {
     text
 }
 
-/// So many letters that a name begins with are enough to mean it.
+/// The number of first letters that suffice to suggest a name.
 const BEGUN: usize = 3;
 
 /// The names that would have done, and the one that `given` is nearest to.

@@ -7,14 +7,14 @@
 //! - [`read_settings`]: files of settings that are no study;
 //! - [`registry`]: everything a study can name, documented;
 //! - [`schema`]: the JSON Schema of study files, for editors;
-//! - [`vocabulary`]: what each model calls its jobs, and what is asked of them.
+//! - [`vocabulary`]: each model's words for its jobs and what is measured of them.
 
+mod array_plan;
+mod capability;
 mod document;
 mod error;
-mod estimate;
-mod files;
+mod fabric_estimate;
 mod model;
-mod plan;
 mod registry;
 mod schema;
 mod settings;
@@ -22,9 +22,9 @@ mod study;
 mod sweep;
 mod vocabulary;
 
+pub use array_plan::{Offer, Plan, Target, Wanted};
 pub use error::SpecError;
-pub use estimate::Estimate;
-pub use plan::{Offer, Plan, Target, Wanted};
+pub use fabric_estimate::Estimate;
 pub use registry::registry;
 pub use schema::schema;
 pub use settings::read_settings;

@@ -1,113 +1,36 @@
 //! Everything a study can name, documented: what `sojourn list` and the reference pages show.
 
-use crate::model::MODELS;
-use crate::plan::{Offer, Wanted};
+use crate::model::{MODELS, Part, Topic, array, fabric, mail};
 use crate::study::{Head, Run};
+use crate::{array_plan, fabric_estimate};
 use serde_json::{Map, Value as Json, json};
-use sojourn_array::controller::{Controller, Rebuild};
-use sojourn_array::layout::Layout;
-use sojourn_array::positioning::Positioning;
-use sojourn_array::scheduling::Scheduling;
-use sojourn_array::workload as requests;
-use sojourn_array::{Disk, Workload as Requests};
-use sojourn_core::WORKLOADS;
 use sojourn_core::parameters::{Entry, Field, Parameters};
-use sojourn_fabric::balance::Balance;
-use sojourn_fabric::estimate::Settings as Estimation;
-use sojourn_fabric::qdisc::{Between, Queue};
-use sojourn_fabric::topology::Topology;
-use sojourn_fabric::transport::{Priority, TransportKind};
-use sojourn_fabric::workload::{Workload, deadline};
-use sojourn_fabric::{Buffer, Packets, Scheme};
-use sojourn_mail::policy::{CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind};
-use sojourn_mail::study as mail;
-use sojourn_mail::world::{Machine, internet};
 
-/// All parts and their variants as JSON: lists of `{"name", "summary", "source", "parameters"}`.
-///
-/// `workloads` has the kinds of workload first, and then the size tables that they can draw from.
-///
-/// `further` topics are of parts that no study reaches.
+/// The lists of topics of models and commands, in the order in which `sojourn list` shows them.
+const TOPICS: [fn() -> Vec<Topic>; 5] =
+    [fabric::topics, array::topics, array_plan::topics, fabric_estimate::topics, mail::topics];
+
+/// All parts and their variants as JSON: lists of `{"name", "summary", "source", "parameters"}` by
+/// topic. `further` topics are of parts that no study reaches.
 pub fn registry(further: Vec<(&str, Vec<Entry>)>) -> String {
-    let tables = WORKLOADS.iter().map(|table| {
-        json!({
-            "name": table.name,
-            "summary": format!("Size table: {}.", table.summary().trim_end_matches('.')),
-            "source": table.source(),
-            "parameters": [],
-        })
-    });
     let models = MODELS.iter().map(|model| (model.entry)());
     let studies = [Head::entry(), Run::entry()].into_iter().chain(models);
-    let parts: Vec<(&str, Vec<Json>)> = vec![
-        (
-            "tables",
-            entries(
-                studies
-                    .chain([Packets::entry(), Controller::entry(), Rebuild::entry()])
-                    .chain([Wanted::entry(), Offer::entry(), Estimation::entry()])
-                    .chain([mail::List::entry(), mail::Policy::entry(), Limits::entry()])
-                    .chain([Machine::entry(), internet::Peer::entry()])
-                    .collect(),
-            ),
-        ),
-        ("workloads", entries(Workload::entries()).into_iter().chain(tables).collect()),
-        ("topologies", entries(Topology::entries())),
-        ("schemes", entries(Scheme::entries())),
-        ("transports", entries(TransportKind::entries())),
-        ("queues", entries(Queue::entries())),
-        ("buffers", entries(Buffer::entries())),
-        ("class-policies", entries(Between::entries())),
-        ("balances", entries(Balance::entries())),
-        ("priorities", entries(Priority::entries())),
-        ("deadlines", entries(deadline::Law::entries())),
-        ("disks", entries(Disk::entries())),
-        ("layouts", entries(Layout::entries())),
-        ("positionings", entries(Positioning::entries())),
-        ("schedulings", entries(Scheduling::entries())),
-        ("requests", entries(Requests::entries())),
-        ("request-arrivals", entries(requests::Arrivals::entries())),
-        ("request-sizes", entries(requests::SizeLaw::entries())),
-        ("request-places", entries(requests::Places::entries())),
-        ("batches", entries(requests::BatchLaw::entries())),
-        ("internets", entries(internet::Internet::entries())),
-        ("message-arrivals", entries(mail::Arrivals::entries())),
-        ("policies", policies()),
-        ("causes", entries(mail::Cause::entries())),
-    ];
-    let further = further.into_iter().map(|(name, list)| (name, entries(list)));
-    let parts: Map<String, Json> = parts
-        .into_iter()
-        .chain(further)
-        .map(|(name, list)| (name.to_owned(), Json::Array(list)))
-        .collect();
-    Json::Object(parts).to_string()
+    let mut topics: Map<String, Json> = Map::new();
+    let mut add = |name: &str, parts: Vec<Part>| {
+        let listed = topics.entry(name).or_insert_with(|| json!([]));
+        listed.as_array_mut().expect("a topic is a list").extend(parts.iter().map(part));
+    };
+    add("tables", studies.map(Part::from).collect());
+    for topic in TOPICS.iter().flat_map(|topics| topics()) {
+        add(topic.name, topic.parts);
+    }
+    for (name, entries) in further {
+        add(name, entries.into_iter().map(Part::from).collect());
+    }
+    Json::Object(topics).to_string()
 }
 
-/// What a list server may decide, each under the name of the decision.
-fn policies() -> Vec<Json> {
-    let decisions = [
-        ("split", SplitKind::entries()),
-        ("order", OrderKind::entries()),
-        ("timeouts", TimeoutsKind::entries()),
-        ("checkpoint", CheckpointKind::entries()),
-        ("retry", RetryKind::entries()),
-    ];
-    let ways = decisions.iter().flat_map(|(decision, ways)| {
-        ways.iter().map(move |way| {
-            let mut way = entry(way);
-            way["name"] = json!(format!("{decision}.{}", way["name"].as_str().expect("a name")));
-            way
-        })
-    });
-    ways.collect()
-}
-
-fn entries(list: Vec<Entry>) -> Vec<Json> {
-    list.iter().map(entry).collect()
-}
-
-fn entry(entry: &Entry) -> Json {
+fn part(of: &Part) -> Json {
     let parameter = |field: &Field| {
         json!({
             "name": field.name,
@@ -117,10 +40,10 @@ fn entry(entry: &Entry) -> Json {
         })
     };
     json!({
-        "name": entry.name,
-        "summary": one_line(entry.summary),
-        "source": "",
-        "parameters": entry.parameters.iter().map(parameter).collect::<Vec<_>>(),
+        "name": of.name,
+        "summary": one_line(&of.summary),
+        "source": of.source,
+        "parameters": of.parameters.iter().map(parameter).collect::<Vec<_>>(),
     })
 }
 

@@ -1,23 +1,23 @@
-//! The schema of study files, for editors: JSON Schema, draft 2020-12, out of the same declarations
-//! that read them.
+//! The schema of study files, for editors: JSON Schema, draft 2020-12, made of the declarations by
+//! which studies are read.
 //!
-//! It says what each key may be, not which have to be there: any may be swept instead. Which of
-//! several shapes a value has is asked with `if`, so that what is wrong with it is told where it is;
-//! editors that complete keys look through `anyOf` alone, and find the shapes there once more.
+//! The schema says what each key may be, not which keys are needed: any may be swept instead. It
+//! tells several shapes of a value apart with `if`, so that an editor reports an error at its place;
+//! editors that complete keys look through `anyOf` alone, which lists the shapes once more.
 
+use crate::array_plan::Wanted;
+use crate::fabric_estimate;
 use crate::model::{MODELS, ModelEntry};
-use crate::plan::Wanted;
 use crate::study::{FORMER_MODEL, Head};
 use serde_json::{Map, Value as Json, json};
 use sojourn_core::parameters::{Entry, Field, Parameters, Shape, Value};
-use sojourn_fabric::estimate::Settings as Estimation;
 use std::collections::BTreeMap;
 
 /// The tables that stand in a study only for one other command than `run`.
 const TABLES_OF_COMMANDS: [(&str, Listing); 2] =
-    [("fabric", Estimation::entry), ("array", Wanted::entry)];
+    [("fabric", fabric_estimate::table), ("array", Wanted::entry)];
 
-/// Says what is known about parameters.
+/// A function that documents parameters.
 type Listing = fn() -> Entry;
 
 /// The schema as JSON.
@@ -41,10 +41,10 @@ pub fn schema() -> String {
     whole.to_string()
 }
 
-/// What a definition is of: the function that lists its parameters, and what of them.
+/// The subject of a definition: the function that lists parameters or kinds, and which part of them.
 type Of = (usize, Part);
 
-/// What a definition has of a list of parameters or of kinds.
+/// The part of a list of parameters or of kinds that a definition describes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Value,
@@ -180,8 +180,8 @@ impl Schema {
         fields.iter().map(|field| (field.name.to_owned(), self.field(field))).collect()
     }
 
-    /// What stands under `sweep` where a value of a shape is swept: a list of such values, or a
-    /// table of what is swept inside it.
+    /// The shape of a swept value under `sweep`: a list of such values, or a table of what is swept
+    /// inside it.
     fn swept(&mut self, shape: &Shape) -> Json {
         let list = json!({ "type": "array", "items": self.value(shape), "minItems": 1 });
         let inside: Vec<Json> = match shape {
@@ -239,7 +239,7 @@ impl Schema {
         table
     }
 
-    /// A reference to a definition, which is made where it is not there yet.
+    /// A reference to a definition; makes the definition where it is not there yet.
     fn defined(&mut self, of: Of, name: &str, make: impl FnOnce(&mut Schema) -> Json) -> Json {
         if let Some(name) = self.names.get(&of) {
             return reference(name);
@@ -248,7 +248,7 @@ impl Schema {
         let taken = |name: &String| self.definitions.contains_key(name);
         let numbered = (2..).map(|number| format!("{name}-{number}"));
         let free = [name.clone()].into_iter().chain(numbered).find(|name| !taken(name));
-        let name = free.expect("there is always another");
+        let name = free.expect("numbered names do not run out");
         self.names.insert(of, name.clone());
         self.definitions.insert(name.clone(), Json::Null);
         let made = make(self);

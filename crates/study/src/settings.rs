@@ -5,7 +5,7 @@ use crate::error::SpecError;
 use sojourn_core::parameters::{Parameters, Table};
 
 /// Reads `text`, which `source` names in messages, with `overrides` (path and value) laid over it;
-/// `complete` sets what both may leave to the machine.
+/// `complete` adds settings that depend on the machine and that both leave out.
 ///
 /// # Errors
 ///

@@ -1,14 +1,16 @@
 //! A study: a file, read and checked, and the cases it crosses into.
 
+use crate::capability::LinkDecomposition;
 use crate::document::{self, Document};
 use crate::error::SpecError;
-use crate::files::open;
 use crate::model::{MODELS, Model, ModelEntry};
 use crate::sweep::{self, Axis, MAX_CASES};
-use sojourn_core::files::text;
 use sojourn_core::parameters::{Check, Entry, Parameters, Refusal, Table, Value, defaults};
 use sojourn_core::{Cancelled, Keep, Progress, Report, Rows, Streams, nested, parameters};
-use sojourn_fabric::{Decomposition, FabricCase, estimate};
+use sojourn_fabric::Decomposition;
+use sojourn_fabric::estimate::Settings;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,9 +45,9 @@ impl Check for Run {}
 /// A study file, checked whole: every case of it can run.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// How it runs.
+    /// The seed and the number of replications.
     pub run: Run,
     model: ModelEntry,
     /// The parts of the model as they were given, overrides applied.
@@ -60,21 +62,21 @@ pub struct Study {
 pub struct Case {
     /// Its place in the cross product, from 0.
     pub index: usize,
-    /// How many jobs it simulates.
+    /// The number of jobs of a replication.
     pub jobs: usize,
     axes: Vec<(String, Value)>,
     model: Arc<dyn Model>,
     seed: u64,
 }
 
-/// A case of a sweep that cannot be had.
+/// A case of a sweep that is impossible.
 #[derive(Clone, Debug)]
 pub struct Refused {
     /// Its place in the cross product, from 0.
     pub index: usize,
     /// The swept parameters under their short names.
     pub axes: Vec<(String, Value)>,
-    /// Why.
+    /// The reason.
     pub error: SpecError,
 }
 
@@ -99,8 +101,9 @@ impl Study {
         }
     }
 
-    /// The same of the cases that are possible, at least one, and those that are not: what each of
-    /// them asks for cannot be had together. A name that there is not is a mistake all the same.
+    /// Like [`of`](Study::of), but returns the cases that are impossible beside those that are
+    /// possible, at least one: settings of a sweep may exclude each other. Refuses the study where a
+    /// name or a key is unknown.
     pub(crate) fn as_far_as_possible(
         document: &mut Document,
         source: &str,
@@ -156,7 +159,7 @@ impl Study {
         self.model.name
     }
 
-    /// What its writer should know about it, though it can be run as it is.
+    /// A hint for its author, though it can be run as it is.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
@@ -203,7 +206,7 @@ impl Study {
     }
 }
 
-/// What `model` was called up to version 0.1.
+/// The former name of the key `model`, which is still read.
 pub(crate) const FORMER_MODEL: &str = "room";
 
 /// The keys of a struct of parameters.
@@ -242,7 +245,7 @@ fn read_case(
     Ok((model, jobs))
 }
 
-/// Refuses more runs than anyone can want.
+/// Refuses more than [`MAX_CASES`] runs in all.
 fn within_bounds(cases: usize, run: &Run) -> Result<(), Refusal> {
     let most = MAX_CASES / cases;
     if run.replications.get() as usize <= most {
@@ -253,11 +256,27 @@ fn within_bounds(cases: usize, run: &Run) -> Result<(), Refusal> {
     Err(Refusal::value(&given, expected).under("replications").under("run"))
 }
 
-/// Where a file that a study in `base` names lies, from anywhere.
+/// The absolute path of a file that a study in `base` names.
 fn located(base: &Path, name: &str) -> String {
     let path = base.join(name);
     std::path::absolute(&path).unwrap_or(path).to_string_lossy().into_owned()
 }
+
+/// Opens a regular file. Refuses pipes and devices: a study's files are read when it is checked, and
+/// again for each replication.
+fn open(name: &str) -> Result<Box<dyn BufRead>, String> {
+    let what = fs::metadata(name).map_err(|error| error.to_string())?;
+    if !what.is_file() && !what.is_dir() {
+        return Err(
+            "it is a pipe or a device, and is read more than once: save it first".to_owned()
+        );
+    }
+    let file = File::open(name).map_err(|error| error.to_string())?;
+    Ok(Box::new(BufReader::with_capacity(BUFFER, file)))
+}
+
+/// The number of bytes that are read at a time.
+const BUFFER: usize = 1 << 16;
 
 impl Case {
     /// The swept parameters under their short names.
@@ -270,8 +289,8 @@ impl Case {
         document::flat(&self.model.table())
     }
 
-    /// Simulates one replication, counted from 0, on up to so many threads where it is of a fabric.
-    /// The same replication gives the same rows, on any number of threads.
+    /// Simulates one replication, counted from 0, on up to `threads` threads where the model can. The
+    /// rows of a replication are equal on any number of threads.
     pub fn run(
         &self,
         replication: u32,
@@ -289,37 +308,39 @@ impl Case {
     /// plans them; no rows where the model has none.
     pub fn offered(&self, replication: u32) -> Result<Rows, SpecError> {
         let streams = Streams::new(self.seed, replication.into());
-        let offered = self.model.offered(streams, &open).unwrap_or_else(|| Ok(Rows::default()));
-        offered.map_err(|refusal| self.refused(&refusal))
+        let Some(load) = self.model.offered_load() else { return Ok(Rows::default()) };
+        load.offered(streams, &open).map_err(|refusal| self.refused(&refusal))
     }
 
-    /// What is known of the mean sojourn time without simulating it, as figures of a run; and what
-    /// each of `percentiles`, in per cent, is not below, whatever the load.
+    /// What formulas say of the mean sojourn time, as totals of a run; and a lower bound for each of
+    /// `percentiles`, in per cent, at any load. Empty where the model has no formulas.
     pub fn known(&self, percentiles: &[f64]) -> Result<Vec<(String, Value)>, SpecError> {
-        self.model.known(&open, percentiles).map_err(|refusal| self.refused(&refusal))
+        let Some(formulas) = self.model.exact_formulas() else { return Ok(Vec::new()) };
+        formulas.known(&open, percentiles).map_err(|refusal| self.refused(&refusal))
     }
 
-    /// How its sojourn times are distributed without simulating them, and by which formulas: columns
-    /// `sojourn_ps`, and what shares are done by then at `least` and at `most`. Nothing where no
+    /// The distribution of sojourn times by formulas, and which these are: columns `sojourn_ps`, in
+    /// picoseconds, and bounds `least` and `most` for the share that is done by then. None where no
     /// formula applies.
     pub fn distribution(&self) -> Result<Option<(Rows, &'static str)>, SpecError> {
-        self.model.distribution(&open).map_err(|refusal| self.refused(&refusal))
+        let Some(formulas) = self.model.exact_formulas() else { return Ok(None) };
+        formulas.distribution(&open).map_err(|refusal| self.refused(&refusal))
     }
 
-    /// The case as one of a fabric, where it is one.
-    pub(crate) fn as_fabric(&self) -> Option<&FabricCase> {
-        self.model.as_fabric()
+    /// The decomposition into links, where the model has any.
+    pub(crate) fn link_decomposition(&self) -> Option<&dyn LinkDecomposition> {
+        self.model.link_decomposition()
     }
 
-    /// One replication, its flows drawn and put onto the links of its fabric; `fabric` is the case.
+    /// One replication, its flows drawn and put onto the links of its fabric.
     pub(crate) fn decompose(
         &self,
-        fabric: &FabricCase,
-        settings: &estimate::Settings,
+        settings: &Settings,
         replication: u32,
     ) -> Result<Decomposition, SpecError> {
+        let links = self.link_decomposition().expect("an estimate is refused of what has no links");
         let streams = Streams::new(self.seed, replication.into());
-        let decomposed = Decomposition::new(fabric, settings, streams, &|name| text(&open, name));
+        let decomposed = links.decompose(settings, streams, &open);
         decomposed.map_err(|refusal| self.refused(&refusal))
     }
 

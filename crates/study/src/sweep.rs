@@ -10,18 +10,18 @@ use std::collections::BTreeSet;
 pub(crate) struct Axis {
     /// Its short name: the column in results.
     pub(crate) name: String,
-    /// What it sets.
+    /// The path that it sets.
     pub(crate) path: Path,
-    /// To what, as given.
+    /// Its values as given.
     given: Vec<Value>,
-    /// To what, with every default; known once the cases are.
+    /// Its values with every default; known once the cases are.
     resolved: Vec<Value>,
-    /// What these are called in results.
+    /// The labels of its values in results.
     labels: Vec<Value>,
     place: String,
 }
 
-/// More cases than this are a mistake.
+/// The most cases of a study: more are a mistake.
 pub(crate) const MAX_CASES: usize = 100_000;
 
 /// Takes the sweep out of a study, whose parts are `parts`. What an override sets whole is not
@@ -124,11 +124,11 @@ fn overlaid(
     let mut root = Table::default();
     put(&mut root, path, value.clone())?;
     put(&mut root, inside, other.clone())?;
-    Ok(get(&root, path).expect("it was put there").clone())
+    Ok(get(&root, path).expect("a value that was put is found").clone())
 }
 
 /// Names the axes by the last key that says something, `load` of `workload.load`, `scheme` of
-/// `scheme.name`; by the whole path where two would be called the same.
+/// `scheme.name`; by the whole path where two names would be equal.
 fn name(axes: &mut [Axis]) {
     let short = |axis: &Axis| {
         let mut keys = axis.path.iter().rev().filter(|key| !selects(key));
@@ -172,8 +172,8 @@ pub(crate) fn tree(root: &Table, axes: &[Axis], point: &[usize]) -> Result<Table
     Ok(root)
 }
 
-/// Learns from the resolved cases, those that are possible, what the values of the axes are and how to
-/// call them.
+/// Sets the resolved values of the axes and their labels, from the resolved cases, those that are
+/// possible.
 pub(crate) fn settle(
     axes: &mut [Axis],
     resolved: impl Fn(usize) -> Option<Table>,
@@ -212,7 +212,7 @@ fn as_table(value: &Value) -> Option<&Table> {
     }
 }
 
-/// A value that no case can have, with what one of those that some can has beside.
+/// A value that no case can have, completed with the settings of a possible value of its kind.
 fn completed(given: &Value, possible: &[&Table]) -> Value {
     let Value::Table(given) = given else { return given.clone() };
     let alike = |other: &&&Table| other.get("kind") == given.get("kind");
@@ -223,8 +223,8 @@ fn completed(given: &Value, possible: &[&Table]) -> Value {
     Value::Table(table)
 }
 
-/// What values are called in a column: a table by its name or kind, and where several tables have
-/// the same, by what tells them apart too.
+/// The labels of values in a column: of a table its name or kind, and where several tables have one
+/// name, the settings in which they differ too.
 fn labels(values: &[Value]) -> Vec<Value> {
     let label = |value: &Value| match value {
         Value::Table(table) => label(table, values),
@@ -233,7 +233,7 @@ fn labels(values: &[Value]) -> Vec<Value> {
     values.iter().map(label).collect()
 }
 
-/// What one of `values` that is a table is called.
+/// The label of one of `values` that is a table.
 fn label(table: &Table, values: &[Value]) -> Value {
     let name = |table: &Table| table.get("name").or_else(|| table.get("kind")).cloned();
     let alike = |value: &Value| match value {
@@ -261,12 +261,12 @@ fn bare(value: &Value) -> String {
 }
 
 impl Axis {
-    /// How many values it has.
+    /// The number of its values.
     pub(crate) fn len(&self) -> usize {
         self.given.len()
     }
 
-    /// What the value at `place` is called.
+    /// The label of the value at `place`.
     pub(crate) fn label(&self, place: usize) -> &Value {
         &self.labels[place]
     }
@@ -288,14 +288,14 @@ impl Axis {
     }
 }
 
-/// Whether `part` of a study can stand there with every default: not when one of several axes in it
+/// Whether `part` of a resolved study can have every default: not when one of several axes in it
 /// decides which defaults these are.
 pub(crate) fn in_full(axes: &[Axis], part: &str) -> bool {
     let axes: Vec<&Axis> = axes.iter().filter(|axis| axis.path[0] == part).collect();
     axes.iter().all(|axis| axis.is_plain()) || matches!(axes[..], [only] if only.path.len() == 1)
 }
 
-/// `given` in the words of `resolved`, no more set than was.
+/// `given` as `resolved` writes it, with no more set than was given.
 pub(crate) fn normal(given: &Value, resolved: &Value) -> Value {
     match (given, resolved) {
         (Value::Table(given), Value::Table(resolved)) => {

@@ -1,4 +1,4 @@
-//! The words of all models, for those who show results.
+//! The vocabularies of all models, for tables and pictures.
 
 use crate::model::MODELS;
 use serde_json::{Map, Value as Json, json};

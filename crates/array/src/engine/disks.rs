@@ -1,39 +1,40 @@
-//! The disks of the event loop: what comes to them, what they serve, which is done next.
+//! The disks of the event loop: their queues, what they serve, which is done next.
 
-use super::station::Station;
-use super::timers::Timers;
-use super::{Figures, Scene};
-use crate::positioning::{Found, Heads, Motion, Task};
+use super::{AccessCounts, Scenario};
+use crate::device::{Found, PositioningCost, ServiceModel, ServiceStart, Task};
+use crate::layout::Access;
 use sojourn_core::{Span, Time};
+use std::collections::VecDeque;
 
 /// All disks of an array.
-pub(super) struct Disks<'a, H: Heads> {
-    heads: &'a H,
-    /// How long the controller takes between phases.
+pub(super) struct Disks<'a, M: ServiceModel> {
+    model: &'a M,
+    /// The time that the controller takes between phases.
     between_phases: Span,
-    /// How many accesses a disk serves at once.
+    /// The number of accesses that a disk serves at once.
     servers: usize,
-    /// The servers of all disks, disk by disk. What waits for a disk waits at its first.
-    stations: Vec<Station<H>>,
+    /// The servers of all disks, disk by disk. The queue of a disk is at its first server.
+    stations: Vec<Station<M>>,
     timers: Timers,
-    /// How they were positioned.
-    pub(super) figures: Figures,
+    /// Accesses by what their positioning took.
+    pub(super) counts: AccessCounts,
 }
 
-impl<'a, H: Heads> Disks<'a, H> {
-    /// The disks of `scene`, idle.
-    pub(super) fn new(scene: &'a Scene<H>) -> Disks<'a, H> {
-        let servers = scene.heads.servers();
-        let all = scene.layout.disks() * servers;
-        // Only disks without a head serve several accesses at once: what it draws is of no account.
-        let head = |server| scene.heads.head(scene.streams, (server / servers) as u64);
+impl<'a, M: ServiceModel> Disks<'a, M> {
+    /// The disks of `scenario`, idle.
+    pub(super) fn new(scenario: &'a Scenario<M>) -> Disks<'a, M> {
+        let servers = scenario.model.servers();
+        let all = scenario.layout.disks() * servers;
+        // Only disks without a head serve several accesses at once: the state of a head does not
+        // matter there.
+        let state = |server| scenario.model.state(scenario.streams, (server / servers) as u64);
         Disks {
-            heads: &scene.heads,
-            between_phases: scene.overhead + scene.parity,
+            model: &scenario.model,
+            between_phases: scenario.overhead + scenario.parity,
             servers,
-            stations: (0..all).map(|server| Station::new(head(server))).collect(),
+            stations: (0..all).map(|server| Station::new(state(server))).collect(),
             timers: Timers::new(all),
-            figures: Figures::default(),
+            counts: AccessCounts::default(),
         }
     }
 
@@ -43,7 +44,7 @@ impl<'a, H: Heads> Disks<'a, H> {
         self.timers.first()
     }
 
-    /// The disk that a server is of.
+    /// The disk of a server.
     #[inline(always)]
     pub(super) fn disk_of(&self, server: usize) -> usize {
         if self.servers == 1 { server } else { server / self.servers }
@@ -62,23 +63,23 @@ impl<'a, H: Heads> Disks<'a, H> {
         }
     }
 
-    /// For how long each disk was busy, its servers in the mean.
+    /// The time that each disk was busy, as the mean of its servers.
     pub(super) fn busy(&self) -> Vec<Span> {
         let disks = self.stations.chunks(self.servers);
         let busy =
-            |servers: &[Station<H>]| servers.iter().fold(Span::ZERO, |sum, it| sum + it.busy);
+            |servers: &[Station<M>]| servers.iter().fold(Span::ZERO, |sum, it| sum + it.busy);
         disks.map(|servers| busy(servers) / self.servers as u64).collect()
     }
 
-    /// An access of a first phase comes to a disk.
+    /// Brings an access of a first phase to a disk.
     #[inline(always)]
-    pub(super) fn issue(&mut self, disk: usize, task: Task<H::Spot>, now: Time) {
+    pub(super) fn issue(&mut self, disk: usize, task: Task<M::Spot>, now: Time) {
         if self.servers > 1 {
             return self.issue_to_several(disk, task, now);
         }
         let station = &mut self.stations[disk];
         if station.serving.is_none() && station.waiting() == 0 {
-            let service = station.serve(self.heads, task, now, self.between_phases);
+            let service = station.serve(self.model, task, now, self.between_phases);
             self.begun(disk, service);
         } else {
             station.normal.push_back(task);
@@ -86,7 +87,7 @@ impl<'a, H: Heads> Disks<'a, H> {
     }
 
     #[cold]
-    fn issue_to_several(&mut self, disk: usize, task: Task<H::Spot>, now: Time) {
+    fn issue_to_several(&mut self, disk: usize, task: Task<M::Spot>, now: Time) {
         match self.line(disk) {
             (line, Some(server)) if self.stations[line].waiting() == 0 => {
                 self.serve(server, task, now);
@@ -95,9 +96,10 @@ impl<'a, H: Heads> Disks<'a, H> {
         }
     }
 
-    /// An access of a later phase, which waited for disk `last`, comes to a disk.
-    pub(super) fn issue_later(&mut self, disk: usize, task: Task<H::Spot>, last: usize, now: Time) {
-        // The disk that the phase waited for counts as idle even if first phases wait there.
+    /// Brings an access of a later phase, which waited for disk `last`, to a disk.
+    pub(super) fn issue_later(&mut self, disk: usize, task: Task<M::Spot>, last: usize, now: Time) {
+        // The disk that the phase waited for counts as idle even if accesses of first phases wait
+        // there.
         match self.line(disk) {
             (line, Some(server)) if self.stations[line].urgent.is_empty() => {
                 let found = if disk == last { Found::JustDone } else { Found::Idle };
@@ -107,26 +109,26 @@ impl<'a, H: Heads> Disks<'a, H> {
         }
     }
 
-    /// An access that belongs to no request comes to a disk.
-    pub(super) fn issue_behind(&mut self, disk: usize, task: Task<H::Spot>, now: Time) {
-        let waits = |it: &Station<H>| it.waiting() > 0 || !it.background.is_empty();
+    /// Brings an access that belongs to no request to a disk.
+    pub(super) fn issue_behind(&mut self, disk: usize, task: Task<M::Spot>, now: Time) {
+        let waits = |it: &Station<M>| it.waiting() > 0 || !it.background.is_empty();
         match self.line(disk) {
             (line, Some(server)) if !waits(&self.stations[line]) => self.serve(server, task, now),
             (line, _) => self.stations[line].background.push_back(task),
         }
     }
 
-    /// A server is done with what it serves, which is that.
+    /// Ends the access that a server serves, and returns it.
     #[inline(always)]
-    pub(super) fn complete(&mut self, server: usize) -> Task<H::Spot> {
+    pub(super) fn complete(&mut self, server: usize) -> Task<M::Spot> {
         let station = &mut self.stations[server];
         let task = station.serving.take().expect("its timer is set");
         station.last = Some(task.job);
         task
     }
 
-    /// What a server does when it is done: it serves the next of those that wait for its disk, if it
-    /// is not already busy again.
+    /// Lets a server whose access has ended serve the next one that waits for its disk, if it is not
+    /// already busy again.
     #[inline(always)]
     pub(super) fn go_on(&mut self, server: usize, now: Time) {
         let station = &mut self.stations[server];
@@ -134,8 +136,8 @@ impl<'a, H: Heads> Disks<'a, H> {
             return;
         }
         let next = match self.servers {
-            1 => station.take(self.heads, now),
-            servers => self.stations[server / servers * servers].take(self.heads, now),
+            1 => station.take(self.model, now),
+            servers => self.stations[server / servers * servers].take(self.model, now),
         };
         match next {
             Some(task) => self.serve(server, task, now),
@@ -144,17 +146,17 @@ impl<'a, H: Heads> Disks<'a, H> {
     }
 
     #[inline(always)]
-    fn serve(&mut self, server: usize, mut task: Task<H::Spot>, now: Time) {
+    fn serve(&mut self, server: usize, mut task: Task<M::Spot>, now: Time) {
         if self.servers > 1 {
-            task.transfer = self.heads.slowed(task.transfer, || self.others(server, now));
+            task.transfer = self.model.slowed(task.transfer, || self.others(server, now));
         }
         let station = &mut self.stations[server];
-        let service = station.serve(self.heads, task, now, self.between_phases);
+        let service = station.serve(self.model, task, now, self.between_phases);
         self.begun(server, service);
     }
 
-    /// How many accesses the disk of an idle server goes on to serve. One that ends now does not
-    /// count, whether that has been seen or not.
+    /// The number of accesses that the disk of an idle server goes on to serve. One that ends at
+    /// `now` does not count, whether its end was processed or not.
     fn others(&self, server: usize, now: Time) -> usize {
         let line = self.disk_of(server) * self.servers;
         let serves = |&server: &usize| {
@@ -164,8 +166,199 @@ impl<'a, H: Heads> Disks<'a, H> {
     }
 
     #[inline(always)]
-    fn begun(&mut self, server: usize, (ends, motion): (Time, Motion)) {
-        self.figures.count(motion);
+    fn begun(&mut self, server: usize, (ends, cost): (Time, PositioningCost)) {
+        self.counts.count(cost);
         self.timers.set(server, ends);
+    }
+}
+
+impl<S> Task<S> {
+    /// An access of request number `job`, which is in `slot`, at its disk.
+    #[inline(always)]
+    pub(super) fn new<M: ServiceModel<Spot = S>>(
+        model: &M,
+        slot: u32,
+        job: u64,
+        access: &Access,
+        transfer: Span,
+    ) -> Task<S> {
+        let Access { op, approach, gate, counts, .. } = *access;
+        let spot = model.spot(access);
+        let job = job as u32;
+        Task { transfer, slot, job, op, approach, found: Found::Busy, gate, counts, spot }
+    }
+}
+
+/// A server of a disk, and the queues of the disk.
+#[derive(Debug)]
+struct Station<M: ServiceModel> {
+    serving: Option<Task<M::Spot>>,
+    /// Accesses of first phases, in order of arrival.
+    normal: VecDeque<Task<M::Spot>>,
+    /// Accesses of later phases: served first.
+    urgent: VecDeque<Task<M::Spot>>,
+    /// Accesses of no request: served last.
+    background: VecDeque<Task<M::Spot>>,
+    /// The lower bits of the number of the request that was served last, if any was.
+    last: Option<u32>,
+    busy: Span,
+    state: M::State,
+}
+
+impl<M: ServiceModel> Station<M> {
+    fn new(state: M::State) -> Station<M> {
+        Station {
+            state,
+            serving: None,
+            normal: VecDeque::new(),
+            urgent: VecDeque::new(),
+            background: VecDeque::new(),
+            last: None,
+            busy: Span::ZERO,
+        }
+    }
+
+    /// The number of accesses of requests that wait.
+    #[inline]
+    fn waiting(&self) -> usize {
+        self.normal.len() + self.urgent.len()
+    }
+
+    /// Starts to serve an access; returns its end, and what positioning took.
+    #[inline(always)]
+    fn serve(
+        &mut self,
+        model: &M,
+        task: Task<M::Spot>,
+        now: Time,
+        between_phases: Span,
+    ) -> (Time, PositioningCost) {
+        let own = self.last == Some(task.job);
+        let start = ServiceStart { now, own, waiting: self.waiting(), between_phases };
+        let (positioning, cost) = model.position(&mut self.state, &task, start);
+        let service = positioning + task.transfer;
+        self.busy += service;
+        self.serving = Some(task);
+        (now + service, cost)
+    }
+
+    /// Takes the next access to serve.
+    #[inline]
+    fn take(&mut self, model: &M, now: Time) -> Option<Task<M::Spot>> {
+        let waiting = match (self.urgent.is_empty(), self.normal.is_empty()) {
+            (false, _) => &mut self.urgent,
+            (true, false) => &mut self.normal,
+            (true, true) => return self.background.pop_front(),
+        };
+        match model.choose(&self.state, waiting, now) {
+            0 => waiting.pop_front(),
+            chosen => waiting.remove(chosen),
+        }
+    }
+}
+
+/// The end of the present access of each server: one timer a server, the lower server first among
+/// equal times. Unlike in a calendar a timer stays in its place. Searches look at all timers of a
+/// group without branches: which one is first cannot be predicted, and a mispredicted branch costs
+/// more than a few comparisons.
+#[derive(Clone, Debug)]
+struct Timers {
+    /// The time of each, up to a whole number of groups.
+    times: Vec<Time>,
+    /// For each group of neighbouring timers the least of their times, and which timer has it.
+    least: Vec<Time>,
+    whose: Vec<u32>,
+    /// The number of timers in a group, as its logarithm to base two.
+    group: u32,
+}
+
+/// The most timers that make a group each.
+const FEW: usize = 8;
+
+impl Timers {
+    /// `count` timers, none of them set.
+    fn new(count: usize) -> Timers {
+        let group = if count <= FEW { 0 } else { (count.ilog2() / 2).max(2) };
+        let groups = count.div_ceil(1 << group).next_multiple_of(4);
+        Timers {
+            times: vec![Time::NEVER; groups << group],
+            least: vec![Time::NEVER; groups],
+            whose: (0..groups as u32).map(|of| of << group).collect(),
+            group,
+        }
+    }
+
+    /// The first timer and its time; [`Time::NEVER`] when none is set.
+    #[inline(always)]
+    fn first(&self) -> (usize, Time) {
+        let (place, time) = least(&self.least);
+        (self.whose[place] as usize, time)
+    }
+
+    /// The time of a timer that is set.
+    fn at(&self, timer: usize) -> Time {
+        if self.group == 0 { self.least[timer] } else { self.times[timer] }
+    }
+
+    /// Sets a timer, or stops it with [`Time::NEVER`].
+    #[inline(always)]
+    fn set(&mut self, timer: usize, at: Time) {
+        if self.group == 0 {
+            self.least[timer] = at;
+        } else {
+            self.set_in_group(timer, at);
+        }
+    }
+
+    fn set_in_group(&mut self, timer: usize, at: Time) {
+        self.times[timer] = at;
+        let of = timer >> self.group;
+        let start = of << self.group;
+        let (place, time) = least(&self.times[start..start + (1 << self.group)]);
+        self.least[of] = time;
+        self.whose[of] = (start + place) as u32;
+    }
+}
+
+/// The first of the least times, of a number of times that is a multiple of four.
+#[inline(always)]
+fn least(times: &[Time]) -> (usize, Time) {
+    let earlier = |a: (usize, Time), b: (usize, Time)| if b.1 < a.1 { b } else { a };
+    let mut first = (0, Time::NEVER);
+    for (place, four) in (0..).step_by(4).zip(times.as_chunks::<4>().0) {
+        let early = earlier((place, four[0]), (place + 1, four[1]));
+        let late = earlier((place + 2, four[2]), (place + 3, four[3]));
+        first = earlier(first, earlier(early, late));
+    }
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_core::Streams;
+
+    #[test]
+    fn the_first_timer_is_the_least_and_of_equal_ones_the_lowest() {
+        let mut stream = Streams::new(1, 0).stream("timers", 0);
+        for count in [1, 2, 3, 4, 7, 8, 100] {
+            let mut timers = Timers::new(count);
+            let mut plain = vec![Time::NEVER; count];
+            assert_eq!(timers.first().1, Time::NEVER);
+            for _ in 0..2000 {
+                let timer = stream.below(count as u64) as usize;
+                let at = match stream.below(4) {
+                    0 => Time::NEVER,
+                    _ => Time::from_ps(stream.below(20)),
+                };
+                timers.set(timer, at);
+                plain[timer] = at;
+                let least = (0..count).min_by_key(|&timer| (plain[timer], timer)).unwrap();
+                assert_eq!(timers.first().1, plain[least]);
+                if plain[least] != Time::NEVER {
+                    assert_eq!(timers.first().0, least);
+                }
+            }
+        }
     }
 }

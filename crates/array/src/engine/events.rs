@@ -2,84 +2,84 @@
 
 use super::disks::Disks;
 use super::planner::Planner;
-use super::rebuild::{Mending, NO_REQUEST};
-use super::{Figures, Join, Rebuilt, Scene, Sink};
-use crate::positioning::{Heads, Task};
+use super::rebuild::{NO_REQUEST, RebuildRun};
+use super::{AccessCounts, Join, Rebuilt, Scenario, Sink};
+use crate::device::{ServiceModel, Task};
 use crate::workload::{LATEST, Request};
 use sojourn_core::{Cancelled, Progress, Span, Time};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-/// A request under way.
+/// A request that has arrived and is not done.
 #[derive(Clone, Copy, Debug, Default)]
-struct Open {
+struct PendingRequest {
     /// Its number, from 0.
     job: u64,
     /// Accesses that are not done, those of later phases too.
     left: u32,
-    /// Those of them that it is not done without.
+    /// Those of them that the end of the request waits for.
     counted: u32,
-    /// Gates of the present phase that are not done.
+    /// Accesses of the present phase that are not done and that the next phase waits for.
     gates: u32,
     phase: u32,
 }
 
 /// The accesses of a request that are not issued on its arrival.
 #[derive(Debug)]
-struct Later<S> {
-    /// Disks and what they are to do there, phase by phase.
+struct LaterPhases<S> {
+    /// Disks and accesses, phase by phase.
     tasks: Vec<(u16, Task<S>)>,
     /// Where each phase ends.
     ends: Vec<usize>,
 }
 
-struct Engine<'a, H: Heads, S> {
-    scene: &'a Scene<H>,
-    planner: Planner<'a, H>,
-    disks: Disks<'a, H>,
-    open: Vec<Open>,
-    /// By slot, the accesses that come after the arrival.
-    later: Vec<Later<H::Spot>>,
-    /// Slots of `open` that no request has.
+struct Engine<'a, M: ServiceModel, S> {
+    scenario: &'a Scenario<M>,
+    planner: Planner<'a, M>,
+    disks: Disks<'a, M>,
+    pending: Vec<PendingRequest>,
+    /// By slot, the accesses that are issued after the arrival.
+    later: Vec<LaterPhases<M::Spot>>,
+    /// Slots of `pending` that no request has.
     free: Vec<u32>,
     /// Later phases that wait for the controller: when they begin, the request's slot, and the disk
-    /// that they waited for. The delay is the same for all, so they are in order.
+    /// that they waited for. All wait equally long, so they are in order.
     delayed: VecDeque<(Time, u32, usize)>,
-    /// Requests that wait for the one before them to be done, in split-merge.
+    /// Requests that wait for the end of the one before them, in split-merge.
     queued: VecDeque<u32>,
-    mending: Option<Mending<'a>>,
-    /// When the first of what is `delayed` or `mending` begins.
+    rebuild: Option<RebuildRun<'a>>,
+    /// The time of the next event of `delayed` or `rebuild`.
     others: Time,
-    /// How many requests have been issued and are not done with all accesses.
+    /// The number of requests that were issued and have accesses that are not done.
     active: u64,
     finished: u64,
     ended: Time,
     sink: S,
 }
 
-/// How many requests arrive between looks at the progress.
+/// The number of requests between two updates of the progress.
 const LOOK_EVERY: u64 = 4096;
 
-/// Simulates the first [`Scene::requests`] of `requests` until all are done. Not inlined, so that
+/// Simulates the first [`Scenario::requests`] of `requests` until all are done. Not inlined, so that
 /// profilers can count this function alone.
 #[inline(never)]
-pub fn sojourn_simulate<H: Heads, S: Sink>(
-    scene: &Scene<H>,
+pub fn sojourn_simulate<M: ServiceModel, S: Sink>(
+    scenario: &Scenario<M>,
     requests: impl Iterator<Item = Request>,
     sink: S,
     progress: &Progress,
-) -> Result<(S, Figures), Cancelled> {
+) -> Result<(S, AccessCounts), Cancelled> {
     let engine = Engine {
-        scene,
-        planner: Planner::new(scene),
-        disks: Disks::new(scene),
-        open: Vec::new(),
+        scenario,
+        planner: Planner::new(scenario),
+        disks: Disks::new(scenario),
+        pending: Vec::new(),
         later: Vec::new(),
         free: Vec::new(),
         delayed: VecDeque::new(),
         queued: VecDeque::new(),
-        mending: scene.rebuild.as_ref().map(Mending::new),
-        others: if scene.rebuild.is_some() { Time::ZERO } else { Time::NEVER },
+        rebuild: scenario.rebuild.as_ref().map(RebuildRun::new),
+        others: if scenario.rebuild.is_some() { Time::ZERO } else { Time::NEVER },
         active: 0,
         finished: 0,
         ended: Time::ZERO,
@@ -88,19 +88,19 @@ pub fn sojourn_simulate<H: Heads, S: Sink>(
     engine.run(requests, progress)
 }
 
-impl<H: Heads, S: Sink> Engine<'_, H, S> {
+impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
     fn run(
         mut self,
         mut requests: impl Iterator<Item = Request>,
         progress: &Progress,
-    ) -> Result<(S, Figures), Cancelled> {
+    ) -> Result<(S, AccessCounts), Cancelled> {
         let mut job = 0;
         loop {
-            let next = if job < self.scene.requests { requests.next() } else { None };
+            let next = if job < self.scenario.requests { requests.next() } else { None };
             let arrives =
-                next.as_ref().map_or(LATEST, |request| request.arrived + self.scene.overhead);
-            // What happens before it comes, or before it is too late; a rebuild has no end that is
-            // waited for.
+                next.as_ref().map_or(LATEST, |request| request.arrived + self.scenario.overhead);
+            // All events before its arrival, or before the latest time of a run; the run does not
+            // wait for the end of a rebuild.
             while (next.is_some() || self.active > 0) && self.step(arrives) {}
             let Some(request) = next else { break };
             self.arrive(job, &request, arrives);
@@ -114,17 +114,17 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
             }
         }
         progress.finished.store(self.finished, Ordering::Relaxed);
-        let figures = Figures {
-            rebuilt: self.mending.map_or(Rebuilt::default(), |mending| mending.done),
+        let counts = AccessCounts {
+            rebuilt: self.rebuild.map_or(Rebuilt::default(), |rebuild| rebuild.done),
             busy: self.disks.busy(),
             ended: self.ended,
             late: self.active > 0,
-            ..self.disks.figures
+            ..self.disks.counts
         };
-        Ok((self.sink, figures))
+        Ok((self.sink, counts))
     }
 
-    /// Does what happens next, if that is not later than `until`: whether there was anything.
+    /// Processes the next event, if that is not later than `until`; whether there was one.
     #[inline(always)]
     fn step(&mut self, until: Time) -> bool {
         let (server, ends) = self.disks.first();
@@ -138,24 +138,25 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
         self.others <= until && self.begin_others()
     }
 
-    /// A chunk of the rebuild, or else a phase, that waited begins.
+    /// Begins the next chunk of the rebuild, or else the next phase that was delayed.
     #[cold]
     fn begin_others(&mut self) -> bool {
         let now = self.others;
-        if self.mending.as_ref().is_some_and(|mending| mending.next == now) {
-            self.mend(now);
+        if self.rebuild.as_ref().is_some_and(|rebuild| rebuild.next == now) {
+            self.rebuild_source(now);
         } else {
-            let (_, slot, last) = self.delayed.pop_front().expect("it is first");
+            let (_, slot, last) =
+                self.delayed.pop_front().expect("the next event is a delayed phase");
             self.begin_phase(slot, last, now);
         }
         self.look_ahead();
         true
     }
 
-    /// Finds when the next of what waits begins.
+    /// Finds the time of the next event of `delayed` or `rebuild`.
     fn look_ahead(&mut self) {
         let begins = self.delayed.front().map_or(Time::NEVER, |delayed| delayed.0);
-        let mends = self.mending.as_ref().map_or(Time::NEVER, |mending| mending.next);
+        let mends = self.rebuild.as_ref().map_or(Time::NEVER, |rebuild| rebuild.next);
         self.others = begins.min(mends);
     }
 
@@ -166,41 +167,41 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
         let slot = self.free.pop().unwrap_or_else(|| self.new_slot());
         let plan = self.planner.plan();
         let left = plan.accesses().len() as u32;
-        let open = Open { job, left, counted: left, gates: 0, phase: 0 };
-        let waits = self.scene.join == Join::SplitMerge && self.active > 0;
+        let pending = PendingRequest { job, left, counted: left, gates: 0, phase: 0 };
+        let waits = self.scenario.join == Join::SplitMerge && self.active > 0;
         if plan.phases() > 1 || waits {
-            self.arrive_in_parts(slot, open, now);
+            self.arrive_in_parts(slot, pending, now);
             return;
         }
-        self.open[slot as usize] = open;
+        self.pending[slot as usize] = pending;
         self.active += 1;
         for (access, transfer) in self.planner.accesses() {
-            let task = Task::new(&self.scene.heads, slot, job, access, transfer);
+            let task = Task::new(&self.scenario.model, slot, job, access, transfer);
             self.disks.issue(access.disk.into(), task, now);
         }
     }
 
     #[cold]
     fn new_slot(&mut self) -> u32 {
-        self.open.push(Open::default());
-        self.later.push(Later { tasks: Vec::new(), ends: Vec::new() });
-        self.open.len() as u32 - 1
+        self.pending.push(PendingRequest::default());
+        self.later.push(LaterPhases { tasks: Vec::new(), ends: Vec::new() });
+        self.pending.len() as u32 - 1
     }
 
-    /// The request that has just come is not issued whole, or not now.
-    fn arrive_in_parts(&mut self, slot: u32, mut open: Open, now: Time) {
+    /// Takes in the request that has just arrived, where it is not issued whole, or not now.
+    fn arrive_in_parts(&mut self, slot: u32, mut pending: PendingRequest, now: Time) {
         let plan = self.planner.plan();
-        open.counted = plan.accesses().iter().filter(|access| access.counts).count() as u32;
-        self.open[slot as usize] = open;
+        pending.counted = plan.accesses().iter().filter(|access| access.counts).count() as u32;
+        self.pending[slot as usize] = pending;
         let later = &mut self.later[slot as usize];
         later.tasks.clear();
         later.tasks.extend(self.planner.accesses().map(|(access, transfer)| {
-            let task = Task::new(&self.scene.heads, slot, open.job, access, transfer);
+            let task = Task::new(&self.scenario.model, slot, pending.job, access, transfer);
             (access.disk, task)
         }));
         later.ends.clear();
         later.ends.extend((0..plan.phases()).map(|phase| plan.range(phase).end));
-        if self.scene.join == Join::SplitMerge && self.active > 0 {
+        if self.scenario.join == Join::SplitMerge && self.active > 0 {
             self.queued.push_back(slot);
         } else {
             self.active += 1;
@@ -208,15 +209,15 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
         }
     }
 
-    /// The accesses of the present phase of the request in `slot` come to their disks; `last` is the
-    /// disk that the phase waited for.
+    /// Issues the accesses of the present phase of the request in `slot`; `last` is the disk that the
+    /// phase waited for.
     fn begin_phase(&mut self, slot: u32, last: usize, now: Time) {
-        let open = &mut self.open[slot as usize];
-        let phase = open.phase as usize;
+        let pending = &mut self.pending[slot as usize];
+        let phase = pending.phase as usize;
         let later = &self.later[slot as usize];
         let start = if phase == 0 { 0 } else { later.ends[phase - 1] };
         let tasks = &later.tasks[start..later.ends[phase]];
-        open.gates = tasks.iter().filter(|(_, task)| task.gate).count() as u32;
+        pending.gates = tasks.iter().filter(|(_, task)| task.gate).count() as u32;
         for &(disk, task) in tasks {
             match phase {
                 0 => self.disks.issue(disk.into(), task, now),
@@ -225,29 +226,29 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
         }
     }
 
-    /// A server is done with what it serves.
+    /// Ends the access that a server serves.
     #[inline(always)]
     fn complete(&mut self, server: usize, now: Time) {
         let task = self.disks.complete(server);
         if task.slot == NO_REQUEST {
-            self.complete_mending(now);
+            self.complete_rebuild(now);
         } else {
             self.complete_access(&task, server, now);
         }
         self.disks.go_on(server, now);
     }
 
-    /// A disk is done with an access of a request.
+    /// Accounts for the end of an access of a request.
     #[inline(always)]
-    fn complete_access(&mut self, task: &Task<H::Spot>, server: usize, now: Time) {
-        let open = &mut self.open[task.slot as usize];
-        open.left -= 1;
-        open.counted -= u32::from(task.counts);
-        let left = open.left;
-        if task.counts && open.counted == 0 {
+    fn complete_access(&mut self, task: &Task<M::Spot>, server: usize, now: Time) {
+        let pending = &mut self.pending[task.slot as usize];
+        pending.left -= 1;
+        pending.counted -= u32::from(task.counts);
+        let left = pending.left;
+        if task.counts && pending.counted == 0 {
             self.finished += 1;
             self.ended = now;
-            self.sink.finished(open.job, now);
+            self.sink.finished(pending.job, now);
         }
         if task.gate {
             self.pass_gate(task.slot, server, now);
@@ -257,38 +258,40 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
         }
     }
 
-    /// A disk is done with an access of the rebuild.
+    /// Accounts for the end of an access of the rebuild.
     #[cold]
-    fn complete_mending(&mut self, now: Time) {
-        let mending = self.mending.as_mut().expect("it has an access");
-        if mending.complete(now) {
-            self.mend(now);
+    fn complete_rebuild(&mut self, now: Time) {
+        let rebuild = self.rebuild.as_mut().expect("an access of no request is of the rebuild");
+        if rebuild.complete(now) {
+            self.rebuild_source(now);
         } else {
-            let blocks = mending.done.blocks;
-            self.planner.mended(blocks);
+            let blocks = rebuild.done.blocks;
+            self.planner.rebuilt(blocks);
         }
         self.look_ahead();
     }
 
-    /// The next accesses of the rebuild come to their disks.
-    fn mend(&mut self, now: Time) {
-        for access in self.mending.as_mut().expect("it is due").accesses() {
+    /// Issues the next accesses of the rebuild.
+    fn rebuild_source(&mut self, now: Time) {
+        for access in
+            self.rebuild.as_mut().expect("a rebuild issues accesses only while it runs").accesses()
+        {
             let transfer = self.planner.transfer(&access);
-            let task = Task::new(&self.scene.heads, NO_REQUEST, u64::MAX, &access, transfer);
+            let task = Task::new(&self.scenario.model, NO_REQUEST, u64::MAX, &access, transfer);
             self.disks.issue_behind(access.disk.into(), task, now);
         }
     }
 
-    /// An access that the next phase waits for is done.
+    /// Accounts for the end of an access that the next phase waits for.
     fn pass_gate(&mut self, slot: u32, server: usize, now: Time) {
-        let open = &mut self.open[slot as usize];
-        open.gates -= 1;
-        if open.gates > 0 {
+        let pending = &mut self.pending[slot as usize];
+        pending.gates -= 1;
+        if pending.gates > 0 {
             return;
         }
-        open.phase += 1;
+        pending.phase += 1;
         let disk = self.disks.disk_of(server);
-        match self.scene.overhead + self.scene.parity {
+        match self.scenario.overhead + self.scenario.parity {
             Span::ZERO => self.begin_phase(slot, disk, now),
             delay => {
                 self.delayed.push_back((now + delay, slot, disk));
@@ -297,7 +300,8 @@ impl<H: Heads, S: Sink> Engine<'_, H, S> {
         }
     }
 
-    /// All accesses of a request are done.
+    /// Frees the slot of a request whose accesses are all done, and lets the next one of split-merge
+    /// begin.
     #[inline(always)]
     fn leave(&mut self, slot: u32, server: usize, now: Time) {
         self.free.push(slot);

@@ -1,36 +1,29 @@
 //! The engine: requests fork into accesses, accesses wait at disks, and join.
 //!
-//! [`simulate`] is an event loop. Of what happens at one instant, disks are done first, the lowest
-//! first; then second phases begin, then requests arrive. Where nothing feeds back, [`recursion`]
-//! gives the same rows without any events.
+//! [`simulate`] is an event loop. Of the events of one instant, ends of accesses come first, the
+//! lowest disk first; then later phases begin, then requests arrive. Where nothing feeds back,
+//! [`recursion`] gives these rows without any events.
 //!
-//! Every draw has a stream of its own: `arrivals`, `batches`, `requests`, `addresses` and `starts`
-//! (how a request lies on the array) one each, and for each disk `places` (taken when a request arrives,
-//! in that order), `moves` and `rotations` (taken when an access starts). So two schemes face the
-//! same requests.
+//! Every kind of draw has a separate random stream: `arrivals`, `batches`, `requests`, `addresses`
+//! and `starts` (how a request lies on the array) one each, and for each disk `places` (drawn from
+//! when a request arrives, in that order), `moves` and `rotations` (drawn from when an access
+//! starts). So requests do not depend on layout or scheduling, but for addresses, which depend on
+//! what the array holds.
 
 mod disks;
 mod events;
-mod lindley;
+mod forward;
 mod planner;
-mod plans;
 mod rebuild;
-mod recursion;
-mod servers;
-mod sink;
-mod station;
-mod timers;
 
 pub use events::sojourn_simulate as simulate;
-pub(crate) use plans::Plans;
+pub use forward::{sojourn_simulate_parallel as parallel, sojourn_simulate_recursion as recursion};
+pub(crate) use planner::PlanCache;
 pub use rebuild::{Rebuild, Rebuilt};
-pub use recursion::{
-    sojourn_simulate_parallel as parallel, sojourn_simulate_recursion as recursion,
-};
-pub use sink::{Nothing, Sink};
 
+use crate::device::PositioningCost;
 use crate::layout::Layout;
-use crate::positioning::Motion;
+use crate::workload::Request;
 use sojourn_core::{Span, Streams, Time, choices};
 
 choices! {
@@ -44,60 +37,81 @@ choices! {
     }
 }
 
-/// What is simulated, beside the requests.
+/// A simulation, beside its requests.
 #[derive(Clone, Debug)]
-pub struct Scene<H> {
-    /// How requests are spread.
+pub struct Scenario<M> {
+    /// How requests are spread over disks.
     pub layout: Layout,
     /// Blocks in a stripe unit.
     pub unit: u32,
-    /// The disks' heads, and the order in which each disk serves.
-    pub heads: H,
-    /// How requests mix.
+    /// How disks serve accesses, and in which order.
+    pub model: M,
+    /// How the accesses of different requests mix.
     pub join: Join,
-    /// What the controller adds before each phase.
+    /// The time that the controller adds before each phase.
     pub overhead: Span,
-    /// What it adds before each later phase, for parity.
+    /// The time that it adds before each later phase, for parity.
     pub parity: Span,
-    /// What is rebuilt meanwhile.
+    /// The rebuild that goes on meanwhile.
     pub rebuild: Option<Rebuild>,
-    /// How many requests there are.
+    /// The number of requests.
     pub requests: u64,
-    /// Where random choices come from.
+    /// The random streams of the replication.
     pub streams: Streams,
 }
 
-/// Totals of a run.
+/// Totals of a run: accesses by what their positioning took, busy times, ends.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures {
-    /// Accesses that took a seek and a rotation to position.
-    pub seeks: u64,
-    /// Accesses whose head was on the track or the cylinder: at most a rotation.
-    pub rotations: u64,
+pub struct AccessCounts {
+    /// Accesses with a full positioning: of a head a seek and a rotation.
+    pub full_positionings: u64,
+    /// Accesses with less than that: the head was on the track or the cylinder.
+    pub partial_positionings: u64,
     /// Accesses that needed no positioning.
-    pub follow_ons: u64,
-    /// For how long each disk was busy.
+    pub no_positionings: u64,
+    /// The time that each disk was busy.
     pub busy: Vec<Span>,
-    /// When the last request was done.
+    /// The end of the last request.
     pub ended: Time,
-    /// Whether there was more to do after [`LATEST`](crate::workload::LATEST).
+    /// Whether anything was left to do after [`LATEST`](crate::workload::LATEST).
     pub late: bool,
-    /// How far a rebuild came; its accesses are among those above.
+    /// The progress of the rebuild; its accesses are among those above.
     pub rebuilt: Rebuilt,
 }
 
-impl Figures {
-    /// How many accesses were served.
+impl AccessCounts {
+    /// The number of accesses that were served.
     pub fn accesses(&self) -> u64 {
-        self.seeks + self.rotations + self.follow_ons
+        self.full_positionings + self.partial_positionings + self.no_positionings
     }
 
     #[inline(always)]
-    fn count(&mut self, motion: Motion) {
-        match motion {
-            Motion::Seek => self.seeks += 1,
-            Motion::Rotation => self.rotations += 1,
-            Motion::InPlace => self.follow_ons += 1,
+    fn count(&mut self, cost: PositioningCost) {
+        match cost {
+            PositioningCost::Full => self.full_positionings += 1,
+            PositioningCost::Partial => self.partial_positionings += 1,
+            PositioningCost::None => self.no_positionings += 1,
         }
     }
+}
+
+/// Receives every request, in order of arrival, and its end.
+pub trait Sink {
+    /// Request number `job` arrives; its least possible sojourn time is `ideal`.
+    fn arrived(&mut self, job: u64, request: &Request, ideal: Span);
+
+    /// Request number `job`, which has arrived, is done.
+    fn finished(&mut self, job: u64, at: Time);
+}
+
+/// A sink that keeps nothing: memory does not grow with the number of requests.
+#[derive(Clone, Copy, Debug)]
+pub struct Discard;
+
+impl Sink for Discard {
+    #[inline]
+    fn arrived(&mut self, _: u64, _: &Request, _: Span) {}
+
+    #[inline]
+    fn finished(&mut self, _: u64, _: Time) {}
 }

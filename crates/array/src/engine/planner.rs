@@ -1,46 +1,47 @@
-//! What requests draw when they arrive.
+//! The plans of requests, and the random draws that a request makes as it arrives.
 
-use super::Scene;
-use super::plans::Plans;
-use crate::layout::{Access, Plan};
-use crate::positioning::Heads;
+use super::Scenario;
+use crate::device::Op;
+use crate::device::ServiceModel;
+use crate::layout::{Access, AccessPlan, Layout};
 use crate::workload::Request;
-use sojourn_core::{Span, Stream};
+use sojourn_core::{Ahead, Span, Stream, Streams};
 
-/// What the requests of one run draw when they arrive. It knows the last of them.
-pub(super) struct Planner<'a, H: Heads> {
-    heads: &'a H,
-    plans: Plans<'a>,
-    places: Vec<H::Places>,
-    /// For what is not of a request.
-    rebuild_places: Vec<H::Places>,
-    /// How many blocks of the failed disks are rebuilt, and of how many; 0 of 0 without a rebuild.
-    mended: (u64, u64),
+/// Plans the requests of one run as they arrive, and draws their transfer times. Holds the plan of
+/// the last one.
+pub(super) struct Planner<'a, M: ServiceModel> {
+    model: &'a M,
+    plans: PlanCache<'a>,
+    places: Vec<M::Places>,
+    /// The places of the accesses of a rebuild.
+    rebuild_places: Vec<M::Places>,
+    /// How many blocks of each failed disk are rebuilt, and of how many; 0 of 0 without a rebuild.
+    rebuilt: (u64, u64),
     chances: Stream,
     /// The number of its plan.
     plan: usize,
-    /// How long the transfers of its plan take, access by access.
+    /// The transfer times of its plan, access by access.
     transfers: Vec<Span>,
-    /// By disk, for plans that come back to it: the place there, and of which request.
+    /// By disk, for plans that come back to it: the number of the request, and its place there.
     remembered: Vec<(u64, u32)>,
-    /// By disk, for the least time: what the accesses of a phase take there so far.
+    /// By disk, for the least sojourn time: the sum of the transfer times of a phase so far.
     least: Vec<Span>,
     planned: u64,
 }
 
-impl<'a, H: Heads> Planner<'a, H> {
-    pub(super) fn new(scene: &'a Scene<H>) -> Planner<'a, H> {
-        let layout = &scene.layout;
+impl<'a, M: ServiceModel> Planner<'a, M> {
+    pub(super) fn new(scenario: &'a Scenario<M>) -> Planner<'a, M> {
+        let layout = &scenario.layout;
         let disks = layout.disks();
-        let mended = scene.rebuild.as_ref().map_or(layout, |rebuild| &rebuild.mend.mended);
-        let places = |disk| scene.heads.places(scene.streams, disk);
+        let rebuilt = scenario.rebuild.as_ref().map_or(layout, |rebuild| &rebuild.source.rebuilt);
+        let places = |disk| scenario.model.places(scenario.streams, disk);
         Planner {
-            heads: &scene.heads,
-            plans: Plans::new(layout, mended, scene.unit, scene.streams),
-            mended: (0, scene.rebuild.as_ref().map_or(0, |rebuild| rebuild.blocks)),
-            chances: scene.streams.stream("mended", 0),
+            model: &scenario.model,
+            plans: PlanCache::new(layout, rebuilt, scenario.unit, scenario.streams),
+            rebuilt: (0, scenario.rebuild.as_ref().map_or(0, |rebuild| rebuild.blocks)),
+            chances: scenario.streams.stream("mended", 0),
             rebuild_places: (0..disks as u64)
-                .map(|disk| scene.heads.places(scene.streams.branch(1), disk))
+                .map(|disk| scenario.model.places(scenario.streams.branch(1), disk))
                 .collect(),
             places: (0..disks as u64).map(places).collect(),
             plan: 0,
@@ -53,61 +54,62 @@ impl<'a, H: Heads> Planner<'a, H> {
 
     /// The plan of the last request.
     #[inline]
-    pub(super) fn plan(&self) -> &Plan {
+    pub(super) fn plan(&self) -> &AccessPlan {
         self.plans.plan(self.plan)
     }
 
-    /// Its accesses, and how long the transfer of each takes.
+    /// The accesses of the last request, each with its transfer time.
     #[inline(always)]
     pub(super) fn accesses(&self) -> impl Iterator<Item = (&Access, Span)> {
         self.plan().accesses().iter().zip(self.transfers.iter().copied())
     }
 
-    /// Plans a request and draws its transfers; how long it takes at least, never zero: nobody else
-    /// at the disks, and no positioning.
+    /// Plans a request and draws its transfer times. Returns its least possible sojourn time, never
+    /// zero: no other request at the disks, and no positioning.
     #[inline]
     pub(super) fn next(&mut self, request: &Request) -> Span {
-        self.plan = match self.mended {
+        self.plan = match self.rebuilt {
             (0, _) => self.plans.of(request, false),
-            _ => self.where_mended(request),
+            _ => self.where_rebuilt(request),
         };
         let plan = self.plans.plan(self.plan);
         self.transfers.clear();
         if plan.phases() > 1 {
             return self.draw_and_remember();
         }
-        // No disk is there twice.
+        // A plan of one phase has no disk twice.
         let mut longest = Span::from_ps(1);
         self.transfers.extend(plan.accesses().iter().map(|access| {
-            let place = self.heads.place(&mut self.places[usize::from(access.disk)]);
-            let transfer = self.heads.transfer(place, access);
+            let place = self.model.place(&mut self.places[usize::from(access.disk)]);
+            let transfer = self.model.transfer(place, access);
             longest = longest.max(transfer);
             transfer
         }));
         longest
     }
 
-    /// Says how far the failed disks are rebuilt.
-    pub(super) fn mended(&mut self, blocks: u64) {
-        self.mended.0 = blocks;
+    /// Notes how many blocks of the failed disks are rebuilt.
+    pub(super) fn rebuilt(&mut self, blocks: u64) {
+        self.rebuilt.0 = blocks;
     }
 
-    /// How long the transfer of an access takes that is not of a request.
+    /// The transfer time of an access of a rebuild.
     pub(super) fn transfer(&mut self, access: &Access) -> Span {
-        let place = self.heads.place(&mut self.rebuild_places[usize::from(access.disk)]);
-        self.heads.transfer(place, access)
+        let place = self.model.place(&mut self.rebuild_places[usize::from(access.disk)]);
+        self.model.transfer(place, access)
     }
 
-    /// The number of the plan of a request while failed disks are rebuilt: that of the mended array
-    /// if all of it lies where that is so. A request without an address lies there by chance.
-    fn where_mended(&mut self, request: &Request) -> usize {
-        let (blocks, all) = self.mended;
+    /// The number of a request's plan while failed disks are rebuilt: its plan on the whole array if
+    /// all its accesses lie in what is rebuilt. A request without an address lies there with the
+    /// probability that so much is rebuilt.
+    fn where_rebuilt(&mut self, request: &Request) -> usize {
+        let (blocks, all) = self.rebuilt;
         if blocks == all {
             return self.plans.of(request, true);
         }
         if request.at.is_none() {
-            let mended = self.chances.below(all) < blocks;
-            return self.plans.of(request, mended);
+            let rebuilt = self.chances.below(all) < blocks;
+            return self.plans.of(request, rebuilt);
         }
         let plan = self.plans.of(request, true);
         let inside = |access: &Access| access.at + u64::from(access.blocks) <= blocks;
@@ -117,19 +119,19 @@ impl<'a, H: Heads> Planner<'a, H> {
         }
     }
 
-    /// For a plan that comes back to its disks: one place for each of them.
+    /// Draws the transfer times of a plan that comes back to its disks: one place for each disk.
     fn draw_and_remember(&mut self) -> Span {
         self.planned += 1;
         let plan = self.plans.plan(self.plan);
         for access in plan.accesses() {
             let disk = usize::from(access.disk);
             if self.remembered[disk].0 != self.planned {
-                self.remembered[disk] = (self.planned, self.heads.place(&mut self.places[disk]));
+                self.remembered[disk] = (self.planned, self.model.place(&mut self.places[disk]));
             }
-            self.transfers.push(self.heads.transfer(self.remembered[disk].1, access));
+            self.transfers.push(self.model.transfer(self.remembered[disk].1, access));
         }
-        // A phase begins when the gates of the one before are done; what has to be done before a
-        // gate on its disk delays it, what comes after does not.
+        // A phase begins when all accesses that it waits for are done; what comes before one of these
+        // on its disk delays it, what comes after does not.
         let mut begins = Span::ZERO;
         let mut done = Span::ZERO;
         for phase in 0..plan.phases() {
@@ -150,5 +152,89 @@ impl<'a, H: Heads> Planner<'a, H> {
             begins = next;
         }
         done.max(Span::from_ps(1))
+    }
+}
+
+/// The most blocks of a request whose plan is kept,
+const BLOCKS: u32 = 64;
+/// and the most ways in which a request may lie on the array then.
+const WAYS: u64 = 64;
+
+/// The plans of one run's requests, each laid once where there are few.
+pub(crate) struct PlanCache<'a> {
+    /// The array with its failed disks, and the array where these are rebuilt.
+    layouts: [&'a Layout; 2],
+    /// Blocks in a stripe unit.
+    unit: u32,
+    /// The random stream of where requests without addresses start.
+    starts: Ahead,
+    /// The number of ways in which a read can lie, and a write.
+    ways: [u64; 2],
+    /// Plans that are kept, behind the one that is not.
+    laid: Vec<AccessPlan>,
+    /// The index into `laid` by number of blocks, array, operation and way; 0 is none.
+    index: Vec<u32>,
+}
+
+impl<'a> PlanCache<'a> {
+    /// The plans of requests to `layout`, and to `rebuilt`, the array whose failed disks are rebuilt.
+    pub(crate) fn new(
+        layout: &'a Layout,
+        rebuilt: &'a Layout,
+        unit: u32,
+        streams: Streams,
+    ) -> PlanCache<'a> {
+        let starts = Ahead::new(streams.stream("starts", 0));
+        let laid = vec![AccessPlan::new(layout.disks())];
+        let index = vec![0; 4 * BLOCKS as usize * WAYS as usize];
+        let ways = [Op::Read, Op::Write].map(|op| layout.ways(op));
+        PlanCache { layouts: [layout, rebuilt], unit, starts, ways, laid, index }
+    }
+
+    /// The number of a request's plan: from its address on where it has one, else from a random place
+    /// on; on the array whose failed disks are `rebuilt`, or as it is. Valid until the next call.
+    #[inline(always)]
+    pub(crate) fn of(&mut self, request: &Request, rebuilt: bool) -> usize {
+        let Request { op, blocks, at, .. } = *request;
+        let ways = self.ways[op as usize];
+        if at.is_some() || ways > WAYS || blocks > BLOCKS {
+            self.lay_once(request, rebuilt);
+            return 0;
+        }
+        let way = self.starts.below(ways);
+        let kind = 2 * u64::from(rebuilt) + op as u64;
+        let entry = (4 * u64::from(blocks - 1) + kind) * WAYS + way;
+        match self.index[entry as usize] {
+            0 => self.lay_for_good(request, rebuilt, way, entry as usize),
+            plan => plan as usize,
+        }
+    }
+
+    /// A plan by its number.
+    #[inline]
+    pub(crate) fn plan(&self, number: usize) -> &AccessPlan {
+        &self.laid[number]
+    }
+
+    fn lay_once(&mut self, request: &Request, rebuilt: bool) {
+        let Request { op, blocks, at, .. } = *request;
+        let layout = self.layouts[usize::from(rebuilt)];
+        let plan = &mut self.laid[0];
+        match at {
+            Some(first) => {
+                layout.lay_at(op, first, blocks, self.unit, &mut self.starts, plan);
+            }
+            None => layout.lay(op, blocks, self.starts.below(self.ways[op as usize]), plan),
+        }
+    }
+
+    #[cold]
+    fn lay_for_good(&mut self, request: &Request, rebuilt: bool, way: u64, entry: usize) -> usize {
+        let layout = self.layouts[usize::from(rebuilt)];
+        let mut plan = AccessPlan::new(layout.disks());
+        layout.lay(request.op, request.blocks, way, &mut plan);
+        self.index[entry] = self.laid.len() as u32;
+        self.laid.push(plan);
+        self.laid.len() - 1
     }
 }

@@ -1,61 +1,61 @@
-//! Failed disks are filled again while the array serves.
+//! The rebuild of failed disks while the array serves.
 
-use crate::disk::Op;
-use crate::layout::{Access, Mend};
+use crate::device::Op;
+use crate::layout::{Access, RebuildSource};
 use sojourn_core::{Span, Time};
 
-/// What is rebuilt, and how fast.
+/// A rebuild: of what, and how fast.
 #[derive(Clone, Debug)]
 pub struct Rebuild {
-    /// From which disks, and onto which.
-    pub mend: Mend,
-    /// How many blocks of each disk there are.
+    /// The disks that are read, and those that are written.
+    pub source: RebuildSource,
+    /// The number of blocks of each failed disk that are rebuilt.
     pub blocks: u64,
-    /// How many at a time.
+    /// The number of blocks that are rebuilt at a time.
     pub chunk: u32,
     /// The time between a chunk's end and the next one's beginning.
     pub gap: Span,
 }
 
-/// How far a rebuild came.
+/// The progress of a rebuild.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rebuilt {
     /// Blocks of each failed disk that are there again.
     pub blocks: u64,
-    /// Accesses that this took.
+    /// Accesses that were made for it.
     pub accesses: u64,
-    /// When all of them were, if they were before the last request was done.
+    /// The end of the rebuild, if that was before the end of the last request.
     pub ended: Option<Time>,
 }
 
 /// The slot of accesses that belong to no request.
 pub(super) const NO_REQUEST: u32 = u32::MAX;
 
-/// A rebuild under way: chunk after chunk, first read, then written.
+/// A rebuild under way: chunk after chunk, each read, then written.
 #[derive(Debug)]
-pub(super) struct Mending<'a> {
+pub(super) struct RebuildRun<'a> {
     rebuild: &'a Rebuild,
     pub(super) done: Rebuilt,
-    /// When the next chunk begins, if none is under way.
+    /// The time at which the next chunk begins; never while one is under way.
     pub(super) next: Time,
     /// Accesses of the chunk that are not done.
     left: usize,
     writes: bool,
 }
 
-impl<'a> Mending<'a> {
-    pub(super) fn new(rebuild: &'a Rebuild) -> Mending<'a> {
+impl<'a> RebuildRun<'a> {
+    pub(super) fn new(rebuild: &'a Rebuild) -> RebuildRun<'a> {
         let done = Rebuilt::default();
-        Mending { rebuild, done, next: Time::ZERO, left: 0, writes: false }
+        RebuildRun { rebuild, done, next: Time::ZERO, left: 0, writes: false }
     }
 
     fn blocks(&self) -> u32 {
         u64::from(self.rebuild.chunk).min(self.rebuild.blocks - self.done.blocks) as u32
     }
 
-    /// The accesses that come now: a chunk is read, or what was read is written.
+    /// The next accesses: reads of a chunk, or writes of what was read.
     pub(super) fn accesses(&mut self) -> Vec<Access> {
-        let Mend { from, reads, to, .. } = &self.rebuild.mend;
+        let RebuildSource { from, reads, to, .. } = &self.rebuild.source;
         let (at, blocks) = (self.done.blocks, self.blocks());
         let access = |&disk: &u16, op| Access { at, ..Access::new(disk, op, blocks) };
         // Whose turn it is not to be read goes round with the chunks.
@@ -72,7 +72,7 @@ impl<'a> Mending<'a> {
         accesses
     }
 
-    /// One of them is done: whether others follow at once.
+    /// Accounts for the end of one of these accesses; whether the next ones follow at once.
     pub(super) fn complete(&mut self, now: Time) -> bool {
         self.done.accesses += 1;
         self.left -= 1;
@@ -83,7 +83,7 @@ impl<'a> Mending<'a> {
         if self.writes {
             return true;
         }
-        // What was written counts with the size it had: the end of the disk may have been near.
+        // The last chunk may be shorter than the others.
         self.done.blocks += u64::from(self.blocks());
         if self.done.blocks == self.rebuild.blocks {
             self.done.ended = Some(now);

@@ -15,7 +15,7 @@ impl Failed {
         self.0.contains(&Some(disk))
     }
 
-    /// Refuses failed disks that there are not.
+    /// Refuses failed disks with numbers that no disk has.
     pub(super) fn check(self, disks: u16) -> Result<(), Refusal> {
         match self.0.into_iter().flatten().find(|&disk| disk >= disks) {
             Some(_) => {

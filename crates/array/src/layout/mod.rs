@@ -1,27 +1,27 @@
 //! Layouts: how an array spreads requests over its disks. Each is one file that turns a request
-//! into a [`Plan`].
+//! into a [`AccessPlan`].
 //!
 //! A request starts at a random place, or has an address, and runs on block by block; the blocks
 //! that it has on one disk are one access, contiguous on it (paper section 3.2: "variable size
 //! subtasks").
 
+mod access_plan;
+mod block_run;
 mod failed;
 mod mirrors;
 mod parity;
-mod plan;
+mod parity_rows;
 mod raid0;
 mod raid01;
 mod raid1;
 mod raid10;
 mod raid5;
 mod raid6;
-mod rotated;
-mod run;
 mod single;
 
+pub use access_plan::{Access, AccessPlan, Approach};
 pub use failed::Failed;
 pub use parity::{Done, FollowOn, Rewrite, WriteStart};
-pub use plan::{Access, Approach, Plan};
 pub use raid0::Raid0;
 pub use raid01::Raid01;
 pub use raid1::Raid1;
@@ -30,8 +30,8 @@ pub use raid6::Raid6;
 pub use raid10::Raid10;
 pub use single::Single;
 
-use crate::disk::Op;
-use run::Run;
+use crate::device::Op;
+use block_run::Run;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{Ahead, variants};
 
@@ -48,97 +48,97 @@ variants! {
     }
 }
 
-/// A layout.
-trait Lay {
-    /// How many disks there are.
+/// A layout, as the variants implement it.
+trait LayoutPlan {
+    /// The number of disks.
     fn disks(&self) -> usize;
 
-    /// How many disks' worth of data it holds.
+    /// The data that the array holds, in units of what a disk holds.
     fn data_disks(&self) -> u64;
 
-    /// In how many ways a request without an address can lie, each as likely as any other.
+    /// The number of ways in which a request without an address can lie, each as likely as any other.
     fn ways(&self, op: Op) -> u64;
 
     /// Adds the accesses of a request of `blocks` blocks that lies in the `way`-th way to an empty
     /// plan.
-    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan);
+    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut AccessPlan);
 
     /// Adds the accesses of a request with an address to an empty plan.
-    fn lay_at(&self, run: Run, stream: &mut Ahead, plan: &mut Plan);
+    fn lay_at(&self, run: Run, stream: &mut Ahead, plan: &mut AccessPlan);
 
     /// Whether a plan for `op` never has a second phase.
     fn one_phase(&self, _: Op) -> bool {
         true
     }
 
-    /// What is rebuilt after a failure; nothing where none has failed, or none can be rebuilt.
-    fn mend(&self) -> Option<Mend> {
+    /// How failed disks are rebuilt; none where no disk has failed, or none can be rebuilt.
+    fn rebuild_source(&self) -> Option<RebuildSource> {
         None
     }
 
-    /// What is said of `write_start`, which only requests without addresses heed.
+    /// The value of `write_start` where it is set, which only requests without addresses use.
     fn without_addresses(&self) -> Option<Value> {
         None
     }
 
-    /// A key, and what is said of it, that only heads heed whose every move is to a place anywhere.
+    /// The key and the value of a setting that only independent positioning uses, where one is set.
     fn of_heads(&self) -> Option<(&'static str, Value)> {
         None
     }
 }
 
-/// How failed disks are filled again.
+/// How failed disks are rebuilt.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mend {
-    /// The array as it is then.
-    pub mended: Layout,
-    /// The disks that are read. What is computed from them lies at the same place on each.
+pub struct RebuildSource {
+    /// The array when that is done.
+    pub rebuilt: Layout,
+    /// The disks that are read, each at the place of what is rebuilt.
     pub from: Vec<u16>,
-    /// How many of them are read at a time, in turn.
+    /// The number of them that are read at a time, in turn.
     pub reads: usize,
     /// The disks that are written: spares, in the places of those that failed.
     pub to: Vec<u16>,
 }
 
 impl Layout {
-    /// How many disks there are.
+    /// The number of disks.
     pub fn disks(&self) -> usize {
         with_layout!(self, |params| params.disks())
     }
 
-    /// How many disks' worth of data it holds.
+    /// The data that the array holds, in units of what a disk holds.
     pub fn data_disks(&self) -> u64 {
         with_layout!(self, |params| params.data_disks())
     }
 
-    /// How many blocks the array holds if each disk holds `blocks` and stripe units have `unit`:
-    /// whole stripes.
+    /// The number of blocks that the array holds if each disk holds `blocks` and stripe units have
+    /// `unit` blocks: whole stripes.
     pub fn blocks(&self, blocks: u64, unit: u32) -> u64 {
         let unit = u64::from(unit);
         self.data_disks() * (blocks / unit * unit)
     }
 
-    /// What is rebuilt after a failure; nothing where none has failed, or none can be rebuilt.
-    pub fn mend(&self) -> Option<Mend> {
-        with_layout!(self, |params| params.mend())
+    /// How failed disks are rebuilt; none where no disk has failed, or none can be rebuilt.
+    pub fn rebuild_source(&self) -> Option<RebuildSource> {
+        with_layout!(self, |params| params.rebuild_source())
     }
 
-    /// What is said of `write_start`, which only requests without addresses heed.
+    /// The value of `write_start` where it is set, which only requests without addresses use.
     pub(crate) fn without_addresses(&self) -> Option<Value> {
         with_layout!(self, |params| params.without_addresses())
     }
 
-    /// A key, and what is said of it, that only heads heed whose every move is to a place anywhere.
+    /// The key and the value of a setting that only independent positioning uses, where one is set.
     pub(crate) fn of_heads(&self) -> Option<(&'static str, Value)> {
         with_layout!(self, |params| params.of_heads())
     }
 
-    /// Whether a write of it may read something ahead.
+    /// Whether a write may read before it writes, as it does to keep parity.
     pub(crate) fn has_parity(&self) -> bool {
         !self.one_phase(Op::Write)
     }
 
-    /// In how many ways a request without an address can lie, each as likely as any other.
+    /// The number of ways in which a request without an address can lie, each as likely as any other.
     #[inline]
     pub fn ways(&self, op: Op) -> u64 {
         with_layout!(self, |params| params.ways(op))
@@ -146,7 +146,7 @@ impl Layout {
 
     /// Makes `plan` that of a request of `blocks` blocks, at least one, that has no address and lies
     /// in the `way`-th way.
-    pub fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+    pub fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut AccessPlan) {
         plan.clear();
         with_layout!(self, |params| params.lay(op, blocks, way, plan));
         plan.end_phase();
@@ -161,7 +161,7 @@ impl Layout {
         blocks: u32,
         unit: u32,
         stream: &mut Ahead,
-        plan: &mut Plan,
+        plan: &mut AccessPlan,
     ) {
         plan.clear();
         let run = Run { op, first, blocks, unit };
@@ -189,7 +189,7 @@ fn check_pairs(disks: u16) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses a failed disk that there is not.
+/// Refuses a failed disk with a number that no disk has.
 fn check_failed(failed: Option<u16>, disks: u16) -> Result<(), Refusal> {
     match failed {
         Some(failed) if failed >= disks => {
@@ -199,8 +199,8 @@ fn check_failed(failed: Option<u16>, disks: u16) -> Result<(), Refusal> {
     }
 }
 
-/// How many of `blocks` blocks each of `places` places gets that they are dealt out to one by one:
-/// the first of them first, those that get any.
+/// The number of blocks of each place where `blocks` blocks are dealt out to `places` places one by
+/// one; the first place first, those that get any.
 #[inline]
 fn shares(blocks: u32, places: u32) -> impl Iterator<Item = u32> {
     let (each, more) = match blocks < places {

@@ -1,8 +1,8 @@
 //! Stripes with rotating parity: what RAID 5 and RAID 6 have in common (paper section 3.3).
 
-use super::run::Run;
-use super::{Access, Approach, Failed, Lay, Layout, Mend, Plan};
-use crate::disk::Op;
+use super::block_run::Run;
+use super::{Access, AccessPlan, Approach, Failed, Layout, LayoutPlan, RebuildSource};
+use crate::device::Op;
 use sojourn_core::parameters::{Setting, Value};
 use sojourn_core::{Ahead, choices};
 
@@ -20,7 +20,7 @@ choices! {
 choices! {
     /// How the head gets to a pre-read after the request's own full stripes.
     pub enum FollowOn: "way to a pre-read" {
-        /// It is there, if nobody comes in between.
+        /// Not at all, if no other request comes in between.
         InPlace = "in-place",
         /// By seek and rotation, as to any other place.
         Seek = "seek",
@@ -64,10 +64,10 @@ pub(super) trait Parity {
     fn stripes(&self) -> Stripes;
 
     /// The array as it is when no disk has failed.
-    fn mended(&self) -> Layout;
+    fn rebuilt(&self) -> Layout;
 }
 
-impl<P: Parity> Lay for P {
+impl<P: Parity> LayoutPlan for P {
     fn disks(&self) -> usize {
         self.stripes().disks.into()
     }
@@ -80,11 +80,11 @@ impl<P: Parity> Lay for P {
         self.stripes().ways(op)
     }
 
-    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut AccessPlan) {
         self.stripes().lay(op, blocks, way, plan);
     }
 
-    fn lay_at(&self, run: Run, _: &mut Ahead, plan: &mut Plan) {
+    fn lay_at(&self, run: Run, _: &mut Ahead, plan: &mut AccessPlan) {
         self.stripes().lay_at(run, plan);
     }
 
@@ -92,8 +92,8 @@ impl<P: Parity> Lay for P {
         op == Op::Read
     }
 
-    fn mend(&self) -> Option<Mend> {
-        self.stripes().mend(self.mended())
+    fn rebuild_source(&self) -> Option<RebuildSource> {
+        self.stripes().rebuild_source(self.rebuilt())
     }
 
     fn without_addresses(&self) -> Option<Value> {
@@ -139,7 +139,7 @@ impl Stripes {
         (0..self.parities).map(move |i| self.disk(parity, i)).filter(|&disk| self.is_alive(disk))
     }
 
-    /// Whichever way reads less ahead, of those that what is lost allows; read-modify-write where
+    /// The way that reads less ahead, of those that the lost blocks allow; read-modify-write where
     /// both read as much.
     pub(super) fn way(&self, ahead: [usize; 2], lost_targets: u16, lost_others: u16) -> Way {
         let [modify, reconstruct] = ahead;
@@ -151,7 +151,7 @@ impl Stripes {
         }
     }
 
-    /// How the head gets back to what was read ahead.
+    /// The approach of a write back to a block that was read ahead.
     pub(super) fn way_back(&self) -> Approach {
         match self.rewrite {
             None | Some(Rewrite::Rotation) => Approach::Rewrite,
@@ -163,20 +163,20 @@ impl Stripes {
     pub(super) fn read_ahead(&self, disk: u16, full_stripes: bool) -> Access {
         let approach = match (full_stripes, self.pre_read) {
             (true, None | Some(FollowOn::InPlace)) => Approach::FollowOn,
-            _ => Approach::Seek,
+            _ => Approach::Random,
         };
         Access { approach, gate: true, ..Access::new(disk, Op::Read, 1) }
     }
 
-    /// In how many ways a request without an address can lie: where its parity is, and of a read
-    /// also where it starts.
+    /// The number of ways in which a request without an address can lie: by the disk of its parity,
+    /// and of a read also by the disk of its start.
     pub(super) fn ways(&self, op: Op) -> u64 {
         let disks = u64::from(self.disks);
         if op == Op::Read { disks * disks } else { disks }
     }
 
     /// Adds the accesses of a request of `blocks` blocks that lies in the `way`-th way.
-    pub(super) fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+    pub(super) fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut AccessPlan) {
         let disks = u64::from(self.disks);
         let parity = (way % disks) as u16;
         match op {
@@ -185,12 +185,12 @@ impl Stripes {
         }
     }
 
-    /// Failed disks are computed from as many of the others as hold a stripe's worth of data.
-    pub(super) fn mend(&self, mended: Layout) -> Option<Mend> {
+    /// Rebuilds failed disks from as many of the others as hold a stripe's worth of data.
+    pub(super) fn rebuild_source(&self, rebuilt: Layout) -> Option<RebuildSource> {
         let (from, to): (Vec<u16>, Vec<u16>) =
             (0..self.disks).partition(|&disk| self.is_alive(disk));
         let reads = usize::from(self.data());
-        if to.is_empty() { None } else { Some(Mend { mended, from, reads, to }) }
+        if to.is_empty() { None } else { Some(RebuildSource { rebuilt, from, reads, to }) }
     }
 
     /// Whether `disk` holds parity where the first parity is on disk `parity`.
@@ -203,7 +203,7 @@ impl Stripes {
     /// stripe (readings row 6). A block on a failed disk is computed
     /// from the others of its stripe and as many parities as blocks of it are lost; these are read
     /// as far as they are not already.
-    fn read(&self, blocks: u32, start: u16, mut parity: u16, plan: &mut Plan) {
+    fn read(&self, blocks: u32, start: u16, mut parity: u16, plan: &mut AccessPlan) {
         let mut left = blocks;
         while left > 0 {
             let mut place = 0;
@@ -235,7 +235,7 @@ impl Stripes {
     }
 
     /// A write: full stripes, then what is left over.
-    fn write(&self, blocks: u32, parity: u16, plan: &mut Plan) {
+    fn write(&self, blocks: u32, parity: u16, plan: &mut AccessPlan) {
         let data = self.data();
         let (full, over) = (blocks / u32::from(data), (blocks % u32::from(data)) as u16);
         let start = match self.write_start {
@@ -259,7 +259,7 @@ impl Stripes {
             }
         }
         if !two_phases {
-            // Nothing to keep consistent: the blocks follow those of the full stripes.
+            // No parity to keep consistent: the blocks follow those of the full stripes.
             targets().for_each(|disk| plan.lengthen(disk, Op::Write));
             return;
         }

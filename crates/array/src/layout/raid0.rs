@@ -1,8 +1,8 @@
 //! RAID 0: striping without redundancy.
 
-use super::run::Run;
-use super::{Access, Lay, MAX_DISKS, Plan, shares};
-use crate::disk::Op;
+use super::block_run::Run;
+use super::{Access, AccessPlan, LayoutPlan, MAX_DISKS, shares};
+use crate::device::Op;
 use sojourn_core::parameters::Check;
 use sojourn_core::{Ahead, parameters};
 
@@ -16,7 +16,7 @@ parameters! {
 
 impl Check for Raid0 {}
 
-impl Lay for Raid0 {
+impl LayoutPlan for Raid0 {
     fn disks(&self) -> usize {
         self.disks.into()
     }
@@ -25,11 +25,11 @@ impl Lay for Raid0 {
         self.disks.into()
     }
 
-    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut AccessPlan) {
         stripe(op, blocks, 0, self.disks.into(), way as u32, plan);
     }
 
-    fn lay_at(&self, run: Run, _: &mut Ahead, plan: &mut Plan) {
+    fn lay_at(&self, run: Run, _: &mut Ahead, plan: &mut AccessPlan) {
         stripe_at(run, 0, self.disks.into(), plan);
     }
 
@@ -39,14 +39,21 @@ impl Lay for Raid0 {
 }
 
 /// Deals `blocks` blocks out to the `disks` disks from `first` on, the `start`-th of them first.
-pub(super) fn stripe(op: Op, blocks: u32, first: u32, disks: u32, start: u32, plan: &mut Plan) {
+pub(super) fn stripe(
+    op: Op,
+    blocks: u32,
+    first: u32,
+    disks: u32,
+    start: u32,
+    plan: &mut AccessPlan,
+) {
     for (blocks, place) in shares(blocks, disks).zip(start..) {
         plan.push(Access::new((first + place % disks) as u16, op, blocks));
     }
 }
 
 /// Deals a run out to the `disks` disks from `first` on.
-pub(super) fn stripe_at(run: Run, first: u32, disks: u32, plan: &mut Plan) {
+pub(super) fn stripe_at(run: Run, first: u32, disks: u32, plan: &mut AccessPlan) {
     for extent in run.dealt(disks) {
         let access = Access::new((first + extent.place) as u16, run.op, extent.blocks);
         plan.push(Access { at: extent.at, ..access });

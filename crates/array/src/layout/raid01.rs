@@ -1,10 +1,10 @@
 //! RAID 01: a mirror of stripes.
 
+use super::block_run::Run;
 use super::mirrors::{one_left, split};
 use super::raid0::{stripe, stripe_at};
-use super::run::Run;
-use super::{Lay, Layout, MAX_DISKS, Mend, Plan, check_failed, check_pairs};
-use crate::disk::Op;
+use super::{AccessPlan, Layout, LayoutPlan, MAX_DISKS, RebuildSource, check_failed, check_pairs};
+use crate::device::Op;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Ahead, parameters};
 
@@ -28,7 +28,7 @@ impl Check for Raid01 {
     }
 }
 
-impl Lay for Raid01 {
+impl LayoutPlan for Raid01 {
     fn disks(&self) -> usize {
         self.disks.into()
     }
@@ -37,7 +37,7 @@ impl Lay for Raid01 {
         u64::from(self.columns()) * if op == Op::Read { 2 } else { 1 }
     }
 
-    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut AccessPlan) {
         let columns = self.columns();
         let (start, first) = (way as u32 % columns, way as u32 / columns);
         for (side, before, blocks) in split(op, blocks, self.side_left(), first) {
@@ -45,7 +45,7 @@ impl Lay for Raid01 {
         }
     }
 
-    fn lay_at(&self, run: Run, stream: &mut Ahead, plan: &mut Plan) {
+    fn lay_at(&self, run: Run, stream: &mut Ahead, plan: &mut AccessPlan) {
         let columns = self.columns();
         let first = stream.below(2) as u32;
         for (side, before, blocks) in split(run.op, run.blocks, self.side_left(), first) {
@@ -60,12 +60,12 @@ impl Lay for Raid01 {
         self.columns().into()
     }
 
-    fn mend(&self) -> Option<Mend> {
+    fn rebuild_source(&self) -> Option<RebuildSource> {
         let columns = self.disks / 2;
         let (first, second) = ((0..columns).collect(), (columns..self.disks).collect());
         let (to, from) = if self.failed? < columns { (first, second) } else { (second, first) };
-        let mended = Layout::Raid01(Raid01 { failed: None, ..self.clone() });
-        Some(Mend { mended, from, reads: columns.into(), to })
+        let rebuilt = Layout::Raid01(Raid01 { failed: None, ..self.clone() });
+        Some(RebuildSource { rebuilt, from, reads: columns.into(), to })
     }
 }
 

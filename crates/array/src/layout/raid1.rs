@@ -1,9 +1,9 @@
 //! RAID 1: copies.
 
+use super::block_run::Run;
 use super::mirrors::{one_left, split};
-use super::run::Run;
-use super::{Access, Lay, Layout, Mend, Plan, check_failed};
-use crate::disk::Op;
+use super::{Access, AccessPlan, Layout, LayoutPlan, RebuildSource, check_failed};
+use crate::device::Op;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Ahead, parameters};
 
@@ -22,7 +22,7 @@ impl Check for Raid1 {
     }
 }
 
-impl Lay for Raid1 {
+impl LayoutPlan for Raid1 {
     fn disks(&self) -> usize {
         2
     }
@@ -31,11 +31,11 @@ impl Lay for Raid1 {
         if op == Op::Read { 2 } else { 1 }
     }
 
-    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut AccessPlan) {
         self.lay_from(Run { op, first: 0, blocks, unit: 1 }, way as u32, plan);
     }
 
-    fn lay_at(&self, run: Run, stream: &mut Ahead, plan: &mut Plan) {
+    fn lay_at(&self, run: Run, stream: &mut Ahead, plan: &mut AccessPlan) {
         self.lay_from(run, stream.below(2) as u32, plan);
     }
 
@@ -43,16 +43,16 @@ impl Lay for Raid1 {
         1
     }
 
-    fn mend(&self) -> Option<Mend> {
+    fn rebuild_source(&self) -> Option<RebuildSource> {
         let failed = self.failed?;
-        let mended = Layout::Raid1(Raid1 { failed: None });
-        Some(Mend { mended, from: vec![1 - failed], reads: 1, to: vec![failed] })
+        let rebuilt = Layout::Raid1(Raid1 { failed: None });
+        Some(RebuildSource { rebuilt, from: vec![1 - failed], reads: 1, to: vec![failed] })
     }
 }
 
 impl Raid1 {
     /// A read takes its first half from copy `first`.
-    fn lay_from(&self, run: Run, first: u32, plan: &mut Plan) {
+    fn lay_from(&self, run: Run, first: u32, plan: &mut AccessPlan) {
         let left = one_left(self.failed.map(u32::from));
         for (copy, before, blocks) in split(run.op, run.blocks, left, first) {
             if blocks > 0 {

@@ -1,9 +1,12 @@
 //! RAID 10: a stripe of mirrors.
 
+use super::block_run::{Extent, Run};
 use super::mirrors::{one_left, split};
-use super::run::{Extent, Run};
-use super::{Access, Lay, Layout, MAX_DISKS, Mend, Plan, check_failed, check_pairs, shares};
-use crate::disk::Op;
+use super::{
+    Access, AccessPlan, Layout, LayoutPlan, MAX_DISKS, RebuildSource, check_failed, check_pairs,
+    shares,
+};
+use crate::device::Op;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Ahead, parameters};
 
@@ -20,7 +23,7 @@ parameters! {
     }
 }
 
-/// So many pairs choose for themselves.
+/// The number of pairs that choose independently of each other.
 const SIDES: u32 = 32;
 
 impl Check for Raid10 {
@@ -30,7 +33,7 @@ impl Check for Raid10 {
     }
 }
 
-impl Lay for Raid10 {
+impl LayoutPlan for Raid10 {
     fn disks(&self) -> usize {
         self.disks.into()
     }
@@ -39,7 +42,7 @@ impl Lay for Raid10 {
         u64::from(self.pairs()) << if op == Op::Read { self.pairs().min(SIDES) } else { 0 }
     }
 
-    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut Plan) {
+    fn lay(&self, op: Op, blocks: u32, way: u64, plan: &mut AccessPlan) {
         let pairs = self.pairs();
         let (start, sides) = (way % u64::from(pairs), way / u64::from(pairs));
         for (blocks, pair) in shares(blocks, pairs).zip(start as u32..) {
@@ -47,7 +50,7 @@ impl Lay for Raid10 {
         }
     }
 
-    fn lay_at(&self, run: Run, stream: &mut Ahead, plan: &mut Plan) {
+    fn lay_at(&self, run: Run, stream: &mut Ahead, plan: &mut AccessPlan) {
         let sides = stream.bits();
         for extent in run.dealt(self.pairs()) {
             self.lay_on_pair(run.op, extent, sides, plan);
@@ -58,10 +61,10 @@ impl Lay for Raid10 {
         self.pairs().into()
     }
 
-    fn mend(&self) -> Option<Mend> {
+    fn rebuild_source(&self) -> Option<RebuildSource> {
         let failed = self.failed?;
-        let mended = Layout::Raid10(Raid10 { failed: None, ..self.clone() });
-        Some(Mend { mended, from: vec![failed ^ 1], reads: 1, to: vec![failed] })
+        let rebuilt = Layout::Raid10(Raid10 { failed: None, ..self.clone() });
+        Some(RebuildSource { rebuilt, from: vec![failed ^ 1], reads: 1, to: vec![failed] })
     }
 }
 
@@ -71,7 +74,7 @@ impl Raid10 {
     }
 
     /// A read takes its first half from the disk that the pair's bit of `sides` says.
-    fn lay_on_pair(&self, op: Op, extent: Extent, sides: u64, plan: &mut Plan) {
+    fn lay_on_pair(&self, op: Op, extent: Extent, sides: u64, plan: &mut AccessPlan) {
         let Extent { place: pair, at, blocks } = extent;
         let failed = self.failed.map(u32::from).filter(|disk| disk / 2 == pair);
         let left = one_left(failed.map(|disk| disk % 2));

@@ -42,7 +42,7 @@ impl Parity for Raid5 {
         Stripes { disks, parities: 1, failed: failed.into(), write_start, pre_read, rewrite, done }
     }
 
-    fn mended(&self) -> Layout {
+    fn rebuilt(&self) -> Layout {
         Layout::Raid5(Raid5 { failed: None, ..self.clone() })
     }
 }

@@ -40,7 +40,7 @@ impl Parity for Raid6 {
         Stripes { disks, parities: 2, failed, write_start, pre_read, rewrite, done }
     }
 
-    fn mended(&self) -> Layout {
+    fn rebuilt(&self) -> Layout {
         Layout::Raid6(Raid6 { failed: Failed::default(), ..self.clone() })
     }
 }

@@ -1,8 +1,8 @@
 //! One disk.
 
-use super::run::Run;
-use super::{Access, Lay, Plan};
-use crate::disk::Op;
+use super::block_run::Run;
+use super::{Access, AccessPlan, LayoutPlan};
+use crate::device::Op;
 use sojourn_core::parameters::Check;
 use sojourn_core::{Ahead, parameters};
 
@@ -13,7 +13,7 @@ parameters! {
 
 impl Check for Single {}
 
-impl Lay for Single {
+impl LayoutPlan for Single {
     fn disks(&self) -> usize {
         1
     }
@@ -22,11 +22,11 @@ impl Lay for Single {
         1
     }
 
-    fn lay(&self, op: Op, blocks: u32, _: u64, plan: &mut Plan) {
+    fn lay(&self, op: Op, blocks: u32, _: u64, plan: &mut AccessPlan) {
         plan.push(Access::new(0, op, blocks));
     }
 
-    fn lay_at(&self, run: Run, _: &mut Ahead, plan: &mut Plan) {
+    fn lay_at(&self, run: Run, _: &mut Ahead, plan: &mut AccessPlan) {
         plan.push(Access { at: run.first, ..Access::new(0, run.op, run.blocks) });
     }
 

@@ -59,7 +59,7 @@ impl Check for Poisson {
 }
 
 /// Refuses arrivals that come too seldom, `gap` picoseconds after each other on average, or so often
-/// that most come at the same picosecond.
+/// that most share a picosecond.
 fn check_gap(key: &str, rate: Frequency, gap: f64) -> Result<(), Refusal> {
     let expected = match gap {
         ..1.0 => "at most \"1/ps\"".to_owned(),
@@ -89,7 +89,7 @@ impl Check for Mmpp {
     }
 }
 
-/// How often states may change between two requests, each time with a draw.
+/// The most changes of state between two requests on average; each takes a draw.
 const MOST_CHANGES: f64 = 1e6;
 
 /// The nearest whole picosecond. No run is long enough for what does not fit.
@@ -104,7 +104,7 @@ pub(super) enum Process {
     Mmpp { gaps: [Exponential; 2], stays: [Exponential; 2], burst: bool, left: f64, stream: Stream },
 }
 
-/// How many gaps are drawn at a time: one logarithm need not wait for the other.
+/// The number of gaps that are drawn at a time, so that one logarithm need not wait for the other.
 const MANY: usize = 64;
 
 /// Exponential gaps, drawn many at a time.
@@ -128,7 +128,7 @@ impl Gaps {
 
     #[inline(never)]
     fn refill(&mut self) {
-        // Apart from `self`, so that the generator's state stays in registers.
+        // A copy apart from `self`, so that the generator's state stays in registers.
         let mut stream = self.stream.clone();
         let mut gaps = [0.0; MANY];
         self.law.sample_many(&mut stream, &mut gaps);
@@ -239,7 +239,8 @@ impl Process {
         match self {
             Process::Poisson { gaps, batch, batches } => (gaps.next(), batch.draw(batches)),
             Process::Mmpp { gaps, stays, burst, left, stream } => {
-                // What is left of an exponential gap when the state changes is forgotten.
+                // An exponential gap has no memory: what is left of it when the state changes is
+                // drawn anew.
                 let mut waited = 0.0;
                 loop {
                     let gap = gaps[usize::from(*burst)].sample(stream);

@@ -1,7 +1,7 @@
 //! Laws of whole numbers: how many blocks a request has, how many requests come at once.
 
-use super::{MAX_BLOCKS, Stage};
-use crate::analysis::Moments;
+use super::{MAX_BLOCKS, WorkloadContext};
+use crate::Moments;
 use sojourn_core::files::text;
 use sojourn_core::parameters::{Check, Refusal, Setting, Shape, Value};
 use sojourn_core::{
@@ -131,7 +131,7 @@ impl Check for Geometric {
 
 impl Check for Table {}
 
-/// Beyond it the largest numbers drawn would be cut off.
+/// The largest mean: beyond it the largest numbers drawn would be cut off.
 const LARGEST_MEAN: f64 = 1000.0;
 
 /// A law, ready to be drawn from.
@@ -175,7 +175,7 @@ impl Law {
         }
     }
 
-    /// No number that is drawn is larger, but for one in 10^27.
+    /// The largest number that is drawn, but for one in 10^27.
     pub(super) fn largest(&self) -> u32 {
         match self {
             Law::Constant(number) => *number,
@@ -184,12 +184,12 @@ impl Law {
         }
     }
 
-    /// Whether what is drawn is never zero.
+    /// Whether no number that is drawn is zero.
     pub(super) fn is_positive(&self) -> bool {
         !matches!(self, Law::Geometric(_, 1))
     }
 
-    /// Whether it is geometric from 1 on; so is the number 1.
+    /// Whether the law is geometric from 1 on, as the constant 1 is.
     pub(super) fn is_memoryless(&self) -> bool {
         matches!(self, Law::Constant(1) | Law::Geometric(_, 0))
     }
@@ -223,11 +223,11 @@ impl Batch {
 }
 
 impl Size {
-    pub(super) fn law(&self, stage: &Stage<'_>) -> Result<Law, Refusal> {
+    pub(super) fn law(&self, context: &WorkloadContext<'_>) -> Result<Law, Refusal> {
         match self {
             Size::Constant(number) => Ok(Law::Constant(*number)),
             Size::Drawn(SizeLaw::Geometric(params)) => Ok(params.law()),
-            Size::Drawn(SizeLaw::Table(params)) => params.law(stage),
+            Size::Drawn(SizeLaw::Table(params)) => params.law(context),
         }
     }
 
@@ -242,13 +242,13 @@ impl Size {
 }
 
 impl Table {
-    fn law(&self, stage: &Stage<'_>) -> Result<Law, Refusal> {
+    fn law(&self, context: &WorkloadContext<'_>) -> Result<Law, Refusal> {
         let given = Value::Text(self.sizes.clone());
         let refuse = |what: String| Refusal::value(&given, what).under("sizes");
         let sizes = if let Some(published) = Published::find(&self.sizes) {
             published.sizes(self.reading)
         } else if self.sizes.contains(['/', '.']) {
-            let text = text(stage.open, &self.sizes)
+            let text = text(context.open, &self.sizes)
                 .map_err(|why| refuse(format!("a file to read: {why}")))?;
             SizeTable::parse(&text, self.reading)
                 .map_err(|error| refuse(format!("a size table, but in it {error}")))?
@@ -256,9 +256,9 @@ impl Table {
             let names = WORKLOADS.iter().map(|workload| workload.name).collect();
             return Err(Refusal::name(&given, "size table", names).under("sizes"));
         };
-        if sizes.max().div_ceil(stage.block) > u64::from(MAX_BLOCKS) {
+        if sizes.max().div_ceil(context.block) > u64::from(MAX_BLOCKS) {
             return Err(refuse(format!("sizes of at most {MAX_BLOCKS} blocks")));
         }
-        Ok(Law::Table(sizes, stage.block))
+        Ok(Law::Table(sizes, context.block))
     }
 }

@@ -12,8 +12,8 @@ pub use places::{Anywhere, Hot, Near, Places, Sequential, Uniform};
 pub use synthetic::Synthetic;
 pub use trace::{Beyond, Blkparse, Fio, Msr};
 
-use crate::analysis::{Bulks, Offered};
-use crate::disk::Op;
+use crate::device::Op;
+use crate::exact::{Bulks, Offered};
 use sojourn_core::files::Open;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{Span, Streams, Time, variants};
@@ -33,11 +33,11 @@ variants! {
 /// A request to the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// When it arrives.
+    /// The time of its arrival.
     pub arrived: Time,
-    /// What it wants done.
+    /// Its operation.
     pub op: Op,
-    /// With how many blocks, at least one.
+    /// The number of its blocks, at least one.
     pub blocks: u32,
     /// Its first block, if it has an address.
     pub at: Option<u64>,
@@ -52,8 +52,8 @@ pub struct Numbers {
     pub requests: u32,
 }
 
-/// What a workload is made ready with.
-pub struct Stage<'a> {
+/// What preparing a workload needs: the other settings that it depends on.
+pub struct WorkloadContext<'a> {
     /// Bytes in a block of the array.
     pub block: u64,
     /// Blocks of the array, if requests have addresses.
@@ -67,8 +67,8 @@ pub const MAX_BLOCKS: u32 = 65_536;
 
 /// A kind of workload.
 trait Kind {
-    /// Makes it ready. Everything is checked here, nothing drawn.
-    fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal>;
+    /// Checks everything, and prepares the workload; draws nothing.
+    fn ready(&self, context: &WorkloadContext<'_>) -> Result<Ready, Refusal>;
 
     /// Whether requests have addresses whatever the disks are.
     fn has_addresses(&self) -> bool;
@@ -92,31 +92,31 @@ pub struct Ready {
     /// How many blocks a request has at most.
     pub largest: u32,
     source: Source,
-    /// What there is to say of it: totals by name.
+    /// Totals by name that every run of it reports.
     pub notes: Vec<(String, Value)>,
 }
 
 /// Where requests come from.
 #[derive(Clone, Debug)]
 enum Source {
-    /// From laws.
+    /// Requests drawn from distributions.
     Drawn(synthetic::Laws),
-    /// From a trace.
+    /// Requests of a trace.
     Replayed(Arc<dyn Replayed>),
 }
 
 /// A trace that was checked.
 trait Replayed: fmt::Debug {
-    /// Reads it again, for its requests.
+    /// Reads the trace again, for its requests.
     fn again(&self, open: Open<'_>) -> Result<Box<dyn Batches>, Refusal>;
 }
 
 /// Requests that are read, many at a time.
 trait Batches {
-    /// Reads as many as there is room for, as long as there are any.
+    /// Reads as many as `into` has capacity for, as long as there are any.
     fn fill(&mut self, into: &mut Vec<Request>);
 
-    /// Says whether they were those that were promised, when all are taken.
+    /// Refuses, when all are taken, a trace that has changed since it was checked.
     fn finish(&mut self) -> Result<(), Refusal>;
 }
 
@@ -140,25 +140,25 @@ impl Ready {
     /// The requests of one replication, by time of arrival; at least as many as will be asked for,
     /// if no file changes meanwhile.
     pub fn requests(&self, streams: Streams, open: Open<'_>) -> Result<Requests, Refusal> {
-        let from = match &self.source {
-            Source::Drawn(laws) => From::Drawn(Box::new(laws.requests(streams))),
-            Source::Replayed(trace) => From::Replayed(trace.again(open)?),
+        let generator = match &self.source {
+            Source::Drawn(laws) => Generator::Drawn(Box::new(laws.requests(streams))),
+            Source::Replayed(trace) => Generator::Replayed(trace.again(open)?),
         };
         let ahead = Vec::with_capacity(MANY);
-        Ok(Requests { from, ahead, next: 0, late: false, lacking: false })
+        Ok(Requests { generator, ahead, next: 0, late: false, lacking: false })
     }
 }
 
-/// How many requests are made at a time.
+/// The number of requests that are made at a time.
 const MANY: usize = 64;
 
 /// Requests, by time of arrival.
 pub struct Requests {
-    from: From,
-    /// Those that are made, and which of them comes next.
+    generator: Generator,
+    /// The requests that are made, and the index of the next one.
     ahead: Vec<Request>,
     next: usize,
-    /// Whether the next ones would come after [`LATEST`], and whether one of them was asked for.
+    /// Whether the next ones would arrive after [`LATEST`], and whether one of them was taken.
     late: bool,
     lacking: bool,
 }
@@ -169,10 +169,10 @@ pub struct Requests {
 /// `LONGEST_ACCESS` allow.
 pub const LATEST: Time = Time::from_ps(Span::from_s(90 * 24 * 3600).ps());
 
-/// Between arrivals it takes no longer on average; no gap that is drawn is 37 times as long.
+/// The longest mean time between arrivals; no gap that is drawn is 37 times as long.
 const LONGEST_GAP: Span = Span::from_s(1800);
 
-enum From {
+enum Generator {
     Drawn(Box<synthetic::Requests>),
     Replayed(Box<dyn Batches>),
 }
@@ -186,9 +186,9 @@ impl Requests {
             self.lacking = true;
             return;
         }
-        match &mut self.from {
-            From::Drawn(drawn) => drawn.draw_many(&mut self.ahead),
-            From::Replayed(trace) => trace.fill(&mut self.ahead),
+        match &mut self.generator {
+            Generator::Drawn(drawn) => drawn.draw_many(&mut self.ahead),
+            Generator::Replayed(trace) => trace.fill(&mut self.ahead),
         }
         if self.ahead.last().is_some_and(|last| last.arrived > LATEST) {
             self.late = true;
@@ -197,16 +197,16 @@ impl Requests {
         }
     }
 
-    /// Whether they were those that the workload promised, asked when all are taken: a trace may
-    /// have changed since it was checked.
+    /// Refuses, when all are taken, a trace that has changed since it was checked, and requests that
+    /// would arrive too late.
     pub fn finish(mut self) -> Result<(), Refusal> {
-        match &mut self.from {
-            From::Drawn(_) if self.lacking => {
+        match &mut self.generator {
+            Generator::Drawn(_) if self.lacking => {
                 let given = Value::Text("those that were drawn".to_owned());
                 Err(Refusal::value(&given, "requests that arrive within 90 days").under("requests"))
             }
-            From::Drawn(_) => Ok(()),
-            From::Replayed(trace) => trace.finish(),
+            Generator::Drawn(_) => Ok(()),
+            Generator::Replayed(trace) => trace.finish(),
         }
     }
 }
@@ -226,9 +226,9 @@ impl Iterator for Requests {
 }
 
 impl Workload {
-    /// Makes it ready. Everything is checked here, nothing drawn.
-    pub fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal> {
-        with_workload!(self, |params| params.ready(stage))
+    /// Checks everything, and prepares the workload; draws nothing.
+    pub fn ready(&self, context: &WorkloadContext<'_>) -> Result<Ready, Refusal> {
+        with_workload!(self, |params| params.ready(context))
     }
 
     /// Whether requests have addresses whatever the disks are.

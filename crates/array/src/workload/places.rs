@@ -121,7 +121,7 @@ enum Law {
     Near { distance: Exponential, last: Option<u64> },
 }
 
-/// What is left of a stream's run.
+/// The rest of a stream's run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     next: u64,
@@ -208,7 +208,7 @@ impl Addresses {
                     (Some(last), true) => last + way,
                     (Some(last), false) => last.abs_diff(way),
                 };
-                // Back from the far end as from the near one.
+                // Reflected at the far end as at the near one.
                 let at = if at < places { at } else { (2 * (places - 1)).saturating_sub(at) };
                 *last = Some(at);
                 at

@@ -3,9 +3,9 @@
 use super::arrivals::{Arrivals, Process};
 use super::counts::{Law, Size};
 use super::places::{self, Addresses, Places};
-use super::{Kind, Numbers, Ready, Request, Source, Stage};
-use crate::analysis::{Bulks, Offered};
-use crate::disk::Op;
+use super::{Kind, Numbers, Ready, Request, Source, WorkloadContext};
+use crate::device::Op;
+use crate::exact::{Bulks, Offered};
 use sojourn_core::parameters::{Check, Refusal, Setting, defaults};
 use sojourn_core::{Span, Stream, Streams, Time, parameters};
 use std::num::NonZeroU32;
@@ -15,7 +15,7 @@ parameters! {
     /// after them do, and all of these are completed.
     pub struct Synthetic: "synthetic" {
         /// How many requests have rows.
-        pub requests: NonZeroU32 = NonZeroU32::new(100_000).expect("some"),
+        pub requests: NonZeroU32 = NonZeroU32::new(100_000).expect("100,000 is not zero"),
         /// How many requests come before them.
         pub warmup: u32 = 5_000,
         /// When they arrive.
@@ -31,31 +31,34 @@ parameters! {
 
 impl Check for Synthetic {}
 
-/// Runs end long before time does.
+/// The longest time in which all requests may arrive on average, well below
+/// [`LATEST`](super::LATEST).
 const LONGEST: Span = Span::from_s(60 * 24 * 3600);
 
 impl Kind for Synthetic {
-    fn ready(&self, stage: &Stage<'_>) -> Result<Ready, Refusal> {
-        let blocks = self.blocks.law(stage).map_err(|refusal| refusal.under("blocks"))?;
+    fn ready(&self, context: &WorkloadContext<'_>) -> Result<Ready, Refusal> {
+        let blocks = self.blocks.law(context).map_err(|refusal| refusal.under("blocks"))?;
         let (warmup, requests) = (self.warmup, self.requests.get());
         let all = f64::from(warmup) + f64::from(requests);
         if Span::from_seconds(all / self.arrivals.requests_per_second()) > LONGEST {
             let expected = "requests that arrive within 60 days";
             return Err(Refusal::of(&self.requests, expected).under("requests"));
         }
-        if let Some(room) = stage.blocks.filter(|&room| room < blocks.largest().into()) {
+        if let Some(capacity) =
+            context.blocks.filter(|&capacity| capacity < blocks.largest().into())
+        {
             let given = self.blocks.write().expect("a size");
             return Err(Refusal::value(
                 &given,
                 format!(
-                    "requests of at most {room} blocks, as many as \
+                    "requests of at most {capacity} blocks, as many as \
                 the array has"
                 ),
             )
             .under("blocks"));
         }
         let largest = blocks.largest();
-        let places = stage.blocks.map(|room| (self.places.clone(), room));
+        let places = context.blocks.map(|capacity| (self.places.clone(), capacity));
         let laws = Laws { arrivals: self.arrivals.clone(), blocks, reads: self.reads, places };
         Ok(Ready {
             numbers: Numbers { warmup, requests },
@@ -85,7 +88,7 @@ pub(super) struct Laws {
     arrivals: Arrivals,
     blocks: Law,
     reads: f64,
-    /// Where requests go, and how many blocks there are; nothing if they have no addresses.
+    /// Where requests go, and the number of blocks of the array; none if they have no addresses.
     places: Option<(Places, u64)>,
 }
 
@@ -95,7 +98,7 @@ pub(super) struct Requests {
     blocks: Law,
     reads: f64,
     now: Time,
-    /// How many of the present bulk are still to come.
+    /// The number of requests of the present bulk that have not come yet.
     left: u32,
     requests: Stream,
     addresses: Option<Addresses>,
@@ -121,8 +124,8 @@ impl Laws {
     }
 
     pub(super) fn requests(&self, streams: Streams) -> Requests {
-        let addresses = |(places, room): &(Places, u64)| {
-            places.addresses(*room, streams.stream("addresses", 0))
+        let addresses = |(places, capacity): &(Places, u64)| {
+            places.addresses(*capacity, streams.stream("addresses", 0))
         };
         Requests {
             process: self.arrivals.process(streams),
@@ -137,10 +140,10 @@ impl Laws {
 }
 
 impl Requests {
-    /// Draws as many as there is room for.
+    /// Draws as many as `into` has capacity for.
     pub(super) fn draw_many(&mut self, into: &mut Vec<Request>) {
         let count = into.capacity() - into.len();
-        // Single requests that are all alike are told apart by their gaps.
+        // Of single requests that are all alike only the gaps are drawn.
         if let (Some(gaps), Law::Constant(blocks), None) =
             (self.process.gaps(), &self.blocks, &self.addresses)
             && (self.reads == 0.0 || self.reads == 1.0)

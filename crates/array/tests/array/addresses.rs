@@ -2,14 +2,14 @@
 
 use crate::common::variant;
 use proptest::prelude::*;
-use sojourn_array::disk::Op;
-use sojourn_array::layout::{Access, Layout, Plan};
+use sojourn_array::device::Op;
+use sojourn_array::layout::{Access, AccessPlan, Layout};
 use sojourn_core::parameters::Value;
 use sojourn_core::{Ahead, Streams};
 use std::collections::{BTreeMap, BTreeSet};
 
-fn lay(layout: &Layout, op: Op, first: u64, blocks: u32, unit: u32, seed: u64) -> Plan {
-    let mut plan = Plan::new(layout.disks());
+fn lay(layout: &Layout, op: Op, first: u64, blocks: u32, unit: u32, seed: u64) -> AccessPlan {
+    let mut plan = AccessPlan::new(layout.disks());
     let mut stream = Ahead::new(Streams::new(seed, 0).stream("starts", 0));
     layout.lay_at(op, first, blocks, unit, &mut stream, &mut plan);
     plan

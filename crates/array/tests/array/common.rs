@@ -1,11 +1,12 @@
 //! What the tests share.
 
 use sojourn_array::ArrayCase;
-use sojourn_array::disk::{Platters, St3500630Ns};
-use sojourn_array::engine::{self, Figures, Join, Scene, Sink};
+use sojourn_array::device::ServiceModel;
+use sojourn_array::device::hdd::IndependentService;
+use sojourn_array::device::hdd::{Platters, St3500630Ns};
+use sojourn_array::device::scheduling::Scheduling;
+use sojourn_array::engine::{self, AccessCounts, Join, Scenario, Sink};
 use sojourn_array::layout::Layout;
-use sojourn_array::positioning::{Anywhere, Heads};
-use sojourn_array::scheduling::Scheduling;
 use sojourn_array::workload::Request;
 use sojourn_core::files::Open;
 use sojourn_core::parameters::{Parameters, Setting, Table, Value, defaults};
@@ -61,11 +62,15 @@ pub(crate) fn paper_raid5(disks: i64) -> Layout {
 }
 
 /// The paper's disks under `layout`, fork-join, first come, first served.
-pub(crate) fn scene(layout: Layout, requests: usize, seed: u64) -> Scene<Anywhere<Platters>> {
-    Scene {
+pub(crate) fn scenario(
+    layout: Layout,
+    requests: usize,
+    seed: u64,
+) -> Scenario<IndependentService<Platters>> {
+    Scenario {
         layout,
         unit: 1,
-        heads: Anywhere { drive: paper_disk(), scheduling: scheduling("fcfs") },
+        model: IndependentService { drive: paper_disk(), scheduling: scheduling("fcfs") },
         join: Join::ForkJoin,
         overhead: Span::ZERO,
         parity: Span::ZERO,
@@ -110,9 +115,12 @@ impl Sink for Records {
 }
 
 /// The records of the event loop.
-pub(crate) fn simulate<H: Heads>(scene: &Scene<H>, requests: &[Request]) -> (Vec<Record>, Figures) {
+pub(crate) fn simulate<M: ServiceModel>(
+    scenario: &Scenario<M>,
+    requests: &[Request],
+) -> (Vec<Record>, AccessCounts) {
     let sink = Records::new(requests.len());
-    let run = engine::simulate(scene, requests.iter().copied(), sink, &Progress::default());
+    let run = engine::simulate(scenario, requests.iter().copied(), sink, &Progress::default());
     let (sink, figures) = run.expect("nobody cancels");
     (sink.records, figures)
 }

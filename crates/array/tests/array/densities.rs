@@ -1,8 +1,8 @@
 //! The zoned disk's continuous laws against its 60 801 cylinders, one by one.
 
 use crate::common::{Chances, mean, paper_disk};
-use sojourn_array::analysis::Moments;
-use sojourn_array::disk::{Drive, Op};
+use sojourn_array::Moments;
+use sojourn_array::device::{Drive, Op};
 use sojourn_core::{Stream, Streams};
 
 const CYLINDERS: usize = 60_801;

@@ -1,7 +1,7 @@
 //! The known drives, against what their makers and those who took them apart say of them.
 
 use crate::common::variant;
-use sojourn_array::disk::Disk;
+use sojourn_array::device::Device;
 
 /// Sectors that each drive has, and the share of them that a straight line from the outermost track
 /// to the innermost holds.
@@ -17,7 +17,7 @@ const KNOWN: [(&str, u64, std::ops::Range<f64>); 4] = [
 #[test]
 fn a_drive_holds_what_its_maker_says_but_for_the_straight_line() {
     for (name, sectors, share) in KNOWN {
-        let disk: Disk = variant(name, &[]);
+        let disk: Device = variant(name, &[]);
         let held = disk.blocks(512).unwrap_or_else(|refusal| panic!("{name}: {refusal:?}"));
         let ratio = held as f64 / sectors as f64;
         assert!(share.contains(&ratio), "{name} holds {held} sectors, {ratio} of {sectors}");

@@ -1,12 +1,13 @@
 //! Simulation against what is known exactly.
 
 use crate::common::{
-    Chances, Records, file, half_width, layout, mean, paper_disk, report, report_with, rows, scene,
-    simulate, sojourns, table, text, variant,
+    Chances, Records, file, half_width, layout, mean, paper_disk, report, report_with, rows,
+    scenario, simulate, sojourns, table, text, variant,
 };
 use sojourn_array::ArrayCase;
-use sojourn_array::analysis::Moments;
-use sojourn_array::disk::{Drive, Op, Platters};
+use sojourn_array::Moments;
+use sojourn_array::device::hdd::Platters;
+use sojourn_array::device::{Drive, Op};
 use sojourn_array::engine::{self, Join};
 use sojourn_array::layout::Layout;
 use sojourn_array::workload::Request;
@@ -243,13 +244,13 @@ fn the_recursion_gives_what_the_event_loop_gives() {
     for (layout, op) in layouts {
         for join in [Join::ForkJoin, Join::SplitMerge] {
             let requests = some_requests(op, 61);
-            let mut scene = scene(layout.clone(), requests.len(), 62);
-            scene.join = join;
-            scene.overhead = Span::from_us(300);
-            let (records, figures) = simulate(&scene, &requests);
+            let mut scenario = scenario(layout.clone(), requests.len(), 62);
+            scenario.join = join;
+            scenario.overhead = Span::from_us(300);
+            let (records, figures) = simulate(&scenario, &requests);
             let sink = Records::new(requests.len());
             let (sink, of_recursion) =
-                engine::recursion(&scene, requests.iter().copied(), sink, &Progress::default())
+                engine::recursion(&scenario, requests.iter().copied(), sink, &Progress::default())
                     .unwrap();
             assert_eq!(records, sink.records, "{} {join:?}", layout.name());
             assert_eq!(figures, of_recursion, "{} {join:?}", layout.name());
@@ -263,10 +264,10 @@ fn all_requests_are_done_and_none_too_early() {
     for kind in ["raid0", "raid01", "raid10", "raid5", "raid6"] {
         for join in [Join::ForkJoin, Join::SplitMerge] {
             let requests = some_requests(None, 71);
-            let mut scene = scene(layout(kind, 6), requests.len(), 72);
-            scene.join = join;
-            scene.parity = Span::from_us(500);
-            let (records, figures) = simulate(&scene, &requests);
+            let mut scenario = scenario(layout(kind, 6), requests.len(), 72);
+            scenario.join = join;
+            scenario.parity = Span::from_us(500);
+            let (records, figures) = simulate(&scenario, &requests);
             assert!(records.iter().all(|record| record.finished != Time::NEVER));
             let early = records.iter().find(|r| r.finished - r.request.arrived < r.ideal);
             assert_eq!(early, None, "{kind}");

@@ -1,9 +1,10 @@
 //! Arms and platters: times by hand, and a disk that is looked up track by track.
 
 use crate::common::{Records, mean, paper_disk, scheduling, variant};
-use sojourn_array::disk::{Drive, Geometry, Op, Rotation, St3500630Ns, Track, Zoned};
-use sojourn_array::engine::{self, Join, Scene};
-use sojourn_array::positioning::{Arms, Spindles};
+use sojourn_array::device::hdd::{Geometry, Rotation, St3500630Ns, Track, Zoned};
+use sojourn_array::device::hdd::{MechanicalService, Spindles};
+use sojourn_array::device::{Drive, Op};
+use sojourn_array::engine::{self, Join, Scenario};
 use sojourn_array::workload::Request;
 use sojourn_core::parameters::defaults;
 use sojourn_core::{Bytes, Progress, Span, Streams, Time};
@@ -31,10 +32,10 @@ fn geometry(inner: u32) -> Geometry {
 
 /// One disk that serves `requests`, whose platter starts at angle 0.
 fn serve(geometry: &Geometry, order: &str, requests: &[Request]) -> Vec<Time> {
-    let scene = Scene {
+    let scenario = Scenario {
         layout: variant("single", &[]),
         unit: 1,
-        heads: Arms {
+        model: MechanicalService {
             geometry: geometry.clone(),
             scheduling: scheduling(order),
             spindles: Spindles::InStep,
@@ -47,12 +48,12 @@ fn serve(geometry: &Geometry, order: &str, requests: &[Request]) -> Vec<Time> {
         streams: Streams::new(1, 0),
     };
     let records = Records::new(requests.len());
-    let run = engine::simulate(&scene, requests.iter().copied(), records, &Progress::default());
+    let run = engine::simulate(&scenario, requests.iter().copied(), records, &Progress::default());
     let (sink, figures) = run.unwrap();
     if order == "fcfs" {
         let records = Records::new(requests.len());
         let again =
-            engine::recursion(&scene, requests.iter().copied(), records, &Progress::default());
+            engine::recursion(&scenario, requests.iter().copied(), records, &Progress::default());
         assert_eq!(
             (&sink.records, &figures),
             (&again.as_ref().unwrap().0.records, &again.as_ref().unwrap().1)

@@ -2,14 +2,14 @@
 
 use crate::common::{layout, paper_raid5, variant};
 use proptest::prelude::*;
-use sojourn_array::disk::Op;
-use sojourn_array::layout::{Access, Approach, Layout, Plan};
+use sojourn_array::device::Op;
+use sojourn_array::layout::{Access, AccessPlan, Approach, Layout};
 use sojourn_core::Streams;
 use sojourn_core::parameters::Value;
 use std::collections::BTreeSet;
 
-fn plan(layout: &Layout, op: Op, blocks: u32, seed: u64) -> Plan {
-    let mut plan = Plan::new(layout.disks());
+fn plan(layout: &Layout, op: Op, blocks: u32, seed: u64) -> AccessPlan {
+    let mut plan = AccessPlan::new(layout.disks());
     let way = Streams::new(seed, 0).stream("starts", 0).below(layout.ways(op));
     layout.lay(op, blocks, way, &mut plan);
     plan
@@ -247,7 +247,7 @@ fn small_writes_of_raid_5_are_those_of_the_text() {
             assert_eq!(stripes.count(), if full > 0 { disks as usize } else { 0 });
             let reads = first.iter().filter(|access| access.op == Op::Read);
             assert!(reads.clone().all(|access| access.blocks == 1 && access.gate));
-            let way = if full > 0 { Approach::FollowOn } else { Approach::Seek };
+            let way = if full > 0 { Approach::FollowOn } else { Approach::Random };
             assert!(reads.clone().all(|access| access.approach == way));
             assert_eq!(reads.count(), ahead, "{disks} disks, {blocks} blocks");
             if ahead == 0 {

@@ -2,8 +2,8 @@
 
 use crate::common::{file, mean, table, text, variant};
 use sojourn_array::ArrayCase;
-use sojourn_array::disk::Op;
-use sojourn_array::workload::{Ready, Request, Stage, Workload};
+use sojourn_array::device::Op;
+use sojourn_array::workload::{Ready, Request, Workload, WorkloadContext};
 use sojourn_core::parameters::{Parameters, Refusal, Table, Value};
 use sojourn_core::{Keep, Progress, Streams};
 use std::cell::Cell;
@@ -27,7 +27,7 @@ fn ready_on(
         settings.push(("file", text("trace")));
     }
     let workload: Workload = variant(kind, &settings);
-    workload.ready(&Stage { block: 4096, blocks: Some(blocks), open: &|_| file(trace) })
+    workload.ready(&WorkloadContext { block: 4096, blocks: Some(blocks), open: &|_| file(trace) })
 }
 
 /// (microseconds, whether it reads, first block, blocks).
@@ -145,7 +145,8 @@ fn what_is_no_trace_is_refused_by_its_line() {
     }
     let workload: Workload = variant("msr", &[("file", text("trace"))]);
     let open = |_: &str| Ok(Box::new(&b"1,h,0,Read,0,4096,1\n\xff\n"[..]) as Box<dyn BufRead>);
-    let found = refused(workload.ready(&Stage { block: 4096, blocks: Some(9), open: &open }));
+    let found =
+        refused(workload.ready(&WorkloadContext { block: 4096, blocks: Some(9), open: &open }));
     assert_eq!(found, "UTF-8 text, but its line 2 is none");
 }
 

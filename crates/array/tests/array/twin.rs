@@ -1,8 +1,9 @@
 //! RAID 01 and RAID 5 a second time, as plainly as can be: one heap, lists, and the text of sections
 //! 3.2 and 3.3. It agrees with the engine to the picosecond.
 
-use crate::common::{Chances, layout, paper_disk, paper_raid5, scene, scheduling, simulate};
-use sojourn_array::disk::{Drive, Op, Platters};
+use crate::common::{Chances, layout, paper_disk, paper_raid5, scenario, scheduling, simulate};
+use sojourn_array::device::hdd::Platters;
+use sojourn_array::device::{Drive, Op};
 use sojourn_array::workload::Request;
 use sojourn_core::{Span, Stream, Streams, Time};
 use std::cmp::Reverse;
@@ -253,16 +254,16 @@ fn the_engine_is_its_twin_to_the_picosecond() {
                     "raid5" => paper_raid5(disks as i64),
                     _ => layout(kind, disks as i64),
                 };
-                let mut scene = scene(layout, requests.len(), seed);
+                let mut scenario = scenario(layout, requests.len(), seed);
                 if rpo {
-                    scene.heads.scheduling = scheduling("rpo");
+                    scenario.model.scheduling = scheduling("rpo");
                 }
-                let (records, figures) = simulate(&scene, &requests);
+                let (records, figures) = simulate(&scenario, &requests);
                 let finished: Vec<Time> = records.iter().map(|record| record.finished).collect();
                 let twin = twin(disks, kind == "raid5", rpo, seed, &requests);
                 let first = (0..requests.len()).find(|&job| finished[job] != twin[job]);
                 assert_eq!(first, None, "{kind} {disks} disks, gap {gap}, seed {seed}");
-                seconds += figures.rotations.min(figures.follow_ons);
+                seconds += figures.partial_positionings.min(figures.no_positionings);
             }
         }
     }

@@ -7,8 +7,8 @@ use std::ops::RangeInclusive;
 /// its range in brackets behind its type.
 ///
 /// ```
-/// use crate::parameters::{Check, Parameters, Table, Value};
-/// use crate::{Span, parameters};
+/// use sojourn_core::parameters::{Check, Parameters, Table, Value};
+/// use sojourn_core::{Span, parameters};
 ///
 /// parameters! {
 ///     /// A kettle.
@@ -111,8 +111,8 @@ macro_rules! parameters {
 
 /// Declares the variants of a part, one line each: an enum that reads itself from a name or from a
 /// table with `kind = <name>`, and lists its variants. `what` is the part's name in messages. With
-/// `=> name` it also declares a macro `name!(value, |params| body)`, which runs the same body on
-/// whichever variant `value` is: the one place where a name becomes a type.
+/// `=> name` it also declares a macro `name!(value, |params| body)`, which runs `body` on whichever
+/// variant `value` is: the one place where a name becomes a type.
 #[macro_export]
 macro_rules! variants {
     (
@@ -304,7 +304,8 @@ pub fn read_field<T: Setting>(
     }
 }
 
-/// For [`parameters!`](crate::parameters!): the same of a number that has a range.
+/// For [`parameters!`](crate::parameters!): reads one key, or its default, as a number that has a
+/// range.
 pub fn read_within<T: Ranged>(
     table: &Table,
     key: &str,

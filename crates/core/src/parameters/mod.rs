@@ -18,27 +18,27 @@ pub use setting::{Ranged, Setting};
 pub use shape::Shape;
 pub use value::{Refusal, Table, Value, element};
 
-/// What is known about one parameter.
+/// The documentation of one parameter.
 #[derive(Clone, Debug)]
 pub struct Field {
     /// Its key.
     pub name: &'static str,
-    /// What its value looks like.
+    /// Its value in words, for messages and the reference pages.
     pub expected: String,
     /// Which values it takes.
     pub shape: Shape,
     /// Its default as a study would write it; nothing when it has to be given.
     pub default: Option<Value>,
-    /// What it does.
+    /// What the parameter does.
     pub summary: &'static str,
 }
 
-/// What is known about one variant of a part.
+/// The documentation of one variant of a part.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The name that selects it.
     pub name: &'static str,
-    /// What it is and where it comes from.
+    /// What the variant is, and where it was published.
     pub summary: &'static str,
     /// Its parameters.
     pub parameters: Vec<Field>,
@@ -49,10 +49,10 @@ pub trait Parameters: Check + Sized {
     /// The name that selects it.
     const NAME: &'static str;
 
-    /// What is known about it.
+    /// Its documentation.
     fn entry() -> Entry;
 
-    /// Reads it from a table whose every key has to be one of its own.
+    /// Reads it from a table; refuses keys that are not among its parameters.
     fn read_table(table: &Table) -> Result<Self, Refusal>;
 
     /// Writes it with every parameter, defaults too.
@@ -67,7 +67,7 @@ pub fn defaults<P: Parameters>() -> P {
     }
 }
 
-/// What the types of the parameters alone cannot promise.
+/// Checks that the types of the parameters cannot express.
 pub trait Check {
     /// Refuses parameters that do not go together.
     fn check(&self) -> Result<(), Refusal> {

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 /// A type that a single setting can have.
 pub trait Setting: Sized {
-    /// What a value of it looks like, for messages and the reference pages.
+    /// A value of it in words, for messages and the reference pages.
     fn expected() -> String;
 
     /// Which values it takes, for schemas.
@@ -31,7 +31,7 @@ pub trait Ranged: Setting + PartialOrd {
     /// Which values those of this range are.
     fn shape_within(range: &RangeInclusive<Self>) -> Shape;
 
-    /// What a number of this range looks like, for messages and the reference pages.
+    /// A number of this range in words, for messages and the reference pages.
     fn expected_within(range: &RangeInclusive<Self>) -> String;
 }
 

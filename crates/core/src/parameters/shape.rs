@@ -2,7 +2,8 @@
 
 use super::Entry;
 
-/// What every value that a setting reads looks like; not all that look so are read.
+/// The shape of the values that a setting reads. Every value that is read has it; a value that has it
+/// may still be refused.
 #[derive(Clone, Debug)]
 pub enum Shape {
     /// `true` or `false`.
@@ -34,13 +35,13 @@ pub enum Shape {
     /// The name of an entry, or a table with that name under a key and the entry's parameters, or
     /// with another name and other parameters.
     Kind {
-        /// What they are kinds of, such as `disk`.
+        /// The part that they are kinds of, such as `disk`.
         what: &'static str,
         /// The key.
         key: &'static str,
         /// All kinds.
         entries: fn() -> Vec<Entry>,
-        /// What a table with another name has; nothing where there can be none.
+        /// The parameters of a table with another name; none where that is refused.
         other: Option<fn() -> Entry>,
     },
 }

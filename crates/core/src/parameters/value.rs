@@ -92,9 +92,9 @@ impl Display for Value {
 pub struct Refusal {
     /// The keys that lead to the setting, outermost first.
     pub path: Vec<String>,
-    /// What was given there; nothing when the setting is missing.
+    /// The value that was given; none when the setting is missing.
     pub given: Option<Value>,
-    /// What was expected, to be read after the word "expected".
+    /// The value that was expected in words, to be read after the word "expected".
     pub expected: String,
     /// The names that were possible, when a name was expected.
     pub names: Vec<&'static str>,
@@ -114,9 +114,10 @@ impl Refusal {
         }
     }
 
-    /// The same of a setting, as it is written. Panics when the setting is one that is not given.
+    /// Like [`value`](Refusal::value), for a setting as it is written. Panics when the setting is
+    /// absent.
     pub fn of(given: &impl Setting, expected: impl Into<String>) -> Refusal {
-        Refusal::value(&given.write().expect("it was given"), expected)
+        Refusal::value(&given.write().expect("a refused setting is not absent"), expected)
     }
 
     /// Nothing was given where something is needed.
@@ -146,19 +147,19 @@ impl Refusal {
         }
     }
 
-    /// The same, seen from one table further out.
+    /// This refusal, seen from the table around: `key` comes first in its path.
     pub fn under(mut self, key: &str) -> Refusal {
         self.path.insert(0, key.to_owned());
         self
     }
 
-    /// The same, seen from the list in which its table is at `place`, from 0 on.
+    /// This refusal, seen from the list in which its table is at `place`, from 0 on.
     pub fn among(self, place: usize) -> Refusal {
         self.under(&element(place))
     }
 }
 
-/// What stands for the element at `place` of a list among the keys of a path.
+/// The key that stands for the element at `place` of a list in a path.
 pub fn element(place: usize) -> String {
     format!("[{place}]")
 }

@@ -9,7 +9,7 @@ use crate::{Frequency, Span, Stream};
 
 /// A distribution of a non-negative number: a span in the caller's unit, a size, a count.
 pub trait Distribution {
-    /// Draws one value. The number of uniforms taken from the stream is the same each time.
+    /// Draws one value. Every draw takes equally many uniforms from the stream.
     fn sample(&self, stream: &mut Stream) -> f64;
     /// The exact mean, E\[X\].
     fn mean(&self) -> f64;
@@ -17,7 +17,7 @@ pub trait Distribution {
     fn second_moment(&self) -> f64;
 }
 
-/// Always the same value.
+/// A constant.
 #[derive(Clone, Copy, Debug)]
 pub struct Constant(pub f64);
 
@@ -82,8 +82,8 @@ impl Distribution for Uniform {
 }
 
 impl Exponential {
-    /// Draws as many values as there is room for: those that as many [`sample`](Exponential::sample)
-    /// would give, at half the cost.
+    /// Fills `values` with what as many calls of [`sample`](Exponential::sample) would give, at half
+    /// the cost.
     #[inline]
     pub fn sample_many(&self, stream: &mut Stream, values: &mut [f64]) {
         values.fill_with(|| stream.uniform());

@@ -19,7 +19,7 @@ choices! {
 pub struct BadRow {
     /// Which row, from 0.
     pub index: usize,
-    /// What belongs there.
+    /// What was expected there.
     pub expected: &'static str,
 }
 

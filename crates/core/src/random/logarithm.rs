@@ -21,8 +21,8 @@ const ROOT: u64 = 0x3fe6_a09e << 32;
 const FRACTION: u32 = 52;
 
 /// The natural logarithm of `x`, a number above 2^-1022 and below 1: to the bit that of `libm::log`,
-/// with the same steps (those of FreeBSD's `e_log.c`, Sun Microsystems, 1993) but without a question
-/// on the way, so that the compiler makes several at a time of a loop.
+/// with its steps (those of FreeBSD's `e_log.c`, Sun Microsystems, 1993) but without branches, so
+/// that the compiler vectorises a loop over it.
 #[inline(always)]
 pub(crate) fn ln(x: f64) -> f64 {
     // x = 2^k (1 + f) with 1 + f between the roots of 1/2 and 2.

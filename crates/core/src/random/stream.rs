@@ -1,9 +1,9 @@
 //! Named random streams.
 //!
-//! Each (seed, replication, purpose, entity) has a stream of its own, and nothing else goes into
-//! the key: never the scheme, never the load. Two schemes in one study therefore see the same
-//! arrivals, sizes and pairs (common random numbers), and using one stream more or less does not
-//! shift any other. Generator: xoshiro256++ (Blackman and Vigna), seeded through SplitMix64.
+//! Each (seed, replication, purpose, entity) has a separate stream, and nothing else goes into the
+//! key: never the scheme, never the load. Two schemes in one study therefore see the same arrivals,
+//! sizes and pairs (common random numbers), and using one stream more or less does not shift any
+//! other. Generator: xoshiro256++ (Blackman and Vigna), seeded through SplitMix64.
 
 /// The source of all streams of one replication of one study.
 #[derive(Clone, Copy, Debug)]
@@ -105,8 +105,8 @@ impl Light {
 /// How many numbers an [`Ahead`] draws at a time.
 const AHEAD: usize = 64;
 
-/// A stream whose numbers are drawn many at a time. They are the same; one by one they cost less,
-/// as the generator's state stays in registers.
+/// A stream whose numbers are drawn many at a time. They are those of the stream; one by one they
+/// cost less, as the generator's state stays in registers.
 #[derive(Clone, Debug)]
 pub struct Ahead {
     drawn: [u64; AHEAD],

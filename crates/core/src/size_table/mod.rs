@@ -9,7 +9,7 @@ use std::fmt;
 pub use published::{WORKLOADS, Workload};
 pub use text::TableError;
 
-/// What one unit of a table's size column is.
+/// The unit of a table's size column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A byte.
@@ -20,11 +20,11 @@ pub enum Unit {
 
 /// A distribution of sizes in bytes.
 ///
-/// A size is drawn as a real number of the table's units and rounded up to a whole unit, as the
-/// ns-2 scripts of pFabric and PIAS do: with a table in packets every flow is whole full packets.
-/// [`mean`](SizeTable::mean) is the exact mean of the sizes *so drawn*; it is what a load is to be
-/// set with. (Those scripts set theirs with 1138 packets for the web search table, whose exact
-/// means are 1141.0 before rounding up and 1141.4 after it.)
+/// A size is drawn as a real number of the table's units and rounded up to a whole unit, as the ns-2
+/// scripts of pFabric and PIAS do: with a table in packets every flow is whole full packets.
+/// [`mean`](SizeTable::mean) is the exact mean of the sizes *so drawn*, with which loads are set.
+/// (Those scripts set theirs with 1138 packets for the web search table, whose exact means are 1141.0
+/// before rounding up and 1141.4 after it.)
 #[derive(Clone, Debug)]
 pub struct SizeTable {
     curve: Empirical,
@@ -54,8 +54,7 @@ impl fmt::Display for Unit {
 impl SizeTable {
     /// The sizes whose rows are `(size in units, P(X <= size))`.
     ///
-    /// Beside what [`Empirical::new`] asks for, no mass may lie on the size zero, and the largest
-    /// size may not pass 2^53 bytes.
+    /// Refuses what [`Empirical::new`] refuses, mass on the size zero, and sizes above 2^53 bytes.
     pub fn new(rows: &[(f64, f64)], unit: Unit, reading: Reading) -> Result<SizeTable, BadRow> {
         let curve = Empirical::new(rows, reading)?;
         let bad = |index, expected| Err(BadRow { index, expected });
@@ -106,7 +105,7 @@ impl SizeTable {
         self.quantile(1.0)
     }
 
-    /// What one unit of the table is.
+    /// The unit of the table.
     pub const fn unit(&self) -> Unit {
         self.unit
     }

@@ -1,7 +1,7 @@
 //! The published size tables that come with the crate, by the short names people type.
 //!
 //! The tables are the files in `workloads/`. What a table is, its unit, its reading, and the
-//! repository and commit it comes from are said once, in the first line of its file.
+//! repository and commit it comes from stand in the first line of its file.
 
 use super::text::field;
 use crate::{Reading, SizeTable};
@@ -49,7 +49,7 @@ impl Workload {
         WORKLOADS.iter().copied().find(|workload| workload.name == name)
     }
 
-    /// What the table is, in one line.
+    /// A description of the table, in one line.
     pub fn summary(&self) -> &'static str {
         self.header().split('|').next().unwrap_or_default().trim()
     }

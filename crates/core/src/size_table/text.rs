@@ -21,9 +21,9 @@ use std::fmt;
 pub struct TableError {
     /// The line, from 1.
     pub line: usize,
-    /// What stands there.
+    /// The text that was refused.
     pub given: String,
-    /// What belongs there.
+    /// What was expected there.
     pub expected: String,
 }
 

@@ -1,7 +1,7 @@
 //! What Linux's block layer did, as blkparse prints it.
 
 use super::{Access, Line, Lines, trace, whole};
-use crate::disk::Op;
+use crate::device::Op;
 use sojourn_core::Bytes;
 
 trace! {

@@ -1,7 +1,7 @@
 //! Logs of fio.
 
 use super::{Access, Line, Lines, trace, whole};
-use crate::disk::Op;
+use crate::device::Op;
 use sojourn_core::Span;
 
 trace! {

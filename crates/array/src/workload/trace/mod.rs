@@ -1,8 +1,8 @@
 //! Requests from traces. Each format is one file that reads lines.
 //!
-//! A trace is never in memory. It is read once to check it, and for what has to be known of it before
-//! it is replayed, and again while it is replayed. On the way `reader` makes accesses of lines,
-//! `window` puts them in order of time, `replay` makes requests of them and knows both passes.
+//! A trace is never held in memory. It is read twice: once to check it and to count its requests, and
+//! again while it is replayed. `reader` parses lines into accesses, `window` sorts these by time,
+//! `replay` turns them into requests in both passes.
 
 mod blkparse;
 mod fio;
@@ -15,7 +15,7 @@ pub use blkparse::Blkparse;
 pub use fio::Fio;
 pub use msr::Msr;
 
-use crate::disk::Op;
+use crate::device::Op;
 use sojourn_core::choices;
 use sojourn_core::parameters::{Refusal, Value};
 use std::fmt;
@@ -69,7 +69,7 @@ macro_rules! trace {
         impl $crate::workload::Kind for $type {
             fn ready(
                 &self,
-                stage: &$crate::workload::Stage<'_>,
+                context: &$crate::workload::WorkloadContext<'_>,
             ) -> Result<$crate::workload::Ready, sojourn_core::parameters::Refusal> {
                 super::replay::Settings {
                     format: $name,
@@ -80,7 +80,7 @@ macro_rules! trace {
                     requests: self.requests,
                     warmup: self.warmup,
                 }
-                .ready(self.lines(), stage)
+                .ready(self.lines(), context)
             }
 
             fn has_addresses(&self) -> bool {
@@ -95,7 +95,7 @@ macro_rules! trace {
 }
 use trace;
 
-/// What a line of a trace says.
+/// The meaning of a line of a trace.
 enum Line<'a> {
     /// An access to a device.
     Access(Access<'a>),
@@ -108,17 +108,17 @@ enum Line<'a> {
 /// An access that was recorded.
 struct Access<'a> {
     device: &'a str,
-    /// In picoseconds, from whatever time on.
+    /// In picoseconds after any fixed time.
     at: u128,
     op: Op,
-    /// Where it begins, and how long it is, in bytes.
+    /// Its first byte and its length in bytes.
     first: u64,
     bytes: u64,
 }
 
 /// Reads the lines of a format, one after the other; a clone of what has read none begins anew.
 trait Lines: Clone + fmt::Debug + 'static {
-    /// What a line says, or what was expected of it.
+    /// The meaning of a line, or what was expected of it.
     fn read<'a>(&mut self, line: &'a str) -> Result<Line<'a>, &'static str>;
 }
 

@@ -1,7 +1,7 @@
 //! Traces of Microsoft Research's servers in Cambridge.
 
 use super::{Access, Line, Lines, trace, whole};
-use crate::disk::Op;
+use crate::device::Op;
 use sojourn_core::Span;
 
 trace! {

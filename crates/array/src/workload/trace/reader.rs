@@ -1,28 +1,28 @@
 //! The accesses of a trace, read line by line: memory does not grow with its length.
 
 use super::{Access, Line, Lines};
-use crate::disk::Op;
+use crate::device::Op;
 use std::io::{BufRead, Read};
 
-/// A line is no longer, in bytes.
+/// The longest line, in bytes.
 const LONGEST_LINE: usize = 1 << 16;
-/// How much of a line is shown to people, in characters.
+/// The number of characters of a line that messages show.
 const SHOWN: usize = 100;
 
 /// An access to the device that was chosen.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chosen {
-    /// In picoseconds, from whatever time on.
+pub(super) struct DeviceAccess {
+    /// In picoseconds after any fixed time.
     pub(super) at: u128,
     pub(super) op: Op,
-    /// Where it begins, and how long it is, in bytes; its end is a number too.
+    /// Its first byte and its length in bytes; their sum fits into 64 bits.
     pub(super) first: u64,
     pub(super) bytes: u64,
-    /// Where in the trace it is.
+    /// The number of its line.
     pub(super) line: u64,
 }
 
-/// What there was in a trace so far, line by line.
+/// Counts of the lines of a trace that were read so far, by what they are.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     pub(super) lines: u64,
@@ -36,10 +36,10 @@ pub(super) struct Counts {
 pub(super) struct Reader<L> {
     from: Box<dyn BufRead>,
     lines: L,
-    /// The device, if it is chosen; else the first one of which there is an access.
+    /// The device that is chosen; else that of the first access.
     device: Option<String>,
     is_chosen: bool,
-    /// The first other one, if one is chosen.
+    /// The first other device, if one is chosen.
     pub(super) other: Option<String>,
     /// The line that was read last, and its number.
     line: Vec<u8>,
@@ -49,7 +49,7 @@ pub(super) struct Reader<L> {
 }
 
 impl<L: Lines> Reader<L> {
-    /// Of the lines of `from` those about `device`; without one there has to be but one.
+    /// Reads the lines of `from` about `device`; without a device the trace may have only one.
     pub(super) fn new(from: Box<dyn BufRead>, lines: L, device: Option<&str>) -> Reader<L> {
         Reader {
             from,
@@ -65,7 +65,7 @@ impl<L: Lines> Reader<L> {
     }
 
     /// The next access, if there is one more; or what was expected of the trace.
-    pub(super) fn next(&mut self) -> Result<Option<Chosen>, String> {
+    pub(super) fn next(&mut self) -> Result<Option<DeviceAccess>, String> {
         while self.read_line()? {
             let number = self.number;
             let text = std::str::from_utf8(&self.line)
@@ -113,12 +113,12 @@ impl<L: Lines> Reader<L> {
             }
             self.counts.out_of_order += u64::from(at < self.latest);
             self.latest = at.max(self.latest);
-            return Ok(Some(Chosen { at, op, first, bytes, line: number }));
+            return Ok(Some(DeviceAccess { at, op, first, bytes, line: number }));
         }
         Ok(None)
     }
 
-    /// Reads a line: whether there was one.
+    /// Reads a line; whether there was one.
     fn read_line(&mut self) -> Result<bool, String> {
         self.line.clear();
         self.number += 1;

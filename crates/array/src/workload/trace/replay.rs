@@ -1,18 +1,20 @@
 //! The two passes over a trace: one that checks it, one that replays it.
 
-use super::reader::{Chosen, Counts, Reader};
+use super::reader::{Counts, DeviceAccess, Reader};
 use super::window::{TooLate, Window};
 use super::{Beyond, Lines};
-use crate::workload::{Batches, MAX_BLOCKS, Numbers, Ready, Replayed, Request, Source, Stage};
+use crate::workload::{
+    Batches, MAX_BLOCKS, Numbers, Ready, Replayed, Request, Source, WorkloadContext,
+};
 use sojourn_core::files::Open;
 use sojourn_core::parameters::{Refusal, Value};
 use sojourn_core::{Span, Time};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// An access comes no more than so many others too late.
+/// The most later accesses that an access may come after.
 const LATEST: usize = 1 << 16;
-/// Replays end long before time does.
+/// The longest replay, well below the latest time of a run.
 const LONGEST: Span = Span::from_s(60 * 24 * 3600);
 
 /// How a trace is replayed.
@@ -34,25 +36,25 @@ struct Trace<L> {
     lines: L,
     /// Bytes in a block, and blocks of the array.
     block: u64,
-    room: u64,
-    /// How many accesses were late at most.
+    capacity: u64,
+    /// The most later accesses that an access came after.
     furthest: usize,
-    made: Made,
+    totals: PassTotals,
 }
 
-/// What requests were made in a pass: both have to make the same.
+/// Totals of the requests of a pass, which have to be equal for both passes.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Made {
+struct PassTotals {
     requests: u64,
     /// Whether any reads, whether any writes.
     ops: [bool; 2],
-    /// How many blocks the largest has.
+    /// The number of blocks of the largest request.
     largest: u32,
     /// Accesses that were beyond the array.
     beyond: u64,
     /// The times of the first access and of the last.
     times: Option<(u128, u128)>,
-    /// Differs, all but certainly, where a request differs.
+    /// A hash of all requests.
     digest: u64,
 }
 
@@ -60,30 +62,34 @@ struct Made {
 struct Pass<L> {
     settings: Settings,
     block: u64,
-    room: u64,
+    capacity: u64,
     reader: Reader<L>,
     window: Window,
-    /// How many accesses are still to be replayed.
+    /// The number of accesses that are left to be replayed.
     left: u64,
-    made: Made,
+    totals: PassTotals,
 }
 
 impl Settings {
     /// Reads the trace for the first time.
-    pub(super) fn ready(&self, lines: impl Lines, stage: &Stage<'_>) -> Result<Ready, Refusal> {
-        let (block, room) = (stage.block, stage.blocks.expect("a trace has addresses"));
+    pub(super) fn ready(
+        &self,
+        lines: impl Lines,
+        context: &WorkloadContext<'_>,
+    ) -> Result<Ready, Refusal> {
+        let (block, capacity) = (context.block, context.blocks.expect("a trace has addresses"));
         let mut trace = Trace {
             settings: self.clone(),
             lines,
             block,
-            room,
+            capacity,
             furthest: LATEST,
-            made: Made::default(),
+            totals: PassTotals::default(),
         };
-        let mut pass = trace.pass(stage.open).map_err(|why| self.refused(why))?;
+        let mut pass = trace.pass(context.open).map_err(|why| self.refused(why))?;
         let counts = pass.read_all().map_err(|why| self.refused(why))?;
-        let Made { requests, ops, .. } = pass.made;
-        let Some((first, last)) = pass.made.times else {
+        let PassTotals { requests, ops, .. } = pass.totals;
+        let Some((first, last)) = pass.totals.times else {
             return Err(self.nothing(&counts, pass.reader.other));
         };
         if requests <= u64::from(self.warmup) {
@@ -94,13 +100,13 @@ impl Settings {
             return Err(self.refused("fewer than 2^32 requests".to_owned()));
         };
         let furthest = pass.window.furthest;
-        let notes = self.notes(&counts, pass.made.beyond, furthest, last - first);
+        let notes = self.notes(&counts, pass.totals.beyond, furthest, last - first);
         if last - first > i64::MAX as u128 {
             return Err(self.refused("a trace of at most 106 days".to_owned()));
         }
-        let largest = pass.made.largest;
+        let largest = pass.totals.largest;
         trace.furthest = furthest;
-        trace.made = pass.made;
+        trace.totals = pass.totals;
         Ok(Ready {
             numbers: Numbers { warmup: self.warmup, requests: requests - self.warmup },
             ops,
@@ -110,12 +116,12 @@ impl Settings {
         })
     }
 
-    /// The refusal of a trace of which something else was expected.
+    /// A refusal of the file: what was expected of it.
     fn refused(&self, expected: String) -> Refusal {
         Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
     }
 
-    /// The refusal of a trace in which nothing is to be replayed.
+    /// The refusal of a trace without any access that can be replayed.
     fn nothing(&self, counts: &Counts, other: Option<String>) -> Refusal {
         if let (Some(device), Some(other)) = (&self.device, other) {
             let many = counts.other_devices;
@@ -130,7 +136,7 @@ impl Settings {
         ))
     }
 
-    /// What there was in the trace, and what became of it.
+    /// Totals of the trace: its lines, and what was left out or changed.
     fn notes(
         &self,
         counts: &Counts,
@@ -169,18 +175,18 @@ impl Settings {
 }
 
 impl<L: Lines> Trace<L> {
-    /// A pass from the beginning on, or what was expected of the file.
+    /// A pass from the beginning of the trace on, or what was expected of the file.
     fn pass(&self, open: Open<'_>) -> Result<Pass<L>, String> {
         let Settings { file, device, requests, .. } = &self.settings;
         let from = open(file).map_err(|why| format!("a file to read: {why}"))?;
         Ok(Pass {
             settings: self.settings.clone(),
             block: self.block,
-            room: self.room,
+            capacity: self.capacity,
             reader: Reader::new(from, self.lines.clone(), device.as_deref()),
             window: Window::new(self.furthest),
             left: requests.map_or(u64::MAX, |most| most.get().into()),
-            made: Made::default(),
+            totals: PassTotals::default(),
         })
     }
 }
@@ -199,7 +205,7 @@ impl<L: Lines> Pass<L> {
             let Some(access) = self.next_access()? else { break };
             self.left -= 1;
             if let Some(request) = self.request(&access)? {
-                self.made.add(&request);
+                self.totals.add(&request);
                 return Ok(Some(request));
             }
         }
@@ -207,7 +213,7 @@ impl<L: Lines> Pass<L> {
     }
 
     /// The next access in order of time.
-    fn next_access(&mut self) -> Result<Option<Chosen>, String> {
+    fn next_access(&mut self) -> Result<Option<DeviceAccess>, String> {
         while let Some(access) = self.reader.next()? {
             let first = self.window.push(access).map_err(|TooLate| {
                 format!(
@@ -224,10 +230,10 @@ impl<L: Lines> Pass<L> {
     }
 
     /// An access as a request to the array; nothing if it is left out.
-    fn request(&mut self, access: &Chosen) -> Result<Option<Request>, String> {
-        let Chosen { at, op, first, bytes, line } = *access;
-        let zero = self.made.times.map_or(at, |(zero, _)| zero);
-        self.made.times = Some((zero, at));
+    fn request(&mut self, access: &DeviceAccess) -> Result<Option<Request>, String> {
+        let DeviceAccess { at, op, first, bytes, line } = *access;
+        let zero = self.totals.times.map_or(at, |(zero, _)| zero);
+        self.totals.times = Some((zero, at));
         let since = at - zero;
         if since as f64 / self.settings.speed > LONGEST.ps() as f64 {
             return Err(format!(
@@ -240,32 +246,32 @@ impl<L: Lines> Pass<L> {
             false => Time::from_ps((since as f64 / self.settings.speed).round() as u64),
         };
         let (mut block, end) = (first / self.block, (first + bytes).div_ceil(self.block));
-        let (blocks, room) = (end - block, self.room);
-        if blocks > u64::from(MAX_BLOCKS).min(room) {
-            let most = room.min(MAX_BLOCKS.into());
+        let (blocks, capacity) = (end - block, self.capacity);
+        if blocks > u64::from(MAX_BLOCKS).min(capacity) {
+            let most = capacity.min(MAX_BLOCKS.into());
             return Err(format!(
                 "requests of at most {most} blocks, but that of its line {line} has {bytes} bytes"
             ));
         }
-        if end > room {
-            self.made.beyond += 1;
+        if end > capacity {
+            self.totals.beyond += 1;
             match self.settings.beyond {
                 Beyond::Refuse => {
                     return Err(format!(
-                        "requests within the array's {room} blocks, but that of its line {line} \
+                        "requests within the array's {capacity} blocks, but that of its line {line} \
                          goes on to byte {}; beyond = \"wrap\" or \"drop\" takes such a trace",
                         first + bytes
                     ));
                 }
                 Beyond::Drop => return Ok(None),
-                Beyond::Wrap => block = (block % room).min(room - blocks),
+                Beyond::Wrap => block = (block % capacity).min(capacity - blocks),
             }
         }
         Ok(Some(Request { arrived, op, blocks: blocks as u32, at: Some(block) }))
     }
 }
 
-impl Made {
+impl PassTotals {
     fn add(&mut self, request: &Request) {
         let Request { arrived, op, blocks, at } = *request;
         self.requests += 1;
@@ -281,16 +287,16 @@ impl Made {
 impl<L: Lines> Replayed for Trace<L> {
     fn again(&self, open: Open<'_>) -> Result<Box<dyn Batches>, Refusal> {
         let pass = self.pass(open).map_err(|why| self.settings.refused(why))?;
-        Ok(Box::new(Again { pass, first: self.made.clone(), failed: None }))
+        Ok(Box::new(Again { pass, first: self.totals.clone(), failed: None }))
     }
 }
 
-/// The pass that replays.
+/// The second pass: the one that replays.
 struct Again<L> {
     pass: Pass<L>,
-    /// What the pass before it made.
-    first: Made,
-    /// Why it did not come to its end.
+    /// The totals of the first pass.
+    first: PassTotals,
+    /// Why the pass ended before the end of the trace, if it did.
     failed: Option<String>,
 }
 
@@ -311,7 +317,7 @@ impl<L: Lines> Batches for Again<L> {
             None => self.pass.next(),
         };
         let why = match rest {
-            Ok(None) if self.pass.made == self.first => return Ok(()),
+            Ok(None) if self.pass.totals == self.first => return Ok(()),
             Ok(_) => String::new(),
             Err(why) => format!(" (expected {why})"),
         };

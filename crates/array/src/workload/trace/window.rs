@@ -1,17 +1,17 @@
-//! Accesses put in order of time, of a trace that is a little out of it.
+//! Sorts by time the accesses of a trace that is nearly in order.
 
-use super::reader::Chosen;
+use super::reader::DeviceAccess;
 use std::collections::VecDeque;
 
-/// Holds so many accesses back as one may come late. Those of one time stay as they come.
+/// Holds as many accesses back as one may come late by. Accesses of one time stay in their order.
 pub(super) struct Window {
     /// In order of time.
-    held: VecDeque<Chosen>,
-    /// How many it holds at most.
-    room: usize,
-    /// The time of the last that was let go.
+    held: VecDeque<DeviceAccess>,
+    /// The number of accesses that it holds at most.
+    capacity: usize,
+    /// The time of the last access that was let go.
     gone: u128,
-    /// How many later ones one of those that came had to be put before, at most.
+    /// The most later accesses that an access was sorted before.
     pub(super) furthest: usize,
 }
 
@@ -20,13 +20,13 @@ pub(super) struct Window {
 pub(super) struct TooLate;
 
 impl Window {
-    /// Room for `room` accesses.
-    pub(super) fn new(room: usize) -> Window {
-        Window { held: VecDeque::new(), room, gone: 0, furthest: 0 }
+    /// A window that holds `capacity` accesses.
+    pub(super) fn new(capacity: usize) -> Window {
+        Window { held: VecDeque::new(), capacity, gone: 0, furthest: 0 }
     }
 
     /// Takes the access that comes next, and lets the earliest go if it holds too many.
-    pub(super) fn push(&mut self, access: Chosen) -> Result<Option<Chosen>, TooLate> {
+    pub(super) fn push(&mut self, access: DeviceAccess) -> Result<Option<DeviceAccess>, TooLate> {
         if access.at < self.gone {
             return Err(TooLate);
         }
@@ -37,11 +37,11 @@ impl Window {
             self.furthest = self.furthest.max(self.held.len() - place);
             self.held.insert(place, access);
         }
-        Ok(if self.held.len() > self.room { self.pop() } else { None })
+        Ok(if self.held.len() > self.capacity { self.pop() } else { None })
     }
 
     /// Lets the earliest go.
-    pub(super) fn pop(&mut self) -> Option<Chosen> {
+    pub(super) fn pop(&mut self) -> Option<DeviceAccess> {
         let first = self.held.pop_front()?;
         self.gone = first.at;
         Some(first)
@@ -51,16 +51,16 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::Op;
+    use crate::device::Op;
     use proptest::prelude::*;
 
-    fn access(at: u64, line: u64) -> Chosen {
-        Chosen { at: at.into(), op: Op::Read, first: 0, bytes: 1, line }
+    fn access(at: u64, line: u64) -> DeviceAccess {
+        DeviceAccess { at: at.into(), op: Op::Read, first: 0, bytes: 1, line }
     }
 
-    /// What a window makes of accesses at these times, as (time, number).
-    fn ordered(times: &[u64], room: usize) -> Result<(Vec<(u64, u64)>, usize), TooLate> {
-        let mut window = Window::new(room);
+    /// The order in which a window lets accesses at these times go, as (time, number).
+    fn ordered(times: &[u64], capacity: usize) -> Result<(Vec<(u64, u64)>, usize), TooLate> {
+        let mut window = Window::new(capacity);
         let mut found = Vec::new();
         for (line, &at) in (0..).zip(times) {
             found.extend(window.push(access(at, line))?);
@@ -71,7 +71,7 @@ mod tests {
 
     proptest! {
         /// A wide window sorts whatever comes, and says how wide it had to be: one of that width
-        /// gives the same, a narrower one refuses.
+        /// sorts it too, a narrower one refuses.
         #[test]
         fn it_sorts_and_says_how_wide_it_has_to_be(times in prop::collection::vec(0..50_u64, 0..60)) {
             let mut sorted: Vec<(u64, u64)> = times.iter().copied().zip(0..).collect();

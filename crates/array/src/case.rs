@@ -1,0 +1,339 @@
+//! One case of an array study: its parameters, what is refused of them, and what formulas say of it.
+
+use crate::device::hdd::{Independent, Positioning};
+use crate::device::scheduling::{Fcfs, Scheduling};
+use crate::device::{self, Device, Drive, with_ready};
+use crate::engine::{self, Join};
+use crate::exact::{Distribution, FormulaInput, Known, Law, Services};
+use crate::layout::Layout;
+use crate::workload::{self, MAX_BLOCKS, Workload};
+use sojourn_core::files::Open;
+use sojourn_core::parameters::{Check, Refusal, Value, defaults};
+use sojourn_core::{Bytes, Span, choices, nested, parameters};
+use std::num::NonZeroU32;
+
+parameters! {
+    /// A disk array: requests over disks, access by access.
+    pub struct ArrayCase: "array" {
+        /// The disks, all alike.
+        pub disk: Device,
+        /// How requests are spread over them.
+        pub layout: Layout,
+        /// Which requests arrive.
+        pub workload: Workload,
+        /// How heads get to the places of accesses.
+        pub positioning: Positioning = Positioning::Independent(defaults::<Independent>()),
+        /// In which order each disk serves.
+        pub scheduling: Scheduling = Scheduling::Fcfs(defaults::<Fcfs>()),
+        /// How the accesses of different requests mix.
+        pub join: Join = Join::ForkJoin,
+        /// Bytes in a block: what the size of requests counts.
+        pub block: Bytes = Bytes(128 << 10),
+        /// Blocks in a stripe unit: what one disk has in a row before the next one follows. With
+        /// more than one, requests have addresses.
+        pub stripe: NonZeroU32 = NonZeroU32::MIN,
+        /// What the controller adds.
+        pub controller: Controller = defaults(),
+        /// How failed disks are filled again while the array serves; by default they are not.
+        pub rebuild: Option<Rebuild> = None,
+        /// How it is computed; the rows are the same.
+        pub engine: Engine = Engine::Quickest,
+    }
+}
+
+choices! {
+    /// How a case is computed.
+    pub enum Engine: "engine" {
+        /// Disk by disk where no end of an access leads to another, else event by event.
+        Quickest = "quickest",
+        /// Event by event.
+        Events = "events",
+    }
+}
+
+parameters! {
+    /// The controller's own time, a constant for each phase; the paper's model has none.
+    pub struct Controller: "controller" {
+        /// Before each phase.
+        pub overhead: Span = Span::ZERO,
+        /// Before a later phase in addition, to compute parity.
+        pub parity: Span = Span::ZERO,
+    }
+}
+nested!(Controller);
+
+parameters! {
+    /// Spares take the places of failed disks, and what these held is read from the others and
+    /// written, from the first block to the last, chunk by chunk. Its accesses are served where no
+    /// access of a request waits. Where it is done, requests meet a whole array; one without an
+    /// address is there with the probability that so much is done. With independent positioning
+    /// each of its accesses takes a seek and a rotation.
+    pub struct Rebuild: "rebuild" {
+        /// How many blocks are read at a time, and then written.
+        pub chunk: NonZeroU32 = NonZeroU32::new(8).expect("8 is not zero"),
+        /// The time between a chunk's end and the next one's beginning: how gentle it is.
+        pub gap: Span = Span::ZERO,
+        /// How much of each failed disk is rebuilt; by default all of it.
+        pub size: Option<Bytes> = None,
+    }
+}
+nested!(Rebuild);
+
+/// The largest block: 1 GiB.
+const LARGEST_BLOCK: Bytes = Bytes(1 << 30);
+/// The most requests that a case has rows of: those of more do not fit into memory.
+const MAX_REQUESTS: u32 = 100_000_000;
+/// The most blocks of a stripe unit.
+const LARGEST_STRIPE: u32 = 1 << 20;
+
+/// The longest time that the controller can be set to wait.
+const LONGEST_DELAY: Span = Span::from_s(1);
+
+impl Check for ArrayCase {
+    fn check(&self) -> Result<(), Refusal> {
+        if !(1..=LARGEST_BLOCK.0).contains(&self.block.0) {
+            return Err(Refusal::of(&self.block, "a size from \"1B\" to \"1GiB\"").under("block"));
+        }
+        if self.stripe.get() > LARGEST_STRIPE {
+            let expected = format!("a whole number from 1 to {LARGEST_STRIPE}");
+            return Err(Refusal::of(&self.stripe, expected).under("stripe"));
+        }
+        if !self.scheduling.fits(self.knows_arms()) {
+            let given = Value::Text(self.scheduling.name().to_owned());
+            let here = self.positioning.name();
+            let there = if self.knows_arms() { "independent" } else { "mechanical" };
+            let expected =
+                format!("an order for positioning = {here:?}; this one is for {there:?}");
+            return Err(Refusal::value(&given, expected).under("scheduling"));
+        }
+        if self.rebuild.is_some() && self.layout.rebuild_source().is_none() {
+            let given = Value::Text(self.layout.name().to_owned());
+            let expected = "a layout with a disk that has failed and can be rebuilt";
+            return Err(Refusal::value(&given, expected).under("layout"));
+        }
+        self.check_effects()
+    }
+}
+
+impl ArrayCase {
+    /// Refuses settings that have no effect beside the others.
+    fn check_effects(&self) -> Result<(), Refusal> {
+        let text = |name: &str| Value::Text(name.to_owned());
+        let positioning = self.positioning.name();
+        let addresses = match (self.knows_arms(), self.stripe.get()) {
+            _ if self.workload.has_addresses() => Some("requests that have an address".to_owned()),
+            (true, _) => Some(format!("positioning = {positioning:?}")),
+            (false, 2..) => Some(format!("stripe = {}", self.stripe)),
+            (false, _) => None,
+        };
+        if let Some(addresses) = addresses {
+            if !self.workload.has_addresses() {
+                let expected = format!("places with an address, such as uniform, for {addresses}");
+                let refusal = Refusal::value(&text("anywhere"), expected);
+                return Err(refusal.under("places").under("workload"));
+            }
+            if let Some(given) = self.layout.without_addresses() {
+                let expected = format!(
+                    "nothing for {addresses}: only to workload.places = \"anywhere\" does it say where \
+                     writes start"
+                );
+                return Err(Refusal::value(&given, expected).under("write_start").under("layout"));
+            }
+        }
+        let headless = self.disk.has_no_head();
+        let no_head = || format!("disk = {:?}, which has no head", self.disk.name());
+        let heads = match (self.knows_arms(), headless) {
+            (true, _) => Some(format!("positioning = {positioning:?}")),
+            (_, true) => Some(no_head()),
+            _ => None,
+        };
+        if let (Some(heads), Some((key, given))) = (heads, self.layout.of_heads()) {
+            let expected =
+                format!("nothing for {heads}: it is of heads that are positioned by chance");
+            return Err(Refusal::value(&given, expected).under(key).under("layout"));
+        }
+        if headless && !self.scheduling.is_in_order() {
+            let expected = format!("fcfs for {}", no_head());
+            return Err(Refusal::value(&text(self.scheduling.name()), expected).under("scheduling"));
+        }
+        if self.controller.parity > Span::ZERO && !self.layout.has_parity() {
+            let expected = format!("0s for layout = {:?}, which has none", self.layout.name());
+            let refusal = Refusal::of(&self.controller.parity, expected);
+            return Err(refusal.under("parity").under("controller"));
+        }
+        Ok(())
+    }
+}
+
+impl Check for Rebuild {
+    fn check(&self) -> Result<(), Refusal> {
+        if self.gap > LONGEST_DELAY {
+            return Err(Refusal::of(&self.gap, format!("at most {LONGEST_DELAY}")).under("gap"));
+        }
+        if self.chunk.get() > MAX_BLOCKS {
+            let expected = format!("a whole number from 1 to {MAX_BLOCKS}");
+            return Err(Refusal::of(&self.chunk, expected).under("chunk"));
+        }
+        Ok(())
+    }
+}
+
+impl Check for Controller {
+    fn check(&self) -> Result<(), Refusal> {
+        for (key, span) in [("overhead", self.overhead), ("parity", self.parity)] {
+            if span > LONGEST_DELAY {
+                return Err(Refusal::of(&span, format!("at most {LONGEST_DELAY}")).under(key));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Rebuild {
+    /// How many blocks of `block` bytes are rebuilt of a disk that holds `of_disk`.
+    pub(crate) fn blocks(&self, block: u64, of_disk: u64) -> Result<u64, Refusal> {
+        let blocks = self.size.map_or(of_disk, |size| size.0.div_ceil(block));
+        if (1..=of_disk).contains(&blocks) {
+            return Ok(blocks);
+        }
+        let expected = format!("a size above zero and of at most {}", Bytes(of_disk * block));
+        Err(Refusal::of(&self.size, expected).under("size"))
+    }
+}
+
+impl ArrayCase {
+    /// The names of the files that it reads.
+    pub fn files(&mut self) -> Vec<&mut String> {
+        let mut files = self.disk.files();
+        files.extend(self.workload.files());
+        files
+    }
+
+    /// The number of requests that have rows in each replication. Reads and checks every file that
+    /// the case names, through `open`, and draws nothing: a case that this accepts can be
+    /// [`run`](ArrayCase::run).
+    pub fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
+        let (_, workload) = self.ready(open)?;
+        match workload.numbers.requests {
+            requests if requests > MAX_REQUESTS => {
+                let expected = format!("at most {MAX_REQUESTS} requests in a case");
+                let refusal = Refusal::value(&Value::Int(requests.into()), expected);
+                Err(refusal.under("requests").under("workload"))
+            }
+            requests => Ok(requests as usize),
+        }
+    }
+
+    /// The rebuild that the case asks for, if it does.
+    pub(crate) fn rebuild_plan(&self) -> Result<Option<engine::Rebuild>, Refusal> {
+        let Some((params, source)) = self.rebuild.as_ref().zip(self.layout.rebuild_source()) else {
+            return Ok(None);
+        };
+        let block = self.block.0;
+        let of_disk = self.disk.blocks(block).map_err(|refusal| refusal.under("disk"))?;
+        let blocks = params.blocks(block, of_disk).map_err(|refusal| refusal.under("rebuild"))?;
+        let chunk = params.chunk.get();
+        Ok(Some(engine::Rebuild { source, blocks, chunk, gap: params.gap }))
+    }
+
+    /// Whether the simulation keeps track of where arms are.
+    fn knows_arms(&self) -> bool {
+        matches!(self.positioning, Positioning::Mechanical(_))
+    }
+
+    /// Whether each place on a disk is as likely as any other, and addresses say no more than that.
+    pub(crate) fn has_even_places(&self) -> bool {
+        self.workload.is_uniform() && !self.knows_arms() && self.stripe.get() == 1
+    }
+
+    /// Whether requests with addresses lie like those without, but for the edges of the array: each
+    /// block is as likely the first as any other, and no parity lies between two blocks.
+    fn is_as_anywhere(&self, workload: &workload::Ready) -> bool {
+        self.has_even_places() && (workload.largest == 1 || !self.layout.has_parity())
+    }
+
+    /// Whether requests have addresses.
+    fn has_addresses(&self) -> bool {
+        self.knows_arms() || self.stripe.get() > 1 || self.workload.has_addresses()
+    }
+
+    pub(crate) fn ready(
+        &self,
+        open: Open<'_>,
+    ) -> Result<(device::Ready, workload::Ready), Refusal> {
+        let block = self.block.0;
+        let under_disk = |refusal: Refusal| refusal.under("disk");
+        let drive = self.disk.ready(&device::DeviceContext { block, open }).map_err(under_disk)?;
+        if self.knows_arms() {
+            self.disk.geometry(block).map_err(under_disk)?;
+        }
+        let blocks = match self.has_addresses() {
+            true => {
+                let of_disk = self.disk.blocks(block).map_err(under_disk)?;
+                if of_disk < self.stripe.get().into() {
+                    let expected = format!("at most {of_disk} blocks, as many as a disk has");
+                    return Err(Refusal::of(&self.stripe, expected).under("stripe"));
+                }
+                Some(self.layout.blocks(of_disk, self.stripe.get()))
+            }
+            false => None,
+        };
+        let chunk = self.rebuild_plan()?.map_or(0, |rebuild| rebuild.chunk);
+        let workload = self.workload.ready(&workload::WorkloadContext { block, blocks, open });
+        let workload = workload.map_err(|refusal| refusal.under("workload"))?;
+        let largest = workload.largest.max(chunk).max(1);
+        if !drive.takes(largest) {
+            let longest = device::LONGEST_ACCESS;
+            let expected = format!("accesses of {largest} blocks that take at most {longest}");
+            return Err(match self.disk.block_time() {
+                Some((key, time)) => under_disk(Refusal::of(&time, expected).under(key)),
+                None => Refusal::of(&self.block, expected).under("block"),
+            });
+        }
+        Ok((drive, workload))
+    }
+
+    /// What formulas say of the case, without a simulation.
+    pub fn known(&self, open: Open<'_>) -> Result<Known, Refusal> {
+        let (drive, workload) = self.ready(open)?;
+        Ok(self.analysis_of(&drive, &workload))
+    }
+
+    /// The distribution of sojourn times by formulas, or two that it lies between; none where no
+    /// formula applies.
+    pub fn distribution(&self, open: Open<'_>) -> Result<Option<Distribution>, Refusal> {
+        Ok(self.known(open)?.distribution())
+    }
+
+    pub(crate) fn analysis_of(&self, drive: &device::Ready, workload: &workload::Ready) -> Known {
+        if self.rebuild.is_some() {
+            return Known::nothing("no formula: disks are rebuilt");
+        }
+        if !self.knows_arms() && self.has_addresses() && !self.is_as_anywhere(workload) {
+            return Known::nothing("no formula: requests have addresses");
+        }
+        with_ready!(drive, |drive| self.analysis(drive, workload))
+    }
+
+    fn analysis<D: Drive>(&self, drive: &D, workload: &workload::Ready) -> Known {
+        if drive.depends_on_load() {
+            return Known::nothing("no formula: accesses that are served together slow each other");
+        }
+        Known::of(&FormulaInput {
+            layout: &self.layout,
+            bulks: workload.bulks(),
+            offered: workload.offered(),
+            in_order: self.scheduling.is_in_order(),
+            independent: !self.knows_arms(),
+            split_merge: self.join == Join::SplitMerge,
+            overhead: self.controller.overhead.ps() as f64,
+            service: &|op, blocks| drive.service(op, blocks),
+            law: &|op, blocks| Law::of_access(drive, op, blocks),
+            servers: drive.servers(),
+            services: match drive.is_exponential() {
+                true => Services::Exponential,
+                false => Services::General,
+            },
+        })
+    }
+}

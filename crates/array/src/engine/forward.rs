@@ -1,0 +1,181 @@
+//! Simulation without events: where each disk serves first come, first served, and no end of an
+//! access causes another access, the end of an access is known as it arrives.
+
+use super::planner::PlanCache;
+use super::{AccessCounts, Join, Scenario, Sink};
+use crate::device::{PositioningCost, ServiceModel};
+use crate::layout::Access;
+use crate::workload::{LATEST, Request};
+use sojourn_core::{Cancelled, Progress, Span, Streams, Time};
+use std::sync::atomic::Ordering;
+
+/// A disk that computes at the arrival of an access when it ends.
+trait ForwardDisk<M: ServiceModel> {
+    /// Disk number `disk`, idle.
+    fn new(model: &M, streams: Streams, disk: u64) -> Self;
+
+    /// Serves an access that arrives at `arrives`.
+    fn serve(&mut self, model: &M, access: &Access, arrives: Time) -> Served;
+
+    /// The time that the disk was busy.
+    fn busy(&self) -> Span;
+}
+
+/// The service of an access: its transfer time, what positioning took, its end.
+struct Served {
+    transfer: Span,
+    cost: PositioningCost,
+    ended: Time,
+}
+
+/// The number of requests between two updates of the progress, and checks of the time against
+/// [`LATEST`].
+const LOOK_EVERY: u64 = 128;
+
+/// Simulates as [`simulate`](super::simulate) does, without its events. Panics unless plans have one
+/// phase, disks serve first come, first served, and nothing is rebuilt.
+#[inline(never)]
+pub fn sojourn_simulate_recursion<M: ServiceModel, S: Sink>(
+    scenario: &Scenario<M>,
+    requests: impl Iterator<Item = Request>,
+    sink: S,
+    progress: &Progress,
+) -> Result<(S, AccessCounts), Cancelled> {
+    assert!(scenario.rebuild.is_none(), "only requests");
+    recur::<M, S, Single<M>>(scenario, requests, sink, progress)
+}
+
+/// Simulates as [`recursion`](super::recursion) does, with disks that serve several accesses at once
+/// and have no heads. Panics unless plans have one phase.
+#[inline(never)]
+pub fn sojourn_simulate_parallel<M: ServiceModel, S: Sink>(
+    scenario: &Scenario<M>,
+    requests: impl Iterator<Item = Request>,
+    sink: S,
+    progress: &Progress,
+) -> Result<(S, AccessCounts), Cancelled> {
+    recur::<M, S, Servers<M::Places>>(scenario, requests, sink, progress)
+}
+
+#[inline(always)]
+fn recur<M: ServiceModel, S: Sink, D: ForwardDisk<M>>(
+    scenario: &Scenario<M>,
+    mut requests: impl Iterator<Item = Request>,
+    mut sink: S,
+    progress: &Progress,
+) -> Result<(S, AccessCounts), Cancelled> {
+    let model = &scenario.model;
+    assert!(model.in_order(), "only first come, first served");
+    let disks = 0..scenario.layout.disks() as u64;
+    let mut disks: Vec<D> = disks.map(|disk| D::new(model, scenario.streams, disk)).collect();
+    let mut plans =
+        PlanCache::new(&scenario.layout, &scenario.layout, scenario.unit, scenario.streams);
+    let mut counts = AccessCounts::default();
+    // The end of the request before, in split-merge.
+    let mut before = Time::ZERO;
+    for job in 0..scenario.requests {
+        let Some(request) = requests.next() else { break };
+        let plan = plans.of(&request, false);
+        let plan = plans.plan(plan);
+        assert!(plan.phases() == 1, "only plans of one phase");
+        let arrives = before.max(request.arrived + scenario.overhead);
+        let mut finished = Time::ZERO;
+        let mut ideal = Span::from_ps(1);
+        for access in plan.accesses() {
+            let disk = &mut disks[usize::from(access.disk)];
+            let served = disk.serve(model, access, arrives);
+            ideal = ideal.max(served.transfer);
+            finished = finished.max(served.ended);
+            counts.count(served.cost);
+        }
+        sink.arrived(job, &request, ideal);
+        sink.finished(job, finished);
+        if scenario.join == Join::SplitMerge {
+            before = finished;
+        }
+        counts.ended = counts.ended.max(finished);
+        if job.is_multiple_of(LOOK_EVERY) {
+            progress.finished.store(job, Ordering::Relaxed);
+            progress.simulated_ps.store(arrives.ps(), Ordering::Relaxed);
+            if progress.cancelled.load(Ordering::Relaxed) {
+                return Err(Cancelled);
+            }
+            if counts.ended > LATEST {
+                break;
+            }
+        }
+    }
+    counts.late = counts.ended > LATEST;
+    progress.finished.store(scenario.requests, Ordering::Relaxed);
+    counts.busy = disks.iter().map(ForwardDisk::busy).collect();
+    Ok((sink, counts))
+}
+
+/// A disk that serves one access at a time, by the recursion of Lindley (*The theory of queues with a
+/// single server*, Proc. Cambridge Phil. Soc. 48, 1952): a service starts at its arrival or at the end
+/// of the one before it, whichever is later.
+struct Single<M: ServiceModel> {
+    line: M::FcfsDisk,
+    idle_from: Time,
+    busy: Span,
+}
+
+impl<M: ServiceModel> ForwardDisk<M> for Single<M> {
+    fn new(model: &M, streams: Streams, disk: u64) -> Self {
+        Single { line: model.fcfs_disk(streams, disk), idle_from: Time::ZERO, busy: Span::ZERO }
+    }
+
+    #[inline(always)]
+    fn serve(&mut self, model: &M, access: &Access, arrives: Time) -> Served {
+        let now = arrives.max(self.idle_from);
+        let (positioning, transfer, cost) = model.serve(&mut self.line, access, now);
+        let service = positioning + transfer;
+        self.idle_from = now + service;
+        self.busy += service;
+        Served { transfer, cost, ended: self.idle_from }
+    }
+
+    fn busy(&self) -> Span {
+        self.busy
+    }
+}
+
+/// A disk without a head that serves several accesses at once, by the recursion of Kiefer and Wolfowitz
+/// (*On the theory of queues with many servers*, Trans. AMS 78, 1955): a service starts at its arrival
+/// or when the first of the servers is idle, whichever is later.
+struct Servers<P> {
+    places: P,
+    /// The time from which each server is idle.
+    idle_from: Vec<Time>,
+    /// The sum of the times that the servers were busy.
+    busy: Span,
+}
+
+impl<M: ServiceModel> ForwardDisk<M> for Servers<M::Places> {
+    fn new(model: &M, streams: Streams, disk: u64) -> Self {
+        Servers {
+            places: model.places(streams, disk),
+            idle_from: vec![Time::ZERO; model.servers()],
+            busy: Span::ZERO,
+        }
+    }
+
+    #[inline(always)]
+    fn serve(&mut self, model: &M, access: &Access, arrives: Time) -> Served {
+        let transfer = model.transfer(model.place(&mut self.places), access);
+        let idle_from = self.idle_from.iter().enumerate();
+        let (first, &idle) =
+            idle_from.min_by_key(|(_, ends)| **ends).expect("a disk has at least one server");
+        let starts = arrives.max(idle);
+        let others = || self.idle_from.iter().filter(|&&ends| ends > starts).count();
+        let service = model.slowed(transfer, others);
+        let ended = starts + service;
+        self.idle_from[first] = ended;
+        self.busy += service;
+        Served { transfer, cost: PositioningCost::None, ended }
+    }
+
+    fn busy(&self) -> Span {
+        self.busy / self.idle_from.len() as u64
+    }
+}

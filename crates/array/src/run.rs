@@ -1,0 +1,313 @@
+//! One replication of a case: how it is computed, a row for each request, totals; and the accesses that a
+//! measurement issues in its place.
+
+use crate::case::{ArrayCase, Engine};
+use crate::device::hdd::{IndependentService, MechanicalService, Positioning};
+use crate::device::{Op, ServiceModel, with_ready};
+use crate::engine::{self, AccessCounts, Discard, PlanCache, Rebuilt, Scenario, Sink};
+use crate::exact::Known;
+use crate::workload::{self, Request};
+use sojourn_core::files::Open;
+use sojourn_core::parameters::{Refusal, Value};
+use sojourn_core::{
+    Bytes, Cancelled, Column, JobKind, Jobs, Keep, Metric, Progress, Report, Rows, Span, Streams,
+    Time, Vocabulary,
+};
+
+/// The meaning of the rows' `ideal_ps`, as reports print it.
+const IDEAL: &str = "ideal: nobody else at the disks, and every head in place: the transfers alone";
+
+/// The words of the array model: what its jobs are called, and what is measured of them.
+pub const VOCABULARY: Vocabulary = Vocabulary {
+    work: &[("request", "requests")],
+    percentiles: &[50.0, 90.0, 95.0, 99.0, 99.9],
+    lengths: &["workload.requests"],
+    kinds: &[JobKind {
+        name: KIND,
+        label: "request",
+        plural: "requests",
+        part_of: None,
+        metrics: &[Metric::time_in_ms("response time"), Metric::slowdown(false)],
+        bins: &[],
+        note: "",
+    }],
+    told: &[&[
+        ("rebuild_ended_ps", "the rebuild was over after"),
+        ("rebuilt_blocks", "the rebuild was not over by the end of the run; blocks done:"),
+    ]],
+};
+
+/// The value of the rows' column `kind`.
+const KIND: &str = "request";
+
+/// Keeps the rows of the requests after the first `skip`, column by column, so that nothing of a
+/// million requests is held twice.
+struct RowSink {
+    skip: u64,
+    block: Bytes,
+    jobs: Jobs,
+    ops: Vec<u8>,
+    blocks: Vec<i64>,
+}
+
+impl RowSink {
+    /// Allocates for `count` requests behind `skip` others, in blocks of this many bytes.
+    fn new(skip: u64, count: usize, block: Bytes) -> RowSink {
+        let column = || Vec::with_capacity(count);
+        let jobs = Jobs { bytes: column(), arrived: column(), finished: column(), ideal: column() };
+        RowSink { skip, block, jobs, ops: Vec::with_capacity(count), blocks: column() }
+    }
+
+    fn rows(self) -> Rows {
+        let mut rows = Rows::of(vec![KIND], vec![0; self.ops.len()], self.jobs);
+        rows.push("op", Column::Name(self.ops, vec!["read", "write"]));
+        rows.push("blocks", Column::Int(self.blocks));
+        rows
+    }
+}
+
+impl Sink for RowSink {
+    #[inline]
+    fn arrived(&mut self, job: u64, request: &Request, ideal: Span) {
+        if job >= self.skip {
+            let blocks = i64::from(request.blocks);
+            self.jobs.bytes.push(blocks * self.block.0 as i64);
+            self.jobs.arrived.push(request.arrived.ps() as i64);
+            self.jobs.finished.push(-1);
+            self.jobs.ideal.push(ideal.ps() as i64);
+            self.ops.push(request.op as u8);
+            self.blocks.push(blocks);
+        }
+    }
+
+    #[inline]
+    fn finished(&mut self, job: u64, at: Time) {
+        if job >= self.skip {
+            self.jobs.finished[(job - self.skip) as usize] = at.ps() as i64;
+        }
+    }
+}
+
+/// A replication.
+struct Run<'a> {
+    case: &'a ArrayCase,
+    workload: &'a workload::Ready,
+    rebuild: Option<engine::Rebuild>,
+    streams: Streams,
+    open: Open<'a>,
+    keep: Keep,
+    progress: &'a Progress,
+}
+
+impl Run<'_> {
+    fn report<M: ServiceModel>(
+        &self,
+        model: M,
+        known: &Known,
+    ) -> Result<Result<Report, Cancelled>, Refusal> {
+        let Run { case, workload, rebuild, .. } = self;
+        let numbers = workload.numbers;
+        let scenario = Scenario {
+            layout: case.layout.clone(),
+            unit: case.stripe.get(),
+            model,
+            join: case.join,
+            overhead: case.controller.overhead,
+            parity: case.controller.parity,
+            rebuild: rebuild.clone(),
+            requests: u64::from(numbers.warmup) + u64::from(numbers.requests),
+            streams: self.streams,
+        };
+        let done = match self.keep {
+            Keep::Rows => {
+                let sink =
+                    RowSink::new(numbers.warmup.into(), numbers.requests as usize, case.block);
+                let done = self.simulate(&scenario, sink)?;
+                done.map(|(sink, counts)| (sink.rows(), counts))
+            }
+            Keep::Totals => self.simulate(&scenario, Discard)?.map(|(_, it)| (Rows::default(), it)),
+        };
+        Ok(done.map(|(rows, counts)| Report {
+            rows,
+            series: Rows::default(),
+            figures: case.totals(workload, &counts, known),
+        }))
+    }
+
+    /// Simulates by recursion where that gives the rows of the event loop, else by events.
+    fn simulate<M: ServiceModel, S: Sink>(
+        &self,
+        scenario: &Scenario<M>,
+        sink: S,
+    ) -> Result<Result<(S, AccessCounts), Cancelled>, Refusal> {
+        let of_workload = |refusal: Refusal| refusal.under("workload");
+        let requests = self.workload.requests(scenario.streams, self.open);
+        let mut requests = requests.map_err(of_workload)?;
+        let from = &mut requests;
+        let done = match self.case.has_events(self.workload) {
+            true => engine::simulate(scenario, from, sink, self.progress),
+            false if scenario.model.servers() > 1 => {
+                engine::parallel(scenario, from, sink, self.progress)
+            }
+            false => engine::recursion(scenario, from, sink, self.progress),
+        };
+        if let Ok((_, counts)) = &done {
+            requests.finish().map_err(of_workload)?;
+            if counts.late {
+                let given = Value::Int(scenario.requests as i64);
+                let expected = "requests, with those before them, that are done within 90 days";
+                return Err(of_workload(Refusal::value(&given, expected).under("requests")));
+            }
+        }
+        Ok(done)
+    }
+}
+
+impl ArrayCase {
+    /// Simulates one replication.
+    pub fn run(
+        &self,
+        streams: Streams,
+        open: Open<'_>,
+        keep: Keep,
+        progress: &Progress,
+    ) -> Result<Result<Report, Cancelled>, Refusal> {
+        let (drive, workload) = self.ready(open)?;
+        let scheduling = self.scheduling.clone();
+        let rebuild = self.rebuild_plan()?;
+        let run = Run { case: self, workload: &workload, rebuild, streams, open, keep, progress };
+        let known = match keep {
+            Keep::Rows => self.analysis_of(&drive, &workload),
+            Keep::Totals => Known::default(),
+        };
+        match (drive, &self.positioning) {
+            (_, Positioning::Mechanical(params)) => {
+                let geometry = self.disk.geometry(self.block.0)?;
+                run.report(
+                    MechanicalService { geometry, scheduling, spindles: params.spindles },
+                    &known,
+                )
+            }
+            (ready, _) => {
+                with_ready!(ready, |drive| run
+                    .report(IndependentService { drive, scheduling }, &known))
+            }
+        }
+    }
+
+    /// The accesses of one replication, one a row, in the order in which the simulator plans them:
+    /// those of the run with these streams. Columns: `request` (its number, from 0, those without
+    /// rows too), `arrived_ps` and `request_blocks` (of the request), `disk`, `op`, `blocks`, `phase`
+    /// (from 0; a later one begins when the one before it is done); and `at`, the first block on the
+    /// disk, where that is more than a place as likely as any other: those are drawn on what is
+    /// measured, which need not be as large.
+    pub fn offered(&self, streams: Streams, open: Open<'_>) -> Result<Rows, Refusal> {
+        let (_, workload) = self.ready(open)?;
+        let all = u64::from(workload.numbers.warmup) + u64::from(workload.numbers.requests);
+        let mut plans = PlanCache::new(&self.layout, &self.layout, self.stripe.get(), streams);
+        let (mut numbers, mut arrivals, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut disks, mut ops) = (Vec::new(), Vec::new());
+        let (mut blocks, mut phases, mut at) = (Vec::new(), Vec::new(), Vec::new());
+        let drawn_there = self.has_even_places();
+        let of_workload = |refusal: Refusal| refusal.under("workload");
+        let mut requests = workload.requests(streams, open).map_err(of_workload)?;
+        for (number, request) in (0..all as i64).zip(&mut requests) {
+            let plan = plans.of(&request, false);
+            let plan = plans.plan(plan);
+            for phase in 0..plan.phases() {
+                for access in plan.phase(phase) {
+                    numbers.push(number);
+                    arrivals.push(request.arrived.ps() as i64);
+                    sizes.push(request.blocks.into());
+                    disks.push(access.disk.into());
+                    ops.push(access.op as u8);
+                    blocks.push(access.blocks.into());
+                    phases.push(phase as i64);
+                    at.extend(request.at.filter(|_| !drawn_there).map(|_| access.at as i64));
+                }
+            }
+        }
+        requests.finish().map_err(of_workload)?;
+        let mut columns = vec![
+            ("request", Column::Int(numbers)),
+            ("arrived_ps", Column::Ps(arrivals)),
+            ("request_blocks", Column::Int(sizes)),
+            ("disk", Column::Int(disks)),
+            ("op", Column::Name(ops, vec!["read", "write"])),
+            ("blocks", Column::Int(blocks)),
+            ("phase", Column::Int(phases)),
+        ];
+        if !at.is_empty() {
+            columns.push(("at", Column::Int(at)));
+        }
+        Ok(Rows { columns })
+    }
+
+    /// Whether the case is computed event by event: where the study asks for it, and where the end of
+    /// an access affects others than those behind it in the queue.
+    fn has_events(&self, workload: &workload::Ready) -> bool {
+        self.engine == Engine::Events || !self.is_forward(workload)
+    }
+
+    /// Whether the end of an access affects only those behind it in the queue of its disk.
+    fn is_forward(&self, workload: &workload::Ready) -> bool {
+        let ops = [Op::Read, Op::Write].into_iter().zip(workload.ops);
+        let mut ops = ops.filter_map(|(op, there)| there.then_some(op));
+        self.rebuild.is_none()
+            && self.scheduling.is_in_order()
+            && ops.all(|op| self.layout.one_phase(op))
+    }
+
+    /// The totals of a rebuild; its end only if that was before the last request's.
+    fn rebuilt(&self, rebuilt: &Rebuilt) -> Vec<(String, Value)> {
+        if self.rebuild.is_none() {
+            return Vec::new();
+        }
+        let counts = [
+            ("rebuilt_blocks", Some(rebuilt.blocks)),
+            ("rebuild_accesses", Some(rebuilt.accesses)),
+            ("rebuild_ended_ps", rebuilt.ended.map(|ended| ended.ps())),
+        ];
+        let known = counts.iter().filter_map(|(name, count)| Some((*name, (*count)?)));
+        known.map(|(name, count)| (name.to_owned(), Value::Int(count as i64))).collect()
+    }
+
+    fn totals(
+        &self,
+        workload: &workload::Ready,
+        counts: &AccessCounts,
+        known: &Known,
+    ) -> Vec<(String, Value)> {
+        let numbers = workload.numbers;
+        let all = u64::from(numbers.warmup) + u64::from(numbers.requests);
+        let accesses = counts.accesses();
+        let events = if self.has_events(workload) { all + accesses } else { 0 };
+        let whole = [
+            ("events", events),
+            ("requests", all),
+            ("requests_without_rows", numbers.warmup.into()),
+            ("accesses", accesses),
+            ("positionings_by_seek", counts.full_positionings),
+            ("positionings_by_rotation", counts.partial_positionings),
+            ("positionings_not_needed", counts.no_positionings),
+            ("unfinished", 0),
+            ("simulated_ps", counts.ended.ps()),
+        ];
+        let busy: f64 = counts.busy.iter().map(|busy| busy.seconds()).sum();
+        let most = counts.busy.iter().map(|busy| busy.seconds()).fold(0.0, f64::max);
+        let ended = counts.ended.seconds();
+        let shares = [
+            ("disk_utilisation", busy / (ended * counts.busy.len() as f64)),
+            ("busiest_disk_utilisation", most / ended),
+        ];
+        whole
+            .iter()
+            .map(|&(name, count)| (name.to_owned(), Value::Int(count as i64)))
+            .chain(shares.iter().map(|&(name, share)| (name.to_owned(), Value::Float(share))))
+            .chain(known.totals())
+            .chain(self.rebuilt(&counts.rebuilt))
+            .chain(workload.notes.iter().cloned())
+            .chain([("ideal".to_owned(), Value::Text(IDEAL.to_owned()))])
+            .collect()
+    }
+}

@@ -1,0 +1,81 @@
+//! Estimates: a study of fabrics whose links are simulated one by one.
+//!
+//! The study is one of a fabric, with a table `estimate` beside its own parts or without.
+
+use crate::capability::LinkDecomposition;
+use crate::document::{self, Document};
+use crate::error::SpecError;
+use crate::model::Topic;
+use crate::study::{Case, Study};
+use sojourn_core::parameters::{Entry, Parameters, Refusal, Setting, Table, Value};
+use sojourn_fabric::Decomposition;
+use sojourn_fabric::estimate::Settings;
+
+/// The table of a study that says how it is estimated.
+const KEY: &str = Settings::NAME;
+
+/// A study every case of which can be estimated.
+#[derive(Clone, Debug)]
+pub struct Estimate {
+    /// The study that is estimated.
+    pub study: Study,
+    settings: Settings,
+}
+
+impl Estimate {
+    /// Reads a study; arguments as those of [`Study::parse`]. Refuses cases that cannot be estimated
+    /// too.
+    pub fn parse(
+        text: &str,
+        source: &str,
+        overrides: &[(String, String)],
+    ) -> Result<Estimate, SpecError> {
+        let mut document = Document::read(text, source, overrides)?;
+        let given = document.root.remove(KEY).unwrap_or(Value::Table(Table::default()));
+        let settings = Settings::read(&given).map_err(|refusal| {
+            let refusal = refusal.under(KEY);
+            SpecError::refused(document.place(&refusal.path), &refusal)
+        })?;
+        let study = Study::of(&mut document, source)?;
+        for case in study.cases() {
+            let links = case.link_decomposition().ok_or_else(|| {
+                let given = Value::Text(study.model().to_owned());
+                let expected = "\"fabric\" to estimate: only a fabric has links";
+                Refusal::value(&given, expected).under("model")
+            });
+            links
+                .and_then(LinkDecomposition::check_estimable)
+                .map_err(|refusal| SpecError::refused(document.place(&refusal.path), &refusal))?;
+        }
+        Ok(Estimate { study, settings })
+    }
+
+    /// The study as TOML, as [`Study::resolved`] has it, with how it is estimated.
+    pub fn resolved(&self) -> String {
+        let mut tree = self.study.tree();
+        tree.set(KEY, Value::Table(self.settings.write_table()));
+        document::write(&tree)
+    }
+
+    /// Every parameter of the estimate under its dotted path.
+    pub fn parameters(&self) -> Vec<(String, Value)> {
+        let settings = document::flat(&self.settings.write_table()).into_iter();
+        settings.map(|(path, value)| (format!("{KEY}.{path}"), value)).collect()
+    }
+
+    /// One replication of a case of the study, counted from 0, its flows drawn and put onto the
+    /// links of the fabric.
+    pub fn decompose(&self, case: &Case, replication: u32) -> Result<Decomposition, SpecError> {
+        case.decompose(&self.settings, replication)
+    }
+}
+
+/// The table of a study that says how it is estimated.
+pub(crate) fn table() -> Entry {
+    Settings::entry()
+}
+
+/// The topics that an estimate adds to the registry.
+pub(crate) fn topics() -> Vec<Topic> {
+    vec![Topic::of("tables", vec![table()])]
+}

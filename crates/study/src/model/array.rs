@@ -1,0 +1,96 @@
+//! The model of a disk array.
+
+use super::{Model, Topic};
+use crate::capability::{ExactFormulas, OfferedLoad};
+use sojourn_array::ArrayCase;
+use sojourn_array::case::{Controller, Rebuild};
+use sojourn_array::device::Device;
+use sojourn_array::device::hdd::Positioning;
+use sojourn_array::device::scheduling::Scheduling;
+use sojourn_array::exact::Distribution;
+use sojourn_array::layout::Layout;
+use sojourn_array::workload::{Arrivals, BatchLaw, Places, SizeLaw, Workload};
+use sojourn_core::files::Open;
+use sojourn_core::parameters::{Parameters, Refusal, Table, Value};
+use sojourn_core::{Cancelled, Column, Keep, Progress, Report, Rows, Streams};
+
+impl Model for ArrayCase {
+    fn files(&mut self) -> Vec<&mut String> {
+        self.files()
+    }
+
+    fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
+        self.count(open)
+    }
+
+    fn run(
+        &self,
+        streams: Streams,
+        open: Open<'_>,
+        keep: Keep,
+        _: usize,
+        progress: &Progress,
+    ) -> Result<Result<Report, Cancelled>, Refusal> {
+        self.run(streams, open, keep, progress)
+    }
+
+    fn exact_formulas(&self) -> Option<&dyn ExactFormulas> {
+        Some(self)
+    }
+
+    fn offered_load(&self) -> Option<&dyn OfferedLoad> {
+        Some(self)
+    }
+
+    fn table(&self) -> Table {
+        self.write_table()
+    }
+}
+
+impl ExactFormulas for ArrayCase {
+    fn known(&self, open: Open<'_>, percentiles: &[f64]) -> Result<Vec<(String, Value)>, Refusal> {
+        let known = self.known(open)?;
+        let least = |percentile: &f64| {
+            let least = known.quantile_alone(percentile / 100.0)?;
+            Some((format!("least_p{percentile}_sojourn_ps"), Value::Float(least)))
+        };
+        let counts = [
+            ("disks", self.layout.disks() as i64),
+            ("data_disks", self.layout.data_disks() as i64),
+        ];
+        let counts = counts.map(|(name, count)| (name.to_owned(), Value::Int(count)));
+        let least = percentiles.iter().filter_map(least);
+        Ok(counts.into_iter().chain(known.totals()).chain(least).collect())
+    }
+
+    fn distribution(&self, open: Open<'_>) -> Result<Option<(Rows, &'static str)>, Refusal> {
+        let found = self.distribution(open)?;
+        Ok(found.map(|Distribution { times_ps, least, most, words }| {
+            let columns = [("sojourn_ps", times_ps), ("least", least), ("most", most)];
+            let columns = columns.map(|(name, values)| (name, Column::Float(values)));
+            (Rows { columns: columns.into() }, words)
+        }))
+    }
+}
+
+impl OfferedLoad for ArrayCase {
+    fn offered(&self, streams: Streams, open: Open<'_>) -> Result<Rows, Refusal> {
+        self.offered(streams, open)
+    }
+}
+
+/// The topics of a study of an array.
+pub(crate) fn topics() -> Vec<Topic> {
+    vec![
+        Topic::of("tables", vec![Controller::entry(), Rebuild::entry()]),
+        Topic::of("disks", Device::entries()),
+        Topic::of("layouts", Layout::entries()),
+        Topic::of("positionings", Positioning::entries()),
+        Topic::of("schedulings", Scheduling::entries()),
+        Topic::of("requests", Workload::entries()),
+        Topic::of("request-arrivals", Arrivals::entries()),
+        Topic::of("request-sizes", SizeLaw::entries()),
+        Topic::of("request-places", Places::entries()),
+        Topic::of("batches", BatchLaw::entries()),
+    ]
+}

@@ -1,0 +1,67 @@
+//! The model of a mailing list's server.
+
+use super::{Model, Part, Topic};
+use sojourn_core::files::{Open, text};
+use sojourn_core::parameters::{Parameters, Refusal, Table};
+use sojourn_core::{Cancelled, Keep, Progress, Report, Streams};
+use sojourn_mail::MailCase;
+use sojourn_mail::policy::{CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind};
+use sojourn_mail::study::{Arrivals, Cause, List, Policy};
+use sojourn_mail::world::Machine;
+use sojourn_mail::world::internet::{Internet, Peer};
+
+impl Model for MailCase {
+    fn files(&mut self) -> Vec<&mut String> {
+        self.files()
+    }
+
+    fn count(&self, open: Open<'_>) -> Result<usize, Refusal> {
+        self.count(&|name| text(open, name))
+    }
+
+    fn run(
+        &self,
+        streams: Streams,
+        open: Open<'_>,
+        keep: Keep,
+        _: usize,
+        progress: &Progress,
+    ) -> Result<Result<Report, Cancelled>, Refusal> {
+        self.run(streams, &|name| text(open, name), keep, progress)
+    }
+
+    fn table(&self) -> Table {
+        self.write_table()
+    }
+}
+
+/// The topics of a study of a list server.
+pub(crate) fn topics() -> Vec<Topic> {
+    let tables =
+        vec![List::entry(), Policy::entry(), Limits::entry(), Machine::entry(), Peer::entry()];
+    vec![
+        Topic::of("tables", tables),
+        Topic::of("internets", Internet::entries()),
+        Topic::of("message-arrivals", Arrivals::entries()),
+        Topic { name: "policies", parts: policies() },
+        Topic::of("causes", Cause::entries()),
+    ]
+}
+
+/// The policies of a list server, each under the name of the decision that it makes.
+fn policies() -> Vec<Part> {
+    let decisions = [
+        ("split", SplitKind::entries()),
+        ("order", OrderKind::entries()),
+        ("timeouts", TimeoutsKind::entries()),
+        ("checkpoint", CheckpointKind::entries()),
+        ("retry", RetryKind::entries()),
+    ];
+    let ways = decisions.into_iter().flat_map(|(decision, ways)| {
+        ways.into_iter().map(move |way| {
+            let part = Part::from(way);
+            Part { name: format!("{decision}.{}", part.name), ..part }
+        })
+    });
+    ways.collect()
+}
