@@ -1,7 +1,7 @@
 //! The best possible times of the jobs of a run.
 
 use crate::flow::{Completion, Flow, Packets, alone_fct, ideal_fct};
-use crate::script::{Asked, Script};
+use crate::job::{Asked, Script};
 use crate::topology::{Hop, Network};
 use sojourn_core::Span;
 

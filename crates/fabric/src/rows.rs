@@ -1,11 +1,11 @@
 //! What a run gives back: rows, one a job, and totals.
 
+use crate::case::Ready;
 use crate::engine::{Figures, Outcome, Sample, Watch};
 use crate::flow::{Completion, Flow};
+use crate::job::{Asked, Cast, Role};
 use crate::offered::queue;
 use crate::packet::CLASSES;
-use crate::script::{Asked, Cast, Role};
-use crate::study::Ready;
 use crate::topology::Network;
 use crate::transport::Tally;
 use crate::workload::Query;

@@ -1,8 +1,8 @@
 //! Schemes: a transport, a queue and a way to balance, under one name; or the ideal scheduler.
 
-use crate::balance::Balance;
 use crate::ideal::Ideal;
-use crate::qdisc::{Ecn, PFabric, Queue};
+use crate::path::Balance;
+use crate::queue::{Ecn, PFabric, Queue};
 use crate::transport::{
     AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TransportKind,
 };

@@ -2,7 +2,7 @@
 
 use super::worlds::{changed, flows, scene, schemes, topologies};
 use super::{Outcome, Scene, sojourn_simulate};
-use crate::qdisc::{Builder, Queue, with_queue};
+use crate::queue::{Builder, Queue, with_queue};
 use crate::scheme::PacketScheme;
 use crate::topology::Topology;
 use crate::transport::{Running, Setup};

@@ -5,7 +5,7 @@ use super::fabric::at;
 use super::layout::Unit;
 use super::{Fabric, Port};
 use crate::packet::PacketId;
-use crate::qdisc::Discipline;
+use crate::queue::Discipline;
 use crate::slab::Slab;
 use sojourn_core::Time;
 

@@ -7,7 +7,7 @@ use super::routing::Routing;
 use super::switches::Switches;
 use super::{Engine, Port, Scene};
 use crate::packet::PacketId;
-use crate::qdisc::Discipline;
+use crate::queue::Discipline;
 use crate::slab::Slab;
 use sojourn_core::Time;
 

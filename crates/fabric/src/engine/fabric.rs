@@ -9,7 +9,7 @@ use super::scene::Figures;
 use super::wheel::Wheel;
 use super::wire::{Wire, Wires};
 use crate::packet::{Packet, PacketId};
-use crate::qdisc::Discipline;
+use crate::queue::Discipline;
 use crate::slab::Slab;
 use sojourn_core::{Span, Time};
 use std::ops::Range;

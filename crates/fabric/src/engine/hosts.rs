@@ -8,7 +8,7 @@ use super::switches::Switches;
 use super::{Engine, Fabric, note};
 use crate::flow::Flow;
 use crate::packet::{CE, Kind, Packet, PacketId};
-use crate::qdisc::Discipline;
+use crate::queue::Discipline;
 use crate::slab::Slab;
 use crate::transport::Transport;
 use sojourn_core::Time;

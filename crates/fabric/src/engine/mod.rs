@@ -9,7 +9,7 @@
 //! keys, and random choices come from each port's own stream. Where the ports of a switch share its
 //! memory, they are visited as one (see `together.rs`). Where packets leave in the order in which they
 //! come, they are on their way as soon as they have come, and no port is visited to send them (see
-//! `qdisc/line.rs`).
+//! `queue/fifo_ahead.rs`).
 
 #[cfg(test)]
 mod ahead;
@@ -50,7 +50,7 @@ pub(crate) use wheel::SHORTEST_LOOKAHEAD;
 use crate::flow::Flow;
 use crate::hosts::HostPort;
 use crate::packet::{Kind, PacketId};
-use crate::qdisc::{Builder, Discipline, Line};
+use crate::queue::{Builder, Discipline, Line};
 use crate::slab::Slab;
 use crate::transport::{Tally, Transport, Turn};
 use apart::Apart;

@@ -6,8 +6,8 @@
 use super::arrivals::Arrivals;
 use super::layout::{Block, Layout};
 use super::scene::Scene;
-use crate::balance::{self, Balance, Input, salt_of};
 use crate::packet::{Packet, PacketId};
+use crate::path::{self, Balance, Input, salt_of};
 use crate::slab::Slab;
 use crate::topology::{Exit, Lookup, Routes};
 use std::ops::Range;
@@ -173,7 +173,7 @@ impl Table<'_> {
 /// What a replication draws for each switch: what times of arrival are multiplied with for the order
 /// at a tie, and what hashes begin with.
 pub(super) fn drawn(scene: &Scene) -> impl Iterator<Item = (u64, u64)> {
-    let (streams, salt) = (scene.streams, balance::salt(scene.streams));
+    let (streams, salt) = (scene.streams, path::salt(scene.streams));
     let hosts = scene.network.hosts as u64;
     (0..scene.network.switches as u32).map(move |switch| {
         let mut stream = streams.stream("arrivals at once", hosts + u64::from(switch));

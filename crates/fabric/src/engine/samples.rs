@@ -1,7 +1,7 @@
 //! The ports of switches, looked at in equal intervals.
 
 use super::Port;
-use crate::qdisc::Discipline;
+use crate::queue::Discipline;
 use crate::slab::Slab;
 use sojourn_core::{Span, Time};
 

@@ -4,7 +4,7 @@ use super::border::Border;
 use super::layout::Unit;
 use super::routing::Routing;
 use super::{Engine, Port, Scene};
-use crate::qdisc::Discipline;
+use crate::queue::Discipline;
 use crate::slab::Slab;
 
 /// Whether the ports of a switch are visited alone or together, and what they share. The engine is

@@ -9,7 +9,7 @@ use super::sides::Sides;
 use super::switches::Switches;
 use super::together::Together;
 use super::{Cancelled, Engine, Outcome, Progress, Scene, lines, sojourn_simulate};
-use crate::qdisc::{Builder, Discipline};
+use crate::queue::{Builder, Discipline};
 use crate::transport::Transport;
 use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;

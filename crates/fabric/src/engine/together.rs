@@ -16,10 +16,10 @@ use super::layout::{Block, Unit};
 use super::routing::Routing;
 use super::switches::Switches;
 use super::{Engine, Fabric, Port, Scene};
-use crate::buffer::{Memory, Share};
 use crate::packet::{NIL, Packet, PacketId};
-use crate::qdisc::Discipline;
+use crate::queue::Discipline;
 use crate::slab::Slab;
+use crate::switch_memory::{Memory, Share};
 use sojourn_core::Time;
 
 /// The memories of all switches.

@@ -1,12 +1,12 @@
 //! Random worlds to test the engine in: fabrics with little room in which everything collides.
 
 use super::{After, Scene, Watch};
-use crate::balance::Balance;
-use crate::buffer::Buffer;
 use crate::flow::{Flow, Packets};
 use crate::hosts::{HostPort, Hosts};
-use crate::qdisc::{Between, Classes, DropTail, Drr, PFabric, Queue, Victim};
+use crate::path::Balance;
+use crate::queue::{Between, Classes, DropTail, Drr, PFabric, Queue, Victim};
 use crate::scheme::{PacketScheme, Scheme};
+use crate::switch_memory::Buffer;
 use crate::topology::{Forwarding, Topology};
 use crate::transport::Setup;
 use proptest::prelude::*;

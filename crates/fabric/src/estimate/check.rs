@@ -1,10 +1,10 @@
 //! Which cases can be estimated from their links.
 
 use super::lone::MOST_HOSTS;
-use crate::balance::Balance;
-use crate::buffer::Buffer;
+use crate::case::FabricCase;
+use crate::path::Balance;
 use crate::scheme::Scheme;
-use crate::study::FabricCase;
+use crate::switch_memory::Buffer;
 use crate::topology::Forwarding;
 use crate::transport::TransportKind;
 use sojourn_core::parameters::{Refusal, Value};

@@ -1,7 +1,7 @@
 //! Links that are so alike that one is simulated for all of them.
 
 use super::crossings::Crossings;
-use crate::study::Ready;
+use crate::case::Ready;
 use crate::topology::LinkSpec;
 
 /// Sizes and gaps are compared at so many quantiles.

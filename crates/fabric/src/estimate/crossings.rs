@@ -1,7 +1,7 @@
 //! Which flows cross which link.
 
-use crate::balance::{hashed, salt, salt_of};
 use crate::flow::Flow;
+use crate::path::{hashed, salt, salt_of};
 use crate::topology::Network;
 use sojourn_core::Streams;
 

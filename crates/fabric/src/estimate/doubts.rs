@@ -1,7 +1,7 @@
 //! For what an estimate's assumptions do not hold, where it is made all the same.
 
 use super::Decomposition;
-use crate::qdisc::Queue;
+use crate::queue::Queue;
 use crate::scheme::Scheme;
 
 /// On so many flows a link has buckets of ten sizes, of the hundred flows each that are the default.

@@ -7,12 +7,12 @@
 use super::Access;
 use super::crossings::Crossings;
 use crate::best::Ideals;
+use crate::case::Ready;
 use crate::engine::{Cancelled, Progress};
 use crate::flow::{Completion, Flow, Packets};
 use crate::hosts::Hosts;
+use crate::job::Script;
 use crate::scheme::Scheme;
-use crate::script::Script;
-use crate::study::Ready;
 use crate::topology::{Graph, LinkSpec};
 use crate::workload::Drawn;
 use sojourn_core::{Rate, Span, Time};

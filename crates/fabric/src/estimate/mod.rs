@@ -23,9 +23,9 @@ mod tests;
 
 pub use lone::LinkTimes;
 
+use crate::case::{FabricCase, Ready};
 use crate::engine::{Cancelled, Progress};
 use crate::flow::Flow;
-use crate::study::{FabricCase, Ready};
 use crossings::Crossings;
 use lone::Lone;
 use sojourn_core::parameters::{Check, Refusal, Value};

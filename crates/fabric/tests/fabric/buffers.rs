@@ -6,7 +6,7 @@ use sojourn_core::parameters::defaults;
 use sojourn_core::random::mix;
 use sojourn_core::{Bytes, Span, Time};
 use sojourn_fabric::packet::Kind;
-use sojourn_fabric::qdisc::{Drr, Ecn, PFabric, Queue};
+use sojourn_fabric::queue::{Drr, Ecn, PFabric, Queue};
 use sojourn_fabric::topology::{LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::Priority;
 use sojourn_fabric::{Buffer, Flow, PacketScheme};

@@ -3,7 +3,7 @@
 use crate::common::*;
 use sojourn_core::parameters::defaults;
 use sojourn_core::random::mix;
-use sojourn_fabric::qdisc::{Between, Classes, Queue, Weighted};
+use sojourn_fabric::queue::{Between, Classes, Queue, Weighted};
 use sojourn_fabric::topology::Topology;
 use sojourn_fabric::{Flow, PacketScheme};
 

@@ -5,7 +5,7 @@ use sojourn_core::parameters::{Setting, Table, Value, defaults};
 use sojourn_core::{Bytes, Column, Keep, Rate, Rows, Span, Streams, Time};
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::flow::Completion;
-use sojourn_fabric::qdisc::{DropTail, PFabric, Queue};
+use sojourn_fabric::queue::{DropTail, PFabric, Queue};
 use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{AckPriority, MinTcp, NewReno, Priority, TransportKind};
 use sojourn_fabric::workload::{Arrivals, Csv, Workload};

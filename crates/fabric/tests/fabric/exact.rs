@@ -7,7 +7,7 @@
 use crate::common::*;
 use sojourn_core::parameters::defaults;
 use sojourn_core::{Bytes, Rate, Span, Streams};
-use sojourn_fabric::qdisc::{PFabric, Queue, Ties};
+use sojourn_fabric::queue::{PFabric, Queue, Ties};
 use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{MinTcp, NewReno, Priority, Sent, TransportKind};
 use sojourn_fabric::{Balance, Flow, PacketScheme};

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use sojourn_core::parameters::{Entry, Setting, Table, Value, defaults};
 use sojourn_core::{Bytes, Rate, Span, Streams, Time};
-use sojourn_fabric::qdisc::{Builder, Queue};
+use sojourn_fabric::queue::{Builder, Queue};
 use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{AckPriority, Deadline, Priority, Sent, TransportKind};
 use sojourn_fabric::{Balance, Buffer, Flow, PacketScheme, Packets, Scheme};

@@ -3,7 +3,7 @@
 use crate::common::*;
 use sojourn_core::Span;
 use sojourn_core::parameters::defaults;
-use sojourn_fabric::qdisc::Queue;
+use sojourn_fabric::queue::Queue;
 use sojourn_fabric::topology::{SingleSwitch, Topology};
 use sojourn_fabric::transport::{NewReno, TransportKind};
 use sojourn_fabric::{Flow, Hosts, PacketScheme};

@@ -5,7 +5,7 @@ use crate::witness::{Log, watch};
 use sojourn_core::parameters::{Parameters, Table, Value, defaults};
 use sojourn_core::{Bytes, Span};
 use sojourn_fabric::packet::Kind;
-use sojourn_fabric::qdisc::{Builder, DropTail, Levels, PFabric, Queue};
+use sojourn_fabric::queue::{Builder, DropTail, Levels, PFabric, Queue};
 use sojourn_fabric::transport::{Priority, Sent, TransportKind};
 use sojourn_fabric::{Balance, Flow, PacketScheme};
 

@@ -5,7 +5,7 @@
 use crate::common::{Lab, Run, csv, drop_tail, flow, gbps, known, listed, new_reno, scheme};
 use sojourn_core::parameters::{Setting, Table, Value, defaults};
 use sojourn_core::{Bytes, Span, Streams};
-use sojourn_fabric::buffer::Buffer;
+use sojourn_fabric::switch_memory::Buffer;
 use sojourn_fabric::topology::{SingleSwitch, Topology};
 use sojourn_fabric::transport::{NewReno, TransportKind};
 use sojourn_fabric::workload::{Arrivals, Bulk};

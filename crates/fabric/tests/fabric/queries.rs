@@ -5,7 +5,7 @@ use crate::witness::watch;
 use proptest::prelude::*;
 use sojourn_core::parameters::{Parameters, Refusal, Table, Value, defaults};
 use sojourn_core::{Bytes, Frequency, Keep, Rate, Rows, Span, Streams};
-use sojourn_fabric::qdisc::DropTail;
+use sojourn_fabric::queue::DropTail;
 use sojourn_fabric::topology::{LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::TransportKind;
 use sojourn_fabric::workload::{

@@ -6,7 +6,7 @@ use sojourn_core::parameters::defaults;
 use sojourn_core::{Bytes, Span, Streams};
 use sojourn_fabric::engine;
 use sojourn_fabric::packet::Kind;
-use sojourn_fabric::qdisc::DropTail;
+use sojourn_fabric::queue::DropTail;
 use sojourn_fabric::topology::{LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{NewReno, TransportKind};
 

@@ -29,7 +29,7 @@ fn lossy(
 ) -> (Outcome, Log) {
     let switch = SingleSwitch { hosts: 2, delay: Span::from_us(100), ..defaults() };
     let lab = Lab::new(Topology::SingleSwitch(switch), scheme(transport, drop_tail(225_000)));
-    let queue = sojourn_fabric::qdisc::DropTail { buffer: Bytes(225_000), ..defaults() };
+    let queue = sojourn_fabric::queue::DropTail { buffer: Bytes(225_000), ..defaults() };
     watch(&lab, &queue, &[flow(0, 1, packets * FULL, 0)], lose)
 }
 
@@ -288,7 +288,7 @@ fn cubic_has_the_mean_window_of_its_model() {
         let cubic = Cubic { initial_window, initial_rto, fast_convergence: false, ..defaults() };
         let cubic = TransportKind::Cubic(cubic);
         let lab = Lab::new(Topology::SingleSwitch(switch), scheme(cubic, drop_tail(100_000_000)));
-        let queue = sojourn_fabric::qdisc::DropTail { buffer: Bytes(100_000_000), ..defaults() };
+        let queue = sojourn_fabric::queue::DropTail { buffer: Bytes(100_000_000), ..defaults() };
         let lose = |sight: &Sight| {
             let first = sight.kind == Kind::Data && sight.again == 0;
             first && sight.sequence.is_multiple_of(n)
@@ -324,7 +324,7 @@ fn the_trace_is_the_same_under_any_balance() {
                 ..scheme(TransportKind::NewReno(new_reno(3)), drop_tail(9000))
             },
         );
-        let queue = sojourn_fabric::qdisc::DropTail { buffer: Bytes(9000), ..defaults() };
+        let queue = sojourn_fabric::queue::DropTail { buffer: Bytes(9000), ..defaults() };
         watch(&lab, &queue, &[flow(0, 1, 50 * FULL, 0)], first_of(&[4, 20])).1.sent
     };
     assert_eq!(trace(sojourn_fabric::Balance::Spray), trace(sojourn_fabric::Balance::Ecmp));

@@ -8,7 +8,7 @@ use sojourn_core::{Rate, Stream, Time};
 use sojourn_fabric::Flow;
 use sojourn_fabric::engine::{Outcome, Progress, Scene, sojourn_simulate};
 use sojourn_fabric::packet::{CE, Kind, Packet, PacketId};
-use sojourn_fabric::qdisc::{Builder, Discipline};
+use sojourn_fabric::queue::{Builder, Discipline};
 use sojourn_fabric::slab::Slab;
 use sojourn_fabric::transport::{Running, Setup, Tally, Transport, Turn, Wake};
 use std::cell::RefCell;

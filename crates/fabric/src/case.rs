@@ -1,16 +1,16 @@
 //! One case of a fabric study: its parts, and how it runs.
 
 use crate::best::Ideals;
-use crate::buffer::{Buffer, Plan, Tiers};
 use crate::engine::{self, Cancelled, Figures, Outcome, Progress, SHORTEST_LOOKAHEAD, Scene};
 use crate::flow::{Completion, Packets};
 use crate::hosts::Hosts;
 use crate::ideal::{Ideal, service};
+use crate::job::Script;
 use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
-use crate::qdisc::{Builder, Queue, with_queue};
+use crate::queue::{Builder, Queue, with_queue};
 use crate::rows::{PART_NAMES, report};
 use crate::scheme::{PacketScheme, Scheme};
-use crate::script::Script;
+use crate::switch_memory::{Buffer, Plan, Tiers};
 use crate::topology::{Forwarding, LinkSpec, Network, Topology};
 use crate::transport::{Running, Setup, Tally};
 use crate::workload::{Drawn, Stage, Workload};

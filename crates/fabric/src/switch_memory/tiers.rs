@@ -1,7 +1,7 @@
 //! The memories of all switches of a fabric: those that hosts hang on, and those behind them.
 
 use super::{Buffer, Plan, Private};
-use crate::qdisc::Queue;
+use crate::queue::Queue;
 use crate::topology::Graph;
 use sojourn_core::parameters::{Parameters, Refusal, Value};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //! more.
 
 use crate::packet::PacketId;
-use crate::qdisc::Discipline;
+use crate::queue::Discipline;
 use crate::slab::Slab;
 use sojourn_core::Bytes;
 

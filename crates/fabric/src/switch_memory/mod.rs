@@ -11,27 +11,27 @@
 
 mod deep;
 mod depth;
-mod memory;
 mod partitioned;
 mod per_port;
 mod presets;
 mod private;
 mod reserved;
 mod shared;
+mod sharing;
 mod tiers;
 
 pub use deep::Deep;
 pub use depth::Depth;
-pub(crate) use memory::{Inflow, Memory, Share};
-pub use memory::{Plan, Quota};
 pub use partitioned::Partitioned;
 pub use per_port::PerPort;
 pub use private::Private;
 pub use reserved::Reserved;
 pub use shared::Shared;
+pub(crate) use sharing::{Inflow, Memory, Share};
+pub use sharing::{Plan, Quota};
 pub(crate) use tiers::Tiers;
 
-use crate::qdisc::{Builder, Queue};
+use crate::queue::{Builder, Queue};
 use presets::PRESETS;
 use sojourn_core::parameters::{
     Entry, Parameters, Refusal, Setting, Shape, Value, kind_of, unknown_kind,

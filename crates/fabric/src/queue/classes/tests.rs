@@ -1,7 +1,7 @@
 //! Ports with classes, alone.
 
 use super::*;
-use crate::qdisc::{DropTail, Ties};
+use crate::queue::{DropTail, Ties};
 use proptest::prelude::*;
 use sojourn_core::Bytes;
 
