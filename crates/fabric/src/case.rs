@@ -1,14 +1,13 @@
 //! One case of a fabric study: its parts, and how it runs.
 
-use crate::best::Ideals;
 use crate::engine::{self, Cancelled, Figures, Outcome, Progress, SHORTEST_LOOKAHEAD, Scene};
-use crate::flow::{Completion, Packets};
+use crate::flow::{Completion, Ideals, Packets};
 use crate::hosts::Hosts;
 use crate::ideal::{Ideal, service};
 use crate::job::Script;
 use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
 use crate::queue::{Builder, Queue, with_queue};
-use crate::rows::{PART_NAMES, report};
+use crate::rows::{PART_NAMES, Played, report};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::switch_memory::{Buffer, Plan, Tiers};
 use crate::topology::{Forwarding, LinkSpec, Network, Topology};
@@ -218,13 +217,23 @@ impl Ready {
         progress: &Progress,
     ) -> Result<Report, Cancelled> {
         let mut ideals = Ideals::new(&self.network, &self.packets);
-        let of_flows = ideals.flows(&self.script, self.completion);
-        let of_queries = ideals.queries(&self.script, &of_flows);
+        let of_flows = self.script.ideals(&mut ideals, self.completion);
+        let of_queries = self.script.query_ideals(&mut ideals, &of_flows);
         let outcome = match &self.scheme {
             Scheme::Packets(scheme) => self.simulate(scheme, threads, progress)?,
             Scheme::Ideal(ideal) => self.schedule(ideal, &mut ideals, progress)?,
         };
-        Ok(report(keep, self, &of_flows, &of_queries, &outcome))
+        Ok(report(keep, self.played(), &of_flows, &of_queries, &outcome))
+    }
+
+    /// What the rows of a run are about.
+    pub(crate) fn played(&self) -> Played<'_> {
+        Played {
+            script: &self.script,
+            network: &self.network,
+            packets: &self.packets,
+            completion: self.completion,
+        }
     }
 
     pub(crate) fn simulate(

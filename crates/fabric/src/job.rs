@@ -1,8 +1,7 @@
-//! What a run plays: the flows of all parts of a case in one list, and whose they are.
+//! Jobs: the flows of all parts of a case in one list, whose they are, and which wait for which.
 
-use crate::engine::{After, Watch};
-use crate::flow::Flow;
-use crate::offered::Offered;
+use crate::flow::{Completion, Flow, Ideals};
+use crate::workload::offered::Offered;
 use crate::workload::{Answer, Drawn, Query};
 use sojourn_core::{Span, Time};
 use std::ops::Range;
@@ -25,6 +24,27 @@ pub(crate) struct Script {
     pub(crate) several: bool,
     /// What its flows ask for in the long run, if all of them arrive as Poisson processes.
     pub(crate) offered: Vec<Offered>,
+}
+
+/// What a flow follows: it starts when another one has arrived whole, from the host where that is.
+/// Its own time of arrival is not known before, and [`Time::NEVER`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct After {
+    /// Which flow.
+    pub flow: u32,
+    /// How long after.
+    pub delay: Span,
+}
+
+/// A flow that is looked at twice: what it gets done in between is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watch {
+    /// Which flow.
+    pub flow: u32,
+    /// From when on.
+    pub from: Time,
+    /// Until when: later than that.
+    pub until: Time,
 }
 
 /// Whose a flow is.
@@ -119,6 +139,38 @@ impl Script {
     pub(crate) fn last_look(&self) -> Option<Time> {
         self.watches.iter().map(|watch| watch.until).max()
     }
+
+    /// The best possible times of all flows until their `completion`; those of answers count from the
+    /// question on, and end at the client.
+    pub(crate) fn ideals(&self, ideals: &mut Ideals<'_>, completion: Completion) -> Vec<Span> {
+        let (known, answers) = self.flows.split_at(self.first_answer());
+        let mut spans: Vec<Span> = known.iter().map(|flow| ideals.of(flow, completion)).collect();
+        for (answer, after) in answers.iter().zip(&*self.after) {
+            let request = ideals.one_way(&self.flows[after.flow as usize]);
+            spans.push(request + after.delay + ideals.one_way(answer));
+        }
+        spans
+    }
+
+    /// The best possible times of all queries, `of_flows` being those of the flows. None is done before its slowest answer
+    /// would be alone, nor before all answers have crossed the client's link, one after the other
+    /// from the moment that the first of them can be there.
+    pub(crate) fn query_ideals(&self, ideals: &mut Ideals<'_>, of_flows: &[Span]) -> Vec<Span> {
+        let of = |asked: &Asked| {
+            let places = asked.answers.clone().map(|answer| self.first_answer() + answer);
+            let slowest = places.clone().map(|place| of_flows[place]).max();
+            let soonest = places
+                .clone()
+                .map(|place| ideals.waiting(&self.flows[place], of_flows[place]))
+                .min();
+            let last = ideals.network.links[usize::from(asked.query.client)].spec;
+            let bytes =
+                places.map(|place| ideals.packets.on_the_wire(self.flows[place].bytes)).sum();
+            let joint = soonest.unwrap_or(Span::ZERO) + last.rate.span(bytes) + last.delay;
+            slowest.unwrap_or(Span::ZERO).max(joint)
+        };
+        self.queries.iter().map(of).collect()
+    }
 }
 
 /// The request for an answer, and the answer, whose time is not known yet.
@@ -129,4 +181,53 @@ fn exchange(query: &Query, answer: &Answer) -> (Flow, Flow) {
         with_terms(Flow::new(client, answer.server, request, arrived)),
         with_terms(Flow::new(answer.server, client, answer.bytes, Time::NEVER)),
     )
+}
+
+/// No further flow.
+const NONE: u32 = u32::MAX;
+
+/// Who follows whom, in dense numbers; nothing where nobody follows anybody.
+#[derive(Debug)]
+pub(crate) struct Followers {
+    /// For each flow the first that follows it, and for each follower the next of the same flow;
+    /// followers are counted from 0.
+    first: Vec<u32>,
+    next: Vec<u32>,
+    /// The number of the first follower among all flows.
+    base: u32,
+    pub(crate) started: Vec<Time>,
+}
+
+impl Followers {
+    /// Of `flows` flows, the last of which follow others as `after` says.
+    pub(crate) fn new(flows: usize, after: &[After]) -> Followers {
+        let mut first = vec![NONE; if after.is_empty() { 0 } else { flows }];
+        let mut next = vec![NONE; after.len()];
+        for (follower, after) in after.iter().enumerate().rev() {
+            next[follower] = std::mem::replace(&mut first[after.flow as usize], follower as u32);
+        }
+        Followers {
+            first,
+            next,
+            base: (flows - after.len()) as u32,
+            started: vec![Time::NEVER; after.len()],
+        }
+    }
+
+    /// `flow` has arrived whole: `start` is told which flows start now, and when.
+    pub(crate) fn arrived(
+        &mut self,
+        flow: u32,
+        now: Time,
+        after: &[After],
+        mut start: impl FnMut(u32, Time),
+    ) {
+        let mut follower = self.first.get(flow as usize).copied().unwrap_or(NONE);
+        while follower != NONE {
+            let at = now + after[follower as usize].delay;
+            self.started[follower as usize] = at;
+            start(self.base + follower, at);
+            follower = self.next[follower as usize];
+        }
+    }
 }

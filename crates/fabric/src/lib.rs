@@ -6,7 +6,6 @@
 //! - [`workload`]: which flows arrive when;
 //! - [`estimate`]: a fabric too large to be simulated whole, from its links.
 
-mod best;
 pub mod case;
 pub mod engine;
 pub mod estimate;
@@ -14,13 +13,11 @@ pub mod flow;
 pub mod hosts;
 pub mod ideal;
 mod job;
-mod offered;
 pub mod packet;
 pub mod path;
 pub mod queue;
 mod rows;
 pub mod scheme;
-pub mod slab;
 pub mod switch_memory;
 pub mod topology;
 pub mod transport;

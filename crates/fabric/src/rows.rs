@@ -1,14 +1,13 @@
 //! What a run gives back: rows, one a job, and totals.
 
-use crate::case::Ready;
 use crate::engine::{Figures, Outcome, Sample, Watch};
-use crate::flow::{Completion, Flow};
-use crate::job::{Asked, Cast, Role};
-use crate::offered::queue;
+use crate::flow::{Completion, Flow, Packets};
+use crate::job::{Asked, Cast, Role, Script};
 use crate::packet::CLASSES;
 use crate::topology::Network;
 use crate::transport::Tally;
 use crate::workload::Query;
+use crate::workload::offered::queue;
 use sojourn_core::parameters::Value;
 use sojourn_core::{
     Column, Job, JobKind, Keep, Metric, Report, Rows, SizeBin, Span, Time, Vocabulary,
@@ -144,17 +143,26 @@ impl Row {
     }
 }
 
-/// What the run of `ready` gives that had this `outcome`; `ideals` are the best possible times of its
+/// What rows are about: the jobs that were played, and where.
+#[derive(Clone, Copy)]
+pub(crate) struct Played<'a> {
+    pub(crate) script: &'a Script,
+    pub(crate) network: &'a Network,
+    pub(crate) packets: &'a Packets,
+    pub(crate) completion: Completion,
+}
+
+/// What a run `of` some jobs gives that had this `outcome`; `ideals` are the best possible times of its
 /// flows, `of_queries` those of its queries.
 pub(crate) fn report(
     keep: Keep,
-    ready: &Ready,
+    of: Played<'_>,
     ideals: &[Span],
     of_queries: &[Span],
     outcome: &Outcome,
 ) -> Report {
-    let (script, network) = (&ready.script, &*ready.network);
-    let run = Run { ready, ideals, outcome };
+    let (script, network) = (of.script, of.network);
+    let run = Run { of, ideals, outcome };
     let jobs = run.flows().chain(run.queries(of_queries));
     let (rows, series, unfinished) = match keep {
         Keep::Rows => {
@@ -166,7 +174,7 @@ pub(crate) fn report(
     };
     let mut figures = figures(outcome, network, unfinished);
     figures.extend(queue(&script.offered, network));
-    let mut said = ideal(network.links.iter().any(|link| link.cuts), ready.completion);
+    let mut said = ideal(network.links.iter().any(|link| link.cuts), of.completion);
     if !script.queries.is_empty() {
         said = format!("{said}; {IDEAL_OF_QUERIES}");
     }
@@ -210,7 +218,7 @@ fn series(network: &Network, samples: &[Sample]) -> Rows {
 
 /// What rows are made from.
 struct Run<'a> {
-    ready: &'a Ready,
+    of: Played<'a>,
     ideals: &'a [Span],
     outcome: &'a Outcome,
 }
@@ -218,7 +226,7 @@ struct Run<'a> {
 impl Run<'_> {
     /// The flows that are jobs themselves, by time of arrival.
     fn flows(&self) -> impl Iterator<Item = Row> {
-        let Run { ready: Ready { script, packets, completion, .. }, ideals, outcome } = *self;
+        let Run { of: Played { script, packets, completion, .. }, ideals, outcome } = *self;
         let finished = match completion {
             Completion::Receiver => &outcome.received,
             Completion::Sender => &outcome.acknowledged,
@@ -261,7 +269,7 @@ impl Run<'_> {
     /// The queries by time of arrival, numbered from the flows on, then all answers: a query is done
     /// when the last of its answers has come.
     fn queries(&self, ideals: &[Span]) -> Vec<Row> {
-        let script = &self.ready.script;
+        let script = &self.of.script;
         let first = script.casts.iter().filter(|cast| cast.role == Role::Job).count();
         let (mut queries, mut answers) = (Vec::new(), Vec::new());
         for (place, (asked, &ideal)) in script.queries.iter().zip(ideals).enumerate() {
@@ -299,7 +307,7 @@ impl Run<'_> {
 
     /// Answer number `number` of all: with its request it is one job.
     fn answer(&self, number: usize, asked: &Asked, query: usize) -> Row {
-        let Run { ready: Ready { script, packets, .. }, ideals, outcome } = self;
+        let Run { of: Played { script, packets, .. }, ideals, outcome } = self;
         let place = script.first_answer() + number;
         let flow = &script.flows[place];
         let of_request = outcome.tallies[script.after[number].flow as usize];

@@ -4,9 +4,8 @@ use super::border::Border;
 use super::fabric::at;
 use super::layout::Unit;
 use super::{Fabric, Port};
-use crate::packet::PacketId;
+use crate::packet::{PacketId, Slab};
 use crate::queue::Discipline;
-use crate::slab::Slab;
 use sojourn_core::Time;
 
 /// What has room for the packets that wait at a port; `S` is what the port has of it.

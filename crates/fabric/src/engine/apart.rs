@@ -6,9 +6,8 @@ use super::layout::Unit;
 use super::routing::Routing;
 use super::switches::Switches;
 use super::{Engine, Port, Scene};
-use crate::packet::PacketId;
+use crate::packet::{PacketId, Slab};
 use crate::queue::Discipline;
-use crate::slab::Slab;
 use sojourn_core::Time;
 
 /// Ports share nothing.

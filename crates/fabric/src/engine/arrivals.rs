@@ -2,8 +2,7 @@
 
 use super::layout::MOST_UNITS;
 use super::ones;
-use crate::packet::{NIL, PacketId};
-use crate::slab::{Slab, VISIT};
+use crate::packet::{NIL, PacketId, Slab, VISIT};
 
 /// The lists of the block that is open, linked through the packets where they lie.
 #[derive(Debug)]

@@ -9,8 +9,7 @@
 
 use super::layout::{BlockId, Layout};
 use super::wheel::Wheel;
-use crate::packet::Packet;
-use crate::slab::Slab;
+use crate::packet::{Packet, Slab};
 use sojourn_core::Time;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -8,9 +8,8 @@ use super::routing::Routing;
 use super::scene::Figures;
 use super::wheel::Wheel;
 use super::wire::{Wire, Wires};
-use crate::packet::{Packet, PacketId};
+use crate::packet::{Packet, PacketId, Slab};
 use crate::queue::Discipline;
-use crate::slab::Slab;
 use sojourn_core::{Span, Time};
 use std::ops::Range;
 

@@ -7,9 +7,8 @@ use super::nic::QUANTUM;
 use super::switches::Switches;
 use super::{Engine, Fabric, note};
 use crate::flow::Flow;
-use crate::packet::{CE, Kind, Packet, PacketId};
+use crate::packet::{CE, Kind, Packet, PacketId, Slab};
 use crate::queue::Discipline;
-use crate::slab::Slab;
 use crate::transport::Transport;
 use sojourn_core::Time;
 

@@ -19,7 +19,6 @@ mod arrivals;
 mod border;
 mod diary;
 mod fabric;
-mod follow;
 mod hosts;
 mod judge;
 mod layout;
@@ -41,23 +40,23 @@ mod wire;
 #[cfg(test)]
 mod worlds;
 
+pub use crate::job::{After, Watch};
 pub use samples::Sample;
-pub use scene::{After, Figures, Outcome, Scene, Watch};
+pub use scene::{Figures, Outcome, Scene};
 pub use sojourn_core::{Cancelled, Progress};
 pub use threads::simulate_on_threads;
 pub(crate) use wheel::SHORTEST_LOOKAHEAD;
 
 use crate::flow::Flow;
 use crate::hosts::HostPort;
-use crate::packet::{Kind, PacketId};
+use crate::job::Followers;
+use crate::packet::{Kind, PacketId, Slab};
 use crate::queue::{Builder, Discipline, Line};
-use crate::slab::Slab;
 use crate::transport::{Tally, Transport, Turn};
 use apart::Apart;
 use arrivals::Arrivals;
 use border::{Border, Said, Whole};
 use fabric::{Fabric, Links, Port};
-use follow::Followers;
 use layout::{Block, BlockId, Layout};
 use nic::Nic;
 use routing::Routing;

@@ -4,14 +4,13 @@
 use super::hosts::classify;
 use super::nic::{Nic, QUANTUM};
 use super::note::{self, START, WAKE_RECEIVER, WAKE_SENDER};
-use super::routing::{at_a_tie, drawn, first_turn};
+use super::routing::{at_a_tie, drawn};
 use super::worlds::{buffers, classes, fair_or_not, flows, known, scene, schemes, topologies};
 use super::{Scene, queue_of, sojourn_simulate};
-use crate::packet::{Kind, Packet, PacketId};
-use crate::path::Input;
+use crate::packet::{Kind, Packet, PacketId, Slab};
+use crate::path::{Choose, Input, first_turn, with_balance};
 use crate::queue::{Between, Builder, Discipline, Queue, Weighted, with_queue};
 use crate::scheme::PacketScheme;
-use crate::slab::Slab;
 use crate::switch_memory::{Memory, Share, Tiers};
 use crate::transport::{End, Running, Tally, Transport, Turn, Wake};
 use proptest::prelude::*;
@@ -79,7 +78,7 @@ fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> Seen {
     let (memories, shares): (Vec<_>, Vec<_>) = scene.memories.iter().map(Memory::new).unzip();
     let hosts = vec![Share::default(); scene.network.hosts];
     let first = |port: u32| match scene.network.switch_of(scene.network.far_end(port)) {
-        Some(switch) => first_turn(scene, port, scene.network.most_ways(switch)),
+        Some(switch) => first_turn(scene.streams, port, scene.network.most_ways(switch)),
         None => 0,
     };
     let mut oracle = Oracle::<B> {
@@ -234,7 +233,7 @@ impl<B: Builder> Oracle<'_, B> {
                 };
                 let turn = &mut self.turns[unit];
                 let input = Input { turn, salt };
-                let way = self.scene.balance.choose(input, &packet, count);
+                let way = with_balance!(self.scene.balance, |by| by.choose(input, &packet, count));
                 ways.nth(way as usize).expect("a way on") as usize
             }
         };

@@ -6,9 +6,8 @@
 use super::arrivals::Arrivals;
 use super::layout::{Block, Layout};
 use super::scene::Scene;
-use crate::packet::{Packet, PacketId};
-use crate::path::{self, Balance, Input, salt_of};
-use crate::slab::Slab;
+use crate::packet::{Packet, PacketId, Slab};
+use crate::path::{self, Balance, Choose, Input, first_turn, salt_of, with_balance};
 use crate::topology::{Exit, Lookup, Routes};
 use std::ops::Range;
 
@@ -54,7 +53,7 @@ impl<'a> Routing<'a> {
         let interface = |unit: u32| match network.switch_of(unit) {
             Some(switch) => Interface {
                 switch: switch as u32,
-                turn: first_turn(scene, network.far_end(unit), ways[switch]),
+                turn: first_turn(scene.streams, network.far_end(unit), ways[switch]),
             },
             None => Interface { switch: NO_SWITCH, turn: 0 },
         };
@@ -77,32 +76,19 @@ impl<'a> Routing<'a> {
         arrivals: &mut Arrivals,
     ) {
         // The kind of balance is asked for once a run, so that each has a loop of its own.
-        match self.balance {
-            Balance::Spray => self.sprayed(block, run, slab, arrivals),
-            Balance::Ecmp => self.hashed(block, run, slab, arrivals),
-        }
+        with_balance!(self.balance, |choose| self.route_by(choose, block, run, slab, arrivals));
     }
 
     #[inline(never)]
-    fn sprayed(
+    fn route_by(
         &mut self,
+        choose: impl Choose,
         block: &Block,
         run: Range<PacketId>,
         slab: &mut Slab,
         arrivals: &mut Arrivals,
     ) {
-        self.table(block).route(Balance::Spray, run, slab, arrivals);
-    }
-
-    #[inline(never)]
-    fn hashed(
-        &mut self,
-        block: &Block,
-        run: Range<PacketId>,
-        slab: &mut Slab,
-        arrivals: &mut Arrivals,
-    ) {
-        self.table(block).route(Balance::Ecmp, run, slab, arrivals);
+        self.table(block).route(choose, run, slab, arrivals);
     }
 
     #[inline(always)]
@@ -140,13 +126,13 @@ impl Table<'_> {
     #[inline(always)]
     fn route(
         mut self,
-        balance: Balance,
+        choose: impl Choose,
         run: Range<PacketId>,
         slab: &mut Slab,
         arrivals: &mut Arrivals,
     ) {
         for (id, packet) in (run.start..).zip(slab.run(run)) {
-            let (unit, key) = self.way_on(packet, balance);
+            let (unit, key) = self.way_on(packet, choose);
             packet.key = key;
             packet.next = arrivals.put(id, unit);
         }
@@ -154,7 +140,7 @@ impl Table<'_> {
 
     /// The unit of the block that `packet` goes on by, and its key there.
     #[inline(always)]
-    fn way_on(&mut self, packet: &Packet, balance: Balance) -> (u16, u64) {
+    fn way_on(&mut self, packet: &Packet, choose: impl Choose) -> (u16, u64) {
         let place = (packet.next - self.first) as usize;
         debug_assert!(place < self.interfaces.len());
         // SAFETY: the bucket of a block holds what comes by one of its interfaces.
@@ -164,7 +150,7 @@ impl Table<'_> {
         let switch = unsafe { self.switches.get_unchecked(interface.switch as usize) };
         let ways = self.lookup.ways(switch.exit, packet.to);
         let input = Input { turn: &mut interface.turn, salt: switch.salt };
-        let way = balance.choose(input, packet, ways.count());
+        let way = choose.choose(input, packet, ways.count());
         let port = self.lookup.port(switch.exit, ways, way, packet.to);
         ((port - self.first) as u16, at_a_tie(packet, switch.ties))
     }
@@ -187,9 +173,4 @@ pub(super) fn drawn(scene: &Scene) -> impl Iterator<Item = (u64, u64)> {
 #[inline(always)]
 pub(super) fn at_a_tie(packet: &Packet, ties: u64) -> u64 {
     packet.key ^ packet.arrives().ps().wrapping_mul(ties) >> 56
-}
-
-/// Whose turn it is first among up to so many `ways` for what comes from `port`: any, by chance.
-pub(super) fn first_turn(scene: &Scene, port: u32, ways: u32) -> u8 {
-    scene.streams.stream("spray", port.into()).below(ways.into()) as u8
 }

@@ -1,8 +1,8 @@
 //! The ports of switches, looked at in equal intervals.
 
 use super::Port;
+use crate::packet::Slab;
 use crate::queue::Discipline;
-use crate::slab::Slab;
 use sojourn_core::{Span, Time};
 
 /// What a switch's port was doing when it was looked at.

@@ -6,6 +6,7 @@ use super::wheel::{REACH, window};
 use super::wire::Timing;
 use crate::flow::Flow;
 use crate::hosts::Hosts;
+use crate::job::{After, Watch};
 use crate::path::Balance;
 use crate::queue::Line;
 use crate::switch_memory::{Inflow, Plan};
@@ -90,27 +91,6 @@ impl Scene {
         let last = ends.chain(self.watches.iter().map(|watch| watch.until)).max();
         last.unwrap_or(Time::ZERO)
     }
-}
-
-/// What a flow follows: it starts when another one has arrived whole, from the host where that is.
-/// Its own time of arrival is not known before, and [`Time::NEVER`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct After {
-    /// Which flow.
-    pub flow: u32,
-    /// How long after.
-    pub delay: Span,
-}
-
-/// A flow that is looked at twice: what it gets done in between is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Watch {
-    /// Which flow.
-    pub flow: u32,
-    /// From when on.
-    pub from: Time,
-    /// Until when: later than that.
-    pub until: Time,
 }
 
 /// What happened.

@@ -4,8 +4,8 @@ use super::border::Border;
 use super::layout::Unit;
 use super::routing::Routing;
 use super::{Engine, Port, Scene};
+use crate::packet::Slab;
 use crate::queue::Discipline;
-use crate::slab::Slab;
 
 /// Whether the ports of a switch are visited alone or together, and what they share. The engine is
 /// compiled once for each, so ports without a common memory know nothing of one.

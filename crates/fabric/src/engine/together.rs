@@ -16,9 +16,8 @@ use super::layout::{Block, Unit};
 use super::routing::Routing;
 use super::switches::Switches;
 use super::{Engine, Fabric, Port, Scene};
-use crate::packet::{NIL, Packet, PacketId};
+use crate::packet::{NIL, Packet, PacketId, Slab};
 use crate::queue::Discipline;
-use crate::slab::Slab;
 use crate::switch_memory::{Memory, Share};
 use sojourn_core::Time;
 

@@ -8,8 +8,7 @@
 //! another in runs of the slab.
 
 use super::layout::BlockId;
-use crate::packet::{NIL, Packet, PacketId};
-use crate::slab::{RUN, Slab};
+use crate::packet::{NIL, Packet, PacketId, RUN, Slab};
 use sojourn_core::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

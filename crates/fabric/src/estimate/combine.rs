@@ -3,8 +3,8 @@
 use super::delays::{Delays, Sample};
 use super::lone::{LOST, LinkTimes};
 use super::{Acks, Decomposition, Draws};
-use crate::best::Ideals;
 use crate::engine::{Figures, Outcome};
+use crate::flow::Ideals;
 use crate::flow::{Completion, Flow};
 use crate::rows::report;
 use crate::transport::Tally;
@@ -32,7 +32,7 @@ impl Decomposition {
         let delays = self.delays(times);
         let (network, flows) = (&self.ready.network, &self.ready.script.flows);
         let mut best = Ideals::new(network, &self.ready.packets);
-        let ideals = best.flows(&self.ready.script, self.ready.completion);
+        let ideals = self.ready.script.ideals(&mut best, self.ready.completion);
         let ends = (0..).zip(&**flows).map(|(number, flow)| {
             let found = self.delay(number, flow, &delays);
             let mut end = |completion, delay: fn([u64; 2]) -> u64| {
@@ -59,7 +59,7 @@ impl Decomposition {
             acknowledged,
         };
         let Report { mut rows, series, figures } =
-            report(Keep::Rows, &self.ready, &ideals, &[], &outcome);
+            report(Keep::Rows, self.ready.played(), &ideals, &[], &outcome);
         rows.columns.retain(|(name, _)| !UNKNOWN.contains(name));
         rows.push("method", Column::Name(vec![0; flows.len()], vec!["estimate"]));
         let known = |(name, _): &(String, Value)| {

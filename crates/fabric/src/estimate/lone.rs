@@ -6,9 +6,9 @@
 
 use super::Access;
 use super::crossings::Crossings;
-use crate::best::Ideals;
 use crate::case::Ready;
 use crate::engine::{Cancelled, Progress};
+use crate::flow::Ideals;
 use crate::flow::{Completion, Flow, Packets};
 use crate::hosts::Hosts;
 use crate::job::Script;

@@ -1,9 +1,16 @@
 //! Which of several shortest paths a packet takes.
+//!
+//! A way to choose is one file here with a [`Choose`]; the routing of a switch is compiled once for
+//! each, so a call costs nothing more than its work.
 
-use crate::packet::{Kind, Packet};
-use sojourn_core::random::mix;
-use sojourn_core::{Streams, choices};
-use std::hint::select_unpredictable;
+mod ecmp;
+mod spray;
+
+pub(crate) use ecmp::{Ecmp, hashed, salt, salt_of};
+pub(crate) use spray::{Spray, first_turn};
+
+use crate::packet::Packet;
+use sojourn_core::choices;
 
 choices! {
     /// How a switch chooses among several next hops.
@@ -17,88 +24,34 @@ choices! {
     }
 }
 
+/// Runs `body` with `choose` as the [`Choose`] of a `Balance`: the one place where a name becomes a
+/// type.
+macro_rules! with_balance {
+    ($balance:expr, |$choose:ident| $body:expr) => {
+        match $balance {
+            $crate::path::Balance::Spray => {
+                let $choose = $crate::path::Spray;
+                $body
+            }
+            $crate::path::Balance::Ecmp => {
+                let $choose = $crate::path::Ecmp;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_balance;
+
+/// A way to choose a next hop.
+pub(crate) trait Choose: Copy {
+    /// Which of `ways` next hops a packet takes; 0 when there is no choice.
+    fn choose(self, input: Input<'_>, packet: &Packet, ways: u32) -> u32;
+}
+
 /// Where a switch meets a packet.
 pub(crate) struct Input<'a> {
     /// The turn of the input it comes by, which moves on when it is used.
     pub(crate) turn: &'a mut u8,
     /// What the switch's hashes begin with, see [`salt_of`].
     pub(crate) salt: u64,
-}
-
-impl Balance {
-    /// Which of `ways` next hops a packet takes; 0 when there is no choice.
-    #[inline(always)]
-    pub(crate) fn choose(self, input: Input<'_>, packet: &Packet, ways: u32) -> u32 {
-        let Input { turn, salt } = input;
-        match self {
-            Balance::Spray => {
-                let way = select_unpredictable(u32::from(*turn) < ways, u32::from(*turn), 0);
-                *turn = select_unpredictable(ways > 1, way as u8 + 1, *turn);
-                way
-            }
-            Balance::Ecmp => hashed(packet.flow, packet.kind != Kind::Data, salt, ways),
-        }
-    }
-}
-
-/// Which of `ways` next hops the data of `flow` take from the switch of that `salt`, or what comes
-/// `back`.
-#[inline]
-pub(crate) fn hashed(flow: u32, back: bool, salt: u64, ways: u32) -> u32 {
-    let hash = mix((u64::from(flow) << 1 | u64::from(back)) ^ salt);
-    ((u128::from(hash) * u128::from(ways)) >> 64) as u32
-}
-
-/// What hashes of flows at `switch` begin with.
-pub(crate) fn salt_of(switch: u32, salt: u64) -> u64 {
-    mix(salt ^ u64::from(switch))
-}
-
-/// What all of them have in common: another number in each replication.
-pub(crate) fn salt(streams: Streams) -> u64 {
-    streams.stream("ecmp", 0).bits()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn packet_of(flow: u32) -> Packet {
-        Packet { flow, kind: Kind::Data, ..Packet::LAST }
-    }
-
-    #[test]
-    fn spraying_takes_turns_where_there_is_a_choice() {
-        let (mut turn, packet) = (2, packet_of(9));
-        let mut choose = |ways| {
-            let input = Input { turn: &mut turn, salt: 0 };
-            Balance::Spray.choose(input, &packet, ways)
-        };
-        assert_eq!([3, 3, 1, 3, 0, 3, 3].map(&mut choose), [2, 0, 0, 1, 0, 2, 0]);
-    }
-
-    /// 11 flows over 20 uplinks are all apart with probability 20!/(9! 20^11) = 0.0327 (Alizadeh
-    /// and Edsall): 99 % interval of a binomial share over 40,000 trials, with other flows each time
-    /// or with the same flows in other replications.
-    #[test]
-    fn hashed_flows_collide_as_often_as_chance_has_it() {
-        let trials = 40_000u32;
-        let expected = (0..11).map(|i| f64::from(20 - i) / 20.0).product::<f64>();
-        let deviation = (expected * (1.0 - expected) / f64::from(trials)).sqrt();
-        for (of_flows, of_replications) in [(11, 0), (0, 1)] {
-            let apart = (0..trials)
-                .filter(|trial| {
-                    let mut used = [false; 20];
-                    (0..11).all(|flow| {
-                        let packet = packet_of(trial * of_flows + flow);
-                        let salt = u64::from(trial * of_replications);
-                        let input = Input { turn: &mut 0, salt: salt_of(7, salt) };
-                        let way = Balance::Ecmp.choose(input, &packet, 20);
-                        !std::mem::replace(&mut used[way as usize], true)
-                    })
-                })
-                .count() as f64;
-            assert!((apart / f64::from(trials) - expected).abs() < 2.576 * deviation);
-        }
-    }
 }

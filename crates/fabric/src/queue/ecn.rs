@@ -2,8 +2,7 @@
 
 use super::fifo::Fifo;
 use super::{Builder, Counting, Discipline, Line, Room, check_buffer, check_largest};
-use crate::packet::{CE, ECT, Packet, PacketId};
-use crate::slab::Slab;
+use crate::packet::{CE, ECT, Packet, PacketId, Slab};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, parameters};
 

@@ -1,8 +1,7 @@
 //! First in, first out: the line that drop-tail and ECN queues share.
 
 use super::Room;
-use crate::packet::{NIL, Packet, PacketId};
-use crate::slab::Slab;
+use crate::packet::{NIL, Packet, PacketId, Slab};
 
 /// A line of packets, linked through the packets themselves, in a buffer of its own.
 #[derive(Debug)]

@@ -6,8 +6,7 @@
 
 use super::ecn::mark;
 use super::{Builder, Discipline, Room};
-use crate::packet::{Packet, PacketId};
-use crate::slab::Slab;
+use crate::packet::{Packet, PacketId, Slab};
 use sojourn_core::parameters::Refusal;
 use sojourn_core::{Stream, Time};
 use std::collections::VecDeque;

@@ -3,8 +3,7 @@
 use super::ecn::{check_threshold, mark};
 use super::fifo::Fifo;
 use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
-use crate::packet::{Packet, PacketId};
-use crate::slab::Slab;
+use crate::packet::{Packet, PacketId, Slab};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, parameters};
 

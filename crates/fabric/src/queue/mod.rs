@@ -23,8 +23,7 @@ pub use levels::{Levels, LevelsPort};
 pub use pfabric::{Dequeue, PFabric, PFabricPort, Ties};
 pub use trim::{Trim, TrimPort};
 
-use crate::packet::{Packet, PacketId};
-use crate::slab::Slab;
+use crate::packet::{Packet, PacketId, Slab};
 use sojourn_core::parameters::Refusal;
 use sojourn_core::{Bytes, Stream, Time, choices, variants};
 

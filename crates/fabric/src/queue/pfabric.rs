@@ -1,8 +1,7 @@
 //! pFabric's port: priority scheduling and priority dropping in a tiny buffer (section 2.2).
 
 use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
-use crate::packet::{Packet, PacketId};
-use crate::slab::Slab;
+use crate::packet::{Packet, PacketId, Slab};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, choices, parameters};
 

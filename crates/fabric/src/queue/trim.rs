@@ -4,8 +4,7 @@
 use super::fifo::Fifo;
 use super::turns::Turns;
 use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest, check_room};
-use crate::packet::{Kind, Packet, PacketId, TRIMMED};
-use crate::slab::Slab;
+use crate::packet::{Kind, Packet, PacketId, Slab, TRIMMED};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, parameters};
 

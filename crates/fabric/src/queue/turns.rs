@@ -2,8 +2,7 @@
 
 use super::Room;
 use super::fifo::Fifo;
-use crate::packet::PacketId;
-use crate::slab::Slab;
+use crate::packet::{PacketId, Slab};
 use std::collections::VecDeque;
 
 /// The lines of the flows that wait, the one whose turn it is first. There is room for all.

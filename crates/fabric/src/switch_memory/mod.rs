@@ -10,33 +10,29 @@
 //! one packet that is on its way out, whatever the memory.
 
 mod deep;
-mod depth;
 mod partitioned;
 mod per_port;
 mod presets;
-mod private;
 mod reserved;
 mod shared;
 mod sharing;
 mod tiers;
 
 pub use deep::Deep;
-pub use depth::Depth;
 pub use partitioned::Partitioned;
 pub use per_port::PerPort;
-pub use private::Private;
 pub use reserved::Reserved;
 pub use shared::Shared;
+pub use sharing::{Depth, Plan, Quota};
 pub(crate) use sharing::{Inflow, Memory, Share};
-pub use sharing::{Plan, Quota};
 pub(crate) use tiers::Tiers;
 
 use crate::queue::{Builder, Queue};
 use presets::PRESETS;
 use sojourn_core::parameters::{
-    Entry, Parameters, Refusal, Setting, Shape, Value, kind_of, unknown_kind,
+    Check, Entry, Parameters, Refusal, Setting, Shape, Value, kind_of, unknown_kind,
 };
-use sojourn_core::{Bytes, Rate, variants};
+use sojourn_core::{Bytes, Rate, parameters, variants};
 
 variants! {
     /// How the memory of a switch is given to its ports.
@@ -47,6 +43,20 @@ variants! {
         Shared(Shared),
         Reserved(Reserved),
         Deep(Deep),
+    }
+}
+
+parameters! {
+    /// Each port has the buffer that its discipline asks for, and nobody else can use it: the
+    /// `buffer` of the scheme's `queue`. The disciplines of the pFabric paper are so.
+    pub struct Private: "private" {}
+}
+
+impl Check for Private {}
+
+impl Private {
+    fn plan(&self, _: &[Rate]) -> Result<Option<Plan>, Refusal> {
+        Ok(None)
     }
 }
 

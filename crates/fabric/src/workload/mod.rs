@@ -4,6 +4,7 @@ mod bulk;
 mod csv;
 pub mod deadline;
 mod incast;
+pub(crate) mod offered;
 mod permutation;
 mod poisson;
 mod query;
@@ -13,13 +14,13 @@ pub use bulk::{Bulk, Pattern};
 pub use csv::{Csv, CsvError, parse_flows};
 pub use deadline::Deadline;
 pub use incast::Incast;
+pub use offered::Offered;
 pub use permutation::Permutation;
 pub use poisson::{LoadCounts, LoadOf, Pairs, Poisson};
 pub use query::{FanIn, Queries, Servers, SizeOf, When};
 pub use terms::Terms;
 
 use crate::flow::{Flow, MOST_PACKETS, Packets};
-use crate::offered::Offered;
 use crate::topology::Graph;
 use sojourn_core::parameters::{
     Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,

@@ -2,9 +2,9 @@
 
 use super::{Draw, Drawn, MAX_JOBS, Stage, at_most, is_file, sizes};
 use crate::flow::Flow;
-use crate::offered::Offered;
 use crate::packet::LATEST_ARRIVAL;
 use crate::topology::LinkSpec;
+use crate::workload::offered::Offered;
 use sojourn_core::parameters::{Check, Refusal, Value};
 use sojourn_core::{
     Distribution, Exponential, Reading, SizeTable, Span, Streams, Time, choices, parameters,

@@ -7,8 +7,7 @@ pub use strict::Strict;
 pub use weighted::Weighted;
 
 use super::{AnyPort, Builder, Discipline, PFabric, Queue};
-use crate::packet::{CLASSES, Packet, PacketId};
-use crate::slab::Slab;
+use crate::packet::{CLASSES, Packet, PacketId, Slab};
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
 use sojourn_core::{Stream, Streams, parameters, variants};
 use strict::Strictly;

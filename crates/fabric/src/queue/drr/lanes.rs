@@ -1,7 +1,6 @@
 //! The lines of the flows that wait at a port, found by flow and by length.
 
-use crate::packet::PacketId;
-use crate::slab::Slab;
+use crate::packet::{PacketId, Slab};
 use std::collections::VecDeque;
 use std::ops::Index;
 

@@ -3,8 +3,7 @@
 mod lanes;
 
 use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
-use crate::packet::{Packet, PacketId};
-use crate::slab::Slab;
+use crate::packet::{Packet, PacketId, Slab};
 use lanes::Lanes;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, choices, parameters};

@@ -1,8 +1,8 @@
 //! The load that flows of a Poisson process offer to the links of a fabric, computed before they are
 //! drawn.
 
+use super::Pairs;
 use crate::topology::Network;
-use crate::workload::Pairs;
 use sojourn_core::parameters::Value;
 
 /// What the flows of one Poisson process bring in the long run.
