@@ -1,18 +1,20 @@
 //! One case of a fabric study: its parts, and how it runs.
 
-use crate::engine::{self, Cancelled, Figures, Outcome, Progress, SHORTEST_LOOKAHEAD, Scene};
+use crate::engine::{
+    self, Cancelled, Outcome, PacketCounts, Progress, SHORTEST_LOOKAHEAD, Scenario,
+};
 use crate::flow::{Completion, Ideals, Packets};
 use crate::hosts::Hosts;
 use crate::ideal::{Ideal, service};
-use crate::job::Script;
+use crate::job::Jobs;
 use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
 use crate::queue::{Builder, Queue, with_queue};
 use crate::rows::{PART_NAMES, Played, report};
 use crate::scheme::{PacketScheme, Scheme};
-use crate::switch_memory::{Buffer, Plan, Tiers};
+use crate::switch_memory::{Buffer, MemoryPlan, Tiers};
 use crate::topology::{Forwarding, LinkSpec, Network, Topology};
 use crate::transport::{Running, Setup, Tally};
-use crate::workload::{Drawn, Stage, Workload};
+use crate::workload::{Drawn, Workload, WorkloadContext};
 use sojourn_core::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_core::{Keep, Rate, Report, Span, Streams, Time, parameters};
 use std::sync::Arc;
@@ -105,9 +107,9 @@ pub struct Ready {
     pub(crate) packets: Packets,
     pub(crate) hosts: Hosts,
     pub(crate) network: Arc<Network>,
-    pub(crate) memories: Arc<[Plan]>,
+    pub(crate) memories: Arc<[MemoryPlan]>,
     pub(crate) nic: Arc<[Rate]>,
-    pub(crate) script: Script,
+    pub(crate) jobs: Jobs,
     pub(crate) completion: Completion,
     pub(crate) horizon: Time,
     pub(crate) sample: Option<Span>,
@@ -161,10 +163,11 @@ impl FabricCase {
     /// names, through `read`, and draws nothing: what this takes, [`ready`](FabricCase::ready)
     /// takes.
     pub fn count(&self, read: &dyn Fn(&str) -> Result<String, String>) -> Result<usize, Refusal> {
-        let stage = Stage { graph: &self.topology.graph(), packets: &self.packets, read };
+        let context =
+            WorkloadContext { graph: &self.topology.graph(), packets: &self.packets, read };
         let mut jobs = 0;
         for (key, source) in self.sources() {
-            jobs += source.count(&stage, jobs).map_err(|refusal| refusal.under(key))?;
+            jobs += source.count(&context, jobs).map_err(|refusal| refusal.under(key))?;
         }
         Ok(jobs)
     }
@@ -181,16 +184,16 @@ impl FabricCase {
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Ready, Refusal> {
         let graph = self.topology.graph().forwarding(self.forwarding).drawn(streams);
-        let stage = Stage { graph: &graph, packets: &self.packets, read };
+        let context = WorkloadContext { graph: &graph, packets: &self.packets, read };
         let drawn: Result<Vec<Drawn>, Refusal> = self
             .sources()
             .zip(self.branches(streams))
             .map(|((key, source), own)| {
-                source.draw(&stage, own).map_err(|refusal| refusal.under(key))
+                source.draw(&context, own).map_err(|refusal| refusal.under(key))
             })
             .collect();
-        let script = Script::new(drawn?);
-        let drained = script.last_arrival().map(|last| last + self.drain);
+        let jobs = Jobs::new(drawn?);
+        let drained = jobs.last_arrival().map(|last| last + self.drain);
         Ok(Ready {
             scheme: self.scheme.clone(),
             packets: self.packets.clone(),
@@ -198,8 +201,8 @@ impl FabricCase {
             nic: graph.nics().map(|link| link.rate).collect(),
             network: Arc::new(graph.network()),
             memories: self.tiers().plans(&graph)?,
-            horizon: drained.max(script.last_look()).unwrap_or(Time::ZERO),
-            script,
+            horizon: drained.max(jobs.last_look()).unwrap_or(Time::ZERO),
+            jobs,
             completion: self.completion,
             sample: self.sample,
             streams,
@@ -217,8 +220,8 @@ impl Ready {
         progress: &Progress,
     ) -> Result<Report, Cancelled> {
         let mut ideals = Ideals::new(&self.network, &self.packets);
-        let of_flows = self.script.ideals(&mut ideals, self.completion);
-        let of_queries = self.script.query_ideals(&mut ideals, &of_flows);
+        let of_flows = self.jobs.ideals(&mut ideals, self.completion);
+        let of_queries = self.jobs.query_ideals(&mut ideals, &of_flows);
         let outcome = match &self.scheme {
             Scheme::Packets(scheme) => self.simulate(scheme, threads, progress)?,
             Scheme::Ideal(ideal) => self.schedule(ideal, &mut ideals, progress)?,
@@ -229,7 +232,7 @@ impl Ready {
     /// What the rows of a run are about.
     pub(crate) fn played(&self) -> Played<'_> {
         Played {
-            script: &self.script,
+            jobs: &self.jobs,
             network: &self.network,
             packets: &self.packets,
             completion: self.completion,
@@ -242,14 +245,14 @@ impl Ready {
         threads: usize,
         progress: &Progress,
     ) -> Result<Outcome, Cancelled> {
-        let scene = Scene {
+        let scenario = Scenario {
             network: self.network.clone(),
             memories: self.memories.clone(),
             hosts: self.hosts.clone(),
             balance: scheme.balance,
-            flows: self.script.flows.clone(),
-            after: self.script.after.clone(),
-            watches: self.script.watches.clone(),
+            flows: self.jobs.flows.clone(),
+            after: self.jobs.after.clone(),
+            watches: self.jobs.watches.clone(),
             smallest: self.packets.smallest(),
             largest: self.packets.full().max(self.packets.ack.0 as u16),
             horizon: self.horizon,
@@ -257,7 +260,7 @@ impl Ready {
             streams: self.streams,
         };
         let setup = Setup {
-            flows: self.script.flows.clone(),
+            flows: self.jobs.flows.clone(),
             packets: self.packets.clone(),
             priority: scheme.priority.clone(),
             ack_priority: scheme.ack_priority,
@@ -266,7 +269,7 @@ impl Ready {
         };
         let transport = || Running::new(&scheme.transport, setup.clone());
         with_queue!(&scheme.queue, |queue| {
-            engine::simulate_on_threads(&scene, queue, transport, threads, progress)
+            engine::simulate_on_threads(&scenario, queue, transport, threads, progress)
         })
     }
 
@@ -278,7 +281,7 @@ impl Ready {
         ideals: &mut Ideals<'_>,
         progress: &Progress,
     ) -> Result<Outcome, Cancelled> {
-        let flows = &self.script.flows;
+        let flows = &self.jobs.flows;
         let departed = ideal.departures(flows, &self.packets, &self.nic, self.horizon, progress)?;
         let ends = flows.iter().zip(departed).map(|(flow, at)| {
             if at == Time::NEVER {
@@ -298,7 +301,7 @@ impl Ready {
             tallies: vec![Tally::default(); flows.len()],
             started: Vec::new(),
             watched: Vec::new(),
-            figures: Figures::default(),
+            counts: PacketCounts::default(),
             memory_peaks: Vec::new(),
             samples: Vec::new(),
             busy: vec![Span::ZERO; self.network.links.len()],

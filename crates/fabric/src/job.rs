@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// All flows of one replication.
 #[derive(Clone, Debug)]
-pub(crate) struct Script {
+pub(crate) struct Jobs {
     /// By time of arrival; behind them the answers of queries, query by query.
     pub(crate) flows: Arc<[Flow]>,
     /// For each answer the request that it follows.
@@ -17,9 +17,9 @@ pub(crate) struct Script {
     /// What of them is measured over a time: those without an end, in order.
     pub(crate) watches: Arc<[Watch]>,
     /// Whose each flow is.
-    pub(crate) casts: Vec<Cast>,
+    pub(crate) parts: Vec<JobPart>,
     /// By time of arrival.
-    pub(crate) queries: Vec<Asked>,
+    pub(crate) queries: Vec<QueryRun>,
     /// Whether the case has several parts.
     pub(crate) several: bool,
     /// What its flows ask for in the long run, if all of them arrive as Poisson processes.
@@ -49,7 +49,7 @@ pub struct Watch {
 
 /// Whose a flow is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cast {
+pub(crate) struct JobPart {
     /// Which part of the case it belongs to.
     pub(crate) part: u8,
     /// What it is there for.
@@ -69,40 +69,40 @@ pub(crate) enum Role {
 
 /// A query as it is played.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct QueryRun {
     pub(crate) part: u8,
     pub(crate) query: Query,
     /// Which of all answers are its own.
     pub(crate) answers: Range<usize>,
 }
 
-impl Script {
+impl Jobs {
     /// Of what the parts of a case have drawn.
-    pub(crate) fn new(parts: Vec<Drawn>) -> Script {
+    pub(crate) fn new(parts: Vec<Drawn>) -> Jobs {
         let several = parts.len() > 1;
         let offered = parts.iter().map(|drawn| drawn.offered).collect::<Option<_>>();
         let windows: Vec<_> = parts.iter().map(|drawn| drawn.window).collect();
         let (mut flows, mut queries) = (Vec::new(), Vec::new());
         for (part, drawn) in (0..).zip(parts) {
             let role = Role::Job;
-            flows.extend(drawn.flows.into_iter().map(|flow| (flow, Cast { part, role })));
-            let asked = |query| Asked { part, query, answers: 0..0 };
+            flows.extend(drawn.flows.into_iter().map(|flow| (flow, JobPart { part, role })));
+            let asked = |query| QueryRun { part, query, answers: 0..0 };
             queries.extend(drawn.queries.into_iter().map(asked));
         }
         queries.sort_by_key(|asked| asked.query.arrived);
         let mut answers = Vec::new();
-        for Asked { part, query, answers: own } in &mut queries {
+        for QueryRun { part, query, answers: own } in &mut queries {
             *own = answers.len()..answers.len() + query.answers.len();
             for answer in &query.answers {
                 let (request, response) = exchange(query, answer);
-                flows.push((request, Cast { part: *part, role: Role::Request(answers.len()) }));
-                answers.push((response, Cast { part: *part, role: Role::Answer }, answer.think));
+                flows.push((request, JobPart { part: *part, role: Role::Request(answers.len()) }));
+                answers.push((response, JobPart { part: *part, role: Role::Answer }, answer.think));
             }
         }
         flows.sort_by_key(|(flow, _)| flow.arrived);
         let mut after = vec![After { flow: 0, delay: Span::ZERO }; answers.len()];
         let mut watches = Vec::new();
-        for (number, (flow, Cast { part, role })) in (0..).zip(&flows) {
+        for (number, (flow, JobPart { part, role })) in (0..).zip(&flows) {
             if let Role::Request(answer) = *role {
                 after[answer] = After { flow: number, delay: answers[answer].2 };
             }
@@ -113,10 +113,10 @@ impl Script {
             }
         }
         flows.extend(answers.into_iter().map(|(flow, cast, _)| (flow, cast)));
-        Script {
+        Jobs {
             after: after.into(),
             watches: watches.into(),
-            casts: flows.iter().map(|(_, cast)| *cast).collect(),
+            parts: flows.iter().map(|(_, cast)| *cast).collect(),
             flows: flows.into_iter().map(|(flow, _)| flow).collect(),
             queries,
             several,
@@ -156,7 +156,7 @@ impl Script {
     /// would be alone, nor before all answers have crossed the client's link, one after the other
     /// from the moment that the first of them can be there.
     pub(crate) fn query_ideals(&self, ideals: &mut Ideals<'_>, of_flows: &[Span]) -> Vec<Span> {
-        let of = |asked: &Asked| {
+        let of = |asked: &QueryRun| {
             let places = asked.answers.clone().map(|answer| self.first_answer() + answer);
             let slowest = places.clone().map(|place| of_flows[place]).max();
             let soonest = places

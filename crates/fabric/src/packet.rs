@@ -7,7 +7,7 @@
 use sojourn_core::{Span, Time};
 use std::ops::Range;
 
-/// Where a packet lies in the [`Slab`].
+/// Where a packet lies in the [`PacketArena`].
 pub type PacketId = u32;
 
 /// No packet. In its place lies one that arrives after all others of a list, so that the end of a list
@@ -164,7 +164,7 @@ pub(crate) const VISIT: PacketId = 1;
 
 /// All packets of one side.
 #[derive(Debug)]
-pub struct Slab {
+pub struct PacketArena {
     packets: Vec<Packet>,
     /// Free places of packets that lie singly, and how many there are in all.
     free: Vec<PacketId>,
@@ -173,10 +173,10 @@ pub struct Slab {
     free_runs: Vec<PacketId>,
 }
 
-impl Default for Slab {
-    fn default() -> Slab {
+impl Default for PacketArena {
+    fn default() -> PacketArena {
         // The first run is never given out: there lie the ends of lists.
-        Slab {
+        PacketArena {
             packets: vec![Packet::LAST; RUN as usize],
             free: Vec::new(),
             singles: 0,
@@ -185,7 +185,7 @@ impl Default for Slab {
     }
 }
 
-impl Slab {
+impl PacketArena {
     /// Takes a packet in.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
@@ -334,17 +334,17 @@ impl Slab {
         &mut self.packets[part.start as usize..part.end as usize]
     }
 
-    /// The packet at `id`, which this slab gave out: what the index operator does, without asking
+    /// The packet at `id`, which this arena gave out: what the index operator does, without asking
     /// whether there is such a place.
     #[inline]
     pub(crate) fn known(&self, id: PacketId) -> &Packet {
         debug_assert!((id as usize) < self.packets.len());
-        // SAFETY: ids are the ends of lists or come from `place` or `take_run` of this slab, and a
-        // slab never shrinks. A discipline gives back those that it was given.
+        // SAFETY: ids are the ends of lists or come from `place` or `take_run` of this arena, and a
+        // arena never shrinks. A discipline gives back those that it was given.
         unsafe { self.packets.get_unchecked(id as usize) }
     }
 
-    /// The packet at `id`, to be changed; like [`Slab::known`].
+    /// The packet at `id`, to be changed; like [`PacketArena::known`].
     #[inline]
     pub(crate) fn known_mut(&mut self, id: PacketId) -> &mut Packet {
         debug_assert!((id as usize) < self.packets.len());
@@ -353,7 +353,7 @@ impl Slab {
     }
 }
 
-impl std::ops::Index<PacketId> for Slab {
+impl std::ops::Index<PacketId> for PacketArena {
     type Output = Packet;
     #[inline]
     fn index(&self, id: PacketId) -> &Packet {
@@ -361,7 +361,7 @@ impl std::ops::Index<PacketId> for Slab {
     }
 }
 
-impl std::ops::IndexMut<PacketId> for Slab {
+impl std::ops::IndexMut<PacketId> for PacketArena {
     #[inline]
     fn index_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.packets[id as usize]

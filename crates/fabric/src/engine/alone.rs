@@ -1,10 +1,10 @@
 //! A port by itself through a window: what arrives at it and its service, merged in one loop.
 
-use super::border::Border;
+use super::boundary::Boundary;
 use super::fabric::at;
 use super::layout::Unit;
 use super::{Fabric, Port};
-use crate::packet::{PacketId, Slab};
+use crate::packet::{PacketArena, PacketId};
 use crate::queue::Discipline;
 use sojourn_core::Time;
 
@@ -16,8 +16,8 @@ pub(super) trait Keeper<S> {
         &mut self,
         port: &mut Port<D, S>,
         id: PacketId,
-        slab: &mut Slab,
-        drop: impl FnMut(PacketId, &mut Slab),
+        arena: &mut PacketArena,
+        drop: impl FnMut(PacketId, &mut PacketArena),
     );
 
     /// A packet of `size` bytes has left the queue at `at`.
@@ -31,34 +31,34 @@ pub(super) trait Keeper<S> {
 pub(super) fn visit<D: Discipline, S>(
     unit: Unit,
     ports: &mut Vec<Port<D, S>>,
-    fabric: &mut Fabric<'_, impl Border>,
+    fabric: &mut Fabric<'_, impl Boundary>,
     keeper: &mut impl Keeper<S>,
 ) {
-    let Fabric { arrivals, slab, links, routing, .. } = fabric;
-    let mut first = arrivals.take(unit.nth, slab);
-    let mut next = slab.known(first).arrives();
+    let Fabric { arrivals, arena, links, routing, .. } = fabric;
+    let mut first = arrivals.take(unit.nth, arena);
+    let mut next = arena.known(first).arrives();
     loop {
         let port = at(ports, unit);
         let (leaves, id) = if !port.queue.is_empty() && port.free < next {
-            let id = port.queue.dequeue(slab);
+            let id = port.queue.dequeue(arena);
             // A place that is free keeps its packet until another is put in.
-            slab.free(id);
-            keeper.left(&mut port.share, slab.known(id).size, port.free);
+            arena.free(id);
+            keeper.left(&mut port.share, arena.known(id).size, port.free);
             (port.free, id)
-        } else if Slab::is_end(first) {
+        } else if PacketArena::is_end(first) {
             break;
         } else {
             let (id, now) = (first, next);
-            first = slab.known(id).next;
-            next = slab.known(first).arrives();
+            first = arena.known(id).next;
+            next = arena.known(first).arrives();
             let idle = port.queue.is_empty() && port.free <= now;
             if idle && next > now {
-                port.queue.pass(slab.known_mut(id));
+                port.queue.pass(arena.known_mut(id));
                 (now, id)
             } else if D::AHEAD {
                 let leaves = port.free.max(now);
-                if !port.queue.line_up(slab.known_mut(id), now, leaves) {
-                    links.figures.dropped_at(routing.is_edge(unit.place));
+                if !port.queue.line_up(arena.known_mut(id), now, leaves) {
+                    links.counts.dropped_at(routing.is_edge(unit.place));
                     continue;
                 }
                 (leaves, id)
@@ -66,15 +66,15 @@ pub(super) fn visit<D: Discipline, S>(
                 if idle {
                     port.free = now;
                 }
-                let id = slab.insert_copy(id);
-                keeper.offer(port, id, slab, |id, slab| {
-                    links.figures.dropped_at(routing.is_edge(unit.place));
-                    slab.free(id);
+                let id = arena.insert_copy(id);
+                keeper.offer(port, id, arena, |id, arena| {
+                    links.counts.dropped_at(routing.is_edge(unit.place));
+                    arena.free(id);
                 });
                 continue;
             }
         };
-        links.launch(port, leaves, id, slab);
+        links.launch(port, leaves, id, arena);
     }
     let port = at(ports, unit);
     if !port.queue.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::layout::MOST_UNITS;
 use super::ones;
-use crate::packet::{NIL, PacketId, Slab, VISIT};
+use crate::packet::{NIL, PacketArena, PacketId, VISIT};
 
 /// The lists of the block that is open, linked through the packets where they lie.
 #[derive(Debug)]
@@ -84,8 +84,8 @@ impl Arrivals {
 
     /// Takes the list of what arrives at a unit, in order.
     #[inline(always)]
-    pub(super) fn take(&mut self, unit: u16, slab: &mut Slab) -> PacketId {
+    pub(super) fn take(&mut self, unit: u16, arena: &mut PacketArena) -> PacketId {
         let head = std::mem::replace(&mut self.heads[usize::from(unit) % MOST_UNITS], NIL);
-        if slab.known(head).next == NIL { head } else { slab.sorted(head) }
+        if arena.known(head).next == NIL { head } else { arena.sorted(head) }
     }
 }

@@ -1,14 +1,14 @@
 //! Ports and what lies between them: a packet on its way from one to the next.
 
 use super::arrivals::Arrivals;
-use super::border::Border;
+use super::boundary::Boundary;
 use super::layout::{Block, BlockId, Layout, Unit};
+use super::link_timing::{LinkTiming, LinkTimings};
 use super::nic::Nic;
 use super::routing::Routing;
-use super::scene::Figures;
-use super::wheel::Wheel;
-use super::wire::{Wire, Wires};
-use crate::packet::{Packet, PacketId, Slab};
+use super::scenario::PacketCounts;
+use super::timing_wheel::TimingWheel;
+use crate::packet::{Packet, PacketArena, PacketId};
 use crate::queue::Discipline;
 use sojourn_core::{Span, Time};
 use std::ops::Range;
@@ -18,7 +18,7 @@ use std::ops::Range;
 pub(super) struct Port<D, S> {
     /// When all that it was given to send has left.
     pub(super) free: Time,
-    pub(super) wire: Wire,
+    pub(super) timing: LinkTiming,
     /// The interface at the other end of its link: the block that it is in, and its number at its
     /// node.
     pub(super) interface: u32,
@@ -35,7 +35,13 @@ pub(super) struct Port<D, S> {
 impl<D, S> Port<D, S> {
     /// Sees to it that the port, a `unit` of the open `block`, is visited at `at`.
     #[inline(always)]
-    pub(super) fn visit_at(&mut self, at: Time, wheel: &mut Wheel, block: BlockId, unit: Unit) {
+    pub(super) fn visit_at(
+        &mut self,
+        at: Time,
+        wheel: &mut TimingWheel,
+        block: BlockId,
+        unit: Unit,
+    ) {
         if self.visited_at != at {
             self.visited_at = at;
             wheel.visit(block, unit.nth, at);
@@ -52,7 +58,7 @@ pub(super) fn at<P>(places: &mut [P], unit: Unit) -> &mut P {
     unsafe { places.get_unchecked_mut(unit.place) }
 }
 
-/// All but the ports, as far as it is on one side of the border.
+/// All but the ports, as far as it is on one side of the boundary.
 pub(super) struct Fabric<'a, B> {
     pub(super) layout: &'a Layout,
     pub(super) routing: Routing<'a>,
@@ -60,32 +66,32 @@ pub(super) struct Fabric<'a, B> {
     pub(super) open: BlockId,
     pub(super) arrivals: Arrivals,
     /// The packets, waiting and under way.
-    pub(super) slab: Slab,
+    pub(super) arena: PacketArena,
     pub(super) links: Links<B>,
 }
 
 /// What is under way on all links.
 pub(super) struct Links<B> {
-    pub(super) wires: Wires,
-    pub(super) wheel: Wheel,
-    pub(super) border: B,
-    pub(super) figures: Figures,
+    pub(super) timings: LinkTimings,
+    pub(super) wheel: TimingWheel,
+    pub(super) boundary: B,
+    pub(super) counts: PacketCounts,
 }
 
-impl<'a, B: Border> Fabric<'a, B> {
+impl<'a, B: Boundary> Fabric<'a, B> {
     /// Opens a block: what reaches it in the current window is in [`Fabric::arrivals`].
     #[inline(always)]
     pub(super) fn open(&mut self, number: BlockId) -> &'a Block {
-        let Fabric { layout, routing, arrivals, slab, links, open } = self;
+        let Fabric { layout, routing, arrivals, arena, links, open } = self;
         let block = &layout.blocks[usize::from(number)];
         *open = number;
         arrivals.clear();
         links.wheel.open(number);
         links.wheel.read(|run| {
             if block.are_hosts {
-                at_hosts(block, run, slab, arrivals);
+                at_hosts(block, run, arena, arrivals);
             } else {
-                routing.route(block, run, slab, arrivals);
+                routing.route(block, run, arena, arrivals);
             }
         });
         links.wheel.take_visits(|unit| arrivals.visit(unit));
@@ -94,13 +100,13 @@ impl<'a, B: Border> Fabric<'a, B> {
 
     /// Whether `unit` is on this side.
     pub(super) fn is_mine(&self, unit: u32) -> bool {
-        self.links.border.is_mine(self.layout.of(unit))
+        self.links.boundary.is_mine(self.layout.of(unit))
     }
 
     /// Leaves a note for a host at the time in its key.
     pub(super) fn leave(&mut self, host: u32, note: Packet) {
         let note = Packet { next: host, ..note };
-        self.links.wheel.put(self.layout.of(host), note, &mut self.slab);
+        self.links.wheel.put(self.layout.of(host), note, &mut self.arena);
     }
 
     /// Puts a note for a host of the open block among the `arrivals` that are still to come in the
@@ -108,8 +114,8 @@ impl<'a, B: Border> Fabric<'a, B> {
     #[inline]
     pub(super) fn note(&mut self, host: Unit, note: Packet, ends: Time, arrivals: &mut PacketId) {
         if note.arrives() < ends {
-            let id = self.links.wheel.add(note, &mut self.slab);
-            self.slab.link(arrivals, id);
+            let id = self.links.wheel.add(note, &mut self.arena);
+            self.arena.link(arrivals, id);
         } else {
             let first = self.layout.blocks[usize::from(self.open)].units.start;
             self.leave(first + u32::from(host.nth), note);
@@ -119,22 +125,22 @@ impl<'a, B: Border> Fabric<'a, B> {
     /// The next packet of a host goes, as soon as the port is free.
     #[inline(always)]
     pub(super) fn serve<D: Discipline, S>(&mut self, port: &mut Port<D, S>, nic: &mut Nic) {
-        let Fabric { slab, links, .. } = self;
-        let id = port.queue.dequeue(slab);
-        slab.free(id);
-        let size = slab.known(id).size;
-        links.launch_from_host(port, nic, (port.free, size), slab, |slab| *slab.known(id));
+        let Fabric { arena, links, .. } = self;
+        let id = port.queue.dequeue(arena);
+        arena.free(id);
+        let size = arena.known(id).size;
+        links.launch_from_host(port, nic, (port.free, size), arena, |arena| *arena.known(id));
     }
 }
 
 /// Puts the packets of a `run` that have come to the hosts of `block` into their lists.
-fn at_hosts(block: &Block, run: Range<PacketId>, slab: &mut Slab, arrivals: &mut Arrivals) {
-    for (id, packet) in (run.start..).zip(slab.run(run)) {
+fn at_hosts(block: &Block, run: Range<PacketId>, arena: &mut PacketArena, arrivals: &mut Arrivals) {
+    for (id, packet) in (run.start..).zip(arena.run(run)) {
         packet.next = arrivals.put(id, (packet.next - block.units.start) as u16);
     }
 }
 
-impl<B: Border> Links<B> {
+impl<B: Boundary> Links<B> {
     /// Puts a packet of a host on the wire, after the time that the host takes for it.
     #[inline(always)]
     pub(super) fn launch_from_host<D, S>(
@@ -142,12 +148,12 @@ impl<B: Border> Links<B> {
         port: &mut Port<D, S>,
         nic: &mut Nic,
         (now, size): (Time, u16),
-        slab: &mut Slab,
-        packet: impl FnOnce(&Slab) -> Packet,
+        arena: &mut PacketArena,
+        packet: impl FnOnce(&PacketArena) -> Packet,
     ) {
-        let (span, crossing) = self.wires.times(&port.wire, size);
+        let (span, crossing) = self.timings.times(&port.timing, size);
         let at = nic.arrival(now + crossing);
-        self.launch_for(port, now, (span, at), slab, packet);
+        self.launch_for(port, now, (span, at), arena, packet);
     }
 
     /// Puts the packet `id` on the wire at `now`: it is under way to the next node.
@@ -157,10 +163,10 @@ impl<B: Border> Links<B> {
         port: &mut Port<D, S>,
         now: Time,
         id: PacketId,
-        slab: &mut Slab,
+        arena: &mut PacketArena,
     ) {
-        let (span, crossing) = self.wires.times(&port.wire, slab.known(id).size);
-        self.launch_for(port, now, (span, now + crossing), slab, |slab| *slab.known(id));
+        let (span, crossing) = self.timings.times(&port.timing, arena.known(id).size);
+        self.launch_for(port, now, (span, now + crossing), arena, |arena| *arena.known(id));
     }
 
     /// Puts a packet on the wire that takes the port `span` and arrives at the time `at`. `packet` reads
@@ -171,19 +177,19 @@ impl<B: Border> Links<B> {
         port: &mut Port<D, S>,
         now: Time,
         (span, at): (Span, Time),
-        slab: &mut Slab,
-        packet: impl FnOnce(&Slab) -> Packet,
+        arena: &mut PacketArena,
+        packet: impl FnOnce(&PacketArena) -> Packet,
     ) {
         port.free = now + span;
         port.busy += span;
-        self.figures.hops += 1;
+        self.counts.hops += 1;
         let (key, next) = (Packet::arriving(at, port.arrives_by), port.interface);
-        if self.border.is_mine(port.block) {
-            let place = self.wheel.place(port.block, at, slab);
-            let packet = packet(slab);
-            slab.known_mut(place).become_copy_of(&packet, key, next);
+        if self.boundary.is_mine(port.block) {
+            let place = self.wheel.place(port.block, at, arena);
+            let packet = packet(arena);
+            arena.known_mut(place).become_copy_of(&packet, key, next);
         } else {
-            self.border.hand_over(port.block, Packet { key, next, ..packet(slab) });
+            self.boundary.hand_over(port.block, Packet { key, next, ..packet(arena) });
         }
     }
 }

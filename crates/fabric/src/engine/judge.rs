@@ -2,7 +2,7 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// When a scene goes on with one thread, and when with several again.
+/// When a scenario goes on with one thread, and when with several again.
 pub(super) trait Judge {
     /// Whether so many other threads of the system run that these `threads` would not have a processor each.
     fn is_crowded(&self, _threads: usize) -> bool {

@@ -4,7 +4,7 @@
 //! whose state fits into a cache together: what reaches them in a window is opened at once, and then
 //! they are visited one after the other.
 
-use super::sides::Sides;
+use super::partition::Partition;
 use crate::topology::Network;
 use std::ops::Range;
 
@@ -62,7 +62,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// The blocks of `network`, each on one of `sides`.
-    pub(super) fn new(network: &Network, sides: &Sides) -> Layout {
+    pub(super) fn new(network: &Network, sides: &Partition) -> Layout {
         let mut layout = Layout { blocks: Vec::new(), of: Vec::with_capacity(network.links.len()) };
         let mut places = vec![0; sides.count];
         let mut add = |units: Range<usize>, are_hosts| {
@@ -128,8 +128,8 @@ mod tests {
     use crate::topology::{FatTree, Topology};
     use sojourn_core::parameters::defaults;
 
-    fn layout(network: &Network, sides: usize) -> (Layout, Sides) {
-        let sides = Sides::new(network, sides);
+    fn layout(network: &Network, sides: usize) -> (Layout, Partition) {
+        let sides = Partition::new(network, sides);
         (Layout::new(network, &sides), sides)
     }
 

@@ -1,7 +1,7 @@
 //! What a host does between its transports and its link: the time that it takes for each packet, and
 //! whose packets it takes when the link is busy.
 
-use super::scene::Scene;
+use super::scenario::Scenario;
 use crate::hosts::HostPort;
 use sojourn_core::{Light, Span, Time};
 use std::collections::VecDeque;
@@ -34,13 +34,13 @@ pub(super) struct Nic {
 
 impl Nic {
     /// Of host number `host`.
-    pub(super) fn new(scene: &Scene, host: usize) -> Nic {
-        let full = scene.network.links[host].spec.rate.span(scene.largest.into());
+    pub(super) fn new(scenario: &Scenario, host: usize) -> Nic {
+        let full = scenario.network.links[host].spec.rate.span(scenario.largest.into());
         Nic {
-            times: scene.overhead(host).ps() + 1,
-            chance: Light::new(scene.streams.stream("overhead", host as u64)),
+            times: scenario.overhead(host).ps() + 1,
+            chance: Light::new(scenario.streams.stream("overhead", host as u64)),
             last: Time::ZERO,
-            full: (scene.hosts.port == HostPort::Backpressure).then_some(full),
+            full: (scenario.hosts.port == HostPort::Backpressure).then_some(full),
             busy_until: Time::ZERO,
             resumes: Time::NEVER,
             held: VecDeque::new(),

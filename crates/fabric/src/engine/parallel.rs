@@ -1,221 +1,200 @@
-//! Several threads, against one.
+//! One scenario on several threads, as long as they have processors.
 
-use super::judge::Judge;
-use super::threads::simulate_judged;
-use super::worlds::{buffers, flows, scene, schemes, topologies};
-use super::{Cancelled, Outcome, Progress, Scene, simulate_on_threads};
-use crate::packet::Packet;
-use crate::queue::{Builder, Queue, with_queue};
-use crate::scheme::PacketScheme;
-use crate::switch_memory::{Buffer, Tiers};
-use crate::topology::{FatTree, Topology};
-use crate::transport::{Running, Setup, Tally, Transport, Turn, Wake};
-use proptest::prelude::*;
-use sojourn_core::parameters::defaults;
-use sojourn_core::{Span, Time};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use super::apart::OwnBuffers;
+use super::boundary::{Crossing, Said, Side};
+use super::fabric::{Fabric, Links};
+use super::judge::{Judge, Losses, processor_ns};
+use super::layout::Layout;
+use super::partition::Partition;
+use super::switches::Switches;
+use super::together::SharedMemory;
+use super::{Cancelled, Engine, Outcome, Progress, Scenario, lines, sojourn_simulate};
+use crate::queue::{Builder, Discipline};
+use crate::transport::Transport;
+use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 
-/// Has one side's thread disturbed at a meeting, and one thread alone for some windows then; and so
-/// on. Meetings and windows are counted from when threads begin; none is number 0.
-#[derive(Clone, Copy, Debug)]
-struct Turns {
-    side: usize,
-    together: u64,
-    alone: u64,
-}
-
-impl Turns {
-    /// No thread is ever disturbed.
-    const TOGETHER: Turns = Turns { side: 0, together: 0, alone: 0 };
-
-    /// One thread is alone from the first meeting on.
-    const ALONE: Turns = Turns { side: 1, together: 1, alone: 0 };
-
-    /// The judge of `side`.
-    fn judge(self, side: usize) -> Turns {
-        if side == self.side { self } else { Turns { together: 0, ..self } }
-    }
-}
-
-impl Judge for Turns {
-    fn is_disturbed(&mut self, _: bool) -> bool {
-        self.together = self.together.wrapping_sub(1);
-        self.together == 0
-    }
-
-    fn tries_again(&mut self) -> bool {
-        self.alone = self.alone.wrapping_sub(1);
-        self.alone == 0
-    }
-}
-
-fn turns() -> impl Strategy<Value = Turns> {
-    (0..2usize, 1..300u64, 1..100u64).prop_map(|(side, together, alone)| Turns {
-        side,
-        together,
-        alone,
-    })
-}
-
-/// What `threads` find.
-fn outcome(
-    scheme: &PacketScheme,
-    scene: &Scene,
-    setup: &Setup,
+/// Simulates `scenario` on at most so many threads, each with a transport of its own. The outcome is
+/// that of one thread; so is the panic of a thread that fails.
+///
+/// Where other programs have the processors, threads that wait for each other take many times as
+/// long as one. Then one goes on alone with all parts of the scenario, which `progress` says, and
+/// after two seconds the others try again.
+pub fn simulate_on_threads<B, T>(
+    scenario: &Scenario,
+    queue: &B,
+    transport: impl Fn() -> T + Sync,
     threads: usize,
-    turns: Turns,
-) -> Outcome {
-    let running = || Running::new(&scheme.transport, setup.clone());
-    let progress = Progress::default();
-    let outcome = with_queue!(&scheme.queue, |queue| {
-        simulate_judged(scene, queue, running, threads, |side| turns.judge(side), &progress)
-    });
-    outcome.expect("not cancelled")
+    progress: &Progress,
+) -> Result<Outcome, Cancelled>
+where
+    B: Builder<Port: Send> + Sync,
+    T: Transport + Send,
+{
+    simulate_judged(scenario, queue, transport, threads, |_| Losses::new(), progress)
 }
 
-/// Fabrics that can be cut.
-fn of_several_racks() -> impl Strategy<Value = Topology> {
-    topologies().prop_filter("one rack", |topology| topology.graph().network().racks() > 1)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
-    /// Rows, totals, busy times, time series and peaks; to the end of all flows, or cut off.
-    #[test]
-    fn threads_change_nothing(
-        topology in of_several_racks(),
-        scheme in schemes(),
-        buffer in prop::option::weighted(0.3, buffers()),
-        flows in flows(),
-        seed in any::<u64>(),
-        ends in prop_oneof![Just(None), (1..200_000u64).prop_map(Some)],
-        sample in prop::option::weighted(0.3, 1..40u64),
-        threads in 2..6usize,
-        turns in prop_oneof![Just(Turns::TOGETHER), turns()],
-    ) {
-        let (whole, setup) = scene(&topology, &scheme, &flows, seed);
-        let memories = |edge: &Buffer| {
-            let tiers = Tiers { edge, core: None };
-            let memories = tiers.plans(&topology.graph()).ok()?;
-            let fits = tiers.check(&topology.graph(), &memories, &scheme.queue, whole.largest);
-            (scheme.queue.shares() && fits.is_ok()).then_some(memories)
-        };
-        let mut scene = Scene {
-            memories: buffer.as_ref().and_then(memories).unwrap_or_else(|| whole.memories.clone()),
-            sample: sample.map(Span::from_us),
-            ..whole.clone()
-        };
-        if let Some(ends) = ends {
-            scene.horizon = Time::ZERO + Span::from_ns(ends);
-            scene.watches = [].into();
+/// The same, with a judge for each side as often as threads begin.
+pub(super) fn simulate_judged<B, T, J: Judge>(
+    scenario: &Scenario,
+    queue: &B,
+    transport: impl Fn() -> T + Sync,
+    threads: usize,
+    judge: impl Fn(usize) -> J + Sync,
+    progress: &Progress,
+) -> Result<Outcome, Cancelled>
+where
+    B: Builder<Port: Send> + Sync,
+    T: Transport + Send,
+{
+    let sides = Partition::new(&scenario.network, threads);
+    if sides.count == 1 {
+        return sojourn_simulate(scenario, queue, transport(), progress);
+    }
+    let layout = &Layout::new(&scenario.network, &sides);
+    let crossing = &Crossing::new(sides.count);
+    let cut = Cut { scenario, sides: &sides, layout, crossing, progress };
+    match lines(scenario, queue) {
+        _ if !scenario.memories.is_empty() => {
+            cut.run::<_, _, SharedMemory, _>(queue, transport, judge)
         }
-        let one = outcome(&scheme, &scene, &setup, 1, Turns::TOGETHER);
-        prop_assert_eq!(one, outcome(&scheme, &scene, &setup, threads, turns));
+        Some(lines) => cut.run::<_, _, OwnBuffers, _>(&lines, transport, judge),
+        None => cut.run::<_, _, OwnBuffers, _>(queue, transport, judge),
     }
 }
 
-/// A fat-tree of 16 hosts and 8 sides, with a flow from each host to the one opposite.
-fn opposite() -> (PacketScheme, Scene, Setup) {
-    let scheme = PacketScheme::known("MinTCP+pFabric").expect("it is known");
-    let topology = Topology::FatTree(FatTree { k: 4, ..defaults() });
-    let flows: Vec<_> = (0..16).map(|host| (host, (host + 8) % 16, 3_000_000, 0)).collect();
-    let (scene, setup) = scene(&topology, &scheme, &flows, 1);
-    (scheme, scene, setup)
+/// A scenario with several sides.
+#[derive(Clone, Copy)]
+struct Cut<'a> {
+    scenario: &'a Scenario,
+    sides: &'a Partition,
+    layout: &'a Layout,
+    crossing: &'a Crossing,
+    progress: &'a Progress,
 }
 
-/// Stops a scene as soon as one thread is alone with it.
-struct Stops<'a>(&'a Progress);
-
-impl Judge for Stops<'_> {
-    fn is_disturbed(&mut self, _: bool) -> bool {
-        true
-    }
-
-    fn tries_again(&mut self) -> bool {
-        self.0.cancelled.store(true, Ordering::Relaxed);
-        false
-    }
-}
-
-#[test]
-fn all_sides_stop_when_they_are_told() {
-    let (scheme, scene, setup) = opposite();
-    let queue = &scheme.queue;
-    let running = || Running::new(&scheme.transport, setup.clone());
-    let progress = Progress::default();
-    progress.cancelled.store(true, Ordering::Relaxed);
-    let judge = |side| Turns::TOGETHER.judge(side);
-    let outcome = with_queue!(queue, |queue| {
-        simulate_judged(&scene, queue, running, 4, judge, &progress)
-    });
-    assert_eq!((outcome, progress.went_alone.into_inner()), (Err(Cancelled), false));
-
-    let progress = Progress::default();
-    let outcome = with_queue!(queue, |queue| {
-        simulate_judged(&scene, queue, running, 4, |_| Stops(&progress), &progress)
-    });
-    assert_eq!((outcome, progress.went_alone.into_inner()), (Err(Cancelled), true));
-}
-
-/// Threads that help say what they took; the one that asks knows its own.
-#[test]
-fn help_is_counted() {
-    let (scheme, scene, setup) = opposite();
-    let running = || Running::new(&scheme.transport, setup.clone());
-    let helped = |threads| {
-        let progress = Progress::default();
-        let outcome = with_queue!(&scheme.queue, |queue| {
-            simulate_on_threads(&scene, queue, running, threads, &progress)
-        });
-        assert!(outcome.is_ok());
-        let done = scene.flows.len() + scene.watches.len();
-        assert_eq!(progress.finished.load(Ordering::Relaxed), done as u64);
-        progress.helped_ns.load(Ordering::Relaxed)
-    };
-    assert_eq!(helped(1), 0);
-    assert!(helped(3) > 0);
-}
-
-/// A transport that fails at one host.
-struct Fails(Running);
-
-impl Transport for Fails {
-    fn start(&mut self, flow: u32, turn: &mut Turn) {
-        self.0.start(flow, turn);
-    }
-
-    fn receive(&mut self, packet: &Packet, turn: &mut Turn) {
-        assert_ne!(packet.to, 15, "as it was told");
-        self.0.receive(packet, turn);
-    }
-
-    fn wake(&mut self, wake: Wake, turn: &mut Turn) {
-        self.0.wake(wake, turn);
-    }
-
-    fn tally(&self, flow: u32) -> Tally {
-        self.0.tally(flow)
-    }
-}
-
-/// No side waits for one that has failed, whichever it is.
-#[test]
-fn a_side_that_fails_ends_them_all() {
-    let (scheme, scene, setup) = opposite();
-    for (threads, turns) in
-        [(1, Turns::TOGETHER), (2, Turns::TOGETHER), (8, Turns::TOGETHER), (8, Turns::ALONE)]
+impl Cut<'_> {
+    fn run<B, T, S, J>(
+        self,
+        queue: &B,
+        transport: impl Fn() -> T + Sync,
+        judge: impl Fn(usize) -> J + Sync,
+    ) -> Result<Outcome, Cancelled>
+    where
+        B: Builder<Port: Send> + Sync,
+        T: Transport + Send,
+        S: Switches<Share: Send> + Send,
+        J: Judge,
     {
-        let running = || Fails(Running::new(&scheme.transport, setup.clone()));
-        let judge = |side| turns.judge(side);
-        let failed = catch_unwind(AssertUnwindSafe(|| {
-            with_queue!(&scheme.queue, |queue| {
-                simulate_judged(&scene, queue, running, threads, judge, &Progress::default())
-            })
-        }));
-        let panic = failed.expect_err("it fails");
-        let said = panic.downcast_ref::<String>().expect("it says why");
-        assert!(said.contains("as it was told"), "{threads} threads, {turns:?}: {said}");
+        let Cut { scenario, sides, layout, crossing, progress } = self;
+        // Each thread takes the memory for its own side.
+        let mut engines = self.at_once(0..sides.count, |number| {
+            let side = Side::new(number, layout, crossing);
+            Engine::<_, _, S, _>::new(scenario, layout, queue, transport(), side)
+        });
+        while !engines[0].is_over() {
+            if !judge(0).is_crowded(sides.count) {
+                let left_off = self.at_once(&mut engines, |engine| {
+                    engine.meet_others(judge(engine.fabric.links.boundary.number), progress)
+                });
+                left_off.into_iter().collect::<Result<Vec<()>, _>>()?;
+            }
+            if !engines[0].is_over() {
+                progress.went_alone.store(true, Ordering::Relaxed);
+                alone(&mut engines, judge(0), progress)?;
+            }
+        }
+        let parts = engines.into_iter().map(|engine| engine.outcome(progress)).collect();
+        Ok(Outcome::joined(parts, scenario, sides))
+    }
+
+    /// What `work` makes of each of `items`: of the first on this thread, of the others on threads
+    /// that help.
+    fn at_once<I: Send, O: Send>(
+        self,
+        items: impl IntoIterator<Item = I>,
+        work: impl Fn(I) -> O + Sync,
+    ) -> Vec<O> {
+        let on = |item| {
+            let _watch = self.crossing.tell_of_failure();
+            work(item)
+        };
+        let helped = |item| {
+            let made = on(item);
+            self.progress.helped_ns.fetch_add(processor_ns(), Ordering::Relaxed);
+            made
+        };
+        std::thread::scope(|threads| {
+            // The system may refuse a thread: then those that have begun need not wait for it.
+            let _watch = self.crossing.tell_of_failure();
+            let mut items = items.into_iter();
+            let first = items.next();
+            let others: Vec<_> = items.map(|item| threads.spawn(|| helped(item))).collect();
+            let mut made: Vec<O> = first.map(on).into_iter().collect();
+            for other in others {
+                made.push(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            }
+            made
+        })
+    }
+}
+
+/// Simulates all sides, window by window, until `judge` lets other threads try again.
+fn alone<D: Discipline, T: Transport, S: Switches>(
+    engines: &mut [Engine<'_, D, T, S, Side<'_>>],
+    mut judge: impl Judge,
+    progress: &Progress,
+) -> Result<(), Cancelled> {
+    while !engines[0].is_over() && !judge.tries_again() {
+        for engine in &mut *engines {
+            let said = engine.window(progress).ok_or(Cancelled)?;
+            let Links { boundary, wheel, .. } = &mut engine.fabric.links;
+            boundary.say(said, false, wheel);
+        }
+        for engine in &mut *engines {
+            engine.hear().ok_or(Cancelled)?;
+        }
+    }
+    Ok(())
+}
+
+impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S, Side<'_>> {
+    /// Simulates this side window by window, and meets the others after each, to the end or until the
+    /// thread of any is disturbed: then all leave off at the same meeting.
+    fn meet_others(&mut self, mut judge: impl Judge, progress: &Progress) -> Result<(), Cancelled> {
+        let mut disturbed = false;
+        while !self.is_over() && !disturbed {
+            let Some(said) = self.window(progress) else {
+                self.fabric.links.boundary.stop();
+                return Err(Cancelled);
+            };
+            let Links { boundary, wheel, .. } = &mut self.fabric.links;
+            boundary.say(said, judge.is_disturbed(boundary.waited), wheel);
+            self.begin_early(said);
+            disturbed = self.hear().ok_or(Cancelled)?;
+        }
+        Ok(())
+    }
+
+    /// Begins the next window without waiting for the others, if it is certain to be simulated: this
+    /// side has something to do in it, a flow or watch of this side is not done, and it begins by the
+    /// horizon. None of the blocks that are visited now hears from the others.
+    #[inline]
+    fn begin_early(&mut self, said: Said) {
+        let Fabric { links: Links { wheel, .. }, arena, .. } = &mut self.fabric;
+        let next = wheel.current() + 1;
+        if said.next == next && self.done < self.own && wheel.ends() <= self.scenario.horizon {
+            wheel.go_on_to(next, arena);
+            self.begin();
+            self.has_begun = true;
+        }
+    }
+
+    /// Goes on to the window that all sides agree on; gives whether any thread is disturbed.
+    fn hear(&mut self) -> Option<bool> {
+        let Fabric { links: Links { wheel, boundary, .. }, arena, .. } = &mut self.fabric;
+        let (all, disturbed) = boundary.hear(wheel, arena)?;
+        self.go_on(all);
+        Some(disturbed)
     }
 }

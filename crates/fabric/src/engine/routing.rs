@@ -5,8 +5,8 @@
 
 use super::arrivals::Arrivals;
 use super::layout::{Block, Layout};
-use super::scene::Scene;
-use crate::packet::{Packet, PacketId, Slab};
+use super::scenario::Scenario;
+use crate::packet::{Packet, PacketArena, PacketId};
 use crate::path::{self, Balance, Choose, Input, first_turn, salt_of, with_balance};
 use crate::topology::{Exit, Lookup, Routes};
 use std::ops::Range;
@@ -44,8 +44,8 @@ struct Interface {
 
 impl<'a> Routing<'a> {
     /// Of one `side` of `layout`.
-    pub(super) fn new(scene: &'a Scene, layout: &Layout, side: usize) -> Routing<'a> {
-        let network = &*scene.network;
+    pub(super) fn new(scenario: &'a Scenario, layout: &Layout, side: usize) -> Routing<'a> {
+        let network = &*scenario.network;
         let switch =
             |(number, (ties, salt))| Switch { exit: network.routes.exit(number), ties, salt };
         let ways: Vec<u32> =
@@ -53,14 +53,14 @@ impl<'a> Routing<'a> {
         let interface = |unit: u32| match network.switch_of(unit) {
             Some(switch) => Interface {
                 switch: switch as u32,
-                turn: first_turn(scene.streams, network.far_end(unit), ways[switch]),
+                turn: first_turn(scenario.streams, network.far_end(unit), ways[switch]),
             },
             None => Interface { switch: NO_SWITCH, turn: 0 },
         };
         Routing {
             routes: &network.routes,
-            balance: scene.balance,
-            switches: (0..).zip(drawn(scene)).map(switch).collect(),
+            balance: scenario.balance,
+            switches: (0..).zip(drawn(scenario)).map(switch).collect(),
             interfaces: layout.for_units(side, interface),
         }
     }
@@ -72,11 +72,11 @@ impl<'a> Routing<'a> {
         &mut self,
         block: &Block,
         run: Range<PacketId>,
-        slab: &mut Slab,
+        arena: &mut PacketArena,
         arrivals: &mut Arrivals,
     ) {
         // The kind of balance is asked for once a run, so that each has a loop of its own.
-        with_balance!(self.balance, |choose| self.route_by(choose, block, run, slab, arrivals));
+        with_balance!(self.balance, |choose| self.route_by(choose, block, run, arena, arrivals));
     }
 
     #[inline(never)]
@@ -85,10 +85,10 @@ impl<'a> Routing<'a> {
         choose: impl Choose,
         block: &Block,
         run: Range<PacketId>,
-        slab: &mut Slab,
+        arena: &mut PacketArena,
         arrivals: &mut Arrivals,
     ) {
-        self.table(block).route(choose, run, slab, arrivals);
+        self.table(block).route(choose, run, arena, arrivals);
     }
 
     #[inline(always)]
@@ -128,10 +128,10 @@ impl Table<'_> {
         mut self,
         choose: impl Choose,
         run: Range<PacketId>,
-        slab: &mut Slab,
+        arena: &mut PacketArena,
         arrivals: &mut Arrivals,
     ) {
-        for (id, packet) in (run.start..).zip(slab.run(run)) {
+        for (id, packet) in (run.start..).zip(arena.run(run)) {
             let (unit, key) = self.way_on(packet, choose);
             packet.key = key;
             packet.next = arrivals.put(id, unit);
@@ -158,10 +158,10 @@ impl Table<'_> {
 
 /// What a replication draws for each switch: what times of arrival are multiplied with for the order
 /// at a tie, and what hashes begin with.
-pub(super) fn drawn(scene: &Scene) -> impl Iterator<Item = (u64, u64)> {
-    let (streams, salt) = (scene.streams, path::salt(scene.streams));
-    let hosts = scene.network.hosts as u64;
-    (0..scene.network.switches as u32).map(move |switch| {
+pub(super) fn drawn(scenario: &Scenario) -> impl Iterator<Item = (u64, u64)> {
+    let (streams, salt) = (scenario.streams, path::salt(scenario.streams));
+    let hosts = scenario.network.hosts as u64;
+    (0..scenario.network.switches as u32).map(move |switch| {
         let mut stream = streams.stream("arrivals at once", hosts + u64::from(switch));
         (stream.bits() | 1, salt_of(switch, salt))
     })

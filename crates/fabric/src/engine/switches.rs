@@ -1,10 +1,10 @@
 //! How the ports of switches stand to each other.
 
-use super::border::Border;
+use super::boundary::Boundary;
 use super::layout::Unit;
 use super::routing::Routing;
-use super::{Engine, Port, Scene};
-use crate::packet::Slab;
+use super::{Engine, Port, Scenario};
+use crate::packet::PacketArena;
 use crate::queue::Discipline;
 
 /// Whether the ports of a switch are visited alone or together, and what they share. The engine is
@@ -13,24 +13,24 @@ pub(super) trait Switches: Sized {
     /// What a port has of the memory of its switch.
     type Share;
 
-    /// What the switches of `scene` share.
-    fn new(scene: &Scene) -> Self;
+    /// What the switches of `scenario` share.
+    fn new(scenario: &Scenario) -> Self;
 
     /// The share of each port, hosts' ports first.
-    fn shares(scene: &Scene) -> impl Iterator<Item = Self::Share>;
+    fn shares(scenario: &Scenario) -> impl Iterator<Item = Self::Share>;
 
     /// A port of a switch has something to do in the current window.
-    fn visit<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Self, B>, unit: Unit);
+    fn visit<D: Discipline, T, B: Boundary>(engine: &mut Engine<'_, D, T, Self, B>, unit: Unit);
 
     /// All ports of the open block that have something to do in the current window have come.
-    fn all_came<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Self, B>);
+    fn all_came<D: Discipline, T, B: Boundary>(engine: &mut Engine<'_, D, T, Self, B>);
 
     /// Whether each memory holds exactly the packets that wait at the ports of its switch.
     fn hold<D: Discipline>(
         &self,
         routing: &Routing<'_>,
         ports: &[Port<D, Self::Share>],
-        slab: &Slab,
+        arena: &PacketArena,
     ) -> bool;
 
     /// The most bytes that ever waited in each switch, where that was counted.

@@ -9,20 +9,20 @@
 //! has nothing to do, and no other can touch its queue.
 
 use super::alone::{self, Keeper};
-use super::border::Border;
-use super::diary::Diary;
+use super::boundary::Boundary;
 use super::fabric::at;
 use super::layout::{Block, Unit};
+use super::occupancy::OccupancyLog;
 use super::routing::Routing;
 use super::switches::Switches;
-use super::{Engine, Fabric, Port, Scene};
-use crate::packet::{NIL, Packet, PacketId, Slab};
+use super::{Engine, Fabric, Port, Scenario};
+use crate::packet::{NIL, Packet, PacketArena, PacketId};
 use crate::queue::Discipline;
 use crate::switch_memory::{Memory, Share};
 use sojourn_core::Time;
 
 /// The memories of all switches.
-pub(super) struct Together {
+pub(super) struct SharedMemory {
     switches: Vec<Switch>,
     /// Those of which a port has been visited in the block that is open.
     busy: Vec<u32>,
@@ -35,7 +35,7 @@ struct Switch {
     inflow: u64,
     visits: Visits,
     agenda: Agenda,
-    diary: Diary,
+    log: OccupancyLog,
 }
 
 /// How the ports of a switch are visited in the current window.
@@ -100,28 +100,28 @@ impl Agenda {
         &mut self,
         unit: Unit,
         port: &mut Port<D, Portion>,
-        fabric: &mut Fabric<'_, impl Border>,
+        fabric: &mut Fabric<'_, impl Boundary>,
     ) {
-        let Fabric { slab, links, open, .. } = fabric;
-        let mut arrival = slab.known(port.share.arrivals);
+        let Fabric { arena, links, open, .. } = fabric;
+        let mut arrival = arena.known(port.share.arrivals);
         while port.queue.is_empty() {
             let (now, rest) = (arrival.arrives(), arrival.next);
-            if Slab::is_end(port.share.arrivals) {
+            if PacketArena::is_end(port.share.arrivals) {
                 return;
             }
-            if port.free > now || slab.known(rest).arrives() == now {
+            if port.free > now || arena.known(rest).arrives() == now {
                 break;
             }
             let id = std::mem::replace(&mut port.share.arrivals, rest);
-            port.queue.pass(slab.known_mut(id));
-            links.launch(port, now, id, slab);
-            arrival = slab.known(rest);
+            port.queue.pass(arena.known_mut(id));
+            links.launch(port, now, id, arena);
+            arrival = arena.known(rest);
         }
         let arrives = Event::arrival(arrival.key, unit);
         let service = Event::service(port.free, unit);
         if !port.queue.is_empty() && service < arrives {
             self.insert(service);
-        } else if Slab::is_end(port.share.arrivals) {
+        } else if PacketArena::is_end(port.share.arrivals) {
             port.visit_at(port.free, &mut links.wheel, *open, unit);
         } else {
             self.insert(arrives);
@@ -148,7 +148,7 @@ impl Agenda {
 /// A switch's memory while its ports are visited alone.
 struct Calm<'a> {
     memory: &'a mut Memory,
-    diary: &'a mut Diary,
+    log: &'a mut OccupancyLog,
 }
 
 impl Keeper<Portion> for Calm<'_> {
@@ -157,25 +157,25 @@ impl Keeper<Portion> for Calm<'_> {
         &mut self,
         port: &mut Port<D, Portion>,
         id: PacketId,
-        slab: &mut Slab,
-        drop: impl FnMut(PacketId, &mut Slab),
+        arena: &mut PacketArena,
+        drop: impl FnMut(PacketId, &mut PacketArena),
     ) {
-        let (key, before) = (slab.known(id).key, self.memory.held());
-        self.memory.offer(&mut port.share.share, &mut port.queue, id, slab, drop);
-        self.diary.arrived(key, self.memory.held().wrapping_sub(before) as i64);
+        let (key, before) = (arena.known(id).key, self.memory.held());
+        self.memory.offer(&mut port.share.share, &mut port.queue, id, arena, drop);
+        self.log.arrived(key, self.memory.held().wrapping_sub(before) as i64);
     }
 
     #[inline]
     fn left(&mut self, portion: &mut Portion, size: u16, at: Time) {
         let before = self.memory.held();
         self.memory.give(&mut portion.share, size);
-        self.diary.left(at, self.memory.held().wrapping_sub(before) as i64);
+        self.log.left(at, self.memory.held().wrapping_sub(before) as i64);
     }
 }
 
-impl Switches for Together {
+impl Switches for SharedMemory {
     type Share = Portion;
-    fn new(scene: &Scene) -> Together {
+    fn new(scenario: &Scenario) -> SharedMemory {
         let switch = |(plan, inflow)| {
             let memory = Memory::new(plan).0;
             Switch {
@@ -183,24 +183,27 @@ impl Switches for Together {
                 memory,
                 visits: Visits::None,
                 agenda: Agenda::default(),
-                diary: Diary::default(),
+                log: OccupancyLog::default(),
             }
         };
-        Together {
-            switches: scene.memories.iter().zip(scene.inflows()).map(switch).collect(),
+        SharedMemory {
+            switches: scenario.memories.iter().zip(scenario.inflows()).map(switch).collect(),
             busy: Vec::new(),
         }
     }
 
-    fn shares(scene: &Scene) -> impl Iterator<Item = Portion> {
-        let hosts = (0..scene.network.hosts).map(|_| Share::default());
-        let switches = scene.memories.iter().flat_map(|plan| Memory::new(plan).1);
+    fn shares(scenario: &Scenario) -> impl Iterator<Item = Portion> {
+        let hosts = (0..scenario.network.hosts).map(|_| Share::default());
+        let switches = scenario.memories.iter().flat_map(|plan| Memory::new(plan).1);
         hosts.chain(switches).map(|share| Portion { share, arrivals: NIL })
     }
 
     #[inline]
-    fn visit<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Together, B>, unit: Unit) {
-        let Engine { ports, fabric, switches: Together { switches, busy }, .. } = engine;
+    fn visit<D: Discipline, T, B: Boundary>(
+        engine: &mut Engine<'_, D, T, SharedMemory, B>,
+        unit: Unit,
+    ) {
+        let Engine { ports, fabric, switches: SharedMemory { switches, busy }, .. } = engine;
         let number = fabric.routing.switch_of(unit.place);
         let switch = &mut switches[number];
         if switch.visits == Visits::None {
@@ -208,23 +211,23 @@ impl Switches for Together {
             busy.push(number as u32);
         }
         if switch.visits == Visits::Alone {
-            let mut calm = Calm { memory: &mut switch.memory, diary: &mut switch.diary };
+            let mut calm = Calm { memory: &mut switch.memory, log: &mut switch.log };
             alone::visit(unit, ports, fabric, &mut calm);
         } else {
             let port = at(ports, unit);
-            port.share.arrivals = fabric.arrivals.take(unit.nth, &mut fabric.slab);
+            port.share.arrivals = fabric.arrivals.take(unit.nth, &mut fabric.arena);
             switch.agenda.plan(unit, port, fabric);
         }
     }
 
     #[inline]
-    fn all_came<D: Discipline, T, B: Border>(engine: &mut Engine<'_, D, T, Together, B>) {
-        let Engine { ports, fabric, switches: Together { switches, busy }, .. } = engine;
+    fn all_came<D: Discipline, T, B: Boundary>(engine: &mut Engine<'_, D, T, SharedMemory, B>) {
+        let Engine { ports, fabric, switches: SharedMemory { switches, busy }, .. } = engine;
         for number in busy.drain(..) {
             let switch = &mut switches[number as usize];
             if switch.visits == Visits::AsOne {
                 happen(switch, ports, fabric);
-            } else if let Some(most) = switch.diary.above(switch.memory.peak()) {
+            } else if let Some(most) = switch.log.above(switch.memory.peak()) {
                 switch.memory.held_at_once(most);
             }
             switch.visits = Visits::None;
@@ -235,13 +238,13 @@ impl Switches for Together {
         &self,
         routing: &Routing<'_>,
         ports: &[Port<D, Portion>],
-        slab: &Slab,
+        arena: &PacketArena,
     ) -> bool {
         let mut waits = vec![0; self.switches.len()];
         for (place, port) in ports.iter().enumerate() {
             if let Some(Switch { memory, .. }) = self.switches.get(routing.switch_of(place)) {
-                let room = |id: PacketId| u64::from(memory.room(slab[id].size));
-                let own: u64 = port.queue.waiting(slab).into_iter().map(room).sum();
+                let room = |id: PacketId| u64::from(memory.room(arena[id].size));
+                let own: u64 = port.queue.waiting(arena).into_iter().map(room).sum();
                 if port.share.share.held() != own {
                     return false;
                 }
@@ -263,7 +266,7 @@ impl Switch {
         let Switch { memory, inflow, .. } = self;
         if memory.is_calm(*inflow) {
             self.visits = Visits::Alone;
-            self.diary.begin(memory.held(), memory.held() + *inflow > memory.peak());
+            self.log.begin(memory.held(), memory.held() + *inflow > memory.peak());
         } else {
             self.visits = Visits::AsOne;
         }
@@ -272,7 +275,7 @@ impl Switch {
 
 /// Carries out, in order of time, what the ports of `switch` do in this window: its agenda.
 #[inline(never)]
-fn happen<D: Discipline, B: Border>(
+fn happen<D: Discipline, B: Boundary>(
     switch: &mut Switch,
     ports: &mut [Port<D, Portion>],
     fabric: &mut Fabric<'_, B>,
@@ -282,24 +285,24 @@ fn happen<D: Discipline, B: Border>(
     while let Some(event) = agenda.pop() {
         let unit = event.unit(block);
         let port = at(ports, unit);
-        let Fabric { slab, links, routing, .. } = &mut *fabric;
+        let Fabric { arena, links, routing, .. } = &mut *fabric;
         if event.is_service() {
-            let id = port.queue.dequeue(slab);
-            slab.free(id);
-            memory.give(&mut port.share.share, slab.known(id).size);
-            links.launch(port, port.free, id, slab);
+            let id = port.queue.dequeue(arena);
+            arena.free(id);
+            memory.give(&mut port.share.share, arena.known(id).size);
+            links.launch(port, port.free, id, arena);
         } else {
-            let packet = *slab.known(port.share.arrivals);
+            let packet = *arena.known(port.share.arrivals);
             port.share.arrivals = packet.next;
             if port.queue.is_empty() {
                 // One that comes alone to an idle port has gone through already.
                 port.free = port.free.max(packet.arrives());
             }
-            let id = slab.insert(packet);
+            let id = arena.insert(packet);
             let share = &mut port.share.share;
-            memory.offer(share, &mut port.queue, id, slab, |id, slab| {
-                links.figures.dropped_at(routing.is_edge(unit.place));
-                slab.free(id);
+            memory.offer(share, &mut port.queue, id, arena, |id, arena| {
+                links.counts.dropped_at(routing.is_edge(unit.place));
+                arena.free(id);
             });
             memory.held_at_once(memory.held());
         }

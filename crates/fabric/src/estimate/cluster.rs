@@ -42,7 +42,7 @@ impl Features {
     fn of(ready: &Ready, crossings: &Crossings, link: u32) -> Features {
         let hosts = ready.network.hosts as u32;
         let port = &ready.network.links[link as usize];
-        let flows = crossings.of(link).iter().map(|&flow| &ready.script.flows[flow as usize]);
+        let flows = crossings.of(link).iter().map(|&flow| &ready.jobs.flows[flow as usize]);
         let sizes = flows.clone().map(|flow| flow.bytes as f64).collect();
         let times: Vec<f64> = flows.clone().map(|flow| flow.arrived.seconds()).collect();
         Features {

@@ -3,7 +3,7 @@
 use super::delays::{Delays, Sample};
 use super::lone::{LOST, LinkTimes};
 use super::{Acks, Decomposition, Draws};
-use crate::engine::{Figures, Outcome};
+use crate::engine::{Outcome, PacketCounts};
 use crate::flow::Ideals;
 use crate::flow::{Completion, Flow};
 use crate::rows::report;
@@ -30,9 +30,9 @@ impl Decomposition {
     pub fn combine(&self, times: &[LinkTimes]) -> Result<Report, String> {
         self.check(times)?;
         let delays = self.delays(times);
-        let (network, flows) = (&self.ready.network, &self.ready.script.flows);
+        let (network, flows) = (&self.ready.network, &self.ready.jobs.flows);
         let mut best = Ideals::new(network, &self.ready.packets);
-        let ideals = self.ready.script.ideals(&mut best, self.ready.completion);
+        let ideals = self.ready.jobs.ideals(&mut best, self.ready.completion);
         let ends = (0..).zip(&**flows).map(|(number, flow)| {
             let found = self.delay(number, flow, &delays);
             let mut end = |completion, delay: fn([u64; 2]) -> u64| {
@@ -51,7 +51,7 @@ impl Decomposition {
             started: Vec::new(),
             watched: Vec::new(),
             samples: Vec::new(),
-            figures: Figures::default(),
+            counts: PacketCounts::default(),
             memory_peaks: Vec::new(),
             busy: vec![Span::ZERO; network.links.len()],
             ended: last.unwrap_or(self.ready.horizon),
@@ -140,7 +140,7 @@ impl Decomposition {
 
     fn figures(&self, times: &[LinkTimes]) -> Vec<(String, Value)> {
         let used = self.crossings.used().count();
-        let arrivals = self.ready.script.last_arrival().unwrap_or(Time::ZERO).seconds();
+        let arrivals = self.ready.jobs.last_arrival().unwrap_or(Time::ZERO).seconds();
         let load = |link: u32| {
             let bytes: u64 =
                 self.flows(link).map(|flow| self.ready.packets.on_the_wire(flow.bytes)).sum();

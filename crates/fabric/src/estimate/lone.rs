@@ -11,7 +11,7 @@ use crate::engine::{Cancelled, Progress};
 use crate::flow::Ideals;
 use crate::flow::{Completion, Flow, Packets};
 use crate::hosts::Hosts;
-use crate::job::Script;
+use crate::job::Jobs;
 use crate::scheme::Scheme;
 use crate::topology::{Graph, LinkSpec};
 use crate::workload::Drawn;
@@ -53,7 +53,7 @@ struct End {
 }
 
 /// A link with the flows that cross it.
-pub(super) struct Lone<'a> {
+pub(super) struct LinkModel<'a> {
     ready: &'a Ready,
     link: u32,
     flows: Vec<Flow>,
@@ -61,11 +61,11 @@ pub(super) struct Lone<'a> {
     receivers: BTreeMap<u16, End>,
 }
 
-impl<'a> Lone<'a> {
-    pub(super) fn new(ready: &'a Ready, crossings: &Crossings, link: u32) -> Lone<'a> {
+impl<'a> LinkModel<'a> {
+    pub(super) fn new(ready: &'a Ready, crossings: &Crossings, link: u32) -> LinkModel<'a> {
         let network = &*ready.network;
         let numbers = crossings.of(link);
-        let mut lone = Lone {
+        let mut lone = LinkModel {
             ready,
             link,
             flows: Vec::with_capacity(numbers.len()),
@@ -77,7 +77,7 @@ impl<'a> Lone<'a> {
             ports.iter().map(|&port| idle(spec(port), &ready.packets)).sum()
         };
         for &number in numbers {
-            let flow = ready.script.flows[number as usize];
+            let flow = ready.jobs.flows[number as usize];
             lone.flows.push(flow);
             let path: Vec<u32> = crossings.path(network, number, &flow).collect();
             let place = path.iter().position(|&port| port == link).expect("it crosses the link");
@@ -122,7 +122,7 @@ impl<'a> Lone<'a> {
         let ready = self.ready_with(spec);
         let outcome = ready.simulate(scheme, 1, progress)?;
         let mut ideals = Ideals::new(&ready.network, &ready.packets);
-        let flows = ready.script.flows.iter().zip(&outcome.acknowledged);
+        let flows = ready.jobs.flows.iter().zip(&outcome.acknowledged);
         let excess = |(flow, &finished): (&Flow, &Time)| match finished {
             Time::NEVER => LOST,
             at => {
@@ -130,7 +130,7 @@ impl<'a> Lone<'a> {
                     - ideals.alone(flow, Completion::Sender).ps() as i64
             }
         };
-        Ok((flows.map(excess).collect(), outcome.figures.hops + outcome.figures.turns))
+        Ok((flows.map(excess).collect(), outcome.counts.hops + outcome.counts.turns))
     }
 
     /// A small fabric around the link, and the flows in it.
@@ -165,7 +165,7 @@ impl<'a> Lone<'a> {
             network: graph.network().into(),
             memories: [].into(),
             nic: graph.nics().map(|link| link.rate).collect(),
-            script: Script::new(vec![Drawn::from(flows)]),
+            jobs: Jobs::new(vec![Drawn::from(flows)]),
             completion: self.ready.completion,
             horizon: self.ready.horizon,
             sample: None,
@@ -257,13 +257,13 @@ mod tests {
         for topology in shapes {
             let hosts = topology.graph().hosts() as u16;
             let ready = ready(topology, &full(sparse(hosts, 40)));
-            let crossings = Crossings::new(&ready.network, &ready.script.flows, ready.streams);
+            let crossings = Crossings::new(&ready.network, &ready.jobs.flows, ready.streams);
             let mut ideals = Ideals::new(&ready.network, &ready.packets);
             for link in crossings.used() {
-                let lone = Lone::new(&ready, &crossings, link);
+                let lone = LinkModel::new(&ready, &crossings, link);
                 let small = lone.ready_with(ready.network.links[link as usize].spec);
                 let mut alone = Ideals::new(&small.network, &small.packets);
-                for (flow, moved) in lone.flows.iter().zip(&*small.script.flows) {
+                for (flow, moved) in lone.flows.iter().zip(&*small.jobs.flows) {
                     let [whole, here] = [
                         ideals.alone(flow, Completion::Sender).ps(),
                         alone.alone(moved, Completion::Sender).ps(),
@@ -284,9 +284,9 @@ mod tests {
             Flow::new(from, 719, 1460, at)
         };
         let ready = ready(Topology::LeafSpine(shape), &(0..719).map(flow).collect::<Vec<_>>());
-        let crossings = Crossings::new(&ready.network, &ready.script.flows, ready.streams);
-        let last = crossings.path(&ready.network, 0, &ready.script.flows[0]).last().unwrap();
-        let lone = Lone::new(&ready, &crossings, last);
+        let crossings = Crossings::new(&ready.network, &ready.jobs.flows, ready.streams);
+        let last = crossings.path(&ready.network, 0, &ready.jobs.flows[0]).last().unwrap();
+        let lone = LinkModel::new(&ready, &crossings, last);
         let small = lone.ready_with(ready.network.links[last as usize].spec);
         // 660 from other racks: three switches; 59 from this rack: one.
         assert_eq!((small.network.hosts, small.network.switches), (720, 5));
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(times.delays, [0; 719]);
         let mut ideals = Ideals::new(&ready.network, &ready.packets);
         let mut alone = Ideals::new(&small.network, &small.packets);
-        for (flow, moved) in lone.flows.iter().zip(&*small.script.flows) {
+        for (flow, moved) in lone.flows.iter().zip(&*small.jobs.flows) {
             let [whole, here] = [
                 ideals.alone(flow, Completion::Sender).ps(),
                 alone.alone(moved, Completion::Sender).ps(),

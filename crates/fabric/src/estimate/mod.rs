@@ -27,7 +27,7 @@ use crate::case::{FabricCase, Ready};
 use crate::engine::{Cancelled, Progress};
 use crate::flow::Flow;
 use crossings::Crossings;
-use lone::Lone;
+use lone::LinkModel;
 use sojourn_core::parameters::{Check, Refusal, Value};
 use sojourn_core::{Streams, choices, nested, parameters};
 use std::num::NonZeroU32;
@@ -118,7 +118,7 @@ impl Decomposition {
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Decomposition, Refusal> {
         let ready = case.ready(streams, read)?;
-        let crossings = Crossings::new(&ready.network, &ready.script.flows, streams);
+        let crossings = Crossings::new(&ready.network, &ready.jobs.flows, streams);
         let simulated = cluster::choose(&ready, &crossings, settings.cluster);
         Ok(Decomposition { ready, settings: settings.clone(), crossings, simulated })
     }
@@ -155,18 +155,18 @@ impl Decomposition {
 
     /// The flows that cross `link`, by time of arrival.
     pub fn flows(&self, link: u32) -> impl Iterator<Item = Flow> + '_ {
-        self.crossings.of(link).iter().map(|&flow| self.ready.script.flows[flow as usize])
+        self.crossings.of(link).iter().map(|&flow| self.ready.jobs.flows[flow as usize])
     }
 
     /// The links that flow number `flow` crosses, in order: those of its packets in the whole
     /// fabric.
     pub fn path(&self, flow: u32) -> Vec<u32> {
-        let to = self.ready.script.flows[flow as usize];
+        let to = self.ready.jobs.flows[flow as usize];
         self.crossings.path(&self.ready.network, flow, &to).collect()
     }
 
     /// Simulates `link` alone.
     pub fn simulate(&self, link: u32, progress: &Progress) -> Result<LinkTimes, Cancelled> {
-        Lone::new(&self.ready, &self.crossings, link).times(self.settings.access, progress)
+        LinkModel::new(&self.ready, &self.crossings, link).times(self.settings.access, progress)
     }
 }

@@ -1,8 +1,8 @@
 //! Drop-tail: first in, first out, and what does not fit is lost.
 
 use super::fifo::Fifo;
-use super::{Builder, Counting, Discipline, Line, Room, check_buffer, check_largest};
-use crate::packet::{Packet, PacketId, Slab};
+use super::{Builder, Capacity, Counting, Discipline, FifoAhead, check_buffer, check_largest};
+use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, parameters};
 
@@ -31,16 +31,16 @@ impl Builder for DropTail {
     type Port = DropTailPort;
 
     fn port(&self, _: Stream) -> DropTailPort {
-        DropTailPort(Fifo::new(Room::new(self.buffer, self.counting)))
+        DropTailPort(Fifo::new(Capacity::new(self.buffer, self.counting)))
     }
 
     fn in_memory(&self, _: Stream) -> DropTailPort {
-        DropTailPort(Fifo::new(Room::endless()))
+        DropTailPort(Fifo::new(Capacity::endless()))
     }
 
-    fn lines(&self) -> Option<Line> {
-        let room = Room::new(self.buffer, self.counting);
-        Some(Line { room, threshold: u32::MAX })
+    fn lines(&self) -> Option<FifoAhead> {
+        let capacity = Capacity::new(self.buffer, self.counting);
+        Some(FifoAhead { capacity, threshold: u32::MAX })
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
@@ -53,11 +53,11 @@ impl Discipline for DropTailPort {
     fn enqueue(
         &mut self,
         id: PacketId,
-        slab: &mut Slab,
-        mut drop: impl FnMut(PacketId, &mut Slab),
+        arena: &mut PacketArena,
+        mut drop: impl FnMut(PacketId, &mut PacketArena),
     ) {
-        if !self.0.push(id, slab) {
-            drop(id, slab);
+        if !self.0.push(id, arena) {
+            drop(id, arena);
         }
     }
 
@@ -65,8 +65,8 @@ impl Discipline for DropTailPort {
     fn pass(&mut self, _: &mut Packet) {}
 
     #[inline]
-    fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
-        self.0.pop(slab)
+    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
+        self.0.pop(arena)
     }
 
     #[inline]
@@ -74,7 +74,7 @@ impl Discipline for DropTailPort {
         self.0.is_empty()
     }
 
-    fn waiting(&self, slab: &Slab) -> Vec<PacketId> {
-        self.0.waiting(slab)
+    fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
+        self.0.waiting(arena)
     }
 }

@@ -1,8 +1,8 @@
 //! ECN threshold marking on a drop-tail queue, as DCTCP wants it.
 
 use super::fifo::Fifo;
-use super::{Builder, Counting, Discipline, Line, Room, check_buffer, check_largest};
-use crate::packet::{CE, ECT, Packet, PacketId, Slab};
+use super::{Builder, Capacity, Counting, Discipline, FifoAhead, check_buffer, check_largest};
+use crate::packet::{CE, ECT, Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, parameters};
 
@@ -46,20 +46,20 @@ impl Builder for Ecn {
     type Port = EcnPort;
 
     fn port(&self, _: Stream) -> EcnPort {
-        self.of(Room::new(self.buffer, self.counting))
+        self.of(Capacity::new(self.buffer, self.counting))
     }
 
     fn in_memory(&self, _: Stream) -> EcnPort {
-        self.of(Room::endless())
+        self.of(Capacity::endless())
     }
 
     fn endless_port(&self, _: Stream) -> EcnPort {
-        EcnPort { fifo: Fifo::new(Room::endless()), threshold: u32::MAX }
+        EcnPort { fifo: Fifo::new(Capacity::endless()), threshold: u32::MAX }
     }
 
-    fn lines(&self) -> Option<Line> {
-        let room = Room::new(self.buffer, self.counting);
-        Some(Line { room, threshold: self.marks_above() })
+    fn lines(&self) -> Option<FifoAhead> {
+        let capacity = Capacity::new(self.buffer, self.counting);
+        Some(FifoAhead { capacity, threshold: self.marks_above() })
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
@@ -68,8 +68,8 @@ impl Builder for Ecn {
 }
 
 impl Ecn {
-    fn of(&self, room: Room) -> EcnPort {
-        EcnPort { fifo: Fifo::new(room), threshold: self.marks_above() }
+    fn of(&self, capacity: Capacity) -> EcnPort {
+        EcnPort { fifo: Fifo::new(capacity), threshold: self.marks_above() }
     }
 
     fn marks_above(&self) -> u32 {
@@ -90,13 +90,13 @@ impl Discipline for EcnPort {
     fn enqueue(
         &mut self,
         id: PacketId,
-        slab: &mut Slab,
-        mut drop: impl FnMut(PacketId, &mut Slab),
+        arena: &mut PacketArena,
+        mut drop: impl FnMut(PacketId, &mut PacketArena),
     ) {
-        if !self.fifo.push(id, slab) {
-            drop(id, slab);
+        if !self.fifo.push(id, arena) {
+            drop(id, arena);
         } else if self.fifo.bytes() > self.threshold {
-            mark(slab.known_mut(id));
+            mark(arena.known_mut(id));
         }
     }
 
@@ -108,8 +108,8 @@ impl Discipline for EcnPort {
     }
 
     #[inline]
-    fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
-        self.fifo.pop(slab)
+    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
+        self.fifo.pop(arena)
     }
 
     #[inline]
@@ -117,7 +117,7 @@ impl Discipline for EcnPort {
         self.fifo.is_empty()
     }
 
-    fn waiting(&self, slab: &Slab) -> Vec<PacketId> {
-        self.fifo.waiting(slab)
+    fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
+        self.fifo.waiting(arena)
     }
 }

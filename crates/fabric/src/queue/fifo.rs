@@ -1,36 +1,36 @@
 //! First in, first out: the line that drop-tail and ECN queues share.
 
-use super::Room;
-use crate::packet::{NIL, Packet, PacketId, Slab};
+use super::Capacity;
+use crate::packet::{NIL, Packet, PacketArena, PacketId};
 
 /// A line of packets, linked through the packets themselves, in a buffer of its own.
 #[derive(Debug)]
 pub(super) struct Fifo {
     head: PacketId,
     tail: PacketId,
-    room: Room,
+    capacity: Capacity,
     bytes: u32,
 }
 
 impl Fifo {
-    pub(super) fn new(room: Room) -> Fifo {
-        Fifo { head: NIL, tail: NIL, room, bytes: 0 }
+    pub(super) fn new(capacity: Capacity) -> Fifo {
+        Fifo { head: NIL, tail: NIL, capacity, bytes: 0 }
     }
 
     /// Appends a packet, or says that it does not fit.
     #[inline]
-    pub(super) fn push(&mut self, id: PacketId, slab: &mut Slab) -> bool {
-        let size = slab.known(id).size;
-        if !self.room.fits(size) {
+    pub(super) fn push(&mut self, id: PacketId, arena: &mut PacketArena) -> bool {
+        let size = arena.known(id).size;
+        if !self.capacity.fits(size) {
             return false;
         }
-        self.room.take(size);
+        self.capacity.take(size);
         self.bytes += u32::from(size);
-        slab.known_mut(id).next = NIL;
+        arena.known_mut(id).next = NIL;
         if self.head == NIL {
             self.head = id;
         } else {
-            slab.known_mut(self.tail).next = id;
+            arena.known_mut(self.tail).next = id;
         }
         self.tail = id;
         true
@@ -38,31 +38,31 @@ impl Fifo {
 
     /// Puts the packet `id` into the place of the last one, which `id` then names. False when there
     /// is no last one, or when the new one is too large for its room.
-    pub(super) fn exchange_last(&mut self, id: PacketId, slab: &mut Slab) -> bool {
+    pub(super) fn exchange_last(&mut self, id: PacketId, arena: &mut PacketArena) -> bool {
         if self.head == NIL {
             return false;
         }
-        let (last, new) = (slab[self.tail], slab[id]);
-        self.room.give(last.size);
-        if !self.room.fits(new.size) {
-            self.room.take(last.size);
+        let (last, new) = (arena[self.tail], arena[id]);
+        self.capacity.give(last.size);
+        if !self.capacity.fits(new.size) {
+            self.capacity.take(last.size);
             return false;
         }
-        self.room.take(new.size);
+        self.capacity.take(new.size);
         self.bytes += u32::from(new.size);
         self.bytes -= u32::from(last.size);
-        slab[self.tail] = Packet { next: last.next, ..new };
-        slab[id] = last;
+        arena[self.tail] = Packet { next: last.next, ..new };
+        arena[id] = last;
         true
     }
 
     /// Takes the first packet, which is there.
     #[inline]
-    pub(super) fn pop(&mut self, slab: &Slab) -> PacketId {
+    pub(super) fn pop(&mut self, arena: &PacketArena) -> PacketId {
         let id = self.head;
-        let packet = slab.known(id);
+        let packet = arena.known(id);
         self.head = packet.next;
-        self.room.give(packet.size);
+        self.capacity.give(packet.size);
         self.bytes -= u32::from(packet.size);
         id
     }
@@ -78,9 +78,9 @@ impl Fifo {
         self.bytes
     }
 
-    pub(super) fn waiting(&self, slab: &Slab) -> Vec<PacketId> {
+    pub(super) fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
         std::iter::successors((self.head != NIL).then_some(self.head), |&id| {
-            let next = slab[id].next;
+            let next = arena[id].next;
             (next != NIL).then_some(next)
         })
         .collect()

@@ -5,32 +5,32 @@
 //! it. What the line keeps is when each begins to leave, to know how much waits.
 
 use super::ecn::mark;
-use super::{Builder, Discipline, Room};
-use crate::packet::{Packet, PacketId, Slab};
+use super::{Builder, Capacity, Discipline};
+use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::Refusal;
 use sojourn_core::{Stream, Time};
 use std::collections::VecDeque;
 
 /// What all lines of a fabric have in common.
 #[derive(Clone, Copy, Debug)]
-pub struct Line {
-    pub(super) room: Room,
+pub struct FifoAhead {
+    pub(super) capacity: Capacity,
     /// Waiting bytes above which an arriving packet is marked.
     pub(super) threshold: u32,
 }
 
-impl Line {
+impl FifoAhead {
     /// The most bytes that can wait, where the largest packets have so many.
     pub(crate) fn longest(&self, largest: u16) -> u64 {
-        self.room.most(largest)
+        self.capacity.most(largest)
     }
 }
 
 /// The line of one port.
 #[derive(Debug)]
-pub struct LinePort {
+pub struct FifoAheadPort {
     /// Room and waiting bytes, as of the last time that somebody asked: some may have left since.
-    room: Room,
+    capacity: Capacity,
     bytes: u32,
     threshold: u32,
     /// When each of those that wait begins to leave, and its size; before them some that have left.
@@ -50,23 +50,23 @@ struct Departure {
 /// full, or when room or threshold depend on them.
 const FEW: usize = 6;
 
-impl Builder for Line {
-    type Port = LinePort;
+impl Builder for FifoAhead {
+    type Port = FifoAheadPort;
 
-    fn port(&self, _: Stream) -> LinePort {
-        LinePort {
-            room: self.room,
+    fn port(&self, _: Stream) -> FifoAheadPort {
+        FifoAheadPort {
+            capacity: self.capacity,
             bytes: 0,
             threshold: self.threshold,
             leaving: VecDeque::with_capacity(FEW),
         }
     }
 
-    fn endless_port(&self, stream: Stream) -> LinePort {
-        Line { room: Room::endless(), threshold: u32::MAX }.port(stream)
+    fn endless_port(&self, stream: Stream) -> FifoAheadPort {
+        FifoAhead { capacity: Capacity::endless(), threshold: u32::MAX }.port(stream)
     }
 
-    fn in_memory(&self, _: Stream) -> LinePort {
+    fn in_memory(&self, _: Stream) -> FifoAheadPort {
         unreachable!("what has room in a switch's memory is not sent ahead")
     }
 
@@ -75,7 +75,7 @@ impl Builder for Line {
     }
 }
 
-impl LinePort {
+impl FifoAheadPort {
     /// Lets go of those that have left. What begins to leave just now was still there when that
     /// which comes `now` came.
     #[inline(never)]
@@ -84,7 +84,7 @@ impl LinePort {
             && begins < now
         {
             self.leaving.pop_front();
-            self.room.give(size);
+            self.capacity.give(size);
             self.bytes -= u32::from(size);
         }
     }
@@ -92,7 +92,7 @@ impl LinePort {
     /// Whether all that the line knows of leaves room for `size` bytes, and no reason to mark.
     #[inline]
     fn is_easy(&self, size: u16) -> bool {
-        self.room.fits(size)
+        self.capacity.fits(size)
             && self.bytes + u32::from(size) <= self.threshold
             && self.leaving.len() < self.leaving.capacity()
     }
@@ -100,7 +100,7 @@ impl LinePort {
 
 const SENT_AHEAD: &str = "no packet waits that was sent ahead";
 
-impl Discipline for LinePort {
+impl Discipline for FifoAheadPort {
     const AHEAD: bool = true;
 
     #[inline]
@@ -108,11 +108,11 @@ impl Discipline for LinePort {
         let size = packet.size;
         if !self.is_easy(size) {
             self.settle(now);
-            if !self.room.fits(size) {
+            if !self.capacity.fits(size) {
                 return false;
             }
         }
-        self.room.take(size);
+        self.capacity.take(size);
         self.bytes += u32::from(size);
         if self.bytes > self.threshold {
             mark(packet);
@@ -121,7 +121,12 @@ impl Discipline for LinePort {
         true
     }
 
-    fn enqueue(&mut self, _: PacketId, _: &mut Slab, _: impl FnMut(PacketId, &mut Slab)) {
+    fn enqueue(
+        &mut self,
+        _: PacketId,
+        _: &mut PacketArena,
+        _: impl FnMut(PacketId, &mut PacketArena),
+    ) {
         unreachable!("{SENT_AHEAD}")
     }
 
@@ -132,7 +137,7 @@ impl Discipline for LinePort {
         }
     }
 
-    fn dequeue(&mut self, _: &mut Slab) -> PacketId {
+    fn dequeue(&mut self, _: &mut PacketArena) -> PacketId {
         unreachable!("{SENT_AHEAD}")
     }
 
@@ -141,7 +146,7 @@ impl Discipline for LinePort {
         true
     }
 
-    fn waiting(&self, _: &Slab) -> Vec<PacketId> {
+    fn waiting(&self, _: &PacketArena) -> Vec<PacketId> {
         unreachable!("nothing is sent ahead where somebody looks at ports")
     }
 

@@ -2,8 +2,8 @@
 
 use super::ecn::{check_threshold, mark};
 use super::fifo::Fifo;
-use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
-use crate::packet::{Packet, PacketId, Slab};
+use super::{Builder, Capacity, Counting, Discipline, check_buffer, check_largest};
+use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, parameters};
 
@@ -45,7 +45,7 @@ pub struct LevelsPort {
     lines: Vec<Fifo>,
     /// Which of them are not empty.
     waiting: u64,
-    room: Room,
+    capacity: Capacity,
     bytes: u32,
     threshold: u32,
 }
@@ -54,11 +54,11 @@ impl Builder for Levels {
     type Port = LevelsPort;
 
     fn port(&self, _: Stream) -> LevelsPort {
-        self.of(Room::new(self.buffer, self.counting))
+        self.of(Capacity::new(self.buffer, self.counting))
     }
 
     fn in_memory(&self, _: Stream) -> LevelsPort {
-        self.of(Room::endless())
+        self.of(Capacity::endless())
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
@@ -67,11 +67,11 @@ impl Builder for Levels {
 }
 
 impl Levels {
-    fn of(&self, room: Room) -> LevelsPort {
+    fn of(&self, capacity: Capacity) -> LevelsPort {
         LevelsPort {
-            lines: (0..self.levels).map(|_| Fifo::new(Room::endless())).collect(),
+            lines: (0..self.levels).map(|_| Fifo::new(Capacity::endless())).collect(),
             waiting: 0,
-            room,
+            capacity,
             bytes: 0,
             threshold: u32::try_from(self.threshold.0).unwrap_or(u32::MAX),
         }
@@ -83,21 +83,21 @@ impl Discipline for LevelsPort {
     fn enqueue(
         &mut self,
         id: PacketId,
-        slab: &mut Slab,
-        mut drop: impl FnMut(PacketId, &mut Slab),
+        arena: &mut PacketArena,
+        mut drop: impl FnMut(PacketId, &mut PacketArena),
     ) {
-        let Packet { size, priority, .. } = slab[id];
-        if !self.room.fits(size) {
-            drop(id, slab);
+        let Packet { size, priority, .. } = arena[id];
+        if !self.capacity.fits(size) {
+            drop(id, arena);
             return;
         }
-        self.room.take(size);
+        self.capacity.take(size);
         self.bytes += u32::from(size);
         let level = (priority as usize).min(self.lines.len() - 1);
-        self.lines[level].push(id, slab);
+        self.lines[level].push(id, arena);
         self.waiting |= 1 << level;
         if self.bytes > self.threshold {
-            mark(&mut slab[id]);
+            mark(&mut arena[id]);
         }
     }
 
@@ -109,13 +109,13 @@ impl Discipline for LevelsPort {
     }
 
     #[inline]
-    fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
+    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
         let level = self.waiting.trailing_zeros();
         let line = &mut self.lines[level as usize];
-        let id = line.pop(slab);
+        let id = line.pop(arena);
         self.waiting &= !(u64::from(line.is_empty()) << level);
-        self.room.give(slab[id].size);
-        self.bytes -= u32::from(slab[id].size);
+        self.capacity.give(arena[id].size);
+        self.bytes -= u32::from(arena[id].size);
         id
     }
 
@@ -124,8 +124,8 @@ impl Discipline for LevelsPort {
         self.waiting == 0
     }
 
-    fn waiting(&self, slab: &Slab) -> Vec<PacketId> {
-        self.lines.iter().flat_map(|line| line.waiting(slab)).collect()
+    fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
+        self.lines.iter().flat_map(|line| line.waiting(arena)).collect()
     }
 }
 
@@ -137,19 +137,19 @@ mod tests {
     use sojourn_core::Streams;
     use sojourn_core::parameters::defaults;
 
-    fn port(levels: &Levels) -> (LevelsPort, Slab) {
-        (levels.port(Streams::new(1, 0).stream("t", 0)), Slab::default())
+    fn port(levels: &Levels) -> (LevelsPort, PacketArena) {
+        (levels.port(Streams::new(1, 0).stream("t", 0)), PacketArena::default())
     }
 
     fn packet(priority: u32, sequence: u32) -> Packet {
-        let template = Slab::default()[0];
+        let template = PacketArena::default()[0];
         Packet { priority, sequence, size: 1500, kind: Kind::Data, marks: ECT, ..template }
     }
 
     /// Offers a packet; whether it was kept.
-    fn offer(port: &mut LevelsPort, slab: &mut Slab, packet: Packet) -> bool {
-        let (id, mut kept) = (slab.insert(packet), true);
-        port.enqueue(id, slab, |_, _| kept = false);
+    fn offer(port: &mut LevelsPort, arena: &mut PacketArena, packet: Packet) -> bool {
+        let (id, mut kept) = (arena.insert(packet), true);
+        port.enqueue(id, arena, |_, _| kept = false);
         kept
     }
 
@@ -157,14 +157,14 @@ mod tests {
     /// alike. Nobody is pushed out.
     #[test]
     fn the_buffer_and_its_marks_are_shared() {
-        let (mut port, mut slab) = port(&Levels { buffer: Bytes(30_000), ..defaults() });
+        let (mut port, mut arena) = port(&Levels { buffer: Bytes(30_000), ..defaults() });
         let kept: Vec<bool> =
-            (0..22).map(|i| offer(&mut port, &mut slab, packet(7 - i % 8, i))).collect();
+            (0..22).map(|i| offer(&mut port, &mut arena, packet(7 - i % 8, i))).collect();
         assert_eq!(kept, [[true; 20].as_slice(), &[false; 2]].concat());
         let mut marked: Vec<u32> = port
-            .waiting(&slab)
+            .waiting(&arena)
             .into_iter()
-            .map(|id| &slab[id])
+            .map(|id| &arena[id])
             .filter(|packet| packet.marks & CE != 0)
             .map(|packet| packet.sequence)
             .collect();
@@ -179,19 +179,19 @@ mod tests {
             steps in prop::collection::vec((0u32..12, any::<bool>()), 1..200),
             levels in 1u32..10,
         ) {
-            let (mut port, mut slab) = port(&Levels { levels, ..defaults() });
+            let (mut port, mut arena) = port(&Levels { levels, ..defaults() });
             let mut plain = Vec::<(u32, u32)>::new();
             for (step, (priority, take)) in (0..).zip(steps) {
                 if take && !plain.is_empty() {
-                    let id = port.dequeue(&mut slab);
-                    let level = slab[id].priority.min(levels - 1);
-                    prop_assert_eq!((level, slab[id].sequence), plain.remove(0));
-                } else if offer(&mut port, &mut slab, packet(priority, step)) {
+                    let id = port.dequeue(&mut arena);
+                    let level = arena[id].priority.min(levels - 1);
+                    prop_assert_eq!((level, arena[id].sequence), plain.remove(0));
+                } else if offer(&mut port, &mut arena, packet(priority, step)) {
                     plain.push((priority.min(levels - 1), step));
                     plain.sort_unstable();
                 }
                 prop_assert_eq!(port.is_empty(), plain.is_empty());
-                prop_assert_eq!(port.waiting(&slab).len(), plain.len());
+                prop_assert_eq!(port.waiting(&arena).len(), plain.len());
             }
         }
     }

@@ -18,12 +18,12 @@ pub use classes::{Between, Classes, ClassesPort, Strict, Weighted};
 pub use drop_tail::{DropTail, DropTailPort};
 pub use drr::{Drr, DrrPort, Victim};
 pub use ecn::{Ecn, EcnPort};
-pub use fifo_ahead::{Line, LinePort};
+pub use fifo_ahead::{FifoAhead, FifoAheadPort};
 pub use levels::{Levels, LevelsPort};
 pub use pfabric::{Dequeue, PFabric, PFabricPort, Ties};
 pub use trim::{Trim, TrimPort};
 
-use crate::packet::{Packet, PacketId, Slab};
+use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::Refusal;
 use sojourn_core::{Bytes, Stream, Time, choices, variants};
 
@@ -76,29 +76,29 @@ macro_rules! queues {
             fn enqueue(
                 &mut self,
                 id: PacketId,
-                slab: &mut Slab,
-                drop: impl FnMut(PacketId, &mut Slab),
+                arena: &mut PacketArena,
+                drop: impl FnMut(PacketId, &mut PacketArena),
             ) {
-                match self { $(AnyPort::$variant(port) => port.enqueue(id, slab, drop),)+ }
+                match self { $(AnyPort::$variant(port) => port.enqueue(id, arena, drop),)+ }
             }
             #[inline]
-            fn displace(&mut self, id: PacketId, slab: &mut Slab) -> Option<PacketId> {
-                match self { $(AnyPort::$variant(port) => port.displace(id, slab),)+ }
+            fn displace(&mut self, id: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
+                match self { $(AnyPort::$variant(port) => port.displace(id, arena),)+ }
             }
             #[inline]
             fn pass(&mut self, packet: &mut Packet) {
                 match self { $(AnyPort::$variant(port) => port.pass(packet),)+ }
             }
             #[inline]
-            fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
-                match self { $(AnyPort::$variant(port) => port.dequeue(slab),)+ }
+            fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
+                match self { $(AnyPort::$variant(port) => port.dequeue(arena),)+ }
             }
             #[inline]
             fn is_empty(&self) -> bool {
                 match self { $(AnyPort::$variant(port) => port.is_empty(),)+ }
             }
-            fn waiting(&self, slab: &Slab) -> Vec<PacketId> {
-                match self { $(AnyPort::$variant(port) => port.waiting(slab),)+ }
+            fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
+                match self { $(AnyPort::$variant(port) => port.waiting(arena),)+ }
             }
         }
     };
@@ -143,7 +143,7 @@ pub trait Builder {
     }
 
     /// The same ports as lines that send their packets ahead, where these are lines.
-    fn lines(&self) -> Option<Line> {
+    fn lines(&self) -> Option<FifoAhead> {
         None
     }
 
@@ -169,12 +169,17 @@ pub trait Discipline {
     }
 
     /// A packet has come. Whatever does not fit is handed to `drop`: it, or others in its place.
-    fn enqueue(&mut self, id: PacketId, slab: &mut Slab, drop: impl FnMut(PacketId, &mut Slab));
+    fn enqueue(
+        &mut self,
+        id: PacketId,
+        arena: &mut PacketArena,
+        drop: impl FnMut(PacketId, &mut PacketArena),
+    );
 
     /// There is no room for the packet `id`: takes the one out that has to go in its place; nothing
     /// when it is `id` that has to go.
     #[inline]
-    fn displace(&mut self, _id: PacketId, _slab: &mut Slab) -> Option<PacketId> {
+    fn displace(&mut self, _id: PacketId, _slab: &mut PacketArena) -> Option<PacketId> {
         None
     }
 
@@ -184,13 +189,13 @@ pub trait Discipline {
     fn make_room(
         &mut self,
         id: PacketId,
-        slab: &mut Slab,
+        arena: &mut PacketArena,
         fits: impl Fn(&Self) -> bool,
-        mut drop: impl FnMut(PacketId, &mut Slab),
+        mut drop: impl FnMut(PacketId, &mut PacketArena),
     ) -> bool {
         while !fits(self) {
-            let victim = self.displace(id, slab);
-            drop(victim.unwrap_or(id), slab);
+            let victim = self.displace(id, arena);
+            drop(victim.unwrap_or(id), arena);
             if victim.is_none() {
                 return false;
             }
@@ -203,13 +208,13 @@ pub trait Discipline {
     fn pass(&mut self, packet: &mut Packet);
 
     /// The packet that goes next, at the time when the port is free. Some packet waits.
-    fn dequeue(&mut self, slab: &mut Slab) -> PacketId;
+    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId;
 
     /// Whether no packet waits, but for those that were sent ahead.
     fn is_empty(&self) -> bool;
 
     /// The packets that wait, in no promised order.
-    fn waiting(&self, slab: &Slab) -> Vec<PacketId>;
+    fn waiting(&self, arena: &PacketArena) -> Vec<PacketId>;
 
     /// The sizes of packets that were sent ahead and begin to leave at `at` or later.
     fn begin_from(&self, _at: Time) -> impl Iterator<Item = u16> {
@@ -232,26 +237,26 @@ const FULL_PACKET: u16 = 1500;
 
 /// The room of one port's buffer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
+pub(crate) struct Capacity {
     free: u32,
     /// What each packet takes: its size where bytes are counted, otherwise as much as any other.
     each: u16,
     size_mask: u16,
 }
 
-impl Room {
+impl Capacity {
     /// `buffer` bytes, nothing in it yet.
-    pub(crate) fn new(buffer: Bytes, counting: Counting) -> Room {
+    pub(crate) fn new(buffer: Bytes, counting: Counting) -> Capacity {
         let (each, size_mask) = match counting {
             Counting::Bytes => (0, u16::MAX),
             Counting::Packets => (FULL_PACKET, 0),
         };
-        Room { free: u32::try_from(buffer.0).unwrap_or(u32::MAX), each, size_mask }
+        Capacity { free: u32::try_from(buffer.0).unwrap_or(u32::MAX), each, size_mask }
     }
 
     /// Room for all: 4 GB, more than can be under way.
-    pub(crate) fn endless() -> Room {
-        Room::new(Bytes(u64::MAX), Counting::Bytes)
+    pub(crate) fn endless() -> Capacity {
+        Capacity::new(Bytes(u64::MAX), Counting::Bytes)
     }
 
     /// What a packet of `size` bytes takes.
@@ -293,10 +298,10 @@ fn check_buffer(buffer: Bytes) -> Result<(), Refusal> {
 }
 
 /// The same for the room that `key` sets.
-fn check_room(key: &str, room: Bytes) -> Result<(), Refusal> {
-    if room.0 < FULL_PACKET.into() {
+fn check_room(key: &str, capacity: Bytes) -> Result<(), Refusal> {
+    if capacity.0 < FULL_PACKET.into() {
         let expected = "room for at least one full packet, \"1500B\"";
-        return Err(Refusal::of(&room, expected).under(key));
+        return Err(Refusal::of(&capacity, expected).under(key));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! pFabric's port: priority scheduling and priority dropping in a tiny buffer (section 2.2).
 
-use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
-use crate::packet::{Packet, PacketId, Slab};
+use super::{Builder, Capacity, Counting, Discipline, check_buffer, check_largest};
+use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, choices, parameters};
 
@@ -53,7 +53,7 @@ choices! {
 #[derive(Debug)]
 pub struct PFabricPort {
     waiting: Vec<Entry>,
-    room: Room,
+    capacity: Capacity,
     ties: Ties,
     dequeue: Dequeue,
     /// How many packets have come so far.
@@ -74,11 +74,11 @@ impl Builder for PFabric {
     type Port = PFabricPort;
 
     fn port(&self, stream: Stream) -> PFabricPort {
-        self.of(Room::new(self.buffer, self.counting), stream)
+        self.of(Capacity::new(self.buffer, self.counting), stream)
     }
 
     fn in_memory(&self, stream: Stream) -> PFabricPort {
-        self.of(Room::endless(), stream)
+        self.of(Capacity::endless(), stream)
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
@@ -87,10 +87,10 @@ impl Builder for PFabric {
 }
 
 impl PFabric {
-    fn of(&self, room: Room, stream: Stream) -> PFabricPort {
+    fn of(&self, capacity: Capacity, stream: Stream) -> PFabricPort {
         PFabricPort {
             waiting: Vec::with_capacity(16),
-            room,
+            capacity,
             ties: self.ties,
             dequeue: self.dequeue,
             arrivals: 0,
@@ -119,10 +119,10 @@ impl PFabricPort {
 
     /// The place of the packet that has waited longest of those that travel with the one at the
     /// end: same flow, same direction.
-    fn earliest_of_flow(&self, slab: &Slab) -> usize {
-        let Packet { flow, kind, .. } = slab[self.waiting[self.waiting.len() - 1].id];
+    fn earliest_of_flow(&self, arena: &PacketArena) -> usize {
+        let Packet { flow, kind, .. } = arena[self.waiting[self.waiting.len() - 1].id];
         let same = |&place: &usize| {
-            let packet = &slab[self.waiting[place].id];
+            let packet = &arena[self.waiting[place].id];
             packet.flow == flow && packet.kind == kind
         };
         let age = |&place: &usize| self.arrivals.wrapping_sub(self.waiting[place].arrival);
@@ -132,25 +132,30 @@ impl PFabricPort {
 
 impl Discipline for PFabricPort {
     #[inline]
-    fn enqueue(&mut self, id: PacketId, slab: &mut Slab, drop: impl FnMut(PacketId, &mut Slab)) {
-        let &Packet { priority, size, .. } = slab.known(id);
-        if !self.make_room(id, slab, |port| port.room.fits(size), drop) {
+    fn enqueue(
+        &mut self,
+        id: PacketId,
+        arena: &mut PacketArena,
+        drop: impl FnMut(PacketId, &mut PacketArena),
+    ) {
+        let &Packet { priority, size, .. } = arena.known(id);
+        if !self.make_room(id, arena, |port| port.capacity.fits(size), drop) {
             return;
         }
-        self.room.take(size);
+        self.capacity.take(size);
         let place = self.place(priority);
         self.waiting.insert(place, Entry { priority, id, arrival: self.arrivals });
         self.arrivals = self.arrivals.wrapping_add(1);
     }
 
     #[inline]
-    fn displace(&mut self, id: PacketId, slab: &mut Slab) -> Option<PacketId> {
+    fn displace(&mut self, id: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
         let worst = *self.waiting.first()?;
-        if slab.known(id).priority >= worst.priority {
+        if arena.known(id).priority >= worst.priority {
             return None;
         }
         self.waiting.remove(0);
-        self.room.give(slab.known(worst.id).size);
+        self.capacity.give(arena.known(worst.id).size);
         Some(worst.id)
     }
 
@@ -158,13 +163,13 @@ impl Discipline for PFabricPort {
     fn pass(&mut self, _: &mut Packet) {}
 
     #[inline]
-    fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
+    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
         let next = match self.dequeue {
             Dequeue::Best => self.waiting.pop(),
-            Dequeue::EarliestOfFlow => Some(self.waiting.remove(self.earliest_of_flow(slab))),
+            Dequeue::EarliestOfFlow => Some(self.waiting.remove(self.earliest_of_flow(arena))),
         };
         let id = next.expect("some packet waits").id;
-        self.room.give(slab.known(id).size);
+        self.capacity.give(arena.known(id).size);
         id
     }
 
@@ -173,7 +178,7 @@ impl Discipline for PFabricPort {
         self.waiting.is_empty()
     }
 
-    fn waiting(&self, _: &Slab) -> Vec<PacketId> {
+    fn waiting(&self, _: &PacketArena) -> Vec<PacketId> {
         self.waiting.iter().map(|entry| entry.id).collect()
     }
 }
@@ -202,10 +207,10 @@ mod tests {
     }
 
     /// Offers a packet; the priorities of those that were dropped.
-    fn offer(port: &mut PFabricPort, slab: &mut Slab, packet: Packet) -> Vec<u32> {
+    fn offer(port: &mut PFabricPort, arena: &mut PacketArena, packet: Packet) -> Vec<u32> {
         let mut dropped = Vec::new();
-        let id = slab.insert(packet);
-        port.enqueue(id, slab, |id, slab| dropped.push(slab[id].priority));
+        let id = arena.insert(packet);
+        port.enqueue(id, arena, |id, arena| dropped.push(arena[id].priority));
         dropped
     }
 
@@ -213,18 +218,19 @@ mod tests {
     #[test]
     fn drops_by_the_text() {
         let queue = PFabric { buffer: Bytes(6_000), ..defaults() };
-        let (mut port, mut slab) = (queue.port(Streams::new(1, 0).stream("t", 0)), Slab::default());
+        let (mut port, mut arena) =
+            (queue.port(Streams::new(1, 0).stream("t", 0)), PacketArena::default());
         for priority in [5, 9, 7, 9] {
-            assert_eq!(offer(&mut port, &mut slab, packet(priority, 1500, 0)), []);
+            assert_eq!(offer(&mut port, &mut arena, packet(priority, 1500, 0)), []);
         }
-        assert_eq!(offer(&mut port, &mut slab, packet(9, 1500, 0)), [9]);
-        assert_eq!(offer(&mut port, &mut slab, packet(8, 1500, 0)), [9]);
-        assert_eq!(offer(&mut port, &mut slab, packet(0, 1500, 0)), [9]);
-        assert_eq!(offer(&mut port, &mut slab, packet(9, 40, 0)), [9]);
+        assert_eq!(offer(&mut port, &mut arena, packet(9, 1500, 0)), [9]);
+        assert_eq!(offer(&mut port, &mut arena, packet(8, 1500, 0)), [9]);
+        assert_eq!(offer(&mut port, &mut arena, packet(0, 1500, 0)), [9]);
+        assert_eq!(offer(&mut port, &mut arena, packet(9, 40, 0)), [9]);
         let order: Vec<u32> = (0..4)
             .map(|_| {
-                let id = port.dequeue(&mut slab);
-                slab[id].priority
+                let id = port.dequeue(&mut arena);
+                arena[id].priority
             })
             .collect();
         assert_eq!(order, [0, 5, 7, 8]);
@@ -240,21 +246,21 @@ mod tests {
         let trials = 30_000;
         let mut port = queue.port(Streams::new(3, 0).stream("t", 0));
         for _ in 0..trials {
-            let mut slab = Slab::default();
+            let mut arena = PacketArena::default();
             // The first of the equals has a rival before the others come, and beats or loses it.
             for flow in [0, 1, 2] {
-                offer(&mut port, &mut slab, packet(7, 1500, flow));
+                offer(&mut port, &mut arena, packet(7, 1500, flow));
             }
-            let id = port.dequeue(&mut slab);
-            first[slab[id].flow as usize] += 1;
-            let flow = slab[id].flow;
-            offer(&mut port, &mut slab, packet(7, 1500, flow));
+            let id = port.dequeue(&mut arena);
+            first[arena[id].flow as usize] += 1;
+            let flow = arena[id].flow;
+            offer(&mut port, &mut arena, packet(7, 1500, flow));
             let mut dropped = 0;
-            let id = slab.insert(packet(1, 1500, 9));
-            port.enqueue(id, &mut slab, |id, slab| dropped = slab[id].flow);
+            let id = arena.insert(packet(1, 1500, 9));
+            port.enqueue(id, &mut arena, |id, arena| dropped = arena[id].flow);
             lost[dropped as usize] += 1;
             while !port.is_empty() {
-                port.dequeue(&mut slab);
+                port.dequeue(&mut arena);
             }
         }
         let deviation = (f64::from(trials) * 2.0 / 9.0).sqrt();
@@ -275,31 +281,31 @@ mod tests {
             let queue =
                 PFabric { buffer: Bytes(7_500), ties: Ties::Arrival, dequeue, ..defaults() };
             let mut port = queue.port(Streams::new(1, 0).stream("t", 0));
-            let (mut slab, mut plain) = (Slab::default(), Vec::<PacketId>::new());
+            let (mut arena, mut plain) = (PacketArena::default(), Vec::<PacketId>::new());
             for (priority, flow, small, take) in steps {
                 if take && !plain.is_empty() {
-                    let best = *plain.iter().min_by_key(|&&id| slab[id].priority).unwrap();
-                    let mut same = plain.iter().filter(|&&id| slab[id].flow == slab[best].flow);
+                    let best = *plain.iter().min_by_key(|&&id| arena[id].priority).unwrap();
+                    let mut same = plain.iter().filter(|&&id| arena[id].flow == arena[best].flow);
                     let expected = if earliest { *same.next().unwrap() } else { best };
                     plain.retain(|&id| id != expected);
-                    prop_assert_eq!(port.dequeue(&mut slab), expected);
+                    prop_assert_eq!(port.dequeue(&mut arena), expected);
                     continue;
                 }
                 let size = if small { 40 } else { 1500 };
-                let id = slab.insert(packet(priority, size, flow));
+                let id = arena.insert(packet(priority, size, flow));
                 let (mut expected, mut dropped) = (Vec::new(), Vec::new());
                 plain.push(id);
-                let bytes = |plain: &[PacketId], slab: &Slab| -> u32 {
-                    plain.iter().map(|&id| u32::from(slab[id].size)).sum()
+                let bytes = |plain: &[PacketId], arena: &PacketArena| -> u32 {
+                    plain.iter().map(|&id| u32::from(arena[id].size)).sum()
                 };
-                while bytes(&plain, &slab) > 7_500 {
-                    let worst = plain.iter().map(|&id| slab[id].priority).max().unwrap();
-                    let last = plain.iter().rposition(|&id| slab[id].priority == worst).unwrap();
+                while bytes(&plain, &arena) > 7_500 {
+                    let worst = plain.iter().map(|&id| arena[id].priority).max().unwrap();
+                    let last = plain.iter().rposition(|&id| arena[id].priority == worst).unwrap();
                     expected.push(plain.remove(last));
                 }
-                port.enqueue(id, &mut slab, |id, _| dropped.push(id));
+                port.enqueue(id, &mut arena, |id, _| dropped.push(id));
                 prop_assert_eq!(dropped, expected);
-                prop_assert_eq!(port.waiting(&slab).len(), plain.len());
+                prop_assert_eq!(port.waiting(&arena).len(), plain.len());
             }
         }
     }

@@ -3,8 +3,8 @@
 
 use super::fifo::Fifo;
 use super::turns::Turns;
-use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest, check_room};
-use crate::packet::{Kind, Packet, PacketId, Slab, TRIMMED};
+use super::{Builder, Capacity, Counting, Discipline, check_buffer, check_largest, check_room};
+use crate::packet::{Kind, Packet, PacketArena, PacketId, TRIMMED};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, parameters};
 
@@ -39,7 +39,7 @@ const HEADERS_A_PACKET: u32 = 10;
 /// The data that waits: in one line at a switch, in a line for each flow at a host.
 #[derive(Debug)]
 enum Data {
-    Line(Fifo),
+    FifoAhead(Fifo),
     Turns(Turns),
 }
 
@@ -54,7 +54,7 @@ pub struct TrimPort {
 }
 
 impl TrimPort {
-    fn new(data: Data, headers: Room, stream: Stream) -> TrimPort {
+    fn new(data: Data, headers: Capacity, stream: Stream) -> TrimPort {
         TrimPort { data, headers: Fifo::new(headers), overtaken: 0, stream }
     }
 }
@@ -63,12 +63,12 @@ impl Builder for Trim {
     type Port = TrimPort;
 
     fn port(&self, stream: Stream) -> TrimPort {
-        let data = Data::Line(Fifo::new(Room::new(self.buffer, self.counting)));
-        TrimPort::new(data, Room::new(self.headers, Counting::Bytes), stream)
+        let data = Data::FifoAhead(Fifo::new(Capacity::new(self.buffer, self.counting)));
+        TrimPort::new(data, Capacity::new(self.headers, Counting::Bytes), stream)
     }
 
     fn host_port(&self, stream: Stream) -> TrimPort {
-        TrimPort::new(Data::Turns(Turns::default()), Room::endless(), stream)
+        TrimPort::new(Data::Turns(Turns::default()), Capacity::endless(), stream)
     }
 
     fn endless_port(&self, stream: Stream) -> TrimPort {
@@ -92,17 +92,17 @@ impl Builder for Trim {
 
 impl Data {
     #[inline]
-    fn pop(&mut self, slab: &Slab) -> PacketId {
+    fn pop(&mut self, arena: &PacketArena) -> PacketId {
         match self {
-            Data::Line(line) => line.pop(slab),
-            Data::Turns(turns) => turns.pop(slab),
+            Data::FifoAhead(line) => line.pop(arena),
+            Data::Turns(turns) => turns.pop(arena),
         }
     }
 
     #[inline]
     fn is_empty(&self) -> bool {
         match self {
-            Data::Line(line) => line.is_empty(),
+            Data::FifoAhead(line) => line.is_empty(),
             Data::Turns(turns) => turns.is_empty(),
         }
     }
@@ -119,30 +119,30 @@ impl Discipline for TrimPort {
     fn enqueue(
         &mut self,
         id: PacketId,
-        slab: &mut Slab,
-        mut drop: impl FnMut(PacketId, &mut Slab),
+        arena: &mut PacketArena,
+        mut drop: impl FnMut(PacketId, &mut PacketArena),
     ) {
-        if is_data(&slab[id]) {
+        if is_data(&arena[id]) {
             let line = match &mut self.data {
-                Data::Line(line) => line,
-                Data::Turns(turns) => return turns.push(id, slab),
+                Data::FifoAhead(line) => line,
+                Data::Turns(turns) => return turns.push(id, arena),
             };
-            if line.push(id, slab) {
+            if line.push(id, arena) {
                 return;
             }
             if self.stream.below(2) == 0 {
-                line.exchange_last(id, slab);
+                line.exchange_last(id, arena);
             }
-            let packet = &mut slab[id];
+            let packet = &mut arena[id];
             if packet.echo == 0 {
-                drop(id, slab);
+                drop(id, arena);
                 return;
             }
             packet.size = packet.echo;
             packet.marks |= TRIMMED;
         }
-        if !self.headers.push(id, slab) {
-            drop(id, slab);
+        if !self.headers.push(id, arena) {
+            drop(id, arena);
         }
     }
 
@@ -150,16 +150,16 @@ impl Discipline for TrimPort {
     fn pass(&mut self, _: &mut Packet) {}
 
     #[inline]
-    fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
+    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
         if self.data.is_empty() {
-            return self.headers.pop(slab);
+            return self.headers.pop(arena);
         }
         if self.headers.is_empty() || self.overtaken == HEADERS_A_PACKET {
             self.overtaken = 0;
-            return self.data.pop(slab);
+            return self.data.pop(arena);
         }
         self.overtaken += 1;
-        self.headers.pop(slab)
+        self.headers.pop(arena)
     }
 
     #[inline]
@@ -167,11 +167,11 @@ impl Discipline for TrimPort {
         self.data.is_empty() && self.headers.is_empty()
     }
 
-    fn waiting(&self, slab: &Slab) -> Vec<PacketId> {
-        let mut waiting = self.headers.waiting(slab);
+    fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
+        let mut waiting = self.headers.waiting(arena);
         waiting.extend(match &self.data {
-            Data::Line(line) => line.waiting(slab),
-            Data::Turns(turns) => turns.waiting(slab),
+            Data::FifoAhead(line) => line.waiting(arena),
+            Data::Turns(turns) => turns.waiting(arena),
         });
         waiting
     }
@@ -183,12 +183,12 @@ mod tests {
     use sojourn_core::Streams;
     use sojourn_core::parameters::defaults;
 
-    fn port(stream: u64) -> (TrimPort, Slab) {
-        (defaults::<Trim>().port(Streams::new(1, 0).stream("t", stream)), Slab::default())
+    fn port(stream: u64) -> (TrimPort, PacketArena) {
+        (defaults::<Trim>().port(Streams::new(1, 0).stream("t", stream)), PacketArena::default())
     }
 
     fn data(sequence: u32) -> Packet {
-        let template = Slab::default()[0];
+        let template = PacketArena::default()[0];
         Packet { sequence, size: 1500, echo: 40, kind: Kind::Data, ..template }
     }
 
@@ -197,19 +197,19 @@ mod tests {
     }
 
     /// Offers a packet; how many were dropped.
-    fn offer(port: &mut TrimPort, slab: &mut Slab, packet: Packet) -> usize {
-        let (id, mut dropped) = (slab.insert(packet), 0);
-        port.enqueue(id, slab, |_, _| dropped += 1);
+    fn offer(port: &mut TrimPort, arena: &mut PacketArena, packet: Packet) -> usize {
+        let (id, mut dropped) = (arena.insert(packet), 0);
+        port.enqueue(id, arena, |_, _| dropped += 1);
         dropped
     }
 
     /// All that waits, in the order in which it goes: sequence and size.
-    fn drain(port: &mut TrimPort, slab: &mut Slab) -> Vec<(u32, u16)> {
-        let next = |port: &mut TrimPort, slab: &mut Slab| {
-            let id = port.dequeue(slab);
-            (slab[id].sequence, slab[id].size)
+    fn drain(port: &mut TrimPort, arena: &mut PacketArena) -> Vec<(u32, u16)> {
+        let next = |port: &mut TrimPort, arena: &mut PacketArena| {
+            let id = port.dequeue(arena);
+            (arena[id].sequence, arena[id].size)
         };
-        std::iter::from_fn(|| (!port.is_empty()).then(|| next(port, slab))).collect()
+        std::iter::from_fn(|| (!port.is_empty()).then(|| next(port, arena))).collect()
     }
 
     /// Eight packets wait whole. The ninth is trimmed, or takes the place of the eighth, which is:
@@ -220,11 +220,11 @@ mod tests {
         let mut newest = 0;
         let mut order: Vec<(u32, u16)> = (0..8).map(|sequence| (sequence, 1500)).collect();
         for trial in 0..trials {
-            let (mut port, mut slab) = port(trial);
+            let (mut port, mut arena) = port(trial);
             for sequence in 0..9 {
-                assert_eq!(offer(&mut port, &mut slab, data(sequence)), 0);
+                assert_eq!(offer(&mut port, &mut arena, data(sequence)), 0);
             }
-            let gone = drain(&mut port, &mut slab);
+            let gone = drain(&mut port, &mut arena);
             let trimmed = gone[0].0;
             order[7].0 = 15 - trimmed;
             assert_eq!((gone[0].1, &gone[1..]), (40, &order[..]));
@@ -236,14 +236,14 @@ mod tests {
 
     #[test]
     fn ten_headers_go_before_each_packet_that_waits() {
-        let (mut port, mut slab) = port(0);
+        let (mut port, mut arena) = port(0);
         for sequence in 0..25 {
-            offer(&mut port, &mut slab, ack(sequence));
+            offer(&mut port, &mut arena, ack(sequence));
         }
         for sequence in 100..103 {
-            offer(&mut port, &mut slab, data(sequence));
+            offer(&mut port, &mut arena, data(sequence));
         }
-        let kinds: Vec<u32> = drain(&mut port, &mut slab).iter().map(|gone| gone.0).collect();
+        let kinds: Vec<u32> = drain(&mut port, &mut arena).iter().map(|gone| gone.0).collect();
         let expected = (0..10).chain([100]).chain(10..20).chain([101]).chain(20..25).chain([102]);
         assert_eq!(kinds, expected.collect::<Vec<_>>());
     }
@@ -252,14 +252,14 @@ mod tests {
     /// left. At a host nothing is.
     #[test]
     fn what_does_not_fit_is_dropped() {
-        let (mut port, mut slab) = port(0);
-        let all: usize = (0..309).map(|i| offer(&mut port, &mut slab, data(i))).sum();
-        assert_eq!((all, drain(&mut port, &mut slab).len()), (1, 308));
+        let (mut port, mut arena) = port(0);
+        let all: usize = (0..309).map(|i| offer(&mut port, &mut arena, data(i))).sum();
+        assert_eq!((all, drain(&mut port, &mut arena).len()), (1, 308));
         let plain = |i| Packet { echo: 0, ..data(i) };
-        let lost: usize = (0..9).map(|i| offer(&mut port, &mut slab, plain(i))).sum();
-        assert_eq!((lost, drain(&mut port, &mut slab).len()), (1, 8));
+        let lost: usize = (0..9).map(|i| offer(&mut port, &mut arena, plain(i))).sum();
+        assert_eq!((lost, drain(&mut port, &mut arena).len()), (1, 8));
         let mut host = defaults::<Trim>().host_port(Streams::new(1, 0).stream("t", 0));
-        assert_eq!((0..309).map(|i| offer(&mut host, &mut slab, data(i))).sum::<usize>(), 0);
-        assert!(drain(&mut host, &mut slab).iter().all(|gone| gone.1 == 1500));
+        assert_eq!((0..309).map(|i| offer(&mut host, &mut arena, data(i))).sum::<usize>(), 0);
+        assert!(drain(&mut host, &mut arena).iter().all(|gone| gone.1 == 1500));
     }
 }

@@ -1,6 +1,6 @@
 //! One deep memory for all ports, with a cap a queue.
 
-use super::{Depth, Plan, Quota, check_cell};
+use super::{Depth, MemoryPlan, Quota, check_cell};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Rate, Span, parameters};
 
@@ -26,8 +26,8 @@ impl Check for Deep {
 }
 
 impl Deep {
-    pub(super) fn plan(&self, ports: &[Rate]) -> Result<Option<Plan>, Refusal> {
+    pub(super) fn plan(&self, ports: &[Rate]) -> Result<Option<MemoryPlan>, Refusal> {
         let queues = ports.iter().map(|rate| Quota::shared(self.cap.at(*rate))).collect();
-        Ok(Some(Plan { shared: self.size.0, alpha: None, cell: self.cell, queues }))
+        Ok(Some(MemoryPlan { shared: self.size.0, alpha: None, cell: self.cell, queues }))
     }
 }

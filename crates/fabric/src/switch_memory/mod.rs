@@ -1,6 +1,6 @@
 //! Switch memory: where the packets wait that a switch cannot send at once.
 //!
-//! A kind of buffer is one file here: its parameters, and the [`Plan`] it makes for the ports of a
+//! A kind of buffer is one file here: its parameters, and the [`MemoryPlan`] it makes for the ports of a
 //! switch. The plan is data; what it means for each packet is the arithmetic of `Memory`, the
 //! same for all kinds.
 //!
@@ -23,7 +23,7 @@ pub use partitioned::Partitioned;
 pub use per_port::PerPort;
 pub use reserved::Reserved;
 pub use shared::Shared;
-pub use sharing::{Depth, Plan, Quota};
+pub use sharing::{Depth, MemoryPlan, Quota};
 pub(crate) use sharing::{Inflow, Memory, Share};
 pub(crate) use tiers::Tiers;
 
@@ -55,7 +55,7 @@ parameters! {
 impl Check for Private {}
 
 impl Private {
-    fn plan(&self, _: &[Rate]) -> Result<Option<Plan>, Refusal> {
+    fn plan(&self, _: &[Rate]) -> Result<Option<MemoryPlan>, Refusal> {
         Ok(None)
     }
 }
@@ -93,7 +93,7 @@ impl Buffer {
 
     /// What memory a switch with ports of these speeds has; nothing where each port has the buffer
     /// of its discipline. Refused where the ports want more than there is.
-    pub fn plan(&self, ports: &[Rate]) -> Result<Option<Plan>, Refusal> {
+    pub fn plan(&self, ports: &[Rate]) -> Result<Option<MemoryPlan>, Refusal> {
         with_kind!(&self.kind, |kind| kind.plan(ports))
     }
 
@@ -104,7 +104,7 @@ impl Buffer {
 
     /// Refuses what cannot run: under `queue`, with packets of up to `largest` bytes, in a switch
     /// with this plan of it.
-    fn check(&self, plan: &Plan, queue: &Queue, largest: u16) -> Result<(), Refusal> {
+    fn check(&self, plan: &MemoryPlan, queue: &Queue, largest: u16) -> Result<(), Refusal> {
         if !queue.shares() {
             let given = Value::Text(self.name().to_owned());
             let expected = format!(

@@ -1,6 +1,6 @@
 //! One memory, cut into equal parts.
 
-use super::{Plan, Quota, check_cell};
+use super::{MemoryPlan, Quota, check_cell};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Rate, parameters};
 
@@ -22,8 +22,8 @@ impl Check for Partitioned {
 }
 
 impl Partitioned {
-    pub(super) fn plan(&self, ports: &[Rate]) -> Result<Option<Plan>, Refusal> {
+    pub(super) fn plan(&self, ports: &[Rate]) -> Result<Option<MemoryPlan>, Refusal> {
         let queues = vec![Quota::own(self.size.0 / ports.len() as u64); ports.len()];
-        Ok(Some(Plan { shared: 0, alpha: None, cell: self.cell, queues }))
+        Ok(Some(MemoryPlan { shared: 0, alpha: None, cell: self.cell, queues }))
     }
 }

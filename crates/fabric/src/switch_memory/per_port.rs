@@ -1,6 +1,6 @@
 //! The same buffer at each port.
 
-use super::{Depth, Plan, Quota, check_cell};
+use super::{Depth, MemoryPlan, Quota, check_cell};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Rate, parameters};
 
@@ -22,9 +22,9 @@ impl Check for PerPort {
 }
 
 impl PerPort {
-    pub(super) fn plan(&self, ports: &[Rate]) -> Result<Option<Plan>, Refusal> {
+    pub(super) fn plan(&self, ports: &[Rate]) -> Result<Option<MemoryPlan>, Refusal> {
         let quota = |rate: &Rate| Quota::own(self.size.at(*rate));
         let queues = ports.iter().map(quota).collect();
-        Ok(Some(Plan { shared: 0, alpha: None, cell: self.cell, queues }))
+        Ok(Some(MemoryPlan { shared: 0, alpha: None, cell: self.cell, queues }))
     }
 }

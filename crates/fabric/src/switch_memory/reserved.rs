@@ -1,6 +1,6 @@
 //! One memory for all ports, some of it promised to each.
 
-use super::{Plan, Quota, check_alpha, check_cell};
+use super::{MemoryPlan, Quota, check_alpha, check_cell};
 use sojourn_core::parameters::{Check, Refusal, Setting};
 use sojourn_core::{Bytes, Rate, parameters};
 
@@ -28,7 +28,7 @@ impl Check for Reserved {
 }
 
 impl Reserved {
-    pub(super) fn plan(&self, ports: &[Rate]) -> Result<Option<Plan>, Refusal> {
+    pub(super) fn plan(&self, ports: &[Rate]) -> Result<Option<MemoryPlan>, Refusal> {
         let reserves = self.reserve.0.checked_mul(ports.len() as u64);
         let Some(shared) = reserves.and_then(|reserves| self.size.0.checked_sub(reserves)) else {
             let given = self.reserve.write().expect("a size");
@@ -38,6 +38,6 @@ impl Reserved {
         };
         let quota = Quota { reserve: self.reserve.0, cap: u64::MAX };
         let queues = vec![quota; ports.len()];
-        Ok(Some(Plan { shared, alpha: self.alpha, cell: self.cell, queues }))
+        Ok(Some(MemoryPlan { shared, alpha: self.alpha, cell: self.cell, queues }))
     }
 }

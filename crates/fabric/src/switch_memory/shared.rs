@@ -1,6 +1,6 @@
 //! One memory for all ports, with dynamic thresholds.
 
-use super::{Plan, Quota, check_alpha, check_cell};
+use super::{MemoryPlan, Quota, check_alpha, check_cell};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Rate, parameters};
 
@@ -28,8 +28,8 @@ impl Check for Shared {
 }
 
 impl Shared {
-    pub(super) fn plan(&self, ports: &[Rate]) -> Result<Option<Plan>, Refusal> {
+    pub(super) fn plan(&self, ports: &[Rate]) -> Result<Option<MemoryPlan>, Refusal> {
         let queues = vec![Quota::shared(u64::MAX); ports.len()];
-        Ok(Some(Plan { shared: self.size.0, alpha: self.alpha, cell: self.cell, queues }))
+        Ok(Some(MemoryPlan { shared: self.size.0, alpha: self.alpha, cell: self.cell, queues }))
     }
 }

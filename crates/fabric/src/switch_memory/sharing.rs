@@ -1,14 +1,14 @@
 //! The arithmetic of a switch's memory: what there is, who has how much of it, and who may have
 //! more.
 
-use crate::packet::{PacketId, Slab};
+use crate::packet::{PacketArena, PacketId};
 use crate::queue::Discipline;
 use sojourn_core::parameters::{Refusal, Setting, Shape, Value};
 use sojourn_core::{Bytes, Rate, Span};
 
 /// The memory of one switch, as a kind of buffer lays it out.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct MemoryPlan {
     /// Bytes that all ports share.
     pub shared: u64,
     /// How long a queue may be over what of these is free; nothing: as long as something is.
@@ -140,7 +140,7 @@ impl Share {
 
 impl Memory {
     /// An empty memory, and the empty share of each port.
-    pub(crate) fn new(plan: &Plan) -> (Memory, Vec<Share>) {
+    pub(crate) fn new(plan: &MemoryPlan) -> (Memory, Vec<Share>) {
         let memory = Memory {
             free: plan.shared,
             // Without a threshold any free byte allows a queue of any length.
@@ -220,11 +220,11 @@ impl Memory {
         share: &mut Share,
         queue: &mut D,
         id: PacketId,
-        slab: &mut Slab,
-        drop: impl FnMut(PacketId, &mut Slab),
+        arena: &mut PacketArena,
+        drop: impl FnMut(PacketId, &mut PacketArena),
     ) {
-        if self.take(share, slab.known(id).size) || self.make_room(share, queue, id, slab, drop) {
-            queue.enqueue(id, slab, |_, _| unreachable!("a queue in a memory has room for all"));
+        if self.take(share, arena.known(id).size) || self.make_room(share, queue, id, arena, drop) {
+            queue.enqueue(id, arena, |_, _| unreachable!("a queue in a memory has room for all"));
         }
     }
 
@@ -236,21 +236,21 @@ impl Memory {
         share: &mut Share,
         queue: &mut D,
         id: PacketId,
-        slab: &mut Slab,
-        mut drop: impl FnMut(PacketId, &mut Slab),
+        arena: &mut PacketArena,
+        mut drop: impl FnMut(PacketId, &mut PacketArena),
     ) -> bool {
-        let size = slab.known(id).size;
+        let size = arena.known(id).size;
         while !self.take(share, size) {
             let victim = match self.takes_alone(*share, size) {
-                true => queue.displace(id, slab),
+                true => queue.displace(id, arena),
                 false => None,
             };
             let Some(victim) = victim else {
-                drop(id, slab);
+                drop(id, arena);
                 return false;
             };
-            self.give(share, slab.known(victim).size);
-            drop(victim, slab);
+            self.give(share, arena.known(victim).size);
+            drop(victim, arena);
         }
         true
     }

@@ -14,7 +14,7 @@ fn settings(pairs: &[(&str, &str)]) -> Value {
     Value::Table(table)
 }
 
-fn plan(pairs: &[(&str, &str)], ports: usize) -> Plan {
+fn plan(pairs: &[(&str, &str)], ports: usize) -> MemoryPlan {
     let buffer = Buffer::read(&settings(pairs)).expect("a buffer");
     buffer.plan(&vec![Rate::gbps(10); ports]).expect("it fits").expect("a memory")
 }

@@ -1,6 +1,6 @@
 //! The memories of all switches of a fabric: those that hosts hang on, and those behind them.
 
-use super::{Buffer, Plan, Private};
+use super::{Buffer, MemoryPlan, Private};
 use crate::queue::Queue;
 use crate::topology::Graph;
 use sojourn_core::parameters::{Parameters, Refusal, Value};
@@ -21,12 +21,12 @@ const CORE: &str = "core_buffer";
 
 impl Tiers<'_> {
     /// The memory of each switch of `graph`, or none at all.
-    pub(crate) fn plans(&self, graph: &Graph) -> Result<Arc<[Plan]>, Refusal> {
+    pub(crate) fn plans(&self, graph: &Graph) -> Result<Arc<[MemoryPlan]>, Refusal> {
         let plan = |(ports, is_edge): (Vec<_>, bool)| {
             let (key, buffer) = self.of(is_edge);
             buffer.plan(&ports).map_err(|refusal| refusal.under(key))
         };
-        let plans: Result<Vec<Option<Plan>>, Refusal> =
+        let plans: Result<Vec<Option<MemoryPlan>>, Refusal> =
             graph.ports().into_iter().zip(graph.edges()).map(plan).collect();
         Ok(plans?.into_iter().flatten().collect())
     }
@@ -36,7 +36,7 @@ impl Tiers<'_> {
     pub(crate) fn check(
         &self,
         graph: &Graph,
-        plans: &[Plan],
+        plans: &[MemoryPlan],
         queue: &Queue,
         largest: u16,
     ) -> Result<(), Refusal> {

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::num::NonZeroU32;
 
 /// What a member of the family decides.
-pub trait Control: Clone + Debug {
+pub trait CongestionControl: Clone + Debug {
     /// What it keeps for one flow, beside the window.
     type State: Clone + Debug + Default;
 
@@ -76,7 +76,7 @@ pub struct Rules {
     pub ack_delay: Option<Span>,
     /// Whether data packets can be marked.
     pub ecn: bool,
-    /// Whether packets leave one by one, each [`Control::gap`] after the one before.
+    /// Whether packets leave one by one, each [`CongestionControl::gap`] after the one before.
     pub paced: bool,
     /// Whether a flow opens its connection before it sends.
     pub handshake: bool,

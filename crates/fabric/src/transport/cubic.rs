@@ -1,6 +1,8 @@
 //! CUBIC (RFC 9438): between losses the window follows a cube of time.
 
-use super::control::{ABC_LIMIT, Acked, Control, DUPTHRESH, FastRetransmit, Rules, Window};
+use super::control::{
+    ABC_LIMIT, Acked, CongestionControl, DUPTHRESH, FastRetransmit, Rules, Window,
+};
 use super::new_reno::{cap, check_ack_delay, check_timer};
 use super::timer::Timer;
 use sojourn_core::parameters::{Check, Refusal, Setting};
@@ -128,7 +130,7 @@ fn cube_root(value: f64) -> f64 {
     root.copysign(value)
 }
 
-impl Control for Cubic {
+impl CongestionControl for Cubic {
     type State = Epoch;
 
     fn rules(&self) -> Rules {

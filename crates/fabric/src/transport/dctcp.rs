@@ -1,6 +1,8 @@
 //! DCTCP (RFC 8257): the window shrinks by as much as the marks say.
 
-use super::control::{ABC_LIMIT, Acked, Control, DUPTHRESH, FastRetransmit, Rules, Window};
+use super::control::{
+    ABC_LIMIT, Acked, CongestionControl, DUPTHRESH, FastRetransmit, Rules, Window,
+};
 use super::new_reno::{cap, check_ack_delay, check_timer};
 use super::timer::Timer;
 use sojourn_core::parameters::{Check, Refusal};
@@ -68,7 +70,7 @@ pub struct Marks {
     reduced: u32,
 }
 
-impl Control for Dctcp {
+impl CongestionControl for Dctcp {
     type State = Marks;
 
     fn rules(&self) -> Rules {

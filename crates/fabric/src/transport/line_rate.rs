@@ -1,6 +1,6 @@
 //! No rate control at all (pFabric section 3, scheme iv).
 
-use super::control::{Control, Rules, Window};
+use super::control::{CongestionControl, Rules, Window};
 use super::new_reno::check_timer;
 use super::timer::Timer;
 use sojourn_core::parameters::{Check, Refusal};
@@ -24,7 +24,7 @@ impl Check for LineRate {
     }
 }
 
-impl Control for LineRate {
+impl CongestionControl for LineRate {
     type State = ();
 
     fn rules(&self) -> Rules {

@@ -1,6 +1,6 @@
 //! MinTCP: TCP returned to its roots (pFabric sections 2.3 and 3, scheme iii).
 
-use super::control::{Control, Rules};
+use super::control::{CongestionControl, Rules};
 use super::new_reno::{cap, check_timer};
 use super::timer::Timer;
 use sojourn_core::parameters::{Check, Refusal};
@@ -35,7 +35,7 @@ impl Check for MinTcp {
     }
 }
 
-impl Control for MinTcp {
+impl CongestionControl for MinTcp {
     type State = ();
 
     fn rules(&self) -> Rules {

@@ -2,10 +2,10 @@
 //!
 //! A transport does no I/O and reads no clock. It is told that a flow begins, that a packet has
 //! come, that a wake-up it asked for is due; it answers with packets to send and wake-ups to set
-//! ([`Turn`]). The engine and the slow oracle beside it drive the same code.
+//! ([`Outbox`]). The engine and the slow oracle beside it drive the same code.
 //!
 //! The TCP family shares one reliable, window-limited sender (`windowed.rs`); a member of it is one
-//! file with its parameters and its rules for the window ([`Control`]).
+//! file with its parameters and its rules for the window ([`CongestionControl`]).
 
 mod control;
 mod cubic;
@@ -25,7 +25,7 @@ mod timer;
 mod trace;
 mod windowed;
 
-pub use control::{Acked, Control, FastRetransmit, Rules, Window};
+pub use control::{Acked, CongestionControl, FastRetransmit, Rules, Window};
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use line_rate::LineRate;
@@ -72,19 +72,19 @@ macro_rules! transports {
 
         impl Transport for Running {
             #[inline]
-            fn start(&mut self, flow: u32, turn: &mut Turn) {
-                match self { $(Running::$variant(running) => running.start(flow, turn),)+ }
+            fn start(&mut self, flow: u32, outbox: &mut Outbox) {
+                match self { $(Running::$variant(running) => running.start(flow, outbox),)+ }
             }
             #[inline]
-            fn receive(&mut self, packet: &Packet, turn: &mut Turn) {
-                match self { $(Running::$variant(running) => running.receive(packet, turn),)+ }
+            fn receive(&mut self, packet: &Packet, outbox: &mut Outbox) {
+                match self { $(Running::$variant(running) => running.receive(packet, outbox),)+ }
             }
             #[inline]
-            fn wake(&mut self, wake: Wake, turn: &mut Turn) {
-                match self { $(Running::$variant(running) => running.wake(wake, turn),)+ }
+            fn wake(&mut self, wake: Wake, outbox: &mut Outbox) {
+                match self { $(Running::$variant(running) => running.wake(wake, outbox),)+ }
             }
-            fn resume(&mut self, flow: u32, turn: &mut Turn) {
-                match self { $(Running::$variant(running) => running.resume(flow, turn),)+ }
+            fn resume(&mut self, flow: u32, outbox: &mut Outbox) {
+                match self { $(Running::$variant(running) => running.resume(flow, outbox),)+ }
             }
             fn urgency(&self, flow: u32, now: Time) -> Option<u32> {
                 match self { $(Running::$variant(running) => running.urgency(flow, now),)+ }
@@ -204,7 +204,7 @@ pub enum End {
 
 /// One turn of a transport at one host: what time it is, and what it wants done.
 #[derive(Debug, Default)]
-pub struct Turn {
+pub struct Outbox {
     /// The time; everything asked for here happens now or later.
     pub now: Time,
     /// Packets to hand to the host's port now, in this order.
@@ -226,16 +226,16 @@ pub struct Turn {
 /// flow's source host, a receiver's only in turns of its destination.
 pub trait Transport {
     /// `flow` begins, at its source.
-    fn start(&mut self, flow: u32, turn: &mut Turn);
+    fn start(&mut self, flow: u32, outbox: &mut Outbox);
 
     /// `packet` has come to the host it is for.
-    fn receive(&mut self, packet: &Packet, turn: &mut Turn);
+    fn receive(&mut self, packet: &Packet, outbox: &mut Outbox);
 
     /// A wake-up is due.
-    fn wake(&mut self, wake: Wake, turn: &mut Turn);
+    fn wake(&mut self, wake: Wake, outbox: &mut Outbox);
 
     /// There is room again for `flow`, which was held. Only those are that ask whether there is.
-    fn resume(&mut self, _flow: u32, _turn: &mut Turn) {}
+    fn resume(&mut self, _flow: u32, _turn: &mut Outbox) {}
 
     /// The priority of the next packet of `flow`, lower first; nothing where all are alike.
     fn urgency(&self, _flow: u32, _now: Time) -> Option<u32> {

@@ -1,6 +1,8 @@
 //! TCP NewReno (RFC 5681, 6582, 6298).
 
-use super::control::{ABC_LIMIT, Acked, Control, DUPTHRESH, FastRetransmit, Rules, Window};
+use super::control::{
+    ABC_LIMIT, Acked, CongestionControl, DUPTHRESH, FastRetransmit, Rules, Window,
+};
 use super::timer::Timer;
 use crate::packet::LONGEST_TIMER;
 use sojourn_core::parameters::{Check, Refusal};
@@ -79,7 +81,7 @@ pub(super) fn cap(window_cap: Option<NonZeroU32>) -> f64 {
     window_cap.map_or(f64::INFINITY, |cap| cap.get().into())
 }
 
-impl Control for NewReno {
+impl CongestionControl for NewReno {
     type State = ();
 
     fn rules(&self) -> Rules {

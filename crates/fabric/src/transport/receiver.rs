@@ -2,7 +2,7 @@
 
 use super::control::Rules;
 use super::scoreboard::Scoreboard;
-use super::{AckPriority, End, Setup, Turn, Wake};
+use super::{AckPriority, End, Outbox, Setup, Wake};
 use crate::flow::{Flow, Packets};
 use crate::packet::{CE, ECE, Kind, PROBE, Packet};
 use sojourn_core::Time;
@@ -45,11 +45,17 @@ impl Receiver {
 
     /// A data packet has come.
     #[inline]
-    pub(super) fn data(&mut self, packet: &Packet, rules: &Rules, setup: &Setup, turn: &mut Turn) {
+    pub(super) fn data(
+        &mut self,
+        packet: &Packet,
+        rules: &Rules,
+        setup: &Setup,
+        outbox: &mut Outbox,
+    ) {
         let marked = packet.marks & CE != 0;
         let ack = Held { flow: packet.flow, priority: priority(setup, packet.priority) };
         if packet.marks & PROBE != 0 {
-            self.acknowledge(ack, 0, setup, turn);
+            self.acknowledge(ack, 0, setup, outbox);
             return;
         }
         let changed = marked != self.marked;
@@ -57,7 +63,7 @@ impl Receiver {
             // RFC 8257, 3.2: what is pending is acknowledged under the old state, and the packet that
             // changed it at once under the new one.
             if let Some(held) = self.pending.take() {
-                self.acknowledge(held, 0, setup, turn);
+                self.acknowledge(held, 0, setup, outbox);
             }
             self.marked = marked;
         }
@@ -67,7 +73,7 @@ impl Receiver {
             self.next = self.arrived.first_missing(packet.sequence + 1);
             self.arrived.advance(self.next);
             if self.next == self.end {
-                turn.arrived.push(packet.flow);
+                outbox.arrived.push(packet.flow);
             }
         } else if packet.sequence > self.next {
             self.arrived.insert(packet.sequence);
@@ -82,33 +88,33 @@ impl Receiver {
                     && self.pending.is_none() =>
             {
                 self.pending = Some(ack);
-                self.due = turn.now + delay;
-                turn.wakes.push(Wake { at: self.due, flow: packet.flow, end: End::Receiver });
+                self.due = outbox.now + delay;
+                outbox.wakes.push(Wake { at: self.due, flow: packet.flow, end: End::Receiver });
             }
             _ => {
                 self.pending = None;
                 self.due = Time::NEVER;
                 let above = packet.sequence.saturating_sub(self.next);
-                self.acknowledge(ack, u16::try_from(above).unwrap_or(0), setup, turn);
+                self.acknowledge(ack, u16::try_from(above).unwrap_or(0), setup, outbox);
             }
         }
     }
 
     /// A wake-up has come: the held-back ACK goes, if it is still there and meant.
-    pub(super) fn wake(&mut self, wake: Wake, setup: &Setup, turn: &mut Turn) {
+    pub(super) fn wake(&mut self, wake: Wake, setup: &Setup, outbox: &mut Outbox) {
         if self.due == wake.at
             && let Some(held) = self.pending.take()
         {
             self.due = Time::NEVER;
-            self.acknowledge(held, 0, setup, turn);
+            self.acknowledge(held, 0, setup, outbox);
         }
     }
 
     #[inline]
-    fn acknowledge(&self, ack: Held, echo: u16, setup: &Setup, turn: &mut Turn) {
+    fn acknowledge(&self, ack: Held, echo: u16, setup: &Setup, outbox: &mut Outbox) {
         let marks = if self.marked { ECE } else { 0 };
         let answer = setup.answer(Kind::Ack, ack.flow, self.next);
-        turn.packets.push(Packet { priority: ack.priority, echo, marks, ..answer });
+        outbox.packets.push(Packet { priority: ack.priority, echo, marks, ..answer });
     }
 }
 
@@ -124,7 +130,7 @@ fn priority(setup: &Setup, data: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::control::Control;
+    use crate::transport::control::CongestionControl;
     use crate::transport::{Dctcp, trace};
     use sojourn_core::Span;
     use sojourn_core::parameters::defaults;
@@ -134,38 +140,38 @@ mod tests {
         receiver: Receiver,
         rules: Rules,
         setup: Setup,
-        turn: Turn,
+        outbox: Outbox,
     }
 
     impl Bench {
         fn new() -> Bench {
             let dctcp = Dctcp { ack_delay: Some(Span::from_ms(40)), ..defaults() };
-            let (receiver, turn) = (
+            let (receiver, outbox) = (
                 Receiver::new(&Flow::new(0, 1, 1 << 20, Time::ZERO), &defaults()),
-                Turn::default(),
+                Outbox::default(),
             );
-            Bench { receiver, rules: dctcp.rules(), setup: trace::setup(100), turn }
+            Bench { receiver, rules: dctcp.rules(), setup: trace::setup(100), outbox }
         }
 
         /// What ACKs say: what is next, how far above that the packet is that caused it, and whether
         /// they echo a mark.
         fn acks(&mut self) -> Vec<(u32, u16, bool)> {
-            let acks = self.turn.packets.drain(..);
+            let acks = self.outbox.packets.drain(..);
             acks.map(|ack| (ack.sequence, ack.echo, ack.marks & ECE != 0)).collect()
         }
 
         fn comes(&mut self, sequence: u32, marks: u8) -> Vec<(u32, u16, bool)> {
-            self.turn.now += Span::from_us(1);
-            let packet = Packet { marks, ..self.setup.data(0, sequence, 0, self.turn.now) };
-            self.receiver.data(&packet, &self.rules, &self.setup, &mut self.turn);
+            self.outbox.now += Span::from_us(1);
+            let packet = Packet { marks, ..self.setup.data(0, sequence, 0, self.outbox.now) };
+            self.receiver.data(&packet, &self.rules, &self.setup, &mut self.outbox);
             self.acks()
         }
 
         /// The last wake-up that was set comes.
         fn waits(&mut self) -> Vec<(u32, u16, bool)> {
-            let wake = self.turn.wakes.pop().expect("a wake-up was set");
-            self.turn.now = wake.at;
-            self.receiver.wake(wake, &self.setup, &mut self.turn);
+            let wake = self.outbox.wakes.pop().expect("a wake-up was set");
+            self.outbox.now = wake.at;
+            self.receiver.wake(wake, &self.setup, &mut self.outbox);
             self.acks()
         }
     }
@@ -179,9 +185,9 @@ mod tests {
         assert_eq!(bench.comes(1, 0), [(2, 0, false)]);
         assert_eq!(bench.waits(), [], "it has been answered");
         assert_eq!(bench.comes(2, 0), []);
-        let since = bench.turn.now;
+        let since = bench.outbox.now;
         assert_eq!(bench.waits(), [(3, 0, false)]);
-        assert_eq!(bench.turn.now - since, Span::from_ms(40));
+        assert_eq!(bench.outbox.now - since, Span::from_ms(40));
         // 3 is held back, 5 is out of order: one ACK says both.
         assert_eq!(bench.comes(3, 0), []);
         assert_eq!(bench.comes(5, 0), [(4, 1, false)]);

@@ -6,7 +6,7 @@
 //! full ACK the window becomes min(ssthresh, max(FlightSize, 1) + 1). Its heuristics against missed
 //! fast retransmits (section 4) are not modelled.
 
-use super::control::{Control, FastRetransmit};
+use super::control::{CongestionControl, FastRetransmit};
 use super::windowed::Acting;
 
 /// What a sender keeps about losses.
@@ -46,7 +46,7 @@ impl Recovery {
     }
 }
 
-impl<C: Control> Acting<'_, C> {
+impl<C: CongestionControl> Acting<'_, C> {
     /// A duplicate ACK has come: without SACK one that repeats the last (RFC 5681, 2), with SACK one
     /// that tells of another packet (RFC 6675, 2).
     #[cold]
@@ -82,7 +82,7 @@ impl<C: Control> Acting<'_, C> {
         let sender = &mut *self.sender;
         // RFC 5681, 3.2, step 2: what limited transmit sent does not count.
         let flight = sender.next - sender.acked - sender.recovery.limited;
-        self.control.lost(&mut sender.window, &mut sender.state, flight, self.turn.now);
+        self.control.lost(&mut sender.window, &mut sender.state, flight, self.outbox.now);
         if !self.rules.sack {
             sender.window.size += f64::from(dupthresh);
         }

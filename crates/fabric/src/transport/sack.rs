@@ -8,7 +8,7 @@
 //! scoreboard outlives a time-out (section 5.1), since receivers here never renege; what it holds is
 //! then left out of what goes again.
 
-use super::control::Control;
+use super::control::CongestionControl;
 use super::windowed::{Acting, Sender};
 
 impl<S> Sender<S> {
@@ -39,7 +39,7 @@ enum Segment {
     Rescue,
 }
 
-impl<C: Control> Acting<'_, C> {
+impl<C: CongestionControl> Acting<'_, C> {
     /// Section 5, step C.
     pub(super) fn send_into_the_pipe(&mut self) {
         let sender = &mut *self.sender;

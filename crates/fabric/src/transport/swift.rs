@@ -1,7 +1,7 @@
 //! Swift: a delay target, reached from both sides (Kumar et al., SIGCOMM 2020).
 
 use super::Setup;
-use super::control::{Acked, Control, FastRetransmit, Rules, Window};
+use super::control::{Acked, CongestionControl, FastRetransmit, Rules, Window};
 use super::new_reno::{cap, check_timer};
 use super::timer::Timer;
 use sojourn_core::parameters::{Check, Refusal, Setting};
@@ -133,7 +133,7 @@ impl Swift {
     }
 }
 
-impl Control for Swift {
+impl CongestionControl for Swift {
     type State = Delays;
 
     const ASKS_FOR_CAUSE: bool = true;

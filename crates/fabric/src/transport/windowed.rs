@@ -1,15 +1,15 @@
 //! The reliable, window-limited sender that the TCP family shares.
 //!
 //! Sequence numbers count packets. What differs between the members, the window and how it answers
-//! to acknowledgements, marks and losses, is theirs ([`Control`]). Here are the window and the timer
+//! to acknowledgements, marks and losses, is theirs ([`CongestionControl`]). Here are the window and the timer
 //! (RFC 5681, 6298); how losses are inferred and mended is in `recovery.rs` and `sack.rs`.
 
-use super::control::{Acked, Control, Rules, Window};
+use super::control::{Acked, CongestionControl, Rules, Window};
 use super::receiver::Receiver;
 use super::recovery::Recovery;
 use super::scoreboard::Scoreboard;
 use super::timer::RoundTrip;
-use super::{End, Priority, Setup, Tally, Transport, Turn, Wake};
+use super::{End, Outbox, Priority, Setup, Tally, Transport, Wake};
 use crate::packet::{ECE, ECT, Kind, PROBE, Packet};
 use sojourn_core::Time;
 
@@ -49,7 +49,7 @@ pub(super) struct Sender<S> {
 
 /// A member of the TCP family at work on all flows.
 #[derive(Debug)]
-pub struct Windowed<C: Control> {
+pub struct Windowed<C: CongestionControl> {
     control: C,
     rules: Rules,
     setup: Setup,
@@ -67,7 +67,7 @@ impl<S> Sender<S> {
     }
 }
 
-impl<C: Control> Windowed<C> {
+impl<C: CongestionControl> Windowed<C> {
     /// Takes up all flows of `setup` under the rules of `control`.
     pub fn new(control: &C, setup: Setup) -> Windowed<C> {
         let rules = control.rules();
@@ -115,23 +115,23 @@ impl<C: Control> Windowed<C> {
 
     /// The sender of `flow`, with all it needs to act.
     #[inline]
-    fn act<'a>(&'a mut self, flow: u32, turn: &'a mut Turn) -> Acting<'a, C> {
+    fn act<'a>(&'a mut self, flow: u32, outbox: &'a mut Outbox) -> Acting<'a, C> {
         Acting {
             sender: &mut self.senders[flow as usize],
             flow,
             control: &self.control,
             rules: &self.rules,
             setup: &self.setup,
-            turn,
+            outbox,
         }
     }
 }
 
-impl<C: Control> Transport for Windowed<C> {
-    fn start(&mut self, flow: u32, turn: &mut Turn) {
+impl<C: CongestionControl> Transport for Windowed<C> {
+    fn start(&mut self, flow: u32, outbox: &mut Outbox) {
         let bytes = self.setup.flows[flow as usize].bytes;
         self.senders[flow as usize].end = self.setup.packets.count(bytes);
-        let mut acting = self.act(flow, turn);
+        let mut acting = self.act(flow, outbox);
         acting.control.start(&mut acting.sender.state, flow, acting.setup);
         match acting.sender.connecting {
             true => acting.connect(),
@@ -141,23 +141,25 @@ impl<C: Control> Transport for Windowed<C> {
     }
 
     #[inline]
-    fn receive(&mut self, packet: &Packet, turn: &mut Turn) {
+    fn receive(&mut self, packet: &Packet, outbox: &mut Outbox) {
         match packet.kind {
             Kind::Ack => {
-                let mut acting = self.act(packet.flow, turn);
+                let mut acting = self.act(packet.flow, outbox);
                 if acting.sender.acked < acting.sender.end {
                     acting.acknowledged(packet);
                     acting.arm();
                 }
             }
-            _ => self.receivers[packet.flow as usize].data(packet, &self.rules, &self.setup, turn),
+            _ => {
+                self.receivers[packet.flow as usize].data(packet, &self.rules, &self.setup, outbox)
+            }
         }
     }
 
-    fn wake(&mut self, wake: Wake, turn: &mut Turn) {
+    fn wake(&mut self, wake: Wake, outbox: &mut Outbox) {
         match wake.end {
             End::Sender => {
-                let mut acting = self.act(wake.flow, turn);
+                let mut acting = self.act(wake.flow, outbox);
                 if acting.sender.wake == wake.at {
                     acting.sender.wake = Time::NEVER;
                     acting.woken();
@@ -165,13 +167,13 @@ impl<C: Control> Transport for Windowed<C> {
                 }
             }
             End::Receiver => {
-                self.receivers[wake.flow as usize].wake(wake, &self.setup, turn);
+                self.receivers[wake.flow as usize].wake(wake, &self.setup, outbox);
             }
         }
     }
 
-    fn resume(&mut self, flow: u32, turn: &mut Turn) {
-        let mut acting = self.act(flow, turn);
+    fn resume(&mut self, flow: u32, outbox: &mut Outbox) {
+        let mut acting = self.act(flow, outbox);
         acting.sender.held = false;
         if acting.sender.acked < acting.sender.end {
             acting.send();
@@ -195,16 +197,16 @@ impl<C: Control> Transport for Windowed<C> {
 }
 
 /// One sender in one turn.
-pub(super) struct Acting<'a, C: Control> {
+pub(super) struct Acting<'a, C: CongestionControl> {
     pub(super) sender: &'a mut Sender<C::State>,
     flow: u32,
     pub(super) control: &'a C,
     pub(super) rules: &'a Rules,
     setup: &'a Setup,
-    pub(super) turn: &'a mut Turn,
+    pub(super) outbox: &'a mut Outbox,
 }
 
-impl<C: Control> Acting<'_, C> {
+impl<C: CongestionControl> Acting<'_, C> {
     /// An ACK has come.
     #[inline]
     fn acknowledged(&mut self, ack: &Packet) {
@@ -234,11 +236,11 @@ impl<C: Control> Acting<'_, C> {
             sender.acked = ack.sequence;
             sender.next = sender.next.max(sender.acked);
             sender.sacked.advance(sender.acked);
-            sender.trip.acknowledged(sender.acked, self.turn.now);
+            sender.trip.acknowledged(sender.acked, self.outbox.now);
             if sender.acked == sender.end {
                 sender.due = Time::NEVER;
                 sender.state = C::State::default();
-                self.turn.finished.push(self.flow);
+                self.outbox.finished.push(self.flow);
                 return;
             }
         }
@@ -251,7 +253,7 @@ impl<C: Control> Acting<'_, C> {
             repairing: sender.acked - cumulative < sender.recovery.point,
             cause,
             rtt: sender.trip.smoothed(),
-            now: self.turn.now,
+            now: self.outbox.now,
         };
         if !sender.recovery.active {
             self.control.acked(&mut sender.window, &mut sender.state, &acked);
@@ -275,20 +277,20 @@ impl<C: Control> Acting<'_, C> {
         let sender = &mut *self.sender;
         if sender.connecting {
             // RFC 5681, 3.1: after a lost request a flow begins with one packet.
-            if sender.due <= self.turn.now {
+            if sender.due <= self.outbox.now {
                 sender.tally.timeouts += 1;
                 sender.window.size = 1.0;
                 sender.trip.timed_out();
                 self.connect();
             }
         } else if sender.acked < sender.end {
-            let lapsed = sender.due <= self.turn.now;
+            let lapsed = sender.due <= self.outbox.now;
             if lapsed {
                 sender.tally.timeouts += 1;
                 // The flight is what is still outstanding: not what is known to have arrived.
                 let flight = (sender.next - sender.acked).saturating_sub(sender.sacked.len());
                 let threshold = sender.window.threshold;
-                let now = self.turn.now;
+                let now = self.outbox.now;
                 self.control.timed_out(&mut sender.window, &mut sender.state, flight, now);
                 if sender.lapsed > sender.acked {
                     // RFC 5681, 3.1: held when the same packet runs out of time again.
@@ -312,9 +314,9 @@ impl<C: Control> Acting<'_, C> {
     /// Asks for a connection, with a packet as large as an acknowledgement; the timer runs for it.
     fn connect(&mut self) {
         let sender = &mut *self.sender;
-        let now = self.turn.now;
+        let now = self.outbox.now;
         let (packet, size) = (self.setup.data(self.flow, 0, 0, now), self.setup.packets.ack.0);
-        self.turn.packets.push(Packet { size: size as u16, marks: PROBE, ..packet });
+        self.outbox.packets.push(Packet { size: size as u16, marks: PROBE, ..packet });
         if sender.tally.timeouts == 0 {
             sender.trip.sent(0, now);
         }
@@ -326,7 +328,7 @@ impl<C: Control> Acting<'_, C> {
         let sender = &mut *self.sender;
         sender.connecting = false;
         sender.due = Time::NEVER;
-        sender.trip.acknowledged(1, self.turn.now);
+        sender.trip.acknowledged(1, self.outbox.now);
         self.send();
     }
 
@@ -338,12 +340,12 @@ impl<C: Control> Acting<'_, C> {
     /// Asks whether anything gets through, with a packet of one byte; the timer runs for it.
     fn probe(&mut self) {
         let sender = &mut *self.sender;
-        let now = self.turn.now;
+        let now = self.outbox.now;
         let arrived = sender.acked + sender.sacked.len();
         let packet = self.setup.data(self.flow, sender.acked, arrived, now);
         let marks = if self.rules.ecn { ECT | PROBE } else { PROBE };
         let size = self.setup.packets.wire(1);
-        self.turn.packets.push(Packet { size, marks, ..packet });
+        self.outbox.packets.push(Packet { size, marks, ..packet });
         sender.due = now + sender.trip.time_out(self.rules.timer);
     }
 
@@ -391,9 +393,9 @@ impl<C: Control> Acting<'_, C> {
     /// Whether the host's port takes one packet more; if not, the flow is held.
     #[inline(always)]
     pub(super) fn takes_more(&mut self) -> bool {
-        let takes = self.turn.packets.len() < self.turn.room;
+        let takes = self.outbox.packets.len() < self.outbox.room;
         if !takes && !std::mem::replace(&mut self.sender.held, true) {
-            self.turn.held = true;
+            self.outbox.held = true;
         }
         takes
     }
@@ -401,14 +403,14 @@ impl<C: Control> Acting<'_, C> {
     /// Whether pacing has it wait.
     #[inline]
     pub(super) fn held_back(&self) -> bool {
-        self.rules.paced && self.turn.now < self.sender.pace
+        self.rules.paced && self.outbox.now < self.sender.pace
     }
 
     /// Hands one packet to the host's port.
     #[inline]
     pub(super) fn emit(&mut self, sequence: u32) {
         let sender = &mut *self.sender;
-        let now = self.turn.now;
+        let now = self.outbox.now;
         if sequence < sender.high {
             sender.tally.retransmits += 1;
             sender.trip.forget();
@@ -419,7 +421,7 @@ impl<C: Control> Acting<'_, C> {
         let packet = self.setup.data(self.flow, sequence, sender.acked + sender.sacked.len(), now);
         self.control.sent(&mut sender.state, sequence, now);
         let marks = if self.rules.ecn { ECT } else { 0 };
-        self.turn.packets.push(Packet { marks, ..packet });
+        self.outbox.packets.push(Packet { marks, ..packet });
         if sender.due == Time::NEVER {
             sender.due = now + sender.trip.time_out(self.rules.timer);
         }
@@ -433,7 +435,7 @@ impl<C: Control> Acting<'_, C> {
     pub(super) fn restart_timer(&mut self) {
         let sender = &mut *self.sender;
         sender.due = match sender.high > sender.acked {
-            true => self.turn.now + sender.trip.time_out(self.rules.timer),
+            true => self.outbox.now + sender.trip.time_out(self.rules.timer),
             false => Time::NEVER,
         };
     }
@@ -447,7 +449,7 @@ impl<C: Control> Acting<'_, C> {
         }
         if at < self.sender.wake {
             self.sender.wake = at;
-            self.turn.wakes.push(Wake { at, flow: self.flow, end: End::Sender });
+            self.outbox.wakes.push(Wake { at, flow: self.flow, end: End::Sender });
         }
     }
 }

@@ -49,7 +49,7 @@ variants! {
 }
 
 /// What a workload is drawn for.
-pub struct Stage<'a> {
+pub struct WorkloadContext<'a> {
     /// The fabric.
     pub graph: &'a Graph,
     /// How flows are cut into packets.
@@ -61,7 +61,7 @@ pub struct Stage<'a> {
 /// A flow takes no longer at best, which is well beyond the end of every run.
 const LONGEST_FLOW: Span = Span::from_s(4_000_000);
 
-impl Stage<'_> {
+impl WorkloadContext<'_> {
     /// The largest flow: one whose packets can be numbered, and cross the slowest link in a time.
     pub fn largest_flow(&self) -> u64 {
         let full = self.packets.full().into();
@@ -154,10 +154,10 @@ impl From<Vec<Flow>> for Drawn {
 /// Draws jobs.
 trait Draw {
     /// How many jobs will arrive. Refused when they cannot be had on this stage.
-    fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal>;
+    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal>;
 
     /// The jobs of one replication.
-    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal>;
+    fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal>;
 
     /// The key that says how many jobs arrive.
     fn number(&self) -> &'static str;
@@ -174,7 +174,7 @@ trait Draw {
     }
 
     /// Whether its flows come with traffic classes of their own.
-    fn has_classes(&self, _: &Stage<'_>) -> Result<bool, Refusal> {
+    fn has_classes(&self, _: &WorkloadContext<'_>) -> Result<bool, Refusal> {
         Ok(false)
     }
 
@@ -187,8 +187,8 @@ trait Draw {
 impl Workload {
     /// How many jobs will arrive, at least one, beside `others` of the same case: everything is
     /// checked, nothing drawn.
-    pub fn count(&self, stage: &Stage<'_>, others: usize) -> Result<usize, Refusal> {
-        let (jobs, key) = self.number(stage)?;
+    pub fn count(&self, context: &WorkloadContext<'_>, others: usize) -> Result<usize, Refusal> {
+        let (jobs, key) = self.number(context)?;
         if jobs <= MAX_JOBS - others {
             return Ok(jobs);
         }
@@ -206,13 +206,13 @@ impl Workload {
     }
 
     /// How many jobs will arrive, and the key that says so.
-    fn number(&self, stage: &Stage<'_>) -> Result<(usize, &'static str), Refusal> {
+    fn number(&self, context: &WorkloadContext<'_>) -> Result<(usize, &'static str), Refusal> {
         with_arrivals!(&self.arrivals, |params| {
-            if !self.terms.classes.is_empty() && params.has_classes(stage)? {
+            if !self.terms.classes.is_empty() && params.has_classes(context)? {
                 let expected = "a list of none: the flows come with a class of their own";
                 return Err(Refusal::of(&self.terms.classes, expected).under("classes"));
             }
-            Ok((params.count(stage)?, params.number()))
+            Ok((params.count(context)?, params.number()))
         })
     }
 
@@ -232,8 +232,8 @@ impl Workload {
     }
 
     /// The jobs of one replication.
-    pub fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
-        let mut drawn = with_arrivals!(&self.arrivals, |params| params.draw(stage, streams))?;
+    pub fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal> {
+        let mut drawn = with_arrivals!(&self.arrivals, |params| params.draw(context, streams))?;
         self.terms.set(&mut drawn.flows, streams);
         self.terms.set_queries(&mut drawn.queries, streams);
         Ok(drawn)
@@ -303,7 +303,7 @@ fn is_file(name: &str) -> bool {
 fn sizes(
     name: &str,
     reading: Option<sojourn_core::Reading>,
-    stage: &Stage<'_>,
+    context: &WorkloadContext<'_>,
 ) -> Result<sojourn_core::SizeTable, Refusal> {
     let given = Value::Text(name.to_owned());
     if let Some(workload) = sojourn_core::Workload::find(name) {
@@ -315,7 +315,7 @@ fn sizes(
         refusal.expected.push_str(", or a file with one (a path with a dot or slash)");
         return Err(refusal);
     }
-    let text = (stage.read)(name)
+    let text = (context.read)(name)
         .map_err(|why| Refusal::value(&given, format!("a file to read: {why}")).under("sizes"))?;
     sojourn_core::SizeTable::parse(&text, reading).map_err(|error| {
         let expected = format!("a size table, but in it {error}");

@@ -7,7 +7,7 @@ pub use strict::Strict;
 pub use weighted::Weighted;
 
 use super::{AnyPort, Builder, Discipline, PFabric, Queue};
-use crate::packet::{CLASSES, Packet, PacketId, Slab};
+use crate::packet::{CLASSES, Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
 use sojourn_core::{Stream, Streams, parameters, variants};
 use strict::Strictly;
@@ -167,20 +167,25 @@ impl Discipline for ClassesPort {
     const ASKS_FOR_CLASS: bool = true;
 
     #[inline]
-    fn enqueue(&mut self, id: PacketId, slab: &mut Slab, drop: impl FnMut(PacketId, &mut Slab)) {
-        let class = self.class_of(&slab[id]);
+    fn enqueue(
+        &mut self,
+        id: PacketId,
+        arena: &mut PacketArena,
+        drop: impl FnMut(PacketId, &mut PacketArena),
+    ) {
+        let class = self.class_of(&arena[id]);
         if self.queues[class].is_empty() {
             self.policy.joins(class);
         }
-        self.queues[class].enqueue(id, slab, drop);
+        self.queues[class].enqueue(id, arena, drop);
         self.waiting |= u8::from(!self.queues[class].is_empty()) << class;
     }
 
     /// One of its own class has to go.
     #[inline]
-    fn displace(&mut self, id: PacketId, slab: &mut Slab) -> Option<PacketId> {
-        let class = self.class_of(&slab[id]);
-        let victim = self.queues[class].displace(id, slab);
+    fn displace(&mut self, id: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
+        let class = self.class_of(&arena[id]);
+        let victim = self.queues[class].displace(id, arena);
         self.waiting &= !(u8::from(self.queues[class].is_empty()) << class);
         victim
     }
@@ -194,10 +199,10 @@ impl Discipline for ClassesPort {
     }
 
     #[inline]
-    fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
+    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
         let class = self.policy.next(self.waiting);
-        let id = self.queues[class].dequeue(slab);
-        self.policy.sends(class, slab[id].size);
+        let id = self.queues[class].dequeue(arena);
+        self.policy.sends(class, arena[id].size);
         self.waiting &= !(u8::from(self.queues[class].is_empty()) << class);
         id
     }
@@ -207,8 +212,8 @@ impl Discipline for ClassesPort {
         self.waiting == 0
     }
 
-    fn waiting(&self, slab: &Slab) -> Vec<PacketId> {
-        self.queues.iter().flat_map(|queue| queue.waiting(slab)).collect()
+    fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
+        self.queues.iter().flat_map(|queue| queue.waiting(arena)).collect()
     }
 }
 

@@ -25,51 +25,51 @@ fn port(classes: &Classes) -> ClassesPort {
 }
 
 fn packet(class: u8, size: u16) -> Packet {
-    let mut packet = Packet { size, ..Slab::default()[0] };
+    let mut packet = Packet { size, ..PacketArena::default()[0] };
     packet.classify(class);
     packet
 }
 
 /// Offers a packet; how many were dropped.
-fn offer(port: &mut ClassesPort, slab: &mut Slab, packet: Packet) -> usize {
-    let (id, mut dropped) = (slab.insert(packet), 0);
-    port.enqueue(id, slab, |id, slab| {
-        slab.free(id);
+fn offer(port: &mut ClassesPort, arena: &mut PacketArena, packet: Packet) -> usize {
+    let (id, mut dropped) = (arena.insert(packet), 0);
+    port.enqueue(id, arena, |id, arena| {
+        arena.free(id);
         dropped += 1;
     });
     dropped
 }
 
 /// Sends a packet: its class and size.
-fn send(port: &mut ClassesPort, slab: &mut Slab) -> (usize, u16) {
-    let id = port.dequeue(slab);
-    slab.free(id);
-    (slab[id].class(), slab[id].size)
+fn send(port: &mut ClassesPort, arena: &mut PacketArena) -> (usize, u16) {
+    let id = port.dequeue(arena);
+    arena.free(id);
+    (arena[id].class(), arena[id].size)
 }
 
 /// The classes of the next packets, while so many wait in each class at first.
 fn order(classes: &Classes, waiting: &[usize], sent: usize) -> Vec<usize> {
-    let (mut port, mut slab) = (port(classes), Slab::default());
+    let (mut port, mut arena) = (port(classes), PacketArena::default());
     for (class, &count) in (0..).zip(waiting) {
         for _ in 0..count {
-            offer(&mut port, &mut slab, packet(class, 1500));
+            offer(&mut port, &mut arena, packet(class, 1500));
         }
     }
-    (0..sent).map(|_| send(&mut port, &mut slab).0).collect()
+    (0..sent).map(|_| send(&mut port, &mut arena).0).collect()
 }
 
 #[test]
 fn a_higher_class_goes_first_under_strict_priority() {
     let strict = lines(3, Between::Strict(defaults()));
     assert_eq!(order(&strict, &[2, 2, 2], 6), [0, 0, 1, 1, 2, 2]);
-    let (mut port, mut slab) = (port(&strict), Slab::default());
-    offer(&mut port, &mut slab, packet(2, 1500));
-    offer(&mut port, &mut slab, packet(1, 1500));
-    assert_eq!(send(&mut port, &mut slab).0, 1);
-    offer(&mut port, &mut slab, packet(0, 1500));
+    let (mut port, mut arena) = (port(&strict), PacketArena::default());
+    offer(&mut port, &mut arena, packet(2, 1500));
+    offer(&mut port, &mut arena, packet(1, 1500));
+    assert_eq!(send(&mut port, &mut arena).0, 1);
+    offer(&mut port, &mut arena, packet(0, 1500));
     // Class 7 is one of the last.
-    offer(&mut port, &mut slab, packet(7, 1500));
-    let rest: Vec<usize> = (0..3).map(|_| send(&mut port, &mut slab).0).collect();
+    offer(&mut port, &mut arena, packet(7, 1500));
+    let rest: Vec<usize> = (0..3).map(|_| send(&mut port, &mut arena).0).collect();
     assert_eq!(rest, [0, 2, 7]);
     assert!(port.is_empty());
 }
@@ -88,15 +88,15 @@ fn weights_of_three_to_one_give_three_to_one() {
 /// Who was away for a long time saved nothing up meanwhile.
 #[test]
 fn an_absent_class_saves_nothing_up() {
-    let (mut port, mut slab) = (port(&lines(2, by_weight(&[1, 1]))), Slab::default());
+    let (mut port, mut arena) = (port(&lines(2, by_weight(&[1, 1]))), PacketArena::default());
     for _ in 0..100 {
-        offer(&mut port, &mut slab, packet(0, 1500));
-        assert_eq!(send(&mut port, &mut slab).0, 0);
+        offer(&mut port, &mut arena, packet(0, 1500));
+        assert_eq!(send(&mut port, &mut arena).0, 0);
     }
     for class in [0, 0, 0, 1, 1, 1] {
-        offer(&mut port, &mut slab, packet(class, 1500));
+        offer(&mut port, &mut arena, packet(class, 1500));
     }
-    let sent: Vec<usize> = (0..6).map(|_| send(&mut port, &mut slab).0).collect();
+    let sent: Vec<usize> = (0..6).map(|_| send(&mut port, &mut arena).0).collect();
     assert_eq!(sent, [1, 0, 1, 0, 1, 0]);
 }
 
@@ -126,17 +126,17 @@ proptest! {
         from in 0usize..100,
     ) {
         let classes = lines(weights.len(), by_weight(&weights));
-        let (mut port, mut slab) = (port(&classes), Slab::default());
+        let (mut port, mut arena) = (port(&classes), PacketArena::default());
         for class in 0..weights.len() as u8 {
-            offer(&mut port, &mut slab, packet(class, sizes[usize::from(class)]));
+            offer(&mut port, &mut arena, packet(class, sizes[usize::from(class)]));
         }
         let mut bytes = vec![0.0; weights.len()];
         for (i, &size) in sizes.iter().enumerate() {
             // One behind another, so that a class always has one waiting when it is chosen.
             for class in 0..weights.len() as u8 {
-                offer(&mut port, &mut slab, packet(class, size));
+                offer(&mut port, &mut arena, packet(class, size));
             }
-            let (class, size) = send(&mut port, &mut slab);
+            let (class, size) = send(&mut port, &mut arena);
             if i >= from {
                 bytes[class] += f64::from(size) / f64::from(weights[class]);
             }
@@ -161,23 +161,23 @@ proptest! {
         let between =
             if strict { Between::Strict(defaults()) } else { by_weight(&[7, 1, 200]) };
         let classes = Classes { inside: vec![best, line(6_000), line(3_000)], between };
-        let (mut port, mut slab) = (port(&classes), Slab::default());
+        let (mut port, mut arena) = (port(&classes), PacketArena::default());
         let (mut offered, mut gone) = (0, 0);
         for (class, priority, size, take) in steps {
             if take && !port.is_empty() {
-                send(&mut port, &mut slab);
+                send(&mut port, &mut arena);
                 gone += 1;
             } else {
                 let packet = Packet { priority, ..packet(class, size) };
-                gone += offer(&mut port, &mut slab, packet);
+                gone += offer(&mut port, &mut arena, packet);
                 offered += 1;
             }
-            prop_assert_eq!(slab.len(), offered - gone);
-            let waiting = port.waiting(&slab);
-            prop_assert_eq!(waiting.len(), slab.len());
-            for (class, room) in [4_500, 6_000, 3_000].into_iter().enumerate() {
-                let own = waiting.iter().filter(|id| slab[**id].class().min(2) == class);
-                prop_assert!(own.map(|id| u32::from(slab[*id].size)).sum::<u32>() <= room);
+            prop_assert_eq!(arena.len(), offered - gone);
+            let waiting = port.waiting(&arena);
+            prop_assert_eq!(waiting.len(), arena.len());
+            for (class, capacity) in [4_500, 6_000, 3_000].into_iter().enumerate() {
+                let own = waiting.iter().filter(|id| arena[**id].class().min(2) == class);
+                prop_assert!(own.map(|id| u32::from(arena[*id].size)).sum::<u32>() <= capacity);
             }
         }
     }

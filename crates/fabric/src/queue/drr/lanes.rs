@@ -1,6 +1,6 @@
 //! The lines of the flows that wait at a port, found by flow and by length.
 
-use crate::packet::{PacketId, Slab};
+use crate::packet::{PacketArena, PacketId};
 use std::collections::VecDeque;
 use std::ops::Index;
 
@@ -97,11 +97,16 @@ impl Lanes {
 
     /// Grants `quantum`, and takes the first packet if the lane may send it.
     #[inline]
-    pub(super) fn pop_first(&mut self, lane: u32, quantum: u32, slab: &Slab) -> Option<PacketId> {
+    pub(super) fn pop_first(
+        &mut self,
+        lane: u32,
+        quantum: u32,
+        arena: &PacketArena,
+    ) -> Option<PacketId> {
         let of_lane = &mut self.lanes[lane as usize];
         of_lane.deficit += quantum;
         let id = *of_lane.packets.front().expect("a packet waits in a lane in turn");
-        let size = slab.known(id).size;
+        let size = arena.known(id).size;
         of_lane.deficit = of_lane.deficit.checked_sub(size.into())?;
         of_lane.packets.pop_front();
         self.shrink(lane, size);
@@ -109,9 +114,9 @@ impl Lanes {
     }
 
     /// Takes the last packet.
-    pub(super) fn pop_last(&mut self, lane: u32, slab: &Slab) -> PacketId {
+    pub(super) fn pop_last(&mut self, lane: u32, arena: &PacketArena) -> PacketId {
         let id = self.lanes[lane as usize].packets.pop_back().expect("a packet waits");
-        self.shrink(lane, slab.known(id).size);
+        self.shrink(lane, arena.known(id).size);
         id
     }
 

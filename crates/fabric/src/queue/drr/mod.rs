@@ -2,8 +2,8 @@
 
 mod lanes;
 
-use super::{Builder, Counting, Discipline, Room, check_buffer, check_largest};
-use crate::packet::{Packet, PacketId, Slab};
+use super::{Builder, Capacity, Counting, Discipline, check_buffer, check_largest};
+use crate::packet::{Packet, PacketArena, PacketId};
 use lanes::Lanes;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, choices, parameters};
@@ -50,11 +50,11 @@ impl Builder for Drr {
     type Port = DrrPort;
 
     fn port(&self, _: Stream) -> DrrPort {
-        self.of(Room::new(self.buffer, self.counting))
+        self.of(Capacity::new(self.buffer, self.counting))
     }
 
     fn in_memory(&self, _: Stream) -> DrrPort {
-        self.of(Room::endless())
+        self.of(Capacity::endless())
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
@@ -70,12 +70,12 @@ impl Builder for Drr {
 const LARGEST_QUANTUM: u64 = 1_000_000_000;
 
 impl Drr {
-    fn of(&self, room: Room) -> DrrPort {
+    fn of(&self, capacity: Capacity) -> DrrPort {
         DrrPort {
             lanes: Lanes::default(),
             round: VecDeque::new(),
             begun: false,
-            room,
+            capacity,
             quantum: self.quantum.0 as u32,
             victim: self.victim,
         }
@@ -90,7 +90,7 @@ pub struct DrrPort {
     round: VecDeque<u32>,
     /// Whether the first of them has had its quantum.
     begun: bool,
-    room: Room,
+    capacity: Capacity,
     quantum: u32,
     victim: Victim,
 }
@@ -107,12 +107,17 @@ impl DrrPort {
 
 impl Discipline for DrrPort {
     #[inline]
-    fn enqueue(&mut self, id: PacketId, slab: &mut Slab, drop: impl FnMut(PacketId, &mut Slab)) {
-        let &Packet { flow, size, .. } = slab.known(id);
-        if !self.make_room(id, slab, |port| port.room.fits(size), drop) {
+    fn enqueue(
+        &mut self,
+        id: PacketId,
+        arena: &mut PacketArena,
+        drop: impl FnMut(PacketId, &mut PacketArena),
+    ) {
+        let &Packet { flow, size, .. } = arena.known(id);
+        if !self.make_room(id, arena, |port| port.capacity.fits(size), drop) {
             return;
         }
-        self.room.take(size);
+        self.capacity.take(size);
         let lane = match self.lanes.find(flow) {
             Some(lane) => lane,
             None => {
@@ -125,14 +130,14 @@ impl Discipline for DrrPort {
     }
 
     #[inline]
-    fn displace(&mut self, id: PacketId, slab: &mut Slab) -> Option<PacketId> {
-        let &Packet { flow, size, .. } = slab.known(id);
+    fn displace(&mut self, id: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
+        let &Packet { flow, size, .. } = arena.known(id);
         let longest = match self.victim {
             Victim::Longest => self.lanes.longer_than(flow, size)?,
             Victim::Arriving => return None,
         };
-        let victim = self.lanes.pop_last(longest, slab);
-        self.room.give(slab.known(victim).size);
+        let victim = self.lanes.pop_last(longest, arena);
+        self.capacity.give(arena.known(victim).size);
         if self.lanes[longest].is_empty() {
             self.leave(longest);
         }
@@ -143,13 +148,13 @@ impl Discipline for DrrPort {
     fn pass(&mut self, _: &mut Packet) {}
 
     #[inline]
-    fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
+    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
         loop {
             let lane = self.round[0];
             let quantum = if self.begun { 0 } else { self.quantum };
             self.begun = true;
-            if let Some(id) = self.lanes.pop_first(lane, quantum, slab) {
-                self.room.give(slab.known(id).size);
+            if let Some(id) = self.lanes.pop_first(lane, quantum, arena) {
+                self.capacity.give(arena.known(id).size);
                 if self.lanes[lane].is_empty() {
                     self.leave(lane);
                 }
@@ -165,7 +170,7 @@ impl Discipline for DrrPort {
         self.round.is_empty()
     }
 
-    fn waiting(&self, _: &Slab) -> Vec<PacketId> {
+    fn waiting(&self, _: &PacketArena) -> Vec<PacketId> {
         self.round.iter().flat_map(|lane| self.lanes[*lane].packets()).collect()
     }
 }

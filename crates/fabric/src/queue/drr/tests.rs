@@ -7,37 +7,37 @@ use proptest::sample::select;
 use sojourn_core::Streams;
 use sojourn_core::parameters::defaults;
 
-fn port(drr: &Drr) -> (DrrPort, Slab) {
-    (drr.port(Streams::new(1, 0).stream("t", 0)), Slab::default())
+fn port(drr: &Drr) -> (DrrPort, PacketArena) {
+    (drr.port(Streams::new(1, 0).stream("t", 0)), PacketArena::default())
 }
 
 fn packet(flow: u32, size: u16) -> Packet {
-    Packet { flow, size, kind: Kind::Data, ..Slab::default()[0] }
+    Packet { flow, size, kind: Kind::Data, ..PacketArena::default()[0] }
 }
 
 /// Offers a packet; the flows of which packets were dropped.
-fn offer(port: &mut DrrPort, slab: &mut Slab, packet: Packet) -> Vec<u32> {
-    let (id, mut dropped) = (slab.insert(packet), Vec::new());
-    port.enqueue(id, slab, |id, slab| dropped.push(slab[id].flow));
+fn offer(port: &mut DrrPort, arena: &mut PacketArena, packet: Packet) -> Vec<u32> {
+    let (id, mut dropped) = (arena.insert(packet), Vec::new());
+    port.enqueue(id, arena, |id, arena| dropped.push(arena[id].flow));
     dropped
 }
 
-fn next(port: &mut DrrPort, slab: &mut Slab) -> (u32, u16) {
-    let id = port.dequeue(slab);
-    (slab[id].flow, slab[id].size)
+fn next(port: &mut DrrPort, arena: &mut PacketArena) -> (u32, u16) {
+    let id = port.dequeue(arena);
+    (arena[id].flow, arena[id].size)
 }
 
 /// With a quantum of 500: flow 1 sends 200 and keeps 300, not enough for 750; flow 2 sends 500;
 /// flow 3 both; then flow 1 has 800 and sends 750, and with the 50 that are left the last one.
 #[test]
 fn a_flow_keeps_what_it_could_not_use() {
-    let (mut port, mut slab) = port(&Drr { quantum: Bytes(500), ..defaults() });
+    let (mut port, mut arena) = port(&Drr { quantum: Bytes(500), ..defaults() });
     for (flow, size) in
         [(1, 200), (1, 750), (1, 20), (2, 500), (2, 500), (3, 400), (3, 100), (2, 40)]
     {
-        assert_eq!(offer(&mut port, &mut slab, packet(flow, size)), []);
+        assert_eq!(offer(&mut port, &mut arena, packet(flow, size)), []);
     }
-    let order: Vec<_> = (0..8).map(|_| next(&mut port, &mut slab)).collect();
+    let order: Vec<_> = (0..8).map(|_| next(&mut port, &mut arena)).collect();
     let expected = [(1, 200), (2, 500), (3, 400), (3, 100), (1, 750), (1, 20), (2, 500), (2, 40)];
     assert_eq!(order, expected);
     assert!(port.is_empty());
@@ -46,23 +46,23 @@ fn a_flow_keeps_what_it_could_not_use() {
 /// Who has most waiting pays for the others' packets, and then for its own.
 #[test]
 fn the_longest_flow_makes_room() {
-    let (mut port, mut slab) = port(&Drr { buffer: Bytes(6_000), ..defaults() });
+    let (mut port, mut arena) = port(&Drr { buffer: Bytes(6_000), ..defaults() });
     for flow in [7, 7, 7, 3] {
-        assert_eq!(offer(&mut port, &mut slab, packet(flow, 1500)), []);
+        assert_eq!(offer(&mut port, &mut arena, packet(flow, 1500)), []);
     }
     for (flow, gone) in [(9, 7), (5, 7), (7, 7), (3, 3), (1, 9), (1, 1)] {
-        assert_eq!(offer(&mut port, &mut slab, packet(flow, 1500)), [gone], "{flow}");
+        assert_eq!(offer(&mut port, &mut arena, packet(flow, 1500)), [gone], "{flow}");
     }
-    let flows: Vec<u32> = (0..4).map(|_| next(&mut port, &mut slab).0).collect();
+    let flows: Vec<u32> = (0..4).map(|_| next(&mut port, &mut arena).0).collect();
     assert_eq!(flows, [7, 3, 5, 1]);
 }
 
 #[test]
 fn the_arriving_packet_can_be_the_one() {
     let drr = Drr { buffer: Bytes(3_000), victim: Victim::Arriving, ..defaults() };
-    let (mut port, mut slab) = port(&drr);
+    let (mut port, mut arena) = port(&drr);
     for (flow, dropped) in [(7, vec![]), (7, vec![]), (3, vec![3])] {
-        assert_eq!(offer(&mut port, &mut slab, packet(flow, 1500)), dropped);
+        assert_eq!(offer(&mut port, &mut arena, packet(flow, 1500)), dropped);
     }
 }
 
@@ -131,13 +131,13 @@ proptest! {
         quantum in 300u32..4_000,
     ) {
         let drr = Drr { quantum: Bytes(quantum.into()), buffer: Bytes(12_000), ..defaults() };
-        let (mut port, mut slab) = port(&drr);
+        let (mut port, mut arena) = port(&drr);
         let mut plain = Plain::default();
         for (flow, size, what) in steps {
             if what < 2 && !port.is_empty() {
-                prop_assert_eq!(next(&mut port, &mut slab), plain.next(quantum));
+                prop_assert_eq!(next(&mut port, &mut arena), plain.next(quantum));
             } else {
-                let dropped = offer(&mut port, &mut slab, packet(flow, size));
+                let dropped = offer(&mut port, &mut arena, packet(flow, size));
                 let mut expected = Vec::new();
                 let all = |plain: &Plain| (0..8).map(|flow| plain.bytes(flow)).sum::<u32>();
                 let mut kept = true;
@@ -153,7 +153,7 @@ proptest! {
                 prop_assert_eq!(dropped, expected);
             }
             let waiting: usize = plain.flows.iter().map(|entry| entry.2.len()).sum();
-            prop_assert_eq!(port.waiting(&slab).len(), waiting);
+            prop_assert_eq!(port.waiting(&arena).len(), waiting);
         }
     }
 
@@ -166,17 +166,17 @@ proptest! {
         quantum in 1_500u64..6_000,
     ) {
         let drr = Drr { quantum: Bytes(quantum), buffer: Bytes(1_000_000), ..defaults() };
-        let (mut port, mut slab) = port(&drr);
+        let (mut port, mut arena) = port(&drr);
         let mut sent = vec![0u64; sizes.len()];
         let mut sizes: Vec<_> = sizes.into_iter().map(|sizes| sizes.into_iter().cycle()).collect();
         let mut more = |flow: usize| packet(flow as u32, sizes[flow].next().expect("a cycle"));
         for flow in (0..sent.len()).chain(0..sent.len()) {
-            offer(&mut port, &mut slab, more(flow));
+            offer(&mut port, &mut arena, more(flow));
         }
         for _ in 0..500 {
-            let (flow, size) = next(&mut port, &mut slab);
+            let (flow, size) = next(&mut port, &mut arena);
             sent[flow as usize] += u64::from(size);
-            offer(&mut port, &mut slab, more(flow as usize));
+            offer(&mut port, &mut arena, more(flow as usize));
             let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
             prop_assert!(most - least <= quantum + 1_500, "{:?}", sent);
         }

@@ -5,7 +5,7 @@ mod new_reno;
 mod sack;
 
 use super::windowed::{Sender, Windowed};
-use super::{AckPriority, Control, Priority, Setup, Transport, Turn, Wake};
+use super::{AckPriority, CongestionControl, Outbox, Priority, Setup, Transport, Wake};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 use crate::topology::{SingleSwitch, Topology};
@@ -28,30 +28,30 @@ pub(super) fn setup(packets: u32) -> Setup {
 }
 
 /// A flow on its way.
-pub(super) struct Trace<C: Control> {
+pub(super) struct Trace<C: CongestionControl> {
     windowed: Windowed<C>,
-    turn: Turn,
+    outbox: Outbox,
     wakes: Vec<Wake>,
 }
 
-impl<C: Control> Trace<C> {
+impl<C: CongestionControl> Trace<C> {
     /// A flow of so many full packets begins.
     pub(super) fn begin(control: &C, packets: u32) -> Trace<C> {
         let setup = setup(packets);
         let windowed = Windowed::new(control, setup);
         let mut trace = Trace {
             windowed,
-            turn: Turn { room: usize::MAX, ..Turn::default() },
+            outbox: Outbox { room: usize::MAX, ..Outbox::default() },
             wakes: Vec::new(),
         };
-        trace.windowed.start(0, &mut trace.turn);
+        trace.windowed.start(0, &mut trace.outbox);
         trace
     }
 
     /// What was sent since this was asked last.
     pub(super) fn sent(&mut self) -> Vec<u32> {
-        self.wakes.append(&mut self.turn.wakes);
-        self.turn.packets.drain(..).map(|packet| packet.sequence).collect()
+        self.wakes.append(&mut self.outbox.wakes);
+        self.outbox.packets.drain(..).map(|packet| packet.sequence).collect()
     }
 
     /// An ACK that says "`next` is next", caused by the packet that makes it so.
@@ -66,25 +66,25 @@ impl<C: Control> Trace<C> {
 
     fn hears(&mut self, sequence: u32, echo: u16) -> Vec<u32> {
         let answer = self.windowed.setup().answer(Kind::Ack, 0, sequence);
-        self.windowed.receive(&Packet { echo, ..answer }, &mut self.turn);
+        self.windowed.receive(&Packet { echo, ..answer }, &mut self.outbox);
         self.sent()
     }
 
     /// So much time goes by, and no timer runs out.
     pub(super) fn pass(&mut self, span: Span) {
-        self.turn.now += span;
-        assert!(self.turn.now < self.sender().due);
+        self.outbox.now += span;
+        assert!(self.outbox.now < self.sender().due);
     }
 
     /// The retransmission timer runs out.
     pub(super) fn lapse(&mut self) -> Vec<u32> {
         let timeouts = self.windowed.tally(0).timeouts;
         while self.windowed.tally(0).timeouts == timeouts {
-            self.wakes.append(&mut self.turn.wakes);
+            self.wakes.append(&mut self.outbox.wakes);
             self.wakes.sort_by_key(|wake| wake.at);
             let wake = self.wakes.remove(0);
-            self.turn.now = wake.at;
-            self.windowed.wake(wake, &mut self.turn);
+            self.outbox.now = wake.at;
+            self.windowed.wake(wake, &mut self.outbox);
         }
         self.sent()
     }

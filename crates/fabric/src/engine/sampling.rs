@@ -1,7 +1,7 @@
 //! The ports of switches, looked at in equal intervals.
 
 use super::Port;
-use crate::packet::Slab;
+use crate::packet::PacketArena;
 use crate::queue::Discipline;
 use sojourn_core::{Span, Time};
 
@@ -64,7 +64,7 @@ impl Samples {
         hosts: usize,
         ports: &[Port<D, S>],
         numbers: impl Iterator<Item = u32>,
-        slab: &Slab,
+        arena: &PacketArena,
     ) {
         let since = now - self.before;
         let all = ports.iter().zip(numbers).zip(&mut self.busy);
@@ -73,8 +73,8 @@ impl Samples {
             let sent = port.busy - port.free.max(now).since(now).min(port.busy);
             let busy = sent - (*before).min(sent);
             *before = sent;
-            let size = |id| u64::from(slab.known(id).size);
-            let waiting = port.queue.waiting(slab).into_iter().map(size).sum();
+            let size = |id| u64::from(arena.known(id).size);
+            let waiting = port.queue.waiting(arena).into_iter().map(size).sum();
             if (waiting > 0 || busy > Span::ZERO) && self.taken.len() < MOST {
                 self.taken.push(Sample { at: now, port: number, waiting, busy, since });
             }

@@ -1,6 +1,6 @@
 //! Random worlds to test the engine in: fabrics with little room in which everything collides.
 
-use super::{After, Scene, Watch};
+use crate::engine::{After, Scenario, Watch};
 use crate::flow::{Flow, Packets};
 use crate::hosts::{HostPort, Hosts};
 use crate::path::Balance;
@@ -99,13 +99,13 @@ pub(super) fn flows() -> impl Strategy<Value = Vec<(u16, u16, u64, u64)>> {
     prop::collection::vec((any::<u16>(), any::<u16>(), bytes, gap), 1..25)
 }
 
-/// The scene of a few flows, and what its transport starts from.
-pub(super) fn scene(
+/// The scenario of a few flows, and what its transport starts from.
+pub(super) fn scenario(
     topology: &Topology,
     scheme: &PacketScheme,
     flows: &[(u16, u16, u64, u64)],
     seed: u64,
-) -> (Scene, Setup) {
+) -> (Scenario, Setup) {
     // Every third world cuts through.
     let forwarding = match seed % 3 {
         0 => Forwarding::CutThrough,
@@ -141,7 +141,7 @@ pub(super) fn scene(
         let from = flow.arrived + Span::from_ns(flow.bytes % 5_000);
         Watch { flow: number, from, until: from + Span::from_ns(1 + flow.bytes % 70_000) }
     });
-    let scene = Scene {
+    let scenario = Scenario {
         network: Arc::new(graph.network()),
         memories: Arc::new([]),
         // Every other world has hosts that take no time, and every other two no backpressure.
@@ -164,10 +164,10 @@ pub(super) fn scene(
         packets,
         priority: scheme.priority.clone(),
         ack_priority: scheme.ack_priority,
-        network: scene.network.clone(),
+        network: scenario.network.clone(),
         nic: graph.nics().map(|link| link.rate).collect(),
     };
-    (scene, setup)
+    (scenario, setup)
 }
 
 /// Schemes, one in three with fair queues.

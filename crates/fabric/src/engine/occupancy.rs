@@ -6,7 +6,7 @@ use sojourn_core::Time;
 
 /// Changes, in the order of visits.
 #[derive(Default)]
-pub(super) struct Diary {
+pub(super) struct OccupancyLog {
     changes: Vec<Change>,
     /// Whether the window can bring the memory to a new high.
     open: bool,
@@ -22,7 +22,7 @@ struct Change {
     bytes: i64,
 }
 
-impl Diary {
+impl OccupancyLog {
     /// A window begins with `held` bytes in the memory. Nothing is written down unless it is `open`.
     pub(super) fn begin(&mut self, held: u64, open: bool) {
         (self.held, self.open) = (held, open);
@@ -80,14 +80,14 @@ mod tests {
             below in 0u64..4_000,
         ) {
             // What leaves does so in the next moment after it came, so that nothing is owed.
-            let mut diary = Diary::default();
+            let mut log = OccupancyLog::default();
             let start = 100;
-            diary.begin(start, true);
+            log.begin(start, true);
             changes.sort_by_key(|&(_, port, bytes)| (bytes, port));
             for &(at, port, bytes) in &changes {
-                diary.arrived(Packet::arriving(Time::from_ps(at), port), bytes);
+                log.arrived(Packet::arriving(Time::from_ps(at), port), bytes);
                 if bytes % 2 == 0 {
-                    diary.left(Time::from_ps(at + 1), -bytes);
+                    log.left(Time::from_ps(at + 1), -bytes);
                 }
             }
             let held = |moment: u64| {
@@ -97,8 +97,8 @@ mod tests {
                 start + there.map(|(.., bytes)| *bytes as u64).sum::<u64>()
             };
             let most = (0..21).map(held).max().expect("moments");
-            prop_assert_eq!(diary.above(below.max(start)), (most > below.max(start)).then_some(most));
-            prop_assert_eq!(diary.above(start), None);
+            prop_assert_eq!(log.above(below.max(start)), (most > below.max(start)).then_some(most));
+            prop_assert_eq!(log.above(start), None);
         }
     }
 }

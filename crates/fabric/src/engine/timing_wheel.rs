@@ -5,10 +5,10 @@
 //! and within a window every port can be visited once, on its own, in any order.
 //!
 //! For each window and each block of units there is a bucket, and the packets of a bucket lie one behind
-//! another in runs of the slab.
+//! another in runs of the arena.
 
 use super::layout::BlockId;
-use crate::packet::{NIL, Packet, PacketId, RUN, Slab};
+use crate::packet::{NIL, Packet, PacketArena, PacketId, RUN};
 use sojourn_core::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -43,7 +43,7 @@ pub(crate) const SHORTEST_LOOKAHEAD: Span = Span::from_ps(2);
 /// Everything under way: packets on the links, notes that hosts send themselves, and units that have
 /// to be visited.
 #[derive(Debug)]
-pub(super) struct Wheel {
+pub(super) struct TimingWheel {
     window: u64,
     /// 2^64 / window, rounded up: dividing by a multiplication.
     inverse: u64,
@@ -77,11 +77,11 @@ struct Buckets {
     windows: u64,
     /// 1 for each bucket that holds anything, else 0: those of eight blocks are read at once.
     due: Vec<[u8; 8]>,
-    /// For each run of the slab the next one of the same bucket, where there is one.
+    /// For each run of the arena the next one of the same bucket, where there is one.
     after: Vec<PacketId>,
 }
 
-/// Packets one behind another, in runs of the slab.
+/// Packets one behind another, in runs of the arena.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     /// Where its first run begins.
@@ -107,7 +107,7 @@ impl Bucket {
     }
 }
 
-/// A packet that lies singly in the slab, or none and a unit of the block to be visited.
+/// A packet that lies singly in the arena, or none and a unit of the block to be visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Far {
     packet: PacketId,
@@ -140,16 +140,16 @@ impl Buckets {
     #[inline(always)]
     fn known_mut(&mut self, bucket: usize) -> &mut Bucket {
         debug_assert!(bucket < self.packets.len());
-        // SAFETY: numbers come from `Wheel::bucket`, and there is a bucket for each window of the
+        // SAFETY: numbers come from `TimingWheel::bucket`, and there is a bucket for each window of the
         // wheel and each block.
         unsafe { self.packets.get_unchecked_mut(bucket) }
     }
 
-    /// Gives a bucket another run of `slab`, behind those that it has.
+    /// Gives a bucket another run of `arena`, behind those that it has.
     #[cold]
     #[inline(never)]
-    fn add_run(&mut self, bucket: usize, slab: &mut Slab) {
-        let run = slab.take_run();
+    fn add_run(&mut self, bucket: usize, arena: &mut PacketArena) {
+        let run = arena.take_run();
         let bucket = &mut self.packets[bucket];
         if bucket.end == NIL {
             bucket.first = run;
@@ -176,18 +176,18 @@ impl Buckets {
     }
 }
 
-/// Which of the slab's runs begins at `first`.
+/// Which of the arena's runs begins at `first`.
 #[inline]
 fn number(first: PacketId) -> usize {
     (first / RUN) as usize
 }
 
-impl Wheel {
+impl TimingWheel {
     /// For `blocks` blocks and windows of `window`.
-    pub(super) fn new(blocks: usize, window: Span) -> Wheel {
+    pub(super) fn new(blocks: usize, window: Span) -> TimingWheel {
         let window = window.ps();
         let blocks = blocks.next_multiple_of(8);
-        Wheel {
+        TimingWheel {
             window,
             inverse: u64::MAX / window + 1,
             current: 0,
@@ -249,29 +249,29 @@ impl Wheel {
     /// Where a packet is to lie that reaches `block` at `at`. The packet itself says at which
     /// interface.
     #[inline(always)]
-    pub(super) fn place(&mut self, block: BlockId, at: Time, slab: &mut Slab) -> PacketId {
-        let Some(window) = self.near(at) else { return self.far_place(block, at, slab) };
+    pub(super) fn place(&mut self, block: BlockId, at: Time, arena: &mut PacketArena) -> PacketId {
+        let Some(window) = self.near(at) else { return self.far_place(block, at, arena) };
         let number = self.bucket(window, block);
         self.buckets.mark(window, number);
         if self.buckets.known_mut(number).is_full() {
-            self.buckets.add_run(number, slab);
+            self.buckets.add_run(number, arena);
         }
         self.buckets.known_mut(number).take_place()
     }
 
     /// Puts `packet` where it is to lie.
-    pub(super) fn put(&mut self, block: BlockId, packet: Packet, slab: &mut Slab) {
-        let place = self.place(block, packet.arrives(), slab);
-        *slab.known_mut(place) = packet;
+    pub(super) fn put(&mut self, block: BlockId, packet: Packet, arena: &mut PacketArena) {
+        let place = self.place(block, packet.arrives(), arena);
+        *arena.known_mut(place) = packet;
     }
 
     /// Puts a note for the open block into its bucket, which is read already. Gives where it lies.
-    pub(super) fn add(&mut self, note: Packet, slab: &mut Slab) -> PacketId {
+    pub(super) fn add(&mut self, note: Packet, arena: &mut PacketArena) -> PacketId {
         if self.buckets.known_mut(self.open).is_full() {
-            self.buckets.add_run(self.open, slab);
+            self.buckets.add_run(self.open, arena);
         }
         let place = self.buckets.known_mut(self.open).take_place();
-        *slab.known_mut(place) = note;
+        *arena.known_mut(place) = note;
         place
     }
 
@@ -289,8 +289,8 @@ impl Wheel {
     // Not rare where lines send ahead; but not told so, the compiler makes the near way slower.
     #[cold]
     #[inline(never)]
-    fn far_place(&mut self, block: BlockId, at: Time, slab: &mut Slab) -> PacketId {
-        let packet = slab.place();
+    fn far_place(&mut self, block: BlockId, at: Time, arena: &mut PacketArena) -> PacketId {
+        let packet = arena.place();
         self.put_far(at, Far { packet, block, unit: 0 });
         packet
     }
@@ -340,11 +340,11 @@ impl Wheel {
 
     /// Moves on to `window`. Nothing is left in those before.
     #[inline]
-    pub(super) fn go_on_to(&mut self, window: u64, slab: &mut Slab) {
+    pub(super) fn go_on_to(&mut self, window: u64, arena: &mut PacketArena) {
         self.current = window;
         self.begins = window * self.window;
         if self.soonest < self.current + NEAR {
-            self.bring(slab);
+            self.bring(arena);
         }
     }
 
@@ -352,34 +352,34 @@ impl Wheel {
     /// into the same windows: what a link carries stays in order.
     #[cold]
     #[inline(never)]
-    fn bring(&mut self, slab: &mut Slab) {
+    fn bring(&mut self, arena: &mut PacketArena) {
         let end = self.current + NEAR;
         while let Some(&Reverse((key, far))) = self.later.peek()
             && (key >> 8) < end * self.window
         {
             self.later.pop();
-            self.bring_one((key >> 8) / self.window, far, slab);
+            self.bring_one((key >> 8) / self.window, far, arena);
         }
         while let Some(window) = self.first_in_ring(self.current).filter(|&window| window < end) {
             let slot = window as usize % FAR;
             self.far_windows[slot / 64] &= !(1 << (slot % 64));
             let mut all = std::mem::take(&mut self.far[slot]);
             for far in all.drain(..) {
-                self.bring_one(window, far, slab);
+                self.bring_one(window, far, arena);
             }
             self.far[slot] = all;
         }
         self.soonest = self.first_far(end);
     }
 
-    fn bring_one(&mut self, window: u64, far: Far, slab: &mut Slab) {
+    fn bring_one(&mut self, window: u64, far: Far, arena: &mut PacketArena) {
         let Far { packet, block, unit } = far;
         if packet == NIL {
             self.visit(block, unit, Time::from_ps(window * self.window));
         } else {
-            let place = self.place(block, slab.known(packet).arrives(), slab);
-            *slab.known_mut(place) = *slab.known(packet);
-            slab.free(packet);
+            let place = self.place(block, arena.known(packet).arrives(), arena);
+            *arena.known_mut(place) = *arena.known(packet);
+            arena.free(packet);
         }
     }
 
@@ -424,7 +424,7 @@ impl Wheel {
     /// Nothing is left to be done in the open block: its runs are free again, but for that of a bucket
     /// which held few packets.
     #[inline(always)]
-    pub(super) fn close(&mut self, slab: &mut Slab) {
+    pub(super) fn close(&mut self, arena: &mut PacketArena) {
         let bucket = self.buckets.known_mut(self.open);
         if bucket.first + RUN == bucket.end && bucket.next - bucket.first <= FEW {
             bucket.next = bucket.first;
@@ -432,9 +432,9 @@ impl Wheel {
         }
         let bucket = std::mem::take(bucket);
         if bucket.first + RUN == bucket.end {
-            slab.give_back(bucket.first);
+            arena.give_back(bucket.first);
         } else if bucket.end != NIL {
-            self.buckets.runs(bucket).for_each(|run| slab.give_back(run.start));
+            self.buckets.runs(bucket).for_each(|run| arena.give_back(run.start));
         }
     }
 

@@ -1,18 +1,20 @@
 //! The slow and obvious engine: one heap of events, no windows. It drives the same transports and
 //! disciplines; what it checks is the engine's own work: time, order, routing, timers.
 
-use super::hosts::classify;
-use super::nic::{Nic, QUANTUM};
-use super::note::{self, START, WAKE_RECEIVER, WAKE_SENDER};
-use super::routing::{at_a_tie, drawn};
-use super::worlds::{buffers, classes, fair_or_not, flows, known, scene, schemes, topologies};
-use super::{Scene, queue_of, sojourn_simulate};
-use crate::packet::{Kind, Packet, PacketId, Slab};
+use super::random_scenarios::{
+    buffers, classes, fair_or_not, flows, known, scenario, schemes, topologies,
+};
+use crate::engine::hosts::classify;
+use crate::engine::nic::{Nic, QUANTUM};
+use crate::engine::note::{self, START, WAKE_RECEIVER, WAKE_SENDER};
+use crate::engine::routing::{at_a_tie, drawn};
+use crate::engine::{Scenario, queue_of, sojourn_simulate};
+use crate::packet::{Kind, Packet, PacketArena, PacketId};
 use crate::path::{Choose, Input, first_turn, with_balance};
 use crate::queue::{Between, Builder, Discipline, Queue, Weighted, with_queue};
 use crate::scheme::PacketScheme;
 use crate::switch_memory::{Memory, Share, Tiers};
-use crate::transport::{End, Running, Tally, Transport, Turn, Wake};
+use crate::transport::{End, Outbox, Running, Tally, Transport, Wake};
 use proptest::prelude::*;
 use sojourn_core::Time;
 use sojourn_core::parameters::{Parameters, defaults};
@@ -37,8 +39,8 @@ struct Event {
 /// The low byte of the key of a note that a host's link may have room again: after all others.
 const RESUME: u8 = 5;
 
-struct Oracle<'a, B: Builder> {
-    scene: &'a Scene,
+struct Reference<'a, B: Builder> {
+    scenario: &'a Scenario,
     transport: Running,
     queues: Vec<B::Port>,
     memories: Vec<Memory>,
@@ -51,7 +53,7 @@ struct Oracle<'a, B: Builder> {
     nics: Vec<Nic>,
     /// For the order at a tie, and for hashes, of each switch.
     drawn: Vec<(u64, u64)>,
-    slab: Slab,
+    arena: PacketArena,
     events: BinaryHeap<Reverse<Event>>,
     received: Vec<Time>,
     acknowledged: Vec<Time>,
@@ -73,40 +75,40 @@ struct Seen {
     memory_peaks: Vec<u64>,
 }
 
-fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> Seen {
-    let ports = scene.network.links.len();
-    let (memories, shares): (Vec<_>, Vec<_>) = scene.memories.iter().map(Memory::new).unzip();
-    let hosts = vec![Share::default(); scene.network.hosts];
-    let first = |port: u32| match scene.network.switch_of(scene.network.far_end(port)) {
-        Some(switch) => first_turn(scene.streams, port, scene.network.most_ways(switch)),
+fn obvious<B: Builder>(scenario: &Scenario, queue: &B, transport: Running) -> Seen {
+    let ports = scenario.network.links.len();
+    let (memories, shares): (Vec<_>, Vec<_>) = scenario.memories.iter().map(Memory::new).unzip();
+    let hosts = vec![Share::default(); scenario.network.hosts];
+    let first = |port: u32| match scenario.network.switch_of(scenario.network.far_end(port)) {
+        Some(switch) => first_turn(scenario.streams, port, scenario.network.most_ways(switch)),
         None => 0,
     };
-    let mut oracle = Oracle::<B> {
-        scene,
+    let mut oracle = Reference::<B> {
+        scenario,
         transport,
-        queues: (0..ports as u64).map(|p| queue_of(scene, queue, p)).collect(),
+        queues: (0..ports as u64).map(|p| queue_of(scenario, queue, p)).collect(),
         memories,
         shares: hosts.into_iter().chain(shares.into_iter().flatten()).collect(),
         dropped_at_switches: 0,
         free: vec![Time::ZERO; ports],
         served: vec![false; ports],
         turns: (0..ports as u32).map(first).collect(),
-        nics: (0..scene.network.hosts).map(|host| Nic::new(scene, host)).collect(),
-        drawn: drawn(scene).collect(),
-        slab: Slab::default(),
+        nics: (0..scenario.network.hosts).map(|host| Nic::new(scenario, host)).collect(),
+        drawn: drawn(scenario).collect(),
+        arena: PacketArena::default(),
         events: BinaryHeap::new(),
-        received: vec![Time::NEVER; scene.flows.len()],
-        acknowledged: vec![Time::NEVER; scene.flows.len()],
-        started: vec![Time::NEVER; scene.after.len()],
-        watched: vec![Tally::default(); scene.watches.len()],
+        received: vec![Time::NEVER; scenario.flows.len()],
+        acknowledged: vec![Time::NEVER; scenario.flows.len()],
+        started: vec![Time::NEVER; scenario.after.len()],
+        watched: vec![Tally::default(); scenario.watches.len()],
         looks: 0,
     };
-    let known = scene.flows.len() - scene.after.len();
-    for (flow, start) in scene.flows[..known].iter().enumerate() {
+    let known = scenario.flows.len() - scenario.after.len();
+    for (flow, start) in scenario.flows[..known].iter().enumerate() {
         oracle.arrive(start.from.into(), note::start(start.arrived, flow as u32));
     }
-    for (number, watch) in (0..).zip(&*scene.watches) {
-        let host = scene.flows[watch.flow as usize].from.into();
+    for (number, watch) in (0..).zip(&*scenario.watches) {
+        let host = scenario.flows[watch.flow as usize].from.into();
         for at in [watch.from, watch.until] {
             oracle.arrive(host, note::look(at, watch.flow, number));
             oracle.looks += 1;
@@ -117,7 +119,7 @@ fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> Seen {
         oracle.happen(event);
     }
     Seen {
-        tallies: (0..scene.flows.len() as u32).map(|f| oracle.transport.tally(f)).collect(),
+        tallies: (0..scenario.flows.len() as u32).map(|f| oracle.transport.tally(f)).collect(),
         memory_peaks: oracle.memories.iter().map(Memory::peak).collect(),
         received: oracle.received,
         acknowledged: oracle.acknowledged,
@@ -127,16 +129,16 @@ fn obvious<B: Builder>(scene: &Scene, queue: &B, transport: Running) -> Seen {
     }
 }
 
-impl<B: Builder> Oracle<'_, B> {
+impl<B: Builder> Reference<'_, B> {
     fn arrive(&mut self, unit: usize, packet: Packet) {
         self.events.push(Reverse(Event {
             at: packet.arrives(),
             service: false,
-            node: self.scene.network.links[unit].from,
+            node: self.scenario.network.links[unit].from,
             arrives_by: packet.key as u8,
             flow: packet.flow,
             unit,
-            packet: self.slab.insert(packet),
+            packet: self.arena.insert(packet),
         }));
     }
 
@@ -144,14 +146,14 @@ impl<B: Builder> Oracle<'_, B> {
         let Event { at, service, unit, packet, .. } = event;
         if service {
             self.served[unit] = false;
-            let id = self.queues[unit].dequeue(&mut self.slab);
+            let id = self.queues[unit].dequeue(&mut self.arena);
             let switch = self.switch_of(unit);
             if let Some(memory) = self.memories.get_mut(switch) {
-                memory.give(&mut self.shares[unit], self.slab[id].size);
+                memory.give(&mut self.shares[unit], self.arena[id].size);
             }
             self.launch(unit, at, id);
             self.serve(unit, at);
-        } else if unit < self.scene.network.hosts {
+        } else if unit < self.scenario.network.hosts {
             self.host(unit, at, packet);
         } else {
             self.wait(unit, at, packet);
@@ -163,22 +165,22 @@ impl<B: Builder> Oracle<'_, B> {
         let goes_through = switch < self.memories.len() && self.goes_through(unit, at);
         let queue = &mut self.queues[unit];
         if goes_through {
-            queue.pass(&mut self.slab[id]);
+            queue.pass(&mut self.arena[id]);
             return self.launch(unit, at, id);
         }
         let mut dropped = 0;
-        let drop = |id, slab: &mut Slab| {
+        let drop = |id, arena: &mut PacketArena| {
             dropped += 1;
-            slab.free(id);
+            arena.free(id);
         };
         match self.memories.get_mut(switch) {
-            None => queue.enqueue(id, &mut self.slab, drop),
+            None => queue.enqueue(id, &mut self.arena, drop),
             Some(memory) => {
-                memory.offer(&mut self.shares[unit], queue, id, &mut self.slab, drop);
+                memory.offer(&mut self.shares[unit], queue, id, &mut self.arena, drop);
                 memory.held_at_once(memory.held());
             }
         }
-        if unit >= self.scene.network.hosts {
+        if unit >= self.scenario.network.hosts {
             self.dropped_at_switches += dropped;
         }
         self.serve(unit, at);
@@ -186,7 +188,7 @@ impl<B: Builder> Oracle<'_, B> {
 
     /// The switch that port `unit` is of; for a host, no switch that there is.
     fn switch_of(&self, unit: usize) -> usize {
-        (self.scene.network.links[unit].from as usize).wrapping_sub(self.scene.network.hosts)
+        (self.scenario.network.links[unit].from as usize).wrapping_sub(self.scenario.network.hosts)
     }
 
     /// Whether a packet that comes to port `unit` at `at` need not wait: the port is idle, and no
@@ -202,38 +204,39 @@ impl<B: Builder> Oracle<'_, B> {
         if !self.served[unit] && !self.queues[unit].is_empty() {
             self.served[unit] = true;
             let at = at.max(self.free[unit]);
-            let node = self.scene.network.links[unit].from;
+            let node = self.scenario.network.links[unit].from;
             let event = Event { at, service: true, node, arrives_by: 0, flow: 0, unit, packet: 0 };
             self.events.push(Reverse(event));
         }
     }
 
     fn launch(&mut self, unit: usize, at: Time, id: PacketId) {
-        let link = &self.scene.network.links[unit];
-        let mut packet = self.slab[id];
-        self.slab.free(id);
+        let link = &self.scenario.network.links[unit];
+        let mut packet = self.arena[id];
+        self.arena.free(id);
         self.free[unit] = at + link.spec.rate.span(packet.size.into());
         let there = match link.cuts {
-            true => at + link.spec.rate.span(self.scene.smallest.into()),
+            true => at + link.spec.rate.span(self.scenario.smallest.into()),
             false => self.free[unit],
         };
         let there = there + link.spec.delay;
         let there = self.nics.get_mut(unit).map_or(there, |nic| nic.arrival(there));
         packet.key = Packet::arriving(there, link.arrives_by);
-        let hosts = self.scene.network.hosts;
+        let hosts = self.scenario.network.hosts;
         let to = match (link.to as usize).checked_sub(hosts) {
             None => link.to as usize,
             Some(switch) => {
                 let (ties, salt) = self.drawn[switch];
                 packet.key = at_a_tie(&packet, ties);
-                let mut ways = self.scene.network.next(switch as u32, packet.to);
+                let mut ways = self.scenario.network.next(switch as u32, packet.to);
                 let count = match ways.len() as u32 {
                     1 => 0,
                     count => count,
                 };
                 let turn = &mut self.turns[unit];
                 let input = Input { turn, salt };
-                let way = with_balance!(self.scene.balance, |by| by.choose(input, &packet, count));
+                let way =
+                    with_balance!(self.scenario.balance, |by| by.choose(input, &packet, count));
                 ways.nth(way as usize).expect("a way on") as usize
             }
         };
@@ -241,10 +244,10 @@ impl<B: Builder> Oracle<'_, B> {
     }
 
     fn host(&mut self, host: usize, now: Time, id: PacketId) {
-        let packet = self.slab[id];
-        self.slab.free(id);
+        let packet = self.arena[id];
+        self.arena.free(id);
         let room = self.nics[host].room(now);
-        let (mut turn, mut flow) = (Turn { now, room, ..Turn::default() }, packet.flow);
+        let (mut turn, mut flow) = (Outbox { now, room, ..Outbox::default() }, packet.flow);
         match (packet.kind, packet.key as u8) {
             (Kind::Wake, RESUME) if self.nics[host].resumes() != now => return,
             (Kind::Wake, RESUME) => {
@@ -265,10 +268,10 @@ impl<B: Builder> Oracle<'_, B> {
         for flow in turn.finished {
             self.acknowledged[flow as usize] = now;
         }
-        let known = self.scene.flows.len() - self.scene.after.len();
+        let known = self.scenario.flows.len() - self.scenario.after.len();
         for flow in turn.arrived {
             self.received[flow as usize] = now;
-            for (follower, after) in self.scene.after.iter().enumerate() {
+            for (follower, after) in self.scenario.after.iter().enumerate() {
                 if after.flow == flow {
                     self.started[follower] = now + after.delay;
                     let number = (known + follower) as u32;
@@ -279,11 +282,11 @@ impl<B: Builder> Oracle<'_, B> {
         for wake in turn.wakes {
             self.arrive(host, note::wake(wake));
         }
-        classify(&mut turn.packets, &self.scene.flows);
+        classify(&mut turn.packets, &self.scenario.flows);
         for packet in turn.packets {
-            let span = self.scene.network.links[host].spec.rate.span(packet.size.into());
+            let span = self.scenario.network.links[host].spec.rate.span(packet.size.into());
             self.nics[host].given(now, span);
-            let id = self.slab.insert(packet);
+            let id = self.arena.insert(packet);
             self.wait(host, now, id);
         }
         let resumes = self.nics[host].resumes();
@@ -294,7 +297,7 @@ impl<B: Builder> Oracle<'_, B> {
     }
 
     fn look(&mut self, number: usize, now: Time) {
-        let watch = &self.scene.watches[number];
+        let watch = &self.scenario.watches[number];
         let tally = self.transport.tally(watch.flow);
         self.looks -= 1;
         self.watched[number] = match now == watch.until {
@@ -306,12 +309,16 @@ impl<B: Builder> Oracle<'_, B> {
 
 fn windows_agree(
     queue: &Queue,
-    scene: &Scene,
+    scenario: &Scenario,
     running: impl Fn() -> Running,
 ) -> Result<(), TestCaseError> {
-    let seen = with_queue!(queue, |queue| obvious(scene, queue, running()));
-    let outcome =
-        with_queue!(queue, |queue| sojourn_simulate(scene, queue, running(), &Default::default()));
+    let seen = with_queue!(queue, |queue| obvious(scenario, queue, running()));
+    let outcome = with_queue!(queue, |queue| sojourn_simulate(
+        scenario,
+        queue,
+        running(),
+        &Default::default()
+    ));
     let outcome = outcome.expect("nobody cancelled it");
     prop_assert_eq!(seen.received, outcome.received);
     prop_assert_eq!(seen.acknowledged, outcome.acknowledged);
@@ -319,7 +326,7 @@ fn windows_agree(
     prop_assert_eq!(seen.tallies, outcome.tallies);
     prop_assert_eq!(seen.watched, outcome.watched);
     // The engine ends its last window; the oracle stops when the last flow is done.
-    prop_assert!(seen.dropped_at_switches <= outcome.figures.dropped_at_switches);
+    prop_assert!(seen.dropped_at_switches <= outcome.counts.dropped_at_switches);
     let mut peaks = seen.memory_peaks.iter().zip(&outcome.memory_peaks);
     prop_assert!(peaks.all(|(seen, all)| seen <= all));
     Ok(())
@@ -336,9 +343,9 @@ proptest! {
         flows in flows(),
         seed in any::<u64>(),
     ) {
-        let (scene, setup) = scene(&topology, &scheme, &flows, seed);
+        let (scenario, setup) = scenario(&topology, &scheme, &flows, seed);
         let running = || Running::new(&scheme.transport, setup.clone());
-        windows_agree(&scheme.queue, &scene, running)?;
+        windows_agree(&scheme.queue, &scenario, running)?;
     }
 }
 
@@ -356,17 +363,17 @@ proptest! {
         seed in any::<u64>(),
     ) {
         prop_assume!(scheme.queue.shares());
-        let (scene, setup) = scene(&topology, &scheme, &flows, seed);
+        let (scenario, setup) = scenario(&topology, &scheme, &flows, seed);
         let graph = topology.graph();
         let core = core.filter(|_| graph.edges().any(|is_edge| !is_edge));
         let tiers = Tiers { edge: &buffer, core: core.as_ref() };
         let Ok(memories) = tiers.plans(&graph) else {
             return Err(TestCaseError::reject("large reserves"));
         };
-        prop_assume!(tiers.check(&graph, &memories, &scheme.queue, scene.largest).is_ok());
-        let scene = Scene { memories, ..scene };
+        prop_assume!(tiers.check(&graph, &memories, &scheme.queue, scenario.largest).is_ok());
+        let scenario = Scenario { memories, ..scenario };
         let running = || Running::new(&scheme.transport, setup.clone());
-        windows_agree(&scheme.queue, &scene, running)?;
+        windows_agree(&scheme.queue, &scenario, running)?;
     }
 }
 
@@ -386,9 +393,9 @@ proptest! {
             None => Between::Strict(defaults()),
         };
         let scheme = PacketScheme::known("MinTCP+pFabric").expect("it is known");
-        let (scene, setup) = scene(&topology, &scheme, &flows, seed);
+        let (scenario, setup) = scenario(&topology, &scheme, &flows, seed);
         let running = || Running::new(&scheme.transport, setup.clone());
-        windows_agree(&classes(between), &scene, running)?;
+        windows_agree(&classes(between), &scenario, running)?;
     }
 }
 

@@ -7,17 +7,17 @@ const MOST_SIDES: usize = u64::BITS as usize;
 
 /// Which side each unit is on.
 #[derive(Debug)]
-pub(super) struct Sides {
+pub(super) struct Partition {
     pub(super) count: usize,
     of: Vec<u8>,
 }
 
-impl Sides {
+impl Partition {
     /// Cuts `network` into at most `most` sides with about as many hosts each. A switch stays whole,
     /// and with the hosts that hang on it; one without hosts goes where most of its links to those
     /// lead that were placed before it. Of those for which that leaves a choice each side takes its
     /// share of neighbours, so that they lie together.
-    pub(super) fn new(network: &Network, most: usize) -> Sides {
+    pub(super) fn new(network: &Network, most: usize) -> Partition {
         let count = most.min(network.racks()).clamp(1, MOST_SIDES);
         let mut of_rack = vec![0; network.racks()];
         let mut hosts_of_rack = vec![0; network.racks()];
@@ -48,7 +48,7 @@ impl Sides {
                 Some(switch) => switches[switch].unwrap_or(0) as u8,
                 None => of_rack[network.rack_of(link)] as u8,
             };
-        Sides { count, of: (0..network.links.len()).map(side).collect() }
+        Partition { count, of: (0..network.links.len()).map(side).collect() }
     }
 
     /// The side that `unit` is on.
@@ -129,7 +129,7 @@ mod tests {
     }
 
     /// The sides of the ports of each switch: one.
-    fn of_switches(network: &Network, sides: &Sides) -> Vec<usize> {
+    fn of_switches(network: &Network, sides: &Partition) -> Vec<usize> {
         let of = |switch| {
             let mut ports = network.ports_of(switch).map(|port| sides.of(port as u32));
             let first = ports.next().expect("a switch has ports");
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_fat_tree_is_cut_between_pods_and_through_its_core() {
         let network = network(Topology::FatTree(FatTree { k: 8, ..defaults() }));
-        let sides = Sides::new(&network, 4);
+        let sides = Partition::new(&network, 4);
         let switches = of_switches(&network, &sides);
         for side in 0..4 {
             assert_eq!(count(&switches, side), 2 * (4 + 4) + 4);
@@ -177,14 +177,14 @@ mod tests {
     fn spines_are_shared_out() {
         let shape = LeafSpine { racks: 6, spines: 4, ..defaults() };
         let network = network(Topology::LeafSpine(shape));
-        let sides = Sides::new(&network, 2);
+        let sides = Partition::new(&network, 2);
         assert_eq!([0, 1].map(|side| count(&of_switches(&network, &sides), side)), [5, 5]);
     }
 
     /// Nor does a fabric have more sides than switches with hosts, or than 64.
     #[test]
     fn one_switch_has_one_side() {
-        let sides = |topology, most| Sides::new(&network(topology), most).count;
+        let sides = |topology, most| Partition::new(&network(topology), most).count;
         let single = || Topology::SingleSwitch(SingleSwitch { hosts: 8, ..defaults() });
         let tree = |k| Topology::FatTree(FatTree { k, ..defaults() });
         assert_eq!([sides(single(), 1), sides(single(), 4)], [1, 1]);

@@ -8,8 +8,8 @@
 //! the port and the time at which it would arrive with one.
 
 use super::layout::{BlockId, Layout};
-use super::wheel::Wheel;
-use crate::packet::{Packet, Slab};
+use super::timing_wheel::TimingWheel;
+use crate::packet::{Packet, PacketArena};
 use sojourn_core::Time;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,7 +24,7 @@ pub(super) struct Said {
 }
 
 /// What lies around the part of a fabric that one engine simulates.
-pub(super) trait Border {
+pub(super) trait Boundary {
     /// Whether there are other sides.
     const CUT: bool;
 
@@ -44,7 +44,7 @@ pub(super) trait Border {
 /// One engine simulates all.
 pub(super) struct Whole;
 
-impl Border for Whole {
+impl Boundary for Whole {
     const CUT: bool = false;
 
     fn side(&self) -> usize {
@@ -189,7 +189,7 @@ impl<'a> Side<'a> {
     }
 
     /// The window is over: leaves for the others the packets that cross, and what this side says.
-    pub(super) fn say(&mut self, said: Said, disturbed: bool, wheel: &Wheel) {
+    pub(super) fn say(&mut self, said: Said, disturbed: bool, wheel: &TimingWheel) {
         let crossing = self.crossing;
         let meeting = (self.meetings % 2) as usize;
         let mut parcels = 0;
@@ -213,7 +213,11 @@ impl<'a> Side<'a> {
 
     /// Puts what comes from other sides into `wheel`. Gives what all say together, and whether
     /// the thread of any is disturbed; nothing if all is to stop.
-    pub(super) fn hear(&mut self, wheel: &mut Wheel, slab: &mut Slab) -> Option<(Said, bool)> {
+    pub(super) fn hear(
+        &mut self,
+        wheel: &mut TimingWheel,
+        arena: &mut PacketArena,
+    ) -> Option<(Said, bool)> {
         let crossing = self.crossing;
         let meeting = ((self.meetings - 1) % 2) as usize;
         let (mut all, mut disturbed) = (Said { next: u64::MAX, done: 0 }, false);
@@ -230,7 +234,7 @@ impl<'a> Side<'a> {
                 for packet in parcel.drain(..) {
                     let block = self.layout.of(packet.next);
                     debug_assert!(self.layout.blocks[usize::from(block)].hears);
-                    wheel.put(block, packet, slab);
+                    wheel.put(block, packet, arena);
                 }
             }
         }
@@ -238,7 +242,7 @@ impl<'a> Side<'a> {
     }
 }
 
-impl Border for Side<'_> {
+impl Boundary for Side<'_> {
     const CUT: bool = true;
 
     fn side(&self) -> usize {

@@ -1,15 +1,15 @@
 //! What is simulated, and what comes of it.
 
-use super::samples::{self, Sample};
-use super::sides::Sides;
-use super::wheel::{REACH, window};
-use super::wire::Timing;
+use super::link_timing::ExactTiming;
+use super::partition::Partition;
+use super::sampling::{self, Sample};
+use super::timing_wheel::{REACH, window};
 use crate::flow::Flow;
 use crate::hosts::Hosts;
 use crate::job::{After, Watch};
 use crate::path::Balance;
-use crate::queue::Line;
-use crate::switch_memory::{Inflow, Plan};
+use crate::queue::FifoAhead;
+use crate::switch_memory::{Inflow, MemoryPlan};
 use crate::topology::Network;
 use crate::transport::Tally;
 use sojourn_core::{Span, Streams, Time};
@@ -17,11 +17,11 @@ use std::sync::Arc;
 
 /// What is simulated.
 #[derive(Clone, Debug)]
-pub struct Scene {
+pub struct Scenario {
     /// The fabric.
     pub network: Arc<Network>,
     /// The memory of each switch; none where each port has the buffer of its discipline.
-    pub memories: Arc<[Plan]>,
+    pub memories: Arc<[MemoryPlan]>,
     /// What hosts do before packets are on their links.
     pub hosts: Hosts,
     /// How packets choose among paths.
@@ -44,10 +44,10 @@ pub struct Scene {
     pub streams: Streams,
 }
 
-impl Scene {
+impl Scenario {
     /// How long nothing that leaves a port can arrive anywhere.
     pub(super) fn lookahead(&self) -> Span {
-        let links = self.network.links.iter().map(|link| Timing::new(link, self.smallest));
+        let links = self.network.links.iter().map(|link| ExactTiming::new(link, self.smallest));
         let crossings = links.map(|link| link.crossing(self.smallest));
         crossings.min().expect("a fabric has links")
     }
@@ -75,7 +75,7 @@ impl Scene {
     }
 
     /// Whether even the last packet of a full line leaves so soon that it is cheap to send it ahead.
-    pub(super) fn is_shallow(&self, line: &Line) -> bool {
+    pub(super) fn is_shallow(&self, line: &FifoAhead) -> bool {
         let rates = self.network.links.iter().map(|link| link.spec.rate);
         let slowest = rates.min().expect("a fabric has links");
         slowest.bytes_in(window(self.lookahead()) * REACH) >= line.longest(self.largest)
@@ -107,7 +107,7 @@ pub struct Outcome {
     /// What each watched flow did while it was watched.
     pub watched: Vec<Tally>,
     /// Totals.
-    pub figures: Figures,
+    pub counts: PacketCounts,
     /// The most bytes that ever waited in each switch at once; empty where none has a memory.
     pub memory_peaks: Vec<u64>,
     /// For each port, how long it was sending.
@@ -119,12 +119,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What happened on all `sides` of `scene`, one part each. What did not happen on one side is
+    /// What happened on all `sides` of `scenario`, one part each. What did not happen on one side is
     /// there as it was in the beginning: times never, counts zero.
-    pub(super) fn joined(parts: Vec<Outcome>, scene: &Scene, sides: &Sides) -> Outcome {
-        let source = |flow: usize| sides.of(scene.flows[flow].from.into());
-        let tallies = (0..scene.flows.len()).map(|flow| parts[source(flow)].tallies[flow]);
-        let watched = scene.watches.iter().enumerate();
+    pub(super) fn joined(parts: Vec<Outcome>, scenario: &Scenario, sides: &Partition) -> Outcome {
+        let source = |flow: usize| sides.of(scenario.flows[flow].from.into());
+        let tallies = (0..scenario.flows.len()).map(|flow| parts[source(flow)].tallies[flow]);
+        let watched = scenario.watches.iter().enumerate();
         let watched = watched.map(|(w, watch)| parts[source(watch.flow as usize)].watched[w]);
         let (tallies, watched) = (tallies.collect(), watched.collect());
         let mut parts = parts.into_iter();
@@ -135,11 +135,11 @@ impl Outcome {
             join(&mut all.started, part.started, Time::min);
             join(&mut all.memory_peaks, part.memory_peaks, u64::max);
             join(&mut all.busy, part.busy, Span::max);
-            all.figures = all.figures + part.figures;
+            all.counts = all.counts + part.counts;
             all.samples.extend(part.samples);
         }
-        samples::in_order(&mut all.samples);
-        all.ended = scene.ended(&all.acknowledged);
+        sampling::in_order(&mut all.samples);
+        all.ended = scenario.ended(&all.acknowledged);
         all
     }
 }
@@ -153,7 +153,7 @@ fn join<V: Copy>(all: &mut [V], part: Vec<V>, pick: fn(V, V) -> V) {
 
 /// Totals of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct PacketCounts {
     /// Packets sent by ports, hosts' ports too.
     pub hops: u64,
     /// Packets that transports handed to their host's port.
@@ -174,11 +174,11 @@ pub struct Figures {
     pub turns: u64,
 }
 
-impl std::ops::Add for Figures {
-    type Output = Figures;
+impl std::ops::Add for PacketCounts {
+    type Output = PacketCounts;
 
-    fn add(self, more: Figures) -> Figures {
-        Figures {
+    fn add(self, more: PacketCounts) -> PacketCounts {
+        PacketCounts {
             hops: self.hops + more.hops,
             injected: self.injected + more.injected,
             delivered: self.delivered + more.delivered,
@@ -192,7 +192,7 @@ impl std::ops::Add for Figures {
     }
 }
 
-impl Figures {
+impl PacketCounts {
     /// A packet is dropped at a switch, an edge or not.
     #[inline]
     pub(super) fn dropped_at(&mut self, edge: bool) {

@@ -1,7 +1,7 @@
 //! Lines that send ahead, against the same ones that keep their packets.
 
-use super::worlds::{changed, flows, scene, schemes, topologies};
-use super::{Outcome, Scene, sojourn_simulate};
+use super::random_scenarios::{changed, flows, scenario, schemes, topologies};
+use crate::engine::{Outcome, Scenario, sojourn_simulate};
 use crate::queue::{Builder, Queue, with_queue};
 use crate::scheme::PacketScheme;
 use crate::topology::Topology;
@@ -16,17 +16,21 @@ fn of_lines() -> impl Strategy<Value = PacketScheme> {
     schemes().prop_filter("no line", is_line)
 }
 
-/// What comes of `scene` when its lines send ahead, and when they keep their packets, as they do for
+/// What comes of `scenario` when its lines send ahead, and when they keep their packets, as they do for
 /// who looks at ports in between.
-fn both(scheme: &PacketScheme, scene: Scene, setup: &Setup) -> Result<[Outcome; 2], TestCaseError> {
+fn both(
+    scheme: &PacketScheme,
+    scenario: Scenario,
+    setup: &Setup,
+) -> Result<[Outcome; 2], TestCaseError> {
     let queue = &scheme.queue;
     let line = with_queue!(queue, |queue| queue.lines()).expect("a line");
-    prop_assume!(scene.is_shallow(&line), "it is not sent ahead");
-    let kept = Scene { sample: Some(Span::from_s(1)), ..scene.clone() };
-    Ok([scene, kept].map(|scene| {
+    prop_assume!(scenario.is_shallow(&line), "it is not sent ahead");
+    let kept = Scenario { sample: Some(Span::from_s(1)), ..scenario.clone() };
+    Ok([scenario, kept].map(|scenario| {
         let running = Running::new(&scheme.transport, setup.clone());
         let outcome = with_queue!(queue, |queue| sojourn_simulate(
-            &scene,
+            &scenario,
             queue,
             running,
             &Default::default()
@@ -53,8 +57,8 @@ proptest! {
         seed in any::<u64>(),
         horizon in ends(),
     ) {
-        let (scene, setup) = scene(&topology, &scheme, &flows, seed);
-        let [ahead, kept] = both(&scheme, Scene { horizon, watches: [].into(), ..scene }, &setup)?;
+        let (scenario, setup) = scenario(&topology, &scheme, &flows, seed);
+        let [ahead, kept] = both(&scheme, Scenario { horizon, watches: [].into(), ..scenario }, &setup)?;
         prop_assert_eq!(ahead, kept);
     }
 }
@@ -71,11 +75,11 @@ fn what_begins_to_leave_before_the_end_has_left() {
     }
     table.set("hosts", Value::Int(2));
     let topology = Topology::read(&Value::Table(table)).expect("a topology");
-    let (scene, setup) = scene(&topology, &scheme, &[(0, 1, 2 * 1_460, 0)], 1);
+    let (scenario, setup) = scenario(&topology, &scheme, &[(0, 1, 2 * 1_460, 0)], 1);
     let horizon = Time::ZERO + Span::from_ns(12_100);
     let [ahead, kept] =
-        both(&scheme, Scene { horizon, watches: [].into(), ..scene }, &setup).unwrap();
-    assert_eq!(ahead.figures.hops, 2);
+        both(&scheme, Scenario { horizon, watches: [].into(), ..scenario }, &setup).unwrap();
+    assert_eq!(ahead.counts.hops, 2);
     assert_eq!(ahead.busy[0], Span::from_ns(12_100));
     assert_eq!(ahead, kept);
 }
