@@ -52,6 +52,7 @@ use arrivals::Arrivals;
 use boundary::{Boundary, Said, Whole};
 use fabric::{Fabric, Links, Port};
 use layout::{Block, BlockId, Layout};
+use link_timing::LinkTimings;
 use nic::Nic;
 use partition::Partition;
 use routing::Routing;
@@ -59,7 +60,6 @@ use sampling::Samples;
 use sojourn_core::{Span, Time};
 use std::sync::atomic::Ordering;
 use switches::Switches;
-use link_timing::LinkTimings;
 use timing_wheel::TimingWheel;
 use together::SharedMemory;
 

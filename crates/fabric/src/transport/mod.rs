@@ -4,43 +4,25 @@
 //! come, that a wake-up it asked for is due; it answers with packets to send and wake-ups to set
 //! ([`Outbox`]). The engine and the slow oracle beside it drive the same code.
 //!
-//! The TCP family shares one reliable, window-limited sender (`windowed.rs`); a member of it is one
-//! file with its parameters and its rules for the window ([`CongestionControl`]).
+//! The TCP family (`tcp/`) shares one reliable, window-limited sender; a member of it is one file with
+//! its parameters and its rules for the window ([`CongestionControl`]).
 
-mod control;
-mod cubic;
-mod dctcp;
-mod line_rate;
-mod min_tcp;
 mod ndp;
-mod new_reno;
 mod priority;
-mod receiver;
-mod recovery;
-mod sack;
 mod scoreboard;
-mod swift;
-mod timer;
-#[cfg(test)]
-mod trace;
-mod windowed;
+mod tcp;
 
-pub use control::{Acked, CongestionControl, FastRetransmit, Rules, Window};
-pub use cubic::Cubic;
-pub use dctcp::Dctcp;
-pub use line_rate::LineRate;
-pub use min_tcp::MinTcp;
 pub use ndp::{Ndp, NdpRunning};
-pub use new_reno::NewReno;
 pub use priority::{
     AckPriority, Deadline, Leaving, Priority, Remaining, Sent, Size, Unprioritised,
 };
-pub use swift::Swift;
-pub use timer::Timer;
-pub use windowed::Windowed;
+pub use tcp::{
+    Acked, CongestionControl, Cubic, Dctcp, FastRetransmit, LineRate, MinTcp, NewReno, Rules,
+    Swift, Timer, Window, Windowed,
+};
 
 use crate::flow::{Flow, Packets};
-use crate::packet::{Kind, NIL, Packet};
+use crate::packet::{Kind, LONGEST_TIMER, NIL, Packet};
 use crate::topology::Network;
 use sojourn_core::parameters::Refusal;
 use sojourn_core::{Rate, Span, Time, variants};
@@ -114,6 +96,18 @@ impl TransportKind {
             _ => Ok(()),
         }
     }
+}
+
+/// No timer is shorter: it would run out again and again while a packet is on its first wire.
+const SHORTEST_TIMER: Span = Span::from_ns(100);
+
+/// Refuses a timer that would run out at once, or later than a run can last.
+fn check_timer(key: &str, span: Span) -> Result<(), Refusal> {
+    if !(SHORTEST_TIMER..=LONGEST_TIMER).contains(&span) {
+        let expected = format!("a time from {SHORTEST_TIMER} to {LONGEST_TIMER}");
+        return Err(Refusal::of(&span, expected).under(key));
+    }
+    Ok(())
 }
 
 /// What every transport is told before it begins.

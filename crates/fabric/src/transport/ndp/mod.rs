@@ -3,9 +3,9 @@
 mod receiver;
 mod sender;
 
-use super::new_reno::check_timer;
 use super::{End, Outbox, Setup, Tally, Transport, Wake};
 use crate::packet::{Kind, Packet};
+use crate::transport::check_timer;
 use receiver::Receivers;
 use sender::{Acting, Sender};
 use sojourn_core::parameters::{Check, Refusal};

@@ -1,8 +1,9 @@
 //! MinTCP: TCP returned to its roots (pFabric sections 2.3 and 3, scheme iii).
 
-use super::control::{CongestionControl, Rules};
-use super::new_reno::{cap, check_timer};
-use super::timer::Timer;
+use super::congestion::{CongestionControl, Rules};
+use super::new_reno::cap;
+use super::rto::Timer;
+use crate::transport::check_timer;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Span, parameters};
 use std::num::NonZeroU32;

@@ -1,10 +1,11 @@
 //! CUBIC (RFC 9438): between losses the window follows a cube of time.
 
-use super::control::{
+use super::congestion::{
     ABC_LIMIT, Acked, CongestionControl, DUPTHRESH, FastRetransmit, Rules, Window,
 };
-use super::new_reno::{cap, check_ack_delay, check_timer};
-use super::timer::Timer;
+use super::new_reno::{cap, check_ack_delay};
+use super::rto::Timer;
+use crate::transport::check_timer;
 use sojourn_core::parameters::{Check, Refusal, Setting};
 use sojourn_core::{Span, Time, parameters};
 use std::num::NonZeroU32;

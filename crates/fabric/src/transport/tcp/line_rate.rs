@@ -1,8 +1,8 @@
 //! No rate control at all (pFabric section 3, scheme iv).
 
-use super::control::{CongestionControl, Rules, Window};
-use super::new_reno::check_timer;
-use super::timer::Timer;
+use super::congestion::{CongestionControl, Rules, Window};
+use super::rto::Timer;
+use crate::transport::check_timer;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Span, Time, parameters};
 

@@ -2,50 +2,16 @@
 //!
 //! Sequence numbers count packets. What differs between the members, the window and how it answers
 //! to acknowledgements, marks and losses, is theirs ([`CongestionControl`]). Here are the window and the timer
-//! (RFC 5681, 6298); how losses are inferred and mended is in `recovery.rs` and `sack.rs`.
+//! (RFC 5681, 6298); how losses are inferred and repaired is in `loss_recovery.rs`.
 
-use super::control::{Acked, CongestionControl, Rules, Window};
+use super::congestion::{Acked, CongestionControl, Rules, Window};
 use super::receiver::Receiver;
-use super::recovery::Recovery;
-use super::scoreboard::Scoreboard;
-use super::timer::RoundTrip;
-use super::{End, Outbox, Priority, Setup, Tally, Transport, Wake};
+use super::rto::RoundTrip;
+use super::transmit::{Acting, Recovery, Sender};
 use crate::packet::{ECE, ECT, Kind, PROBE, Packet};
+use crate::transport::scoreboard::Scoreboard;
+use crate::transport::{End, Outbox, Priority, Setup, Tally, Transport, Wake};
 use sojourn_core::Time;
-
-/// One sender.
-#[derive(Clone, Debug)]
-pub(super) struct Sender<S> {
-    pub(super) window: Window,
-    /// First packet not yet acknowledged.
-    pub(super) acked: u32,
-    /// Next packet to send; goes back to `acked` when the timer runs out.
-    pub(super) next: u32,
-    /// One past the last packet ever sent.
-    pub(super) high: u32,
-    /// One past the last packet of the flow; 0 before it starts.
-    pub(super) end: u32,
-    pub(super) recovery: Recovery,
-    /// One past the packet for which the timer ran out last; 0 for none.
-    lapsed: u32,
-    /// Whether it waits for the answer to its request for a connection.
-    connecting: bool,
-    /// Whether it waits until its host's port takes more.
-    held: bool,
-    /// Time-outs since anything was heard.
-    unheard: u32,
-    tally: Tally,
-    /// What is known to have arrived out of order.
-    pub(super) sacked: Scoreboard,
-    pub(super) trip: RoundTrip,
-    /// When the retransmission timer runs out.
-    pub(super) due: Time,
-    /// Not before this may a paced packet leave.
-    pub(super) pace: Time,
-    /// The earliest wake-up that is set.
-    wake: Time,
-    pub(super) state: S,
-}
 
 /// A member of the TCP family at work on all flows.
 #[derive(Debug)]
@@ -194,16 +160,6 @@ impl<C: CongestionControl> Transport for Windowed<C> {
         let sender = &self.senders[flow as usize];
         Tally { acknowledged: sender.acked, ..sender.tally }
     }
-}
-
-/// One sender in one turn.
-pub(super) struct Acting<'a, C: CongestionControl> {
-    pub(super) sender: &'a mut Sender<C::State>,
-    flow: u32,
-    pub(super) control: &'a C,
-    pub(super) rules: &'a Rules,
-    setup: &'a Setup,
-    pub(super) outbox: &'a mut Outbox,
 }
 
 impl<C: CongestionControl> Acting<'_, C> {
@@ -388,56 +344,6 @@ impl<C: CongestionControl> Acting<'_, C> {
             false => self.may_send().is_some(),
             true => !self.rules.sack && self.may_send_new(),
         }
-    }
-
-    /// Whether the host's port takes one packet more; if not, the flow is held.
-    #[inline(always)]
-    pub(super) fn takes_more(&mut self) -> bool {
-        let takes = self.outbox.packets.len() < self.outbox.room;
-        if !takes && !std::mem::replace(&mut self.sender.held, true) {
-            self.outbox.held = true;
-        }
-        takes
-    }
-
-    /// Whether pacing has it wait.
-    #[inline]
-    pub(super) fn held_back(&self) -> bool {
-        self.rules.paced && self.outbox.now < self.sender.pace
-    }
-
-    /// Hands one packet to the host's port.
-    #[inline]
-    pub(super) fn emit(&mut self, sequence: u32) {
-        let sender = &mut *self.sender;
-        let now = self.outbox.now;
-        if sequence < sender.high {
-            sender.tally.retransmits += 1;
-            sender.trip.forget();
-        } else {
-            sender.high = sequence + 1;
-            sender.trip.sent(sequence, now);
-        }
-        let packet = self.setup.data(self.flow, sequence, sender.acked + sender.sacked.len(), now);
-        self.control.sent(&mut sender.state, sequence, now);
-        let marks = if self.rules.ecn { ECT } else { 0 };
-        self.outbox.packets.push(Packet { marks, ..packet });
-        if sender.due == Time::NEVER {
-            sender.due = now + sender.trip.time_out(self.rules.timer);
-        }
-        if self.rules.paced {
-            let from = self.setup.flows[self.flow as usize].from;
-            let wire = self.setup.nic[usize::from(from)].span(packet.size.into());
-            sender.pace = now + self.control.gap(&sender.window, &sender.state, wire);
-        }
-    }
-
-    pub(super) fn restart_timer(&mut self) {
-        let sender = &mut *self.sender;
-        sender.due = match sender.high > sender.acked {
-            true => self.outbox.now + sender.trip.time_out(self.rules.timer),
-            false => Time::NEVER,
-        };
     }
 
     /// Sets a wake-up if none is set that comes early enough.

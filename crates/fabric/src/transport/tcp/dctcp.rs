@@ -1,10 +1,11 @@
 //! DCTCP (RFC 8257): the window shrinks by as much as the marks say.
 
-use super::control::{
+use super::congestion::{
     ABC_LIMIT, Acked, CongestionControl, DUPTHRESH, FastRetransmit, Rules, Window,
 };
-use super::new_reno::{cap, check_ack_delay, check_timer};
-use super::timer::Timer;
+use super::new_reno::{cap, check_ack_delay};
+use super::rto::Timer;
+use crate::transport::check_timer;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Span, parameters};
 use std::num::NonZeroU32;

@@ -1,8 +1,8 @@
 //! What the members of the TCP family decide: the rules of a sender, and how its window answers to
 //! acknowledgements, marks and losses.
 
-use super::Setup;
-use super::timer::Timer;
+use super::rto::Timer;
+use crate::transport::Setup;
 use sojourn_core::{Span, Time};
 use std::fmt::Debug;
 use std::num::NonZeroU32;

@@ -1,50 +1,21 @@
-//! What a sender infers from duplicate ACKs, and how it mends a loss without SACK: fast retransmit
-//! and fast recovery (RFC 5681 section 3.2, RFC 6582), limited transmit (RFC 3042). With SACK the
-//! holes are found by `sack.rs`.
+//! What a sender infers from duplicate ACKs, and how it repairs losses: fast retransmit and fast
+//! recovery (RFC 5681 section 3.2, RFC 6582), limited transmit (RFC 3042), and with SACK the rules of
+//! RFC 6675, counted in packets.
 //!
 //! RFC 6582's variants: the "impatient" timer, which only the first partial ACK starts anew; at a
 //! full ACK the window becomes min(ssthresh, max(FlightSize, 1) + 1). Its heuristics against missed
 //! fast retransmits (section 4) are not modelled.
+//!
+//! An ACK is too small for blocks (RFC 2018): it tells of the one packet that caused it. While no
+//! ACK is lost the sender so knows all that the receiver has, as if there were room for any number of
+//! blocks; three say the same in all but rare cases. What a lost ACK would have told it does not
+//! learn before the cumulative acknowledgement covers it, where blocks would say it again: that
+//! packet counts as in the network or as lost, as its neighbours say, and may be sent once more. The
+//! scoreboard outlives a time-out (section 5.1), since receivers here never renege; what it holds is
+//! then left out of what goes again.
 
-use super::control::{CongestionControl, FastRetransmit};
-use super::windowed::Acting;
-
-/// What a sender keeps about losses.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Recovery {
-    pub(super) active: bool,
-    /// One past the highest packet sent when the last recovery began or the timer last ran out
-    /// (`recover`, `RecoveryPoint`); 0 before.
-    pub(super) point: u32,
-    /// Whether a partial ACK has come in this recovery.
-    partial: bool,
-    /// Duplicate ACKs since the cumulative one last moved.
-    duplicates: u32,
-    /// New packets that these let go.
-    limited: u32,
-    /// With SACK: one past the last packet known to have arrived.
-    pub(super) heard: u32,
-    /// With SACK: holes below this were resent in this recovery (`HighRxt`).
-    pub(super) resent: u32,
-    /// With SACK: a rescue waits until more than this is acknowledged (`RescueRxt`).
-    pub(super) rescued: u32,
-}
-
-impl Recovery {
-    /// The cumulative acknowledgement has moved.
-    #[inline]
-    pub(super) fn calm(&mut self) {
-        self.duplicates = 0;
-        self.limited = 0;
-    }
-
-    /// The timer ran out; all below `high` had been sent.
-    pub(super) fn timed_out(&mut self, high: u32) {
-        self.active = false;
-        self.point = high;
-        self.calm();
-    }
-}
+use super::congestion::{CongestionControl, FastRetransmit};
+use super::transmit::{Acting, Sender};
 
 impl<C: CongestionControl> Acting<'_, C> {
     /// A duplicate ACK has come: without SACK one that repeats the last (RFC 5681, 2), with SACK one
@@ -168,5 +139,87 @@ impl<C: CongestionControl> Acting<'_, C> {
         let sequence = self.sender.next;
         self.sender.next += 1;
         self.emit(sequence);
+    }
+}
+
+impl<S> Sender<S> {
+    /// What lies below this and has not arrived is lost: `dupthresh` packets above it have arrived
+    /// (section 4, IsLost).
+    fn lost_below(&self, dupthresh: u32) -> u32 {
+        match self.sacked.len() < dupthresh {
+            true => self.acked,
+            false => self.sacked.nth_highest(self.recovery.heard, dupthresh),
+        }
+    }
+
+    /// How many packets are in the network (section 4, SetPipe): those neither arrived nor lost, and
+    /// those resent that have not arrived.
+    fn pipe(&self, lost_below: u32) -> u32 {
+        let missing = |from: u32, to: u32| (to - from) - self.sacked.count(from, to);
+        missing(lost_below, self.next) + missing(self.acked, self.recovery.resent)
+    }
+}
+
+/// What a sender in a recovery sends next.
+enum Segment {
+    /// One that is lost, or may be.
+    Hole(u32),
+    /// One never sent before.
+    New,
+    /// The last one outstanding, once in a recovery.
+    Rescue,
+}
+
+impl<C: CongestionControl> Acting<'_, C> {
+    /// Section 5, step C.
+    pub(super) fn send_into_the_pipe(&mut self) {
+        let sender = &mut *self.sender;
+        sender.recovery.resent = sender.recovery.resent.max(sender.acked);
+        let dupthresh = self.rules.fast_retransmit.expect("it recovers").dupthresh.get();
+        let lost_below = sender.lost_below(dupthresh);
+        let mut pipe = sender.pipe(lost_below);
+        while f64::from(pipe) + 1.0 <= self.sender.window.size.max(1.0) {
+            let Some(next) = self.next_segment(lost_below) else { return };
+            if !self.takes_more() {
+                return;
+            }
+            self.send_segment(next);
+            pipe += 1;
+        }
+    }
+
+    /// What is next (section 4, NextSeg, rules 1 to 4), if there is something.
+    fn next_segment(&self, lost_below: u32) -> Option<Segment> {
+        let sender = &*self.sender;
+        let hole = sender.sacked.first_missing(sender.recovery.resent);
+        if hole < lost_below {
+            Some(Segment::Hole(hole))
+        } else if self.has_new() {
+            Some(Segment::New)
+        } else if hole < sender.recovery.heard {
+            Some(Segment::Hole(hole))
+        } else if sender.acked > sender.recovery.rescued {
+            Some(Segment::Rescue)
+        } else {
+            None
+        }
+    }
+
+    fn send_segment(&mut self, segment: Segment) {
+        match segment {
+            Segment::Hole(hole) => {
+                self.sender.recovery.resent = hole + 1;
+                self.emit(hole);
+            }
+            Segment::New => self.emit_new(),
+            Segment::Rescue => {
+                let sender = &mut *self.sender;
+                let mut outstanding = (sender.acked..sender.next).rev();
+                let last = outstanding.find(|&sequence| !sender.sacked.contains(sequence));
+                let last = last.expect("what is next to be acknowledged has not arrived");
+                sender.recovery.rescued = sender.recovery.point;
+                self.emit(last);
+            }
+        }
     }
 }

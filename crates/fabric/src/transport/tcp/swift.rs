@@ -1,9 +1,10 @@
 //! Swift: a delay target, reached from both sides (Kumar et al., SIGCOMM 2020).
 
-use super::Setup;
-use super::control::{Acked, CongestionControl, FastRetransmit, Rules, Window};
-use super::new_reno::{cap, check_timer};
-use super::timer::Timer;
+use super::congestion::{Acked, CongestionControl, FastRetransmit, Rules, Window};
+use super::new_reno::cap;
+use super::rto::Timer;
+use crate::transport::Setup;
+use crate::transport::check_timer;
 use sojourn_core::parameters::{Check, Refusal, Setting};
 use sojourn_core::{Span, Time, parameters};
 use std::collections::VecDeque;

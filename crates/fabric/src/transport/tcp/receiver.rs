@@ -1,10 +1,10 @@
 //! The receiving end that the TCP family shares: what has arrived, and when to say so.
 
-use super::control::Rules;
-use super::scoreboard::Scoreboard;
-use super::{AckPriority, End, Outbox, Setup, Wake};
+use super::congestion::Rules;
 use crate::flow::{Flow, Packets};
 use crate::packet::{CE, ECE, Kind, PROBE, Packet};
+use crate::transport::scoreboard::Scoreboard;
+use crate::transport::{AckPriority, End, Outbox, Setup, Wake};
 use sojourn_core::Time;
 
 /// What one receiver keeps.
@@ -130,8 +130,9 @@ fn priority(setup: &Setup, data: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::control::CongestionControl;
-    use crate::transport::{Dctcp, trace};
+    use crate::transport::Dctcp;
+    use crate::transport::tcp::congestion::CongestionControl;
+    use crate::transport::tcp::tests;
     use sojourn_core::Span;
     use sojourn_core::parameters::defaults;
 
@@ -150,7 +151,7 @@ mod tests {
                 Receiver::new(&Flow::new(0, 1, 1 << 20, Time::ZERO), &defaults()),
                 Outbox::default(),
             );
-            Bench { receiver, rules: dctcp.rules(), setup: trace::setup(100), outbox }
+            Bench { receiver, rules: dctcp.rules(), setup: tests::setup(100), outbox }
         }
 
         /// What ACKs say: what is next, how far above that the packet is that caused it, and whether

@@ -4,11 +4,13 @@
 mod new_reno;
 mod sack;
 
-use super::windowed::{Sender, Windowed};
-use super::{AckPriority, CongestionControl, Outbox, Priority, Setup, Transport, Wake};
+use super::CongestionControl;
+use super::Windowed;
+use super::transmit::Sender;
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 use crate::topology::{SingleSwitch, Topology};
+use crate::transport::{AckPriority, Outbox, Priority, Setup, Transport, Wake};
 use sojourn_core::parameters::defaults;
 use sojourn_core::{Rate, Span, Time};
 

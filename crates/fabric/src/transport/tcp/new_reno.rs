@@ -1,10 +1,10 @@
 //! TCP NewReno (RFC 5681, 6582, 6298).
 
-use super::control::{
+use super::congestion::{
     ABC_LIMIT, Acked, CongestionControl, DUPTHRESH, FastRetransmit, Rules, Window,
 };
-use super::timer::Timer;
-use crate::packet::LONGEST_TIMER;
+use super::rto::Timer;
+use crate::transport::check_timer;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Span, parameters};
 use std::num::NonZeroU32;
@@ -62,18 +62,6 @@ pub(super) fn check_ack_delay(delay: Option<Span>) -> Result<(), Refusal> {
         }
         _ => Ok(()),
     }
-}
-
-/// No timer is shorter: it would run out again and again while a packet is on its first wire.
-const SHORTEST_TIMER: Span = Span::from_ns(100);
-
-/// Refuses a timer that would run out at once, or later than a run can last.
-pub(super) fn check_timer(key: &str, span: Span) -> Result<(), Refusal> {
-    if !(SHORTEST_TIMER..=LONGEST_TIMER).contains(&span) {
-        let expected = format!("a time from {SHORTEST_TIMER} to {LONGEST_TIMER}");
-        return Err(Refusal::of(&span, expected).under(key));
-    }
-    Ok(())
 }
 
 /// A cap as the window counts it.
