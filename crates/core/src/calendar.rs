@@ -10,7 +10,7 @@ use slab::Slab;
 /// pending. At most 2^26 events may be pending, and 2^38 scheduled in all.
 ///
 /// ```
-/// use crate::{Calendar, Span, Time};
+/// use sojourn_core::{Calendar, Span, Time};
 ///
 /// let mut calendar = Calendar::new();
 /// calendar.schedule(Time::ZERO + Span::from_us(2), "second");
