@@ -4,7 +4,8 @@ use crate::ideal::Ideal;
 use crate::path::Balance;
 use crate::queue::{Ecn, PFabric, Queue};
 use crate::transport::{
-    AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TransportKind,
+    AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TcpOptions, TransportKind,
+    WindowLimits,
 };
 use sojourn_core::parameters::{
     Check, Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
@@ -60,7 +61,7 @@ const KNOWN: &[Known] = &[
         summary: "TCP NewReno without fast retransmit, over 225 KB drop-tail queues, sprayed; \
                   minimum time-out 200 us (pFabric section 3, scheme i).",
         make: || {
-            let tcp = NewReno { initial_window: WINDOW, ..sprayed_tcp() };
+            let tcp = NewReno { window: window(), options: sprayed() };
             (TransportKind::NewReno(tcp), Queue::DropTail(defaults()), Priority::None(defaults()))
         },
     },
@@ -113,20 +114,22 @@ const KNOWN: &[Known] = &[
         summary: "Swift without fast retransmit, over 225 KB drop-tail queues, sprayed; target 20 us \
                   and 3 us a switch, minimum time-out 200 us (SIGCOMM 2020).",
         make: || {
-            let NewReno { min_rto, initial_rto, fast_retransmit, .. } = sprayed_tcp();
-            let swift: Swift = defaults();
+            let TcpOptions { min_rto, initial_rto, fast_retransmit, .. } = sprayed();
             let swift =
-                Swift { initial_window: WINDOW, min_rto, initial_rto, fast_retransmit, ..swift };
+                Swift { window: window(), min_rto, initial_rto, fast_retransmit, ..defaults() };
             (TransportKind::Swift(swift), Queue::DropTail(defaults()), Priority::None(defaults()))
         },
     },
 ];
 
-const WINDOW: NonZeroU32 = NonZeroU32::new(12).expect("12");
+fn window() -> WindowLimits {
+    WindowLimits { initial_window: NonZeroU32::new(12).expect("12"), window_cap: None }
+}
 
-fn sprayed_tcp() -> NewReno {
+/// TCP's options where packets are sprayed over paths: out of order says nothing of losses.
+fn sprayed() -> TcpOptions {
     let rto = Span::from_us(200);
-    NewReno {
+    TcpOptions {
         min_rto: rto,
         initial_rto: Some(rto),
         fast_retransmit: false,
@@ -137,17 +140,7 @@ fn sprayed_tcp() -> NewReno {
 }
 
 fn sprayed_dctcp() -> Dctcp {
-    let NewReno { min_rto, initial_rto, fast_retransmit, limited_transmit, abc_limit, .. } =
-        sprayed_tcp();
-    Dctcp {
-        initial_window: WINDOW,
-        min_rto,
-        initial_rto,
-        fast_retransmit,
-        limited_transmit,
-        abc_limit,
-        ..defaults()
-    }
+    Dctcp { window: window(), options: sprayed(), ..defaults() }
 }
 
 impl PacketScheme {

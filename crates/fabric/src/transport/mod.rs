@@ -18,7 +18,7 @@ pub use priority::{
 };
 pub use tcp::{
     Acked, CongestionControl, Cubic, Dctcp, FastRetransmit, LineRate, MinTcp, NewReno, Rules,
-    Swift, Timer, Window, Windowed,
+    Swift, TcpOptions, Timer, Window, WindowLimits, Windowed,
 };
 
 use crate::flow::{Flow, Packets};

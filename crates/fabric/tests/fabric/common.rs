@@ -7,7 +7,9 @@ use sojourn_fabric::engine::Progress;
 use sojourn_fabric::flow::Completion;
 use sojourn_fabric::queue::{DropTail, PFabric, Queue};
 use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
-use sojourn_fabric::transport::{AckPriority, MinTcp, NewReno, Priority, TransportKind};
+use sojourn_fabric::transport::{
+    AckPriority, MinTcp, NewReno, Priority, TransportKind, WindowLimits,
+};
 use sojourn_fabric::workload::{Arrivals, Csv, Workload};
 use sojourn_fabric::{
     Balance, Buffer, FabricCase, Flow, Hosts, PacketScheme, Packets, Ready, Report, Scheme,
@@ -228,7 +230,10 @@ pub(crate) fn all_at_once() -> TransportKind {
 
 /// NewReno with this window to begin with.
 pub(crate) fn new_reno(initial_window: u32) -> NewReno {
-    NewReno { initial_window: count(initial_window), ..defaults() }
+    NewReno {
+        window: WindowLimits { initial_window: count(initial_window), ..defaults() },
+        ..defaults()
+    }
 }
 
 pub(crate) fn count(n: u32) -> NonZeroU32 {

@@ -69,7 +69,7 @@ fn spraying_makes_fast_retransmit_resend_what_is_not_lost() {
 
     let mut patient = tcp(Balance::Spray);
     let TransportKind::NewReno(tcp) = &mut patient.transport else { unreachable!() };
-    tcp.fast_retransmit = false;
+    tcp.options.fast_retransmit = false;
     let run = Lab::new(fat_tree(4), patient).run(&many());
     assert_eq!((run.drops(), run.sum("retransmits")), (0, 0));
 }

@@ -1,14 +1,9 @@
 //! CUBIC (RFC 9438): between losses the window follows a cube of time.
 
-use super::congestion::{
-    ABC_LIMIT, Acked, CongestionControl, DUPTHRESH, FastRetransmit, Rules, Window,
-};
-use super::new_reno::{cap, check_ack_delay};
-use super::rto::Timer;
-use crate::transport::check_timer;
+use super::congestion::{Acked, CongestionControl, Rules, Window};
+use super::parameters::{TcpOptions, WindowLimits};
 use sojourn_core::parameters::{Check, Refusal, Setting};
 use sojourn_core::{Span, Time, parameters};
-use std::num::NonZeroU32;
 
 parameters! {
     /// CUBIC (RFC 9438): after a loss the window first grows back quickly to where it was, stays
@@ -16,10 +11,8 @@ parameters! {
     /// trip; and never more slowly than Reno would. Slow start is that of RFC 5681. Not modelled:
     /// HyStart++, spurious losses (section 4.9), ECN.
     pub struct Cubic: "cubic" {
-        /// Packets a flow may send before the first ACK (RFC 6928: 10).
-        pub initial_window: NonZeroU32 = NonZeroU32::new(10).expect("10"),
-        /// The window never exceeds this many packets.
-        pub window_cap: Option<NonZeroU32> = None,
+        /// The window within its limits.
+        pub window: WindowLimits [flatten],
         /// How fast the window grows, in packets per second cubed (RFC 9438 section 5: 0.4).
         pub c: f64 = 0.4,
         /// What a loss leaves of the window (RFC 9438 section 4.6: 0.7).
@@ -27,38 +20,13 @@ parameters! {
         /// Whether a flow whose window was smaller than at the loss before makes room for others (RFC
         /// 9438 section 4.7).
         pub fast_convergence: bool = true,
-        /// Floor of the retransmission time-out.
-        pub min_rto: Span = Span::from_ms(200),
-        /// Retransmission time-out before a round trip is measured. Without it `min_rto`, as the
-        /// connection is open and has measured its own; where the flow opens it first, 1 s (RFC 6298
-        /// section 2.1), or `min_rto` if that is more.
-        pub initial_rto: Option<Span> = None,
-        /// Whether duplicate ACKs are a loss; off where packets are sprayed over paths.
-        pub fast_retransmit: bool = true,
-        /// How many of them are one (DupThresh; RFC 5681 section 3.2: 3).
-        pub dupthresh: NonZeroU32 = DUPTHRESH,
-        /// Whether each of those before lets one new packet go (limited transmit, RFC 3042).
-        pub limited_transmit: bool = true,
-        /// Whether ACKs tell which packet caused them, and what has arrived is not sent again.
-        /// Losses are then mended as RFC 6675 says, else as RFC 6582 does.
-        pub sack: bool = true,
-        /// How long the receiver may hold back the ACK of every other packet (RFC 5681 section 4.2:
-        /// at most 500 ms).
-        pub ack_delay: Option<Span> = None,
-        /// By how many packets an ACK may open the window in slow start, which then counts what is
-        /// acknowledged (RFC 3465 section 2.3: 2); without it counts ACKs.
-        pub abc_limit: Option<NonZeroU32> = Some(ABC_LIMIT),
-        /// Whether a flow opens its connection first: its first byte leaves a round trip later, when its
-        /// request is answered (RFC 9293 section 3.5).
-        pub handshake: bool = false,
+        /// Retransmission, acknowledgements and the begin of a connection.
+        pub options: TcpOptions [flatten],
     }
 }
 
 impl Check for Cubic {
     fn check(&self) -> Result<(), Refusal> {
-        check_timer("min_rto", self.min_rto)?;
-        self.initial_rto.map_or(Ok(()), |span| check_timer("initial_rto", span))?;
-        check_ack_delay(self.ack_delay)?;
         let refuse = |key: &str, value: f64, expected: &str| {
             Err(Refusal::value(&value.write().expect("a number"), expected).under(key))
         };
@@ -135,21 +103,7 @@ impl CongestionControl for Cubic {
     type State = Epoch;
 
     fn rules(&self) -> Rules {
-        Rules {
-            initial_window: self.initial_window.get().into(),
-            initial_threshold: f64::INFINITY,
-            window_cap: cap(self.window_cap),
-            timer: Timer::estimated(self.min_rto, self.initial_rto, self.handshake),
-            fast_retransmit: self.fast_retransmit.then_some(FastRetransmit {
-                dupthresh: self.dupthresh,
-                limited_transmit: self.limited_transmit,
-            }),
-            sack: self.sack,
-            ack_delay: self.ack_delay,
-            ecn: false,
-            paced: false,
-            handshake: self.handshake,
-        }
+        self.options.rules(&self.window)
     }
 
     /// Sections 4.2 to 4.5.
@@ -158,7 +112,7 @@ impl CongestionControl for Cubic {
             return;
         }
         if window.size < window.threshold {
-            window.grow_by(acked, self.abc_limit);
+            window.grow_by(acked, self.options.abc_limit);
             return;
         }
         let began = epoch.began.unwrap_or_else(|| {
@@ -177,7 +131,7 @@ impl CongestionControl for Cubic {
         } else {
             let target = self.cube(epoch, after + seconds(acked.rtt));
             let growth = target.clamp(window.size, 1.5 * window.size) - window.size;
-            let counted = if self.abc_limit.is_some() { covered } else { 1.0 };
+            let counted = if self.options.abc_limit.is_some() { covered } else { 1.0 };
             window.size += counted * growth / window.size;
         }
     }
@@ -208,6 +162,7 @@ fn seconds(span: Span) -> f64 {
 mod tests {
     use super::*;
     use sojourn_core::parameters::defaults;
+    use std::num::NonZeroU32;
 
     /// A flow whose timer never ran out, at a window of `size` in congestion avoidance.
     fn avoiding(size: f64) -> (Cubic, Window, Epoch) {
@@ -283,7 +238,10 @@ mod tests {
         assert_eq!(window.size, 1200.0);
         // One ACK counts as one, or with appropriate byte counting as what it covers.
         for (limit, counted) in [(None, 1.0), (Some(NonZeroU32::MIN), 2.0)] {
-            let cubic = Cubic { abc_limit: limit, ..cubic.clone() };
+            let cubic = Cubic {
+                options: TcpOptions { abc_limit: limit, ..cubic.clone().options },
+                ..cubic.clone()
+            };
             window.size = 900.0;
             let two = Acked { cumulative: 2, ..ack(13_000) };
             cubic.acked(&mut window, &mut epoch, &two);

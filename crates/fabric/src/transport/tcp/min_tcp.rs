@@ -1,7 +1,7 @@
 //! MinTCP: TCP returned to its roots (pFabric sections 2.3 and 3, scheme iii).
 
 use super::congestion::{CongestionControl, Rules};
-use super::new_reno::cap;
+use super::parameters::cap;
 use super::rto::Timer;
 use crate::transport::check_timer;
 use sojourn_core::parameters::{Check, Refusal};

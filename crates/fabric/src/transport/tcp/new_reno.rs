@@ -1,99 +1,34 @@
 //! TCP NewReno (RFC 5681, 6582, 6298).
 
-use super::congestion::{
-    ABC_LIMIT, Acked, CongestionControl, DUPTHRESH, FastRetransmit, Rules, Window,
-};
-use super::rto::Timer;
-use crate::transport::check_timer;
-use sojourn_core::parameters::{Check, Refusal};
-use sojourn_core::{Span, parameters};
-use std::num::NonZeroU32;
+use super::congestion::{Acked, CongestionControl, Rules, Window};
+use super::parameters::{TcpOptions, WindowLimits};
+use sojourn_core::parameters;
+use sojourn_core::parameters::Check;
 
 parameters! {
     /// TCP NewReno: slow start, congestion avoidance, fast retransmit and recovery (RFC 5681,
     /// 6582), estimated time-outs (RFC 6298).
     pub struct NewReno: "new-reno" {
-        /// Packets a flow may send before the first ACK (RFC 6928: 10).
-        pub initial_window: NonZeroU32 = NonZeroU32::new(10).expect("10"),
-        /// The window never exceeds this many packets.
-        pub window_cap: Option<NonZeroU32> = None,
-        /// Floor of the retransmission time-out.
-        pub min_rto: Span = Span::from_ms(200),
-        /// Retransmission time-out before a round trip is measured. Without it `min_rto`, as the
-        /// connection is open and has measured its own; where the flow opens it first, 1 s (RFC 6298
-        /// section 2.1), or `min_rto` if that is more.
-        pub initial_rto: Option<Span> = None,
-        /// Whether duplicate ACKs are a loss; off where packets are sprayed over paths.
-        pub fast_retransmit: bool = true,
-        /// How many of them are one (DupThresh; RFC 5681 section 3.2: 3).
-        pub dupthresh: NonZeroU32 = DUPTHRESH,
-        /// Whether each of those before lets one new packet go (limited transmit, RFC 3042).
-        pub limited_transmit: bool = true,
-        /// Whether ACKs tell which packet caused them, and what has arrived is not sent again.
-        /// Losses are then mended as RFC 6675 says, else as RFC 6582 does.
-        pub sack: bool = true,
-        /// How long the receiver may hold back the ACK of every other packet (RFC 5681 section 4.2:
-        /// at most 500 ms).
-        pub ack_delay: Option<Span> = None,
-        /// By how many packets an ACK may open the window in slow start, which then counts what is
-        /// acknowledged (RFC 3465 section 2.3: 2); without it counts ACKs.
-        pub abc_limit: Option<NonZeroU32> = Some(ABC_LIMIT),
-        /// Whether a flow opens its connection first: its first byte leaves a round trip later, when its
-        /// request is answered (RFC 9293 section 3.5).
-        pub handshake: bool = false,
+        /// The window within its limits.
+        pub window: WindowLimits [flatten],
+        /// Retransmission, acknowledgements and the begin of a connection.
+        pub options: TcpOptions [flatten],
     }
 }
 
-impl Check for NewReno {
-    fn check(&self) -> Result<(), Refusal> {
-        check_timer("min_rto", self.min_rto)?;
-        self.initial_rto.map_or(Ok(()), |span| check_timer("initial_rto", span))?;
-        check_ack_delay(self.ack_delay)
-    }
-}
-
-/// Refuses to hold an ACK back for longer than RFC 5681 (4.2) allows.
-pub(super) fn check_ack_delay(delay: Option<Span>) -> Result<(), Refusal> {
-    const LONGEST: Span = Span::from_ms(500);
-    match delay {
-        Some(delay) if delay == Span::ZERO || delay > LONGEST => {
-            let expected = format!("a time above zero, at most {LONGEST}, or none");
-            Err(Refusal::of(&delay, expected).under("ack_delay"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// A cap as the window counts it.
-pub(super) fn cap(window_cap: Option<NonZeroU32>) -> f64 {
-    window_cap.map_or(f64::INFINITY, |cap| cap.get().into())
-}
+impl Check for NewReno {}
 
 impl CongestionControl for NewReno {
     type State = ();
 
     fn rules(&self) -> Rules {
-        Rules {
-            initial_window: self.initial_window.get().into(),
-            initial_threshold: f64::INFINITY,
-            window_cap: cap(self.window_cap),
-            timer: Timer::estimated(self.min_rto, self.initial_rto, self.handshake),
-            fast_retransmit: self.fast_retransmit.then_some(FastRetransmit {
-                dupthresh: self.dupthresh,
-                limited_transmit: self.limited_transmit,
-            }),
-            sack: self.sack,
-            ack_delay: self.ack_delay,
-            ecn: false,
-            paced: false,
-            handshake: self.handshake,
-        }
+        self.options.rules(&self.window)
     }
 
     #[inline]
     fn acked(&self, window: &mut Window, _: &mut (), acked: &Acked) {
         if acked.cumulative > 0 {
-            window.grow_by(acked, self.abc_limit);
+            window.grow_by(acked, self.options.abc_limit);
         }
     }
 }

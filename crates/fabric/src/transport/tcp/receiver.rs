@@ -130,9 +130,9 @@ fn priority(setup: &Setup, data: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::Dctcp;
     use crate::transport::tcp::congestion::CongestionControl;
     use crate::transport::tcp::tests;
+    use crate::transport::{Dctcp, TcpOptions};
     use sojourn_core::Span;
     use sojourn_core::parameters::defaults;
 
@@ -146,7 +146,10 @@ mod tests {
 
     impl Bench {
         fn new() -> Bench {
-            let dctcp = Dctcp { ack_delay: Some(Span::from_ms(40)), ..defaults() };
+            let dctcp = Dctcp {
+                options: TcpOptions { ack_delay: Some(Span::from_ms(40)), ..defaults() },
+                ..defaults()
+            };
             let (receiver, outbox) = (
                 Receiver::new(&Flow::new(0, 1, 1 << 20, Time::ZERO), &defaults()),
                 Outbox::default(),

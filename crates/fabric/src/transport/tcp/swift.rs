@@ -1,7 +1,7 @@
 //! Swift: a delay target, reached from both sides (Kumar et al., SIGCOMM 2020).
 
 use super::congestion::{Acked, CongestionControl, FastRetransmit, Rules, Window};
-use super::new_reno::cap;
+use super::parameters::WindowLimits;
 use super::rto::Timer;
 use crate::transport::Setup;
 use crate::transport::check_timer;
@@ -19,10 +19,8 @@ parameters! {
     /// recovery. Defaults are those of an open simulator, csg-htsim, which calls them guesses; what
     /// fits depends on the fabric.
     pub struct Swift: "swift" {
-        /// Packets a flow may send before the first ACK.
-        pub initial_window: NonZeroU32 = NonZeroU32::new(10).expect("10"),
-        /// The window never exceeds this many packets.
-        pub window_cap: Option<NonZeroU32> = None,
+        /// The window within its limits.
+        pub window: WindowLimits [flatten],
         /// The window never falls below this part of a packet.
         pub min_cwnd: f64 = 0.001,
         /// The target without hops and scaling (section 3.5): what a few flows need to keep a link
@@ -141,9 +139,9 @@ impl CongestionControl for Swift {
 
     fn rules(&self) -> Rules {
         Rules {
-            initial_window: self.initial_window.get().into(),
+            initial_window: self.window.initial_window.get().into(),
             initial_threshold: f64::INFINITY,
-            window_cap: cap(self.window_cap),
+            window_cap: self.window.cap(),
             timer: Timer::estimated(self.min_rto, self.initial_rto, false),
             fast_retransmit: self.fast_retransmit.then(FastRetransmit::default),
             sack: self.sack,

@@ -1,7 +1,7 @@
 //! NewReno's recovery against the text of RFC 6582 and 5681, ACK by ACK.
 
 use super::Trace;
-use crate::transport::{FastRetransmit, NewReno};
+use crate::transport::{FastRetransmit, NewReno, TcpOptions, WindowLimits};
 use sojourn_core::Span;
 use sojourn_core::parameters::defaults;
 use std::num::NonZeroU32;
@@ -11,11 +11,14 @@ const NOTHING: [u32; 0] = [];
 /// Recovery alone: neither limited transmit nor counting what is acknowledged, which have tests of
 /// their own.
 pub(super) fn bare() -> NewReno {
-    NewReno { limited_transmit: false, abc_limit: None, ..defaults() }
+    NewReno {
+        options: TcpOptions { limited_transmit: false, abc_limit: None, ..defaults() },
+        ..defaults()
+    }
 }
 
 fn new_reno() -> NewReno {
-    NewReno { sack: false, ..bare() }
+    NewReno { options: TcpOptions { sack: false, ..bare().options }, ..bare() }
 }
 
 /// A flow with packets 2 to 13 on their way and a window of 12.
@@ -181,7 +184,10 @@ fn an_old_ack_is_no_duplicate() {
 #[test]
 fn a_cap_holds_in_a_recovery() {
     let cap = NonZeroU32::new(12);
-    let mut trace = twelve_under_way(&NewReno { window_cap: cap, ..new_reno() });
+    let mut trace = twelve_under_way(&NewReno {
+        window: WindowLimits { window_cap: cap, ..new_reno().window },
+        ..new_reno()
+    });
     (0..3).for_each(|_| drop(trace.ack(2)));
     let new: Vec<u32> = (0..9).flat_map(|_| trace.ack(2)).collect();
     assert_eq!(new, NOTHING);
@@ -193,7 +199,10 @@ fn a_cap_holds_in_a_recovery() {
 #[test]
 fn limited_transmit_sends_two_new_packets() {
     for sack in [false, true] {
-        let tcp = NewReno { sack, limited_transmit: true, ..bare() };
+        let tcp = NewReno {
+            options: TcpOptions { sack, limited_transmit: true, ..bare().options },
+            ..bare()
+        };
         let mut trace = twelve_under_way(&tcp);
         let mut duplicate = |cause| match sack {
             true => trace.sack(2, cause),
@@ -211,7 +220,10 @@ fn limited_transmit_sends_two_new_packets() {
 fn dupthresh_says_how_many_duplicates_are_a_loss() {
     assert_eq!(FastRetransmit::default().dupthresh.get(), 3);
     let dupthresh = NonZeroU32::new(5).expect("5");
-    let mut trace = twelve_under_way(&NewReno { dupthresh, ..new_reno() });
+    let mut trace = twelve_under_way(&NewReno {
+        options: TcpOptions { dupthresh, ..new_reno().options },
+        ..new_reno()
+    });
     for _ in 0..4 {
         assert_eq!(trace.ack(2), NOTHING);
     }
@@ -223,7 +235,10 @@ fn dupthresh_says_how_many_duplicates_are_a_loss() {
 /// four parts of a window after that.
 #[test]
 fn growth_counts_what_is_acknowledged() {
-    let limit = |limit| NewReno { abc_limit: NonZeroU32::new(limit), ..new_reno() };
+    let limit = |limit| NewReno {
+        options: TcpOptions { abc_limit: NonZeroU32::new(limit), ..new_reno().options },
+        ..new_reno()
+    };
     for (tcp, window) in [(new_reno(), 11.0), (limit(2), 12.0), (limit(8), 14.0)] {
         let mut trace = Trace::begin(&tcp, 1000);
         trace.ack(4);

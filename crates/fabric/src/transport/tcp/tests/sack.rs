@@ -2,7 +2,7 @@
 
 use super::Trace;
 use super::new_reno::bare;
-use crate::transport::NewReno;
+use crate::transport::{NewReno, WindowLimits};
 use sojourn_core::Span;
 use std::num::NonZeroU32;
 
@@ -159,7 +159,10 @@ fn a_time_out_ends_the_recovery() {
 /// The cap bounds what is new in a recovery too (NextSeg, rule 2: the receiver's window).
 #[test]
 fn a_cap_holds_in_the_pipe() {
-    let tcp = NewReno { window_cap: NonZeroU32::new(10), ..bare() };
+    let tcp = NewReno {
+        window: WindowLimits { window_cap: NonZeroU32::new(10), ..bare().window },
+        ..bare()
+    };
     let mut trace = Trace::begin(&tcp, 1000);
     trace.sent();
     let sent: Vec<u32> = (1..=9).flat_map(|cause| trace.sack(0, cause)).collect();
