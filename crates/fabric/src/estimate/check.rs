@@ -25,19 +25,14 @@ impl FabricCase {
                             has it alone";
             return Err(Refusal::of(&scheme.balance, expected).under("balance").under("scheme"));
         }
-        let known = match &scheme.transport {
-            TransportKind::NewReno(_)
-            | TransportKind::Dctcp(_)
-            | TransportKind::MinTcp(_)
-            | TransportKind::LineRate(_)
-            | TransportKind::Cubic(_) => true,
-            // One asks how long the whole path is, the other for all flows to its receiver.
-            TransportKind::Swift(_) | TransportKind::Ndp(_) => false,
-        };
-        if !known {
-            let expected = "a transport to estimate that looks at the links of a path one by one: \
-                            new-reno, dctcp, min-tcp, line-rate or cubic";
-            return refuse(scheme.transport.name(), expected, &["scheme", "transport"]);
+        if !scheme.transport.is_estimable_by_link() {
+            let names = TransportKind::estimable_by_link();
+            let (last, others) = names.split_last().expect("some transport is estimable by link");
+            let expected = format!(
+                "a transport to estimate that looks at the links of a path one by one: {} or {last}",
+                others.join(", ")
+            );
+            return refuse(scheme.transport.name(), &expected, &["scheme", "transport"]);
         }
         let memories = [("buffer", Some(&self.buffer)), ("core_buffer", self.core_buffer.as_ref())];
         let private = Buffer::default();

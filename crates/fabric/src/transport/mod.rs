@@ -24,7 +24,7 @@ pub use tcp::{
 use crate::flow::{Flow, Packets};
 use crate::packet::{Kind, LONGEST_TIMER, NIL, Packet};
 use crate::topology::Network;
-use sojourn_core::parameters::Refusal;
+use sojourn_core::parameters::{Parameters, Refusal};
 use sojourn_core::{Rate, Span, Time, variants};
 
 /// Declares the transports, one line each: the registry of their parameters, and the running
@@ -49,6 +49,21 @@ macro_rules! transports {
                     $(TransportKind::$variant(params) =>
                         Running::$variant(<$running>::new(params, setup)),)+
                 }
+            }
+        }
+
+        impl TransportKind {
+            /// Whether a flow's time on a path is the sum of what each of its links does to it alone.
+            pub(crate) fn is_estimable_by_link(&self) -> bool {
+                match self {
+                    $(TransportKind::$variant(_) => <$running as Transport>::ESTIMABLE_BY_LINK,)+
+                }
+            }
+
+            /// The names of the kinds of which that holds.
+            pub(crate) fn estimable_by_link() -> Vec<&'static str> {
+                let all = [$((<$running as Transport>::ESTIMABLE_BY_LINK, $variant::NAME),)+];
+                all.iter().filter(|(holds, _)| *holds).map(|(_, name)| *name).collect()
             }
         }
 
@@ -219,6 +234,10 @@ pub struct Outbox {
 /// Both ends of all flows of one simulation. A sender's state is touched only in turns of the
 /// flow's source host, a receiver's only in turns of its destination.
 pub trait Transport {
+    /// Whether a fabric can be estimated from its links simulated one by one: a flow asks for nothing
+    /// but what comes back over the links of its path, link by link.
+    const ESTIMABLE_BY_LINK: bool = false;
+
     /// `flow` begins, at its source.
     fn start(&mut self, flow: u32, outbox: &mut Outbox);
 

@@ -80,6 +80,9 @@ impl NdpRunning {
 }
 
 impl Transport for NdpRunning {
+    // A receiver pulls for all flows to its host in turn.
+    const ESTIMABLE_BY_LINK: bool = false;
+
     fn start(&mut self, flow: u32, outbox: &mut Outbox) {
         let count = self.setup.packets.count(self.setup.flows[flow as usize].bytes);
         let window = self.params.initial_window.get();

@@ -15,6 +15,11 @@ pub trait CongestionControl: Clone + Debug {
     /// Whether it asks which packet caused an ACK: [`Acked::cause`].
     const ASKS_FOR_CAUSE: bool = false;
 
+    /// Whether a fabric can be estimated from its links, see [`Transport::ESTIMABLE_BY_LINK`].
+    ///
+    /// [`Transport::ESTIMABLE_BY_LINK`]: crate::transport::Transport::ESTIMABLE_BY_LINK
+    const ESTIMABLE_BY_LINK: bool = true;
+
     /// Its fixed rules.
     fn rules(&self) -> Rules;
 
@@ -45,13 +50,13 @@ pub trait CongestionControl: Clone + Debug {
     /// A loss was inferred from duplicate ACKs while `flight` packets were unacknowledged.
     fn lost(&self, window: &mut Window, _: &mut Self::State, flight: u32, _now: Time) {
         window.halve(flight);
-        window.size = window.threshold;
+        window.cwnd = window.ssthresh;
     }
 
     /// The timer ran out while `flight` packets were unacknowledged.
     fn timed_out(&self, window: &mut Window, _: &mut Self::State, flight: u32, _now: Time) {
         window.halve(flight);
-        window.size = 1.0;
+        window.cwnd = 1.0;
     }
 }
 
@@ -62,7 +67,7 @@ pub struct Rules {
     /// Packets a flow may send before the first ACK; `f64::INFINITY` for no limit.
     pub initial_window: f64,
     /// Up to where a new flow's window grows by one an ACK instead of one a round trip.
-    pub initial_threshold: f64,
+    pub initial_ssthresh: f64,
     /// The window never exceeds this.
     pub window_cap: f64,
     /// The retransmission timer.
@@ -106,17 +111,17 @@ pub(super) const ABC_LIMIT: NonZeroU32 = NonZeroU32::new(2).expect("2");
 /// A congestion window, in packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// How many packets may be unacknowledged.
-    pub size: f64,
-    /// Slow start up to here (ssthresh).
-    pub threshold: f64,
+    /// How many packets may be unacknowledged (RFC 5681, section 2).
+    pub cwnd: f64,
+    /// Slow start up to here.
+    pub ssthresh: f64,
 }
 
 impl Window {
     /// RFC 5681 (3.1): by one for each ACK in slow start, then by one a round trip.
     #[inline]
     pub fn grow(&mut self) {
-        self.size += if self.size < self.threshold { 1.0 } else { 1.0 / self.size };
+        self.cwnd += if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
     }
 
     /// The same by what the ACK covers (RFC 3465), in slow start at most `limit` packets, and one
@@ -125,16 +130,16 @@ impl Window {
     pub fn grow_by(&mut self, acked: &Acked, limit: Option<NonZeroU32>) {
         let Some(limit) = limit else { return self.grow() };
         let covered = f64::from(acked.cumulative);
-        self.size += match self.size < self.threshold {
+        self.cwnd += match self.cwnd < self.ssthresh {
             true if acked.repairing => 1.0,
             true => covered.min(limit.get().into()),
-            false => covered / self.size,
+            false => covered / self.cwnd,
         };
     }
 
-    /// RFC 5681 (4): the threshold becomes half of what was in flight, at least two.
+    /// RFC 5681 (4): `ssthresh` becomes half of what was in flight, at least two.
     pub fn halve(&mut self, flight: u32) {
-        self.threshold = (f64::from(flight) / 2.0).max(2.0);
+        self.ssthresh = (f64::from(flight) / 2.0).max(2.0);
     }
 }
 
@@ -148,9 +153,9 @@ pub struct Acked {
     /// Whether it echoes a congestion mark.
     pub marked: bool,
     /// First packet not yet acknowledged.
-    pub upto: u32,
+    pub snd_una: u32,
     /// Next packet to be sent.
-    pub next: u32,
+    pub snd_nxt: u32,
     /// Whether, before it came, not all was acknowledged that had been sent when the timer last ran
     /// out.
     pub repairing: bool,

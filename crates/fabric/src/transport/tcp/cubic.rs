@@ -77,11 +77,11 @@ impl Cubic {
 
     /// Sections 4.6 and 4.7: the new threshold, and where the next cube is flat.
     fn reduce(&self, window: &mut Window, epoch: &mut Epoch, flight: u32) {
-        let converge = self.fast_convergence && window.size < epoch.flat;
-        epoch.flat = window.size * if converge { (1.0 + self.beta) / 2.0 } else { 1.0 };
-        epoch.prior = window.size;
+        let converge = self.fast_convergence && window.cwnd < epoch.flat;
+        epoch.flat = window.cwnd * if converge { (1.0 + self.beta) / 2.0 } else { 1.0 };
+        epoch.prior = window.cwnd;
         epoch.began = None;
-        window.threshold = (f64::from(flight) * self.beta).max(2.0);
+        window.ssthresh = (f64::from(flight) * self.beta).max(2.0);
     }
 }
 
@@ -111,12 +111,12 @@ impl CongestionControl for Cubic {
         if acked.cumulative == 0 {
             return;
         }
-        if window.size < window.threshold {
+        if window.cwnd < window.ssthresh {
             window.grow_by(acked, self.options.abc_limit);
             return;
         }
         let began = epoch.began.unwrap_or_else(|| {
-            self.begin(epoch, window.size, acked.now);
+            self.begin(epoch, window.cwnd, acked.now);
             acked.now
         });
         let covered = f64::from(acked.cumulative);
@@ -124,33 +124,33 @@ impl CongestionControl for Cubic {
             true => 3.0 * (1.0 - self.beta) / (1.0 + self.beta),
             false => 1.0,
         };
-        epoch.reno += alpha * covered / window.size;
+        epoch.reno += alpha * covered / window.cwnd;
         let after = seconds(acked.now - began);
         if self.cube(epoch, after) < epoch.reno {
-            window.size = epoch.reno;
+            window.cwnd = epoch.reno;
         } else {
             let target = self.cube(epoch, after + seconds(acked.rtt));
-            let growth = target.clamp(window.size, 1.5 * window.size) - window.size;
+            let growth = target.clamp(window.cwnd, 1.5 * window.cwnd) - window.cwnd;
             let counted = if self.options.abc_limit.is_some() { covered } else { 1.0 };
-            window.size += counted * growth / window.size;
+            window.cwnd += counted * growth / window.cwnd;
         }
     }
 
     fn lost(&self, window: &mut Window, epoch: &mut Epoch, flight: u32, _: Time) {
         self.reduce(window, epoch, flight);
         epoch.timed_out = false;
-        window.size = window.threshold;
+        window.cwnd = window.ssthresh;
     }
 
     fn timed_out(&self, window: &mut Window, epoch: &mut Epoch, flight: u32, _: Time) {
         let prior = epoch.prior;
         self.reduce(window, epoch, flight);
-        if window.size <= 1.0 {
+        if window.cwnd <= 1.0 {
             // The same packet again: ssthresh is held, and with it what it was set from.
             epoch.prior = prior;
         }
         epoch.timed_out = true;
-        window.size = 1.0;
+        window.cwnd = 1.0;
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
 
     /// A flow whose timer never ran out, at a window of `size` in congestion avoidance.
     fn avoiding(size: f64) -> (Cubic, Window, Epoch) {
-        (defaults(), Window { size, threshold: 2.0 }, Epoch::default())
+        (defaults(), Window { cwnd: size, ssthresh: 2.0 }, Epoch::default())
     }
 
     /// An ACK of one packet after `ms`, where a round trip takes 100 ms.
@@ -175,8 +175,8 @@ mod tests {
             cumulative: 1,
             arrived: 1,
             marked: false,
-            upto: 0,
-            next: 0,
+            snd_una: 0,
+            snd_nxt: 0,
             repairing: false,
             cause: None,
             rtt: Span::from_ms(100),
@@ -204,8 +204,8 @@ mod tests {
     fn the_window_is_a_cube_of_time() {
         let (cubic, mut window, mut epoch) = avoiding(1000.0);
         cubic.lost(&mut window, &mut epoch, 1000, Time::ZERO);
-        assert_eq!((window.size, window.threshold), (700.0, 700.0));
-        cubic.begin(&mut epoch, window.size, Time::ZERO);
+        assert_eq!((window.cwnd, window.ssthresh), (700.0, 700.0));
+        cubic.begin(&mut epoch, window.cwnd, Time::ZERO);
         near(epoch.flat_after, 750f64.cbrt());
         near(cubic.cube(&epoch, 0.0), 700.0);
         let k = epoch.flat_after;
@@ -224,28 +224,28 @@ mod tests {
         let cube = |after: f64| 1000.0 + 0.4 * (after - 750f64.cbrt()).powi(3);
         // The first ACK begins; at that moment Reno is ahead by its first step.
         cubic.acked(&mut window, &mut epoch, &ack(5000));
-        near(window.size, 700.0 + 0.9 / 1.7 / 700.0);
-        window.size = 700.0;
+        near(window.cwnd, 700.0 + 0.9 / 1.7 / 700.0);
+        window.cwnd = 700.0;
         cubic.acked(&mut window, &mut epoch, &ack(5100));
-        near(window.size, 700.0 + (cube(0.2) - 700.0) / 700.0);
+        near(window.cwnd, 700.0 + (cube(0.2) - 700.0) / 700.0);
         // Half a minute in which nothing was heard: half a window more, not the cube's thousands.
-        window.size = 800.0;
+        window.cwnd = 800.0;
         cubic.acked(&mut window, &mut epoch, &ack(40_000));
-        near(window.size, 800.5);
+        near(window.cwnd, 800.5);
         // Above the cube it stays.
-        window.size = 1200.0;
+        window.cwnd = 1200.0;
         cubic.acked(&mut window, &mut epoch, &ack(14_000));
-        assert_eq!(window.size, 1200.0);
+        assert_eq!(window.cwnd, 1200.0);
         // One ACK counts as one, or with appropriate byte counting as what it covers.
         for (limit, counted) in [(None, 1.0), (Some(NonZeroU32::MIN), 2.0)] {
             let cubic = Cubic {
                 options: TcpOptions { abc_limit: limit, ..cubic.clone().options },
                 ..cubic.clone()
             };
-            window.size = 900.0;
+            window.cwnd = 900.0;
             let two = Acked { cumulative: 2, ..ack(13_000) };
             cubic.acked(&mut window, &mut epoch, &two);
-            near(window.size, 900.0 + counted * (cube(8.1) - 900.0) / 900.0);
+            near(window.cwnd, 900.0 + counted * (cube(8.1) - 900.0) / 900.0);
         }
     }
 
@@ -261,7 +261,7 @@ mod tests {
             let acked = Acked { now, rtt: Span::from_us(10), ..ack(0) };
             reno += if reno < 10.0 { alpha / reno } else { 1.0 / reno };
             cubic.acked(&mut window, &mut epoch, &acked);
-            near(window.size, reno);
+            near(window.cwnd, reno);
         }
         assert!(reno > 11.0);
     }
@@ -273,11 +273,11 @@ mod tests {
             let cubic = Cubic { fast_convergence, ..defaults() };
             let (_, mut window, mut epoch) = avoiding(1000.0);
             cubic.lost(&mut window, &mut epoch, 1000, Time::ZERO);
-            window.size = 800.0;
+            window.cwnd = 800.0;
             cubic.lost(&mut window, &mut epoch, 800, Time::ZERO);
             near(epoch.flat, flat);
-            near(window.size, 560.0);
-            window.size = 900.0;
+            near(window.cwnd, 560.0);
+            window.cwnd = 900.0;
             cubic.lost(&mut window, &mut epoch, 900, Time::ZERO);
             near(epoch.flat, 900.0);
         }
@@ -289,13 +289,13 @@ mod tests {
     fn after_a_time_out_the_cube_starts_where_it_is_flat() {
         let (cubic, mut window, mut epoch) = avoiding(20.0);
         cubic.timed_out(&mut window, &mut epoch, 20, Time::ZERO);
-        assert_eq!((window.size, window.threshold, epoch.prior), (1.0, 14.0, 20.0));
+        assert_eq!((window.cwnd, window.ssthresh, epoch.prior), (1.0, 14.0, 20.0));
         cubic.timed_out(&mut window, &mut epoch, 1, Time::ZERO);
-        assert_eq!((window.size, epoch.prior), (1.0, 20.0));
-        window.threshold = 14.0;
+        assert_eq!((window.cwnd, epoch.prior), (1.0, 20.0));
+        window.ssthresh = 14.0;
         for size in 2..=14 {
             cubic.acked(&mut window, &mut epoch, &ack(0));
-            assert_eq!(window.size, f64::from(size));
+            assert_eq!(window.cwnd, f64::from(size));
             assert_eq!(epoch.began, None);
         }
         cubic.acked(&mut window, &mut epoch, &ack(1000));
@@ -308,6 +308,6 @@ mod tests {
     fn a_small_window_falls_to_two() {
         let (cubic, mut window, mut epoch) = avoiding(2.5);
         cubic.lost(&mut window, &mut epoch, 2, Time::ZERO);
-        assert_eq!((window.size, window.threshold), (2.0, 2.0));
+        assert_eq!((window.cwnd, window.ssthresh), (2.0, 2.0));
     }
 }

@@ -47,22 +47,22 @@ impl CongestionControl for Dctcp {
         marks.arrived += acked.arrived;
         marks.marked += if acked.marked { acked.arrived } else { 0 };
         let mut alpha = marks.alpha.unwrap_or(self.initial_alpha);
-        if acked.upto > marks.observed {
+        if acked.snd_una > marks.observed {
             let share = f64::from(marks.marked) / f64::from(marks.arrived.max(1));
             alpha += self.gain * (share - alpha);
             *marks = Marks {
                 alpha: Some(alpha),
                 arrived: 0,
                 marked: 0,
-                observed: acked.next,
+                observed: acked.snd_nxt,
                 reduced: marks.reduced,
             };
         }
         if acked.marked {
-            if acked.upto >= marks.reduced {
-                window.size = (window.size * (1.0 - alpha / 2.0)).max(1.0);
-                window.threshold = window.size.max(2.0);
-                marks.reduced = acked.next + 1;
+            if acked.snd_una >= marks.reduced {
+                window.cwnd = (window.cwnd * (1.0 - alpha / 2.0)).max(1.0);
+                window.ssthresh = window.cwnd.max(2.0);
+                marks.reduced = acked.snd_nxt + 1;
             }
         } else if acked.cumulative > 0 {
             window.grow_by(acked, self.options.abc_limit);
@@ -79,22 +79,32 @@ mod tests {
     fn ack(upto: u32, next: u32, marked: bool) -> Acked {
         let (cause, rtt, now) = (None, Span::ZERO, Time::ZERO);
         let repairing = false;
-        Acked { cumulative: 1, arrived: 1, marked, upto, next, repairing, cause, rtt, now }
+        Acked {
+            cumulative: 1,
+            arrived: 1,
+            marked,
+            snd_una: upto,
+            snd_nxt: next,
+            repairing,
+            cause,
+            rtt,
+            now,
+        }
     }
 
     /// By hand, g = 1/16 from alpha = 1: a window of ten with two marks.
     #[test]
     fn alpha_and_window_follow_the_rfc() {
         let dctcp = Dctcp { initial_alpha: 1.0, ..defaults() };
-        let (mut window, mut marks) = (Window { size: 10.0, threshold: 5.0 }, Marks::default());
+        let (mut window, mut marks) = (Window { cwnd: 10.0, ssthresh: 5.0 }, Marks::default());
         dctcp.acked(&mut window, &mut marks, &ack(1, 10, true));
         // First window: one packet, marked: alpha stays 1, the window is halved.
-        assert_eq!((marks.alpha, window.size, window.threshold), (Some(1.0), 5.0, 5.0));
+        assert_eq!((marks.alpha, window.cwnd, window.ssthresh), (Some(1.0), 5.0, 5.0));
         for upto in 2..=10 {
             dctcp.acked(&mut window, &mut marks, &ack(upto, 15, upto == 4));
         }
         // One reduction a window: the mark at 4 came before packet 10 was acknowledged.
-        assert!(window.size > 5.0);
+        assert!(window.cwnd > 5.0);
         dctcp.acked(&mut window, &mut marks, &ack(11, 16, false));
         let share = 1.0 / 10.0;
         assert_eq!(marks.alpha, Some(1.0 + (share - 1.0) / 16.0));

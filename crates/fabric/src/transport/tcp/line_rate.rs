@@ -30,7 +30,7 @@ impl CongestionControl for LineRate {
     fn rules(&self) -> Rules {
         Rules {
             initial_window: f64::INFINITY,
-            initial_threshold: f64::INFINITY,
+            initial_ssthresh: f64::INFINITY,
             window_cap: f64::INFINITY,
             timer: Timer::Fixed(self.rto),
             fast_retransmit: None,

@@ -25,21 +25,21 @@ impl<C: CongestionControl> Acting<'_, C> {
         let sender = &mut *self.sender;
         if sender.recovery.active {
             if !self.rules.sack {
-                sender.window.size += 1.0;
+                sender.window.cwnd += 1.0;
             }
             return;
         }
         sender.recovery.duplicates += 1;
         let (duplicates, dupthresh) = (sender.recovery.duplicates, rule.dupthresh.get());
-        let point = sender.recovery.point;
+        let point = sender.recovery.recover;
         let lost = match self.rules.sack {
             // RFC 6675, 5: steps 1 and 2, and 5.1 after a time-out.
             true => {
                 (duplicates >= dupthresh || sender.sacked.len() >= dupthresh)
-                    && sender.acked >= point
+                    && sender.snd_una >= point
             }
             // RFC 6582, 3.2, step 2: the ACK covers more than `recover`.
-            false => duplicates == dupthresh && (sender.acked > point || point == 0),
+            false => duplicates == dupthresh && (sender.snd_una > point || point == 0),
         };
         if lost {
             self.recover(dupthresh);
@@ -52,17 +52,17 @@ impl<C: CongestionControl> Acting<'_, C> {
     fn recover(&mut self, dupthresh: u32) {
         let sender = &mut *self.sender;
         // RFC 5681, 3.2, step 2: what limited transmit sent does not count.
-        let flight = sender.next - sender.acked - sender.recovery.limited;
+        let flight = sender.snd_nxt - sender.snd_una - sender.recovery.limited;
         self.control.lost(&mut sender.window, &mut sender.state, flight, self.outbox.now);
         if !self.rules.sack {
-            sender.window.size += f64::from(dupthresh);
+            sender.window.cwnd += f64::from(dupthresh);
         }
-        let hole = sender.acked;
+        let hole = sender.snd_una;
         sender.recovery.active = true;
         sender.recovery.partial = false;
-        sender.recovery.point = sender.high;
-        sender.recovery.resent = hole + 1;
-        sender.recovery.rescued = hole + 1;
+        sender.recovery.recover = sender.snd_max;
+        sender.recovery.high_rxt = hole + 1;
+        sender.recovery.rescue_rxt = hole + 1;
         sender.trip.forget();
         self.emit(hole);
     }
@@ -74,9 +74,9 @@ impl<C: CongestionControl> Acting<'_, C> {
             true => sender.sacked.len(),
             false => sender.recovery.duplicates,
         };
-        let outstanding = (sender.next - sender.acked).saturating_sub(left);
-        let room = f64::from(outstanding) + 1.0 <= sender.window.size.max(1.0);
-        if room && sender.next == sender.high && self.has_new() {
+        let outstanding = (sender.snd_nxt - sender.snd_una).saturating_sub(left);
+        let room = f64::from(outstanding) + 1.0 <= sender.window.cwnd.max(1.0);
+        if room && sender.snd_nxt == sender.snd_max && self.has_new() {
             self.sender.recovery.limited += 1;
             self.emit_new();
         }
@@ -88,19 +88,19 @@ impl<C: CongestionControl> Acting<'_, C> {
     pub(super) fn advanced(&mut self, cumulative: u32) {
         let sender = &mut *self.sender;
         let window = &mut sender.window;
-        if sender.acked >= sender.recovery.point {
+        if sender.snd_una >= sender.recovery.recover {
             sender.recovery.active = false;
             if !self.rules.sack {
-                let flight = f64::from(sender.next - sender.acked);
-                window.size = window.threshold.min(flight.max(1.0) + 1.0);
+                let flight = f64::from(sender.snd_nxt - sender.snd_una);
+                window.cwnd = window.ssthresh.min(flight.max(1.0) + 1.0);
             }
             self.restart_timer();
             return;
         }
         let first = !std::mem::replace(&mut sender.recovery.partial, true);
         if !self.rules.sack {
-            window.size = (window.size - f64::from(cumulative) + 1.0).max(1.0);
-            let hole = sender.acked;
+            window.cwnd = (window.cwnd - f64::from(cumulative) + 1.0).max(1.0);
+            let hole = sender.snd_una;
             self.emit(hole);
         }
         if first || self.rules.sack {
@@ -122,22 +122,22 @@ impl<C: CongestionControl> Acting<'_, C> {
     /// Whether the window, inflated by duplicates, allows a new packet (RFC 5681, 3.2, step 5).
     pub(super) fn may_send_new(&self) -> bool {
         let sender = &*self.sender;
-        let outstanding = f64::from(sender.next - sender.acked);
-        outstanding + 1.0 <= sender.window.size.max(1.0) && self.has_new()
+        let outstanding = f64::from(sender.snd_nxt - sender.snd_una);
+        outstanding + 1.0 <= sender.window.cwnd.max(1.0) && self.has_new()
     }
 
     /// Whether there is a packet never sent, and the cap allows it: a window that duplicates have
     /// inflated may exceed that.
     pub(super) fn has_new(&self) -> bool {
         let sender = &*self.sender;
-        let outstanding = f64::from(sender.next - sender.acked);
-        sender.next < sender.end && outstanding + 1.0 <= self.rules.window_cap
+        let outstanding = f64::from(sender.snd_nxt - sender.snd_una);
+        sender.snd_nxt < sender.end && outstanding + 1.0 <= self.rules.window_cap
     }
 
     /// Sends it.
     pub(super) fn emit_new(&mut self) {
-        let sequence = self.sender.next;
-        self.sender.next += 1;
+        let sequence = self.sender.snd_nxt;
+        self.sender.snd_nxt += 1;
         self.emit(sequence);
     }
 }
@@ -147,7 +147,7 @@ impl<S> Sender<S> {
     /// (section 4, IsLost).
     fn lost_below(&self, dupthresh: u32) -> u32 {
         match self.sacked.len() < dupthresh {
-            true => self.acked,
+            true => self.snd_una,
             false => self.sacked.nth_highest(self.recovery.heard, dupthresh),
         }
     }
@@ -156,7 +156,7 @@ impl<S> Sender<S> {
     /// those resent that have not arrived.
     fn pipe(&self, lost_below: u32) -> u32 {
         let missing = |from: u32, to: u32| (to - from) - self.sacked.count(from, to);
-        missing(lost_below, self.next) + missing(self.acked, self.recovery.resent)
+        missing(lost_below, self.snd_nxt) + missing(self.snd_una, self.recovery.high_rxt)
     }
 }
 
@@ -174,11 +174,11 @@ impl<C: CongestionControl> Acting<'_, C> {
     /// Section 5, step C.
     pub(super) fn send_into_the_pipe(&mut self) {
         let sender = &mut *self.sender;
-        sender.recovery.resent = sender.recovery.resent.max(sender.acked);
+        sender.recovery.high_rxt = sender.recovery.high_rxt.max(sender.snd_una);
         let dupthresh = self.rules.fast_retransmit.expect("it recovers").dupthresh.get();
         let lost_below = sender.lost_below(dupthresh);
         let mut pipe = sender.pipe(lost_below);
-        while f64::from(pipe) + 1.0 <= self.sender.window.size.max(1.0) {
+        while f64::from(pipe) + 1.0 <= self.sender.window.cwnd.max(1.0) {
             let Some(next) = self.next_segment(lost_below) else { return };
             if !self.takes_more() {
                 return;
@@ -191,14 +191,14 @@ impl<C: CongestionControl> Acting<'_, C> {
     /// What is next (section 4, NextSeg, rules 1 to 4), if there is something.
     fn next_segment(&self, lost_below: u32) -> Option<Segment> {
         let sender = &*self.sender;
-        let hole = sender.sacked.first_missing(sender.recovery.resent);
+        let hole = sender.sacked.first_missing(sender.recovery.high_rxt);
         if hole < lost_below {
             Some(Segment::Hole(hole))
         } else if self.has_new() {
             Some(Segment::New)
         } else if hole < sender.recovery.heard {
             Some(Segment::Hole(hole))
-        } else if sender.acked > sender.recovery.rescued {
+        } else if sender.snd_una > sender.recovery.rescue_rxt {
             Some(Segment::Rescue)
         } else {
             None
@@ -208,16 +208,16 @@ impl<C: CongestionControl> Acting<'_, C> {
     fn send_segment(&mut self, segment: Segment) {
         match segment {
             Segment::Hole(hole) => {
-                self.sender.recovery.resent = hole + 1;
+                self.sender.recovery.high_rxt = hole + 1;
                 self.emit(hole);
             }
             Segment::New => self.emit_new(),
             Segment::Rescue => {
                 let sender = &mut *self.sender;
-                let mut outstanding = (sender.acked..sender.next).rev();
+                let mut outstanding = (sender.snd_una..sender.snd_nxt).rev();
                 let last = outstanding.find(|&sequence| !sender.sacked.contains(sequence));
                 let last = last.expect("what is next to be acknowledged has not arrived");
-                sender.recovery.rescued = sender.recovery.point;
+                sender.recovery.rescue_rxt = sender.recovery.recover;
                 self.emit(last);
             }
         }

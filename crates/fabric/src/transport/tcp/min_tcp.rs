@@ -43,7 +43,7 @@ impl CongestionControl for MinTcp {
         let initial_window = f64::from(self.initial_window.get());
         Rules {
             initial_window,
-            initial_threshold: initial_window,
+            initial_ssthresh: initial_window,
             window_cap: cap(self.window_cap),
             timer: Timer::Fixed(self.rto),
             fast_retransmit: None,

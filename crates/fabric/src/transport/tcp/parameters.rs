@@ -74,7 +74,7 @@ impl TcpOptions {
     pub(super) fn rules(&self, window: &WindowLimits) -> Rules {
         Rules {
             initial_window: window.initial_window.get().into(),
-            initial_threshold: f64::INFINITY,
+            initial_ssthresh: f64::INFINITY,
             window_cap: window.cap(),
             timer: Timer::estimated(self.min_rto, self.initial_rto, self.handshake),
             fast_retransmit: self.fast_retransmit.then_some(FastRetransmit {

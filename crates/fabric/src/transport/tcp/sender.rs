@@ -27,7 +27,9 @@ impl<S> Sender<S> {
     /// The packet that caused `ack`, see [`Acked::cause`].
     fn cause(&self, ack: &Packet) -> Option<u32> {
         match ack.echo {
-            0 => (self.acked..ack.sequence).rev().find(|&sequence| !self.sacked.contains(sequence)),
+            0 => {
+                (self.snd_una..ack.sequence).rev().find(|&sequence| !self.sacked.contains(sequence))
+            }
             above => Some(ack.sequence + u32::from(above)),
         }
     }
@@ -39,23 +41,23 @@ impl<C: CongestionControl> Windowed<C> {
         let rules = control.rules();
         let sender = Sender {
             window: Window {
-                size: rules.initial_window.min(rules.window_cap),
-                threshold: rules.initial_threshold,
+                cwnd: rules.initial_window.min(rules.window_cap),
+                ssthresh: rules.initial_ssthresh,
             },
-            acked: 0,
-            next: 0,
-            high: 0,
+            snd_una: 0,
+            snd_nxt: 0,
+            snd_max: 0,
             end: 0,
             recovery: Recovery::default(),
-            lapsed: 0,
+            last_rto_snd_una: 0,
             connecting: rules.handshake,
             held: false,
-            unheard: 0,
+            consecutive_timeouts: 0,
             tally: Tally::default(),
             sacked: Scoreboard::default(),
             trip: RoundTrip::default(),
-            due: Time::NEVER,
-            pace: Time::ZERO,
+            rto_deadline: Time::NEVER,
+            pacing_release: Time::ZERO,
             wake: Time::NEVER,
             state: C::State::default(),
         };
@@ -94,6 +96,8 @@ impl<C: CongestionControl> Windowed<C> {
 }
 
 impl<C: CongestionControl> Transport for Windowed<C> {
+    const ESTIMABLE_BY_LINK: bool = C::ESTIMABLE_BY_LINK;
+
     fn start(&mut self, flow: u32, outbox: &mut Outbox) {
         let bytes = self.setup.flows[flow as usize].bytes;
         self.senders[flow as usize].end = self.setup.packets.count(bytes);
@@ -111,7 +115,7 @@ impl<C: CongestionControl> Transport for Windowed<C> {
         match packet.kind {
             Kind::Ack => {
                 let mut acting = self.act(packet.flow, outbox);
-                if acting.sender.acked < acting.sender.end {
+                if acting.sender.snd_una < acting.sender.end {
                     acting.acknowledged(packet);
                     acting.arm();
                 }
@@ -141,7 +145,7 @@ impl<C: CongestionControl> Transport for Windowed<C> {
     fn resume(&mut self, flow: u32, outbox: &mut Outbox) {
         let mut acting = self.act(flow, outbox);
         acting.sender.held = false;
-        if acting.sender.acked < acting.sender.end {
+        if acting.sender.snd_una < acting.sender.end {
             acting.send();
             acting.arm();
         }
@@ -152,13 +156,14 @@ impl<C: CongestionControl> Transport for Windowed<C> {
         if matches!(setup.priority, Priority::None(_)) {
             return None;
         }
-        let (next, arrived) = (sender.next.min(sender.end - 1), sender.acked + sender.sacked.len());
+        let (next, arrived) =
+            (sender.snd_nxt.min(sender.end - 1), sender.snd_una + sender.sacked.len());
         Some(setup.number(flow, next, arrived, now))
     }
 
     fn tally(&self, flow: u32) -> Tally {
         let sender = &self.senders[flow as usize];
-        Tally { acknowledged: sender.acked, ..sender.tally }
+        Tally { acknowledged: sender.snd_una, ..sender.tally }
     }
 }
 
@@ -169,32 +174,32 @@ impl<C: CongestionControl> Acting<'_, C> {
         if self.sender.connecting {
             return self.connected();
         }
-        if self.sender.unheard > 0 {
+        if self.sender.consecutive_timeouts > 0 {
             self.heard_again();
         }
         let sender = &mut *self.sender;
-        let cumulative = ack.sequence.saturating_sub(sender.acked);
+        let cumulative = ack.sequence.saturating_sub(sender.snd_una);
         let known = sender.sacked.len();
         let cause = if C::ASKS_FOR_CAUSE { sender.cause(ack) } else { None };
         let mut duplicate = false;
         if self.rules.sack {
             if ack.echo > 0 {
                 let sequence = ack.sequence + u32::from(ack.echo);
-                if sequence >= sender.acked {
+                if sequence >= sender.snd_una {
                     duplicate = sender.sacked.insert(sequence);
                     sender.recovery.heard = sender.recovery.heard.max(sequence + 1);
                 }
             }
         } else {
-            duplicate = ack.sequence == sender.acked && sender.next > sender.acked;
+            duplicate = ack.sequence == sender.snd_una && sender.snd_nxt > sender.snd_una;
         }
         if cumulative > 0 {
-            sender.acked = ack.sequence;
-            sender.next = sender.next.max(sender.acked);
-            sender.sacked.advance(sender.acked);
-            sender.trip.acknowledged(sender.acked, self.outbox.now);
-            if sender.acked == sender.end {
-                sender.due = Time::NEVER;
+            sender.snd_una = ack.sequence;
+            sender.snd_nxt = sender.snd_nxt.max(sender.snd_una);
+            sender.sacked.advance(sender.snd_una);
+            sender.trip.acknowledged(sender.snd_una, self.outbox.now);
+            if sender.snd_una == sender.end {
+                sender.rto_deadline = Time::NEVER;
                 sender.state = C::State::default();
                 self.outbox.finished.push(self.flow);
                 return;
@@ -204,16 +209,16 @@ impl<C: CongestionControl> Acting<'_, C> {
             cumulative,
             arrived: (cumulative + sender.sacked.len()).saturating_sub(known),
             marked: ack.marks & ECE != 0,
-            upto: sender.acked,
-            next: sender.next,
-            repairing: sender.acked - cumulative < sender.recovery.point,
+            snd_una: sender.snd_una,
+            snd_nxt: sender.snd_nxt,
+            repairing: sender.snd_una - cumulative < sender.recovery.recover,
             cause,
             rtt: sender.trip.smoothed(),
             now: self.outbox.now,
         };
         if !sender.recovery.active {
             self.control.acked(&mut sender.window, &mut sender.state, &acked);
-            sender.window.size = sender.window.size.min(self.rules.window_cap);
+            sender.window.cwnd = sender.window.cwnd.min(self.rules.window_cap);
         }
         if cumulative > 0 {
             match sender.recovery.active {
@@ -233,34 +238,34 @@ impl<C: CongestionControl> Acting<'_, C> {
         let sender = &mut *self.sender;
         if sender.connecting {
             // RFC 5681, 3.1: after a lost request a flow begins with one packet.
-            if sender.due <= self.outbox.now {
+            if sender.rto_deadline <= self.outbox.now {
                 sender.tally.timeouts += 1;
-                sender.window.size = 1.0;
+                sender.window.cwnd = 1.0;
                 sender.trip.timed_out();
                 self.connect();
             }
-        } else if sender.acked < sender.end {
-            let lapsed = sender.due <= self.outbox.now;
-            if lapsed {
+        } else if sender.snd_una < sender.end {
+            let timed_out = sender.rto_deadline <= self.outbox.now;
+            if timed_out {
                 sender.tally.timeouts += 1;
                 // The flight is what is still outstanding: not what is known to have arrived.
-                let flight = (sender.next - sender.acked).saturating_sub(sender.sacked.len());
-                let threshold = sender.window.threshold;
+                let flight = (sender.snd_nxt - sender.snd_una).saturating_sub(sender.sacked.len());
+                let ssthresh = sender.window.ssthresh;
                 let now = self.outbox.now;
                 self.control.timed_out(&mut sender.window, &mut sender.state, flight, now);
-                if sender.lapsed > sender.acked {
+                if sender.last_rto_snd_una > sender.snd_una {
                     // RFC 5681, 3.1: held when the same packet runs out of time again.
-                    sender.window.threshold = threshold;
+                    sender.window.ssthresh = ssthresh;
                 }
-                sender.lapsed = sender.acked + 1;
+                sender.last_rto_snd_una = sender.snd_una + 1;
                 sender.trip.timed_out();
-                sender.recovery.timed_out(sender.high);
-                sender.next = sender.acked;
-                sender.due = Time::NEVER;
-                sender.unheard += 1;
+                sender.recovery.timed_out(sender.snd_max);
+                sender.snd_nxt = sender.snd_una;
+                sender.rto_deadline = Time::NEVER;
+                sender.consecutive_timeouts += 1;
             }
             match self.probing() {
-                true if lapsed => self.probe(),
+                true if timed_out => self.probe(),
                 true => {}
                 false => self.send(),
             }
@@ -276,41 +281,43 @@ impl<C: CongestionControl> Acting<'_, C> {
         if sender.tally.timeouts == 0 {
             sender.trip.sent(0, now);
         }
-        sender.due = now + sender.trip.time_out(self.rules.timer);
+        sender.rto_deadline = now + sender.trip.time_out(self.rules.timer);
     }
 
     /// The request for a connection is answered.
     fn connected(&mut self) {
         let sender = &mut *self.sender;
         sender.connecting = false;
-        sender.due = Time::NEVER;
+        sender.rto_deadline = Time::NEVER;
         sender.trip.acknowledged(1, self.outbox.now);
         self.send();
     }
 
     /// Whether it only probes: nothing has been heard for too many time-outs.
     fn probing(&self) -> bool {
-        self.control.probe_after().is_some_and(|after| self.sender.unheard >= after.get())
+        self.control
+            .probe_after()
+            .is_some_and(|after| self.sender.consecutive_timeouts >= after.get())
     }
 
     /// Asks whether anything gets through, with a packet of one byte; the timer runs for it.
     fn probe(&mut self) {
         let sender = &mut *self.sender;
         let now = self.outbox.now;
-        let arrived = sender.acked + sender.sacked.len();
-        let packet = self.setup.data(self.flow, sender.acked, arrived, now);
+        let arrived = sender.snd_una + sender.sacked.len();
+        let packet = self.setup.data(self.flow, sender.snd_una, arrived, now);
         let marks = if self.rules.ecn { ECT | PROBE } else { PROBE };
         let size = self.setup.packets.wire(1);
         self.outbox.packets.push(Packet { size, marks, ..packet });
-        sender.due = now + sender.trip.time_out(self.rules.timer);
+        sender.rto_deadline = now + sender.trip.time_out(self.rules.timer);
     }
 
     /// Something was heard after time-outs: who probed sends again, and the timer runs for that.
     fn heard_again(&mut self) {
         if self.probing() {
-            self.sender.due = Time::NEVER;
+            self.sender.rto_deadline = Time::NEVER;
         }
-        self.sender.unheard = 0;
+        self.sender.consecutive_timeouts = 0;
     }
 
     /// Sends all that may be sent now.
@@ -324,7 +331,7 @@ impl<C: CongestionControl> Acting<'_, C> {
             && let Some(sequence) = self.may_send()
             && self.takes_more()
         {
-            self.sender.next = sequence + 1;
+            self.sender.snd_nxt = sequence + 1;
             self.emit(sequence);
         }
     }
@@ -333,8 +340,8 @@ impl<C: CongestionControl> Acting<'_, C> {
     #[inline]
     fn may_send(&self) -> Option<u32> {
         let sender = &*self.sender;
-        let sequence = sender.sacked.first_missing(sender.next);
-        let inside = f64::from(sequence - sender.acked) + 1.0 <= sender.window.size.max(1.0);
+        let sequence = sender.sacked.first_missing(sender.snd_nxt);
+        let inside = f64::from(sequence - sender.snd_una) + 1.0 <= sender.window.cwnd.max(1.0);
         (sequence < sender.end && inside).then_some(sequence)
     }
 
@@ -349,9 +356,9 @@ impl<C: CongestionControl> Acting<'_, C> {
     /// Sets a wake-up if none is set that comes early enough.
     #[inline(always)]
     fn arm(&mut self) {
-        let mut at = self.sender.due;
+        let mut at = self.sender.rto_deadline;
         if self.held_back() && self.waits_for_its_pace() {
-            at = at.min(self.sender.pace);
+            at = at.min(self.sender.pacing_release);
         }
         if at < self.sender.wake {
             self.sender.wake = at;

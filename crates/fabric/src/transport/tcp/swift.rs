@@ -126,7 +126,7 @@ impl Swift {
     /// Multiplies the window by `factor`, if it may shrink.
     fn shrink(&self, window: &mut Window, delays: &mut Delays, factor: f64, now: Time) {
         if delays.may_decrease(now) {
-            window.size = (window.size * factor).max(self.min_cwnd);
+            window.cwnd = (window.cwnd * factor).max(self.min_cwnd);
             delays.decreased = Some(now);
         }
     }
@@ -137,10 +137,13 @@ impl CongestionControl for Swift {
 
     const ASKS_FOR_CAUSE: bool = true;
 
+    // Its target grows with the number of links on the whole path.
+    const ESTIMABLE_BY_LINK: bool = false;
+
     fn rules(&self) -> Rules {
         Rules {
             initial_window: self.window.initial_window.get().into(),
-            initial_threshold: f64::INFINITY,
+            initial_ssthresh: f64::INFINITY,
             window_cap: self.window.cap(),
             timer: Timer::estimated(self.min_rto, self.initial_rto, false),
             fast_retransmit: self.fast_retransmit.then(FastRetransmit::default),
@@ -166,21 +169,21 @@ impl CongestionControl for Swift {
     }
 
     fn gap(&self, window: &Window, delays: &Delays, _: Span) -> Span {
-        match window.size < 1.0 {
-            true => Span::from_ps((delays.rtt.ps() as f64 / window.size) as u64),
+        match window.cwnd < 1.0 {
+            true => Span::from_ps((delays.rtt.ps() as f64 / window.cwnd) as u64),
             false => Span::ZERO,
         }
     }
 
     fn acked(&self, window: &mut Window, delays: &mut Delays, acked: &Acked) {
         let cause = acked.cause.and_then(|sequence| delays.since(sequence, acked.now));
-        delays.forget(acked.upto);
+        delays.forget(acked.snd_una);
         let Some(rtt) = cause else { return };
         delays.rtt = rtt;
         delays.timeouts = 0;
-        let (delay, target) = (rtt.ps() as f64, self.target(window.size, delays.hops));
+        let (delay, target) = (rtt.ps() as f64, self.target(window.cwnd, delays.hops));
         if delay < target {
-            window.size += self.ai * f64::from(acked.arrived) / window.size.max(1.0);
+            window.cwnd += self.ai * f64::from(acked.arrived) / window.cwnd.max(1.0);
         } else {
             let factor = 1.0 - self.beta * (delay - target) / delay;
             self.shrink(window, delays, factor.max(1.0 - self.max_mdf), acked.now);
@@ -190,13 +193,13 @@ impl CongestionControl for Swift {
     fn lost(&self, window: &mut Window, delays: &mut Delays, _: u32, now: Time) {
         delays.timeouts = 0;
         self.shrink(window, delays, 1.0 - self.max_mdf, now);
-        window.threshold = window.size;
+        window.ssthresh = window.cwnd;
     }
 
     fn timed_out(&self, window: &mut Window, delays: &mut Delays, _: u32, now: Time) {
         delays.timeouts += 1;
         if delays.timeouts >= self.retx_reset_threshold.get() {
-            window.size = self.min_cwnd;
+            window.cwnd = self.min_cwnd;
             delays.decreased = Some(now);
         } else {
             self.shrink(window, delays, 1.0 - self.max_mdf, now);
@@ -217,7 +220,7 @@ mod tests {
     fn sending(size: f64) -> (Swift, Window, Delays) {
         let (swift, mut delays): (Swift, _) = (defaults(), Delays { hops: 5, ..Delays::default() });
         (0..100).for_each(|sequence| swift.sent(&mut delays, sequence, us(0)));
-        (swift, Window { size, threshold: f64::INFINITY }, delays)
+        (swift, Window { cwnd: size, ssthresh: f64::INFINITY }, delays)
     }
 
     /// Packet `sequence` is acknowledged, in order.
@@ -227,8 +230,8 @@ mod tests {
             cumulative: 1,
             arrived: 1,
             marked: false,
-            upto,
-            next: 100,
+            snd_una: upto,
+            snd_nxt: 100,
             repairing: false,
             cause: Some(sequence),
             rtt: Span::ZERO,
@@ -266,12 +269,12 @@ mod tests {
     fn grows_by_one_packet_a_round_trip() {
         let (swift, mut window, mut delays) = sending(10.0);
         swift.acked(&mut window, &mut delays, &ack(0, us(30)));
-        near(window.size, 10.1);
+        near(window.cwnd, 10.1);
         swift.acked(&mut window, &mut delays, &Acked { arrived: 3, ..ack(1, us(30)) });
-        near(window.size, 10.1 + 3.0 / 10.1);
-        window.size = 0.25;
+        near(window.cwnd, 10.1 + 3.0 / 10.1);
+        window.cwnd = 0.25;
         swift.acked(&mut window, &mut delays, &ack(2, us(30)));
-        near(window.size, 1.25);
+        near(window.cwnd, 1.25);
     }
 
     /// Above it: by beta times the share of the delay that is too much, at most by half, and once a
@@ -281,18 +284,18 @@ mod tests {
         for (rtt, factor) in [(35, 1.0), (40, 0.9), (70, 0.6), (700, 0.5)] {
             let (swift, mut window, mut delays) = sending(100.0);
             swift.acked(&mut window, &mut delays, &ack(0, us(rtt)));
-            near(window.size, 100.0 * factor);
+            near(window.cwnd, 100.0 * factor);
         }
         let (swift, mut window, mut delays) = sending(100.0);
         swift.acked(&mut window, &mut delays, &ack(0, us(70)));
         for now in [71, 90, 110] {
             swift.acked(&mut window, &mut delays, &ack(1, us(now)));
-            near(window.size, 60.0);
+            near(window.cwnd, 60.0);
         }
         (2..90).for_each(|sequence| swift.sent(&mut delays, sequence, us(90)));
         swift.acked(&mut window, &mut delays, &ack(2, us(150)));
         let target = swift.target(60.0, 5) / 1e6;
-        near(window.size, 60.0 * (1.0 - 0.8 * (60.0 - target) / 60.0));
+        near(window.cwnd, 60.0 * (1.0 - 0.8 * (60.0 - target) / 60.0));
     }
 
     /// A time-out halves the window, the fifth in a row leaves the minimum; an ACK breaks the row.
@@ -304,7 +307,7 @@ mod tests {
         let sizes: Vec<f64> = (1..=5)
             .map(|i| {
                 swift.timed_out(&mut window, &mut delays, 9, us(200 * i));
-                window.size
+                window.cwnd
             })
             .collect();
         let first = sizes[0];
@@ -312,7 +315,7 @@ mod tests {
         near(first, (64.0 + 1.0 / 64.0 + 1.0 / (64.0 + 1.0 / 64.0)) / 2.0);
         swift.acked(&mut window, &mut delays, &ack(2, us(1010)));
         swift.timed_out(&mut window, &mut delays, 9, us(9000));
-        near(window.size, swift.min_cwnd);
+        near(window.cwnd, swift.min_cwnd);
     }
 
     /// Half a packet a round trip of 30 us is one in 60 us; from one packet on nothing is held back.
@@ -321,7 +324,7 @@ mod tests {
         let (swift, mut window, mut delays) = sending(0.5);
         delays.rtt = Span::from_us(30);
         assert_eq!(swift.gap(&window, &delays, Span::from_ns(1200)), Span::from_us(60));
-        window.size = 1.0;
+        window.cwnd = 1.0;
         assert_eq!(swift.gap(&window, &delays, Span::from_ns(1200)), Span::ZERO);
     }
 }

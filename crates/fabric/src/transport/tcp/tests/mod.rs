@@ -75,7 +75,7 @@ impl<C: CongestionControl> Trace<C> {
     /// So much time goes by, and no timer runs out.
     pub(super) fn pass(&mut self, span: Span) {
         self.outbox.now += span;
-        assert!(self.outbox.now < self.sender().due);
+        assert!(self.outbox.now < self.sender().rto_deadline);
     }
 
     /// The retransmission timer runs out.
@@ -94,12 +94,12 @@ impl<C: CongestionControl> Trace<C> {
     /// The window and its threshold: cwnd and ssthresh.
     pub(super) fn window(&self) -> (f64, f64) {
         let window = &self.sender().window;
-        (window.size, window.threshold)
+        (window.cwnd, window.ssthresh)
     }
 
     /// When the timer runs out.
     pub(super) fn due(&self) -> Time {
-        self.sender().due
+        self.sender().rto_deadline
     }
 
     pub(super) fn recovering(&self) -> bool {
