@@ -7,7 +7,7 @@
 //! to, if that window is certain to come. The number of sides changes no row: every packet arrives at
 //! the port and the time at which it would arrive with one.
 
-use super::layout::{BlockId, Layout};
+use super::partition::{BlockId, Layout};
 use super::timing_wheel::TimingWheel;
 use crate::packet::{Packet, PacketArena};
 use sojourn_core::Time;

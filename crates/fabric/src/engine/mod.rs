@@ -11,35 +11,26 @@
 //! come, they are on their way as soon as they have come, and no port is visited to send them (see
 //! `queue/fifo_ahead.rs`).
 
-mod alone;
-mod apart;
-mod arrivals;
 mod boundary;
-mod fabric;
-mod hosts;
-mod judge;
-mod layout;
+mod host;
 mod link_timing;
-mod nic;
-mod note;
-mod occupancy;
 mod parallel;
 mod partition;
+mod port;
 mod routing;
 mod sampling;
 mod scenario;
-mod switches;
+mod shared_memory;
 #[cfg(test)]
 mod tests;
 mod timing_wheel;
-mod together;
 
 pub use crate::job::{After, Watch};
 pub use parallel::simulate_on_threads;
 pub use sampling::Sample;
+pub(crate) use scenario::SHORTEST_LOOKAHEAD;
 pub use scenario::{Outcome, PacketCounts, Scenario};
 pub use sojourn_core::{Cancelled, Progress};
-pub(crate) use timing_wheel::SHORTEST_LOOKAHEAD;
 
 use crate::flow::Flow;
 use crate::hosts::HostPort;
@@ -47,21 +38,17 @@ use crate::job::Followers;
 use crate::packet::{Kind, PacketArena, PacketId};
 use crate::queue::{Builder, Discipline, FifoAhead};
 use crate::transport::{Outbox, Tally, Transport};
-use apart::OwnBuffers;
-use arrivals::Arrivals;
 use boundary::{Boundary, Said, Whole};
-use fabric::{Fabric, Links, Port};
-use layout::{Block, BlockId, Layout};
+use host::{Nic, look_note, start_note};
 use link_timing::LinkTimings;
-use nic::Nic;
-use partition::Partition;
-use routing::Routing;
+use partition::{Block, BlockId, Layout, Partition};
+use port::{Fabric, Links, OwnBuffers, Port, SwitchMemory};
+use routing::{Arrivals, Routing};
 use sampling::Samples;
+use shared_memory::SharedMemory;
 use sojourn_core::{Span, Time};
 use std::sync::atomic::Ordering;
-use switches::Switches;
 use timing_wheel::TimingWheel;
-use together::SharedMemory;
 
 /// Ports of a block of so many units do not fit into the caches nearest to a processor: to visit them
 /// in order is to read their memory in sequence.
@@ -69,6 +56,31 @@ const LARGE: usize = 1024;
 
 /// How many windows go by between two looks at [`Progress`].
 const LOOK_EVERY: u64 = 256;
+
+/// Runs `body` with the ports and the switch memory of `scenario`: the one place where it is decided
+/// for which of them the engine is compiled.
+macro_rules! with_ports {
+    ($scenario:expr, $queue:expr, |$ports:ident, $memory:ident| $body:expr) => {
+        match $crate::engine::lines($scenario, $queue) {
+            _ if !$scenario.memories.is_empty() => {
+                type $memory = $crate::engine::SharedMemory;
+                let $ports = $queue;
+                $body
+            }
+            Some(ports) => {
+                type $memory = $crate::engine::OwnBuffers;
+                let $ports = &ports;
+                $body
+            }
+            None => {
+                type $memory = $crate::engine::OwnBuffers;
+                let $ports = $queue;
+                $body
+            }
+        }
+    };
+}
+use with_ports;
 
 /// Simulates `scenario`. Not inlined, so that profilers can count this function alone.
 #[inline(never)]
@@ -79,18 +91,9 @@ pub fn sojourn_simulate<B: Builder, T: Transport>(
     progress: &Progress,
 ) -> Result<Outcome, Cancelled> {
     let layout = &Layout::new(&scenario.network, &Partition::new(&scenario.network, 1));
-    match lines(scenario, queue) {
-        _ if !scenario.memories.is_empty() => {
-            Engine::<_, _, SharedMemory, _>::new(scenario, layout, queue, transport, Whole)
-                .run(progress)
-        }
-        Some(lines) => {
-            Engine::<_, _, OwnBuffers, _>::new(scenario, layout, &lines, transport, Whole)
-                .run(progress)
-        }
-        None => Engine::<_, _, OwnBuffers, _>::new(scenario, layout, queue, transport, Whole)
-            .run(progress),
-    }
+    with_ports!(scenario, queue, |ports, Memory| {
+        Engine::<_, _, Memory, _>::new(scenario, layout, ports, transport, Whole).run(progress)
+    })
 }
 
 /// The ports as lines that send their packets ahead, where that is cheap and nobody looks at them.
@@ -98,7 +101,7 @@ fn lines(scenario: &Scenario, queue: &impl Builder) -> Option<FifoAhead> {
     queue.lines().filter(|line| scenario.sample.is_none() && scenario.is_shallow(line))
 }
 
-struct Engine<'a, D, T, S: Switches, B> {
+struct Engine<'a, D, T, S: SwitchMemory, B> {
     scenario: &'a Scenario,
     fabric: Fabric<'a, B>,
     ports: Vec<Port<D, S::Share>>,
@@ -131,7 +134,7 @@ struct Engine<'a, D, T, S: Switches, B> {
     outbox: Outbox,
 }
 
-impl<'a, D: Discipline, T: Transport, S: Switches, B: Boundary> Engine<'a, D, T, S, B> {
+impl<'a, D: Discipline, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, S, B> {
     fn new(
         scenario: &'a Scenario,
         layout: &'a Layout,
@@ -172,10 +175,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Boundary> Engine<'a, D, T,
                 arena: PacketArena::default(),
                 links: Links {
                     timings,
-                    wheel: TimingWheel::new(
-                        layout.blocks.len(),
-                        timing_wheel::window(scenario.lookahead()),
-                    ),
+                    wheel: TimingWheel::new(layout.blocks.len(), scenario.window()),
                     boundary,
                     counts: PacketCounts::default(),
                 },
@@ -370,7 +370,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Boundary> Engine<'a, D, T,
             let host = self.scenario.flows[watch.flow as usize].from.into();
             if self.fabric.is_mine(host) {
                 for at in [watch.from, watch.until] {
-                    self.fabric.leave(host, note::look(at, watch.flow, number));
+                    self.fabric.leave(host, look_note(at, watch.flow, number));
                 }
             }
         }
@@ -384,7 +384,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Boundary> Engine<'a, D, T,
         {
             let host = flow.from.into();
             if self.fabric.is_mine(host) {
-                self.fabric.leave(host, note::start(flow.arrived, self.next_flow as u32));
+                self.fabric.leave(host, start_note(flow.arrived, self.next_flow as u32));
             }
             self.next_flow += 1;
         }
@@ -394,7 +394,7 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Boundary> Engine<'a, D, T,
     }
 }
 
-impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S, Whole> {
+impl<D: Discipline, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Whole> {
     /// Simulates all.
     fn run(mut self, progress: &Progress) -> Result<Outcome, Cancelled> {
         while !self.is_over() {

@@ -3,7 +3,7 @@
 use super::link_timing::ExactTiming;
 use super::partition::Partition;
 use super::sampling::{self, Sample};
-use super::timing_wheel::{REACH, window};
+use super::timing_wheel::REACH;
 use crate::flow::Flow;
 use crate::hosts::Hosts;
 use crate::job::{After, Watch};
@@ -44,12 +44,24 @@ pub struct Scenario {
     pub streams: Streams,
 }
 
+/// The longest window. A longer one gains nothing, and the wheel's windows of this length are together
+/// shorter than 2^64 / window, so that division by multiplication is exact.
+const MAX_WINDOW: Span = Span::from_ps(1 << 28);
+
+/// The shortest lookahead: of a window of one picosecond no inverse is known.
+pub(crate) const SHORTEST_LOOKAHEAD: Span = Span::from_ps(2);
+
 impl Scenario {
     /// How long nothing that leaves a port can arrive anywhere.
     pub(super) fn lookahead(&self) -> Span {
         let links = self.network.links.iter().map(|link| ExactTiming::new(link, self.smallest));
         let crossings = links.map(|link| link.crossing(self.smallest));
         crossings.min().expect("a fabric has links")
+    }
+
+    /// How long windows are.
+    pub(super) fn window(&self) -> Span {
+        self.lookahead().min(MAX_WINDOW)
     }
 
     /// The most time that host number `host` takes for a packet.
@@ -78,7 +90,7 @@ impl Scenario {
     pub(super) fn is_shallow(&self, line: &FifoAhead) -> bool {
         let rates = self.network.links.iter().map(|link| link.spec.rate);
         let slowest = rates.min().expect("a fabric has links");
-        slowest.bytes_in(window(self.lookahead()) * REACH) >= line.longest(self.largest)
+        slowest.bytes_in(self.window() * REACH) >= line.longest(self.largest)
     }
 
     /// When a run is over whose flows were `acknowledged` then: with the last one or the last look.

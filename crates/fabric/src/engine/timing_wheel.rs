@@ -7,7 +7,7 @@
 //! For each window and each block of units there is a bucket, and the packets of a bucket lie one behind
 //! another in runs of the arena.
 
-use super::layout::BlockId;
+use super::partition::BlockId;
 use crate::packet::{NIL, Packet, PacketArena, PacketId, RUN};
 use sojourn_core::{Span, Time};
 use std::cmp::Reverse;
@@ -27,18 +27,6 @@ const FAR: usize = 2048;
 /// How many windows a packet can wait for its link and still go into the ring. The rest of the ring, as
 /// many windows as the wheel has, is for its transmission and propagation.
 pub(super) const REACH: u64 = FAR as u64 - NEAR;
-
-/// The longest window. A longer one gains nothing, and the wheel's windows of this length are together
-/// shorter than 2^64 / window, so that division by multiplication is exact.
-const MAX_WINDOW: Span = Span::from_ps(1 << 28);
-
-/// How long windows are where nothing that leaves a port arrives within the `lookahead`.
-pub(super) fn window(lookahead: Span) -> Span {
-    lookahead.min(MAX_WINDOW)
-}
-
-/// The shortest lookahead: of a window of one picosecond no inverse is known.
-pub(crate) const SHORTEST_LOOKAHEAD: Span = Span::from_ps(2);
 
 /// Everything under way: packets on the links, notes that hosts send themselves, and units that have
 /// to be visited.

@@ -1,8 +1,7 @@
 //! Several threads, against one.
 
 use super::random_scenarios::{buffers, flows, scenario, schemes, topologies};
-use crate::engine::judge::Judge;
-use crate::engine::parallel::simulate_judged;
+use crate::engine::parallel::{Judge, simulate_judged};
 use crate::engine::{Cancelled, Outcome, Progress, Scenario, simulate_on_threads};
 use crate::packet::Packet;
 use crate::queue::{Builder, Queue, with_queue};

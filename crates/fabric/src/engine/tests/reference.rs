@@ -4,9 +4,10 @@
 use super::random_scenarios::{
     buffers, classes, fair_or_not, flows, known, scenario, schemes, topologies,
 };
-use crate::engine::hosts::classify;
-use crate::engine::nic::{Nic, QUANTUM};
-use crate::engine::note::{self, START, WAKE_RECEIVER, WAKE_SENDER};
+use crate::engine::host::{
+    Nic, QUANTUM, START, WAKE_RECEIVER, WAKE_SENDER, classify, look_note, start_note, wake_note,
+    wake_of,
+};
 use crate::engine::routing::{at_a_tie, drawn};
 use crate::engine::{Scenario, queue_of, sojourn_simulate};
 use crate::packet::{Kind, Packet, PacketArena, PacketId};
@@ -105,12 +106,12 @@ fn obvious<B: Builder>(scenario: &Scenario, queue: &B, transport: Running) -> Se
     };
     let known = scenario.flows.len() - scenario.after.len();
     for (flow, start) in scenario.flows[..known].iter().enumerate() {
-        oracle.arrive(start.from.into(), note::start(start.arrived, flow as u32));
+        oracle.arrive(start.from.into(), start_note(start.arrived, flow as u32));
     }
     for (number, watch) in (0..).zip(&*scenario.watches) {
         let host = scenario.flows[watch.flow as usize].from.into();
         for at in [watch.from, watch.until] {
-            oracle.arrive(host, note::look(at, watch.flow, number));
+            oracle.arrive(host, look_note(at, watch.flow, number));
             oracle.looks += 1;
         }
     }
@@ -258,7 +259,7 @@ impl<B: Builder> Reference<'_, B> {
             (Kind::Look, _) => self.look(packet.sequence as usize, now),
             (Kind::Start, START) => self.transport.start(packet.flow, &mut turn),
             (Kind::Wake, WAKE_SENDER | WAKE_RECEIVER) => {
-                self.transport.wake(note::wake_of(&packet), &mut turn);
+                self.transport.wake(wake_of(&packet), &mut turn);
             }
             _ => self.transport.receive(&packet, &mut turn),
         }
@@ -275,12 +276,12 @@ impl<B: Builder> Reference<'_, B> {
                 if after.flow == flow {
                     self.started[follower] = now + after.delay;
                     let number = (known + follower) as u32;
-                    self.arrive(host, note::start(now + after.delay, number));
+                    self.arrive(host, start_note(now + after.delay, number));
                 }
             }
         }
         for wake in turn.wakes {
-            self.arrive(host, note::wake(wake));
+            self.arrive(host, wake_note(wake));
         }
         classify(&mut turn.packets, &self.scenario.flows);
         for packet in turn.packets {
@@ -291,7 +292,7 @@ impl<B: Builder> Reference<'_, B> {
         }
         let resumes = self.nics[host].resumes();
         if resumes != Time::NEVER {
-            let wake = note::wake(Wake { at: resumes, flow: 0, end: End::Sender });
+            let wake = wake_note(Wake { at: resumes, flow: 0, end: End::Sender });
             self.arrive(host, Packet { key: Packet::arriving(resumes, RESUME), ..wake });
         }
     }

@@ -32,3 +32,27 @@ impl CongestionControl for NewReno {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_core::parameters::defaults;
+    use sojourn_core::{Span, Time};
+
+    /// RFC 5681 (3.1) with RFC 3465: an ACK of two packets opens the window by two in slow start, and
+    /// by two over the window in congestion avoidance; a duplicate by nothing.
+    #[test]
+    fn the_window_grows_by_what_is_acknowledged() {
+        let new_reno: NewReno = defaults();
+        let mut window = Window { cwnd: 10.0, ssthresh: 12.0 };
+        for (cumulative, cwnd) in [(2, 12.0), (2, 12.0 + 2.0 / 12.0), (0, 12.0 + 2.0 / 12.0)] {
+            let (marked, repairing, cause) = (false, false, None);
+            let (snd_una, snd_nxt, rtt, now) = (4, 14, Span::ZERO, Time::ZERO);
+            let arrived = cumulative;
+            let acked =
+                Acked { cumulative, arrived, marked, snd_una, snd_nxt, repairing, cause, rtt, now };
+            new_reno.acked(&mut window, &mut (), &acked);
+            assert_eq!(window.cwnd, cwnd);
+        }
+    }
+}

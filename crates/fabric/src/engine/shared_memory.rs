@@ -8,14 +8,12 @@
 //! come in by, and then services by the number of the port that serves. A port that is not gathered
 //! has nothing to do, and no other can touch its queue.
 
-use super::alone::{self, Keeper};
+use super::Engine;
 use super::boundary::Boundary;
-use super::fabric::at;
-use super::layout::{Block, Unit};
-use super::occupancy::OccupancyLog;
+use super::partition::{Block, Unit};
+use super::port::{Admission, Fabric, Port, SwitchMemory, at, visit};
 use super::routing::Routing;
-use super::switches::Switches;
-use super::{Engine, Fabric, Port, Scenario};
+use super::scenario::Scenario;
 use crate::packet::{NIL, Packet, PacketArena, PacketId};
 use crate::queue::Discipline;
 use crate::switch_memory::{Memory, Share};
@@ -151,7 +149,7 @@ struct Calm<'a> {
     log: &'a mut OccupancyLog,
 }
 
-impl Keeper<Portion> for Calm<'_> {
+impl Admission<Portion> for Calm<'_> {
     #[inline]
     fn offer<D: Discipline>(
         &mut self,
@@ -173,7 +171,7 @@ impl Keeper<Portion> for Calm<'_> {
     }
 }
 
-impl Switches for SharedMemory {
+impl SwitchMemory for SharedMemory {
     type Share = Portion;
     fn new(scenario: &Scenario) -> SharedMemory {
         let switch = |(plan, inflow)| {
@@ -212,7 +210,7 @@ impl Switches for SharedMemory {
         }
         if switch.visits == Visits::Alone {
             let mut calm = Calm { memory: &mut switch.memory, log: &mut switch.log };
-            alone::visit(unit, ports, fabric, &mut calm);
+            visit(unit, ports, fabric, &mut calm);
         } else {
             let port = at(ports, unit);
             port.share.arrivals = fabric.arrivals.take(unit.nth, &mut fabric.arena);
@@ -307,5 +305,105 @@ fn happen<D: Discipline, B: Boundary>(
             memory.held_at_once(memory.held());
         }
         agenda.plan(unit, port, fabric);
+    }
+}
+
+/// What came into a switch's memory and went out in one window, where its ports were visited one after
+/// the other, so that the most that it held can still be found. Changes are in the order of visits.
+#[derive(Default)]
+pub(super) struct OccupancyLog {
+    changes: Vec<Change>,
+    /// Whether the window can bring the memory to a new high.
+    open: bool,
+    /// Bytes held when the window began.
+    held: u64,
+}
+
+/// In order of time; at one time arrivals come first, by the port that they came in by.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Change {
+    key: u64,
+    leaves: bool,
+    bytes: i64,
+}
+
+impl OccupancyLog {
+    /// A window begins with `held` bytes in the memory. Nothing is written down unless it is `open`.
+    pub(super) fn begin(&mut self, held: u64, open: bool) {
+        (self.held, self.open) = (held, open);
+    }
+
+    /// An arrival with this key changed what is held by so many bytes.
+    #[inline]
+    pub(super) fn arrived(&mut self, key: u64, bytes: i64) {
+        if self.open {
+            self.changes.push(Change { key, leaves: false, bytes });
+        }
+    }
+
+    /// So many bytes left at `at`.
+    #[inline]
+    pub(super) fn left(&mut self, at: Time, bytes: i64) {
+        if self.open {
+            self.changes.push(Change { key: Packet::arriving(at, u8::MAX), leaves: true, bytes });
+        }
+    }
+
+    /// The most that was held at once, if it is more than `peak`.
+    pub(super) fn above(&mut self, peak: u64) -> Option<u64> {
+        let come = self.changes.iter().map(|change| change.bytes.max(0) as u64);
+        let most = match self.held + come.sum::<u64>() > peak {
+            true => self.most(),
+            false => 0,
+        };
+        self.changes.clear();
+        (most > peak).then_some(most)
+    }
+
+    fn most(&mut self) -> u64 {
+        self.changes.sort_unstable();
+        let mut held = self.held;
+        let mut at_once = |change: &Change| {
+            held = held.wrapping_add_signed(change.bytes);
+            held
+        };
+        self.changes.iter().map(&mut at_once).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against what is held moment by moment, in whatever order changes are written down. An
+        /// open diary is asked for more than it has room to find where the window brings too little.
+        #[test]
+        fn tells_the_most_that_was_held_at_once(
+            mut changes in prop::collection::vec((0u64..20, 0u8..4, 1i64..1500), 0..40),
+            below in 0u64..4_000,
+        ) {
+            // What leaves does so in the next moment after it came, so that nothing is owed.
+            let mut log = OccupancyLog::default();
+            let start = 100;
+            log.begin(start, true);
+            changes.sort_by_key(|&(_, port, bytes)| (bytes, port));
+            for &(at, port, bytes) in &changes {
+                log.arrived(Packet::arriving(Time::from_ps(at), port), bytes);
+                if bytes % 2 == 0 {
+                    log.left(Time::from_ps(at + 1), -bytes);
+                }
+            }
+            let held = |moment: u64| {
+                let there = changes.iter().filter(|(at, _, bytes)| {
+                    *at <= moment && (bytes % 2 == 1 || at + 1 >= moment)
+                });
+                start + there.map(|(.., bytes)| *bytes as u64).sum::<u64>()
+            };
+            let most = (0..21).map(held).max().expect("moments");
+            prop_assert_eq!(log.above(below.max(start)), (most > below.max(start)).then_some(most));
+            prop_assert_eq!(log.above(start), None);
+        }
     }
 }
