@@ -7,12 +7,46 @@
 use sojourn_core::{Span, Time};
 use std::ops::Range;
 
-/// Where a packet lies in the [`PacketArena`].
-pub type PacketId = u32;
+/// Where a packet lies in the [`PacketArena`]. Only the arena makes one, and it never shrinks: a queue
+/// discipline can give back no place that there is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct PacketId(u32);
+
+impl PacketId {
+    /// The place `count` behind this one.
+    #[inline(always)]
+    pub(crate) const fn plus(self, count: u32) -> PacketId {
+        PacketId(self.0 + count)
+    }
+
+    /// How many places this one is behind `first`.
+    #[inline(always)]
+    pub(crate) const fn since(self, first: PacketId) -> u32 {
+        self.0 - first.0
+    }
+
+    /// All places from this one to `end`.
+    pub(crate) fn upto(self, end: PacketId) -> impl Iterator<Item = PacketId> {
+        (self.0..end.0).map(PacketId)
+    }
+
+    /// What stands for an interface in [`Packet::next`].
+    #[inline(always)]
+    pub(crate) const fn of_interface(number: u32) -> PacketId {
+        PacketId(number)
+    }
+
+    /// Which of the arena's runs this one is in.
+    #[inline(always)]
+    pub(crate) const fn run(self) -> usize {
+        (self.0 / RUN) as usize
+    }
+}
 
 /// No packet. In its place lies one that arrives after all others of a list, so that the end of a list
 /// needs no question of its own.
-pub const NIL: PacketId = 0;
+pub(crate) const NIL: PacketId = PacketId(0);
 
 /// The largest number of ports of one switch: the port a packet came in by is part of its arrival
 /// key.
@@ -148,6 +182,12 @@ impl Packet {
         (self.marks >> CLASS_SHIFT) as usize
     }
 
+    /// The interface at the other end of the link that it is on.
+    #[inline(always)]
+    pub(crate) const fn interface(&self) -> u32 {
+        self.next.0
+    }
+
     /// When it arrives at the node it is under way to.
     #[inline]
     pub(crate) const fn arrives(&self) -> Time {
@@ -160,7 +200,7 @@ impl Packet {
 pub(crate) const RUN: u32 = 66;
 
 /// Ends a list with nothing else in it, of a unit that has something else to do.
-pub(crate) const VISIT: PacketId = 1;
+pub(crate) const VISIT: PacketId = PacketId(1);
 
 /// All packets of one side.
 #[derive(Debug)]
@@ -173,8 +213,9 @@ pub struct PacketArena {
     free_runs: Vec<PacketId>,
 }
 
-impl Default for PacketArena {
-    fn default() -> PacketArena {
+impl PacketArena {
+    /// Without packets.
+    pub(crate) fn new() -> PacketArena {
         // The first run is never given out: there lie the ends of lists.
         PacketArena {
             packets: vec![Packet::LAST; RUN as usize],
@@ -183,12 +224,10 @@ impl Default for PacketArena {
             free_runs: Vec::new(),
         }
     }
-}
 
-impl PacketArena {
     /// Takes a packet in.
     #[inline]
-    pub fn insert(&mut self, packet: Packet) -> PacketId {
+    pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
         let id = self.place();
         *self.known_mut(id) = packet;
         id
@@ -214,7 +253,7 @@ impl PacketArena {
 
     /// Lets a packet go.
     #[inline]
-    pub fn free(&mut self, id: PacketId) {
+    pub(crate) fn free(&mut self, id: PacketId) {
         self.free.push(id);
     }
 
@@ -232,7 +271,7 @@ impl PacketArena {
     fn first_of_more(&mut self) -> PacketId {
         let run = self.grow();
         self.singles += RUN as usize;
-        self.free.extend((run + 1..run + RUN).rev());
+        self.free.extend((run.0 + 1..run.0 + RUN).rev().map(PacketId));
         run
     }
 
@@ -311,15 +350,15 @@ impl PacketArena {
     fn grow(&mut self) -> PacketId {
         let first = self.packets.len();
         let end = first + RUN as usize;
-        assert!(end < PacketId::MAX as usize, "more than 4294967294 packets in the fabric");
+        assert!(end < u32::MAX as usize, "more than 4294967294 packets in the fabric");
         if end > self.packets.capacity() {
             // Room that is not written yet takes address space and no memory; what is moved from takes
             // both, until the system has it back. Where so much is refused, `resize` asks for less.
-            let most = PacketId::MAX as usize - first;
+            let most = u32::MAX as usize - first;
             let _ = self.packets.try_reserve_exact((3 * first).min(most));
         }
         self.packets.resize(end, Packet::LAST);
-        first as PacketId
+        PacketId(first as u32)
     }
 
     /// A run has been read. It is the next to be given out: a part of it is still in the caches.
@@ -328,28 +367,33 @@ impl PacketArena {
         self.free_runs.push(run);
     }
 
-    /// The packets of a run, or of a part of it.
+    /// The packets of a run, or of a part of it, each with its place.
     #[inline]
-    pub(crate) fn run(&mut self, part: Range<PacketId>) -> &mut [Packet] {
-        &mut self.packets[part.start as usize..part.end as usize]
+    pub(crate) fn run(
+        &mut self,
+        part: Range<PacketId>,
+    ) -> impl Iterator<Item = (PacketId, &mut Packet)> {
+        let Range { start: PacketId(start), end: PacketId(end) } = part;
+        (start..).map(PacketId).zip(&mut self.packets[start as usize..end as usize])
     }
 
     /// The packet at `id`, which this arena gave out: what the index operator does, without asking
     /// whether there is such a place.
     #[inline]
     pub(crate) fn known(&self, id: PacketId) -> &Packet {
-        debug_assert!((id as usize) < self.packets.len());
-        // SAFETY: ids are the ends of lists or come from `place` or `take_run` of this arena, and a
-        // arena never shrinks. A discipline gives back those that it was given.
-        unsafe { self.packets.get_unchecked(id as usize) }
+        debug_assert!((id.0 as usize) < self.packets.len());
+        // SAFETY: ids are the ends of lists or come from `place` or `take_run` of this arena, which
+        // never shrinks. Nothing outside of this crate makes an id or an arena, so a discipline can
+        // only give back one that it was given.
+        unsafe { self.packets.get_unchecked(id.0 as usize) }
     }
 
     /// The packet at `id`, to be changed; like [`PacketArena::known`].
     #[inline]
     pub(crate) fn known_mut(&mut self, id: PacketId) -> &mut Packet {
-        debug_assert!((id as usize) < self.packets.len());
+        debug_assert!((id.0 as usize) < self.packets.len());
         // SAFETY: as in `known`.
-        unsafe { self.packets.get_unchecked_mut(id as usize) }
+        unsafe { self.packets.get_unchecked_mut(id.0 as usize) }
     }
 }
 
@@ -357,14 +401,14 @@ impl std::ops::Index<PacketId> for PacketArena {
     type Output = Packet;
     #[inline]
     fn index(&self, id: PacketId) -> &Packet {
-        &self.packets[id as usize]
+        &self.packets[id.0 as usize]
     }
 }
 
 impl std::ops::IndexMut<PacketId> for PacketArena {
     #[inline]
     fn index_mut(&mut self, id: PacketId) -> &mut Packet {
-        &mut self.packets[id as usize]
+        &mut self.packets[id.0 as usize]
     }
 }
 

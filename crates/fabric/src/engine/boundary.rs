@@ -232,7 +232,7 @@ impl<'a> Side<'a> {
                 let mut parcel =
                     crossing.parcel(meeting, from, self.number).lock().expect(UNHARMED);
                 for packet in parcel.drain(..) {
-                    let block = self.layout.of(packet.next);
+                    let block = self.layout.of(packet.interface());
                     debug_assert!(self.layout.blocks[usize::from(block)].hears);
                     wheel.put(block, packet, arena);
                 }

@@ -172,7 +172,7 @@ impl<'a, D: Discipline, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D
                 routing: Routing::new(scenario, layout, side),
                 open: 0,
                 arrivals: Arrivals::new(),
-                arena: PacketArena::default(),
+                arena: PacketArena::new(),
                 links: Links {
                     timings,
                     wheel: TimingWheel::new(layout.blocks.len(), scenario.window()),

@@ -104,7 +104,7 @@ impl<'a, B: Boundary> Fabric<'a, B> {
 
     /// Leaves a note for a host at the time in its key.
     pub(super) fn leave(&mut self, host: u32, note: Packet) {
-        let note = Packet { next: host, ..note };
+        let note = Packet { next: PacketId::of_interface(host), ..note };
         self.links.wheel.put(self.layout.of(host), note, &mut self.arena);
     }
 }
@@ -137,7 +137,8 @@ impl<B: Boundary> Links<B> {
         port.free = now + span;
         port.busy += span;
         self.counts.hops += 1;
-        let (key, next) = (Packet::arriving(at, port.arrives_by), port.interface);
+        let (key, next) =
+            (Packet::arriving(at, port.arrives_by), PacketId::of_interface(port.interface));
         if self.boundary.is_mine(port.block) {
             let place = self.wheel.place(port.block, at, arena);
             let packet = packet(arena);

@@ -55,8 +55,8 @@ impl Arrivals {
         run: Range<PacketId>,
         arena: &mut PacketArena,
     ) {
-        for (id, packet) in (run.start..).zip(arena.run(run)) {
-            packet.next = self.put(id, (packet.next - block.units.start) as u16);
+        for (id, packet) in arena.run(run) {
+            packet.next = self.put(id, (packet.interface() - block.units.start) as u16);
         }
     }
 
@@ -230,7 +230,7 @@ impl Table<'_> {
         arena: &mut PacketArena,
         arrivals: &mut Arrivals,
     ) {
-        for (id, packet) in (run.start..).zip(arena.run(run)) {
+        for (id, packet) in arena.run(run) {
             let (unit, key) = self.way_on(packet, choose);
             packet.key = key;
             packet.next = arrivals.put(id, unit);
@@ -240,7 +240,7 @@ impl Table<'_> {
     /// The unit of the block that `packet` goes on by, and its key there.
     #[inline(always)]
     fn way_on(&mut self, packet: &Packet, choose: impl Choose) -> (u16, u64) {
-        let place = (packet.next - self.first) as usize;
+        let place = (packet.interface() - self.first) as usize;
         debug_assert!(place < self.interfaces.len());
         // SAFETY: the bucket of a block holds what comes by one of its interfaces.
         let interface = unsafe { self.interfaces.get_unchecked_mut(place) };

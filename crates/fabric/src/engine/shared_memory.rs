@@ -48,7 +48,6 @@ enum Visits {
 }
 
 /// What a port has of the memory.
-#[derive(Default)]
 pub(super) struct Portion {
     share: Share,
     /// What else arrives in this window.

@@ -70,7 +70,7 @@ struct Buckets {
 }
 
 /// Packets one behind another, in runs of the arena.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Bucket {
     /// Where its first run begins.
     first: PacketId,
@@ -81,6 +81,15 @@ struct Bucket {
 }
 
 impl Bucket {
+    /// Without a run.
+    const EMPTY: Bucket = Bucket { first: NIL, next: NIL, end: NIL };
+
+    /// Whether it has one run.
+    #[inline(always)]
+    fn has_one_run(&self) -> bool {
+        self.first.plus(RUN) == self.end
+    }
+
     /// Whether its last run is full, or there is none.
     #[inline(always)]
     fn is_full(&self) -> bool {
@@ -90,8 +99,9 @@ impl Bucket {
     /// The next place of its last run, which is not full.
     #[inline(always)]
     fn take_place(&mut self) -> PacketId {
-        self.next += 1;
-        self.next - 1
+        let place = self.next;
+        self.next = place.plus(1);
+        place
     }
 }
 
@@ -106,7 +116,7 @@ struct Far {
 impl Buckets {
     fn new(buckets: usize) -> Buckets {
         Buckets {
-            packets: vec![Bucket::default(); buckets],
+            packets: vec![Bucket::EMPTY; buckets],
             visits: vec![Vec::new(); buckets],
             windows: 0,
             due: vec![[0; 8]; buckets / 8],
@@ -142,13 +152,13 @@ impl Buckets {
         if bucket.end == NIL {
             bucket.first = run;
         } else {
-            let last = number(bucket.end - RUN);
+            let last = bucket.end.run() - 1;
             if self.after.len() <= last {
                 self.after.resize(last + 1, NIL);
             }
             self.after[last] = run;
         }
-        (bucket.next, bucket.end) = (run, run + RUN);
+        (bucket.next, bucket.end) = (run, run.plus(RUN));
     }
 
     /// The runs of a bucket, from the first to the last, as far as they are filled.
@@ -157,17 +167,11 @@ impl Buckets {
         let mut run = (end != NIL).then_some(first);
         std::iter::from_fn(move || {
             let start = run?;
-            let last = start + RUN == end;
-            run = (!last).then(|| self.after[number(start)]);
-            Some(start..if last { next } else { start + RUN })
+            let last = start.plus(RUN) == end;
+            run = (!last).then(|| self.after[start.run()]);
+            Some(start..if last { next } else { start.plus(RUN) })
         })
     }
-}
-
-/// Which of the arena's runs begins at `first`.
-#[inline]
-fn number(first: PacketId) -> usize {
-    (first / RUN) as usize
 }
 
 impl TimingWheel {
@@ -402,7 +406,7 @@ impl TimingWheel {
     pub(super) fn read(&self, mut run: impl FnMut(Range<PacketId>)) {
         let bucket = self.buckets.packets[self.open];
         // Mostly there is one run, or none.
-        if bucket.first + RUN == bucket.end {
+        if bucket.has_one_run() {
             run(bucket.first..bucket.next);
         } else if bucket.end != NIL {
             self.buckets.runs(bucket).for_each(run);
@@ -414,12 +418,12 @@ impl TimingWheel {
     #[inline(always)]
     pub(super) fn close(&mut self, arena: &mut PacketArena) {
         let bucket = self.buckets.known_mut(self.open);
-        if bucket.first + RUN == bucket.end && bucket.next - bucket.first <= FEW {
+        if bucket.has_one_run() && bucket.next.since(bucket.first) <= FEW {
             bucket.next = bucket.first;
             return;
         }
-        let bucket = std::mem::take(bucket);
-        if bucket.first + RUN == bucket.end {
+        let bucket = std::mem::replace(bucket, Bucket::EMPTY);
+        if bucket.has_one_run() {
             arena.give_back(bucket.first);
         } else if bucket.end != NIL {
             self.buckets.runs(bucket).for_each(|run| arena.give_back(run.start));
@@ -438,8 +442,8 @@ impl TimingWheel {
     pub(super) fn packets(
         &self,
     ) -> (impl Iterator<Item = PacketId>, impl Iterator<Item = PacketId>) {
-        let near =
-            self.buckets.packets.iter().flat_map(|&bucket| self.buckets.runs(bucket)).flatten();
+        let runs = self.buckets.packets.iter().flat_map(|&bucket| self.buckets.runs(bucket));
+        let near = runs.flat_map(|run| run.start.upto(run.end));
         let later = self.later.iter().map(|Reverse((_, far))| far);
         let far = self.far.iter().flatten().chain(later).map(|far| far.packet);
         (near, far.filter(|&packet| packet != NIL))

@@ -138,11 +138,11 @@ mod tests {
     use sojourn_core::parameters::defaults;
 
     fn port(levels: &Levels) -> (LevelsPort, PacketArena) {
-        (levels.port(Streams::new(1, 0).stream("t", 0)), PacketArena::default())
+        (levels.port(Streams::new(1, 0).stream("t", 0)), PacketArena::new())
     }
 
     fn packet(priority: u32, sequence: u32) -> Packet {
-        let template = PacketArena::default()[0];
+        let template = Packet::LAST;
         Packet { priority, sequence, size: 1500, kind: Kind::Data, marks: ECT, ..template }
     }
 

@@ -219,7 +219,7 @@ mod tests {
     fn drops_by_the_text() {
         let queue = PFabric { buffer: Bytes(6_000), ..defaults() };
         let (mut port, mut arena) =
-            (queue.port(Streams::new(1, 0).stream("t", 0)), PacketArena::default());
+            (queue.port(Streams::new(1, 0).stream("t", 0)), PacketArena::new());
         for priority in [5, 9, 7, 9] {
             assert_eq!(offer(&mut port, &mut arena, packet(priority, 1500, 0)), []);
         }
@@ -246,7 +246,7 @@ mod tests {
         let trials = 30_000;
         let mut port = queue.port(Streams::new(3, 0).stream("t", 0));
         for _ in 0..trials {
-            let mut arena = PacketArena::default();
+            let mut arena = PacketArena::new();
             // The first of the equals has a rival before the others come, and beats or loses it.
             for flow in [0, 1, 2] {
                 offer(&mut port, &mut arena, packet(7, 1500, flow));
@@ -281,7 +281,7 @@ mod tests {
             let queue =
                 PFabric { buffer: Bytes(7_500), ties: Ties::Arrival, dequeue, ..defaults() };
             let mut port = queue.port(Streams::new(1, 0).stream("t", 0));
-            let (mut arena, mut plain) = (PacketArena::default(), Vec::<PacketId>::new());
+            let (mut arena, mut plain) = (PacketArena::new(), Vec::<PacketId>::new());
             for (priority, flow, small, take) in steps {
                 if take && !plain.is_empty() {
                     let best = *plain.iter().min_by_key(|&&id| arena[id].priority).unwrap();

@@ -184,11 +184,11 @@ mod tests {
     use sojourn_core::parameters::defaults;
 
     fn port(stream: u64) -> (TrimPort, PacketArena) {
-        (defaults::<Trim>().port(Streams::new(1, 0).stream("t", stream)), PacketArena::default())
+        (defaults::<Trim>().port(Streams::new(1, 0).stream("t", stream)), PacketArena::new())
     }
 
     fn data(sequence: u32) -> Packet {
-        let template = PacketArena::default()[0];
+        let template = Packet::LAST;
         Packet { sequence, size: 1500, echo: 40, kind: Kind::Data, ..template }
     }
 

@@ -10,7 +10,7 @@ use crate::engine::host::{
 };
 use crate::engine::routing::{at_a_tie, drawn};
 use crate::engine::{Scenario, queue_of, sojourn_simulate};
-use crate::packet::{Kind, Packet, PacketArena, PacketId};
+use crate::packet::{Kind, NIL, Packet, PacketArena, PacketId};
 use crate::path::{Choose, Input, first_turn, with_balance};
 use crate::queue::{Between, Builder, Discipline, Queue, Weighted, with_queue};
 use crate::scheme::PacketScheme;
@@ -96,7 +96,7 @@ fn obvious<B: Builder>(scenario: &Scenario, queue: &B, transport: Running) -> Se
         turns: (0..ports as u32).map(first).collect(),
         nics: (0..scenario.network.hosts).map(|host| Nic::new(scenario, host)).collect(),
         drawn: drawn(scenario).collect(),
-        arena: PacketArena::default(),
+        arena: PacketArena::new(),
         events: BinaryHeap::new(),
         received: vec![Time::NEVER; scenario.flows.len()],
         acknowledged: vec![Time::NEVER; scenario.flows.len()],
@@ -206,7 +206,8 @@ impl<B: Builder> Reference<'_, B> {
             self.served[unit] = true;
             let at = at.max(self.free[unit]);
             let node = self.scenario.network.links[unit].from;
-            let event = Event { at, service: true, node, arrives_by: 0, flow: 0, unit, packet: 0 };
+            let event =
+                Event { at, service: true, node, arrives_by: 0, flow: 0, unit, packet: NIL };
             self.events.push(Reverse(event));
         }
     }

@@ -25,7 +25,7 @@ fn port(classes: &Classes) -> ClassesPort {
 }
 
 fn packet(class: u8, size: u16) -> Packet {
-    let mut packet = Packet { size, ..PacketArena::default()[0] };
+    let mut packet = Packet { size, ..Packet::LAST };
     packet.classify(class);
     packet
 }
@@ -49,7 +49,7 @@ fn send(port: &mut ClassesPort, arena: &mut PacketArena) -> (usize, u16) {
 
 /// The classes of the next packets, while so many wait in each class at first.
 fn order(classes: &Classes, waiting: &[usize], sent: usize) -> Vec<usize> {
-    let (mut port, mut arena) = (port(classes), PacketArena::default());
+    let (mut port, mut arena) = (port(classes), PacketArena::new());
     for (class, &count) in (0..).zip(waiting) {
         for _ in 0..count {
             offer(&mut port, &mut arena, packet(class, 1500));
@@ -62,7 +62,7 @@ fn order(classes: &Classes, waiting: &[usize], sent: usize) -> Vec<usize> {
 fn a_higher_class_goes_first_under_strict_priority() {
     let strict = lines(3, Between::Strict(defaults()));
     assert_eq!(order(&strict, &[2, 2, 2], 6), [0, 0, 1, 1, 2, 2]);
-    let (mut port, mut arena) = (port(&strict), PacketArena::default());
+    let (mut port, mut arena) = (port(&strict), PacketArena::new());
     offer(&mut port, &mut arena, packet(2, 1500));
     offer(&mut port, &mut arena, packet(1, 1500));
     assert_eq!(send(&mut port, &mut arena).0, 1);
@@ -88,7 +88,7 @@ fn weights_of_three_to_one_give_three_to_one() {
 /// Who was away for a long time saved nothing up meanwhile.
 #[test]
 fn an_absent_class_saves_nothing_up() {
-    let (mut port, mut arena) = (port(&lines(2, by_weight(&[1, 1]))), PacketArena::default());
+    let (mut port, mut arena) = (port(&lines(2, by_weight(&[1, 1]))), PacketArena::new());
     for _ in 0..100 {
         offer(&mut port, &mut arena, packet(0, 1500));
         assert_eq!(send(&mut port, &mut arena).0, 0);
@@ -126,7 +126,7 @@ proptest! {
         from in 0usize..100,
     ) {
         let classes = lines(weights.len(), by_weight(&weights));
-        let (mut port, mut arena) = (port(&classes), PacketArena::default());
+        let (mut port, mut arena) = (port(&classes), PacketArena::new());
         for class in 0..weights.len() as u8 {
             offer(&mut port, &mut arena, packet(class, sizes[usize::from(class)]));
         }
@@ -161,7 +161,7 @@ proptest! {
         let between =
             if strict { Between::Strict(defaults()) } else { by_weight(&[7, 1, 200]) };
         let classes = Classes { inside: vec![best, line(6_000), line(3_000)], between };
-        let (mut port, mut arena) = (port(&classes), PacketArena::default());
+        let (mut port, mut arena) = (port(&classes), PacketArena::new());
         let (mut offered, mut gone) = (0, 0);
         for (class, priority, size, take) in steps {
             if take && !port.is_empty() {

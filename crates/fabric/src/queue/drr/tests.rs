@@ -8,11 +8,11 @@ use sojourn_core::Streams;
 use sojourn_core::parameters::defaults;
 
 fn port(drr: &Drr) -> (DrrPort, PacketArena) {
-    (drr.port(Streams::new(1, 0).stream("t", 0)), PacketArena::default())
+    (drr.port(Streams::new(1, 0).stream("t", 0)), PacketArena::new())
 }
 
 fn packet(flow: u32, size: u16) -> Packet {
-    Packet { flow, size, kind: Kind::Data, ..PacketArena::default()[0] }
+    Packet { flow, size, kind: Kind::Data, ..Packet::LAST }
 }
 
 /// Offers a packet; the flows of which packets were dropped.
