@@ -1,13 +1,13 @@
 //! The packet engine: every packet of every flow, port by port, in windows of time.
 //!
 //! There is no event queue for packets. Time advances in windows no longer than the lookahead (see
-//! `wheel.rs`). In each window the blocks of units that have something to do are opened one after the
+//! `timing_wheel.rs`). In each window the blocks of units that have something to do are opened one after the
 //! other: what has come to the switches of a block is routed, packet by packet as they lie (see
 //! `routing.rs`), and then each port is visited, which merges what arrives at it with its service in
 //! one loop. Every departure is put at once where it will be read: its window and its block are known.
 //! Nothing depends on the order of the visits: ports and hosts share no state, ties are settled by
 //! keys, and random choices come from each port's own stream. Where the ports of a switch share its
-//! memory, they are visited as one (see `together.rs`). Where packets leave in the order in which they
+//! memory, they are visited as one (see `shared_memory.rs`). Where packets leave in the order in which they
 //! come, they are on their way as soon as they have come, and no port is visited to send them (see
 //! `queue/fifo_ahead.rs`).
 

@@ -1,7 +1,7 @@
 //! The flows of the whole fabric, from what its links did alone.
 
-use super::delays::{Delays, Sample};
-use super::lone::{LOST, LinkTimes};
+use super::delay_buckets::{DelayBuckets, Sample};
+use super::link_model::{LOST, LinkTimes};
 use super::{Acks, Decomposition, Draws};
 use crate::engine::{Outcome, PacketCounts};
 use crate::flow::Ideals;
@@ -18,7 +18,7 @@ const UNKNOWN: [&str; 2] = ["retransmits", "timeouts"];
 struct Known<'a> {
     /// Those of its own flows.
     own: &'a [i64],
-    like: Delays,
+    like: DelayBuckets,
 }
 
 impl Decomposition {
@@ -91,7 +91,7 @@ impl Decomposition {
                 Sample { bytes: flow.bytes, packets, delay }
             };
             let like =
-                Delays::new(self.flows(*link).zip(own).map(sample).collect(), &self.settings);
+                DelayBuckets::new(self.flows(*link).zip(own).map(sample).collect(), &self.settings);
             known[*link as usize] = Some(Known { own, like });
         }
         known

@@ -11,23 +11,22 @@
 //! one link held back comes to the next one later, that acknowledgements take room from data, and
 //! that those which wait slow their flow down.
 
-mod check;
-mod cluster;
+mod admissible;
+mod clustering;
 mod combine;
 mod crossings;
-mod delays;
-mod doubts;
-mod lone;
+mod delay_buckets;
+mod link_model;
 #[cfg(test)]
 mod tests;
 
-pub use lone::LinkTimes;
+pub use link_model::LinkTimes;
 
 use crate::case::{FabricCase, Ready};
 use crate::engine::{Cancelled, Progress};
 use crate::flow::Flow;
 use crossings::Crossings;
-use lone::LinkModel;
+use link_model::LinkModel;
 use sojourn_core::parameters::{Check, Refusal, Value};
 use sojourn_core::{Streams, choices, nested, parameters};
 use std::num::NonZeroU32;
@@ -45,7 +44,7 @@ parameters! {
         pub draws: Draws = Draws::Like,
         /// Whether the last acknowledgement waits on its way back.
         pub acks: Acks = Acks::Wait,
-        /// Delays are kept by flow size, in buckets of at least so many flows, ...
+        /// DelayBuckets are kept by flow size, in buckets of at least so many flows, ...
         pub bucket_flows: NonZeroU32 = NonZeroU32::new(100).expect("some"),
         /// ... the largest of which is at least so many times as large as the smallest.
         pub bucket_span: f64 = 2.0,
@@ -119,7 +118,7 @@ impl Decomposition {
     ) -> Result<Decomposition, Refusal> {
         let ready = case.ready(streams, read)?;
         let crossings = Crossings::new(&ready.network, &ready.jobs.flows, streams);
-        let simulated = cluster::choose(&ready, &crossings, settings.cluster);
+        let simulated = clustering::choose(&ready, &crossings, settings.cluster);
         Ok(Decomposition { ready, settings: settings.clone(), crossings, simulated })
     }
 

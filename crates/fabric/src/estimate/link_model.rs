@@ -65,7 +65,7 @@ impl<'a> LinkModel<'a> {
     pub(super) fn new(ready: &'a Ready, crossings: &Crossings, link: u32) -> LinkModel<'a> {
         let network = &*ready.network;
         let numbers = crossings.of(link);
-        let mut lone = LinkModel {
+        let mut model = LinkModel {
             ready,
             link,
             flows: Vec::with_capacity(numbers.len()),
@@ -78,20 +78,20 @@ impl<'a> LinkModel<'a> {
         };
         for &number in numbers {
             let flow = ready.jobs.flows[number as usize];
-            lone.flows.push(flow);
+            model.flows.push(flow);
             let path: Vec<u32> = crossings.path(network, number, &flow).collect();
             let place = path.iter().position(|&port| port == link).expect("it crosses the link");
             if let [own, between @ ..] = &path[..place] {
                 let LinkSpec { rate, delay } = spec(*own);
                 let end = End { rate, near: delay, far: crossing(between) };
-                lone.senders.insert(flow.from, end);
+                model.senders.insert(flow.from, end);
             }
             if let [between @ .., own] = &path[place + 1..] {
                 let end = End { rate: FAST, near: crossing(&[*own]), far: crossing(between) };
-                lone.receivers.insert(flow.to, end);
+                model.receivers.insert(flow.to, end);
             }
         }
-        lone
+        model
     }
 
     /// How much longer each flow takes than alone on account of the link.
@@ -260,17 +260,17 @@ mod tests {
             let crossings = Crossings::new(&ready.network, &ready.jobs.flows, ready.streams);
             let mut ideals = Ideals::new(&ready.network, &ready.packets);
             for link in crossings.used() {
-                let lone = LinkModel::new(&ready, &crossings, link);
-                let small = lone.ready_with(ready.network.links[link as usize].spec);
+                let model = LinkModel::new(&ready, &crossings, link);
+                let small = model.ready_with(ready.network.links[link as usize].spec);
                 let mut alone = Ideals::new(&small.network, &small.packets);
-                for (flow, moved) in lone.flows.iter().zip(&*small.jobs.flows) {
+                for (flow, moved) in model.flows.iter().zip(&*small.jobs.flows) {
                     let [whole, here] = [
                         ideals.alone(flow, Completion::Sender).ps(),
                         alone.alone(moved, Completion::Sender).ps(),
                     ];
                     assert!(here.abs_diff(whole) <= 2_000, "{here} ps for {whole} ps");
                 }
-                let times = lone.times(Access::Once, &Progress::default()).unwrap();
+                let times = model.times(Access::Once, &Progress::default()).unwrap();
                 assert!(times.delays.iter().all(|&delay| delay == 0), "{times:?}");
             }
         }
@@ -286,15 +286,15 @@ mod tests {
         let ready = ready(Topology::LeafSpine(shape), &(0..719).map(flow).collect::<Vec<_>>());
         let crossings = Crossings::new(&ready.network, &ready.jobs.flows, ready.streams);
         let last = crossings.path(&ready.network, 0, &ready.jobs.flows[0]).last().unwrap();
-        let lone = LinkModel::new(&ready, &crossings, last);
-        let small = lone.ready_with(ready.network.links[last as usize].spec);
+        let model = LinkModel::new(&ready, &crossings, last);
+        let small = model.ready_with(ready.network.links[last as usize].spec);
         // 660 from other racks: three switches; 59 from this rack: one.
         assert_eq!((small.network.hosts, small.network.switches), (720, 5));
-        let times = lone.times(Access::Once, &Progress::default()).unwrap();
+        let times = model.times(Access::Once, &Progress::default()).unwrap();
         assert_eq!(times.delays, [0; 719]);
         let mut ideals = Ideals::new(&ready.network, &ready.packets);
         let mut alone = Ideals::new(&small.network, &small.packets);
-        for (flow, moved) in lone.flows.iter().zip(&*small.jobs.flows) {
+        for (flow, moved) in model.flows.iter().zip(&*small.jobs.flows) {
             let [whole, here] = [
                 ideals.alone(flow, Completion::Sender).ps(),
                 alone.alone(moved, Completion::Sender).ps(),

@@ -1,7 +1,7 @@
 //! The delays that a link adds to flows, by their size.
 
 use super::Settings;
-use super::lone::LOST;
+use super::link_model::LOST;
 use crate::packet::{LATEST_ARRIVAL, LONGEST_DRAIN};
 use sojourn_core::Stream;
 
@@ -16,17 +16,17 @@ pub(super) struct Sample {
 
 /// Samples in buckets of similar sizes.
 #[derive(Debug)]
-pub(super) struct Delays {
+pub(super) struct DelayBuckets {
     /// By size.
     samples: Vec<Sample>,
     /// One past the last sample of each bucket.
     ends: Vec<usize>,
 }
 
-impl Delays {
+impl DelayBuckets {
     /// Sorts `samples`, at least one, into buckets: each is closed as soon as it holds enough flows
     /// and spans enough sizes, and what is left at the end joins the last one.
-    pub(super) fn new(mut samples: Vec<Sample>, settings: &Settings) -> Delays {
+    pub(super) fn new(mut samples: Vec<Sample>, settings: &Settings) -> DelayBuckets {
         samples.sort_by_key(|sample| sample.bytes);
         let (mut ends, mut begins) = (Vec::new(), 0);
         for (place, sample) in samples.iter().enumerate() {
@@ -43,11 +43,11 @@ impl Delays {
             Some(last) => *last = samples.len(),
             None => ends.push(samples.len()),
         }
-        Delays { samples, ends }
+        DelayBuckets { samples, ends }
     }
 
     /// The delay of a flow like one of `bytes` in `packets`, chosen at random; none where that one
-    /// did not finish. Delays grow with the number of packets.
+    /// did not finish. DelayBuckets grow with the number of packets.
     pub(super) fn draw(&self, bytes: u64, packets: u32, stream: &mut Stream) -> Option<i64> {
         let bucket = self.ends.partition_point(|&end| self.samples[end - 1].bytes < bytes);
         let bucket = bucket.min(self.ends.len() - 1);
@@ -76,7 +76,7 @@ mod tests {
         Sample { bytes, packets, delay }
     }
 
-    fn drawn(delays: &Delays, bytes: u64, packets: u32) -> Vec<Option<i64>> {
+    fn drawn(delays: &DelayBuckets, bytes: u64, packets: u32) -> Vec<Option<i64>> {
         let mut stream = Streams::new(1, 0).stream("test", 0);
         let mut all: Vec<_> = (0..200).map(|_| delays.draw(bytes, packets, &mut stream)).collect();
         all.sort_unstable();
@@ -89,7 +89,7 @@ mod tests {
         let settings = Settings { bucket_flows: NonZeroU32::new(2).unwrap(), ..defaults() };
         let sizes = [1, 1, 2, 2, 3, 4, 6, 50];
         let samples = (10..).zip(sizes).map(|(delay, bytes)| sample(bytes, 1, delay)).collect();
-        let delays = Delays::new(samples, &settings);
+        let delays = DelayBuckets::new(samples, &settings);
         assert_eq!(delays.ends, [4, 8]);
         assert_eq!(drawn(&delays, 1, 1), [10, 11, 12, 13].map(Some));
         assert_eq!(drawn(&delays, 3, 1), [14, 15, 16, 17].map(Some));
@@ -98,12 +98,12 @@ mod tests {
 
     #[test]
     fn delays_grow_with_the_packets_and_whoever_is_lost_is_lost() {
-        let delays = Delays::new(vec![sample(3_000, 3, -30)], &defaults());
+        let delays = DelayBuckets::new(vec![sample(3_000, 3, -30)], &defaults());
         assert_eq!(drawn(&delays, 7_000, 7), [Some(-70)]);
-        let delays = Delays::new(vec![sample(1, 1, 5), sample(2, 1, LOST)], &defaults());
+        let delays = DelayBuckets::new(vec![sample(1, 1, 5), sample(2, 1, LOST)], &defaults());
         assert_eq!(drawn(&delays, 1, 1), [None, Some(5)]);
         let hour = 3_600_000_000_000_000;
-        let delays = Delays::new(vec![sample(1, 1, hour)], &defaults());
+        let delays = DelayBuckets::new(vec![sample(1, 1, hour)], &defaults());
         assert_eq!(drawn(&delays, 1, 2), [Some(2 * hour)]);
         assert_eq!(drawn(&delays, 1, u32::MAX), [None]);
     }
