@@ -4,7 +4,7 @@ use crate::topology::{Hop, Network};
 use sojourn_core::parameters::{Check, Refusal, Setting};
 use sojourn_core::{Bytes, Span, Time, choices, nested, parameters};
 
-/// One flow: the job of this room.
+/// One flow: the job of a fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The host it starts from.
@@ -124,7 +124,7 @@ impl Packets {
 }
 
 /// The best possible completion time of a flow of `bytes` over the hops `out`, its last
-/// acknowledgement coming `back`: nobody else in the fabric.
+/// acknowledgement coming `back`, with no other flow in the fabric.
 ///
 /// Full packets follow each other as a pipeline, at the pace of the slowest hop; where a flow can
 /// be sprayed over several links at once, their joint pace. The last packet leaves after all others

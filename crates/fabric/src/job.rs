@@ -186,7 +186,7 @@ fn exchange(query: &Query, answer: &Answer) -> (Flow, Flow) {
 /// No further flow.
 const NONE: u32 = u32::MAX;
 
-/// Who follows whom, in dense numbers; nothing where nobody follows anybody.
+/// Which flows follow which, in dense numbers; nothing where none follows another.
 #[derive(Debug)]
 pub(crate) struct Followers {
     /// For each flow the first that follows it, and for each follower the next of the same flow;
@@ -214,7 +214,7 @@ impl Followers {
         }
     }
 
-    /// `flow` has arrived whole: `start` is told which flows start now, and when.
+    /// `flow` has arrived whole: calls `start` with each flow that starts now, and the time.
     pub(crate) fn arrived(
         &mut self,
         flow: u32,

@@ -1,4 +1,4 @@
-//! The fabric room: flows over hosts, links and switches, packet by packet.
+//! The fabric model: flows over hosts, links and switches, packet by packet.
 //!
 //! - [`topology`]: hosts, switches, links and shortest paths; [`path`]: which path;
 //! - [`switch_memory`]: what the ports of a switch share; [`queue`]: queue disciplines; [`transport`]: what the ends of a flow do;

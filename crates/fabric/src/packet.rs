@@ -45,7 +45,7 @@ impl PacketId {
 }
 
 /// No packet. In its place lies one that arrives after all others of a list, so that the end of a list
-/// needs no question of its own.
+/// needs no separate check.
 pub(crate) const NIL: PacketId = PacketId(0);
 
 /// The largest number of ports of one switch: the port a packet came in by is part of its arrival
@@ -195,7 +195,7 @@ impl Packet {
     }
 }
 
-/// How many packets a run has room for: an odd number of cache lines, so that runs do not all begin
+/// How many packets fit into a run: an odd number of cache lines, so that runs do not all begin
 /// in the same sets of a cache.
 pub(crate) const RUN: u32 = 66;
 

@@ -32,7 +32,7 @@ fn ideal(cuts: bool, completion: Completion) -> String {
     )
 }
 
-/// The same for queries.
+/// What the `ideal_ps` of a query is, for people.
 const IDEAL_OF_QUERIES: &str = "ideal of a query: from the question on, each request and answer \
                                 alone in the fabric, but all answers through the client's link";
 

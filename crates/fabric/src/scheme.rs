@@ -24,7 +24,7 @@ pub enum Scheme {
 }
 
 parameters! {
-    /// A scheme of one's own: its parts, under a name.
+    /// A scheme that a study puts together: its parts, under a name.
     pub struct PacketScheme: "scheme" {
         /// What it is called in results; the name of a known scheme takes that one as the start.
         pub name: String,

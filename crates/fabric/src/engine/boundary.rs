@@ -1,4 +1,4 @@
-//! How packets cross from one side of a fabric to another, each simulated by a thread of its own.
+//! How packets cross from one side of a fabric to another, each simulated by one thread.
 //!
 //! What leaves a port inside a window arrives in a later one, so while a window lasts no side needs
 //! to know what the others do. When it is over the sides meet: they hand over the packets that
@@ -76,7 +76,7 @@ pub(super) struct Crossing {
     stopped: AtomicBool,
 }
 
-/// What one side lets the others know, in cache lines of its own.
+/// What one side tells the others, in cache lines that it shares with none.
 #[derive(Default)]
 #[repr(align(128))]
 struct Post {

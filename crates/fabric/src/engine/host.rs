@@ -49,12 +49,12 @@ impl<D: Discipline, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T,
         }
     }
 
-    /// It is the turn of a flow that was held: its link has room for [`QUANTUM`] packets at `now`.
+    /// Resumes a flow that was held: its link can take [`QUANTUM`] packets at `now`.
     fn resume(&mut self, host: Unit, now: Time, ends: Time, arrivals: &mut PacketId) {
         let nic = at(&mut self.nics, host);
         let flow = nic.resume(now, |flow| self.transport.urgency(flow, now));
         self.outbox.now = now;
-        self.outbox.room = QUANTUM;
+        self.outbox.capacity = QUANTUM;
         self.transport.resume(flow, &mut self.outbox);
         if std::mem::take(&mut self.outbox.held) {
             nic.hold(flow, now);
@@ -94,8 +94,8 @@ impl<D: Discipline, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T,
         counts.turns += 1;
         self.outbox.now = now;
         if packet.kind != Kind::Data {
-            // Data is for a receiver, who asks for no room.
-            self.outbox.room = at(&mut self.nics, host).room(now);
+            // Data is for a receiver, which looks at no capacity.
+            self.outbox.capacity = at(&mut self.nics, host).capacity(now);
         }
         match packet.kind {
             Kind::Data | Kind::Ack | Kind::Nack | Kind::Pull => {
@@ -260,7 +260,7 @@ pub(super) struct Nic {
     full: Option<Span>,
     /// When the link has sent all that it was given, as transports see it.
     busy_until: Time,
-    /// When there is room for a flow that is held; never where none is.
+    /// When the link can take a packet of a flow that is held; never where none is.
     resumes: Time,
     /// Flows that are held, the one whose turn it is first.
     held: VecDeque<u32>,
@@ -292,7 +292,7 @@ impl Nic {
 
     /// How many packets a flow may send at `now` whose turn it is not.
     #[inline(always)]
-    pub(super) fn room(&self, now: Time) -> usize {
+    pub(super) fn capacity(&self, now: Time) -> usize {
         let Some(full) = self.full else { return usize::MAX };
         let ahead = Span::from_ps(self.busy_until.ps().saturating_sub(now.ps()));
         match self.resumes == Time::NEVER && ahead <= full * (LEFT + 1) {

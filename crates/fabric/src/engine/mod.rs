@@ -96,7 +96,7 @@ pub fn sojourn_simulate<B: Builder, T: Transport>(
     })
 }
 
-/// The ports as lines that send their packets ahead, where that is cheap and nobody looks at them.
+/// The ports as lines that send their packets ahead, where that is cheap and no sample is asked for.
 fn lines(scenario: &Scenario, queue: &impl Builder) -> Option<FifoAhead> {
     queue.lines().filter(|line| scenario.sample.is_none() && scenario.is_shallow(line))
 }

@@ -10,7 +10,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 
-/// Simulates `scenario` on at most so many threads, each with a transport of its own. The outcome is
+/// Simulates `scenario` on at most so many threads, each with its own transport. The outcome is
 /// that of one thread; so is the panic of a thread that fails.
 ///
 /// Where other programs have the processors, threads that wait for each other take many times as
@@ -30,7 +30,8 @@ where
     simulate_judged(scenario, queue, transport, threads, |_| Losses::new(), progress)
 }
 
-/// The same, with a judge for each side as often as threads begin.
+/// Like [`simulate_on_threads`], but with any judge: `judge` makes one for each side as often as threads
+/// begin.
 pub(super) fn simulate_judged<B, T, J: Judge>(
     scenario: &Scenario,
     queue: &B,

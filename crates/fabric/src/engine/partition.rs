@@ -144,7 +144,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Whether it takes the units of `new`: there is room, and they are like its own. A block that
+    /// Whether it takes the units of `new`: there are places left, and they are like its own. A block that
     /// hears from other sides already may as well take what does not.
     fn takes(&self, new: &Block) -> bool {
         let kind = |block: &Block| (block.side, block.are_hosts);

@@ -149,10 +149,10 @@ impl<B: Boundary> Links<B> {
     }
 }
 
-/// What has room for the packets that wait at a port; `S` is what the port has of it.
+/// The memory in which the packets of a port wait; `S` is what the port has of it.
 pub(super) trait Admission<S> {
-    /// A packet comes to the queue of a port: it waits there, or others make room for it, or it is
-    /// dropped. What is dropped is handed to `drop`.
+    /// Puts a packet that comes to a port into its queue, if need be after dropping others, or drops
+    /// it. What is dropped is handed to `drop`.
     fn offer<D: Discipline>(
         &mut self,
         port: &mut Port<D, S>,
@@ -256,7 +256,7 @@ pub(super) trait SwitchMemory: Sized {
 /// Ports share nothing.
 pub(super) struct OwnBuffers;
 
-/// The queue has its own room.
+/// Each queue has its own buffer.
 impl Admission<()> for OwnBuffers {
     #[inline]
     fn offer<D: Discipline>(

@@ -15,10 +15,10 @@ use std::ops::Range;
 /// The lists of the block that is open, linked through the packets where they lie.
 #[derive(Debug)]
 pub(super) struct Arrivals {
-    /// For each unit the first of its list, last put in first; [`NIL`] where nothing is to be done.
+    /// For each unit the first of its list, last put in first; [`NIL`] where there is nothing to do.
     heads: Box<[PacketId; MOST_UNITS]>,
-    /// The units that have something to do, in the order in which that was found. There is room for one
-    /// more than a block has, and a power of two of places, so that a place costs a mask and no check.
+    /// The units that have something to do, in the order in which that was found. There are more
+    /// places than a block has units, and a power of two, so that a place costs a mask and no check.
     touched: Box<[u16; 2 * MOST_UNITS]>,
     count: usize,
 }
@@ -174,7 +174,7 @@ impl<'a> Routing<'a> {
         arena: &mut PacketArena,
         arrivals: &mut Arrivals,
     ) {
-        // The kind of balance is asked for once a run, so that each has a loop of its own.
+        // The kind of balance is asked for once a run, so that each has its own loop.
         with_balance!(self.balance, |choose| self.route_by(choose, block, run, arena, arrivals));
     }
 

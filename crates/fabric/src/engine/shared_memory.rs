@@ -1,6 +1,6 @@
 //! All ports of a switch in its one memory.
 //!
-//! What one port does changes how much room the others find. While so much is free that nothing
+//! What one port does changes how much memory the others find. While so much is free that nothing
 //! which a window can bring reaches any limit, that makes no difference, and each port is visited
 //! alone; so it is where nothing is shared. Otherwise the ports of a switch are visited as one: in
 //! each window those with something to do are gathered first, then their arrivals and services
@@ -91,7 +91,7 @@ impl Event {
 
 impl Agenda {
     /// Enters what `port` does next, or when it does something in a later window. What goes
-    /// straight through takes no memory and is nobody else's business: that happens at once.
+    /// straight through takes no memory and changes nothing for other ports: that happens at once.
     #[inline]
     fn plan<D: Discipline>(
         &mut self,
@@ -240,7 +240,7 @@ impl SwitchMemory for SharedMemory {
         let mut waits = vec![0; self.switches.len()];
         for (place, port) in ports.iter().enumerate() {
             if let Some(Switch { memory, .. }) = self.switches.get(routing.switch_of(place)) {
-                let room = |id: PacketId| u64::from(memory.room(arena[id].size));
+                let room = |id: PacketId| u64::from(memory.cells(arena[id].size));
                 let own: u64 = port.queue.waiting(arena).into_iter().map(room).sum();
                 if port.share.share.held() != own {
                     return false;
@@ -376,8 +376,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against what is held moment by moment, in whatever order changes are written down. An
-        /// open diary is asked for more than it has room to find where the window brings too little.
+        /// Against what is held moment by moment, in whatever order changes are written down; also
+        /// against a peak that what the window brings cannot reach.
         #[test]
         fn tells_the_most_that_was_held_at_once(
             mut changes in prop::collection::vec((0u64..20, 0u8..4, 1i64..1500), 0..40),

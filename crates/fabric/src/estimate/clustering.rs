@@ -22,7 +22,7 @@ struct Features {
 }
 
 /// For each link the one that is simulated for it: itself, or the first earlier one whose load,
-/// sizes and gaps are within `share` of its own. Greedy, in order of their numbers, as in the
+/// sizes and gaps are within `share` of those of the link. Greedy, in order of their numbers, as in the
 /// paper.
 pub(super) fn choose(ready: &Ready, crossings: &Crossings, share: Option<f64>) -> Vec<u32> {
     let mut simulated: Vec<u32> = (0..ready.network.links.len() as u32).collect();

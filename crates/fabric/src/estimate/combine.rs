@@ -16,7 +16,7 @@ const UNKNOWN: [&str; 2] = ["retransmits", "timeouts"];
 
 /// What the simulation of a link says of delays.
 struct Known<'a> {
-    /// Those of its own flows.
+    /// Those of the flows that cross it.
     own: &'a [i64],
     like: DelayBuckets,
 }
@@ -122,8 +122,8 @@ impl Decomposition {
         out.map(|out| [out, out + back].map(|delay| delay.max(0) as u64))
     }
 
-    /// How long the last acknowledgement of a flow waits; where nobody else is, or who is did not
-    /// finish, it does not.
+    /// How long the last acknowledgement of a flow waits: not at all where no other flow is, or where
+    /// that one did not finish.
     fn back(
         &self,
         number: u32,

@@ -8,7 +8,7 @@
 //!   link of its path.
 //!
 //! Not modelled: that the links of a path are busy at the same time for the same reason, that what
-//! one link held back comes to the next one later, that acknowledgements take room from data, and
+//! one link held back comes to the next one later, that acknowledgements take capacity from data, and
 //! that those which wait slow their flow down.
 
 mod admissible;

@@ -7,12 +7,12 @@ use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, parameters};
 
 parameters! {
-    /// First in, first out; a packet that finds no room is dropped. The pFabric paper's TCP runs
+    /// First in, first out; a packet that does not fit is dropped. The pFabric paper's TCP runs
     /// over 225 KB of it (section 3, scheme i).
     pub struct DropTail: "drop-tail" {
         /// Room for waiting packets, at each port.
         pub buffer: Bytes = Bytes(225_000),
-        /// Whether the room counts bytes or packets.
+        /// Whether the buffer counts bytes or packets.
         pub counting: Counting = Counting::Bytes,
     }
 }

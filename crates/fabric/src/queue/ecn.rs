@@ -14,7 +14,7 @@ parameters! {
         pub buffer: Bytes = Bytes(225_000),
         /// Waiting bytes above which an arriving packet is marked.
         pub threshold: Bytes = Bytes(22_500),
-        /// Whether the room counts bytes or packets.
+        /// Whether the buffer counts bytes or packets.
         pub counting: Counting = Counting::Bytes,
     }
 }

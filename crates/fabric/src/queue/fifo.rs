@@ -3,7 +3,7 @@
 use super::Capacity;
 use crate::packet::{NIL, Packet, PacketArena, PacketId};
 
-/// A line of packets, linked through the packets themselves, in a buffer of its own.
+/// A line of packets, linked through the packets themselves, in a buffer for it alone.
 #[derive(Debug)]
 pub(super) struct Fifo {
     head: PacketId,
@@ -37,7 +37,7 @@ impl Fifo {
     }
 
     /// Puts the packet `id` into the place of the last one, which `id` then names. False when there
-    /// is no last one, or when the new one is too large for its room.
+    /// is no last one, or when the new one is too large for the buffer.
     pub(super) fn exchange_last(&mut self, id: PacketId, arena: &mut PacketArena) -> bool {
         if self.head == NIL {
             return false;

@@ -29,7 +29,7 @@ impl FifoAhead {
 /// The line of one port.
 #[derive(Debug)]
 pub struct FifoAheadPort {
-    /// Room and waiting bytes, as of the last time that somebody asked: some may have left since.
+    /// What is free and what waits, in bytes, as of the last packet: some may have left since.
     capacity: Capacity,
     bytes: u32,
     threshold: u32,
@@ -46,8 +46,8 @@ struct Departure {
     size: u16,
 }
 
-/// A line begins with room for so many, 60 bytes. Departures that are over are dropped only when it is
-/// full, or when room or threshold depend on them.
+/// A line begins with places for so many departures, 60 bytes. Departures that are over are dropped only when it is
+/// full, or when capacity or threshold depend on them.
 const FEW: usize = 6;
 
 impl Builder for FifoAhead {
@@ -89,7 +89,7 @@ impl FifoAheadPort {
         }
     }
 
-    /// Whether all that the line knows of leaves room for `size` bytes, and no reason to mark.
+    /// Whether `size` bytes fit beside all that the line knows of, and are not marked.
     #[inline]
     fn is_easy(&self, size: u16) -> bool {
         self.capacity.fits(size)

@@ -19,7 +19,7 @@ parameters! {
         pub buffer: Bytes = Bytes(225_000),
         /// Waiting bytes above which an arriving packet is marked.
         pub threshold: Bytes = Bytes(22_500),
-        /// Whether the room counts bytes or packets.
+        /// Whether the buffer counts bytes or packets.
         pub counting: Counting = Counting::Bytes,
     }
 }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     /// 22.5 KB are 15 full packets, whatever their levels; the sixteenth is marked, of all levels
-    /// alike. Nobody is pushed out.
+    /// alike. No packet is pushed out.
     #[test]
     fn the_buffer_and_its_marks_are_shared() {
         let (mut port, mut arena) = port(&Levels { buffer: Bytes(30_000), ..defaults() });

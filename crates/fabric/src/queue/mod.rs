@@ -119,16 +119,16 @@ pub trait Builder {
     /// What one port keeps.
     type Port: Discipline;
 
-    /// An empty port, with a random stream of its own.
+    /// An empty port of a switch; `stream` is for its random choices alone.
     fn port(&self, stream: Stream) -> Self::Port;
 
-    /// The same for the port of a host: one like all others, unless the discipline says otherwise.
+    /// An empty port of a host: like a switch's, unless the discipline says otherwise.
     fn host_port(&self, stream: Stream) -> Self::Port {
         self.port(stream)
     }
 
-    /// The same for the port of a switch whose memory keeps the packets: it has room for all that
-    /// it is given, and says by [`displace`](Discipline::displace) who goes when memory is full.
+    /// An empty port of a switch whose ports share its memory: the queue itself has no limit, and
+    /// [`displace`](Discipline::displace) says which packet goes when the memory is full.
     fn in_memory(&self, stream: Stream) -> Self::Port;
 
     /// An empty port of a host under backpressure. It never drops: its transports send only a few
@@ -142,16 +142,17 @@ pub trait Builder {
         true
     }
 
-    /// The same ports as lines that send their packets ahead, where these are lines.
+    /// The ports as first-in first-out lines whose departures are known on arrival, where these are
+    /// such lines.
     fn lines(&self) -> Option<FifoAhead> {
         None
     }
 
-    /// Refuses a buffer in which a packet of `largest` bytes can find no room.
+    /// Refuses a buffer into which no packet of `largest` bytes fits.
     fn check_largest(&self, largest: u16) -> Result<(), Refusal>;
 }
 
-/// The packets that wait at one port: order, room and victims.
+/// The packets that wait at one port: their order, and which are dropped.
 ///
 /// Every packet that is offered is either kept until [`dequeue`](Discipline::dequeue) returns it
 /// or handed to `drop`, once.
@@ -161,14 +162,14 @@ pub trait Discipline {
     /// Whether packets are sent ahead by [`line_up`](Discipline::line_up) instead of being kept.
     const AHEAD: bool = false;
 
-    /// A packet that has come `now` would begin to leave at `at`: it gets a place in the line, and is
-    /// marked where so much waits; false where there is no room for it.
+    /// Takes in a packet that comes `now` and begins to leave at `at`, and marks it where so much
+    /// waits; false where it does not fit.
     #[inline]
     fn line_up(&mut self, _packet: &mut Packet, _now: Time, _at: Time) -> bool {
         unreachable!("only lines send ahead")
     }
 
-    /// A packet has come. Whatever does not fit is handed to `drop`: it, or others in its place.
+    /// Takes in the packet `id`. What does not fit is handed to `drop`: `id`, or others in its place.
     fn enqueue(
         &mut self,
         id: PacketId,
@@ -176,15 +177,15 @@ pub trait Discipline {
         drop: impl FnMut(PacketId, &mut PacketArena),
     );
 
-    /// There is no room for the packet `id`: takes the one out that has to go in its place; nothing
-    /// when it is `id` that has to go.
+    /// Takes out the packet that has to go so that `id` fits; nothing when it is `id` that has to
+    /// go.
     #[inline]
-    fn displace(&mut self, _id: PacketId, _slab: &mut PacketArena) -> Option<PacketId> {
+    fn displace(&mut self, _id: PacketId, _arena: &mut PacketArena) -> Option<PacketId> {
         None
     }
 
-    /// Makes room for the packet `id` until `fits` says that there is enough: what others leave goes
-    /// to `drop`. False when it is `id` itself that was dropped.
+    /// Drops packets until `fits` says that `id` fits; each is handed to `drop`. False when it is
+    /// `id` itself that was dropped.
     #[inline]
     fn make_room(
         &mut self,
@@ -203,11 +204,11 @@ pub trait Discipline {
         true
     }
 
-    /// A packet finds the port idle and nobody else there: it is sent without waiting, and
-    /// marked where an empty queue marks.
+    /// Passes a packet that is sent without waiting, as the port is idle and no other packet is
+    /// there; marks it where an empty queue marks.
     fn pass(&mut self, packet: &mut Packet);
 
-    /// The packet that goes next, at the time when the port is free. Some packet waits.
+    /// Takes out the packet that goes next, at the time when the port is free. Some packet waits.
     fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId;
 
     /// Whether no packet waits, but for those that were sent ahead.
@@ -232,10 +233,10 @@ choices! {
     }
 }
 
-/// How much a packet takes of the room when packets are counted.
+/// Bytes that each packet takes where a buffer counts packets.
 const FULL_PACKET: u16 = 1500;
 
-/// The room of one port's buffer.
+/// How much of one port's buffer is free.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Capacity {
     free: u32,
@@ -254,7 +255,7 @@ impl Capacity {
         Capacity { free: u32::try_from(buffer.0).unwrap_or(u32::MAX), each, size_mask }
     }
 
-    /// Room for all: 4 GB, more than can be under way.
+    /// A buffer for all: 4 GB, more than can be under way.
     pub(crate) fn endless() -> Capacity {
         Capacity::new(Bytes(u64::MAX), Counting::Bytes)
     }
@@ -294,11 +295,11 @@ impl Capacity {
 
 /// Refuses a buffer in which not even one full packet fits.
 fn check_buffer(buffer: Bytes) -> Result<(), Refusal> {
-    check_room("buffer", buffer)
+    check_capacity("buffer", buffer)
 }
 
-/// The same for the room that `key` sets.
-fn check_room(key: &str, capacity: Bytes) -> Result<(), Refusal> {
+/// Refuses a capacity below one full packet (1500 B); `key` names the parameter in the message.
+fn check_capacity(key: &str, capacity: Bytes) -> Result<(), Refusal> {
     if capacity.0 < FULL_PACKET.into() {
         let expected = "room for at least one full packet, \"1500B\"";
         return Err(Refusal::of(&capacity, expected).under(key));

@@ -6,12 +6,12 @@ use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, choices, parameters};
 
 parameters! {
-    /// Sends the packet of the highest priority first (the lowest number); when there is no room,
+    /// Sends the packet of the highest priority first (the lowest number); when the buffer is full,
     /// drops the packets of the lowest priority (pFabric section 2.2).
     pub struct PFabric: "pfabric" {
         /// Room for waiting packets, at each port: one bandwidth-delay product is enough.
         pub buffer: Bytes = Bytes(22_500),
-        /// Whether the room counts bytes or packets.
+        /// Whether the buffer counts bytes or packets.
         pub counting: Counting = Counting::Bytes,
         /// Which of several packets of equal priority is meant.
         pub ties: Ties = Ties::Random,

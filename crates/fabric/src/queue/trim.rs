@@ -3,7 +3,7 @@
 
 use super::fifo::Fifo;
 use super::turns::Turns;
-use super::{Builder, Capacity, Counting, Discipline, check_buffer, check_largest, check_room};
+use super::{Builder, Capacity, Counting, Discipline, check_buffer, check_capacity, check_largest};
 use crate::packet::{Kind, Packet, PacketArena, PacketId, TRIMMED};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, parameters};
@@ -13,15 +13,15 @@ parameters! {
     /// comes or from the last one that waits, each as often, and queues the header before the data,
     /// with ACKs and all else that is not data. Ten of these go before a packet of data that waits,
     /// then that one goes (NDP, SIGCOMM 2017, section 3.1). What may not be trimmed is dropped
-    /// instead. Hosts are not switches: their ports have room for all, trim nothing, and let flows
-    /// take turns (as in csg-htsim, an open simulator). Not modelled: a header that finds no room is
+    /// instead. Hosts are not switches: their ports have no limit, trim nothing, and let flows
+    /// take turns (as in csg-htsim, an open simulator). Not modelled: a header that does not fit is
     /// dropped, not returned to its sender.
     pub struct Trim: "trim" {
         /// Room for waiting data, at each port: eight packets (section 3.1).
         pub buffer: Bytes = Bytes(12_000),
         /// Room for headers, ACKs and other packets without payload: as much again.
         pub headers: Bytes = Bytes(12_000),
-        /// Whether the room for data counts bytes or packets.
+        /// Whether the buffer for data counts bytes or packets.
         pub counting: Counting = Counting::Packets,
     }
 }
@@ -29,7 +29,7 @@ parameters! {
 impl Check for Trim {
     fn check(&self) -> Result<(), Refusal> {
         check_buffer(self.buffer)?;
-        check_room("headers", self.headers)
+        check_capacity("headers", self.headers)
     }
 }
 

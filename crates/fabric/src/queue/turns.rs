@@ -5,7 +5,7 @@ use super::fifo::Fifo;
 use crate::packet::{PacketArena, PacketId};
 use std::collections::VecDeque;
 
-/// The lines of the flows that wait, the one whose turn it is first. There is room for all.
+/// The lines of the flows that wait, the one whose turn it is first. They have no limit.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     lines: VecDeque<(u32, Fifo)>,

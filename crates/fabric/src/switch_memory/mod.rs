@@ -6,8 +6,8 @@
 //!
 //! What counts: a packet takes memory from its arrival until its port begins to send it. One that
 //! finds its port idle goes straight through and takes none. So what is taken are exactly the
-//! packets that wait, as in a buffer of a discipline's own, and a port with a link of its own adds
-//! one packet that is on its way out, whatever the memory.
+//! packets that wait, as in the buffer of a discipline, and each port adds one packet that is on its
+//! way out, whatever the memory.
 
 mod deep;
 mod partitioned;
@@ -47,7 +47,7 @@ variants! {
 }
 
 parameters! {
-    /// Each port has the buffer that its discipline asks for, and nobody else can use it: the
+    /// Each port has the buffer that its discipline asks for, and no other port can use it: the
     /// `buffer` of the scheme's `queue`. The disciplines of the pFabric paper are so.
     pub struct Private: "private" {}
 }

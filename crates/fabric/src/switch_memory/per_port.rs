@@ -1,4 +1,4 @@
-//! The same buffer at each port.
+//! Buffers of one size, one at each port.
 
 use super::{Depth, MemoryPlan, Quota, check_cell};
 use sojourn_core::parameters::{Check, Refusal};

@@ -1,4 +1,5 @@
-//! Buffers that are spoken of, each a kind with defaults of its own, and with its source.
+//! Buffers of switches that papers and data sheets describe: each a kind with other defaults, and its
+//! source.
 
 use super::{Buffer, Kind};
 use sojourn_core::parameters::{Entry, Setting, Table, Value};

@@ -8,11 +8,11 @@ parameters! {
     /// One memory for all ports of a switch, with dynamic thresholds (Choudhury and Hahne, 1998): a
     /// packet is taken in as long as the queue of its port, this packet counted, is no longer than
     /// alpha times the memory that is free. S queues that always want more so hold alpha B /
-    /// (1 + alpha S) each, and the rest stays free for whoever comes.
+    /// (1 + alpha S) each, and the rest stays free for other ports.
     pub struct Shared: "shared" {
         /// The memory of each switch.
         pub size: Bytes,
-        /// The threshold over the free memory; "none": no threshold, whoever comes takes what is
+        /// The threshold over the free memory; "none": no threshold, each packet takes what is
         /// left (complete sharing).
         pub alpha: Option<f64> = Some(1.0),
         /// A packet takes whole cells of this size.

@@ -29,12 +29,12 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// Memory of its own, and none else.
+    /// A reserve of `size` bytes, and nothing of what is shared.
     pub fn own(size: u64) -> Quota {
         Quota { reserve: size, cap: size }
     }
 
-    /// Nothing of its own, and up to `cap` of what is shared.
+    /// No reserve, and up to `cap` bytes of what is shared.
     pub fn shared(cap: u64) -> Quota {
         Quota { reserve: 0, cap }
     }
@@ -160,7 +160,7 @@ impl Memory {
 
     /// What a packet of `size` bytes takes: whole cells.
     #[inline]
-    pub(crate) fn room(&self, size: u16) -> u32 {
+    pub(crate) fn cells(&self, size: u16) -> u32 {
         // Exact: size plus cell, times cell, is below 2^32.
         let cells = (u64::from(u32::from(size) + self.cell - 1) * self.cells_per_byte) >> 32;
         cells as u32 * self.cell
@@ -169,7 +169,7 @@ impl Memory {
     /// A packet of `size` bytes comes into a queue, if it may.
     #[inline]
     pub(crate) fn take(&mut self, share: &mut Share, size: u16) -> bool {
-        let room = self.room(size);
+        let room = self.cells(size);
         let held = share.held + room;
         let more = share.shared(held) - share.shared(share.held);
         let within = more <= self.free && self.is_short(share.shared(held), self.free);
@@ -189,7 +189,7 @@ impl Memory {
     }
 
     /// Whether the order does not matter in which packets come that take no more than `most` bytes
-    /// together: none can reach a limit, or nobody takes from another.
+    /// together: none can reach a limit, or no queue takes from another.
     #[inline]
     pub(crate) fn is_calm(&self, most: u64) -> bool {
         let all = self.held + most;
@@ -205,14 +205,14 @@ impl Memory {
     /// A packet of `size` bytes leaves a queue.
     #[inline]
     pub(crate) fn give(&mut self, share: &mut Share, size: u16) {
-        let room = self.room(size);
+        let room = self.cells(size);
         let held = share.held - room;
         self.free += share.shared(share.held) - share.shared(held);
         self.held -= u64::from(room);
         share.held = held;
     }
 
-    /// A packet comes to a port: it waits in `queue`, or others make room for it, or it is dropped.
+    /// Puts a packet that comes to a port into `queue`, if need be after dropping others, or drops it.
     /// What is dropped is handed to `drop`.
     #[inline]
     pub(crate) fn offer<D: Discipline>(
@@ -228,7 +228,7 @@ impl Memory {
         }
     }
 
-    /// Lets others make room for the packet `id`; false when it is `id` itself that was dropped.
+    /// Drops packets until `id` fits; false when it is `id` itself that was dropped.
     #[cold]
     #[inline(never)]
     fn make_room<D: Discipline>(
@@ -255,8 +255,8 @@ impl Memory {
         true
     }
 
-    /// Whether a packet of `size` bytes could come into a queue that were empty: if not, nobody
-    /// need make room for it.
+    /// Whether a packet of `size` bytes could come into a queue that were empty: if not, no
+    /// other is dropped for it.
     fn takes_alone(&self, share: Share, size: u16) -> bool {
         let mut without = Memory { free: self.free + share.shared(share.held), ..self.clone() };
         without.take(&mut Share { held: 0, ..share }, size)

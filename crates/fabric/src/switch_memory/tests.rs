@@ -74,7 +74,7 @@ proptest! {
     fn rooms_are_whole_cells(size in 1u16..9_001, cell in 1u64..9_001) {
         let plan = plan(&[("kind", "shared"), ("size", "1MB"), ("cell", &format!("{cell}B"))], 1);
         let expected = u64::from(size).div_ceil(cell) * cell;
-        prop_assert_eq!(u64::from(Memory::new(&plan).0.room(size)), expected);
+        prop_assert_eq!(u64::from(Memory::new(&plan).0.cells(size)), expected);
     }
 }
 

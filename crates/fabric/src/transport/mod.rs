@@ -1,8 +1,8 @@
 //! Transports: what the two ends of a flow do.
 //!
-//! A transport does no I/O and reads no clock. It is told that a flow begins, that a packet has
-//! come, that a wake-up it asked for is due; it answers with packets to send and wake-ups to set
-//! ([`Outbox`]). The engine and the slow oracle beside it drive the same code.
+//! A transport does no I/O and reads no clock. The engine calls it when a flow begins, when a packet has
+//! come, and when a wake-up it asked for is due; it answers with packets to send and wake-ups to set
+//! ([`Outbox`]). The engine and the slow reference beside it drive the same code.
 //!
 //! The TCP family (`tcp/`) shares one reliable, window-limited sender; a member of it is one file with
 //! its parameters and its rules for the window ([`CongestionControl`]).
@@ -125,7 +125,7 @@ fn check_timer(key: &str, span: Span) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What every transport is told before it begins.
+/// What every transport knows before it begins.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// All flows that will ever start.
@@ -211,7 +211,7 @@ pub enum End {
     Receiver,
 }
 
-/// One turn of a transport at one host: what time it is, and what it wants done.
+/// What a transport at one host asks for at one time.
 #[derive(Debug, Default)]
 pub struct Outbox {
     /// The time; everything asked for here happens now or later.
@@ -224,10 +224,10 @@ pub struct Outbox {
     pub finished: Vec<u32>,
     /// Flows the last of which has just come to their receiver.
     pub arrived: Vec<u32>,
-    /// How many packets of data the host's port takes in this turn.
-    pub room: usize,
+    /// How many packets of data the host's port takes at this time.
+    pub capacity: usize,
     /// Whether its flow would send more than that, and was not held yet: it is
-    /// [resumed](Transport::resume) when there is room.
+    /// [resumed](Transport::resume) when the port takes more.
     pub held: bool,
 }
 
@@ -247,7 +247,8 @@ pub trait Transport {
     /// A wake-up is due.
     fn wake(&mut self, wake: Wake, outbox: &mut Outbox);
 
-    /// There is room again for `flow`, which was held. Only those are that ask whether there is.
+    /// The host's port takes more of `flow`, which was held. Only flows of transports that look at
+    /// [`Outbox::capacity`] are.
     fn resume(&mut self, _flow: u32, _turn: &mut Outbox) {}
 
     /// The priority of the next packet of `flow`, lower first; nothing where all are alike.

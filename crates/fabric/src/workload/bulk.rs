@@ -15,7 +15,7 @@ parameters! {
     /// that each sender knows to have arrived, none missing before them: those of an
     /// acknowledgement count when it comes (big buffers, figures 1 and 2).
     pub struct Bulk: "bulk" {
-        /// Who sends to whom.
+        /// Which hosts send to which.
         pub pattern: Pattern = Pattern::ToLast,
         /// How many flows each sender has at once.
         pub parallel: NonZeroU32 = NonZeroU32::MIN,
@@ -29,7 +29,7 @@ parameters! {
 }
 
 choices! {
-    /// Who sends to whom for good.
+    /// Which hosts send to which for good.
     pub enum Pattern: "pattern" {
         /// Every host to the last one: many senders behind one link.
         ToLast = "to-last",

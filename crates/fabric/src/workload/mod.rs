@@ -18,7 +18,7 @@ pub use offered::Offered;
 pub use permutation::Permutation;
 pub use poisson::{LoadCounts, LoadOf, Pairs, Poisson};
 pub use query::{FanIn, Queries, Servers, SizeOf, When};
-pub use terms::Terms;
+pub use terms::FlowTerms;
 
 use crate::flow::{Flow, MOST_PACKETS, Packets};
 use crate::topology::Graph;
@@ -33,7 +33,7 @@ pub struct Workload {
     /// Which flows arrive.
     pub arrivals: Arrivals,
     /// What is asked for them.
-    pub terms: Terms,
+    pub terms: FlowTerms,
 }
 
 variants! {
@@ -132,7 +132,7 @@ pub struct Answer {
 }
 
 impl Query {
-    /// A query that asks nobody yet.
+    /// A query that asks no server yet.
     pub const fn new(client: u16, arrived: Time) -> Query {
         let answers = Vec::new();
         Query { client, arrived, deadline: Time::NEVER, class: 0, request: 1, answers }
@@ -173,7 +173,7 @@ trait Draw {
         false
     }
 
-    /// Whether its flows come with traffic classes of their own.
+    /// Whether its flows already have traffic classes.
     fn has_classes(&self, _: &WorkloadContext<'_>) -> Result<bool, Refusal> {
         Ok(false)
     }
@@ -242,7 +242,7 @@ impl Workload {
     /// All kinds, documented; each with the terms behind its own parameters.
     pub fn entries() -> Vec<Entry> {
         let with_terms = |mut entry: Entry| {
-            entry.parameters.extend(Terms::entry().parameters);
+            entry.parameters.extend(FlowTerms::entry().parameters);
             entry
         };
         Arrivals::entries().into_iter().map(with_terms).collect()
@@ -268,7 +268,7 @@ impl Setting for Workload {
 
     fn read(value: &Value) -> Result<Workload, Refusal> {
         let Value::Table(table) = value else { return Arrivals::read(value).map(Workload::from) };
-        let names = Terms::entry().parameters.into_iter().map(|field| field.name);
+        let names = FlowTerms::entry().parameters.into_iter().map(|field| field.name);
         let names: Vec<&'static str> = names.collect();
         let (mut terms, mut own) = (Table::default(), table.clone());
         for name in &names {
@@ -280,7 +280,7 @@ impl Setting for Workload {
             }
             refusal
         })?;
-        Ok(Workload { arrivals, terms: Terms::read(&terms)? })
+        Ok(Workload { arrivals, terms: FlowTerms::read(&terms)? })
     }
 
     fn write(&self) -> Option<Value> {

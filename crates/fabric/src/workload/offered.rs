@@ -18,12 +18,12 @@ pub struct Offered {
     pub moments: [f64; 3],
 }
 
-/// The figures that decide how long a run has to be before its numbers have intervals: those of a
+/// The numbers that decide how long a run has to be before its results have intervals: those of a
 /// queue at the busiest link, whose services are as long as flows are, and the number of such queues.
 /// That number is 1 over the share of the flows that goes to the host to which most go. There are no
-/// figures where flows are no Poisson process.
+/// numbers where flows are no Poisson process.
 ///
-/// The figures are computed and not measured, because a run whose ports happened to be idle would
+/// They are computed and not measured, because a run whose ports happened to be idle would
 /// measure a low load, and would have an interval for that reason alone.
 pub(crate) fn queue(offered: &[Offered], network: &Network) -> Vec<(String, Value)> {
     if offered.is_empty() {

@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 
 parameters! {
     /// Flows between hosts chosen at random, arriving as one Poisson process; each ordered pair of
-    /// hosts so has a Poisson process of its own (pFabric section 3).
+    /// hosts so has its own Poisson process (pFabric section 3).
     pub struct Poisson: "poisson" {
         /// How many flows arrive.
         pub flows: NonZeroU32 = NonZeroU32::new(20_000).expect("some"),

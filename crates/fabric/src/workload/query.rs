@@ -11,7 +11,7 @@ parameters! {
     /// as its request has arrived whole and it has thought; the query is done when the last byte of
     /// the last answer has reached the client (HOTI 2013, section IV; big buffers, figure 4).
     /// Requests are flows like others. Rows: `query`, one a query, and `response`, one an answer,
-    /// which counts from the moment its query was asked; requests have none of their own. Not
+    /// which counts from the moment its query was asked; requests have no rows. Not
     /// modelled: what answers cost the servers and the client, beyond the time to think.
     pub struct Queries: "query" {
         /// How many queries are asked in all.
@@ -27,7 +27,7 @@ parameters! {
         pub arrivals: When = When::Poisson,
         /// With `periodic`: how late each query may be, at random.
         pub jitter: Span = Span::ZERO,
-        /// Whom a client asks.
+        /// Which servers a client asks.
         pub servers: Servers = Servers::Random,
         /// How large the answers are.
         pub size: Bytes = Bytes(1_000_000),
@@ -45,7 +45,7 @@ parameters! {
 choices! {
     /// When clients ask.
     pub enum When: "way of arriving" {
-        /// Each client by a Poisson process of its own.
+        /// Each client by its own Poisson process.
         Poisson = "poisson",
         /// Each client again and again after the same time, from a random moment on.
         Periodic = "periodic",
@@ -53,7 +53,7 @@ choices! {
 }
 
 choices! {
-    /// Whom a client asks.
+    /// Which servers a client asks.
     pub enum Servers: "choice of servers" {
         /// Others for each query, by chance.
         Random = "random",

@@ -8,7 +8,7 @@ use sojourn_core::{Bytes, Streams, Time, parameters};
 
 parameters! {
     /// What is asked for the flows of a workload, whatever its kind; for a query as a whole.
-    pub struct Terms: "terms" {
+    pub struct FlowTerms: "terms" {
         /// How long each flow may take, from its arrival on. A flow that comes with a deadline of
         /// its own keeps it, and one that never ends has none.
         pub deadline: Option<Deadline> = None,
@@ -22,7 +22,7 @@ parameters! {
     }
 }
 
-impl Check for Terms {
+impl Check for FlowTerms {
     fn check(&self) -> Result<(), Refusal> {
         let refuse =
             |given: Value, expected: String| Err(Refusal::value(&given, expected).under("classes"));
@@ -44,10 +44,10 @@ impl Check for Terms {
     }
 }
 
-impl Terms {
+impl FlowTerms {
     /// Reads the terms in `table`. What is said of deadlines without one is refused; a deadline of
     /// "none", which a sweep may have among others, is said.
-    pub(super) fn read(table: &Table) -> Result<Terms, Refusal> {
+    pub(super) fn read(table: &Table) -> Result<FlowTerms, Refusal> {
         let about = ["deadline_share", "deadline_upto"];
         let stray = about.into_iter().find_map(|key| table.get(key).map(|value| (key, value)));
         match stray.filter(|_| table.get("deadline").is_none()) {
@@ -55,11 +55,11 @@ impl Terms {
                 let expected = "a deadline beside it, which is for some of the flows then";
                 Err(Refusal::value(value, expected).under(key))
             }
-            None => Terms::read_table(table),
+            None => FlowTerms::read_table(table),
         }
     }
 
-    /// Sets the terms of `flows`. They come from streams of their own: arrivals, pairs and sizes
+    /// Sets the terms of `flows`. They come from separate streams: arrivals, pairs and sizes
     /// are the same under all terms, and a flow keeps its place in the draw whatever becomes of
     /// others.
     pub(super) fn set(&self, flows: &mut [Flow], streams: Streams) {

@@ -127,7 +127,6 @@ fn singles() -> Vec<Single> {
             ack_delay: Some(Span::from_ms(40)),
             ..new_reno(10).options
         },
-        ..new_reno(10)
     };
     let single = |name, ms, cv, spread, memory| Single {
         name,

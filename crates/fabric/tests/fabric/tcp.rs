@@ -141,7 +141,6 @@ fn a_doubled_time_out_stays_until_a_fresh_measurement() {
             initial_rto: Some(Span::from_ms(100)),
             ..new_reno(1).options
         },
-        ..new_reno(1)
     };
     let (outcome, log) = lossy(TransportKind::NewReno(tcp), 4, first_of(&[1, 2]));
     let r = ROUND_TRIP;

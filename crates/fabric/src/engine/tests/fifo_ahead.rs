@@ -16,8 +16,8 @@ fn of_lines() -> impl Strategy<Value = PacketScheme> {
     schemes().prop_filter("no line", is_line)
 }
 
-/// What comes of `scenario` when its lines send ahead, and when they keep their packets, as they do for
-/// who looks at ports in between.
+/// What comes of `scenario` when its lines send ahead, and when they keep their packets, as they do where
+/// ports are sampled.
 fn both(
     scheme: &PacketScheme,
     scenario: Scenario,

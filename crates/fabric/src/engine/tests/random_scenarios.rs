@@ -1,4 +1,4 @@
-//! Random worlds to test the engine in: fabrics with little room in which everything collides.
+//! Random scenarios to test the engine in: fabrics with small buffers in which everything collides.
 
 use crate::engine::{After, Scenario, Watch};
 use crate::flow::{Flow, Packets};
@@ -23,7 +23,7 @@ fn named(kind: &str, settings: &[(&str, i64)]) -> Value {
     Value::Table(table)
 }
 
-/// Few hosts, little room, links of mixed speed: everything collides.
+/// Few hosts, small buffers, links of mixed speed: everything collides.
 pub(super) fn topologies() -> impl Strategy<Value = Topology> {
     let with = |value: &Value, delay: u64, rate: u64| {
         let Value::Table(mut table) = value.clone() else { unreachable!("a table") };

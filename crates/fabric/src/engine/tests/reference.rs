@@ -37,7 +37,7 @@ struct Event {
     packet: PacketId,
 }
 
-/// The low byte of the key of a note that a host's link may have room again: after all others.
+/// The low byte of the key of a note that a host's link may take more: after all others.
 const RESUME: u8 = 5;
 
 struct Reference<'a, B: Builder> {
@@ -248,13 +248,13 @@ impl<B: Builder> Reference<'_, B> {
     fn host(&mut self, host: usize, now: Time, id: PacketId) {
         let packet = self.arena[id];
         self.arena.free(id);
-        let room = self.nics[host].room(now);
-        let (mut turn, mut flow) = (Outbox { now, room, ..Outbox::default() }, packet.flow);
+        let capacity = self.nics[host].capacity(now);
+        let (mut turn, mut flow) = (Outbox { now, capacity, ..Outbox::default() }, packet.flow);
         match (packet.kind, packet.key as u8) {
             (Kind::Wake, RESUME) if self.nics[host].resumes() != now => return,
             (Kind::Wake, RESUME) => {
                 flow = self.nics[host].resume(now, |flow| self.transport.urgency(flow, now));
-                turn.room = QUANTUM;
+                turn.capacity = QUANTUM;
                 self.transport.resume(flow, &mut turn);
             }
             (Kind::Look, _) => self.look(packet.sequence as usize, now),
@@ -354,7 +354,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// The same where the ports of a switch share its memory.
+    /// Every flow finishes at the same picosecond where the ports of a switch share its memory, too.
     #[test]
     fn windows_change_nothing_in_shared_memory(
         topology in topologies(),
@@ -382,7 +382,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// The same between classes.
+    /// Every flow finishes at the same picosecond between classes, too.
     #[test]
     fn windows_change_nothing_between_classes(
         topology in topologies(),

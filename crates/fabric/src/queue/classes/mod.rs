@@ -1,4 +1,4 @@
-//! Traffic classes: a queue of its own for each, and a policy between them (pFabric section 2.5).
+//! Traffic classes: a separate queue for each, and a policy between them (pFabric section 2.5).
 
 mod strict;
 mod weighted;
@@ -14,7 +14,7 @@ use strict::Strictly;
 use weighted::ByWeight;
 
 parameters! {
-    /// A queue for each traffic class, each with a buffer of its own, and a policy between them:
+    /// A queue for each traffic class, each with its own buffer, and a policy between them:
     /// "operating the pFabric priority scheduling and dropping mechanisms within individual traffic
     /// classes in an hierarchical fashion" (pFabric section 2.5). The class of a packet, its ACKs
     /// too, is that of its flow.
@@ -52,7 +52,7 @@ trait Policy {
     /// For so many classes.
     type Params;
 
-    /// Nobody has been served yet.
+    /// No class has been served yet.
     fn new(params: &Self::Params, classes: usize) -> Self;
 
     /// A packet has come to a class in which none waited.
@@ -181,7 +181,7 @@ impl Discipline for ClassesPort {
         self.waiting |= u8::from(!self.queues[class].is_empty()) << class;
     }
 
-    /// One of its own class has to go.
+    /// A packet of the same class has to go.
     #[inline]
     fn displace(&mut self, id: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
         let class = self.class_of(&arena[id]);

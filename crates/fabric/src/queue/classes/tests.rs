@@ -9,7 +9,7 @@ fn line(buffer: u64) -> Queue {
     Queue::DropTail(DropTail { buffer: Bytes(buffer), ..defaults() })
 }
 
-/// So many classes, first in first out inside, with room for everything.
+/// So many classes, first in first out inside, with buffers for everything.
 fn lines(classes: usize, between: Between) -> Classes {
     Classes { inside: vec![line(1_000_000_000); classes], between }
 }
@@ -149,7 +149,7 @@ proptest! {
         }
     }
 
-    /// Every packet is sent or dropped, once; each class keeps its own order and its own room.
+    /// Every packet is sent or dropped, once; each class keeps its own order and its own buffer.
     #[test]
     fn packets_are_conserved(
         steps in prop::collection::vec((0u8..8, 0u32..9, 40u16..1501, any::<bool>()), 1..200),

@@ -13,23 +13,23 @@ parameters! {
     /// A queue for each flow, served in rounds: in its turn a flow may send a quantum more than it
     /// has sent, and keeps what it could not use for want of a packet small enough as long as
     /// packets of it wait (deficit round robin, Shreedhar and Varghese, SIGCOMM 1995).
-    /// Flows are told apart exactly, not by a hash as there. A flow's ACKs, which go the other way,
+    /// Flows are distinguished exactly, not by a hash as there. A flow's ACKs, which go the other way,
     /// are a flow like any other at the ports that they pass.
     pub struct Drr: "drr" {
         /// What a flow may send more in each round; at least a full packet, so that each turn sends
         /// one.
         pub quantum: Bytes = Bytes(1_500),
-        /// Which packet goes when there is no room.
+        /// Which packet goes when the buffer is full.
         pub victim: Victim = Victim::Longest,
         /// Room for waiting packets of all flows, at each port.
         pub buffer: Bytes = Bytes(225_000),
-        /// Whether the room counts bytes or packets.
+        /// Whether the buffer counts bytes or packets.
         pub counting: Counting = Counting::Bytes,
     }
 }
 
 choices! {
-    /// Which packet goes when there is no room.
+    /// Which packet goes when the buffer is full.
     pub enum Victim: "victim" {
         /// The last one of the flow of which most bytes wait, the packet that comes counted in; of
         /// several such flows, that with the highest number. Who sends too much loses: buffer

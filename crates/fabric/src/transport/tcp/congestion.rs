@@ -124,7 +124,7 @@ impl Window {
         self.cwnd += if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
     }
 
-    /// The same by what the ACK covers (RFC 3465), in slow start at most `limit` packets, and one
+    /// Like [`Window::grow`], but by what the ACK covers (RFC 3465), in slow start at most `limit` packets, and one
     /// while losses are mended after a time-out; without a `limit` by the ACK.
     #[inline]
     pub fn grow_by(&mut self, acked: &Acked, limit: Option<NonZeroU32>) {

@@ -17,7 +17,7 @@ parameters! {
         pub c: f64 = 0.4,
         /// What a loss leaves of the window (RFC 9438 section 4.6: 0.7).
         pub beta: f64 = 0.7,
-        /// Whether a flow whose window was smaller than at the loss before makes room for others (RFC
+        /// Whether a flow whose window was smaller than at the loss before leaves capacity to others (RFC
         /// 9438 section 4.7).
         pub fast_convergence: bool = true,
         /// Retransmission, acknowledgements and the begin of a connection.

@@ -7,7 +7,7 @@
 //! fast retransmits (section 4) are not modelled.
 //!
 //! An ACK is too small for blocks (RFC 2018): it tells of the one packet that caused it. While no
-//! ACK is lost the sender so knows all that the receiver has, as if there were room for any number of
+//! ACK is lost the sender so knows all that the receiver has, as if an ACK could carry any number of
 //! blocks; three say the same in all but rare cases. What a lost ACK would have told it does not
 //! learn before the cumulative acknowledgement covers it, where blocks would say it again: that
 //! packet counts as in the network or as lost, as its neighbours say, and may be sent once more. The

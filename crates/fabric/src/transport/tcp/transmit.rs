@@ -92,7 +92,7 @@ impl<C: CongestionControl> Acting<'_, C> {
     /// Whether the host's port takes one packet more; if not, the flow is held.
     #[inline(always)]
     pub(super) fn takes_more(&mut self) -> bool {
-        let takes = self.outbox.packets.len() < self.outbox.room;
+        let takes = self.outbox.packets.len() < self.outbox.capacity;
         if !takes && !std::mem::replace(&mut self.sender.held, true) {
             self.outbox.held = true;
         }

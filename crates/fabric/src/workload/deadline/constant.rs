@@ -1,11 +1,11 @@
-//! The same time for all.
+//! One time for all flows.
 
 use super::{Draw, check_time};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Span, Stream, parameters};
 
 parameters! {
-    /// The same time for all flows.
+    /// One time for all flows.
     pub struct Constant: "constant" {
         /// How long a flow may take.
         pub after: Span,

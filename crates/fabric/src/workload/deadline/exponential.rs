@@ -11,7 +11,7 @@ parameters! {
         /// The mean before the floor.
         pub mean: Span,
         /// No flow may take less than this: with a floor below what an empty fabric needs, some
-        /// deadlines cannot be met by anybody.
+        /// deadlines cannot be met by any scheme.
         pub floor: Span = Span::ZERO,
     }
 }

@@ -1,4 +1,4 @@
-//! A sender of its own, for tests that follow it ACK by ACK: what it hears is said by the test, and
+//! A single sender, for tests that follow it ACK by ACK: what it hears is said by the test, and
 //! what it sends at once is the answer. No time passes between ACKs but what is said.
 
 mod new_reno;
@@ -43,7 +43,7 @@ impl<C: CongestionControl> Trace<C> {
         let windowed = Windowed::new(control, setup);
         let mut trace = Trace {
             windowed,
-            outbox: Outbox { room: usize::MAX, ..Outbox::default() },
+            outbox: Outbox { capacity: usize::MAX, ..Outbox::default() },
             wakes: Vec::new(),
         };
         trace.windowed.start(0, &mut trace.outbox);
