@@ -44,13 +44,13 @@ where
     B: Builder<Port: Send> + Sync,
     T: Transport + Send,
 {
-    let sides = Partition::new(&scenario.network, threads);
-    if sides.count == 1 {
+    let partition = Partition::new(&scenario.network, threads);
+    if partition.count == 1 {
         return sojourn_simulate(scenario, queue, transport(), progress);
     }
-    let layout = &Layout::new(&scenario.network, &sides);
-    let crossing = &Crossing::new(sides.count);
-    let cut = Cut { scenario, sides: &sides, layout, crossing, progress };
+    let layout = &Layout::new(&scenario.network, &partition);
+    let crossing = &Crossing::new(partition.count);
+    let cut = Cut { scenario, partition: &partition, layout, crossing, progress };
     with_ports!(scenario, queue, |ports, Memory| {
         cut.run::<_, _, Memory, _>(ports, transport, judge)
     })
@@ -60,7 +60,7 @@ where
 #[derive(Clone, Copy)]
 struct Cut<'a> {
     scenario: &'a Scenario,
-    sides: &'a Partition,
+    partition: &'a Partition,
     layout: &'a Layout,
     crossing: &'a Crossing,
     progress: &'a Progress,
@@ -79,14 +79,14 @@ impl Cut<'_> {
         S: SwitchMemory<Share: Send> + Send,
         J: Judge,
     {
-        let Cut { scenario, sides, layout, crossing, progress } = self;
+        let Cut { scenario, partition, layout, crossing, progress } = self;
         // Each thread takes the memory for its own side.
-        let mut engines = self.at_once(0..sides.count, |number| {
+        let mut engines = self.at_once(0..partition.count, |number| {
             let side = Side::new(number, layout, crossing);
             Engine::<_, _, S, _>::new(scenario, layout, queue, transport(), side)
         });
         while !engines[0].is_over() {
-            if !judge(0).is_crowded(sides.count) {
+            if !judge(0).is_crowded(partition.count) {
                 let left_off = self.at_once(&mut engines, |engine| {
                     engine.meet_others(judge(engine.fabric.links.boundary.number), progress)
                 });
@@ -98,7 +98,7 @@ impl Cut<'_> {
             }
         }
         let parts = engines.into_iter().map(|engine| engine.outcome(progress)).collect();
-        Ok(Outcome::joined(parts, scenario, sides))
+        Ok(Outcome::joined(parts, scenario, partition))
     }
 
     /// What `work` makes of each of `items`: of the first on this thread, of the others on threads

@@ -64,7 +64,7 @@ impl Partition {
     }
 }
 
-/// SwitchMemory on their way to sides.
+/// Switches on their way to sides.
 struct Placing<'a> {
     network: &'a Network,
     of: Vec<Option<usize>>,

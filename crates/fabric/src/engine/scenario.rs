@@ -131,10 +131,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What happened on all `sides` of `scenario`, one part each. What did not happen on one side is
+    /// What happened on all sides of `partition`, one part each. What did not happen on one side is
     /// there as it was in the beginning: times never, counts zero.
-    pub(super) fn joined(parts: Vec<Outcome>, scenario: &Scenario, sides: &Partition) -> Outcome {
-        let source = |flow: usize| sides.of(scenario.flows[flow].from.into());
+    pub(super) fn joined(
+        parts: Vec<Outcome>,
+        scenario: &Scenario,
+        partition: &Partition,
+    ) -> Outcome {
+        let source = |flow: usize| partition.of(scenario.flows[flow].from.into());
         let tallies = (0..scenario.flows.len()).map(|flow| parts[source(flow)].tallies[flow]);
         let watched = scenario.watches.iter().enumerate();
         let watched = watched.map(|(w, watch)| parts[source(watch.flow as usize)].watched[w]);
