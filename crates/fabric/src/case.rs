@@ -8,7 +8,7 @@ use crate::hosts::Hosts;
 use crate::ideal::{Ideal, service};
 use crate::job::Jobs;
 use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
-use crate::queue::{Builder, Queue, with_queue};
+use crate::queue::{Builder, QueueKind, with_queue};
 use crate::rows::{PART_NAMES, Played, report};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::switch_memory::{Buffer, MemoryPlan, Tiers};

@@ -2,7 +2,7 @@
 
 use crate::ideal::Ideal;
 use crate::path::Balance;
-use crate::queue::{Ecn, PFabric, Queue};
+use crate::queue::{Ecn, PFabric, QueueKind};
 use crate::transport::{
     AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TcpOptions, TransportKind,
     WindowLimits,
@@ -31,7 +31,7 @@ parameters! {
         /// What the ends of a flow do.
         pub transport: TransportKind,
         /// What ports do, those of hosts too.
-        pub queue: Queue,
+        pub queue: QueueKind,
         /// Which of several shortest paths a packet takes.
         pub balance: Balance = Balance::Ecmp,
         /// What data packets carry as priority.
@@ -47,7 +47,7 @@ impl Check for PacketScheme {}
 struct Known {
     name: &'static str,
     summary: &'static str,
-    make: fn() -> (TransportKind, Queue, Priority),
+    make: fn() -> (TransportKind, QueueKind, Priority),
 }
 
 /// The schemes of the pFabric paper, section 3. What its text leaves open is as in its authors'
@@ -62,7 +62,11 @@ const KNOWN: &[Known] = &[
                   minimum time-out 200 us (pFabric section 3, scheme i).",
         make: || {
             let tcp = NewReno { window: window(), options: sprayed() };
-            (TransportKind::NewReno(tcp), Queue::DropTail(defaults()), Priority::None(defaults()))
+            (
+                TransportKind::NewReno(tcp),
+                QueueKind::DropTail(defaults()),
+                Priority::None(defaults()),
+            )
         },
     },
     Known {
@@ -71,7 +75,7 @@ const KNOWN: &[Known] = &[
                   sprayed; minimum time-out 200 us (pFabric section 3, scheme ii).",
         make: || {
             let transport = TransportKind::Dctcp(sprayed_dctcp());
-            (transport, Queue::Ecn(defaults::<Ecn>()), Priority::None(defaults()))
+            (transport, QueueKind::Ecn(defaults::<Ecn>()), Priority::None(defaults()))
         },
     },
     Known {
@@ -80,7 +84,7 @@ const KNOWN: &[Known] = &[
                   time-out 40 us (pFabric section 3, scheme iii).",
         make: || {
             let transport = TransportKind::MinTcp(defaults::<MinTcp>());
-            (transport, Queue::PFabric(defaults::<PFabric>()), Priority::Remaining(defaults()))
+            (transport, QueueKind::PFabric(defaults::<PFabric>()), Priority::Remaining(defaults()))
         },
     },
     Known {
@@ -89,7 +93,7 @@ const KNOWN: &[Known] = &[
                   sprayed; time-out 40 us (pFabric section 3, scheme iv).",
         make: || {
             let transport = TransportKind::LineRate(defaults::<LineRate>());
-            (transport, Queue::PFabric(defaults::<PFabric>()), Priority::Remaining(defaults()))
+            (transport, QueueKind::PFabric(defaults::<PFabric>()), Priority::Remaining(defaults()))
         },
     },
     Known {
@@ -98,7 +102,7 @@ const KNOWN: &[Known] = &[
                   and mark from 22.5 KB, sprayed; thresholds for web search (PIAS, NSDI 2015).",
         make: || {
             let transport = TransportKind::Dctcp(sprayed_dctcp());
-            (transport, Queue::Levels(defaults()), Priority::Sent(defaults()))
+            (transport, QueueKind::Levels(defaults()), Priority::Sent(defaults()))
         },
     },
     Known {
@@ -106,7 +110,11 @@ const KNOWN: &[Known] = &[
         summary: "NDP, pulled by its receivers, over ports that trim beyond eight packets, sprayed; \
                   first window 20 packets (SIGCOMM 2017).",
         make: || {
-            (TransportKind::Ndp(defaults()), Queue::Trim(defaults()), Priority::None(defaults()))
+            (
+                TransportKind::Ndp(defaults()),
+                QueueKind::Trim(defaults()),
+                Priority::None(defaults()),
+            )
         },
     },
     Known {
@@ -117,7 +125,11 @@ const KNOWN: &[Known] = &[
             let TcpOptions { min_rto, initial_rto, fast_retransmit, .. } = sprayed();
             let swift =
                 Swift { window: window(), min_rto, initial_rto, fast_retransmit, ..defaults() };
-            (TransportKind::Swift(swift), Queue::DropTail(defaults()), Priority::None(defaults()))
+            (
+                TransportKind::Swift(swift),
+                QueueKind::DropTail(defaults()),
+                Priority::None(defaults()),
+            )
         },
     },
 ];

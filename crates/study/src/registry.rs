@@ -14,7 +14,7 @@ use sojourn_core::WORKLOADS;
 use sojourn_core::parameters::{Entry, Field, Parameters};
 use sojourn_fabric::estimate::Settings as Estimation;
 use sojourn_fabric::path::Balance;
-use sojourn_fabric::queue::{Between, Queue};
+use sojourn_fabric::queue::{Between, QueueKind};
 use sojourn_fabric::topology::Topology;
 use sojourn_fabric::transport::{Priority, TransportKind};
 use sojourn_fabric::workload::{Workload, deadline};
@@ -55,7 +55,7 @@ pub fn registry(further: Vec<(&str, Vec<Entry>)>) -> String {
         ("topologies", entries(Topology::entries())),
         ("schemes", entries(Scheme::entries())),
         ("transports", entries(TransportKind::entries())),
-        ("queues", entries(Queue::entries())),
+        ("queues", entries(QueueKind::entries())),
         ("buffers", entries(Buffer::entries())),
         ("class-policies", entries(Between::entries())),
         ("balances", entries(Balance::entries())),

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What one side says when a window is over, and what all say together.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Said {
+pub(super) struct WindowSummary {
     /// In which window there is something to do next.
     pub(super) next: u64,
     /// How many flows and watches are done.
@@ -67,7 +67,7 @@ impl Boundary for Whole {
 }
 
 /// Where all sides meet.
-pub(super) struct Crossing {
+pub(super) struct SpinBarrier {
     posts: Vec<Post>,
     /// What goes from each side to each other one: a list for every second meeting, so that one is
     /// read while the next is written.
@@ -96,10 +96,10 @@ struct Words {
     disturbed: AtomicBool,
 }
 
-impl Crossing {
-    pub(super) fn new(sides: usize) -> Crossing {
+impl SpinBarrier {
+    pub(super) fn new(sides: usize) -> SpinBarrier {
         let parcels = || (0..sides * sides).map(|_| Mutex::default()).collect();
-        Crossing {
+        SpinBarrier {
             posts: (0..sides).map(|_| Post::default()).collect(),
             parcels: [parcels(), parcels()],
             stopped: AtomicBool::new(false),
@@ -113,7 +113,7 @@ impl Crossing {
 
     /// The others need not wait for a side that fails.
     pub(super) fn tell_of_failure(&self) -> impl Drop {
-        struct Watch<'a>(&'a Crossing);
+        struct Watch<'a>(&'a SpinBarrier);
         impl Drop for Watch<'_> {
             fn drop(&mut self) {
                 if std::thread::panicking() {
@@ -163,7 +163,7 @@ pub(super) struct Side<'a> {
     layout: &'a Layout,
     /// Which blocks hear from other sides, eight by eight.
     hears: Vec<[u8; 8]>,
-    crossing: &'a Crossing,
+    barrier: &'a SpinBarrier,
     meetings: u64,
     /// Whether it waited long at the last one.
     pub(super) waited: bool,
@@ -173,38 +173,38 @@ pub(super) struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    pub(super) fn new(number: usize, layout: &'a Layout, crossing: &'a Crossing) -> Side<'a> {
-        let leaving = vec![Vec::new(); crossing.posts.len()];
+    pub(super) fn new(number: usize, layout: &'a Layout, barrier: &'a SpinBarrier) -> Side<'a> {
+        let leaving = vec![Vec::new(); barrier.posts.len()];
         let mut hears = vec![[0; 8]; layout.blocks.len().div_ceil(8)];
         for (hears, block) in hears.as_flattened_mut().iter_mut().zip(&layout.blocks) {
             *hears = block.hears.into();
         }
         let soonest = Time::NEVER;
-        Side { number, layout, hears, crossing, meetings: 0, waited: false, leaving, soonest }
+        Side { number, layout, hears, barrier, meetings: 0, waited: false, leaving, soonest }
     }
 
     /// All sides are to stop.
     pub(super) fn stop(&self) {
-        self.crossing.stop();
+        self.barrier.stop();
     }
 
     /// The window is over: leaves for the others the packets that cross, and what this side says.
-    pub(super) fn say(&mut self, said: Said, disturbed: bool, wheel: &TimingWheel) {
-        let crossing = self.crossing;
+    pub(super) fn publish(&mut self, summary: WindowSummary, disturbed: bool, wheel: &TimingWheel) {
+        let barrier = self.barrier;
         let meeting = (self.meetings % 2) as usize;
         let mut parcels = 0;
         for (to, leaving) in self.leaving.iter_mut().enumerate().filter(|(_, all)| !all.is_empty())
         {
             parcels |= 1 << to;
-            let mut parcel = crossing.parcel(meeting, self.number, to).lock().expect(UNHARMED);
+            let mut parcel = barrier.parcel(meeting, self.number, to).lock().expect(UNHARMED);
             std::mem::swap(leaving, &mut parcel);
         }
-        let own = &crossing.posts[self.number];
+        let own = &barrier.posts[self.number];
         let soonest = std::mem::replace(&mut self.soonest, Time::NEVER);
-        let next = said.next.min(wheel.window_of(soonest));
+        let next = summary.next.min(wheel.window_of(soonest));
         let words = &own.words[meeting];
         words.next.store(next, Ordering::Relaxed);
-        words.done.store(said.done as u64, Ordering::Relaxed);
+        words.done.store(summary.done as u64, Ordering::Relaxed);
         words.parcels.store(parcels, Ordering::Relaxed);
         words.disturbed.store(disturbed, Ordering::Relaxed);
         self.meetings += 1;
@@ -213,24 +213,23 @@ impl<'a> Side<'a> {
 
     /// Puts what comes from other sides into `wheel`. Gives what all say together, and whether
     /// the thread of any is disturbed; nothing if all is to stop.
-    pub(super) fn hear(
+    pub(super) fn collect_from_others(
         &mut self,
         wheel: &mut TimingWheel,
         arena: &mut PacketArena,
-    ) -> Option<(Said, bool)> {
-        let crossing = self.crossing;
+    ) -> Option<(WindowSummary, bool)> {
+        let barrier = self.barrier;
         let meeting = ((self.meetings - 1) % 2) as usize;
-        let (mut all, mut disturbed) = (Said { next: u64::MAX, done: 0 }, false);
+        let (mut all, mut disturbed) = (WindowSummary { next: u64::MAX, done: 0 }, false);
         self.waited = false;
-        for from in 0..crossing.posts.len() {
-            self.waited |= crossing.wait_for(from, self.meetings)?;
-            let words = &crossing.posts[from].words[meeting];
+        for from in 0..barrier.posts.len() {
+            self.waited |= barrier.wait_for(from, self.meetings)?;
+            let words = &barrier.posts[from].words[meeting];
             all.next = all.next.min(words.next.load(Ordering::Relaxed));
             all.done += words.done.load(Ordering::Relaxed) as usize;
             disturbed |= words.disturbed.load(Ordering::Relaxed);
             if words.parcels.load(Ordering::Relaxed) & 1 << self.number != 0 {
-                let mut parcel =
-                    crossing.parcel(meeting, from, self.number).lock().expect(UNHARMED);
+                let mut parcel = barrier.parcel(meeting, from, self.number).lock().expect(UNHARMED);
                 for packet in parcel.drain(..) {
                     let block = self.layout.of(packet.interface());
                     debug_assert!(self.layout.blocks[usize::from(block)].hears);

@@ -9,12 +9,12 @@ use super::scenario::Scenario;
 use crate::flow::Flow;
 use crate::hosts::HostPort;
 use crate::packet::{CE, Kind, NIL, Packet, PacketArena, PacketId};
-use crate::queue::Discipline;
+use crate::queue::Queue;
 use crate::transport::{End, Transport, Wake};
 use sojourn_core::{Light, Span, Time};
 use std::collections::VecDeque;
 
-impl<D: Discipline, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B> {
+impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B> {
     /// A host of the open block, and its port, in the window that ends at `ends`.
     #[inline]
     pub(super) fn visit_host(&mut self, host: Unit, ends: Time) {
@@ -214,7 +214,7 @@ impl<B: Boundary> Fabric<'_, B> {
 
     /// The next packet of a host goes, as soon as the port is free.
     #[inline(always)]
-    pub(super) fn serve<D: Discipline, S>(&mut self, port: &mut Port<D, S>, nic: &mut Nic) {
+    pub(super) fn serve<D: Queue, S>(&mut self, port: &mut Port<D, S>, nic: &mut Nic) {
         let Fabric { arena, links, .. } = self;
         let id = port.queue.dequeue(arena);
         arena.free(id);

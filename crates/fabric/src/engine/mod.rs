@@ -36,9 +36,9 @@ use crate::flow::Flow;
 use crate::hosts::HostPort;
 use crate::job::Followers;
 use crate::packet::{Kind, PacketArena, PacketId};
-use crate::queue::{Builder, Discipline, FifoAhead};
+use crate::queue::{Builder, FifoAhead, Queue};
 use crate::transport::{Outbox, Tally, Transport};
-use boundary::{Boundary, Said, Whole};
+use boundary::{Boundary, Whole, WindowSummary};
 use host::{Nic, look_note, start_note};
 use link_timing::LinkTimings;
 use partition::{Block, BlockId, Layout, Partition};
@@ -134,7 +134,7 @@ struct Engine<'a, D, T, S: SwitchMemory, B> {
     outbox: Outbox,
 }
 
-impl<'a, D: Discipline, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, S, B> {
+impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, S, B> {
     fn new(
         scenario: &'a Scenario,
         layout: &'a Layout,
@@ -212,7 +212,7 @@ impl<'a, D: Discipline, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D
     /// Simulates a window, or what is left of it. Gives what there is to do next; nothing if all is to
     /// stop.
     #[inline]
-    fn window(&mut self, progress: &Progress) -> Option<Said> {
+    fn window(&mut self, progress: &Progress) -> Option<WindowSummary> {
         if !std::mem::take(&mut self.has_begun) {
             self.begin();
         }
@@ -226,7 +226,10 @@ impl<'a, D: Discipline, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D
             }
         }
         self.windows += 1;
-        Some(Said { next: self.fabric.links.wheel.next(self.quiet_until), done: self.done })
+        Some(WindowSummary {
+            next: self.fabric.links.wheel.next(self.quiet_until),
+            done: self.done,
+        })
     }
 
     /// Begins a window: visits the blocks that hear from no other side.
@@ -261,7 +264,7 @@ impl<'a, D: Discipline, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D
 
     /// Goes on to what there is to do next, on all sides, if it is not there already.
     #[inline]
-    fn go_on(&mut self, all: Said) {
+    fn go_on(&mut self, all: WindowSummary) {
         if !B::CUT || !self.has_begun {
             self.fabric.links.wheel.go_on_to(all.next, &mut self.fabric.arena);
         }
@@ -394,12 +397,12 @@ impl<'a, D: Discipline, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D
     }
 }
 
-impl<D: Discipline, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Whole> {
+impl<D: Queue, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Whole> {
     /// Simulates all.
     fn run(mut self, progress: &Progress) -> Result<Outcome, Cancelled> {
         while !self.is_over() {
-            let said = self.window(progress).ok_or(Cancelled)?;
-            self.go_on(said);
+            let summary = self.window(progress).ok_or(Cancelled)?;
+            self.go_on(summary);
         }
         Ok(self.outcome(progress))
     }

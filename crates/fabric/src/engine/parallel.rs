@@ -1,10 +1,10 @@
 //! One scenario on several threads, as long as they have processors.
 
-use super::boundary::{Crossing, Said, Side};
+use super::boundary::{Side, SpinBarrier, WindowSummary};
 use super::partition::{Layout, Partition};
 use super::port::{Fabric, Links, SwitchMemory};
 use super::{Cancelled, Engine, Outcome, Progress, Scenario, sojourn_simulate, with_ports};
-use crate::queue::{Builder, Discipline};
+use crate::queue::{Builder, Queue};
 use crate::transport::Transport;
 use rustix::time::{ClockId, clock_gettime};
 use std::panic::resume_unwind;
@@ -49,8 +49,8 @@ where
         return sojourn_simulate(scenario, queue, transport(), progress);
     }
     let layout = &Layout::new(&scenario.network, &partition);
-    let crossing = &Crossing::new(partition.count);
-    let cut = Cut { scenario, partition: &partition, layout, crossing, progress };
+    let barrier = &SpinBarrier::new(partition.count);
+    let cut = Cut { scenario, partition: &partition, layout, barrier, progress };
     with_ports!(scenario, queue, |ports, Memory| {
         cut.run::<_, _, Memory, _>(ports, transport, judge)
     })
@@ -62,7 +62,7 @@ struct Cut<'a> {
     scenario: &'a Scenario,
     partition: &'a Partition,
     layout: &'a Layout,
-    crossing: &'a Crossing,
+    barrier: &'a SpinBarrier,
     progress: &'a Progress,
 }
 
@@ -79,10 +79,10 @@ impl Cut<'_> {
         S: SwitchMemory<Share: Send> + Send,
         J: Judge,
     {
-        let Cut { scenario, partition, layout, crossing, progress } = self;
+        let Cut { scenario, partition, layout, barrier, progress } = self;
         // Each thread takes the memory for its own side.
         let mut engines = self.at_once(0..partition.count, |number| {
-            let side = Side::new(number, layout, crossing);
+            let side = Side::new(number, layout, barrier);
             Engine::<_, _, S, _>::new(scenario, layout, queue, transport(), side)
         });
         while !engines[0].is_over() {
@@ -109,7 +109,7 @@ impl Cut<'_> {
         work: impl Fn(I) -> O + Sync,
     ) -> Vec<O> {
         let on = |item| {
-            let _watch = self.crossing.tell_of_failure();
+            let _watch = self.barrier.tell_of_failure();
             work(item)
         };
         let helped = |item| {
@@ -119,7 +119,7 @@ impl Cut<'_> {
         };
         std::thread::scope(|threads| {
             // The system may refuse a thread: then those that have begun need not wait for it.
-            let _watch = self.crossing.tell_of_failure();
+            let _watch = self.barrier.tell_of_failure();
             let mut items = items.into_iter();
             let first = items.next();
             let others: Vec<_> = items.map(|item| threads.spawn(|| helped(item))).collect();
@@ -133,38 +133,38 @@ impl Cut<'_> {
 }
 
 /// Simulates all sides, window by window, until `judge` lets other threads try again.
-fn alone<D: Discipline, T: Transport, S: SwitchMemory>(
+fn alone<D: Queue, T: Transport, S: SwitchMemory>(
     engines: &mut [Engine<'_, D, T, S, Side<'_>>],
     mut judge: impl Judge,
     progress: &Progress,
 ) -> Result<(), Cancelled> {
     while !engines[0].is_over() && !judge.tries_again() {
         for engine in &mut *engines {
-            let said = engine.window(progress).ok_or(Cancelled)?;
+            let summary = engine.window(progress).ok_or(Cancelled)?;
             let Links { boundary, wheel, .. } = &mut engine.fabric.links;
-            boundary.say(said, false, wheel);
+            boundary.publish(summary, false, wheel);
         }
         for engine in &mut *engines {
-            engine.hear().ok_or(Cancelled)?;
+            engine.collect_from_others().ok_or(Cancelled)?;
         }
     }
     Ok(())
 }
 
-impl<D: Discipline, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Side<'_>> {
+impl<D: Queue, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Side<'_>> {
     /// Simulates this side window by window, and meets the others after each, to the end or until the
     /// thread of any is disturbed: then all leave off at the same meeting.
     fn meet_others(&mut self, mut judge: impl Judge, progress: &Progress) -> Result<(), Cancelled> {
         let mut disturbed = false;
         while !self.is_over() && !disturbed {
-            let Some(said) = self.window(progress) else {
+            let Some(summary) = self.window(progress) else {
                 self.fabric.links.boundary.stop();
                 return Err(Cancelled);
             };
             let Links { boundary, wheel, .. } = &mut self.fabric.links;
-            boundary.say(said, judge.is_disturbed(boundary.waited), wheel);
-            self.begin_early(said);
-            disturbed = self.hear().ok_or(Cancelled)?;
+            boundary.publish(summary, judge.is_disturbed(boundary.waited), wheel);
+            self.begin_early(summary);
+            disturbed = self.collect_from_others().ok_or(Cancelled)?;
         }
         Ok(())
     }
@@ -173,10 +173,10 @@ impl<D: Discipline, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Side<'_>>
     /// side has something to do in it, a flow or watch of this side is not done, and it begins by the
     /// horizon. None of the blocks that are visited now hears from the others.
     #[inline]
-    fn begin_early(&mut self, said: Said) {
+    fn begin_early(&mut self, summary: WindowSummary) {
         let Fabric { links: Links { wheel, .. }, arena, .. } = &mut self.fabric;
         let next = wheel.current() + 1;
-        if said.next == next && self.done < self.own && wheel.ends() <= self.scenario.horizon {
+        if summary.next == next && self.done < self.own && wheel.ends() <= self.scenario.horizon {
             wheel.go_on_to(next, arena);
             self.begin();
             self.has_begun = true;
@@ -184,9 +184,9 @@ impl<D: Discipline, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Side<'_>>
     }
 
     /// Goes on to the window that all sides agree on; gives whether any thread is disturbed.
-    fn hear(&mut self) -> Option<bool> {
+    fn collect_from_others(&mut self) -> Option<bool> {
         let Fabric { links: Links { wheel, boundary, .. }, arena, .. } = &mut self.fabric;
-        let (all, disturbed) = boundary.hear(wheel, arena)?;
+        let (all, disturbed) = boundary.collect_from_others(wheel, arena)?;
         self.go_on(all);
         Some(disturbed)
     }

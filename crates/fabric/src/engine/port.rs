@@ -9,7 +9,7 @@ use super::routing::{Arrivals, Routing};
 use super::scenario::{PacketCounts, Scenario};
 use super::timing_wheel::TimingWheel;
 use crate::packet::{Packet, PacketArena, PacketId};
-use crate::queue::Discipline;
+use crate::queue::Queue;
 use sojourn_core::{Span, Time};
 
 /// One output port, in two lines of a cache.
@@ -153,7 +153,7 @@ impl<B: Boundary> Links<B> {
 pub(super) trait Admission<S> {
     /// Puts a packet that comes to a port into its queue, if need be after dropping others, or drops
     /// it. What is dropped is handed to `drop`.
-    fn offer<D: Discipline>(
+    fn offer<D: Queue>(
         &mut self,
         port: &mut Port<D, S>,
         id: PacketId,
@@ -169,7 +169,7 @@ pub(super) trait Admission<S> {
 /// loop: were it held all along, the compiler would keep each of its fields on the stack.
 #[inline]
 #[expect(clippy::ptr_arg, reason = "of a slice the compiler knows what of a port it may keep")]
-pub(super) fn visit<D: Discipline, S>(
+pub(super) fn visit<D: Queue, S>(
     unit: Unit,
     ports: &mut Vec<Port<D, S>>,
     fabric: &mut Fabric<'_, impl Boundary>,
@@ -236,13 +236,13 @@ pub(super) trait SwitchMemory: Sized {
     fn shares(scenario: &Scenario) -> impl Iterator<Item = Self::Share>;
 
     /// A port of a switch has something to do in the current window.
-    fn visit<D: Discipline, T, B: Boundary>(engine: &mut Engine<'_, D, T, Self, B>, unit: Unit);
+    fn visit<D: Queue, T, B: Boundary>(engine: &mut Engine<'_, D, T, Self, B>, unit: Unit);
 
     /// All ports of the open block that have something to do in the current window have come.
-    fn all_came<D: Discipline, T, B: Boundary>(engine: &mut Engine<'_, D, T, Self, B>);
+    fn all_came<D: Queue, T, B: Boundary>(engine: &mut Engine<'_, D, T, Self, B>);
 
     /// Whether each memory holds exactly the packets that wait at the ports of its switch.
-    fn hold<D: Discipline>(
+    fn hold<D: Queue>(
         &self,
         routing: &Routing<'_>,
         ports: &[Port<D, Self::Share>],
@@ -259,7 +259,7 @@ pub(super) struct OwnBuffers;
 /// Each queue has its own buffer.
 impl Admission<()> for OwnBuffers {
     #[inline]
-    fn offer<D: Discipline>(
+    fn offer<D: Queue>(
         &mut self,
         port: &mut Port<D, ()>,
         id: PacketId,
@@ -285,18 +285,15 @@ impl SwitchMemory for OwnBuffers {
     }
 
     #[inline]
-    fn visit<D: Discipline, T, B: Boundary>(
-        engine: &mut Engine<'_, D, T, OwnBuffers, B>,
-        unit: Unit,
-    ) {
+    fn visit<D: Queue, T, B: Boundary>(engine: &mut Engine<'_, D, T, OwnBuffers, B>, unit: Unit) {
         let Engine { ports, fabric, switches, .. } = engine;
         visit(unit, ports, fabric, switches);
     }
 
     #[inline]
-    fn all_came<D: Discipline, T, B: Boundary>(_: &mut Engine<'_, D, T, OwnBuffers, B>) {}
+    fn all_came<D: Queue, T, B: Boundary>(_: &mut Engine<'_, D, T, OwnBuffers, B>) {}
 
-    fn hold<D: Discipline>(&self, _: &Routing<'_>, _: &[Port<D, ()>], _: &PacketArena) -> bool {
+    fn hold<D: Queue>(&self, _: &Routing<'_>, _: &[Port<D, ()>], _: &PacketArena) -> bool {
         true
     }
 

@@ -2,7 +2,7 @@
 
 use super::Port;
 use crate::packet::PacketArena;
-use crate::queue::Discipline;
+use crate::queue::Queue;
 use sojourn_core::{Span, Time};
 
 /// What a switch's port was doing when it was looked at.
@@ -58,7 +58,7 @@ impl Samples {
     /// their `numbers`. One where nothing waits, and which
     /// has sent nothing since the look before, leaves none.
     #[cold]
-    pub(super) fn look<D: Discipline, S>(
+    pub(super) fn look<D: Queue, S>(
         &mut self,
         now: Time,
         hosts: usize,

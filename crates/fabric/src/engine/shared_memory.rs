@@ -15,7 +15,7 @@ use super::port::{Admission, Fabric, Port, SwitchMemory, at, visit};
 use super::routing::Routing;
 use super::scenario::Scenario;
 use crate::packet::{NIL, Packet, PacketArena, PacketId};
-use crate::queue::Discipline;
+use crate::queue::Queue;
 use crate::switch_memory::{Memory, Share};
 use sojourn_core::Time;
 
@@ -93,7 +93,7 @@ impl Agenda {
     /// Enters what `port` does next, or when it does something in a later window. What goes
     /// straight through takes no memory and changes nothing for other ports: that happens at once.
     #[inline]
-    fn plan<D: Discipline>(
+    fn plan<D: Queue>(
         &mut self,
         unit: Unit,
         port: &mut Port<D, Portion>,
@@ -150,7 +150,7 @@ struct Calm<'a> {
 
 impl Admission<Portion> for Calm<'_> {
     #[inline]
-    fn offer<D: Discipline>(
+    fn offer<D: Queue>(
         &mut self,
         port: &mut Port<D, Portion>,
         id: PacketId,
@@ -196,10 +196,7 @@ impl SwitchMemory for SharedMemory {
     }
 
     #[inline]
-    fn visit<D: Discipline, T, B: Boundary>(
-        engine: &mut Engine<'_, D, T, SharedMemory, B>,
-        unit: Unit,
-    ) {
+    fn visit<D: Queue, T, B: Boundary>(engine: &mut Engine<'_, D, T, SharedMemory, B>, unit: Unit) {
         let Engine { ports, fabric, switches: SharedMemory { switches, busy }, .. } = engine;
         let number = fabric.routing.switch_of(unit.place);
         let switch = &mut switches[number];
@@ -218,7 +215,7 @@ impl SwitchMemory for SharedMemory {
     }
 
     #[inline]
-    fn all_came<D: Discipline, T, B: Boundary>(engine: &mut Engine<'_, D, T, SharedMemory, B>) {
+    fn all_came<D: Queue, T, B: Boundary>(engine: &mut Engine<'_, D, T, SharedMemory, B>) {
         let Engine { ports, fabric, switches: SharedMemory { switches, busy }, .. } = engine;
         for number in busy.drain(..) {
             let switch = &mut switches[number as usize];
@@ -231,7 +228,7 @@ impl SwitchMemory for SharedMemory {
         }
     }
 
-    fn hold<D: Discipline>(
+    fn hold<D: Queue>(
         &self,
         routing: &Routing<'_>,
         ports: &[Port<D, Portion>],
@@ -272,7 +269,7 @@ impl Switch {
 
 /// Carries out, in order of time, what the ports of `switch` do in this window: its agenda.
 #[inline(never)]
-fn happen<D: Discipline, B: Boundary>(
+fn happen<D: Queue, B: Boundary>(
     switch: &mut Switch,
     ports: &mut [Port<D, Portion>],
     fabric: &mut Fabric<'_, B>,

@@ -5,7 +5,7 @@ use super::Decomposition;
 use super::link_model::MOST_HOSTS;
 use crate::case::FabricCase;
 use crate::path::Balance;
-use crate::queue::Queue;
+use crate::queue::QueueKind;
 use crate::scheme::Scheme;
 use crate::switch_memory::Buffer;
 use crate::topology::Forwarding;
@@ -81,8 +81,8 @@ impl Decomposition {
     pub(super) fn doubts(&self) -> Option<String> {
         let Scheme::Packets(scheme) = &self.ready.scheme else { unreachable!("it is estimable") };
         let of_queue = match scheme.queue {
-            Queue::DropTail(_) => Some(LOSSES.to_owned()),
-            Queue::PFabric(_) => Some(ORDER.to_owned()),
+            QueueKind::DropTail(_) => Some(LOSSES.to_owned()),
+            QueueKind::PFabric(_) => Some(ORDER.to_owned()),
             _ => None,
         };
         let few = Some(self.flows_a_link()).filter(|&flows| flows < FEW).map(|flows| {

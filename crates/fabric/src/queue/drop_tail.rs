@@ -1,7 +1,7 @@
 //! Drop-tail: first in, first out, and what does not fit is lost.
 
 use super::fifo::Fifo;
-use super::{Builder, Capacity, Counting, Discipline, FifoAhead, check_buffer, check_largest};
+use super::{Builder, Capacity, Counting, FifoAhead, Queue, check_buffer, check_largest};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, parameters};
@@ -48,7 +48,7 @@ impl Builder for DropTail {
     }
 }
 
-impl Discipline for DropTailPort {
+impl Queue for DropTailPort {
     #[inline]
     fn enqueue(
         &mut self,

@@ -1,7 +1,7 @@
 //! ECN threshold marking on a drop-tail queue, as DCTCP wants it.
 
 use super::fifo::Fifo;
-use super::{Builder, Capacity, Counting, Discipline, FifoAhead, check_buffer, check_largest};
+use super::{Builder, Capacity, Counting, FifoAhead, Queue, check_buffer, check_largest};
 use crate::packet::{CE, ECT, Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, parameters};
@@ -85,7 +85,7 @@ pub(super) fn mark(packet: &mut Packet) {
     }
 }
 
-impl Discipline for EcnPort {
+impl Queue for EcnPort {
     #[inline]
     fn enqueue(
         &mut self,

@@ -5,7 +5,7 @@
 //! it. What the line keeps is when each begins to leave, to know how much waits.
 
 use super::ecn::mark;
-use super::{Builder, Capacity, Discipline};
+use super::{Builder, Capacity, Queue};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::Refusal;
 use sojourn_core::{Stream, Time};
@@ -100,7 +100,7 @@ impl FifoAheadPort {
 
 const SENT_AHEAD: &str = "no packet waits that was sent ahead";
 
-impl Discipline for FifoAheadPort {
+impl Queue for FifoAheadPort {
     const AHEAD: bool = true;
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use super::ecn::{check_threshold, mark};
 use super::fifo::Fifo;
-use super::{Builder, Capacity, Counting, Discipline, check_buffer, check_largest};
+use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, parameters};
@@ -78,7 +78,7 @@ impl Levels {
     }
 }
 
-impl Discipline for LevelsPort {
+impl Queue for LevelsPort {
     #[inline]
     fn enqueue(
         &mut self,

@@ -1,6 +1,6 @@
 //! Queue disciplines: what a port does with the packets that wait for it.
 //!
-//! A discipline is one file here: its parameters, and what one port keeps ([`Discipline`]). The
+//! A discipline is one file here: its parameters, and what one port keeps ([`Queue`]). The
 //! engine is compiled once for each, so a call costs nothing more than its own work.
 
 mod classes;
@@ -32,7 +32,7 @@ macro_rules! queues {
     ($($variant:ident($params:ty),)+) => {
         variants! {
             /// What a port does with the packets that wait.
-            pub enum Queue: "queue" => with_queue { $($variant($params),)+ }
+            pub enum QueueKind: "queue" => with_queue { $($variant($params),)+ }
         }
 
         /// A port of any discipline, for those that have others inside.
@@ -42,36 +42,36 @@ macro_rules! queues {
             $variant(<$params as Builder>::Port),)+
         }
 
-        impl Builder for Queue {
+        impl Builder for QueueKind {
             type Port = AnyPort;
 
             fn port(&self, stream: Stream) -> AnyPort {
-                match self { $(Queue::$variant(own) => AnyPort::$variant(own.port(stream)),)+ }
+                match self { $(QueueKind::$variant(own) => AnyPort::$variant(own.port(stream)),)+ }
             }
             fn host_port(&self, stream: Stream) -> AnyPort {
                 match self {
-                    $(Queue::$variant(own) => AnyPort::$variant(own.host_port(stream)),)+
+                    $(QueueKind::$variant(own) => AnyPort::$variant(own.host_port(stream)),)+
                 }
             }
             fn in_memory(&self, stream: Stream) -> AnyPort {
                 match self {
-                    $(Queue::$variant(own) => AnyPort::$variant(own.in_memory(stream)),)+
+                    $(QueueKind::$variant(own) => AnyPort::$variant(own.in_memory(stream)),)+
                 }
             }
             fn endless_port(&self, stream: Stream) -> AnyPort {
                 match self {
-                    $(Queue::$variant(own) => AnyPort::$variant(own.endless_port(stream)),)+
+                    $(QueueKind::$variant(own) => AnyPort::$variant(own.endless_port(stream)),)+
                 }
             }
             fn shares(&self) -> bool {
-                match self { $(Queue::$variant(own) => own.shares(),)+ }
+                match self { $(QueueKind::$variant(own) => own.shares(),)+ }
             }
             fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
-                match self { $(Queue::$variant(own) => own.check_largest(largest),)+ }
+                match self { $(QueueKind::$variant(own) => own.check_largest(largest),)+ }
             }
         }
 
-        impl Discipline for AnyPort {
+        impl Queue for AnyPort {
             #[inline]
             fn enqueue(
                 &mut self,
@@ -117,7 +117,7 @@ queues! {
 /// Builds the ports of a discipline.
 pub trait Builder {
     /// What one port keeps.
-    type Port: Discipline;
+    type Port: Queue;
 
     /// An empty port of a switch; `stream` is for its random choices alone.
     fn port(&self, stream: Stream) -> Self::Port;
@@ -128,7 +128,7 @@ pub trait Builder {
     }
 
     /// An empty port of a switch whose ports share its memory: the queue itself has no limit, and
-    /// [`displace`](Discipline::displace) says which packet goes when the memory is full.
+    /// [`displace`](Queue::displace) says which packet goes when the memory is full.
     fn in_memory(&self, stream: Stream) -> Self::Port;
 
     /// An empty port of a host under backpressure. It never drops: its transports send only a few
@@ -154,12 +154,12 @@ pub trait Builder {
 
 /// The packets that wait at one port: their order, and which are dropped.
 ///
-/// Every packet that is offered is either kept until [`dequeue`](Discipline::dequeue) returns it
+/// Every packet that is offered is either kept until [`dequeue`](Queue::dequeue) returns it
 /// or handed to `drop`, once.
-pub trait Discipline {
+pub trait Queue {
     /// Whether it looks at the class of packets, which is noted on them only then.
     const ASKS_FOR_CLASS: bool = false;
-    /// Whether packets are sent ahead by [`line_up`](Discipline::line_up) instead of being kept.
+    /// Whether packets are sent ahead by [`line_up`](Queue::line_up) instead of being kept.
     const AHEAD: bool = false;
 
     /// Takes in a packet that comes `now` and begins to leave at `at`, and marks it where so much

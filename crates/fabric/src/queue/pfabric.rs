@@ -1,6 +1,6 @@
 //! pFabric's port: priority scheduling and priority dropping in a tiny buffer (section 2.2).
 
-use super::{Builder, Capacity, Counting, Discipline, check_buffer, check_largest};
+use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest};
 use crate::packet::{Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, choices, parameters};
@@ -130,7 +130,7 @@ impl PFabricPort {
     }
 }
 
-impl Discipline for PFabricPort {
+impl Queue for PFabricPort {
     #[inline]
     fn enqueue(
         &mut self,

@@ -3,7 +3,7 @@
 
 use super::fifo::Fifo;
 use super::turns::Turns;
-use super::{Builder, Capacity, Counting, Discipline, check_buffer, check_capacity, check_largest};
+use super::{Builder, Capacity, Counting, Queue, check_buffer, check_capacity, check_largest};
 use crate::packet::{Kind, Packet, PacketArena, PacketId, TRIMMED};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, parameters};
@@ -114,7 +114,7 @@ fn is_data(packet: &Packet) -> bool {
     packet.kind == Kind::Data && packet.marks & TRIMMED == 0
 }
 
-impl Discipline for TrimPort {
+impl Queue for TrimPort {
     #[inline]
     fn enqueue(
         &mut self,

@@ -27,7 +27,7 @@ pub use sharing::{Depth, MemoryPlan, Quota};
 pub(crate) use sharing::{Inflow, Memory, Share};
 pub(crate) use tiers::Tiers;
 
-use crate::queue::{Builder, Queue};
+use crate::queue::{Builder, QueueKind};
 use presets::PRESETS;
 use sojourn_core::parameters::{
     Check, Entry, Parameters, Refusal, Setting, Shape, Value, kind_of, unknown_kind,
@@ -104,7 +104,7 @@ impl Buffer {
 
     /// Refuses what cannot run: under `queue`, with packets of up to `largest` bytes, in a switch
     /// with this plan of it.
-    fn check(&self, plan: &MemoryPlan, queue: &Queue, largest: u16) -> Result<(), Refusal> {
+    fn check(&self, plan: &MemoryPlan, queue: &QueueKind, largest: u16) -> Result<(), Refusal> {
         if !queue.shares() {
             let given = Value::Text(self.name().to_owned());
             let expected = format!(

@@ -2,7 +2,7 @@
 //! more.
 
 use crate::packet::{PacketArena, PacketId};
-use crate::queue::Discipline;
+use crate::queue::Queue;
 use sojourn_core::parameters::{Refusal, Setting, Shape, Value};
 use sojourn_core::{Bytes, Rate, Span};
 
@@ -215,7 +215,7 @@ impl Memory {
     /// Puts a packet that comes to a port into `queue`, if need be after dropping others, or drops it.
     /// What is dropped is handed to `drop`.
     #[inline]
-    pub(crate) fn offer<D: Discipline>(
+    pub(crate) fn offer<D: Queue>(
         &mut self,
         share: &mut Share,
         queue: &mut D,
@@ -231,7 +231,7 @@ impl Memory {
     /// Drops packets until `id` fits; false when it is `id` itself that was dropped.
     #[cold]
     #[inline(never)]
-    fn make_room<D: Discipline>(
+    fn make_room<D: Queue>(
         &mut self,
         share: &mut Share,
         queue: &mut D,

@@ -1,7 +1,7 @@
 //! The memories of all switches of a fabric: those that hosts hang on, and those behind them.
 
 use super::{Buffer, MemoryPlan, Private};
-use crate::queue::Queue;
+use crate::queue::QueueKind;
 use crate::topology::Graph;
 use sojourn_core::parameters::{Parameters, Refusal, Value};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Tiers<'_> {
         &self,
         graph: &Graph,
         plans: &[MemoryPlan],
-        queue: &Queue,
+        queue: &QueueKind,
         largest: u16,
     ) -> Result<(), Refusal> {
         self.check_core(graph)?;

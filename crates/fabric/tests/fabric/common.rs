@@ -5,7 +5,7 @@ use sojourn_core::parameters::{Setting, Table, Value, defaults};
 use sojourn_core::{Bytes, Column, Keep, Rate, Rows, Span, Streams, Time};
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::flow::Completion;
-use sojourn_fabric::queue::{DropTail, PFabric, Queue};
+use sojourn_fabric::queue::{DropTail, PFabric, QueueKind};
 use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{
     AckPriority, MinTcp, NewReno, Priority, TransportKind, WindowLimits,
@@ -179,7 +179,7 @@ pub(crate) fn known(name: &str) -> PacketScheme {
 }
 
 /// A transport over a queue, sprayed, without priorities.
-pub(crate) fn scheme(transport: TransportKind, queue: Queue) -> PacketScheme {
+pub(crate) fn scheme(transport: TransportKind, queue: QueueKind) -> PacketScheme {
     PacketScheme {
         name: "test".to_owned(),
         transport,
@@ -190,13 +190,13 @@ pub(crate) fn scheme(transport: TransportKind, queue: Queue) -> PacketScheme {
     }
 }
 
-pub(crate) fn drop_tail(buffer: u64) -> Queue {
-    Queue::DropTail(DropTail { buffer: Bytes(buffer), ..defaults() })
+pub(crate) fn drop_tail(buffer: u64) -> QueueKind {
+    QueueKind::DropTail(DropTail { buffer: Bytes(buffer), ..defaults() })
 }
 
 /// pFabric's port as in the paper.
-pub(crate) fn pfabric() -> Queue {
-    Queue::PFabric(defaults::<PFabric>())
+pub(crate) fn pfabric() -> QueueKind {
+    QueueKind::PFabric(defaults::<PFabric>())
 }
 
 /// A buffer as a study file would have it: its kind, and other settings.

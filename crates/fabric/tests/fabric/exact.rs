@@ -7,7 +7,7 @@
 use crate::common::*;
 use sojourn_core::parameters::defaults;
 use sojourn_core::{Bytes, Rate, Span, Streams};
-use sojourn_fabric::queue::{PFabric, Queue, Ties};
+use sojourn_fabric::queue::{PFabric, QueueKind, Ties};
 use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{MinTcp, NewReno, Priority, Sent, TransportKind, WindowLimits};
 use sojourn_fabric::{Balance, Flow, PacketScheme};
@@ -228,7 +228,7 @@ fn who_has_sent_less_goes_first() {
     let two_packets = Sent { thresholds: vec![Bytes(2 * FULL - 1)] };
     let scheme = PacketScheme {
         priority: Priority::Sent(two_packets),
-        queue: Queue::PFabric(PFabric { ties: Ties::Arrival, ..defaults() }),
+        queue: QueueKind::PFabric(PFabric { ties: Ties::Arrival, ..defaults() }),
         ..known("MinTCP+pFabric")
     };
     let flows = [flow(0, 2, 5 * FULL, 0), flow(1, 2, 2 * FULL, 2399 * NS)];
@@ -360,7 +360,7 @@ fn an_idle_fabric_is_ideal() {
 /// Under the queue's own name too: marks and priorities do not slow a lone packet.
 #[test]
 fn every_queue_passes_a_lone_packet_at_once() {
-    for queue in [drop_tail(1500), Queue::Ecn(defaults()), pfabric()] {
+    for queue in [drop_tail(1500), QueueKind::Ecn(defaults()), pfabric()] {
         let scheme = scheme(all_at_once(), queue);
         assert_eq!(alone(&single_switch(2), &scheme, 0, 1, FULL), 3996 * NS);
     }

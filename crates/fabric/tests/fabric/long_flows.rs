@@ -3,7 +3,7 @@
 use crate::common::*;
 use sojourn_core::Span;
 use sojourn_core::parameters::defaults;
-use sojourn_fabric::queue::Queue;
+use sojourn_fabric::queue::QueueKind;
 use sojourn_fabric::topology::{SingleSwitch, Topology};
 use sojourn_fabric::transport::{NewReno, TcpOptions, TransportKind};
 use sojourn_fabric::{Flow, Hosts, PacketScheme};
@@ -77,7 +77,7 @@ const BYTES: u64 = 50_000_000;
 #[test]
 fn dctcp_keeps_the_link_full_and_the_queue_at_its_threshold() {
     for delay in [Span::from_ns(383), Span::from_us(20)] {
-        let scheme = scheme(TransportKind::Dctcp(defaults()), Queue::Ecn(defaults()));
+        let scheme = scheme(TransportKind::Dctcp(defaults()), QueueKind::Ecn(defaults()));
         let (run, wait) = two_flows_and_probes(scheme, delay);
         let last = run.fcts()[..2].iter().max().copied().expect("two flows");
         let share = goodput(2 * BYTES, last as f64 / 1e12);

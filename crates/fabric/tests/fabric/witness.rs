@@ -8,7 +8,7 @@ use sojourn_core::{Rate, Stream, Time};
 use sojourn_fabric::Flow;
 use sojourn_fabric::engine::{Outcome, Progress, Scenario, sojourn_simulate};
 use sojourn_fabric::packet::{CE, Kind, Packet, PacketArena, PacketId};
-use sojourn_fabric::queue::{Builder, Discipline};
+use sojourn_fabric::queue::{Builder, Queue};
 use sojourn_fabric::transport::{Outbox, Running, Setup, Tally, Transport, Wake};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -209,7 +209,7 @@ impl<D> WatchedPort<D> {
     }
 }
 
-impl<D: Discipline> Discipline for WatchedPort<D> {
+impl<D: Queue> Queue for WatchedPort<D> {
     const ASKS_FOR_CLASS: bool = D::ASKS_FOR_CLASS;
 
     fn enqueue(

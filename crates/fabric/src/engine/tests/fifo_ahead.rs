@@ -2,7 +2,7 @@
 
 use super::random_scenarios::{changed, flows, scenario, schemes, topologies};
 use crate::engine::{Outcome, Scenario, sojourn_simulate};
-use crate::queue::{Builder, Queue, with_queue};
+use crate::queue::{Builder, QueueKind, with_queue};
 use crate::scheme::PacketScheme;
 use crate::topology::Topology;
 use crate::transport::{Running, Setup};

@@ -4,7 +4,7 @@ use super::random_scenarios::{buffers, flows, scenario, schemes, topologies};
 use crate::engine::parallel::{Judge, simulate_judged};
 use crate::engine::{Cancelled, Outcome, Progress, Scenario, simulate_on_threads};
 use crate::packet::Packet;
-use crate::queue::{Builder, Queue, with_queue};
+use crate::queue::{Builder, QueueKind, with_queue};
 use crate::scheme::PacketScheme;
 use crate::switch_memory::{Buffer, Tiers};
 use crate::topology::{FatTree, Topology};

@@ -4,7 +4,7 @@ use crate::engine::{After, Scenario, Watch};
 use crate::flow::{Flow, Packets};
 use crate::hosts::{HostPort, Hosts};
 use crate::path::Balance;
-use crate::queue::{Between, Classes, DropTail, Drr, PFabric, Queue, Victim};
+use crate::queue::{Between, Classes, DropTail, Drr, PFabric, QueueKind, Victim};
 use crate::scheme::{PacketScheme, Scheme};
 use crate::switch_memory::Buffer;
 use crate::topology::{Forwarding, Topology};
@@ -177,7 +177,7 @@ pub(super) fn fair_or_not() -> impl Strategy<Value = PacketScheme> {
         None => scheme,
         Some((quantum, victim)) => {
             let drr = Drr { quantum: Bytes(quantum), victim, ..defaults() };
-            PacketScheme { queue: Queue::Drr(drr), ..scheme }
+            PacketScheme { queue: QueueKind::Drr(drr), ..scheme }
         }
     })
 }
@@ -213,8 +213,11 @@ pub(super) fn buffers() -> impl Strategy<Value = Buffer> {
 }
 
 /// Two classes with small buffers, and a third that goes with the last.
-pub(super) fn classes(between: Between) -> Queue {
+pub(super) fn classes(between: Between) -> QueueKind {
     let best = PFabric { buffer: Bytes(6_000), ..defaults() };
     let line = DropTail { buffer: Bytes(9_000), ..defaults() };
-    Queue::Classes(Classes { inside: vec![Queue::PFabric(best), Queue::DropTail(line)], between })
+    QueueKind::Classes(Classes {
+        inside: vec![QueueKind::PFabric(best), QueueKind::DropTail(line)],
+        between,
+    })
 }

@@ -12,7 +12,7 @@ use crate::engine::routing::{at_a_tie, drawn};
 use crate::engine::{Scenario, queue_of, sojourn_simulate};
 use crate::packet::{Kind, NIL, Packet, PacketArena, PacketId};
 use crate::path::{Choose, Input, first_turn, with_balance};
-use crate::queue::{Between, Builder, Discipline, Queue, Weighted, with_queue};
+use crate::queue::{Between, Builder, Queue, QueueKind, Weighted, with_queue};
 use crate::scheme::PacketScheme;
 use crate::switch_memory::{Memory, Share, Tiers};
 use crate::transport::{End, Outbox, Running, Tally, Transport, Wake};
@@ -310,7 +310,7 @@ impl<B: Builder> Reference<'_, B> {
 }
 
 fn windows_agree(
-    queue: &Queue,
+    queue: &QueueKind,
     scenario: &Scenario,
     running: impl Fn() -> Running,
 ) -> Result<(), TestCaseError> {

@@ -6,7 +6,7 @@ mod weighted;
 pub use strict::Strict;
 pub use weighted::Weighted;
 
-use super::{AnyPort, Builder, Discipline, PFabric, Queue};
+use super::{AnyPort, Builder, PFabric, Queue, QueueKind};
 use crate::packet::{CLASSES, Packet, PacketArena, PacketId};
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
 use sojourn_core::{Stream, Streams, parameters, variants};
@@ -20,9 +20,9 @@ parameters! {
     /// too, is that of its flow.
     pub struct Classes: "classes" {
         /// The queue of each class, class 0 first; flows of any further class go with the last.
-        pub inside: Vec<Queue> = vec![
-            Queue::PFabric(defaults::<PFabric>()),
-            Queue::PFabric(defaults::<PFabric>()),
+        pub inside: Vec<QueueKind> = vec![
+            QueueKind::PFabric(defaults::<PFabric>()),
+            QueueKind::PFabric(defaults::<PFabric>()),
         ],
         /// Which of the classes that wait goes next.
         pub between: Between = Between::Weighted(defaults()),
@@ -35,7 +35,8 @@ impl Check for Classes {
             let expected = format!("a list of 1 to {CLASSES} queues, one a class");
             return Err(Refusal::of(&self.inside, expected).under("inside"));
         }
-        if let Some(queue) = self.inside.iter().find(|queue| matches!(queue, Queue::Classes(_))) {
+        if let Some(queue) = self.inside.iter().find(|queue| matches!(queue, QueueKind::Classes(_)))
+        {
             let given = Value::Text(queue.name().to_owned());
             let expected = "a queue of another kind: a class has no classes inside";
             return Err(Refusal::value(&given, expected).under("inside"));
@@ -117,23 +118,23 @@ impl Builder for Classes {
     type Port = ClassesPort;
 
     fn port(&self, stream: Stream) -> ClassesPort {
-        self.of(stream, Queue::port)
+        self.of(stream, QueueKind::port)
     }
 
     fn host_port(&self, stream: Stream) -> ClassesPort {
-        self.of(stream, Queue::host_port)
+        self.of(stream, QueueKind::host_port)
     }
 
     fn in_memory(&self, stream: Stream) -> ClassesPort {
-        self.of(stream, Queue::in_memory)
+        self.of(stream, QueueKind::in_memory)
     }
 
     fn endless_port(&self, stream: Stream) -> ClassesPort {
-        self.of(stream, Queue::endless_port)
+        self.of(stream, QueueKind::endless_port)
     }
 
     fn shares(&self) -> bool {
-        self.inside.iter().all(Queue::shares)
+        self.inside.iter().all(QueueKind::shares)
     }
 
     fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
@@ -144,7 +145,7 @@ impl Builder for Classes {
 
 impl Classes {
     /// A port whose queues `port` makes. Class 0 draws what its queue would draw on its own.
-    fn of(&self, stream: Stream, port: fn(&Queue, Stream) -> AnyPort) -> ClassesPort {
+    fn of(&self, stream: Stream, port: fn(&QueueKind, Stream) -> AnyPort) -> ClassesPort {
         let others = Streams::new(stream.clone().bits(), 0);
         let own = |class| if class == 0 { stream.clone() } else { others.stream("class", class) };
         let queues = (0..).zip(&self.inside).map(|(class, queue)| port(queue, own(class)));
@@ -163,7 +164,7 @@ impl ClassesPort {
     }
 }
 
-impl Discipline for ClassesPort {
+impl Queue for ClassesPort {
     const ASKS_FOR_CLASS: bool = true;
 
     #[inline]

@@ -5,8 +5,8 @@ use crate::queue::{DropTail, Ties};
 use proptest::prelude::*;
 use sojourn_core::Bytes;
 
-fn line(buffer: u64) -> Queue {
-    Queue::DropTail(DropTail { buffer: Bytes(buffer), ..defaults() })
+fn line(buffer: u64) -> QueueKind {
+    QueueKind::DropTail(DropTail { buffer: Bytes(buffer), ..defaults() })
 }
 
 /// So many classes, first in first out inside, with buffers for everything.
@@ -107,7 +107,7 @@ fn classes_that_cannot_be_are_refused() {
     assert_eq!(refused(weights).path, ["between", "weights"]);
     assert_eq!(refused(Classes { inside: Vec::new(), ..defaults() }).path, ["inside"]);
     assert_eq!(refused(lines(9, Between::Strict(defaults()))).path, ["inside"]);
-    let nested = Classes { inside: vec![Queue::Classes(defaults())], ..defaults() };
+    let nested = Classes { inside: vec![QueueKind::Classes(defaults())], ..defaults() };
     assert_eq!(refused(nested).path, ["inside"]);
 }
 
@@ -157,7 +157,7 @@ proptest! {
         ties in any::<bool>(),
     ) {
         let ties = if ties { Ties::Random } else { Ties::Arrival };
-        let best = Queue::PFabric(PFabric { buffer: Bytes(4_500), ties, ..defaults() });
+        let best = QueueKind::PFabric(PFabric { buffer: Bytes(4_500), ties, ..defaults() });
         let between =
             if strict { Between::Strict(defaults()) } else { by_weight(&[7, 1, 200]) };
         let classes = Classes { inside: vec![best, line(6_000), line(3_000)], between };

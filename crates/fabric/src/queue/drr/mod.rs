@@ -2,7 +2,7 @@
 
 mod lanes;
 
-use super::{Builder, Capacity, Counting, Discipline, check_buffer, check_largest};
+use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest};
 use crate::packet::{Packet, PacketArena, PacketId};
 use lanes::Lanes;
 use sojourn_core::parameters::{Check, Refusal};
@@ -105,7 +105,7 @@ impl DrrPort {
     }
 }
 
-impl Discipline for DrrPort {
+impl Queue for DrrPort {
     #[inline]
     fn enqueue(
         &mut self,
