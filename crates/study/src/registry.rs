@@ -17,7 +17,7 @@ use sojourn_fabric::path::Balance;
 use sojourn_fabric::queue::{Between, QueueKind};
 use sojourn_fabric::topology::Topology;
 use sojourn_fabric::transport::{Priority, TransportKind};
-use sojourn_fabric::workload::{Workload, deadline};
+use sojourn_fabric::workload::{Workload, deadlines};
 use sojourn_fabric::{Buffer, Packets, Scheme};
 use sojourn_mail::policy::{CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind};
 use sojourn_mail::study as mail;
@@ -60,7 +60,7 @@ pub fn registry(further: Vec<(&str, Vec<Entry>)>) -> String {
         ("class-policies", entries(Between::entries())),
         ("balances", entries(Balance::entries())),
         ("priorities", entries(Priority::entries())),
-        ("deadlines", entries(deadline::Law::entries())),
+        ("deadlines", entries(deadlines::Law::entries())),
         ("disks", entries(Disk::entries())),
         ("layouts", entries(Layout::entries())),
         ("positionings", entries(Positioning::entries())),

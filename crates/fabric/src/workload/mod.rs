@@ -2,23 +2,21 @@
 
 mod bulk;
 mod csv;
-pub mod deadline;
+pub mod deadlines;
 mod incast;
 pub(crate) mod offered;
 mod permutation;
 mod poisson;
 mod query;
-mod terms;
 
 pub use bulk::{Bulk, Pattern};
 pub use csv::{Csv, CsvError, parse_flows};
-pub use deadline::Deadline;
+pub use deadlines::{Deadline, FlowTerms};
 pub use incast::Incast;
 pub use offered::Offered;
 pub use permutation::Permutation;
 pub use poisson::{LoadCounts, LoadOf, Pairs, Poisson};
 pub use query::{FanIn, Queries, Servers, SizeOf, When};
-pub use terms::FlowTerms;
 
 use crate::flow::{Flow, MOST_PACKETS, Packets};
 use crate::topology::Graph;
