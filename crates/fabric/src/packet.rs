@@ -1,4 +1,4 @@
-//! Packets, and where those of one side of a fabric lie.
+//! Packets, and the arena in which those of one side of a fabric lie.
 //!
 //! Those that wait lie singly, and their places are used again, latest first. Those under way lie in
 //! runs, one behind another, so that they are written and read in sequence: a large fabric's packets do
@@ -7,8 +7,8 @@
 use sojourn_core::{Span, Time};
 use std::ops::Range;
 
-/// Where a packet lies in the [`PacketArena`]. Only the arena makes one, and it never shrinks: a queue
-/// discipline can give back no place that there is not.
+/// The place of a packet in the [`PacketArena`]. Only the arena makes one, and it never shrinks, so that
+/// a [`Queue`](crate::queue::Queue) can return no place that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct PacketId(u32);
@@ -31,7 +31,7 @@ impl PacketId {
         (self.0..end.0).map(PacketId)
     }
 
-    /// What stands for an interface in [`Packet::next`].
+    /// The value of [`Packet::next`] for an interface.
     #[inline(always)]
     pub(crate) const fn of_interface(number: u32) -> PacketId {
         PacketId(number)
@@ -61,7 +61,7 @@ pub const LONGEST_TIMER: Span = Span::from_s(3_600);
 /// ... and a full packet may be on a link for so long.
 pub const LONGEST_CROSSING: Span = Span::from_s(60);
 
-/// What a packet is for.
+/// The purpose of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -69,9 +69,9 @@ pub enum Kind {
     Data,
     /// Tells the sender what has arrived.
     Ack,
-    /// Tells the sender that a packet has arrived without its payload.
+    /// Tells the sender that a packet has arrived without its payload (NDP).
     Nack,
-    /// Asks the sender for another packet.
+    /// Asks the sender for another packet (NDP).
     Pull,
     /// Never leaves its host: a note to itself that a flow's timer may be due.
     Wake,
@@ -97,30 +97,29 @@ pub struct Packet {
     /// one that has arrived, as the transport has it. NACK: the packet that came trimmed. PULL: how
     /// many there were of this flow, this one included.
     pub sequence: u32,
-    /// Lower goes first.
+    /// Priority; a lower number goes first.
     pub priority: u32,
     /// The host it is for.
     pub to: u16,
-    /// Bytes on the wire.
+    /// Size on the wire, in bytes.
     pub size: u16,
     /// Data: how many bytes are left of it when a queue trims it; 0 when none may. ACK: how far above
     /// `sequence` the packet lies that caused it; 0 when that one is covered. NACK: the low bits of
     /// the number of the PULL that will follow it.
     pub echo: u16,
-    /// What it is for.
+    /// Its purpose.
     pub kind: Kind,
-    /// What queues and receivers noted, see [`ECT`], [`CE`], [`ECE`], [`TRIMMED`] and
-    /// [`PROBE`].
+    /// Marks of queues and receivers: [`ECT`], [`CE`], [`ECE`], [`TRIMMED`], [`PROBE`].
     pub marks: u8,
 }
 
-/// The transport understands congestion marks.
+/// ECN-capable transport (RFC 3168, section 5).
 pub const ECT: u8 = 1;
-/// A queue marked the packet.
+/// Congestion experienced: a queue marked the packet (RFC 3168, section 5).
 pub const CE: u8 = 2;
-/// An ACK echoes a mark.
+/// An ACK echoes a congestion mark (RFC 3168, section 6.1).
 pub const ECE: u8 = 4;
-/// A queue took the payload away.
+/// A queue trimmed the payload.
 pub const TRIMMED: u8 = 8;
 /// The sender only asks whether anything gets through: the packet carries nothing of its flow.
 pub const PROBE: u8 = 16;
@@ -170,13 +169,13 @@ impl Packet {
         }
     }
 
-    /// Notes the class of the flow it belongs to.
+    /// Writes the class of its flow into the marks.
     #[inline]
     pub(crate) const fn classify(&mut self, class: u8) {
         self.marks |= class << CLASS_SHIFT;
     }
 
-    /// The class noted.
+    /// The class in its marks.
     #[inline]
     pub(crate) const fn class(&self) -> usize {
         (self.marks >> CLASS_SHIFT) as usize
@@ -199,7 +198,7 @@ impl Packet {
 /// in the same sets of a cache.
 pub(crate) const RUN: u32 = 66;
 
-/// Ends a list with nothing else in it, of a unit that has something else to do.
+/// The end of an empty list of arrivals, of a unit that has something else to do.
 pub(crate) const VISIT: PacketId = PacketId(1);
 
 /// All packets of one side.
@@ -225,7 +224,7 @@ impl PacketArena {
         }
     }
 
-    /// Takes a packet in.
+    /// Adds a packet.
     #[inline]
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
         let id = self.place();
@@ -233,7 +232,7 @@ impl PacketArena {
         id
     }
 
-    /// Takes in a copy of the packet `id`.
+    /// Adds a copy of the packet `id`.
     #[inline]
     pub(crate) fn insert_copy(&mut self, id: PacketId) -> PacketId {
         let place = self.place();
@@ -251,18 +250,18 @@ impl PacketArena {
         }
     }
 
-    /// Lets a packet go.
+    /// Frees the place of a packet.
     #[inline]
     pub(crate) fn free(&mut self, id: PacketId) {
         self.free.push(id);
     }
 
-    /// How many packets lie singly.
+    /// Packets that lie singly.
     pub fn len(&self) -> usize {
         self.singles - self.free.len()
     }
 
-    /// Whether none does.
+    /// Whether no packet lies singly.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -275,7 +274,7 @@ impl PacketArena {
         run
     }
 
-    /// From now on lists end at `ends`: [`NIL`] arrives then, and all that is in a list before.
+    /// Sets the time at which lists of arrivals end: [`NIL`] arrives at `ends`, everything else before.
     #[inline]
     pub(crate) fn lists_end(&mut self, ends: Time) {
         for last in [NIL, VISIT] {
@@ -283,13 +282,13 @@ impl PacketArena {
         }
     }
 
-    /// Whether a list of arrivals has nothing more in it.
+    /// Whether `id` is the end of a list of arrivals.
     #[inline]
     pub(crate) fn is_end(id: PacketId) -> bool {
         id <= VISIT
     }
 
-    /// Puts a note into a list of arrivals, at its place: by key, and of one moment by flow.
+    /// Inserts a note into a list of arrivals, in order of key and then of flow.
     pub(crate) fn link(&mut self, head: &mut PacketId, id: PacketId) {
         let own = self.order(id);
         let (mut before, mut after) = (NIL, *head);
@@ -319,9 +318,9 @@ impl PacketArena {
         (self.known(id).key, self.known(id).flow)
     }
 
-    /// Puts a list in order that has what was put in last first; of notes that nothing else tells
-    /// apart, the one that was put in first stays first. What is put in late happens late more often
-    /// than early, and so finds its place soon.
+    /// Sorts a list in which what was put in last comes first; of notes with equal key and flow, the one
+    /// that was put in first comes first. What was put in late mostly arrives late, so that an insertion
+    /// finds its place soon.
     #[inline]
     pub(crate) fn sorted(&mut self, head: PacketId) -> PacketId {
         let (mut sorted, mut left) = (head, self.known(head).next);
@@ -340,19 +339,19 @@ impl PacketArena {
         sorted
     }
 
-    /// Room for a run of packets, which are to be written before they are read.
+    /// Takes a free run, whose packets have to be written before they are read.
     pub(crate) fn take_run(&mut self) -> PacketId {
         self.free_runs.pop().unwrap_or_else(|| self.grow())
     }
 
-    /// Another run.
+    /// Adds a run at the end.
     #[cold]
     fn grow(&mut self) -> PacketId {
         let first = self.packets.len();
         let end = first + RUN as usize;
         assert!(end < u32::MAX as usize, "more than 4294967294 packets in the fabric");
         if end > self.packets.capacity() {
-            // Room that is not written yet takes address space and no memory; what is moved from takes
+            // Places that are not written yet take address space and no memory; what is moved from takes
             // both, until the system has it back. Where so much is refused, `resize` asks for less.
             let most = u32::MAX as usize - first;
             let _ = self.packets.try_reserve_exact((3 * first).min(most));
@@ -361,7 +360,7 @@ impl PacketArena {
         PacketId(first as u32)
     }
 
-    /// A run has been read. It is the next to be given out: a part of it is still in the caches.
+    /// Frees a run that has been read. It is the next to be taken: a part of it is still in the caches.
     #[inline]
     pub(crate) fn give_back(&mut self, run: PacketId) {
         self.free_runs.push(run);
@@ -377,8 +376,7 @@ impl PacketArena {
         (start..).map(PacketId).zip(&mut self.packets[start as usize..end as usize])
     }
 
-    /// The packet at `id`, which this arena gave out: what the index operator does, without asking
-    /// whether there is such a place.
+    /// The packet at `id`, a place of this arena: like the index operator, without a check.
     #[inline]
     pub(crate) fn known(&self, id: PacketId) -> &Packet {
         debug_assert!((id.0 as usize) < self.packets.len());

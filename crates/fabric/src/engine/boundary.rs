@@ -1,4 +1,5 @@
-//! How packets cross from one side of a fabric to another, each simulated by one thread.
+//! The boundary between sides of a fabric, each simulated by one thread: packets that cross it, and the
+//! barrier at which threads meet.
 //!
 //! What leaves a port inside a window arrives in a later one, so while a window lasts no side needs
 //! to know what the others do. When it is over the sides meet: they hand over the packets that
@@ -14,16 +15,16 @@ use sojourn_core::Time;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What one side says when a window is over, and what all say together.
+/// The state of one side, or of all together, when a window is over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WindowSummary {
-    /// In which window there is something to do next.
+    /// The next window with anything to do.
     pub(super) next: u64,
-    /// How many flows and watches are done.
+    /// Flows and watches that are done.
     pub(super) done: usize,
 }
 
-/// What lies around the part of a fabric that one engine simulates.
+/// The boundary of the part of a fabric that one engine simulates.
 pub(super) trait Boundary {
     /// Whether there are other sides.
     const CUT: bool;
@@ -34,14 +35,14 @@ pub(super) trait Boundary {
     /// Whether `block` is on this side.
     fn is_mine(&self, block: BlockId) -> bool;
 
-    /// Which of eight blocks packets come to from other sides: for each the lowest bit of a byte.
+    /// Of eight blocks, those that links from other sides lead to: for each the lowest bit of a byte.
     fn hears(&self, eight: usize) -> u64;
 
-    /// A packet is under way to `block` on another side.
+    /// Hands over a packet that is under way to `block` on another side.
     fn hand_over(&mut self, block: BlockId, packet: Packet);
 }
 
-/// One engine simulates all.
+/// No boundary: one engine simulates the whole fabric.
 pub(super) struct Whole;
 
 impl Boundary for Whole {
@@ -66,23 +67,24 @@ impl Boundary for Whole {
     }
 }
 
-/// Where all sides meet.
+/// The barrier at which all sides meet and exchange packets after each window. Threads spin at it and
+/// never sleep.
 pub(super) struct SpinBarrier {
     posts: Vec<Post>,
-    /// What goes from each side to each other one: a list for every second meeting, so that one is
-    /// read while the next is written.
+    /// Packets from each side to each other one: a list for every second meeting, so that one is read
+    /// while the next is written.
     parcels: [Vec<Mutex<Vec<Packet>>>; 2],
-    /// A side has failed, or was told to stop.
+    /// Whether a side has failed or was cancelled.
     stopped: AtomicBool,
 }
 
-/// What one side tells the others, in cache lines that it shares with none.
+/// What one side publishes for the others, in separate cache lines (128 bytes: two are fetched at once).
 #[derive(Default)]
 #[repr(align(128))]
 struct Post {
-    /// How many meetings it has come to.
+    /// Meetings that it has come to.
     meetings: AtomicU64,
-    /// What it said at the last two.
+    /// What it published at the last two.
     words: [Words; 2],
 }
 
@@ -90,9 +92,9 @@ struct Post {
 struct Words {
     next: AtomicU64,
     done: AtomicU64,
-    /// A bit for each side that it hands packets to.
+    /// A bit for each side that gets packets from it.
     parcels: AtomicU64,
-    /// Whether its thread is disturbed.
+    /// Whether its thread lost its processor to other programs.
     disturbed: AtomicBool,
 }
 
@@ -106,12 +108,12 @@ impl SpinBarrier {
         }
     }
 
-    /// No side need wait for another any more.
+    /// Stops all sides: none waits for another any more.
     fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
     }
 
-    /// The others need not wait for a side that fails.
+    /// Returns a guard that stops all sides when this thread panics.
     pub(super) fn tell_of_failure(&self) -> impl Drop {
         struct Watch<'a>(&'a SpinBarrier);
         impl Drop for Watch<'_> {
@@ -128,8 +130,8 @@ impl SpinBarrier {
         &self.parcels[meeting][from * self.posts.len() + to]
     }
 
-    /// Waits until side `from` has come to so many `meetings`, and gives whether that took long;
-    /// nothing if all is to stop.
+    /// Waits until side `from` has come to so many `meetings`. Returns whether that took long; none when
+    /// all sides stop.
     #[inline]
     fn wait_for(&self, from: usize, meetings: u64) -> Option<bool> {
         let came = || self.posts[from].meetings.load(Ordering::Acquire) >= meetings;
@@ -138,11 +140,11 @@ impl SpinBarrier {
     }
 }
 
-/// How often a thread looks before it lets others have its processor between looks: for some 50 us.
+/// Checks before a thread yields its processor between checks: some 50 us.
 const LOOKS: u32 = 1_000;
 
-/// Waits until `is_so`, which another thread makes so, and gives whether that took long: the other
-/// one may wait for this processor.
+/// Waits until `is_so`, which another thread brings about. Returns whether that took long: then the other
+/// one may have waited for this processor.
 #[inline]
 fn wait_until(is_so: impl Fn() -> bool) -> bool {
     for _ in 0..LOOKS {
@@ -157,17 +159,17 @@ fn wait_until(is_so: impl Fn() -> bool) -> bool {
     true
 }
 
-/// One side's end of the crossing.
+/// One side at the barrier.
 pub(super) struct Side<'a> {
     pub(super) number: usize,
     layout: &'a Layout,
-    /// Which blocks hear from other sides, eight by eight.
+    /// Which blocks links from other sides lead to, eight by eight.
     hears: Vec<[u8; 8]>,
     barrier: &'a SpinBarrier,
     meetings: u64,
     /// Whether it waited long at the last one.
     pub(super) waited: bool,
-    /// What goes to each side when the window is over, and when the first of it arrives.
+    /// Packets for each side when the window is over, and when the first of them arrives.
     leaving: Vec<Vec<Packet>>,
     soonest: Time,
 }
@@ -183,12 +185,12 @@ impl<'a> Side<'a> {
         Side { number, layout, hears, barrier, meetings: 0, waited: false, leaving, soonest }
     }
 
-    /// All sides are to stop.
+    /// Stops all sides.
     pub(super) fn stop(&self) {
         self.barrier.stop();
     }
 
-    /// The window is over: leaves for the others the packets that cross, and what this side says.
+    /// Publishes this side's state at the end of a window, and hands over the packets that cross.
     pub(super) fn publish(&mut self, summary: WindowSummary, disturbed: bool, wheel: &TimingWheel) {
         let barrier = self.barrier;
         let meeting = (self.meetings % 2) as usize;
@@ -211,8 +213,8 @@ impl<'a> Side<'a> {
         own.meetings.store(self.meetings, Ordering::Release);
     }
 
-    /// Puts what comes from other sides into `wheel`. Gives what all say together, and whether
-    /// the thread of any is disturbed; nothing if all is to stop.
+    /// Puts the packets from other sides into `wheel`. Returns the state of all sides together, and
+    /// whether the thread of any is disturbed; none when all sides stop.
     pub(super) fn collect_from_others(
         &mut self,
         wheel: &mut TimingWheel,

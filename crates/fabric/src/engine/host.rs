@@ -15,7 +15,7 @@ use sojourn_core::{Light, Span, Time};
 use std::collections::VecDeque;
 
 impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B> {
-    /// A host of the open block, and its port, in the window that ends at `ends`.
+    /// Visits a host of the open block, and its port, in the window that ends at `ends`.
     #[inline]
     pub(super) fn visit_host(&mut self, host: Unit, ends: Time) {
         let mut arrivals = self.fabric.arrivals.take(host.nth, &mut self.fabric.arena);
@@ -62,7 +62,7 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         self.do_as_asked(host, ends, arrivals);
     }
 
-    /// Does what a transport wants done in its turn. `arrivals` is what is still to come in the
+    /// Carries out what a transport has put into its outbox. `arrivals` is what still arrives in the
     /// window that ends at `ends`.
     #[inline(always)]
     fn do_as_asked(&mut self, host: Unit, ends: Time, arrivals: &mut PacketId) {
@@ -85,7 +85,7 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         }
     }
 
-    /// The transport's turn: `id` has come to its host at `now`.
+    /// Hands the packet or note `id`, which arrives at its host at `now`, to the transport.
     #[inline]
     fn host_turn(&mut self, host: Unit, id: PacketId, now: Time) {
         let packet = self.fabric.arena.known(id);
@@ -121,8 +121,8 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         }
     }
 
-    /// Flows have arrived whole at `host`: those that follow them start there. `arrivals` is what
-    /// is still to come in the window that ends at `ends`.
+    /// Starts the flows that follow those which have arrived whole at `host`. `arrivals` is what still
+    /// arrives in the window that ends at `ends`.
     #[cold]
     fn follow(&mut self, host: Unit, ends: Time, arrivals: &mut PacketId) {
         let (fabric, now) = (&mut self.fabric, self.outbox.now);
@@ -134,7 +134,7 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
         }
     }
 
-    /// A watch begins or ends.
+    /// Begins or ends a watch.
     #[cold]
     fn look(&mut self, number: usize) {
         let watch = &self.scenario.watches[number];
@@ -191,7 +191,7 @@ impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B
     }
 }
 
-/// Notes the classes of packets of `flows`.
+/// Writes the traffic class of each packet's flow into the packet.
 pub(super) fn classify(packets: &mut [Packet], flows: &[Flow]) {
     for packet in packets {
         packet.classify(flows[packet.flow as usize].class);
@@ -199,8 +199,8 @@ pub(super) fn classify(packets: &mut [Packet], flows: &[Flow]) {
 }
 
 impl<B: Boundary> Fabric<'_, B> {
-    /// Puts a note for a host of the open block among the `arrivals` that are still to come in the
-    /// window that ends at `ends`, or leaves it for a later one.
+    /// Puts a note for a host of the open block among the `arrivals` of the window that ends at `ends`,
+    /// or leaves it for a later window.
     #[inline]
     pub(super) fn note(&mut self, host: Unit, note: Packet, ends: Time, arrivals: &mut PacketId) {
         if note.arrives() < ends {
@@ -212,7 +212,7 @@ impl<B: Boundary> Fabric<'_, B> {
         }
     }
 
-    /// The next packet of a host goes, as soon as the port is free.
+    /// Sends the next packet of a host, as soon as the port is free.
     #[inline(always)]
     pub(super) fn serve<D: Queue, S>(&mut self, port: &mut Port<D, S>, nic: &mut Nic) {
         let Fabric { arena, links, .. } = self;
@@ -224,7 +224,7 @@ impl<B: Boundary> Fabric<'_, B> {
 }
 
 impl<B: Boundary> Links<B> {
-    /// Puts a packet of a host on the wire, after the time that the host takes for it.
+    /// Puts a packet of a host on its link, after the time that the host takes for it.
     #[inline(always)]
     pub(super) fn launch_from_host<D, S>(
         &mut self,
@@ -240,23 +240,22 @@ impl<B: Boundary> Links<B> {
     }
 }
 
-/// How many full packets are before a link when it is the turn of a flow that is held: enough that
-/// the link never rests.
+/// Full packets before a link when a held flow is resumed: enough that the link never rests.
 const LEFT: u64 = 1;
 
-/// How many packets such a flow sends in its turn, as with the fair queueing of Linux (`quantum` of
-/// tc-fq(8)).
+/// Packets that a resumed flow may send, as with the fair queueing of Linux (`quantum` of tc-fq(8)).
 pub(super) const QUANTUM: usize = 2;
 
-/// What puts a host's packets on its link. It has several at a time in work, so that what it takes
-/// for each keeps the link from no other.
+/// A host's network interface: delays each packet by a random time, and says which flow may send when
+/// the link is busy. It works on several packets at a time, so that the delay of one does not keep the
+/// link from others.
 pub(super) struct Nic {
-    /// One more than the most picoseconds that a packet takes.
+    /// One more than the longest delay of a packet, in picoseconds.
     times: u64,
     chance: Light,
     /// When its last packet arrives at the other end.
     last: Time,
-    /// How long the link takes for a full packet; nothing where no transport waits for it.
+    /// Transmission time of a full packet; none without backpressure.
     full: Option<Span>,
     /// When the link has sent all that it was given, as transports see it.
     busy_until: Time,
@@ -267,7 +266,7 @@ pub(super) struct Nic {
 }
 
 impl Nic {
-    /// Of host number `host`.
+    /// The interface of host number `host`.
     pub(super) fn new(scenario: &Scenario, host: usize) -> Nic {
         let full = scenario.network.links[host].spec.rate.span(scenario.largest.into());
         Nic {
@@ -281,8 +280,8 @@ impl Nic {
         }
     }
 
-    /// When the next packet arrives that would arrive at `soonest`: after a time that is evenly
-    /// distributed, and after the packet before it.
+    /// Arrival time of the next packet, `soonest` without delay: later by a uniform random time, and
+    /// after the packet before it.
     #[inline(always)]
     pub(super) fn arrival(&mut self, soonest: Time) -> Time {
         let ready = soonest + Span::from_ps(self.chance.below(self.times));
@@ -290,7 +289,7 @@ impl Nic {
         self.last
     }
 
-    /// How many packets a flow may send at `now` whose turn it is not.
+    /// Packets that a flow which is not being resumed may send at `now`.
     #[inline(always)]
     pub(super) fn capacity(&self, now: Time) -> usize {
         let Some(full) = self.full else { return usize::MAX };
@@ -301,7 +300,7 @@ impl Nic {
         }
     }
 
-    /// The link was given a packet at `now` that takes it `span`.
+    /// Counts a packet that the link was given at `now`, whose transmission takes `span`.
     #[inline(always)]
     pub(super) fn given(&mut self, now: Time, span: Span) {
         if self.full.is_none() {
@@ -313,20 +312,20 @@ impl Nic {
         }
     }
 
-    /// `flow`, which is not held, would send more at `now`: it is held until it is its turn.
+    /// Holds `flow`, which would send more at `now`, until it is resumed.
     pub(super) fn hold(&mut self, flow: u32, now: Time) {
         self.held.push_back(flow);
         self.resumes = self.has_room(now);
     }
 
-    /// When it is some flow's turn that is held; never where none is.
+    /// When the next held flow is resumed; never where none is held.
     #[inline(always)]
     pub(super) fn resumes(&self) -> Time {
         self.resumes
     }
 
-    /// The flow whose turn it is at `now`, held no longer: the most urgent one; of those that are as
-    /// urgent, or where none is, that which has been held longest.
+    /// Resumes a flow at `now` and returns it: the most urgent one, and of equally urgent ones the one
+    /// held longest.
     pub(super) fn resume(&mut self, now: Time, urgency: impl Fn(u32) -> Option<u32>) -> u32 {
         let one = self.held.len() == 1 || urgency(self.held[0]).is_none();
         let most = |held: &VecDeque<u32>| (0..held.len()).min_by_key(|place| urgency(held[*place]));
@@ -344,25 +343,25 @@ impl Nic {
     }
 }
 
-/// Notes that a host sends itself: that a flow starts, that a timer may be due, that it is time to look
-/// at a flow. They lie in the lists of the packets that reach it. The low byte of a note's key: after packets (0), flows start, then senders wake, then receivers,
-/// and at last flows are looked at.
+/// The low byte of the key of a note, which a host sends itself and which lies in the lists of the packets
+/// that reach it. At one time packets come first (0), then flows start, then senders wake, then
+/// receivers, and at last watches begin or end.
 pub(super) const START: u8 = 1;
 pub(super) const WAKE_SENDER: u8 = 2;
 pub(super) const WAKE_RECEIVER: u8 = 3;
 const LOOK: u8 = 4;
 
-/// `flow` starts at `at`.
+/// The note that `flow` starts at `at`.
 pub(super) fn start_note(at: Time, flow: u32) -> Packet {
     note(Packet::arriving(at, START), Kind::Start, flow)
 }
 
-/// Watch number `watch`, of `flow`, begins or ends at `at`.
+/// The note that watch number `watch`, of `flow`, begins or ends at `at`.
 pub(super) fn look_note(at: Time, flow: u32, watch: u32) -> Packet {
     Packet { sequence: watch, ..note(Packet::arriving(at, LOOK), Kind::Look, flow) }
 }
 
-/// One of a flow's ends wants to be woken.
+/// The note that wakes one end of a flow.
 pub(super) fn wake_note(wake: Wake) -> Packet {
     let order = match wake.end {
         End::Sender => WAKE_SENDER,
@@ -371,7 +370,7 @@ pub(super) fn wake_note(wake: Wake) -> Packet {
     note(Packet::arriving(wake.at, order), Kind::Wake, wake.flow)
 }
 
-/// What such a note says.
+/// The wake-up that such a note stands for.
 pub(super) fn wake_of(note: &Packet) -> Wake {
     let end = match note.key as u8 {
         WAKE_SENDER => End::Sender,

@@ -1,57 +1,58 @@
-//! A link as the inner loop wants it.
+//! Transmission and propagation times of links, as the inner loop needs them.
 
 use crate::topology::Link;
 use sojourn_core::{Rate, Span};
 
-/// How long packets are on one link, where that takes no more than a multiplication.
+/// Times of one link, where a multiplication suffices to find them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinkTiming {
-    /// Propagation.
+    /// Propagation delay.
     delay: Span,
-    /// How long a byte takes, where that is a whole number of picoseconds and the next unit takes
-    /// packets whole; otherwise 0.
+    /// Transmission time of a byte in picoseconds, where that is a whole number and the next node stores
+    /// and forwards; otherwise 0.
     byte_ps: u32,
-    /// Where that is 0, which of the timings of [`LinkTimings`] it has.
+    /// Where that is 0, the number of its [`ExactTiming`] in [`LinkTimings`].
     timing: u32,
 }
 
-/// How long packets are on any link.
+/// Times of any link, exact at every rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExactTiming {
     delay: Span,
     rate: Rate,
-    /// How long a packet's header takes, where the next switch waits for no more than that.
+    /// Transmission time of a header, where the next switch cuts through.
     header: Option<Span>,
 }
 
-/// The timings of links for which a [`LinkTiming`] does not suffice, outside of ports so that these stay small.
+/// The timings of links for which a [`LinkTiming`] does not suffice; outside of ports, so that these stay
+/// small.
 #[derive(Debug, Default)]
 pub(super) struct LinkTimings {
     timings: Vec<ExactTiming>,
 }
 
 impl ExactTiming {
-    /// `link`, where headers have so many bytes.
+    /// The times of `link`, where headers have so many bytes.
     pub(super) fn new(link: &Link, header: u16) -> ExactTiming {
         let rate = link.spec.rate;
         let header = link.cuts.then(|| rate.span(header.into()));
         ExactTiming { delay: link.spec.delay, rate, header }
     }
 
-    /// How long `size` bytes take to leave.
+    /// Transmission time of `size` bytes.
     fn span(&self, size: u16) -> Span {
         self.rate.span(size.into())
     }
 
-    /// How long `size` bytes take from the moment they begin to leave until the other end may send
-    /// them on, or has them.
+    /// Time from the first bit of `size` bytes on the link until the other end may send them on, or has
+    /// them.
     pub(super) fn crossing(&self, size: u16) -> Span {
         self.header.unwrap_or_else(|| self.span(size)) + self.delay
     }
 }
 
 impl LinkTimings {
-    /// Takes in `link`, where headers have so many bytes.
+    /// Adds `link`, where headers have so many bytes.
     pub(super) fn add(&mut self, link: &Link, header: u16) -> LinkTiming {
         let rate = link.spec.rate;
         let exact = 8_000_000_000_000 % rate.bits_per_second() == 0 && !link.cuts;
@@ -63,7 +64,7 @@ impl LinkTimings {
         LinkTiming { delay: link.spec.delay, byte_ps, timing }
     }
 
-    /// How long `size` bytes take to leave by `wire`.
+    /// Transmission time of `size` bytes on the link of `timing`.
     #[inline(always)]
     pub(super) fn span(&self, timing: &LinkTiming, size: u16) -> Span {
         match timing.byte_ps {
@@ -72,8 +73,8 @@ impl LinkTimings {
         }
     }
 
-    /// How long `size` bytes take to leave by `wire`, and until the other end may send them on, or has
-    /// them.
+    /// Transmission time of `size` bytes on the link of `timing`, and time until the other end may send
+    /// them on, or has them.
     #[inline(always)]
     pub(super) fn times(&self, timing: &LinkTiming, size: u16) -> (Span, Span) {
         if timing.byte_ps == 0 {
@@ -83,7 +84,7 @@ impl LinkTimings {
         (span, span + timing.delay)
     }
 
-    /// Like [`LinkTimings::times`], for a link that has a [`ExactTiming`]. A separate function keeps the common
+    /// Like [`LinkTimings::times`], for a link with an [`ExactTiming`]. A separate function keeps the common
     /// case short enough to be inlined.
     #[cold]
     #[inline(never)]

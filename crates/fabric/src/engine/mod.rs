@@ -50,15 +50,15 @@ use sojourn_core::{Span, Time};
 use std::sync::atomic::Ordering;
 use timing_wheel::TimingWheel;
 
-/// Ports of a block of so many units do not fit into the caches nearest to a processor: to visit them
-/// in order is to read their memory in sequence.
+/// Units of a block from which on its ports, 128 bytes each, do not fit into a first-level cache. They are
+/// visited in the order of their numbers, so that memory is read in sequence.
 const LARGE: usize = 1024;
 
-/// How many windows go by between two looks at [`Progress`].
+/// Windows between two looks at [`Progress`].
 const LOOK_EVERY: u64 = 256;
 
-/// Runs `body` with the ports and the switch memory of `scenario`: the one place where it is decided
-/// for which of them the engine is compiled.
+/// Runs `body` with the ports and the switch memory that `scenario` has: the one place that chooses for
+/// which queue and memory the engine is compiled.
 macro_rules! with_ports {
     ($scenario:expr, $queue:expr, |$ports:ident, $memory:ident| $body:expr) => {
         match $crate::engine::lines($scenario, $queue) {
@@ -82,7 +82,7 @@ macro_rules! with_ports {
 }
 use with_ports;
 
-/// Simulates `scenario`. Not inlined, so that profilers can count this function alone.
+/// Simulates `scenario` on this thread. Not inlined, so that profilers can count this function alone.
 #[inline(never)]
 pub fn sojourn_simulate<B: Builder, T: Transport>(
     scenario: &Scenario,
@@ -96,7 +96,8 @@ pub fn sojourn_simulate<B: Builder, T: Transport>(
     })
 }
 
-/// The ports as lines that send their packets ahead, where that is cheap and no sample is asked for.
+/// The ports as first-in first-out lines that send each packet on arrival, where that is cheap and no
+/// sample is asked for.
 fn lines(scenario: &Scenario, queue: &impl Builder) -> Option<FifoAhead> {
     queue.lines().filter(|line| scenario.sample.is_none() && scenario.is_shallow(line))
 }
@@ -113,23 +114,23 @@ struct Engine<'a, D, T, S: SwitchMemory, B> {
     followers: Followers,
     watched: Vec<Tally>,
     samples: Samples,
-    /// How many flows can finish, and watches, on all sides.
+    /// Flows that can finish, and watches, of all sides.
     all: usize,
-    /// Those whose source is on this side.
+    /// Flows that can finish, and watches, whose source is on this side.
     own: usize,
-    /// Those of all sides that were not done at the last meeting.
+    /// Flows and watches of all sides that were not done at the last meeting.
     unfinished: usize,
-    /// Those of this side that are done.
+    /// Flows and watches of this side that are done.
     done: usize,
-    /// The number of the next flow that arrives.
+    /// Number of the next flow that arrives.
     next_flow: usize,
-    /// The window in which it does so, or that of a second after the horizon.
+    /// The window in which that flow arrives, or that of a second after the horizon.
     quiet_until: u64,
-    /// How many windows were simulated, and when the last one is over.
+    /// Windows simulated so far, and the end of the last one.
     windows: u64,
     until: Time,
-    /// Whether the current window was begun before the other sides were heard: blocks that hear from
-    /// none of them are done.
+    /// Whether the current window was begun before the packets of other sides came: the blocks that no
+    /// link from another side leads to are done.
     has_begun: bool,
     outbox: Outbox,
 }
@@ -204,13 +205,13 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         engine
     }
 
-    /// Whether nothing is left to be simulated.
+    /// Whether the simulation is over: all flows are done, or the horizon is reached.
     fn is_over(&self) -> bool {
         self.unfinished == 0 || self.fabric.links.wheel.begins() > self.scenario.horizon
     }
 
-    /// Simulates a window, or what is left of it. Gives what there is to do next; nothing if all is to
-    /// stop.
+    /// Simulates a window, or what is left of it. Returns the next window with anything to do and how
+    /// many flows are done; none when the run was cancelled.
     #[inline]
     fn window(&mut self, progress: &Progress) -> Option<WindowSummary> {
         if !std::mem::take(&mut self.has_begun) {
@@ -232,7 +233,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         })
     }
 
-    /// Begins a window: visits the blocks that hear from no other side.
+    /// Begins a window: visits the blocks that no link from another side leads to.
     #[inline]
     fn begin(&mut self) {
         let begins = self.fabric.links.wheel.begins();
@@ -250,8 +251,8 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         self.visit_due(|hears| !hears);
     }
 
-    /// Visits those blocks that have something to do and are `wanted`, which is given those of eight
-    /// that hear from other sides.
+    /// Visits the blocks that have something to do and are `wanted`. That function gets, for eight
+    /// blocks at a time, which of them links from other sides lead to.
     #[inline(always)]
     fn visit_due(&mut self, wanted: impl Fn(u64) -> u64) {
         for eight in 0..self.fabric.links.wheel.eights() {
@@ -262,7 +263,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         }
     }
 
-    /// Goes on to what there is to do next, on all sides, if it is not there already.
+    /// Goes on to the next window in which any side has something to do, if it is not there already.
     #[inline]
     fn go_on(&mut self, all: WindowSummary) {
         if !B::CUT || !self.has_begun {
@@ -272,7 +273,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         self.unfinished = self.all - all.done;
     }
 
-    /// Visits those units of `block` that have something to do.
+    /// Visits the units of `block` that have something to do.
     #[inline]
     fn visit(&mut self, block: BlockId) {
         let block = self.fabric.open(block);
@@ -286,8 +287,8 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         self.fabric.links.wheel.close(&mut self.fabric.arena);
     }
 
-    /// Visits those ports of the switches of `block` that have something to do. Not inlined: a
-    /// function with fewer values to keep has more of them in registers.
+    /// Visits the ports of the switches of `block` that have something to do. Not inlined: a function
+    /// with fewer values to keep has more of them in registers.
     #[inline(never)]
     fn visit_ports(&mut self, block: &Block) {
         let units = block.units.len();
@@ -349,8 +350,8 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         }
     }
 
-    /// What was sent ahead and would leave after the end has not left; and where the end is the
-    /// horizon, no port was sending later than that.
+    /// Takes back the hops and busy time of packets that were sent ahead and would leave after the end;
+    /// where the end is the horizon, also the busy time after it.
     fn call_back(&mut self) {
         let Engine { fabric, ports, scenario, .. } = self;
         for Port { queue, timing, free, busy, .. } in ports {
@@ -367,7 +368,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
         }
     }
 
-    /// Leaves notes at the sources of watched flows, to look at them twice.
+    /// Leaves notes at the sources of watched flows, for the begin and the end of each watch.
     fn leave_looks(&mut self) {
         for (number, watch) in (0..).zip(&*self.scenario.watches) {
             let host = self.scenario.flows[watch.flow as usize].from.into();
@@ -398,7 +399,7 @@ impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, 
 }
 
 impl<D: Queue, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Whole> {
-    /// Simulates all.
+    /// Simulates the whole scenario.
     fn run(mut self, progress: &Progress) -> Result<Outcome, Cancelled> {
         while !self.is_over() {
             let summary = self.window(progress).ok_or(Cancelled)?;
@@ -408,7 +409,7 @@ impl<D: Queue, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Whole> {
     }
 }
 
-/// The empty queue of port number `port`: the first ones are the hosts'.
+/// The empty queue of port number `port`; the hosts' ports come first.
 fn queue_of<B: Builder>(scenario: &Scenario, queue: &B, port: u64) -> B::Port {
     let stream = scenario.streams.stream("ties", port);
     if port < scenario.network.hosts as u64 {

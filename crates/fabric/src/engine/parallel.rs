@@ -1,4 +1,4 @@
-//! One scenario on several threads, as long as they have processors.
+//! One scenario on several threads, as long as each of them has a processor.
 
 use super::boundary::{Side, SpinBarrier, WindowSummary};
 use super::partition::{Layout, Partition};
@@ -30,8 +30,7 @@ where
     simulate_judged(scenario, queue, transport, threads, |_| Losses::new(), progress)
 }
 
-/// Like [`simulate_on_threads`], but with any judge: `judge` makes one for each side as often as threads
-/// begin.
+/// Like [`simulate_on_threads`], but `judge` makes the [`Judge`] of each side whenever threads begin.
 pub(super) fn simulate_judged<B, T, J: Judge>(
     scenario: &Scenario,
     queue: &B,
@@ -56,7 +55,7 @@ where
     })
 }
 
-/// A scenario with several sides.
+/// A scenario on several sides.
 #[derive(Clone, Copy)]
 struct Cut<'a> {
     scenario: &'a Scenario,
@@ -80,7 +79,7 @@ impl Cut<'_> {
         J: Judge,
     {
         let Cut { scenario, partition, layout, barrier, progress } = self;
-        // Each thread takes the memory for its own side.
+        // Each thread allocates the memory of its side.
         let mut engines = self.at_once(0..partition.count, |number| {
             let side = Side::new(number, layout, barrier);
             Engine::<_, _, S, _>::new(scenario, layout, queue, transport(), side)
@@ -101,8 +100,7 @@ impl Cut<'_> {
         Ok(Outcome::joined(parts, scenario, partition))
     }
 
-    /// What `work` makes of each of `items`: of the first on this thread, of the others on threads
-    /// that help.
+    /// Maps each of `items` by `work`: the first on this thread, the others on threads that help.
     fn at_once<I: Send, O: Send>(
         self,
         items: impl IntoIterator<Item = I>,
@@ -118,7 +116,7 @@ impl Cut<'_> {
             made
         };
         std::thread::scope(|threads| {
-            // The system may refuse a thread: then those that have begun need not wait for it.
+            // The system may refuse a thread: then those that have begun do not wait for it.
             let _watch = self.barrier.tell_of_failure();
             let mut items = items.into_iter();
             let first = items.next();
@@ -183,7 +181,7 @@ impl<D: Queue, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Side<'_>> {
         }
     }
 
-    /// Goes on to the window that all sides agree on; gives whether any thread is disturbed.
+    /// Goes on to the window that all sides agree on. Returns whether any thread is disturbed.
     fn collect_from_others(&mut self) -> Option<bool> {
         let Fabric { links: Links { wheel, boundary, .. }, arena, .. } = &mut self.fabric;
         let (all, disturbed) = boundary.collect_from_others(wheel, arena)?;
@@ -192,43 +190,43 @@ impl<D: Queue, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Side<'_>> {
     }
 }
 
-/// When a scenario goes on with one thread, and when with several again.
+/// Decides when a scenario goes on with one thread, and when with several again.
 pub(super) trait Judge {
-    /// Whether so many other threads of the system run that these `threads` would not have a processor each.
+    /// Whether other programs run so many threads that these `threads` would not have a processor each.
     fn is_crowded(&self, _threads: usize) -> bool {
         false
     }
 
-    /// Whether the thread of a side has lost so much to other programs that one thread is better
-    /// for all. Asked at each meeting, and told whether the side `waited` long at the last one.
+    /// Whether the thread of a side has lost so much time to other programs that one thread is better for
+    /// all. Called at each meeting; `waited`: whether the side waited long at the last one.
     fn is_disturbed(&mut self, waited: bool) -> bool;
 
-    /// Whether one thread has been alone for long enough. Asked after each window.
+    /// Whether one thread has been alone for long enough. Called after each window.
     fn tries_again(&mut self) -> bool;
 }
 
-/// Judges by what this thread had of its processor. A thread that waits looks or offers its
-/// processor to others, and never sleeps: all the time that it had none, another program had it.
+/// Decides by the time that this thread had no processor. A thread that waits spins or yields and never
+/// sleeps, so another program had the processor then.
 pub(super) struct Losses {
     asked: u64,
     began_ns: u64,
-    /// The clocks of the world and of this thread when they were last read.
+    /// The monotonic clock and this thread's processor time when they were last read, in nanoseconds.
     now_ns: u64,
     own_ns: u64,
     lost_ns: u64,
 }
 
-/// How often it is asked between two looks at the clocks.
+/// Calls between two looks at the clocks.
 const LOOK_EVERY: u64 = 256;
 
-/// How many looks in a row have to find other programs running.
+/// Looks in a row that have to find other programs running.
 const LOOKS: usize = 3;
 
 /// The share of its time that a thread may lose: with a quarter gone at random on each of two
 /// threads, they take as long as one.
 const TOLERATED: u64 = 4;
 
-/// How much more it may lose at once: some turns of another program.
+/// How much more it may lose at once: some time slices of another program.
 const MOST_LOST_NS: u64 = 20_000_000;
 
 /// How long one thread goes on before several try again. Where they lose as much at once as they
@@ -236,7 +234,7 @@ const MOST_LOST_NS: u64 = 20_000_000;
 const ALONE_NS: u64 = 2_000_000_000;
 
 impl Losses {
-    /// Those of this thread from now on.
+    /// The losses of this thread from now on.
     pub(super) fn new() -> Losses {
         let now_ns = clock_ns(ClockId::Monotonic);
         Losses { asked: 0, began_ns: now_ns, now_ns, own_ns: processor_ns(), lost_ns: 0 }
@@ -275,7 +273,7 @@ impl Judge for Losses {
     }
 }
 
-/// How many threads of the system are runnable, without the calling one; only Linux tells.
+/// Runnable threads of the system without the calling one; known on Linux only.
 fn others_running() -> Option<usize> {
     others_in(&std::fs::read_to_string("/proc/loadavg").ok()?)
 }
@@ -285,8 +283,8 @@ fn others_in(load: &str) -> Option<usize> {
     running.parse::<usize>().ok()?.checked_sub(1)
 }
 
-/// How many processors are online, those included that this process may not use: what `/proc/loadavg`
-/// counts runs on any of them.
+/// Processors online, those included that this process may not use: what `/proc/loadavg` counts runs on
+/// any of them.
 fn processors() -> Option<usize> {
     processors_in(&std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?)
 }
@@ -300,12 +298,12 @@ fn processors_in(online: &str) -> Option<usize> {
     online.trim().split(',').map(count).sum()
 }
 
-/// How long this thread has had a processor.
+/// Processor time of this thread, in nanoseconds.
 pub(super) fn processor_ns() -> u64 {
     clock_ns(ClockId::ThreadCPUTime)
 }
 
-/// What a clock shows: no row depends on it.
+/// The time of a clock, in nanoseconds; no row depends on it.
 #[expect(clippy::disallowed_methods)]
 fn clock_ns(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);

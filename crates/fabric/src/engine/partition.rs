@@ -8,7 +8,7 @@
 use crate::topology::Network;
 use std::ops::Range;
 
-/// How many sides there can be: each has a bit in a word.
+/// Most sides: each has a bit in a word.
 const MOST_SIDES: usize = u64::BITS as usize;
 
 /// Which side each unit is on.
@@ -19,10 +19,9 @@ pub(super) struct Partition {
 }
 
 impl Partition {
-    /// Cuts `network` into at most `most` sides with about as many hosts each. A switch stays whole,
-    /// and with the hosts that hang on it; one without hosts goes where most of its links to those
-    /// lead that were placed before it. Of those for which that leaves a choice each side takes its
-    /// share of neighbours, so that they lie together.
+    /// Cuts `network` into at most `most` sides with about equally many hosts. A switch stays whole and
+    /// with its hosts; one without hosts goes to the side to which most of its links to switches lead that
+    /// were placed before. Where that leaves a choice, each side takes its share of neighbouring switches.
     pub(super) fn new(network: &Network, most: usize) -> Partition {
         let count = most.min(network.racks()).clamp(1, MOST_SIDES);
         let mut of_rack = vec![0; network.racks()];
@@ -64,11 +63,11 @@ impl Partition {
     }
 }
 
-/// Switches on their way to sides.
+/// Switches while they are placed on sides.
 struct Placing<'a> {
     network: &'a Network,
     of: Vec<Option<usize>>,
-    /// How many ports each side has.
+    /// Ports of each side.
     ports: Vec<usize>,
 }
 
@@ -85,7 +84,7 @@ impl Placing<'_> {
         ends.filter_map(|node| node.checked_sub(network.hosts))
     }
 
-    /// Places those that are linked with `level` and have no place yet.
+    /// Places the switches that are linked with `level` and have no side yet.
     fn place_next_to(&mut self, level: &[usize]) -> Vec<usize> {
         let near = level.iter().flat_map(|&switch| self.neighbours(switch));
         let mut next: Vec<usize> = near.filter(|&switch| self.of[switch].is_none()).collect();
@@ -109,8 +108,8 @@ impl Placing<'_> {
         next
     }
 
-    /// Places `switches`, each on one of some sides: on the first of them that has fewer ports than
-    /// each side is to have, or else on that which has fewest.
+    /// Places `switches`, each on one of some sides: on the first of these with fewer ports than its share,
+    /// or else on the one with fewest.
     fn share_out(&mut self, switches: &[(usize, Vec<usize>)]) {
         let more = switches.iter().map(|(switch, _)| self.network.ports_of(*switch).len());
         let all = self.ports.iter().sum::<usize>() + more.sum::<usize>();
@@ -124,10 +123,10 @@ impl Placing<'_> {
     }
 }
 
-/// A block, counted over all sides.
+/// The number of a block, counted over all sides.
 pub(super) type BlockId = u16;
 
-/// No block has more units: a host or a switch's port.
+/// Most units of a block: hosts, or switches' ports.
 pub(super) const MOST_UNITS: usize = 4096;
 
 /// One block.
@@ -138,33 +137,33 @@ pub(super) struct Block {
     pub(super) are_hosts: bool,
     /// Whether links from other sides lead to any of them.
     pub(super) hears: bool,
-    /// Which side it is on, and how many units of that side are before it.
+    /// Its side, and how many units of that side come before it.
     pub(super) side: usize,
     pub(super) place: usize,
 }
 
 impl Block {
-    /// Whether it takes the units of `new`: there are places left, and they are like its own. A block that
-    /// hears from other sides already may as well take what does not.
+    /// Whether it takes the units of `new`: places are left, and they are of the same kind. A block that
+    /// links from other sides lead to may also take units that none leads to.
     fn takes(&self, new: &Block) -> bool {
         let kind = |block: &Block| (block.side, block.are_hosts);
         let has_room = self.units.len() + new.units.len() <= MOST_UNITS;
         has_room && kind(self) == kind(new) && (self.hears || !new.hears)
     }
 
-    /// The unit that is the `nth` of it.
+    /// Its `nth` unit.
     #[inline]
     pub(super) fn unit(&self, nth: u16) -> Unit {
         Unit { nth, place: self.place + usize::from(nth) }
     }
 }
 
-/// A unit of the block that is open.
+/// A unit of the open block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit {
-    /// Which of its block it is.
+    /// Its place in its block.
     pub(super) nth: u16,
-    /// Which of its side.
+    /// Its place among the units of its side.
     pub(super) place: usize,
 }
 
@@ -219,8 +218,8 @@ impl Layout {
         self.of[unit as usize]
     }
 
-    /// One value for each unit of `side`, in the order of their places. Room is taken for all at once,
-    /// since what a growing list leaves behind stays with the process.
+    /// One value for each unit of `side`, by place. The memory for all is allocated at once, since what a
+    /// growing list leaves behind stays with the process.
     pub(super) fn for_units<P>(&self, side: usize, make: impl FnMut(u32) -> P) -> Vec<P> {
         let count = self.own(side).map(|block| block.units.len()).sum();
         let mut all = Vec::with_capacity(count);
@@ -316,8 +315,8 @@ mod tests {
         (Layout::new(network, &sides), sides)
     }
 
-    /// k = 8 in two halves: 64 hosts and 16 edges on each know only their own side, so most that a
-    /// side does in a window it can do before it has heard the other.
+    /// k = 8 in two halves: 64 hosts and 16 edge switches of each have links within their side only, so a
+    /// side can do most of a window before it gets the packets of the other.
     #[test]
     fn blocks_without_links_from_another_side_hear_nothing() {
         let network = Topology::FatTree(FatTree { k: 8, ..defaults() }).graph().network();

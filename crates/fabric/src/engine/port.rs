@@ -12,10 +12,10 @@ use crate::packet::{Packet, PacketArena, PacketId};
 use crate::queue::Queue;
 use sojourn_core::{Span, Time};
 
-/// One output port, in two lines of a cache.
+/// One output port, in two cache lines of 64 bytes.
 #[repr(align(64))]
 pub(super) struct Port<D, S> {
-    /// When all that it was given to send has left.
+    /// When the last packet that it was given to send has left.
     pub(super) free: Time,
     pub(super) timing: LinkTiming,
     /// The interface at the other end of its link: the block that it is in, and its number at its
@@ -32,7 +32,7 @@ pub(super) struct Port<D, S> {
 }
 
 impl<D, S> Port<D, S> {
-    /// Sees to it that the port, a `unit` of the open `block`, is visited at `at`.
+    /// Has the port, a `unit` of the open `block`, visited at `at`.
     #[inline(always)]
     pub(super) fn visit_at(
         &mut self,
@@ -48,7 +48,7 @@ impl<D, S> Port<D, S> {
     }
 }
 
-/// What is at the place of `unit`, of the block that is open, on its side.
+/// The element of `places` for `unit`, a unit of the open block.
 #[inline(always)]
 pub(super) fn at<P>(places: &mut [P], unit: Unit) -> &mut P {
     debug_assert!(unit.place < places.len());
@@ -57,19 +57,19 @@ pub(super) fn at<P>(places: &mut [P], unit: Unit) -> &mut P {
     unsafe { places.get_unchecked_mut(unit.place) }
 }
 
-/// All but the ports, as far as it is on one side of the boundary.
+/// Everything of one side but its ports and hosts: routes, packets and links.
 pub(super) struct Fabric<'a, B> {
     pub(super) layout: &'a Layout,
     pub(super) routing: Routing<'a>,
     /// The block that is open, and what reaches it.
     pub(super) open: BlockId,
     pub(super) arrivals: Arrivals,
-    /// The packets, waiting and under way.
+    /// All packets, waiting and under way.
     pub(super) arena: PacketArena,
     pub(super) links: Links<B>,
 }
 
-/// What is under way on all links.
+/// The links of one side and what is under way on them.
 pub(super) struct Links<B> {
     pub(super) timings: LinkTimings,
     pub(super) wheel: TimingWheel,
@@ -78,7 +78,7 @@ pub(super) struct Links<B> {
 }
 
 impl<'a, B: Boundary> Fabric<'a, B> {
-    /// Opens a block: what reaches it in the current window is in [`Fabric::arrivals`].
+    /// Opens a block: puts what reaches it in the current window into [`Fabric::arrivals`].
     #[inline(always)]
     pub(super) fn open(&mut self, number: BlockId) -> &'a Block {
         let Fabric { layout, routing, arrivals, arena, links, open } = self;
@@ -110,7 +110,7 @@ impl<'a, B: Boundary> Fabric<'a, B> {
 }
 
 impl<B: Boundary> Links<B> {
-    /// Puts the packet `id` on the wire at `now`: it is under way to the next node.
+    /// Sends the packet `id` at `now`: puts it on the link to the next node.
     #[inline(always)]
     pub(super) fn launch<D, S>(
         &mut self,
@@ -123,8 +123,8 @@ impl<B: Boundary> Links<B> {
         self.launch_for(port, now, (span, now + crossing), arena, |arena| *arena.known(id));
     }
 
-    /// Puts a packet on the wire that takes the port `span` and arrives at the time `at`. `packet` reads
-    /// it; it is read when its place in the wheel is known, so that it is copied once.
+    /// Puts a packet on the link that takes the port `span` and arrives at `at`. `packet` reads it, after
+    /// its place in the wheel is known, so that it is copied once.
     #[inline(always)]
     pub(super) fn launch_for<D, S>(
         &mut self,
@@ -149,7 +149,7 @@ impl<B: Boundary> Links<B> {
     }
 }
 
-/// The memory in which the packets of a port wait; `S` is what the port has of it.
+/// Where the packets of a port wait; `S` is the port's share of it.
 pub(super) trait Admission<S> {
     /// Puts a packet that comes to a port into its queue, if need be after dropping others, or drops
     /// it. What is dropped is handed to `drop`.
@@ -161,12 +161,13 @@ pub(super) trait Admission<S> {
         drop: impl FnMut(PacketId, &mut PacketArena),
     );
 
-    /// A packet of `size` bytes has left the queue at `at`.
+    /// Gives back the memory of a packet of `size` bytes that left the queue at `at`.
     fn left(&mut self, share: &mut S, size: u16, at: Time);
 }
 
-/// Visits a port of a switch: `unit` of the open block. The port is looked up in every turn of the
-/// loop: were it held all along, the compiler would keep each of its fields on the stack.
+/// Visits a port of a switch, `unit` of the open block: merges its arrivals and services in this window.
+/// The loop looks the port up in every round; a reference kept throughout would have the compiler keep
+/// each of its fields on the stack.
 #[inline]
 #[expect(clippy::ptr_arg, reason = "of a slice the compiler knows what of a port it may keep")]
 pub(super) fn visit<D: Queue, S>(
@@ -223,22 +224,22 @@ pub(super) fn visit<D: Queue, S>(
     }
 }
 
-/// Whether the ports of a switch are visited alone or together, and what they share. The engine is
-/// compiled once for each, so ports without a common memory know nothing of one.
+/// The memory of the switches: each port with its own buffer, or all ports of a switch with one. The
+/// engine is compiled once for each, so that ports without a common memory pay nothing for one.
 pub(super) trait SwitchMemory: Sized {
-    /// What a port has of the memory of its switch.
+    /// A port's share of the memory of its switch.
     type Share;
 
-    /// What the switches of `scenario` share.
+    /// The memories of the switches of `scenario`.
     fn new(scenario: &Scenario) -> Self;
 
     /// The share of each port, hosts' ports first.
     fn shares(scenario: &Scenario) -> impl Iterator<Item = Self::Share>;
 
-    /// A port of a switch has something to do in the current window.
+    /// Visits a port of a switch that has something to do in the current window.
     fn visit<D: Queue, T, B: Boundary>(engine: &mut Engine<'_, D, T, Self, B>, unit: Unit);
 
-    /// All ports of the open block that have something to do in the current window have come.
+    /// Ends a block's window, after all its ports with something to do were visited.
     fn all_came<D: Queue, T, B: Boundary>(engine: &mut Engine<'_, D, T, Self, B>);
 
     /// Whether each memory holds exactly the packets that wait at the ports of its switch.
@@ -253,10 +254,9 @@ pub(super) trait SwitchMemory: Sized {
     fn peaks(&self) -> Vec<u64>;
 }
 
-/// Ports share nothing.
+/// Each port has the buffer of its discipline, and ports share nothing.
 pub(super) struct OwnBuffers;
 
-/// Each queue has its own buffer.
 impl Admission<()> for OwnBuffers {
     #[inline]
     fn offer<D: Queue>(

@@ -1,5 +1,4 @@
-//! What reaches the units of one block in the current window, and which way packets go on that have
-//! come to a switch.
+//! Arrivals of one block in the current window, and the next hop of packets that arrive at a switch.
 //!
 //! Packets are routed when the block that they reach is opened, one after the other. Their look-ups do
 //! not depend on each other, so a processor has several of them under way at once.
@@ -24,19 +23,19 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Nothing yet.
+    /// Empty lists.
     pub(super) fn new() -> Arrivals {
         let (heads, touched) = (Box::new([NIL; MOST_UNITS]), Box::new([0; 2 * MOST_UNITS]));
         Arrivals { heads, touched, count: 0 }
     }
 
-    /// Another block is opened. All lists of the one before have been taken.
+    /// Begins another block. All lists of the one before have been taken.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.count = 0;
     }
 
-    /// `id` is the first of the list of `unit` now. Gives which was.
+    /// Puts `id` first in the list of `unit`. Returns which was first.
     #[inline(always)]
     pub(super) fn put(&mut self, id: PacketId, unit: u16) -> PacketId {
         let head = &mut self.heads[usize::from(unit) % MOST_UNITS];
@@ -60,7 +59,7 @@ impl Arrivals {
         }
     }
 
-    /// The unit has something to do besides.
+    /// Notes that the unit has something to do besides arrivals.
     #[inline(always)]
     pub(super) fn visit(&mut self, unit: u16) {
         let head = &mut self.heads[usize::from(unit) % MOST_UNITS];
@@ -75,13 +74,13 @@ impl Arrivals {
         self.count
     }
 
-    /// One of them.
+    /// The `nth` unit that has something to do.
     #[inline(always)]
     pub(super) fn touched(&self, nth: usize) -> u16 {
         self.touched[nth % (2 * MOST_UNITS)]
     }
 
-    /// Puts them in the order of their numbers, in a block of so many.
+    /// Sorts the units that have something to do by number, in a block of so many `units`.
     pub(super) fn in_order(&mut self, units: usize) {
         let mut due = [0u64; MOST_UNITS / 64];
         for &unit in &self.touched[..self.count] {
@@ -96,7 +95,7 @@ impl Arrivals {
         }
     }
 
-    /// Whether so many of its `units` have something to do that they are near each other.
+    /// Whether at least an eighth of the block's `units` has something to do.
     #[inline]
     pub(super) fn are_dense(&self, units: usize) -> bool {
         self.count * 8 >= units
@@ -114,22 +113,22 @@ impl Arrivals {
 pub(super) struct Routing<'a> {
     routes: &'a Routes,
     balance: Balance,
-    /// All switches of the fabric.
+    /// All switches of the fabric, of all sides.
     switches: Vec<Switch>,
-    /// By places: what packets come in by. That of a host leads to no switch.
+    /// The input of each unit of this side; that of a host leads to no switch.
     interfaces: Vec<Interface>,
 }
 
-/// What a host's interface leads to.
+/// The switch of a host's interface.
 const NO_SWITCH: u32 = u32::MAX;
 
 /// What a switch routes by.
 #[derive(Clone, Copy)]
 struct Switch {
     exit: Exit,
-    /// What its hashes begin with.
+    /// Start value of its hashes.
     salt: u64,
-    /// What times of arrival are multiplied with for the order at a tie.
+    /// Multiplier of arrival times for the order at a tie.
     ties: u64,
 }
 
@@ -137,12 +136,12 @@ struct Switch {
 #[derive(Clone, Copy)]
 struct Interface {
     switch: u32,
-    /// Whose turn it is among the ways on when packets are sprayed.
+    /// The next hop whose turn it is when packets are sprayed.
     turn: u8,
 }
 
 impl<'a> Routing<'a> {
-    /// Of one `side` of `layout`.
+    /// The switches and interfaces of one `side` of `layout`.
     pub(super) fn new(scenario: &'a Scenario, layout: &Layout, side: usize) -> Routing<'a> {
         let network = &*scenario.network;
         let switch =
@@ -174,7 +173,7 @@ impl<'a> Routing<'a> {
         arena: &mut PacketArena,
         arrivals: &mut Arrivals,
     ) {
-        // The kind of balance is asked for once a run, so that each has its own loop.
+        // One branch a run of packets, so that each way to choose has its own loop.
         with_balance!(self.balance, |choose| self.route_by(choose, block, run, arena, arrivals));
     }
 
@@ -200,19 +199,19 @@ impl<'a> Routing<'a> {
         }
     }
 
-    /// The switch that the unit at `place` is of; of a host, none that there is.
+    /// The switch of the unit at `place`; for a host a number beyond all switches.
     #[inline]
     pub(super) fn switch_of(&self, place: usize) -> usize {
         self.interfaces[place].switch as usize
     }
 
-    /// Whether hosts hang on the switch that the unit at `place` is of.
+    /// Whether the switch of the unit at `place` has hosts.
     pub(super) fn is_edge(&self, place: usize) -> bool {
         self.switches[self.switch_of(place)].exit.is_edge()
     }
 }
 
-/// What the packets of a block are routed by.
+/// What routes the packets of one block.
 struct Table<'a> {
     lookup: Lookup<'a>,
     switches: &'a [Switch],
@@ -237,7 +236,7 @@ impl Table<'_> {
         }
     }
 
-    /// The unit of the block that `packet` goes on by, and its key there.
+    /// The unit of the block that `packet` leaves by, and its key there.
     #[inline(always)]
     fn way_on(&mut self, packet: &Packet, choose: impl Choose) -> (u16, u64) {
         let place = (packet.interface() - self.first) as usize;
@@ -255,8 +254,8 @@ impl Table<'_> {
     }
 }
 
-/// What a replication draws for each switch: what times of arrival are multiplied with for the order
-/// at a tie, and what hashes begin with.
+/// Random numbers of a replication for each switch: the multiplier for the order at a tie, and the start
+/// value of hashes.
 pub(super) fn drawn(scenario: &Scenario) -> impl Iterator<Item = (u64, u64)> {
     let (streams, salt) = (scenario.streams, path::salt(scenario.streams));
     let hosts = scenario.network.hosts as u64;
@@ -266,9 +265,9 @@ pub(super) fn drawn(scenario: &Scenario) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
-/// The key of a packet at the switch of these `ties`. Of packets that arrive at one node at the same
-/// time, which one comes first is as likely as not: their ports' numbers are compared after bits are
-/// turned over that depend on the node, the time and the seed, so that they stay different.
+/// The key of a packet at a switch with the multiplier `ties`. Packets that arrive at one switch at the
+/// same time come in random order: the numbers of their ports are compared after bits are inverted that
+/// depend on the switch, the time and the seed, so that they stay different.
 #[inline(always)]
 pub(super) fn at_a_tie(packet: &Packet, ties: u64) -> u64 {
     packet.key ^ packet.arrives().ps().wrapping_mul(ties) >> 56

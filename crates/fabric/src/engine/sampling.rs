@@ -1,41 +1,41 @@
-//! The ports of switches, looked at in equal intervals.
+//! Occupancy and utilisation of switches' ports, sampled at equal intervals.
 
 use super::Port;
 use crate::packet::PacketArena;
 use crate::queue::Queue;
 use sojourn_core::{Span, Time};
 
-/// What a switch's port was doing when it was looked at.
+/// One sample of a switch's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When.
+    /// Time of the sample.
     pub at: Time,
-    /// Its number.
+    /// Number of the port.
     pub port: u32,
-    /// Bytes that waited, without what was on the wire.
+    /// Bytes waiting, without the packet in transmission.
     pub waiting: u64,
-    /// For how long it has been sending since the look before.
+    /// Transmission time since the sample before.
     pub busy: Span,
-    /// How long ago that was.
+    /// Time since the sample before.
     pub since: Span,
 }
 
-/// The looks at one run's ports.
+/// The samples of one run.
 #[derive(Debug)]
 pub(super) struct Samples {
     every: Span,
     next: Time,
     before: Time,
-    /// For how long each port had been sending at the look before.
+    /// Transmission time of each port up to the sample before.
     busy: Vec<Span>,
     taken: Vec<Sample>,
 }
 
-/// No run keeps more: they would take half a gigabyte.
+/// Most samples that a run keeps; they take half a gigabyte.
 const MOST: usize = 10_000_000;
 
 impl Samples {
-    /// Looks every so often; never without an interval.
+    /// Samples `ports` ports after each interval `every`; never without one.
     pub(super) fn new(every: Option<Span>, ports: usize) -> Samples {
         let next = every.map_or(Time::NEVER, |every| Time::ZERO + every);
         let every = every.unwrap_or(Span::ZERO);
@@ -48,15 +48,15 @@ impl Samples {
         }
     }
 
-    /// Whether a look is due at `now`.
+    /// Whether a sample is due at `now`.
     #[inline]
     pub(super) fn are_due(&self, now: Time) -> bool {
         now >= self.next
     }
 
-    /// Looks at the ports of switches, as they are at `now`, which come after those of `hosts`; all have
-    /// their `numbers`. One where nothing waits, and which
-    /// has sent nothing since the look before, leaves none.
+    /// Samples the ports of switches at `now`. `ports` begins with those of `hosts`; `numbers` are the
+    /// numbers of all. A port where nothing waits, and which has sent nothing since the sample before, is
+    /// left out.
     #[cold]
     pub(super) fn look<D: Queue, S>(
         &mut self,
@@ -69,7 +69,7 @@ impl Samples {
         let since = now - self.before;
         let all = ports.iter().zip(numbers).zip(&mut self.busy);
         for ((port, number), before) in all.skip(hosts) {
-            // What is on the wire is counted to its end.
+            // `busy` counts the packet in transmission to its end.
             let sent = port.busy - port.free.max(now).since(now).min(port.busy);
             let busy = sent - (*before).min(sent);
             *before = sent;
@@ -85,13 +85,13 @@ impl Samples {
         }
     }
 
-    /// All that was seen, look by look.
+    /// All samples, by time.
     pub(super) fn taken(self) -> Vec<Sample> {
         self.taken
     }
 }
 
-/// Puts what was seen on several sides in the order in which it would have been seen on one.
+/// Sorts the samples of several sides by time and port, as one side would have taken them.
 pub(super) fn in_order(samples: &mut Vec<Sample>) {
     samples.sort_unstable_by_key(|sample| (sample.at, sample.port));
     samples.truncate(MOST);

@@ -1,4 +1,4 @@
-//! What is simulated, and what comes of it.
+//! The input and the outcome of a simulation.
 
 use super::link_timing::ExactTiming;
 use super::partition::Partition;
@@ -15,32 +15,32 @@ use crate::transport::Tally;
 use sojourn_core::{Span, Streams, Time};
 use std::sync::Arc;
 
-/// What is simulated.
+/// The input of a simulation.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The fabric.
     pub network: Arc<Network>,
-    /// The memory of each switch; none where each port has the buffer of its discipline.
+    /// The memory of each switch; empty where each port has the buffer of its discipline.
     pub memories: Arc<[MemoryPlan]>,
-    /// What hosts do before packets are on their links.
+    /// How hosts treat packets before they are on their links.
     pub hosts: Hosts,
     /// How packets choose among paths.
     pub balance: Balance,
-    /// All flows, by their time of arrival; behind them those that follow others.
+    /// All flows by arrival time; behind them those that follow others.
     pub flows: Arc<[Flow]>,
-    /// What the last flows follow, one each.
+    /// For each of the last flows the one it follows.
     pub after: Arc<[After]>,
-    /// What of single flows is measured over a time.
+    /// Measurements of single flows over a time.
     pub watches: Arc<[Watch]>,
-    /// The smallest packet that can be on a wire.
+    /// Size of the smallest packet, in bytes.
     pub smallest: u16,
-    /// The largest packet.
+    /// Size of the largest packet, in bytes.
     pub largest: u16,
-    /// What is not finished then is reported as unfinished.
+    /// End of the run; flows that are not done then are reported as unfinished.
     pub horizon: Time,
-    /// How often the ports of switches are looked at, if they are.
+    /// Interval between samples of switches' ports, if there are any.
     pub sample: Option<Span>,
-    /// Where random choices come from.
+    /// The random streams.
     pub streams: Streams,
 }
 
@@ -48,35 +48,35 @@ pub struct Scenario {
 /// shorter than 2^64 / window, so that division by multiplication is exact.
 const MAX_WINDOW: Span = Span::from_ps(1 << 28);
 
-/// The shortest lookahead: of a window of one picosecond no inverse is known.
+/// The shortest lookahead: a window of one picosecond has no inverse in 64 bits.
 pub(crate) const SHORTEST_LOOKAHEAD: Span = Span::from_ps(2);
 
 impl Scenario {
-    /// How long nothing that leaves a port can arrive anywhere.
+    /// The lookahead: the least time from a port to the next node.
     pub(super) fn lookahead(&self) -> Span {
         let links = self.network.links.iter().map(|link| ExactTiming::new(link, self.smallest));
         let crossings = links.map(|link| link.crossing(self.smallest));
         crossings.min().expect("a fabric has links")
     }
 
-    /// How long windows are.
+    /// Length of a window.
     pub(super) fn window(&self) -> Span {
         self.lookahead().min(MAX_WINDOW)
     }
 
-    /// The most time that host number `host` takes for a packet.
+    /// Longest delay of a packet in host number `host`.
     pub(super) fn overhead(&self, host: usize) -> Span {
         self.hosts.longest(self.network.links[host].spec, self.largest)
     }
 
-    /// The most that can come to each switch within the lookahead: what its links carry in that
-    /// time, and on each the end of a packet that began before.
+    /// The most that can arrive at each switch within the lookahead: what its links carry in that time,
+    /// and on each the end of a packet that began before.
     pub(super) fn inflows(&self) -> impl Iterator<Item = Inflow> + use<> {
         let (window, largest) = (self.lookahead(), u64::from(self.largest));
         let mut inflows = vec![Inflow::default(); self.network.switches];
         for (port, link) in self.network.links.iter().enumerate() {
             if let Some(switch) = (link.to as usize).checked_sub(self.network.hosts) {
-                // What a host takes its time for comes together with what it takes none for.
+                // A packet with the longest delay may arrive together with later ones without delay.
                 let late = if port < self.network.hosts { self.overhead(port) } else { Span::ZERO };
                 let begun = link.spec.rate.bytes_in(window + late) + 1;
                 inflows[switch].bytes += begun + largest;
@@ -86,14 +86,15 @@ impl Scenario {
         inflows.into_iter()
     }
 
-    /// Whether even the last packet of a full line leaves so soon that it is cheap to send it ahead.
+    /// Whether even the last packet of a full `line` leaves within the reach of the timing wheel, so that
+    /// it is cheap to send it on arrival.
     pub(super) fn is_shallow(&self, line: &FifoAhead) -> bool {
         let rates = self.network.links.iter().map(|link| link.spec.rate);
         let slowest = rates.min().expect("a fabric has links");
         slowest.bytes_in(self.window() * REACH) >= line.longest(self.largest)
     }
 
-    /// When a run is over whose flows were `acknowledged` then: with the last one or the last look.
+    /// End of a run whose flows were `acknowledged` at these times: the last of them, or of watches.
     pub(super) fn ended(&self, acknowledged: &[Time]) -> Time {
         let mut finite = acknowledged.iter().zip(&*self.flows);
         if finite.any(|(at, flow)| *at == Time::NEVER && !flow.is_endless()) {
@@ -105,34 +106,34 @@ impl Scenario {
     }
 }
 
-/// What happened.
+/// The outcome of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// When each flow had arrived whole; [`Time::NEVER`] if it never did.
+    /// When the last byte of each flow was at its receiver; [`Time::NEVER`] if it never was.
     pub received: Vec<Time>,
-    /// When the sender of each knew that; [`Time::NEVER`] likewise.
+    /// When the sender of each flow knew that; [`Time::NEVER`] if it never did.
     pub acknowledged: Vec<Time>,
-    /// What each flow needed.
+    /// Resends, time-outs and progress of each flow.
     pub tallies: Vec<Tally>,
     /// When each flow that follows another started; [`Time::NEVER`] if it never did.
     pub started: Vec<Time>,
-    /// What each watched flow did while it was watched.
+    /// Resends, time-outs and progress of each watched flow during its watch.
     pub watched: Vec<Tally>,
-    /// Totals.
+    /// Totals of packets.
     pub counts: PacketCounts,
-    /// The most bytes that ever waited in each switch at once; empty where none has a memory.
+    /// The most bytes that waited in each switch at once; empty where switches have no common memory.
     pub memory_peaks: Vec<u64>,
-    /// For each port, how long it was sending.
+    /// Transmission time of each port.
     pub busy: Vec<Span>,
-    /// What the ports of switches were doing when they were looked at.
+    /// The samples of switches' ports.
     pub samples: Vec<Sample>,
-    /// When the run ended.
+    /// End of the run.
     pub ended: Time,
 }
 
 impl Outcome {
-    /// What happened on all sides of `partition`, one part each. What did not happen on one side is
-    /// there as it was in the beginning: times never, counts zero.
+    /// Joins the outcomes of all sides of `partition`. What did not happen on a side has its initial
+    /// value there: times never, counts zero.
     pub(super) fn joined(
         parts: Vec<Outcome>,
         scenario: &Scenario,
@@ -160,14 +161,14 @@ impl Outcome {
     }
 }
 
-/// Takes over into `all` what `pick` picks, one by one.
+/// Joins `part` into `all`, element by element, with `pick`.
 fn join<V: Copy>(all: &mut [V], part: Vec<V>, pick: fn(V, V) -> V) {
     for (all, part) in all.iter_mut().zip(part) {
         *all = pick(*all, part);
     }
 }
 
-/// Totals of a run.
+/// Totals of packets in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketCounts {
     /// Packets sent by ports, hosts' ports too.
@@ -180,13 +181,13 @@ pub struct PacketCounts {
     pub dropped_at_hosts: u64,
     /// Packets dropped at switches' ports.
     pub dropped_at_switches: u64,
-    /// Those of them that switches without hosts dropped.
+    /// Packets dropped at ports of switches without hosts; also among `dropped_at_switches`.
     pub dropped_in_core: u64,
     /// Packets still on links or in queues at the end.
     pub in_network: u64,
     /// Data packets that arrived with a congestion mark.
     pub marked: u64,
-    /// Turns of hosts: packets, starts and wake-ups.
+    /// Calls of transports: packets, starts and wake-ups.
     pub turns: u64,
 }
 
@@ -209,7 +210,7 @@ impl std::ops::Add for PacketCounts {
 }
 
 impl PacketCounts {
-    /// A packet is dropped at a switch, an edge or not.
+    /// Counts a packet dropped at a switch with hosts (`edge`) or without.
     #[inline]
     pub(super) fn dropped_at(&mut self, edge: bool) {
         self.dropped_at_switches += 1;

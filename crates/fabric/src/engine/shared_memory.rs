@@ -1,4 +1,4 @@
-//! All ports of a switch in its one memory.
+//! The ports of a switch that share its memory.
 //!
 //! What one port does changes how much memory the others find. While so much is free that nothing
 //! which a window can bring reaches any limit, that makes no difference, and each port is visited
@@ -22,14 +22,14 @@ use sojourn_core::Time;
 /// The memories of all switches.
 pub(super) struct SharedMemory {
     switches: Vec<Switch>,
-    /// Those of which a port has been visited in the block that is open.
+    /// The switches of the open block of which a port has been visited.
     busy: Vec<u32>,
 }
 
 /// A switch with its memory.
 struct Switch {
     memory: Memory,
-    /// The most that one window brings to the memory.
+    /// The most bytes that one window can bring to the memory.
     inflow: u64,
     visits: Visits,
     agenda: Agenda,
@@ -39,27 +39,27 @@ struct Switch {
 /// How the ports of a switch are visited in the current window.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Visits {
-    /// None of them has been, so far.
+    /// None has been visited yet.
     None,
-    /// Each on its own.
+    /// Each alone: no limit can be reached in this window.
     Alone,
-    /// All as one.
+    /// All as one, in order of time.
     AsOne,
 }
 
-/// What a port has of the memory.
+/// A port's share of the memory.
 pub(super) struct Portion {
     share: Share,
-    /// What else arrives in this window.
+    /// The list of what still arrives in this window.
     arrivals: PacketId,
 }
 
-/// What the ports of one switch do next: an entry a port, the first to happen last.
+/// The next event of each port of one switch, the first to happen at the end.
 #[derive(Default)]
 struct Agenda(Vec<Event>);
 
-/// When something happens at a port: an arrival's key, or a service's time, above the rest; then
-/// whether it is a service; and the port.
+/// An event at a port, in the order of time: from the highest bit on the key of an arrival or the time of
+/// a service, then whether it is a service, then the port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Event(u128);
 
@@ -90,8 +90,8 @@ impl Event {
 }
 
 impl Agenda {
-    /// Enters what `port` does next, or when it does something in a later window. What goes
-    /// straight through takes no memory and changes nothing for other ports: that happens at once.
+    /// Enters the next event of `port`, or asks for a visit in a later window. A packet that goes straight
+    /// through takes no memory and changes nothing for other ports: it is sent at once.
     #[inline]
     fn plan<D: Queue>(
         &mut self,
@@ -254,7 +254,7 @@ impl SwitchMemory for SharedMemory {
 }
 
 impl Switch {
-    /// The first of its ports is visited.
+    /// Begins the window, with the first of its ports that is visited.
     #[inline]
     fn begin(&mut self) {
         let Switch { memory, inflow, .. } = self;
@@ -267,7 +267,7 @@ impl Switch {
     }
 }
 
-/// Carries out, in order of time, what the ports of `switch` do in this window: its agenda.
+/// Carries out the events of `switch` in this window, in order of time.
 #[inline(never)]
 fn happen<D: Queue, B: Boundary>(
     switch: &mut Switch,
@@ -289,7 +289,7 @@ fn happen<D: Queue, B: Boundary>(
             let packet = *arena.known(port.share.arrivals);
             port.share.arrivals = packet.next;
             if port.queue.is_empty() {
-                // One that comes alone to an idle port has gone through already.
+                // A packet that comes alone to an idle port has been sent already.
                 port.free = port.free.max(packet.arrives());
             }
             let id = arena.insert(packet);
@@ -304,18 +304,18 @@ fn happen<D: Queue, B: Boundary>(
     }
 }
 
-/// What came into a switch's memory and went out in one window, where its ports were visited one after
-/// the other, so that the most that it held can still be found. Changes are in the order of visits.
+/// Changes of a switch's memory in one window, in the order in which its ports were visited, from which the
+/// most bytes held at once are found.
 #[derive(Default)]
 pub(super) struct OccupancyLog {
     changes: Vec<Change>,
-    /// Whether the window can bring the memory to a new high.
+    /// Whether the window can bring the memory to a new peak.
     open: bool,
     /// Bytes held when the window began.
     held: u64,
 }
 
-/// In order of time; at one time arrivals come first, by the port that they came in by.
+/// One change. Ordered by time; at one time arrivals come first, by the port that they came in by.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Change {
     key: u64,
@@ -324,12 +324,12 @@ struct Change {
 }
 
 impl OccupancyLog {
-    /// A window begins with `held` bytes in the memory. Nothing is written down unless it is `open`.
+    /// Begins a window with `held` bytes in the memory. Only an `open` log keeps changes.
     pub(super) fn begin(&mut self, held: u64, open: bool) {
         (self.held, self.open) = (held, open);
     }
 
-    /// An arrival with this key changed what is held by so many bytes.
+    /// Logs that an arrival with this key changed what is held by so many bytes.
     #[inline]
     pub(super) fn arrived(&mut self, key: u64, bytes: i64) {
         if self.open {
@@ -337,7 +337,7 @@ impl OccupancyLog {
         }
     }
 
-    /// So many bytes left at `at`.
+    /// Logs that so many bytes left at `at`.
     #[inline]
     pub(super) fn left(&mut self, at: Time, bytes: i64) {
         if self.open {

@@ -1,4 +1,4 @@
-//! What is under way, by when it arrives: a timing wheel with buckets (Varghese and Lauck 1987).
+//! Packets under way, by arrival time: a timing wheel with buckets (Varghese and Lauck 1987).
 //!
 //! Time is cut into windows no longer than the lookahead: the time the smallest packet needs to
 //! cross the quickest link. What leaves a port inside a window therefore arrives in a later one,
@@ -14,18 +14,18 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-/// How many windows the wheel has: a bit of a word for each.
+/// Windows of the wheel: a bit of a word for each.
 const NEAR: u64 = u64::BITS as u64;
 
 /// A bucket with no more packets than this keeps its run: in a fabric with little under way it will be
 /// filled again soon. A fuller one gives it back, so that the next to be written is still in the caches.
 const FEW: u32 = 6;
 
-/// How many windows something may lie ahead before it goes into the heap.
+/// Windows of the ring; what lies further ahead goes into the heap.
 const FAR: usize = 2048;
 
-/// How many windows a packet can wait for its link and still go into the ring. The rest of the ring, as
-/// many windows as the wheel has, is for its transmission and propagation.
+/// Windows that a packet can wait for its link and still go into the ring. The rest of the ring, as many
+/// windows as the wheel has, is for its transmission and propagation.
 pub(super) const REACH: u64 = FAR as u64 - NEAR;
 
 /// Everything under way: packets on the links, notes that hosts send themselves, and units that have
@@ -40,7 +40,7 @@ pub(super) struct TimingWheel {
     begins: u64,
     /// How far the wheel reaches, in picoseconds from `begins`.
     reach: u64,
-    /// How many buckets a window has: a multiple of eight.
+    /// Buckets of a window, one a block: a multiple of eight.
     blocks: usize,
     buckets: Buckets,
     /// The bucket of the block that is open.
@@ -54,7 +54,7 @@ pub(super) struct TimingWheel {
     soonest: u64,
 }
 
-/// Window by window and block by block what lies near.
+/// The buckets of the wheel, window by window and block by block.
 #[derive(Debug)]
 struct Buckets {
     /// The packets of each.
@@ -124,7 +124,7 @@ impl Buckets {
         }
     }
 
-    /// Something lies in a bucket of `window`. To ask whether it is the first would cost more.
+    /// Notes that something lies in a bucket of `window`. To ask whether it is the first would cost more.
     #[inline(always)]
     fn mark(&mut self, window: u64, bucket: usize) {
         self.windows |= 1 << (window % NEAR);
@@ -134,7 +134,7 @@ impl Buckets {
         unsafe { *due.get_unchecked_mut(bucket) = 1 };
     }
 
-    /// The bucket of that number, of which there is one.
+    /// The bucket of that number, which exists.
     #[inline(always)]
     fn known_mut(&mut self, bucket: usize) -> &mut Bucket {
         debug_assert!(bucket < self.packets.len());
@@ -238,8 +238,7 @@ impl TimingWheel {
         (window % NEAR) as usize * self.blocks + block as usize
     }
 
-    /// Where a packet is to lie that reaches `block` at `at`. The packet itself says at which
-    /// interface.
+    /// A place for a packet that reaches `block` at `at`. The packet itself says at which interface.
     #[inline(always)]
     pub(super) fn place(&mut self, block: BlockId, at: Time, arena: &mut PacketArena) -> PacketId {
         let Some(window) = self.near(at) else { return self.far_place(block, at, arena) };
@@ -251,13 +250,13 @@ impl TimingWheel {
         self.buckets.known_mut(number).take_place()
     }
 
-    /// Puts `packet` where it is to lie.
+    /// Puts `packet` into the bucket of its arrival.
     pub(super) fn put(&mut self, block: BlockId, packet: Packet, arena: &mut PacketArena) {
         let place = self.place(block, packet.arrives(), arena);
         *arena.known_mut(place) = packet;
     }
 
-    /// Puts a note for the open block into its bucket, which is read already. Gives where it lies.
+    /// Puts a note for the open block into its bucket, which is read already. Returns its place.
     pub(super) fn add(&mut self, note: Packet, arena: &mut PacketArena) -> PacketId {
         if self.buckets.known_mut(self.open).is_full() {
             self.buckets.add_run(self.open, arena);
@@ -267,7 +266,7 @@ impl TimingWheel {
         place
     }
 
-    /// The unit at that place of `block` has something to do at `at`.
+    /// Has the unit at that place of `block` visited at `at`.
     #[inline]
     pub(super) fn visit(&mut self, block: BlockId, unit: u16, at: Time) {
         let Some(window) = self.near(at) else {
@@ -278,7 +277,7 @@ impl TimingWheel {
         self.buckets.visits[bucket].push(unit);
     }
 
-    // Not rare where lines send ahead; but not told so, the compiler makes the near way slower.
+    // Not rare where lines send ahead; but without `cold` the compiler makes the near case slower.
     #[cold]
     #[inline(never)]
     fn far_place(&mut self, block: BlockId, at: Time, arena: &mut PacketArena) -> PacketId {
@@ -330,7 +329,7 @@ impl TimingWheel {
         })
     }
 
-    /// Moves on to `window`. Nothing is left in those before.
+    /// Moves on to `window`. No earlier window holds anything.
     #[inline]
     pub(super) fn go_on_to(&mut self, window: u64, arena: &mut PacketArena) {
         self.current = window;
@@ -340,8 +339,8 @@ impl TimingWheel {
         }
     }
 
-    /// Brings near what lies far ahead as soon as the wheel reaches it, before anything else goes
-    /// into the same windows: what a link carries stays in order.
+    /// Moves what lies far ahead into the wheel as soon as the wheel reaches it, before anything else goes
+    /// into the same windows, so that the packets of a link stay in order.
     #[cold]
     #[inline(never)]
     fn bring(&mut self, arena: &mut PacketArena) {
@@ -375,14 +374,14 @@ impl TimingWheel {
         }
     }
 
-    /// How many groups of eight blocks there are.
+    /// Groups of eight blocks.
     #[inline]
     pub(super) fn eights(&self) -> usize {
         self.blocks / 8
     }
 
-    /// Which of eight blocks, those that are `wanted`, have something to do in the current window: for
-    /// each the lowest bit of a byte.
+    /// Of eight blocks, those that are `wanted` and have something to do in the current window: for each
+    /// the lowest bit of a byte.
     #[inline]
     pub(super) fn take_due(&mut self, eight: usize, wanted: u64) -> u64 {
         let Buckets { windows, due, .. } = &mut self.buckets;
@@ -413,8 +412,7 @@ impl TimingWheel {
         }
     }
 
-    /// Nothing is left to be done in the open block: its runs are free again, but for that of a bucket
-    /// which held few packets.
+    /// Closes the open block: frees its runs, but for that of a bucket which held few packets.
     #[inline(always)]
     pub(super) fn close(&mut self, arena: &mut PacketArena) {
         let bucket = self.buckets.known_mut(self.open);
@@ -430,7 +428,7 @@ impl TimingWheel {
         }
     }
 
-    /// Takes the units of the open block that are to be visited besides.
+    /// Takes out the units of the open block that have a visit due.
     #[inline(always)]
     pub(super) fn take_visits(&mut self, visit: impl FnMut(u16)) {
         let visits = &mut self.buckets.visits[self.open];
