@@ -7,8 +7,9 @@
 use sojourn_core::{Span, Time};
 use std::ops::Range;
 
-/// The place of a packet in the [`PacketArena`]. Only the arena makes one, and it never shrinks, so that
-/// a [`Queue`](crate::queue::Queue) can return no place that does not exist.
+/// The place of a packet in the [`PacketArena`]. Only an arena makes one, and it never shrinks, so that a
+/// [`Queue`](crate::queue::Queue) can return no place that does not exist; see also
+/// [`PacketArena::free`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct PacketId(u32);
@@ -201,6 +202,8 @@ pub(crate) const RUN: u32 = 66;
 /// The end of an empty list of arrivals, of a unit that has something else to do.
 pub(crate) const VISIT: PacketId = PacketId(1);
 
+const FOREIGN: &str = "a queue returned a packet of another arena";
+
 /// All packets of one side.
 #[derive(Debug)]
 pub struct PacketArena {
@@ -250,9 +253,11 @@ impl PacketArena {
         }
     }
 
-    /// Frees the place of a packet.
+    /// Frees the place of a packet, whose packet can be read until the next is added. Panics at an id
+    /// of another arena that is larger: a queue could have kept one.
     #[inline]
     pub(crate) fn free(&mut self, id: PacketId) {
+        assert!((id.0 as usize) < self.packets.len(), "{FOREIGN}");
         self.free.push(id);
     }
 
@@ -381,8 +386,8 @@ impl PacketArena {
     pub(crate) fn known(&self, id: PacketId) -> &Packet {
         debug_assert!((id.0 as usize) < self.packets.len());
         // SAFETY: ids are the ends of lists or come from `place` or `take_run` of this arena, which
-        // never shrinks. Nothing outside of this crate makes an id or an arena, so a discipline can
-        // only give back one that it was given.
+        // never shrinks. Nothing outside of this crate makes an id or an arena, and `free` checks those
+        // that a queue returns.
         unsafe { self.packets.get_unchecked(id.0 as usize) }
     }
 

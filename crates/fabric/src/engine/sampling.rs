@@ -73,7 +73,7 @@ impl Samples {
             let sent = port.busy - port.free.max(now).since(now).min(port.busy);
             let busy = sent - (*before).min(sent);
             *before = sent;
-            let size = |id| u64::from(arena.known(id).size);
+            let size = |id| u64::from(arena[id].size);
             let waiting = port.queue.waiting(arena).into_iter().map(size).sum();
             if (waiting > 0 || busy > Span::ZERO) && self.taken.len() < MOST {
                 self.taken.push(Sample { at: now, port: number, waiting, busy, since });

@@ -249,7 +249,7 @@ impl Memory {
                 drop(id, arena);
                 return false;
             };
-            self.give(share, arena.known(victim).size);
+            self.give(share, arena[victim].size);
             drop(victim, arena);
         }
         true
