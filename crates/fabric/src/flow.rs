@@ -1,10 +1,10 @@
-//! Flows, and how their bytes are cut into packets.
+//! Flows, how their bytes are cut into packets, and their best possible times.
 
-use crate::topology::Hop;
+use crate::topology::{Hop, Network};
 use sojourn_core::parameters::{Check, Refusal, Setting};
 use sojourn_core::{Bytes, Span, Time, choices, nested, parameters};
 
-/// One flow: the job of this room.
+/// One flow: the job of a fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The host it starts from.
@@ -124,7 +124,7 @@ impl Packets {
 }
 
 /// The best possible completion time of a flow of `bytes` over the hops `out`, its last
-/// acknowledgement coming `back`: nobody else in the fabric.
+/// acknowledgement coming `back`, with no other flow in the fabric.
 ///
 /// Full packets follow each other as a pipeline, at the pace of the slowest hop; where a flow can
 /// be sprayed over several links at once, their joint pace. The last packet leaves after all others
@@ -176,4 +176,76 @@ pub fn alone_fct(packets: &Packets, bytes: u64, out: &[Hop], back: &[Hop]) -> Sp
     let travel = out.iter().chain(back).map(|hop| hop.link.delay).sum::<Span>();
     let ack = back.iter().map(|hop| hop.link.rate.span(packets.ack.0)).sum::<Span>();
     end + travel + ack
+}
+
+/// Best possible times; each pair of racks is routed once.
+pub(crate) struct Ideals<'a> {
+    pub(crate) network: &'a Network,
+    pub(crate) packets: &'a Packets,
+    /// By the racks of source and destination: the hops out and back.
+    trips: Vec<Option<Box<RoundTrip>>>,
+}
+
+type RoundTrip = (Vec<Hop>, Vec<Hop>);
+
+impl<'a> Ideals<'a> {
+    pub(crate) fn new(network: &'a Network, packets: &'a Packets) -> Ideals<'a> {
+        Ideals { network, packets, trips: vec![None; network.racks() * network.racks()] }
+    }
+
+    /// When an answer that is done after `alone` at best can begin to cross the client's link.
+    pub(crate) fn waiting(&mut self, answer: &Flow, alone: Span) -> Span {
+        let begun = alone - self.one_way(answer);
+        // A queue may let a short last packet go first.
+        let packets = self.packets;
+        let short = packets.wire(packets.last_payload(answer.bytes));
+        let (out, _) = self.trip(answer);
+        let first = |hop: &Hop| if hop.cuts { packets.smallest() } else { short };
+        let cross = |hop: &Hop| hop.link.rate.span(first(hop).into()) + hop.link.delay;
+        begun + out[..out.len() - 1].iter().map(cross).sum::<Span>()
+    }
+
+    /// What one flow takes alone, its packets on one path and in order.
+    pub(crate) fn alone(&mut self, flow: &Flow, completion: Completion) -> Span {
+        let packets = self.packets;
+        let (out, back) = self.until(flow, completion);
+        alone_fct(packets, flow.bytes, out, back)
+    }
+
+    /// What one flow takes at best.
+    pub(crate) fn of(&mut self, flow: &Flow, completion: Completion) -> Span {
+        let packets = self.packets;
+        let (out, back) = self.until(flow, completion);
+        ideal_fct(packets, flow.bytes, out, back)
+    }
+
+    pub(crate) fn one_way(&mut self, flow: &Flow) -> Span {
+        self.of(flow, Completion::Receiver)
+    }
+
+    /// The hops of a flow, and those of its last acknowledgement as far as it is waited for.
+    fn until(&mut self, flow: &Flow, completion: Completion) -> (&[Hop], &[Hop]) {
+        let (out, back) = self.trip(flow);
+        match completion {
+            Completion::Receiver => (out, &[]),
+            Completion::Sender => (out, back),
+        }
+    }
+
+    /// The way of a flow and its acknowledgements'.
+    fn trip(&mut self, flow: &Flow) -> &RoundTrip {
+        let (from, to) = (usize::from(flow.from), usize::from(flow.to));
+        let network = self.network;
+        let pair = network.rack_of(from) * network.racks() + network.rack_of(to);
+        let trip = self.trips[pair]
+            .get_or_insert_with(|| Box::new((network.path(from, to), network.path(to, from))));
+        // Between two racks all paths are alike but for their first and last links.
+        let (out, back) = &mut **trip;
+        let ends = [&network.links[from], &network.links[to]];
+        for (path, [first, last]) in [(out, ends), (back, [ends[1], ends[0]])] {
+            (path[0].link, path[0].cuts) = (first.spec, first.cuts);
+            path.last_mut().expect("two hops at least").link = last.spec;
+        }
+        trip
+    }
 }

@@ -23,11 +23,11 @@ choices! {
     /// Where packets wait that a host's link cannot take yet.
     pub enum HostPort: "host port" {
         /// With their flows: the host has few packets before its link, and a transport sends when
-        /// there is room, flow by flow in turn, or by priority where the scheme has one; as a system
+        /// the link can take more, flow by flow in turn, or by priority where the scheme has one; as a system
         /// does that pushes back on sockets (TCP small queues and byte queue limits, in Linux).
         /// Nothing is dropped at home.
         Backpressure = "backpressure",
-        /// In a queue as a switch's port has, where what finds no room is dropped.
+        /// In a queue as a switch's port has, where what does not fit is dropped.
         SwitchPort = "switch-port",
     }
 }
@@ -46,7 +46,7 @@ impl Check for Hosts {
 }
 
 impl Hosts {
-    /// Hosts that send without any time of their own, for what is exact to the picosecond.
+    /// Hosts that take no time for a packet, for what is exact to the picosecond.
     pub const EXACT: Hosts = Hosts { overhead: 0.0, port: HostPort::SwitchPort };
 
     /// The most time that a host takes for a packet before it is on `link`, where a full one has

@@ -1,37 +1,34 @@
-//! The fabric room: flows over hosts, links and switches, packet by packet.
+//! The fabric model: flows over hosts, links and switches, packet by packet.
 //!
-//! - [`topology`]: hosts, switches, links and shortest paths; [`balance`]: which path;
-//! - [`buffer`]: switch memory; [`qdisc`]: queue disciplines; [`transport`]: what the ends of a flow do;
+//! - [`topology`]: hosts, switches, links and shortest paths; [`path`]: which path;
+//! - [`switch_memory`]: what the ports of a switch share; [`queue`]: queue disciplines; [`transport`]: what the ends of a flow do;
 //! - [`engine`]: the event loop; [`ideal`]: the ideal scheduler; [`flow`]: flows, packets and the best possible completion time;
 //! - [`workload`]: which flows arrive when;
 //! - [`estimate`]: a fabric too large to be simulated whole, from its links.
 
-pub mod balance;
-mod best;
-pub mod buffer;
+pub mod case;
 pub mod engine;
 pub mod estimate;
 pub mod flow;
 pub mod hosts;
 pub mod ideal;
-mod offered;
+mod job;
 pub mod packet;
-pub mod qdisc;
+pub mod path;
+pub mod queue;
 mod rows;
 pub mod scheme;
-mod script;
-pub mod slab;
-pub mod study;
+pub mod switch_memory;
 pub mod topology;
 pub mod transport;
 pub mod workload;
 
-pub use balance::Balance;
-pub use buffer::Buffer;
+pub use case::{FabricCase, Ready};
 pub use estimate::{Decomposition, LinkTimes};
 pub use flow::{Flow, Packets, ideal_fct};
 pub use hosts::{HostPort, Hosts};
+pub use path::Balance;
 pub use rows::VOCABULARY;
 pub use scheme::{PacketScheme, Scheme};
 pub use sojourn_core::Report;
-pub use study::{FabricCase, Ready};
+pub use switch_memory::Buffer;

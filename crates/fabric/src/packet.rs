@@ -1,13 +1,53 @@
-//! Packets.
+//! Packets, and the arena in which those of one side of a fabric lie.
+//!
+//! Those that wait lie singly, and their places are used again, latest first. Those under way lie in
+//! runs, one behind another, so that they are written and read in sequence: a large fabric's packets do
+//! not fit into the caches, and a load from memory whose address the load before it gives takes longest.
 
 use sojourn_core::{Span, Time};
+use std::ops::Range;
 
-/// Where a packet lies in the [`Slab`](crate::slab::Slab).
-pub type PacketId = u32;
+/// The place of a packet in the [`PacketArena`]. Only an arena makes one, and it never shrinks, so that a
+/// [`Queue`](crate::queue::Queue) can return no place that does not exist; see also
+/// [`PacketArena::free`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct PacketId(u32);
+
+impl PacketId {
+    /// The place `count` behind this one.
+    #[inline(always)]
+    pub(crate) const fn plus(self, count: u32) -> PacketId {
+        PacketId(self.0 + count)
+    }
+
+    /// How many places this one is behind `first`.
+    #[inline(always)]
+    pub(crate) const fn since(self, first: PacketId) -> u32 {
+        self.0 - first.0
+    }
+
+    /// All places from this one to `end`.
+    pub(crate) fn upto(self, end: PacketId) -> impl Iterator<Item = PacketId> {
+        (self.0..end.0).map(PacketId)
+    }
+
+    /// The value of [`Packet::next`] for an interface.
+    #[inline(always)]
+    pub(crate) const fn of_interface(number: u32) -> PacketId {
+        PacketId(number)
+    }
+
+    /// Which of the arena's runs this one is in.
+    #[inline(always)]
+    pub(crate) const fn run(self) -> usize {
+        (self.0 / RUN) as usize
+    }
+}
 
 /// No packet. In its place lies one that arrives after all others of a list, so that the end of a list
-/// needs no question of its own.
-pub const NIL: PacketId = 0;
+/// needs no separate check.
+pub(crate) const NIL: PacketId = PacketId(0);
 
 /// The largest number of ports of one switch: the port a packet came in by is part of its arrival
 /// key.
@@ -22,7 +62,7 @@ pub const LONGEST_TIMER: Span = Span::from_s(3_600);
 /// ... and a full packet may be on a link for so long.
 pub const LONGEST_CROSSING: Span = Span::from_s(60);
 
-/// What a packet is for.
+/// The purpose of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -30,9 +70,9 @@ pub enum Kind {
     Data,
     /// Tells the sender what has arrived.
     Ack,
-    /// Tells the sender that a packet has arrived without its payload.
+    /// Tells the sender that a packet has arrived without its payload (NDP).
     Nack,
-    /// Asks the sender for another packet.
+    /// Asks the sender for another packet (NDP).
     Pull,
     /// Never leaves its host: a note to itself that a flow's timer may be due.
     Wake,
@@ -58,30 +98,29 @@ pub struct Packet {
     /// one that has arrived, as the transport has it. NACK: the packet that came trimmed. PULL: how
     /// many there were of this flow, this one included.
     pub sequence: u32,
-    /// Lower goes first.
+    /// Priority; a lower number goes first.
     pub priority: u32,
     /// The host it is for.
     pub to: u16,
-    /// Bytes on the wire.
+    /// Size on the wire, in bytes.
     pub size: u16,
     /// Data: how many bytes are left of it when a queue trims it; 0 when none may. ACK: how far above
     /// `sequence` the packet lies that caused it; 0 when that one is covered. NACK: the low bits of
     /// the number of the PULL that will follow it.
     pub echo: u16,
-    /// What it is for.
+    /// Its purpose.
     pub kind: Kind,
-    /// What queues and receivers noted, see [`ECT`], [`CE`], [`ECE`], [`TRIMMED`] and
-    /// [`PROBE`].
+    /// Marks of queues and receivers: [`ECT`], [`CE`], [`ECE`], [`TRIMMED`], [`PROBE`].
     pub marks: u8,
 }
 
-/// The transport understands congestion marks.
+/// ECN-capable transport (RFC 3168, section 5).
 pub const ECT: u8 = 1;
-/// A queue marked the packet.
+/// Congestion experienced: a queue marked the packet (RFC 3168, section 5).
 pub const CE: u8 = 2;
-/// An ACK echoes a mark.
+/// An ACK echoes a congestion mark (RFC 3168, section 6.1).
 pub const ECE: u8 = 4;
-/// A queue took the payload away.
+/// A queue trimmed the payload.
 pub const TRIMMED: u8 = 8;
 /// The sender only asks whether anything gets through: the packet carries nothing of its flow.
 pub const PROBE: u8 = 16;
@@ -131,22 +170,248 @@ impl Packet {
         }
     }
 
-    /// Notes the class of the flow it belongs to.
+    /// Writes the class of its flow into the marks.
     #[inline]
     pub(crate) const fn classify(&mut self, class: u8) {
         self.marks |= class << CLASS_SHIFT;
     }
 
-    /// The class noted.
+    /// The class in its marks.
     #[inline]
     pub(crate) const fn class(&self) -> usize {
         (self.marks >> CLASS_SHIFT) as usize
+    }
+
+    /// The interface at the other end of the link that it is on.
+    #[inline(always)]
+    pub(crate) const fn interface(&self) -> u32 {
+        self.next.0
     }
 
     /// When it arrives at the node it is under way to.
     #[inline]
     pub(crate) const fn arrives(&self) -> Time {
         Time::from_ps(self.key >> 8)
+    }
+}
+
+/// How many packets fit into a run: an odd number of cache lines, so that runs do not all begin
+/// in the same sets of a cache.
+pub(crate) const RUN: u32 = 66;
+
+/// The end of an empty list of arrivals, of a unit that has something else to do.
+pub(crate) const VISIT: PacketId = PacketId(1);
+
+const FOREIGN: &str = "a queue returned a packet of another arena";
+
+/// All packets of one side.
+#[derive(Debug)]
+pub struct PacketArena {
+    packets: Vec<Packet>,
+    /// Free places of packets that lie singly, and how many there are in all.
+    free: Vec<PacketId>,
+    singles: usize,
+    /// Where free runs begin.
+    free_runs: Vec<PacketId>,
+}
+
+impl PacketArena {
+    /// Without packets.
+    pub(crate) fn new() -> PacketArena {
+        // The first run is never given out: there lie the ends of lists.
+        PacketArena {
+            packets: vec![Packet::LAST; RUN as usize],
+            free: Vec::new(),
+            singles: 0,
+            free_runs: Vec::new(),
+        }
+    }
+
+    /// Adds a packet.
+    #[inline]
+    pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
+        let id = self.place();
+        *self.known_mut(id) = packet;
+        id
+    }
+
+    /// Adds a copy of the packet `id`.
+    #[inline]
+    pub(crate) fn insert_copy(&mut self, id: PacketId) -> PacketId {
+        let place = self.place();
+        let packet = *self.known(id);
+        self.known_mut(place).become_copy_of(&packet, packet.key, NIL);
+        place
+    }
+
+    /// A place for a packet that is to lie singly.
+    #[inline]
+    pub(crate) fn place(&mut self) -> PacketId {
+        match self.free.pop() {
+            Some(id) => id,
+            None => self.first_of_more(),
+        }
+    }
+
+    /// Frees the place of a packet, whose packet can be read until the next is added. Panics at an id
+    /// of another arena that is larger: a queue could have kept one.
+    #[inline]
+    pub(crate) fn free(&mut self, id: PacketId) {
+        assert!((id.0 as usize) < self.packets.len(), "{FOREIGN}");
+        self.free.push(id);
+    }
+
+    /// Packets that lie singly.
+    pub fn len(&self) -> usize {
+        self.singles - self.free.len()
+    }
+
+    /// Whether no packet lies singly.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[cold]
+    fn first_of_more(&mut self) -> PacketId {
+        let run = self.grow();
+        self.singles += RUN as usize;
+        self.free.extend((run.0 + 1..run.0 + RUN).rev().map(PacketId));
+        run
+    }
+
+    /// Sets the time at which lists of arrivals end: [`NIL`] arrives at `ends`, everything else before.
+    #[inline]
+    pub(crate) fn lists_end(&mut self, ends: Time) {
+        for last in [NIL, VISIT] {
+            self.known_mut(last).key = Packet::arriving(ends, 0);
+        }
+    }
+
+    /// Whether `id` is the end of a list of arrivals.
+    #[inline]
+    pub(crate) fn is_end(id: PacketId) -> bool {
+        id <= VISIT
+    }
+
+    /// Inserts a note into a list of arrivals, in order of key and then of flow.
+    pub(crate) fn link(&mut self, head: &mut PacketId, id: PacketId) {
+        let own = self.order(id);
+        let (mut before, mut after) = (NIL, *head);
+        while self.order(after) <= own {
+            before = after;
+            after = self.known(after).next;
+        }
+        self.link_between(head, before, id, after);
+    }
+
+    fn link_between(
+        &mut self,
+        head: &mut PacketId,
+        before: PacketId,
+        id: PacketId,
+        after: PacketId,
+    ) {
+        self.known_mut(id).next = after;
+        match before {
+            NIL => *head = id,
+            before => self.known_mut(before).next = id,
+        }
+    }
+
+    #[inline]
+    fn order(&self, id: PacketId) -> (u64, u32) {
+        (self.known(id).key, self.known(id).flow)
+    }
+
+    /// Sorts a list in which what was put in last comes first; of notes with equal key and flow, the one
+    /// that was put in first comes first. What was put in late mostly arrives late, so that an insertion
+    /// finds its place soon.
+    #[inline]
+    pub(crate) fn sorted(&mut self, head: PacketId) -> PacketId {
+        let (mut sorted, mut left) = (head, self.known(head).next);
+        self.known_mut(head).next = NIL;
+        while left != NIL {
+            let id = left;
+            left = self.known(id).next;
+            let own = self.order(id);
+            let (mut before, mut after) = (NIL, sorted);
+            while self.order(after) < own {
+                before = after;
+                after = self.known(after).next;
+            }
+            self.link_between(&mut sorted, before, id, after);
+        }
+        sorted
+    }
+
+    /// Takes a free run, whose packets have to be written before they are read.
+    pub(crate) fn take_run(&mut self) -> PacketId {
+        self.free_runs.pop().unwrap_or_else(|| self.grow())
+    }
+
+    /// Adds a run at the end.
+    #[cold]
+    fn grow(&mut self) -> PacketId {
+        let first = self.packets.len();
+        let end = first + RUN as usize;
+        assert!(end < u32::MAX as usize, "more than 4294967294 packets in the fabric");
+        if end > self.packets.capacity() {
+            // Places that are not written yet take address space and no memory; what is moved from takes
+            // both, until the system has it back. Where so much is refused, `resize` asks for less.
+            let most = u32::MAX as usize - first;
+            let _ = self.packets.try_reserve_exact((3 * first).min(most));
+        }
+        self.packets.resize(end, Packet::LAST);
+        PacketId(first as u32)
+    }
+
+    /// Frees a run that has been read. It is the next to be taken: a part of it is still in the caches.
+    #[inline]
+    pub(crate) fn give_back(&mut self, run: PacketId) {
+        self.free_runs.push(run);
+    }
+
+    /// The packets of a run, or of a part of it, each with its place.
+    #[inline]
+    pub(crate) fn run(
+        &mut self,
+        part: Range<PacketId>,
+    ) -> impl Iterator<Item = (PacketId, &mut Packet)> {
+        let Range { start: PacketId(start), end: PacketId(end) } = part;
+        (start..).map(PacketId).zip(&mut self.packets[start as usize..end as usize])
+    }
+
+    /// The packet at `id`, a place of this arena: like the index operator, without a check.
+    #[inline]
+    pub(crate) fn known(&self, id: PacketId) -> &Packet {
+        debug_assert!((id.0 as usize) < self.packets.len());
+        // SAFETY: ids are the ends of lists or come from `place` or `take_run` of this arena, which
+        // never shrinks. Nothing outside of this crate makes an id or an arena, and `free` checks those
+        // that a queue returns.
+        unsafe { self.packets.get_unchecked(id.0 as usize) }
+    }
+
+    /// The packet at `id`, to be changed; like [`PacketArena::known`].
+    #[inline]
+    pub(crate) fn known_mut(&mut self, id: PacketId) -> &mut Packet {
+        debug_assert!((id.0 as usize) < self.packets.len());
+        // SAFETY: as in `known`.
+        unsafe { self.packets.get_unchecked_mut(id.0 as usize) }
+    }
+}
+
+impl std::ops::Index<PacketId> for PacketArena {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, id: PacketId) -> &Packet {
+        &self.packets[id.0 as usize]
+    }
+}
+
+impl std::ops::IndexMut<PacketId> for PacketArena {
+    #[inline]
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.packets[id.0 as usize]
     }
 }
 

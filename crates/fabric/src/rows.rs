@@ -1,14 +1,13 @@
 //! What a run gives back: rows, one a job, and totals.
 
-use crate::engine::{Figures, Outcome, Sample, Watch};
-use crate::flow::{Completion, Flow};
-use crate::offered::queue;
+use crate::engine::{Outcome, PacketCounts, Sample, Watch};
+use crate::flow::{Completion, Flow, Packets};
+use crate::job::{JobPart, Jobs, QueryRun, Role};
 use crate::packet::CLASSES;
-use crate::script::{Asked, Cast, Role};
-use crate::study::Ready;
 use crate::topology::Network;
 use crate::transport::Tally;
 use crate::workload::Query;
+use crate::workload::offered::queue;
 use sojourn_core::parameters::Value;
 use sojourn_core::{
     Column, Job, JobKind, Keep, Metric, Report, Rows, SizeBin, Span, Time, Vocabulary,
@@ -33,7 +32,7 @@ fn ideal(cuts: bool, completion: Completion) -> String {
     )
 }
 
-/// The same for queries.
+/// What the `ideal_ps` of a query is, for people.
 const IDEAL_OF_QUERIES: &str = "ideal of a query: from the question on, each request and answer \
                                 alone in the fabric, but all answers through the client's link";
 
@@ -144,30 +143,39 @@ impl Row {
     }
 }
 
-/// What the run of `ready` gives that had this `outcome`; `ideals` are the best possible times of its
+/// What rows are about: the jobs that were played, and where.
+#[derive(Clone, Copy)]
+pub(crate) struct Played<'a> {
+    pub(crate) jobs: &'a Jobs,
+    pub(crate) network: &'a Network,
+    pub(crate) packets: &'a Packets,
+    pub(crate) completion: Completion,
+}
+
+/// What a run `of` some jobs gives that had this `outcome`; `ideals` are the best possible times of its
 /// flows, `of_queries` those of its queries.
 pub(crate) fn report(
     keep: Keep,
-    ready: &Ready,
+    of: Played<'_>,
     ideals: &[Span],
     of_queries: &[Span],
     outcome: &Outcome,
 ) -> Report {
-    let (script, network) = (&ready.script, &*ready.network);
-    let run = Run { ready, ideals, outcome };
-    let jobs = run.flows().chain(run.queries(of_queries));
+    let (jobs, network) = (of.jobs, of.network);
+    let run = Run { of, ideals, outcome };
+    let played = run.flows().chain(run.queries(of_queries));
     let (rows, series, unfinished) = match keep {
         Keep::Rows => {
-            let table: Vec<Row> = jobs.collect();
+            let table: Vec<Row> = played.collect();
             let unfinished = table.iter().filter(|row| row.is_open()).count();
-            (rows(&table, script.several), series(network, &outcome.samples), unfinished)
+            (rows(&table, jobs.several), series(network, &outcome.samples), unfinished)
         }
-        Keep::Totals => (Rows::default(), Rows::default(), jobs.filter(Row::is_open).count()),
+        Keep::Totals => (Rows::default(), Rows::default(), played.filter(Row::is_open).count()),
     };
-    let mut figures = figures(outcome, network, unfinished);
-    figures.extend(queue(&script.offered, network));
-    let mut said = ideal(network.links.iter().any(|link| link.cuts), ready.completion);
-    if !script.queries.is_empty() {
+    let mut figures = totals(outcome, network, unfinished);
+    figures.extend(queue(&jobs.offered, network));
+    let mut said = ideal(network.links.iter().any(|link| link.cuts), of.completion);
+    if !jobs.queries.is_empty() {
         said = format!("{said}; {IDEAL_OF_QUERIES}");
     }
     figures.push(("ideal".to_owned(), Value::Text(said)));
@@ -210,7 +218,7 @@ fn series(network: &Network, samples: &[Sample]) -> Rows {
 
 /// What rows are made from.
 struct Run<'a> {
-    ready: &'a Ready,
+    of: Played<'a>,
     ideals: &'a [Span],
     outcome: &'a Outcome,
 }
@@ -218,15 +226,15 @@ struct Run<'a> {
 impl Run<'_> {
     /// The flows that are jobs themselves, by time of arrival.
     fn flows(&self) -> impl Iterator<Item = Row> {
-        let Run { ready: Ready { script, packets, completion, .. }, ideals, outcome } = *self;
+        let Run { of: Played { jobs, packets, completion, .. }, ideals, outcome } = *self;
         let finished = match completion {
             Completion::Receiver => &outcome.received,
             Completion::Sender => &outcome.acknowledged,
         };
-        let mut watched = script.watches.iter().zip(&outcome.watched);
-        let flows = script.flows.iter().zip(&script.casts).enumerate();
+        let mut watched = jobs.watches.iter().zip(&outcome.watched);
+        let flows = jobs.flows.iter().zip(&jobs.parts).enumerate();
         let jobs = flows.filter(|(_, (_, cast))| cast.role == Role::Job);
-        let row = move |(number, (flow, cast)): (usize, (&Flow, &Cast))| {
+        let row = move |(number, (flow, cast)): (usize, (&Flow, &JobPart))| {
             let measured = match flow.is_endless() {
                 true => watched.next(),
                 false => None,
@@ -261,10 +269,10 @@ impl Run<'_> {
     /// The queries by time of arrival, numbered from the flows on, then all answers: a query is done
     /// when the last of its answers has come.
     fn queries(&self, ideals: &[Span]) -> Vec<Row> {
-        let script = &self.ready.script;
-        let first = script.casts.iter().filter(|cast| cast.role == Role::Job).count();
+        let jobs = &self.of.jobs;
+        let first = jobs.parts.iter().filter(|cast| cast.role == Role::Job).count();
         let (mut queries, mut answers) = (Vec::new(), Vec::new());
-        for (place, (asked, &ideal)) in script.queries.iter().zip(ideals).enumerate() {
+        for (place, (asked, &ideal)) in jobs.queries.iter().zip(ideals).enumerate() {
             let number = first + place;
             let own: Vec<Row> =
                 asked.answers.clone().map(|a| self.answer(a, asked, number)).collect();
@@ -298,11 +306,11 @@ impl Run<'_> {
     }
 
     /// Answer number `number` of all: with its request it is one job.
-    fn answer(&self, number: usize, asked: &Asked, query: usize) -> Row {
-        let Run { ready: Ready { script, packets, .. }, ideals, outcome } = self;
-        let place = script.first_answer() + number;
-        let flow = &script.flows[place];
-        let of_request = outcome.tallies[script.after[number].flow as usize];
+    fn answer(&self, number: usize, asked: &QueryRun, query: usize) -> Row {
+        let Run { of: Played { jobs, packets, .. }, ideals, outcome } = self;
+        let place = jobs.first_answer() + number;
+        let flow = &jobs.flows[place];
+        let of_request = outcome.tallies[jobs.after[number].flow as usize];
         let own = outcome.tallies[place];
         Row {
             kind: Kind::Response,
@@ -375,8 +383,8 @@ fn ps(time: Time) -> i64 {
     }
 }
 
-fn figures(outcome: &Outcome, network: &Network, unfinished: usize) -> Vec<(String, Value)> {
-    let Figures {
+fn totals(outcome: &Outcome, network: &Network, unfinished: usize) -> Vec<(String, Value)> {
+    let PacketCounts {
         hops,
         injected,
         delivered,
@@ -386,7 +394,7 @@ fn figures(outcome: &Outcome, network: &Network, unfinished: usize) -> Vec<(Stri
         in_network,
         marked,
         turns,
-    } = outcome.figures;
+    } = outcome.counts;
     let (hosts, switches) = outcome.busy.split_at(network.hosts);
     let share = |busy: &[Span]| {
         let all = outcome.ended.seconds() * busy.len() as f64;

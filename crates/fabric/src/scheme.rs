@@ -1,10 +1,11 @@
 //! Schemes: a transport, a queue and a way to balance, under one name; or the ideal scheduler.
 
-use crate::balance::Balance;
 use crate::ideal::Ideal;
-use crate::qdisc::{Ecn, PFabric, Queue};
+use crate::path::Balance;
+use crate::queue::{Ecn, PFabric, QueueKind};
 use crate::transport::{
-    AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TransportKind,
+    AckPriority, Dctcp, LineRate, MinTcp, NewReno, Priority, Swift, TcpOptions, TransportKind,
+    WindowLimits,
 };
 use sojourn_core::parameters::{
     Check, Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
@@ -23,14 +24,14 @@ pub enum Scheme {
 }
 
 parameters! {
-    /// A scheme of one's own: its parts, under a name.
+    /// A scheme that a study puts together: its parts, under a name.
     pub struct PacketScheme: "scheme" {
         /// What it is called in results; the name of a known scheme takes that one as the start.
         pub name: String,
         /// What the ends of a flow do.
         pub transport: TransportKind,
         /// What ports do, those of hosts too.
-        pub queue: Queue,
+        pub queue: QueueKind,
         /// Which of several shortest paths a packet takes.
         pub balance: Balance = Balance::Ecmp,
         /// What data packets carry as priority.
@@ -46,7 +47,7 @@ impl Check for PacketScheme {}
 struct Known {
     name: &'static str,
     summary: &'static str,
-    make: fn() -> (TransportKind, Queue, Priority),
+    make: fn() -> (TransportKind, QueueKind, Priority),
 }
 
 /// The schemes of the pFabric paper, section 3. What its text leaves open is as in its authors'
@@ -60,8 +61,12 @@ const KNOWN: &[Known] = &[
         summary: "TCP NewReno without fast retransmit, over 225 KB drop-tail queues, sprayed; \
                   minimum time-out 200 us (pFabric section 3, scheme i).",
         make: || {
-            let tcp = NewReno { initial_window: WINDOW, ..sprayed_tcp() };
-            (TransportKind::NewReno(tcp), Queue::DropTail(defaults()), Priority::None(defaults()))
+            let tcp = NewReno { window: window(), options: sprayed() };
+            (
+                TransportKind::NewReno(tcp),
+                QueueKind::DropTail(defaults()),
+                Priority::None(defaults()),
+            )
         },
     },
     Known {
@@ -70,7 +75,7 @@ const KNOWN: &[Known] = &[
                   sprayed; minimum time-out 200 us (pFabric section 3, scheme ii).",
         make: || {
             let transport = TransportKind::Dctcp(sprayed_dctcp());
-            (transport, Queue::Ecn(defaults::<Ecn>()), Priority::None(defaults()))
+            (transport, QueueKind::Ecn(defaults::<Ecn>()), Priority::None(defaults()))
         },
     },
     Known {
@@ -79,7 +84,7 @@ const KNOWN: &[Known] = &[
                   time-out 40 us (pFabric section 3, scheme iii).",
         make: || {
             let transport = TransportKind::MinTcp(defaults::<MinTcp>());
-            (transport, Queue::PFabric(defaults::<PFabric>()), Priority::Remaining(defaults()))
+            (transport, QueueKind::PFabric(defaults::<PFabric>()), Priority::Remaining(defaults()))
         },
     },
     Known {
@@ -88,7 +93,7 @@ const KNOWN: &[Known] = &[
                   sprayed; time-out 40 us (pFabric section 3, scheme iv).",
         make: || {
             let transport = TransportKind::LineRate(defaults::<LineRate>());
-            (transport, Queue::PFabric(defaults::<PFabric>()), Priority::Remaining(defaults()))
+            (transport, QueueKind::PFabric(defaults::<PFabric>()), Priority::Remaining(defaults()))
         },
     },
     Known {
@@ -97,7 +102,7 @@ const KNOWN: &[Known] = &[
                   and mark from 22.5 KB, sprayed; thresholds for web search (PIAS, NSDI 2015).",
         make: || {
             let transport = TransportKind::Dctcp(sprayed_dctcp());
-            (transport, Queue::Levels(defaults()), Priority::Sent(defaults()))
+            (transport, QueueKind::Levels(defaults()), Priority::Sent(defaults()))
         },
     },
     Known {
@@ -105,7 +110,11 @@ const KNOWN: &[Known] = &[
         summary: "NDP, pulled by its receivers, over ports that trim beyond eight packets, sprayed; \
                   first window 20 packets (SIGCOMM 2017).",
         make: || {
-            (TransportKind::Ndp(defaults()), Queue::Trim(defaults()), Priority::None(defaults()))
+            (
+                TransportKind::Ndp(defaults()),
+                QueueKind::Trim(defaults()),
+                Priority::None(defaults()),
+            )
         },
     },
     Known {
@@ -113,20 +122,26 @@ const KNOWN: &[Known] = &[
         summary: "Swift without fast retransmit, over 225 KB drop-tail queues, sprayed; target 20 us \
                   and 3 us a switch, minimum time-out 200 us (SIGCOMM 2020).",
         make: || {
-            let NewReno { min_rto, initial_rto, fast_retransmit, .. } = sprayed_tcp();
-            let swift: Swift = defaults();
+            let TcpOptions { min_rto, initial_rto, fast_retransmit, .. } = sprayed();
             let swift =
-                Swift { initial_window: WINDOW, min_rto, initial_rto, fast_retransmit, ..swift };
-            (TransportKind::Swift(swift), Queue::DropTail(defaults()), Priority::None(defaults()))
+                Swift { window: window(), min_rto, initial_rto, fast_retransmit, ..defaults() };
+            (
+                TransportKind::Swift(swift),
+                QueueKind::DropTail(defaults()),
+                Priority::None(defaults()),
+            )
         },
     },
 ];
 
-const WINDOW: NonZeroU32 = NonZeroU32::new(12).expect("12");
+fn window() -> WindowLimits {
+    WindowLimits { initial_window: NonZeroU32::new(12).expect("12"), window_cap: None }
+}
 
-fn sprayed_tcp() -> NewReno {
+/// TCP's options where packets are sprayed over paths: out of order says nothing of losses.
+fn sprayed() -> TcpOptions {
     let rto = Span::from_us(200);
-    NewReno {
+    TcpOptions {
         min_rto: rto,
         initial_rto: Some(rto),
         fast_retransmit: false,
@@ -137,17 +152,7 @@ fn sprayed_tcp() -> NewReno {
 }
 
 fn sprayed_dctcp() -> Dctcp {
-    let NewReno { min_rto, initial_rto, fast_retransmit, limited_transmit, abc_limit, .. } =
-        sprayed_tcp();
-    Dctcp {
-        initial_window: WINDOW,
-        min_rto,
-        initial_rto,
-        fast_retransmit,
-        limited_transmit,
-        abc_limit,
-        ..defaults()
-    }
+    Dctcp { window: window(), options: sprayed(), ..defaults() }
 }
 
 impl PacketScheme {

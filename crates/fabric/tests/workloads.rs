@@ -7,7 +7,8 @@ use sojourn_core::{Bytes, Rate, Span, Streams};
 use sojourn_fabric::topology::{FatTree, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::MinTcp;
 use sojourn_fabric::workload::{
-    Arrivals, Incast, LoadCounts, Pairs, Permutation, Poisson, Stage, Workload, parse_flows,
+    Arrivals, Incast, LoadCounts, Pairs, Permutation, Poisson, Workload, WorkloadContext,
+    parse_flows,
 };
 use sojourn_fabric::{FabricCase, Flow, Packets};
 use std::num::NonZeroU32;
@@ -18,9 +19,10 @@ fn some(n: u32) -> NonZeroU32 {
 
 fn flows(workload: &Workload, topology: &Topology, seed: u64) -> Vec<Flow> {
     let (graph, packets) = (topology.graph(), defaults::<Packets>());
-    let stage = Stage { graph: &graph, packets: &packets, read: &|_| Err("no files".to_owned()) };
-    let flows = workload.draw(&stage, Streams::new(seed, 0)).expect("flows").flows;
-    assert_eq!(workload.count(&stage, 0).expect("a count"), flows.len());
+    let context =
+        WorkloadContext { graph: &graph, packets: &packets, read: &|_| Err("no files".to_owned()) };
+    let flows = workload.draw(&context, Streams::new(seed, 0)).expect("flows").flows;
+    assert_eq!(workload.count(&context, 0).expect("a count"), flows.len());
     assert!(flows.is_sorted_by_key(|flow| flow.arrived));
     assert!(flows.iter().all(|flow| flow.from != flow.to && flow.bytes > 0));
     flows
@@ -68,13 +70,13 @@ fn flows_to_the_last_host_load_its_link() {
 fn the_load_is_what_it_is_said_to_be() {
     let packets: Packets = defaults();
     for (load, sizes) in [(0.3, "websearch"), (0.8, "fb-hadoop"), (0.6, "fb-webserver")] {
-        for counts in [LoadCounts::Wire, LoadCounts::Payload] {
+        for counts in [LoadCounts::LinkTiming, LoadCounts::Payload] {
             let topology = fat_tree(6);
             let flows = flows(&poisson(load, counts, sizes), &topology, 11);
             let capacity: f64 =
                 topology.graph().nics().map(|link| link.rate.bits_per_second() as f64).sum();
             let bytes = |flow: &Flow| match counts {
-                LoadCounts::Wire => packets.on_the_wire(flow.bytes) as f64,
+                LoadCounts::LinkTiming => packets.on_the_wire(flow.bytes) as f64,
                 LoadCounts::Payload => flow.bytes as f64,
             };
             let n = flows.len() as f64;
@@ -92,8 +94,8 @@ fn the_load_is_what_it_is_said_to_be() {
 #[test]
 fn another_load_only_stretches_time() {
     let topology = fat_tree(4);
-    let slow = flows(&poisson(0.2, LoadCounts::Wire, "datamining"), &topology, 5);
-    let fast = flows(&poisson(0.8, LoadCounts::Wire, "datamining"), &topology, 5);
+    let slow = flows(&poisson(0.2, LoadCounts::LinkTiming, "datamining"), &topology, 5);
+    let fast = flows(&poisson(0.8, LoadCounts::LinkTiming, "datamining"), &topology, 5);
     for (slow, fast) in slow.iter().zip(&fast) {
         assert_eq!((slow.from, slow.to, slow.bytes), (fast.from, fast.to, fast.bytes));
         let stretched = fast.arrived.seconds() * 4.0;
@@ -105,7 +107,7 @@ fn another_load_only_stretches_time() {
 /// freedom: about 312).
 #[test]
 fn all_pairs_are_equally_likely() {
-    let flows = flows(&poisson(0.5, LoadCounts::Wire, "websearch"), &fat_tree(4), 3);
+    let flows = flows(&poisson(0.5, LoadCounts::LinkTiming, "websearch"), &fat_tree(4), 3);
     let mut counts = vec![0f64; 256];
     for flow in &flows {
         counts[usize::from(flow.from) * 16 + usize::from(flow.to)] += 1.0;

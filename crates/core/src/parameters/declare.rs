@@ -1,10 +1,11 @@
 //! The declarations: `parameters!`, `variants!`, `choices!`, `nested!`, and what they expand to.
 
-use super::{Ranged, Refusal, Setting, Table, Value};
+use super::{Parameters, Ranged, Refusal, Setting, Table, Value};
 use std::ops::RangeInclusive;
 
 /// Declares a struct of parameters and with it how to read, write and document them. A number may have
-/// its range in brackets behind its type.
+/// its range in brackets behind its type. A field with `[flatten]` there is a struct of parameters
+/// itself: its keys stand in the table of the outer struct, in its place.
 ///
 /// ```
 /// use sojourn_core::parameters::{Check, Parameters, Table, Value};
@@ -31,6 +32,25 @@ use std::ops::RangeInclusive;
 /// table.set("cups", Value::Int(13));
 /// let refusal = Kettle::read_table(&table).unwrap_err();
 /// assert_eq!(refusal.expected, "a whole number from 1 to 12");
+///
+/// parameters! {
+///     /// A kettle with a lid.
+///     pub struct Covered: "covered" {
+///         /// The kettle.
+///         pub kettle: Kettle [flatten],
+///         /// Whether the lid is on.
+///         pub lid: bool = true,
+///     }
+/// }
+/// impl Check for Covered {}
+///
+/// table.set("cups", Value::Int(4));
+/// table.set("lid", Value::Bool(false));
+/// let covered = Covered::read_table(&table).unwrap();
+/// assert_eq!((covered.kettle.cups, covered.lid), (4, false));
+/// let names: Vec<_> = Covered::entry().parameters.iter().map(|field| field.name).collect();
+/// assert_eq!(names, ["boils_in", "cups", "lid"]);
+/// assert_eq!(Covered::read_table(&covered.write_table()).unwrap(), covered);
 /// ```
 #[macro_export]
 macro_rules! parameters {
@@ -39,7 +59,7 @@ macro_rules! parameters {
         pub struct $type:ident: $name:literal {
             $(
                 $(#[doc = $field_doc:literal])+
-                pub $field:ident: $field_type:ty $([$range:expr])? $(= $default:expr)?,
+                pub $field:ident: $field_type:ty $([$($range:tt)+])? $(= $default:expr)?,
             )*
         }
     ) => {
@@ -53,31 +73,35 @@ macro_rules! parameters {
             const NAME: &'static str = $name;
 
             fn entry() -> $crate::parameters::Entry {
+                let fields: Vec<Vec<$crate::parameters::Field>> = vec![$(
+                    $crate::parameters!(
+                        @fields $field, $field_type, [$($($range)+)?],
+                        $crate::parameters!(@default $field_type $(, $default)?),
+                        concat!($($field_doc,)+)
+                    ),
+                )*];
                 $crate::parameters::Entry {
                     name: $name,
                     summary: concat!($($doc,)+).trim_ascii(),
-                    parameters: vec![$($crate::parameters::Field {
-                        name: stringify!($field),
-                        expected: $crate::parameters!(@expected $field_type $(, $range)?),
-                        shape: $crate::parameters!(@shape $field_type $(, $range)?),
-                        default: $crate::parameters::default_text(
-                            $crate::parameters!(@default $field_type $(, $default)?)
-                        ),
-                        summary: concat!($($field_doc,)+).trim_ascii(),
-                    },)*],
+                    parameters: fields.into_iter().flatten().collect(),
                 }
+            }
+
+            fn keys() -> Vec<&'static str> {
+                let keys: Vec<Vec<&'static str>> =
+                    vec![$($crate::parameters!(@keys $field, $field_type, [$($($range)+)?]),)*];
+                keys.concat()
             }
 
             fn read_table(
                 table: &$crate::parameters::Table,
             ) -> Result<Self, $crate::parameters::Refusal> {
-                $crate::parameters::known_keys(table, &[$(stringify!($field)),*])?;
+                $crate::parameters::known_keys::<Self>(table)?;
                 let read = $type {
-                    $($field: $crate::parameters!(@read $(&$range,)? (
-                        table,
-                        stringify!($field),
-                        || $crate::parameters!(@default $field_type $(, $default)?),
-                    ))?,)*
+                    $($field: $crate::parameters!(
+                        @read table, $field, $field_type, [$($($range)+)?],
+                        || $crate::parameters!(@default $field_type $(, $default)?)
+                    )?,)*
                 };
                 $crate::parameters::Check::check(&read)?;
                 Ok(read)
@@ -86,13 +110,29 @@ macro_rules! parameters {
             fn write_table(&self) -> $crate::parameters::Table {
                 #[allow(unused_mut)]
                 let mut table = $crate::parameters::Table::default();
-                $(if let Some(value) = $crate::parameters::Setting::write(&self.$field) {
-                    table.set(stringify!($field), value);
-                })*
+                $($crate::parameters!(
+                    @write table, $field, &self.$field, [$($($range)+)?]
+                );)*
                 table
             }
         }
     };
+    (@fields $field:ident, $type:ty, [flatten], $default:expr, $doc:expr) => {
+        <$type as $crate::parameters::Parameters>::entry().parameters
+    };
+    (@fields $field:ident, $type:ty, [$($range:expr)?], $default:expr, $doc:expr) => {
+        vec![$crate::parameters::Field {
+            name: stringify!($field),
+            expected: $crate::parameters!(@expected $type $(, $range)?),
+            shape: $crate::parameters!(@shape $type $(, $range)?),
+            default: $crate::parameters::default_text($default),
+            summary: $doc.trim_ascii(),
+        }]
+    };
+    (@keys $field:ident, $type:ty, [flatten]) => {
+        <$type as $crate::parameters::Parameters>::keys()
+    };
+    (@keys $field:ident, $type:ty, [$($range:expr)?]) => { vec![stringify!($field)] };
     (@expected $type:ty) => { <$type as $crate::parameters::Setting>::expected() };
     (@expected $type:ty, $range:expr) => {
         <$type as $crate::parameters::Ranged>::expected_within(&$range)
@@ -101,9 +141,24 @@ macro_rules! parameters {
     (@shape $type:ty, $range:expr) => {
         <$type as $crate::parameters::Ranged>::shape_within(&$range)
     };
-    (@read ($($argument:expr),* $(,)?)) => { $crate::parameters::read_field($($argument),*) };
-    (@read $range:expr, ($($argument:expr),* $(,)?)) => {
-        $crate::parameters::read_within($($argument,)* $range)
+    (@read $table:ident, $field:ident, $type:ty, [flatten], $default:expr) => {
+        $crate::parameters::read_part::<$type>($table)
+    };
+    (@read $table:ident, $field:ident, $type:ty, [], $default:expr) => {
+        $crate::parameters::read_field($table, stringify!($field), $default)
+    };
+    (@read $table:ident, $field:ident, $type:ty, [$range:expr], $default:expr) => {
+        $crate::parameters::read_within($table, stringify!($field), $default, &$range)
+    };
+    (@write $table:ident, $field:ident, $value:expr, [flatten]) => {
+        for (key, value) in $crate::parameters::Parameters::write_table($value).iter() {
+            $table.set(key, value.clone());
+        }
+    };
+    (@write $table:ident, $field:ident, $value:expr, [$($range:expr)?]) => {
+        if let Some(value) = $crate::parameters::Setting::write($value) {
+            $table.set(stringify!($field), value);
+        }
     };
     (@default $type:ty) => { <$type as $crate::parameters::Setting>::absent() };
     (@default $type:ty, $default:expr) => {{ let default: $type = $default; Some(default) }};
@@ -284,12 +339,22 @@ macro_rules! nested {
     )+};
 }
 
-/// For [`parameters!`](crate::parameters!): refuses keys that are not in `names`.
-pub fn known_keys(table: &Table, names: &[&'static str]) -> Result<(), Refusal> {
+/// For [`parameters!`](crate::parameters!): refuses keys that are not those of `P`.
+pub fn known_keys<P: Parameters>(table: &Table) -> Result<(), Refusal> {
+    let names = P::keys();
     match table.iter().find(|(key, _)| !names.contains(key)) {
-        Some((key, _)) => Err(Refusal::key(key, names.to_vec())),
+        Some((key, _)) => Err(Refusal::key(key, names)),
         None => Ok(()),
     }
+}
+
+/// For [`parameters!`](crate::parameters!): reads a struct whose keys stand in the table of another.
+pub fn read_part<P: Parameters>(table: &Table) -> Result<P, Refusal> {
+    let mut part = Table::default();
+    for key in P::keys() {
+        table.get(key).into_iter().for_each(|value| part.set(key, value.clone()));
+    }
+    P::read_table(&part)
 }
 
 /// For [`parameters!`](crate::parameters!): reads one key, or its default.

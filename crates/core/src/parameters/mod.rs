@@ -13,7 +13,9 @@ mod setting;
 mod shape;
 mod value;
 
-pub use declare::{default_text, kind_of, known_keys, read_field, read_within, unknown_kind};
+pub use declare::{
+    default_text, kind_of, known_keys, read_field, read_part, read_within, unknown_kind,
+};
 pub use setting::{Ranged, Setting};
 pub use shape::Shape;
 pub use value::{Refusal, Table, Value, element};
@@ -52,7 +54,12 @@ pub trait Parameters: Check + Sized {
     /// Its documentation.
     fn entry() -> Entry;
 
-    /// Reads it from a table; refuses keys that are not among its parameters.
+    /// The keys of its parameters, in the order of their declaration.
+    fn keys() -> Vec<&'static str> {
+        Self::entry().parameters.iter().map(|field| field.name).collect()
+    }
+
+    /// Reads it from a table whose every key has to be one of [`Parameters::keys`].
     fn read_table(table: &Table) -> Result<Self, Refusal>;
 
     /// Writes it with every parameter, defaults too.

@@ -1,109 +1,109 @@
 //! The packet engine: every packet of every flow, port by port, in windows of time.
 //!
 //! There is no event queue for packets. Time advances in windows no longer than the lookahead (see
-//! `wheel.rs`). In each window the blocks of units that have something to do are opened one after the
+//! `timing_wheel.rs`). In each window the blocks of units that have something to do are opened one after the
 //! other: what has come to the switches of a block is routed, packet by packet as they lie (see
 //! `routing.rs`), and then each port is visited, which merges what arrives at it with its service in
 //! one loop. Every departure is put at once where it will be read: its window and its block are known.
 //! Nothing depends on the order of the visits: ports and hosts share no state, ties are settled by
 //! keys, and random choices come from each port's own stream. Where the ports of a switch share its
-//! memory, they are visited as one (see `together.rs`). Where packets leave in the order in which they
+//! memory, they are visited as one (see `shared_memory.rs`). Where packets leave in the order in which they
 //! come, they are on their way as soon as they have come, and no port is visited to send them (see
-//! `qdisc/line.rs`).
+//! `queue/fifo_ahead.rs`).
 
-#[cfg(test)]
-mod ahead;
-mod alone;
-mod apart;
-mod arrivals;
-mod border;
-mod diary;
-mod fabric;
-mod follow;
-mod hosts;
-mod judge;
-mod layout;
-mod nic;
-mod note;
-#[cfg(test)]
-mod oracle;
-#[cfg(test)]
+mod boundary;
+mod host;
+mod link_timing;
 mod parallel;
+mod partition;
+mod port;
 mod routing;
-mod samples;
-mod scene;
-mod sides;
-mod switches;
-mod threads;
-mod together;
-mod wheel;
-mod wire;
+mod sampling;
+mod scenario;
+mod shared_memory;
 #[cfg(test)]
-mod worlds;
+mod tests;
+mod timing_wheel;
 
-pub use samples::Sample;
-pub use scene::{After, Figures, Outcome, Scene, Watch};
+pub use crate::job::{After, Watch};
+pub use parallel::simulate_on_threads;
+pub use sampling::Sample;
+pub(crate) use scenario::SHORTEST_LOOKAHEAD;
+pub use scenario::{Outcome, PacketCounts, Scenario};
 pub use sojourn_core::{Cancelled, Progress};
-pub use threads::simulate_on_threads;
-pub(crate) use wheel::SHORTEST_LOOKAHEAD;
 
 use crate::flow::Flow;
 use crate::hosts::HostPort;
-use crate::packet::{Kind, PacketId};
-use crate::qdisc::{Builder, Discipline, Line};
-use crate::slab::Slab;
-use crate::transport::{Tally, Transport, Turn};
-use apart::Apart;
-use arrivals::Arrivals;
-use border::{Border, Said, Whole};
-use fabric::{Fabric, Links, Port};
-use follow::Followers;
-use layout::{Block, BlockId, Layout};
-use nic::Nic;
-use routing::Routing;
-use samples::Samples;
-use sides::Sides;
+use crate::job::Followers;
+use crate::packet::{Kind, PacketArena, PacketId};
+use crate::queue::{Builder, FifoAhead, Queue};
+use crate::transport::{Outbox, Tally, Transport};
+use boundary::{Boundary, Whole, WindowSummary};
+use host::{Nic, look_note, start_note};
+use link_timing::LinkTimings;
+use partition::{Block, BlockId, Layout, Partition};
+use port::{Fabric, Links, OwnBuffers, Port, SwitchMemory};
+use routing::{Arrivals, Routing};
+use sampling::Samples;
+use shared_memory::SharedMemory;
 use sojourn_core::{Span, Time};
 use std::sync::atomic::Ordering;
-use switches::Switches;
-use together::Together;
-use wheel::Wheel;
-use wire::Wires;
+use timing_wheel::TimingWheel;
 
-/// Ports of a block of so many units do not fit into the caches nearest to a processor: to visit them
-/// in order is to read their memory in sequence.
+/// Units of a block from which on its ports, 128 bytes each, do not fit into a first-level cache. They are
+/// visited in the order of their numbers, so that memory is read in sequence.
 const LARGE: usize = 1024;
 
-/// How many windows go by between two looks at [`Progress`].
+/// Windows between two looks at [`Progress`].
 const LOOK_EVERY: u64 = 256;
 
-/// Simulates `scene`. Not inlined, so that profilers can count this function alone.
+/// Runs `body` with the ports and the switch memory that `scenario` has: the one place that chooses for
+/// which queue and memory the engine is compiled.
+macro_rules! with_ports {
+    ($scenario:expr, $queue:expr, |$ports:ident, $memory:ident| $body:expr) => {
+        match $crate::engine::lines($scenario, $queue) {
+            _ if !$scenario.memories.is_empty() => {
+                type $memory = $crate::engine::SharedMemory;
+                let $ports = $queue;
+                $body
+            }
+            Some(ports) => {
+                type $memory = $crate::engine::OwnBuffers;
+                let $ports = &ports;
+                $body
+            }
+            None => {
+                type $memory = $crate::engine::OwnBuffers;
+                let $ports = $queue;
+                $body
+            }
+        }
+    };
+}
+use with_ports;
+
+/// Simulates `scenario` on this thread. Not inlined, so that profilers can count this function alone.
 #[inline(never)]
 pub fn sojourn_simulate<B: Builder, T: Transport>(
-    scene: &Scene,
+    scenario: &Scenario,
     queue: &B,
     transport: T,
     progress: &Progress,
 ) -> Result<Outcome, Cancelled> {
-    let layout = &Layout::new(&scene.network, &Sides::new(&scene.network, 1));
-    match lines(scene, queue) {
-        _ if !scene.memories.is_empty() => {
-            Engine::<_, _, Together, _>::new(scene, layout, queue, transport, Whole).run(progress)
-        }
-        Some(lines) => {
-            Engine::<_, _, Apart, _>::new(scene, layout, &lines, transport, Whole).run(progress)
-        }
-        None => Engine::<_, _, Apart, _>::new(scene, layout, queue, transport, Whole).run(progress),
-    }
+    let layout = &Layout::new(&scenario.network, &Partition::new(&scenario.network, 1));
+    with_ports!(scenario, queue, |ports, Memory| {
+        Engine::<_, _, Memory, _>::new(scenario, layout, ports, transport, Whole).run(progress)
+    })
 }
 
-/// The ports as lines that send their packets ahead, where that is cheap and nobody looks at them.
-fn lines(scene: &Scene, queue: &impl Builder) -> Option<Line> {
-    queue.lines().filter(|line| scene.sample.is_none() && scene.is_shallow(line))
+/// The ports as first-in first-out lines that send each packet on arrival, where that is cheap and no
+/// sample is asked for.
+fn lines(scenario: &Scenario, queue: &impl Builder) -> Option<FifoAhead> {
+    queue.lines().filter(|line| scenario.sample.is_none() && scenario.is_shallow(line))
 }
 
-struct Engine<'a, D, T, S: Switches, B> {
-    scene: &'a Scene,
+struct Engine<'a, D, T, S: SwitchMemory, B> {
+    scenario: &'a Scenario,
     fabric: Fabric<'a, B>,
     ports: Vec<Port<D, S::Share>>,
     nics: Vec<Nic>,
@@ -114,82 +114,82 @@ struct Engine<'a, D, T, S: Switches, B> {
     followers: Followers,
     watched: Vec<Tally>,
     samples: Samples,
-    /// How many flows can finish, and watches, on all sides.
+    /// Flows that can finish, and watches, of all sides.
     all: usize,
-    /// Those whose source is on this side.
+    /// Flows that can finish, and watches, whose source is on this side.
     own: usize,
-    /// Those of all sides that were not done at the last meeting.
+    /// Flows and watches of all sides that were not done at the last meeting.
     unfinished: usize,
-    /// Those of this side that are done.
+    /// Flows and watches of this side that are done.
     done: usize,
-    /// The number of the next flow that arrives.
+    /// Number of the next flow that arrives.
     next_flow: usize,
-    /// The window in which it does so, or that of a second after the horizon.
+    /// The window in which that flow arrives, or that of a second after the horizon.
     quiet_until: u64,
-    /// How many windows were simulated, and when the last one is over.
+    /// Windows simulated so far, and the end of the last one.
     windows: u64,
     until: Time,
-    /// Whether the current window was begun before the other sides were heard: blocks that hear from
-    /// none of them are done.
+    /// Whether the current window was begun before the packets of other sides came: the blocks that no
+    /// link from another side leads to are done.
     has_begun: bool,
-    turn: Turn,
+    outbox: Outbox,
 }
 
-impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S, B> {
+impl<'a, D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'a, D, T, S, B> {
     fn new(
-        scene: &'a Scene,
+        scenario: &'a Scenario,
         layout: &'a Layout,
         queue: &impl Builder<Port = D>,
         transport: T,
-        border: B,
+        boundary: B,
     ) -> Self {
-        let (network, side) = (&scene.network, border.side());
-        let (mut shares, mut wires) = (S::shares(scene).enumerate(), Wires::default());
+        let (network, side) = (&scenario.network, boundary.side());
+        let (mut shares, mut timings) = (S::shares(scenario).enumerate(), LinkTimings::default());
         let ports = layout.for_units(side, |unit| {
             let own = unit as usize;
             let interface = network.far_end(unit);
             Port {
                 free: Time::ZERO,
-                wire: wires.add(&network.links[own], scene.smallest),
+                timing: timings.add(&network.links[own], scenario.smallest),
                 interface,
                 block: layout.of(interface),
                 arrives_by: network.links[own].arrives_by,
-                queue: queue_of(scene, queue, unit.into()),
+                queue: queue_of(scenario, queue, unit.into()),
                 busy: Span::ZERO,
                 visited_at: Time::ZERO,
                 share: shares.find(|&(port, _)| port == own).expect("a share").1,
             }
         });
         let hosts = layout.units(side).take_while(|&unit| (unit as usize) < network.hosts);
-        let finite = scene.flows.iter().filter(|flow| !flow.is_endless());
-        let watched = scene.watches.iter().map(|watch| &scene.flows[watch.flow as usize]);
+        let finite = scenario.flows.iter().filter(|flow| !flow.is_endless());
+        let watched = scenario.watches.iter().map(|watch| &scenario.flows[watch.flow as usize]);
         let goals = finite.chain(watched);
-        let is_own = |flow: &&Flow| border.is_mine(layout.of(flow.from.into()));
+        let is_own = |flow: &&Flow| boundary.is_mine(layout.of(flow.from.into()));
         let (all, own) = (goals.clone().count(), goals.filter(is_own).count());
         let mut engine = Engine {
-            scene,
+            scenario,
             fabric: Fabric {
                 layout,
-                routing: Routing::new(scene, layout, side),
+                routing: Routing::new(scenario, layout, side),
                 open: 0,
                 arrivals: Arrivals::new(),
-                slab: Slab::default(),
+                arena: PacketArena::new(),
                 links: Links {
-                    wires,
-                    wheel: Wheel::new(layout.blocks.len(), wheel::window(scene.lookahead())),
-                    border,
-                    figures: Figures::default(),
+                    timings,
+                    wheel: TimingWheel::new(layout.blocks.len(), scenario.window()),
+                    boundary,
+                    counts: PacketCounts::default(),
                 },
             },
-            samples: Samples::new(scene.sample, ports.len()),
+            samples: Samples::new(scenario.sample, ports.len()),
             ports,
-            nics: hosts.map(|host| Nic::new(scene, host as usize)).collect(),
-            switches: S::new(scene),
+            nics: hosts.map(|host| Nic::new(scenario, host as usize)).collect(),
+            switches: S::new(scenario),
             transport,
-            received: vec![Time::NEVER; scene.flows.len()],
-            acknowledged: vec![Time::NEVER; scene.flows.len()],
-            followers: Followers::new(scene.flows.len(), &scene.after),
-            watched: vec![Tally::default(); scene.watches.len()],
+            received: vec![Time::NEVER; scenario.flows.len()],
+            acknowledged: vec![Time::NEVER; scenario.flows.len()],
+            followers: Followers::new(scenario.flows.len(), &scenario.after),
+            watched: vec![Tally::default(); scenario.watches.len()],
             all,
             own,
             unfinished: all,
@@ -199,21 +199,21 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
             windows: 0,
             until: Time::ZERO,
             has_begun: false,
-            turn: Turn::default(),
+            outbox: Outbox::default(),
         };
         engine.leave_looks();
         engine
     }
 
-    /// Whether nothing is left to be simulated.
+    /// Whether the simulation is over: all flows are done, or the horizon is reached.
     fn is_over(&self) -> bool {
-        self.unfinished == 0 || self.fabric.links.wheel.begins() > self.scene.horizon
+        self.unfinished == 0 || self.fabric.links.wheel.begins() > self.scenario.horizon
     }
 
-    /// Simulates a window, or what is left of it. Gives what there is to do next; nothing if all is to
-    /// stop.
+    /// Simulates a window, or what is left of it. Returns the next window with anything to do and how
+    /// many flows are done; none when the run was cancelled.
     #[inline]
-    fn window(&mut self, progress: &Progress) -> Option<Said> {
+    fn window(&mut self, progress: &Progress) -> Option<WindowSummary> {
         if !std::mem::take(&mut self.has_begun) {
             self.begin();
         }
@@ -227,50 +227,53 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
             }
         }
         self.windows += 1;
-        Some(Said { next: self.fabric.links.wheel.next(self.quiet_until), done: self.done })
+        Some(WindowSummary {
+            next: self.fabric.links.wheel.next(self.quiet_until),
+            done: self.done,
+        })
     }
 
-    /// Begins a window: visits the blocks that hear from no other side.
+    /// Begins a window: visits the blocks that no link from another side leads to.
     #[inline]
     fn begin(&mut self) {
         let begins = self.fabric.links.wheel.begins();
         if self.samples.are_due(begins) {
-            let numbers = self.fabric.layout.units(self.fabric.links.border.side());
+            let numbers = self.fabric.layout.units(self.fabric.links.boundary.side());
             let Engine { samples, nics, ports, fabric, .. } = self;
-            samples.look(begins, nics.len(), ports, numbers, &fabric.slab);
+            samples.look(begins, nics.len(), ports, numbers, &fabric.arena);
         }
         let ends = self.fabric.links.wheel.ends();
         self.until = ends;
-        self.fabric.slab.lists_end(ends);
+        self.fabric.arena.lists_end(ends);
         if self.quiet_until <= self.fabric.links.wheel.current() {
             self.start_flows(ends);
         }
         self.visit_due(|hears| !hears);
     }
 
-    /// Visits those blocks that have something to do and are `wanted`, which is given those of eight
-    /// that hear from other sides.
+    /// Visits the blocks that have something to do and are `wanted`. That function gets, for eight
+    /// blocks at a time, which of them links from other sides lead to.
     #[inline(always)]
     fn visit_due(&mut self, wanted: impl Fn(u64) -> u64) {
         for eight in 0..self.fabric.links.wheel.eights() {
-            let Links { wheel, border, .. } = &mut self.fabric.links;
-            for bit in ones(wheel.take_due(eight, wanted(border.hears(eight)))) {
+            let Links { wheel, boundary, .. } = &mut self.fabric.links;
+            for bit in ones(wheel.take_due(eight, wanted(boundary.hears(eight)))) {
                 self.visit((eight * 8) as BlockId + (bit / 8) as BlockId);
             }
         }
     }
 
-    /// Goes on to what there is to do next, on all sides, if it is not there already.
+    /// Goes on to the next window in which any side has something to do, if it is not there already.
     #[inline]
-    fn go_on(&mut self, all: Said) {
+    fn go_on(&mut self, all: WindowSummary) {
         if !B::CUT || !self.has_begun {
-            self.fabric.links.wheel.go_on_to(all.next, &mut self.fabric.slab);
+            self.fabric.links.wheel.go_on_to(all.next, &mut self.fabric.arena);
         }
         debug_assert_eq!(self.fabric.links.wheel.current(), all.next);
         self.unfinished = self.all - all.done;
     }
 
-    /// Visits those units of `block` that have something to do.
+    /// Visits the units of `block` that have something to do.
     #[inline]
     fn visit(&mut self, block: BlockId) {
         let block = self.fabric.open(block);
@@ -281,11 +284,11 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         } else {
             self.visit_ports(block);
         }
-        self.fabric.links.wheel.close(&mut self.fabric.slab);
+        self.fabric.links.wheel.close(&mut self.fabric.arena);
     }
 
-    /// Visits those ports of the switches of `block` that have something to do. Not inlined: a
-    /// function with fewer values to keep has more of them in registers.
+    /// Visits the ports of the switches of `block` that have something to do. Not inlined: a function
+    /// with fewer values to keep has more of them in registers.
     #[inline(never)]
     fn visit_ports(&mut self, block: &Block) {
         let units = block.units.len();
@@ -307,13 +310,13 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
 
     fn outcome(mut self, progress: &Progress) -> Outcome {
         self.report(progress);
-        let horizon = self.scene.horizon;
+        let horizon = self.scenario.horizon;
         if self.unfinished > 0 {
             // A port is not visited when a packet that it sent ahead leaves, so its last window
             // may lie before the horizon.
             self.until = self.fabric.links.wheel.end_of_window(horizon);
         }
-        debug_assert!(self.switches.hold(&self.fabric.routing, &self.ports, &self.fabric.slab));
+        debug_assert!(self.switches.hold(&self.fabric.routing, &self.ports, &self.fabric.arena));
         self.call_back();
         let Engine { received, acknowledged, followers, .. } = &mut self;
         for at in received.iter_mut().chain(acknowledged).chain(&mut followers.started) {
@@ -321,23 +324,23 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
                 *at = Time::NEVER;
             }
         }
-        let Fabric { slab, links: Links { wheel, figures, border, .. }, layout, .. } =
+        let Fabric { arena, links: Links { wheel, counts, boundary, .. }, layout, .. } =
             &mut self.fabric;
         let is_note = |kind| matches!(kind, Kind::Start | Kind::Wake | Kind::Look);
         let (near, far) = wheel.packets();
         let far: Vec<PacketId> = far.collect();
-        let waiting = slab.len() - far.len();
-        let under_way = near.chain(far).filter(|&id| !is_note(slab[id].kind));
-        figures.in_network = (waiting + under_way.count()) as u64;
-        let mut busy = vec![Span::ZERO; self.scene.network.links.len()];
-        for (port, unit) in self.ports.iter().zip(layout.units(border.side())) {
+        let waiting = arena.len() - far.len();
+        let under_way = near.chain(far).filter(|&id| !is_note(arena[id].kind));
+        counts.in_network = (waiting + under_way.count()) as u64;
+        let mut busy = vec![Span::ZERO; self.scenario.network.links.len()];
+        for (port, unit) in self.ports.iter().zip(layout.units(boundary.side())) {
             busy[unit as usize] = port.busy;
         }
         Outcome {
-            ended: self.scene.ended(&self.acknowledged),
+            ended: self.scenario.ended(&self.acknowledged),
             tallies: (0..self.acknowledged.len() as u32).map(|f| self.transport.tally(f)).collect(),
             busy,
-            figures: *figures,
+            counts: *counts,
             started: self.followers.started,
             watched: self.watched,
             memory_peaks: self.switches.peaks(),
@@ -347,31 +350,31 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
         }
     }
 
-    /// What was sent ahead and would leave after the end has not left; and where the end is the
-    /// horizon, no port was sending later than that.
+    /// Takes back the hops and busy time of packets that were sent ahead and would leave after the end;
+    /// where the end is the horizon, also the busy time after it.
     fn call_back(&mut self) {
-        let Engine { fabric, ports, scene, .. } = self;
-        for Port { queue, wire, free, busy, .. } in ports {
+        let Engine { fabric, ports, scenario, .. } = self;
+        for Port { queue, timing, free, busy, .. } in ports {
             let mut back = Span::ZERO;
             for size in queue.begin_from(self.until) {
-                back += fabric.links.wires.span(wire, size);
-                fabric.links.figures.hops -= 1;
+                back += fabric.links.timings.span(timing, size);
+                fabric.links.counts.hops -= 1;
             }
             *busy -= back;
             let free = Time::from_ps(free.ps() - back.ps());
-            if self.unfinished > 0 && free > scene.horizon {
-                *busy -= (free - scene.horizon).min(*busy);
+            if self.unfinished > 0 && free > scenario.horizon {
+                *busy -= (free - scenario.horizon).min(*busy);
             }
         }
     }
 
-    /// Leaves notes at the sources of watched flows, to look at them twice.
+    /// Leaves notes at the sources of watched flows, for the begin and the end of each watch.
     fn leave_looks(&mut self) {
-        for (number, watch) in (0..).zip(&*self.scene.watches) {
-            let host = self.scene.flows[watch.flow as usize].from.into();
+        for (number, watch) in (0..).zip(&*self.scenario.watches) {
+            let host = self.scenario.flows[watch.flow as usize].from.into();
             if self.fabric.is_mine(host) {
                 for at in [watch.from, watch.until] {
-                    self.fabric.leave(host, note::look(at, watch.flow, number));
+                    self.fabric.leave(host, look_note(at, watch.flow, number));
                 }
             }
         }
@@ -380,41 +383,41 @@ impl<'a, D: Discipline, T: Transport, S: Switches, B: Border> Engine<'a, D, T, S
     /// Leaves a note at the source of every flow that arrives before `ends`.
     #[inline(never)]
     fn start_flows(&mut self, ends: Time) {
-        while let Some(flow) = self.scene.flows.get(self.next_flow)
+        while let Some(flow) = self.scenario.flows.get(self.next_flow)
             && flow.arrived < ends
         {
             let host = flow.from.into();
             if self.fabric.is_mine(host) {
-                self.fabric.leave(host, note::start(flow.arrived, self.next_flow as u32));
+                self.fabric.leave(host, start_note(flow.arrived, self.next_flow as u32));
             }
             self.next_flow += 1;
         }
-        let next = self.scene.flows.get(self.next_flow).map_or(Time::NEVER, |flow| flow.arrived);
-        let last = next.min(self.scene.horizon + Span::from_s(1));
+        let next = self.scenario.flows.get(self.next_flow).map_or(Time::NEVER, |flow| flow.arrived);
+        let last = next.min(self.scenario.horizon + Span::from_s(1));
         self.quiet_until = self.fabric.links.wheel.window_of(last);
     }
 }
 
-impl<D: Discipline, T: Transport, S: Switches> Engine<'_, D, T, S, Whole> {
-    /// Simulates all.
+impl<D: Queue, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Whole> {
+    /// Simulates the whole scenario.
     fn run(mut self, progress: &Progress) -> Result<Outcome, Cancelled> {
         while !self.is_over() {
-            let said = self.window(progress).ok_or(Cancelled)?;
-            self.go_on(said);
+            let summary = self.window(progress).ok_or(Cancelled)?;
+            self.go_on(summary);
         }
         Ok(self.outcome(progress))
     }
 }
 
-/// The empty queue of port number `port`: the first ones are the hosts'.
-fn queue_of<B: Builder>(scene: &Scene, queue: &B, port: u64) -> B::Port {
-    let stream = scene.streams.stream("ties", port);
-    if port < scene.network.hosts as u64 {
-        match scene.hosts.port {
+/// The empty queue of port number `port`; the hosts' ports come first.
+fn queue_of<B: Builder>(scenario: &Scenario, queue: &B, port: u64) -> B::Port {
+    let stream = scenario.streams.stream("ties", port);
+    if port < scenario.network.hosts as u64 {
+        match scenario.hosts.port {
             HostPort::Backpressure => queue.endless_port(stream),
             HostPort::SwitchPort => queue.host_port(stream),
         }
-    } else if scene.memories.is_empty() {
+    } else if scenario.memories.is_empty() {
         queue.port(stream)
     } else {
         queue.in_memory(stream)

@@ -1,221 +1,324 @@
-//! Several threads, against one.
+//! One scenario on several threads, as long as each of them has a processor.
 
-use super::judge::Judge;
-use super::threads::simulate_judged;
-use super::worlds::{buffers, flows, scene, schemes, topologies};
-use super::{Cancelled, Outcome, Progress, Scene, simulate_on_threads};
-use crate::buffer::{Buffer, Tiers};
-use crate::packet::Packet;
-use crate::qdisc::{Builder, Queue, with_queue};
-use crate::scheme::PacketScheme;
-use crate::topology::{FatTree, Topology};
-use crate::transport::{Running, Setup, Tally, Transport, Turn, Wake};
-use proptest::prelude::*;
-use sojourn_core::parameters::defaults;
-use sojourn_core::{Span, Time};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use super::boundary::{Side, SpinBarrier, WindowSummary};
+use super::partition::{Layout, Partition};
+use super::port::{Fabric, Links, SwitchMemory};
+use super::{Cancelled, Engine, Outcome, Progress, Scenario, sojourn_simulate, with_ports};
+use crate::queue::{Builder, Queue};
+use crate::transport::Transport;
+use rustix::time::{ClockId, clock_gettime};
+use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
 
-/// Has one side's thread disturbed at a meeting, and one thread alone for some windows then; and so
-/// on. Meetings and windows are counted from when threads begin; none is number 0.
-#[derive(Clone, Copy, Debug)]
-struct Turns {
-    side: usize,
-    together: u64,
-    alone: u64,
+/// Simulates `scenario` on at most so many threads, each with its own transport. The outcome is
+/// that of one thread; so is the panic of a thread that fails.
+///
+/// Where other programs have the processors, threads that wait for each other take many times as
+/// long as one. Then one goes on alone with all parts of the scenario, which `progress` says, and
+/// after two seconds the others try again.
+pub fn simulate_on_threads<B, T>(
+    scenario: &Scenario,
+    queue: &B,
+    transport: impl Fn() -> T + Sync,
+    threads: usize,
+    progress: &Progress,
+) -> Result<Outcome, Cancelled>
+where
+    B: Builder<Port: Send> + Sync,
+    T: Transport + Send,
+{
+    simulate_judged(scenario, queue, transport, threads, |_| Losses::new(), progress)
 }
 
-impl Turns {
-    /// No thread is ever disturbed.
-    const TOGETHER: Turns = Turns { side: 0, together: 0, alone: 0 };
-
-    /// One thread is alone from the first meeting on.
-    const ALONE: Turns = Turns { side: 1, together: 1, alone: 0 };
-
-    /// The judge of `side`.
-    fn judge(self, side: usize) -> Turns {
-        if side == self.side { self } else { Turns { together: 0, ..self } }
+/// Like [`simulate_on_threads`], but `judge` makes the [`Judge`] of each side whenever threads begin.
+pub(super) fn simulate_judged<B, T, J: Judge>(
+    scenario: &Scenario,
+    queue: &B,
+    transport: impl Fn() -> T + Sync,
+    threads: usize,
+    judge: impl Fn(usize) -> J + Sync,
+    progress: &Progress,
+) -> Result<Outcome, Cancelled>
+where
+    B: Builder<Port: Send> + Sync,
+    T: Transport + Send,
+{
+    let partition = Partition::new(&scenario.network, threads);
+    if partition.count == 1 {
+        return sojourn_simulate(scenario, queue, transport(), progress);
     }
-}
-
-impl Judge for Turns {
-    fn is_disturbed(&mut self, _: bool) -> bool {
-        self.together = self.together.wrapping_sub(1);
-        self.together == 0
-    }
-
-    fn tries_again(&mut self) -> bool {
-        self.alone = self.alone.wrapping_sub(1);
-        self.alone == 0
-    }
-}
-
-fn turns() -> impl Strategy<Value = Turns> {
-    (0..2usize, 1..300u64, 1..100u64).prop_map(|(side, together, alone)| Turns {
-        side,
-        together,
-        alone,
+    let layout = &Layout::new(&scenario.network, &partition);
+    let barrier = &SpinBarrier::new(partition.count);
+    let cut = Cut { scenario, partition: &partition, layout, barrier, progress };
+    with_ports!(scenario, queue, |ports, Memory| {
+        cut.run::<_, _, Memory, _>(ports, transport, judge)
     })
 }
 
-/// What `threads` find.
-fn outcome(
-    scheme: &PacketScheme,
-    scene: &Scene,
-    setup: &Setup,
-    threads: usize,
-    turns: Turns,
-) -> Outcome {
-    let running = || Running::new(&scheme.transport, setup.clone());
-    let progress = Progress::default();
-    let outcome = with_queue!(&scheme.queue, |queue| {
-        simulate_judged(scene, queue, running, threads, |side| turns.judge(side), &progress)
-    });
-    outcome.expect("not cancelled")
+/// A scenario on several sides.
+#[derive(Clone, Copy)]
+struct Cut<'a> {
+    scenario: &'a Scenario,
+    partition: &'a Partition,
+    layout: &'a Layout,
+    barrier: &'a SpinBarrier,
+    progress: &'a Progress,
 }
 
-/// Fabrics that can be cut.
-fn of_several_racks() -> impl Strategy<Value = Topology> {
-    topologies().prop_filter("one rack", |topology| topology.graph().network().racks() > 1)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
-    /// Rows, totals, busy times, time series and peaks; to the end of all flows, or cut off.
-    #[test]
-    fn threads_change_nothing(
-        topology in of_several_racks(),
-        scheme in schemes(),
-        buffer in prop::option::weighted(0.3, buffers()),
-        flows in flows(),
-        seed in any::<u64>(),
-        ends in prop_oneof![Just(None), (1..200_000u64).prop_map(Some)],
-        sample in prop::option::weighted(0.3, 1..40u64),
-        threads in 2..6usize,
-        turns in prop_oneof![Just(Turns::TOGETHER), turns()],
-    ) {
-        let (whole, setup) = scene(&topology, &scheme, &flows, seed);
-        let memories = |edge: &Buffer| {
-            let tiers = Tiers { edge, core: None };
-            let memories = tiers.plans(&topology.graph()).ok()?;
-            let fits = tiers.check(&topology.graph(), &memories, &scheme.queue, whole.largest);
-            (scheme.queue.shares() && fits.is_ok()).then_some(memories)
-        };
-        let mut scene = Scene {
-            memories: buffer.as_ref().and_then(memories).unwrap_or_else(|| whole.memories.clone()),
-            sample: sample.map(Span::from_us),
-            ..whole.clone()
-        };
-        if let Some(ends) = ends {
-            scene.horizon = Time::ZERO + Span::from_ns(ends);
-            scene.watches = [].into();
+impl Cut<'_> {
+    fn run<B, T, S, J>(
+        self,
+        queue: &B,
+        transport: impl Fn() -> T + Sync,
+        judge: impl Fn(usize) -> J + Sync,
+    ) -> Result<Outcome, Cancelled>
+    where
+        B: Builder<Port: Send> + Sync,
+        T: Transport + Send,
+        S: SwitchMemory<Share: Send> + Send,
+        J: Judge,
+    {
+        let Cut { scenario, partition, layout, barrier, progress } = self;
+        // Each thread allocates the memory of its side.
+        let mut engines = self.at_once(0..partition.count, |number| {
+            let side = Side::new(number, layout, barrier);
+            Engine::<_, _, S, _>::new(scenario, layout, queue, transport(), side)
+        });
+        while !engines[0].is_over() {
+            if !judge(0).is_crowded(partition.count) {
+                let left_off = self.at_once(&mut engines, |engine| {
+                    engine.meet_others(judge(engine.fabric.links.boundary.number), progress)
+                });
+                left_off.into_iter().collect::<Result<Vec<()>, _>>()?;
+            }
+            if !engines[0].is_over() {
+                progress.went_alone.store(true, Ordering::Relaxed);
+                alone(&mut engines, judge(0), progress)?;
+            }
         }
-        let one = outcome(&scheme, &scene, &setup, 1, Turns::TOGETHER);
-        prop_assert_eq!(one, outcome(&scheme, &scene, &setup, threads, turns));
+        let parts = engines.into_iter().map(|engine| engine.outcome(progress)).collect();
+        Ok(Outcome::joined(parts, scenario, partition))
+    }
+
+    /// Maps each of `items` by `work`: the first on this thread, the others on threads that help.
+    fn at_once<I: Send, O: Send>(
+        self,
+        items: impl IntoIterator<Item = I>,
+        work: impl Fn(I) -> O + Sync,
+    ) -> Vec<O> {
+        let on = |item| {
+            let _watch = self.barrier.tell_of_failure();
+            work(item)
+        };
+        let helped = |item| {
+            let made = on(item);
+            self.progress.helped_ns.fetch_add(processor_ns(), Ordering::Relaxed);
+            made
+        };
+        std::thread::scope(|threads| {
+            // The system may refuse a thread: then those that have begun do not wait for it.
+            let _watch = self.barrier.tell_of_failure();
+            let mut items = items.into_iter();
+            let first = items.next();
+            let others: Vec<_> = items.map(|item| threads.spawn(|| helped(item))).collect();
+            let mut made: Vec<O> = first.map(on).into_iter().collect();
+            for other in others {
+                made.push(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            }
+            made
+        })
     }
 }
 
-/// A fat-tree of 16 hosts and 8 sides, with a flow from each host to the one opposite.
-fn opposite() -> (PacketScheme, Scene, Setup) {
-    let scheme = PacketScheme::known("MinTCP+pFabric").expect("it is known");
-    let topology = Topology::FatTree(FatTree { k: 4, ..defaults() });
-    let flows: Vec<_> = (0..16).map(|host| (host, (host + 8) % 16, 3_000_000, 0)).collect();
-    let (scene, setup) = scene(&topology, &scheme, &flows, 1);
-    (scheme, scene, setup)
+/// Simulates all sides, window by window, until `judge` lets other threads try again.
+fn alone<D: Queue, T: Transport, S: SwitchMemory>(
+    engines: &mut [Engine<'_, D, T, S, Side<'_>>],
+    mut judge: impl Judge,
+    progress: &Progress,
+) -> Result<(), Cancelled> {
+    while !engines[0].is_over() && !judge.tries_again() {
+        for engine in &mut *engines {
+            let summary = engine.window(progress).ok_or(Cancelled)?;
+            let Links { boundary, wheel, .. } = &mut engine.fabric.links;
+            boundary.publish(summary, false, wheel);
+        }
+        for engine in &mut *engines {
+            engine.collect_from_others().ok_or(Cancelled)?;
+        }
+    }
+    Ok(())
 }
 
-/// Stops a scene as soon as one thread is alone with it.
-struct Stops<'a>(&'a Progress);
-
-impl Judge for Stops<'_> {
-    fn is_disturbed(&mut self, _: bool) -> bool {
-        true
+impl<D: Queue, T: Transport, S: SwitchMemory> Engine<'_, D, T, S, Side<'_>> {
+    /// Simulates this side window by window, and meets the others after each, to the end or until the
+    /// thread of any is disturbed: then all leave off at the same meeting.
+    fn meet_others(&mut self, mut judge: impl Judge, progress: &Progress) -> Result<(), Cancelled> {
+        let mut disturbed = false;
+        while !self.is_over() && !disturbed {
+            let Some(summary) = self.window(progress) else {
+                self.fabric.links.boundary.stop();
+                return Err(Cancelled);
+            };
+            let Links { boundary, wheel, .. } = &mut self.fabric.links;
+            boundary.publish(summary, judge.is_disturbed(boundary.waited), wheel);
+            self.begin_early(summary);
+            disturbed = self.collect_from_others().ok_or(Cancelled)?;
+        }
+        Ok(())
     }
 
-    fn tries_again(&mut self) -> bool {
-        self.0.cancelled.store(true, Ordering::Relaxed);
+    /// Begins the next window without waiting for the others, if it is certain to be simulated: this
+    /// side has something to do in it, a flow or watch of this side is not done, and it begins by the
+    /// horizon. None of the blocks that are visited now hears from the others.
+    #[inline]
+    fn begin_early(&mut self, summary: WindowSummary) {
+        let Fabric { links: Links { wheel, .. }, arena, .. } = &mut self.fabric;
+        let next = wheel.current() + 1;
+        if summary.next == next && self.done < self.own && wheel.ends() <= self.scenario.horizon {
+            wheel.go_on_to(next, arena);
+            self.begin();
+            self.has_begun = true;
+        }
+    }
+
+    /// Goes on to the window that all sides agree on. Returns whether any thread is disturbed.
+    fn collect_from_others(&mut self) -> Option<bool> {
+        let Fabric { links: Links { wheel, boundary, .. }, arena, .. } = &mut self.fabric;
+        let (all, disturbed) = boundary.collect_from_others(wheel, arena)?;
+        self.go_on(all);
+        Some(disturbed)
+    }
+}
+
+/// Decides when a scenario goes on with one thread, and when with several again.
+pub(super) trait Judge {
+    /// Whether other programs run so many threads that these `threads` would not have a processor each.
+    fn is_crowded(&self, _threads: usize) -> bool {
         false
     }
+
+    /// Whether the thread of a side has lost so much time to other programs that one thread is better for
+    /// all. Called at each meeting; `waited`: whether the side waited long at the last one.
+    fn is_disturbed(&mut self, waited: bool) -> bool;
+
+    /// Whether one thread has been alone for long enough. Called after each window.
+    fn tries_again(&mut self) -> bool;
 }
 
-#[test]
-fn all_sides_stop_when_they_are_told() {
-    let (scheme, scene, setup) = opposite();
-    let queue = &scheme.queue;
-    let running = || Running::new(&scheme.transport, setup.clone());
-    let progress = Progress::default();
-    progress.cancelled.store(true, Ordering::Relaxed);
-    let judge = |side| Turns::TOGETHER.judge(side);
-    let outcome = with_queue!(queue, |queue| {
-        simulate_judged(&scene, queue, running, 4, judge, &progress)
-    });
-    assert_eq!((outcome, progress.went_alone.into_inner()), (Err(Cancelled), false));
-
-    let progress = Progress::default();
-    let outcome = with_queue!(queue, |queue| {
-        simulate_judged(&scene, queue, running, 4, |_| Stops(&progress), &progress)
-    });
-    assert_eq!((outcome, progress.went_alone.into_inner()), (Err(Cancelled), true));
+/// Decides by the time that this thread had no processor. A thread that waits spins or yields and never
+/// sleeps, so another program had the processor then.
+pub(super) struct Losses {
+    asked: u64,
+    began_ns: u64,
+    /// The monotonic clock and this thread's processor time when they were last read, in nanoseconds.
+    now_ns: u64,
+    own_ns: u64,
+    lost_ns: u64,
 }
 
-/// Threads that help say what they took; the one that asks knows its own.
-#[test]
-fn help_is_counted() {
-    let (scheme, scene, setup) = opposite();
-    let running = || Running::new(&scheme.transport, setup.clone());
-    let helped = |threads| {
-        let progress = Progress::default();
-        let outcome = with_queue!(&scheme.queue, |queue| {
-            simulate_on_threads(&scene, queue, running, threads, &progress)
-        });
-        assert!(outcome.is_ok());
-        let done = scene.flows.len() + scene.watches.len();
-        assert_eq!(progress.finished.load(Ordering::Relaxed), done as u64);
-        progress.helped_ns.load(Ordering::Relaxed)
+/// Calls between two looks at the clocks.
+const LOOK_EVERY: u64 = 256;
+
+/// Looks in a row that have to find other programs running.
+const LOOKS: usize = 3;
+
+/// The share of its time that a thread may lose: with a quarter gone at random on each of two
+/// threads, they take as long as one.
+const TOLERATED: u64 = 4;
+
+/// How much more it may lose at once: some time slices of another program.
+const MOST_LOST_NS: u64 = 20_000_000;
+
+/// How long one thread goes on before several try again. Where they lose as much at once as they
+/// may, that is a few hundredths of the time.
+const ALONE_NS: u64 = 2_000_000_000;
+
+impl Losses {
+    /// The losses of this thread from now on.
+    pub(super) fn new() -> Losses {
+        let now_ns = clock_ns(ClockId::Monotonic);
+        Losses { asked: 0, began_ns: now_ns, now_ns, own_ns: processor_ns(), lost_ns: 0 }
+    }
+
+    #[inline]
+    fn is_time_to_look(&mut self) -> bool {
+        self.asked += 1;
+        self.asked.is_multiple_of(LOOK_EVERY)
+    }
+}
+
+impl Judge for Losses {
+    /// Looks several times, so that a program that runs only for a moment does not count.
+    fn is_crowded(&self, threads: usize) -> bool {
+        let Some(processors) = processors() else { return false };
+        (0..LOOKS).all(|_| others_running().is_some_and(|others| others + threads > processors))
+    }
+
+    #[inline]
+    fn is_disturbed(&mut self, waited: bool) -> bool {
+        if !self.is_time_to_look() && !waited {
+            return false;
+        }
+        let (now_ns, own_ns) = (clock_ns(ClockId::Monotonic), processor_ns());
+        let passed = now_ns - self.now_ns;
+        self.lost_ns += passed.saturating_sub(own_ns - self.own_ns);
+        self.lost_ns = self.lost_ns.saturating_sub(passed / TOLERATED);
+        (self.now_ns, self.own_ns) = (now_ns, own_ns);
+        self.lost_ns > MOST_LOST_NS
+    }
+
+    #[inline]
+    fn tries_again(&mut self) -> bool {
+        self.is_time_to_look() && clock_ns(ClockId::Monotonic) - self.began_ns > ALONE_NS
+    }
+}
+
+/// Runnable threads of the system without the calling one; known on Linux only.
+fn others_running() -> Option<usize> {
+    others_in(&std::fs::read_to_string("/proc/loadavg").ok()?)
+}
+
+fn others_in(load: &str) -> Option<usize> {
+    let (running, _) = load.split_whitespace().nth(3)?.split_once('/')?;
+    running.parse::<usize>().ok()?.checked_sub(1)
+}
+
+/// Processors online, those included that this process may not use: what `/proc/loadavg` counts runs on
+/// any of them.
+fn processors() -> Option<usize> {
+    processors_in(&std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?)
+}
+
+fn processors_in(online: &str) -> Option<usize> {
+    let count = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
+        (last + 1).checked_sub(first)
     };
-    assert_eq!(helped(1), 0);
-    assert!(helped(3) > 0);
+    online.trim().split(',').map(count).sum()
 }
 
-/// A transport that fails at one host.
-struct Fails(Running);
-
-impl Transport for Fails {
-    fn start(&mut self, flow: u32, turn: &mut Turn) {
-        self.0.start(flow, turn);
-    }
-
-    fn receive(&mut self, packet: &Packet, turn: &mut Turn) {
-        assert_ne!(packet.to, 15, "as it was told");
-        self.0.receive(packet, turn);
-    }
-
-    fn wake(&mut self, wake: Wake, turn: &mut Turn) {
-        self.0.wake(wake, turn);
-    }
-
-    fn tally(&self, flow: u32) -> Tally {
-        self.0.tally(flow)
-    }
+/// Processor time of this thread, in nanoseconds.
+pub(super) fn processor_ns() -> u64 {
+    clock_ns(ClockId::ThreadCPUTime)
 }
 
-/// No side waits for one that has failed, whichever it is.
-#[test]
-fn a_side_that_fails_ends_them_all() {
-    let (scheme, scene, setup) = opposite();
-    for (threads, turns) in
-        [(1, Turns::TOGETHER), (2, Turns::TOGETHER), (8, Turns::TOGETHER), (8, Turns::ALONE)]
-    {
-        let running = || Fails(Running::new(&scheme.transport, setup.clone()));
-        let judge = |side| turns.judge(side);
-        let failed = catch_unwind(AssertUnwindSafe(|| {
-            with_queue!(&scheme.queue, |queue| {
-                simulate_judged(&scene, queue, running, threads, judge, &Progress::default())
-            })
-        }));
-        let panic = failed.expect_err("it fails");
-        let said = panic.downcast_ref::<String>().expect("it says why");
-        assert!(said.contains("as it was told"), "{threads} threads, {turns:?}: {said}");
+/// The time of a clock, in nanoseconds; no row depends on it.
+#[expect(clippy::disallowed_methods)]
+fn clock_ns(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_is_read() {
+        assert_eq!(others_in("0.89 1.25 1.15 3/78 32044\n"), Some(2));
+        assert_eq!([others_in(""), others_in("0.89 1.25 1.15 0/78 1")], [None, None]);
+        let online = ["0\n", "0-1\n", "0-3,8,10-11\n", "", "2-0"];
+        assert_eq!(online.map(processors_in), [Some(1), Some(2), Some(7), None, None]);
     }
 }

@@ -1,37 +1,134 @@
-//! Which way packets go on that have come to a switch.
+//! Arrivals of one block in the current window, and the next hop of packets that arrive at a switch.
 //!
 //! Packets are routed when the block that they reach is opened, one after the other. Their look-ups do
 //! not depend on each other, so a processor has several of them under way at once.
 
-use super::arrivals::Arrivals;
-use super::layout::{Block, Layout};
-use super::scene::Scene;
-use crate::balance::{self, Balance, Input, salt_of};
-use crate::packet::{Packet, PacketId};
-use crate::slab::Slab;
+use super::ones;
+use super::partition::{Block, Layout, MOST_UNITS};
+use super::scenario::Scenario;
+use crate::packet::{NIL, Packet, PacketArena, PacketId, VISIT};
+use crate::path::{self, Balance, Choose, Input, first_turn, salt_of, with_balance};
 use crate::topology::{Exit, Lookup, Routes};
 use std::ops::Range;
+
+/// The lists of the block that is open, linked through the packets where they lie.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    /// For each unit the first of its list, last put in first; [`NIL`] where there is nothing to do.
+    heads: Box<[PacketId; MOST_UNITS]>,
+    /// The units that have something to do, in the order in which that was found. There are more
+    /// places than a block has units, and a power of two, so that a place costs a mask and no check.
+    touched: Box<[u16; 2 * MOST_UNITS]>,
+    count: usize,
+}
+
+impl Arrivals {
+    /// Empty lists.
+    pub(super) fn new() -> Arrivals {
+        let (heads, touched) = (Box::new([NIL; MOST_UNITS]), Box::new([0; 2 * MOST_UNITS]));
+        Arrivals { heads, touched, count: 0 }
+    }
+
+    /// Begins another block. All lists of the one before have been taken.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// Puts `id` first in the list of `unit`. Returns which was first.
+    #[inline(always)]
+    pub(super) fn put(&mut self, id: PacketId, unit: u16) -> PacketId {
+        let head = &mut self.heads[usize::from(unit) % MOST_UNITS];
+        let before = std::mem::replace(head, id);
+        // The unit is written down each time and counted once: a branch on whether it is new would be
+        // mispredicted.
+        self.touched[self.count % (2 * MOST_UNITS)] = unit;
+        self.count += usize::from(before == NIL);
+        before
+    }
+
+    /// Puts the packets of a `run` that have come to the hosts of `block` into their lists.
+    pub(super) fn at_hosts(
+        &mut self,
+        block: &Block,
+        run: Range<PacketId>,
+        arena: &mut PacketArena,
+    ) {
+        for (id, packet) in arena.run(run) {
+            packet.next = self.put(id, (packet.interface() - block.units.start) as u16);
+        }
+    }
+
+    /// Notes that the unit has something to do besides arrivals.
+    #[inline(always)]
+    pub(super) fn visit(&mut self, unit: u16) {
+        let head = &mut self.heads[usize::from(unit) % MOST_UNITS];
+        self.touched[self.count % (2 * MOST_UNITS)] = unit;
+        self.count += usize::from(*head == NIL);
+        *head = (*head).max(VISIT);
+    }
+
+    /// How many units have something to do.
+    #[inline]
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The `nth` unit that has something to do.
+    #[inline(always)]
+    pub(super) fn touched(&self, nth: usize) -> u16 {
+        self.touched[nth % (2 * MOST_UNITS)]
+    }
+
+    /// Sorts the units that have something to do by number, in a block of so many `units`.
+    pub(super) fn in_order(&mut self, units: usize) {
+        let mut due = [0u64; MOST_UNITS / 64];
+        for &unit in &self.touched[..self.count] {
+            due[usize::from(unit) / 64 % due.len()] |= 1 << (unit % 64);
+        }
+        let mut count = 0;
+        for (first, bits) in (0..).step_by(64).zip(due).take(units.div_ceil(64)) {
+            for bit in ones(bits) {
+                self.touched[count % (2 * MOST_UNITS)] = first + bit as u16;
+                count += 1;
+            }
+        }
+    }
+
+    /// Whether at least an eighth of the block's `units` has something to do.
+    #[inline]
+    pub(super) fn are_dense(&self, units: usize) -> bool {
+        self.count * 8 >= units
+    }
+
+    /// Takes the list of what arrives at a unit, in order.
+    #[inline(always)]
+    pub(super) fn take(&mut self, unit: u16, arena: &mut PacketArena) -> PacketId {
+        let head = std::mem::replace(&mut self.heads[usize::from(unit) % MOST_UNITS], NIL);
+        if arena.known(head).next == NIL { head } else { arena.sorted(head) }
+    }
+}
 
 /// The switches and interfaces of one side.
 pub(super) struct Routing<'a> {
     routes: &'a Routes,
     balance: Balance,
-    /// All switches of the fabric.
+    /// All switches of the fabric, of all sides.
     switches: Vec<Switch>,
-    /// By places: what packets come in by. That of a host leads to no switch.
+    /// The input of each unit of this side; that of a host leads to no switch.
     interfaces: Vec<Interface>,
 }
 
-/// What a host's interface leads to.
+/// The switch of a host's interface.
 const NO_SWITCH: u32 = u32::MAX;
 
 /// What a switch routes by.
 #[derive(Clone, Copy)]
 struct Switch {
     exit: Exit,
-    /// What its hashes begin with.
+    /// Start value of its hashes.
     salt: u64,
-    /// What times of arrival are multiplied with for the order at a tie.
+    /// Multiplier of arrival times for the order at a tie.
     ties: u64,
 }
 
@@ -39,14 +136,14 @@ struct Switch {
 #[derive(Clone, Copy)]
 struct Interface {
     switch: u32,
-    /// Whose turn it is among the ways on when packets are sprayed.
+    /// The next hop whose turn it is when packets are sprayed.
     turn: u8,
 }
 
 impl<'a> Routing<'a> {
-    /// Of one `side` of `layout`.
-    pub(super) fn new(scene: &'a Scene, layout: &Layout, side: usize) -> Routing<'a> {
-        let network = &*scene.network;
+    /// The switches and interfaces of one `side` of `layout`.
+    pub(super) fn new(scenario: &'a Scenario, layout: &Layout, side: usize) -> Routing<'a> {
+        let network = &*scenario.network;
         let switch =
             |(number, (ties, salt))| Switch { exit: network.routes.exit(number), ties, salt };
         let ways: Vec<u32> =
@@ -54,14 +151,14 @@ impl<'a> Routing<'a> {
         let interface = |unit: u32| match network.switch_of(unit) {
             Some(switch) => Interface {
                 switch: switch as u32,
-                turn: first_turn(scene, network.far_end(unit), ways[switch]),
+                turn: first_turn(scenario.streams, network.far_end(unit), ways[switch]),
             },
             None => Interface { switch: NO_SWITCH, turn: 0 },
         };
         Routing {
             routes: &network.routes,
-            balance: scene.balance,
-            switches: (0..).zip(drawn(scene)).map(switch).collect(),
+            balance: scenario.balance,
+            switches: (0..).zip(drawn(scenario)).map(switch).collect(),
             interfaces: layout.for_units(side, interface),
         }
     }
@@ -73,36 +170,23 @@ impl<'a> Routing<'a> {
         &mut self,
         block: &Block,
         run: Range<PacketId>,
-        slab: &mut Slab,
+        arena: &mut PacketArena,
         arrivals: &mut Arrivals,
     ) {
-        // The kind of balance is asked for once a run, so that each has a loop of its own.
-        match self.balance {
-            Balance::Spray => self.sprayed(block, run, slab, arrivals),
-            Balance::Ecmp => self.hashed(block, run, slab, arrivals),
-        }
+        // One branch a run of packets, so that each way to choose has its own loop.
+        with_balance!(self.balance, |choose| self.route_by(choose, block, run, arena, arrivals));
     }
 
     #[inline(never)]
-    fn sprayed(
+    fn route_by(
         &mut self,
+        choose: impl Choose,
         block: &Block,
         run: Range<PacketId>,
-        slab: &mut Slab,
+        arena: &mut PacketArena,
         arrivals: &mut Arrivals,
     ) {
-        self.table(block).route(Balance::Spray, run, slab, arrivals);
-    }
-
-    #[inline(never)]
-    fn hashed(
-        &mut self,
-        block: &Block,
-        run: Range<PacketId>,
-        slab: &mut Slab,
-        arrivals: &mut Arrivals,
-    ) {
-        self.table(block).route(Balance::Ecmp, run, slab, arrivals);
+        self.table(block).route(choose, run, arena, arrivals);
     }
 
     #[inline(always)]
@@ -115,19 +199,19 @@ impl<'a> Routing<'a> {
         }
     }
 
-    /// The switch that the unit at `place` is of; of a host, none that there is.
+    /// The switch of the unit at `place`; for a host a number beyond all switches.
     #[inline]
     pub(super) fn switch_of(&self, place: usize) -> usize {
         self.interfaces[place].switch as usize
     }
 
-    /// Whether hosts hang on the switch that the unit at `place` is of.
+    /// Whether the switch of the unit at `place` has hosts.
     pub(super) fn is_edge(&self, place: usize) -> bool {
         self.switches[self.switch_of(place)].exit.is_edge()
     }
 }
 
-/// What the packets of a block are routed by.
+/// What routes the packets of one block.
 struct Table<'a> {
     lookup: Lookup<'a>,
     switches: &'a [Switch],
@@ -140,22 +224,22 @@ impl Table<'_> {
     #[inline(always)]
     fn route(
         mut self,
-        balance: Balance,
+        choose: impl Choose,
         run: Range<PacketId>,
-        slab: &mut Slab,
+        arena: &mut PacketArena,
         arrivals: &mut Arrivals,
     ) {
-        for (id, packet) in (run.start..).zip(slab.run(run)) {
-            let (unit, key) = self.way_on(packet, balance);
+        for (id, packet) in arena.run(run) {
+            let (unit, key) = self.way_on(packet, choose);
             packet.key = key;
             packet.next = arrivals.put(id, unit);
         }
     }
 
-    /// The unit of the block that `packet` goes on by, and its key there.
+    /// The unit of the block that `packet` leaves by, and its key there.
     #[inline(always)]
-    fn way_on(&mut self, packet: &Packet, balance: Balance) -> (u16, u64) {
-        let place = (packet.next - self.first) as usize;
+    fn way_on(&mut self, packet: &Packet, choose: impl Choose) -> (u16, u64) {
+        let place = (packet.interface() - self.first) as usize;
         debug_assert!(place < self.interfaces.len());
         // SAFETY: the bucket of a block holds what comes by one of its interfaces.
         let interface = unsafe { self.interfaces.get_unchecked_mut(place) };
@@ -164,32 +248,27 @@ impl Table<'_> {
         let switch = unsafe { self.switches.get_unchecked(interface.switch as usize) };
         let ways = self.lookup.ways(switch.exit, packet.to);
         let input = Input { turn: &mut interface.turn, salt: switch.salt };
-        let way = balance.choose(input, packet, ways.count());
+        let way = choose.choose(input, packet, ways.count());
         let port = self.lookup.port(switch.exit, ways, way, packet.to);
         ((port - self.first) as u16, at_a_tie(packet, switch.ties))
     }
 }
 
-/// What a replication draws for each switch: what times of arrival are multiplied with for the order
-/// at a tie, and what hashes begin with.
-pub(super) fn drawn(scene: &Scene) -> impl Iterator<Item = (u64, u64)> {
-    let (streams, salt) = (scene.streams, balance::salt(scene.streams));
-    let hosts = scene.network.hosts as u64;
-    (0..scene.network.switches as u32).map(move |switch| {
+/// Random numbers of a replication for each switch: the multiplier for the order at a tie, and the start
+/// value of hashes.
+pub(super) fn drawn(scenario: &Scenario) -> impl Iterator<Item = (u64, u64)> {
+    let (streams, salt) = (scenario.streams, path::salt(scenario.streams));
+    let hosts = scenario.network.hosts as u64;
+    (0..scenario.network.switches as u32).map(move |switch| {
         let mut stream = streams.stream("arrivals at once", hosts + u64::from(switch));
         (stream.bits() | 1, salt_of(switch, salt))
     })
 }
 
-/// The key of a packet at the switch of these `ties`. Of packets that arrive at one node at the same
-/// time, which one comes first is as likely as not: their ports' numbers are compared after bits are
-/// turned over that depend on the node, the time and the seed, so that they stay different.
+/// The key of a packet at a switch with the multiplier `ties`. Packets that arrive at one switch at the
+/// same time come in random order: the numbers of their ports are compared after bits are inverted that
+/// depend on the switch, the time and the seed, so that they stay different.
 #[inline(always)]
 pub(super) fn at_a_tie(packet: &Packet, ties: u64) -> u64 {
     packet.key ^ packet.arrives().ps().wrapping_mul(ties) >> 56
-}
-
-/// Whose turn it is first among up to so many `ways` for what comes from `port`: any, by chance.
-pub(super) fn first_turn(scene: &Scene, port: u32, ways: u32) -> u8 {
-    scene.streams.stream("spray", port.into()).below(ways.into()) as u8
 }

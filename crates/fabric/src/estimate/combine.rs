@@ -1,10 +1,10 @@
 //! The flows of the whole fabric, from what its links did alone.
 
-use super::delays::{Delays, Sample};
-use super::lone::{LOST, LinkTimes};
+use super::delay_buckets::{DelayBuckets, Sample};
+use super::link_model::{LOST, LinkTimes};
 use super::{Acks, Decomposition, Draws};
-use crate::best::Ideals;
-use crate::engine::{Figures, Outcome};
+use crate::engine::{Outcome, PacketCounts};
+use crate::flow::Ideals;
 use crate::flow::{Completion, Flow};
 use crate::rows::report;
 use crate::transport::Tally;
@@ -16,9 +16,9 @@ const UNKNOWN: [&str; 2] = ["retransmits", "timeouts"];
 
 /// What the simulation of a link says of delays.
 struct Known<'a> {
-    /// Those of its own flows.
+    /// Those of the flows that cross it.
     own: &'a [i64],
-    like: Delays,
+    like: DelayBuckets,
 }
 
 impl Decomposition {
@@ -30,9 +30,9 @@ impl Decomposition {
     pub fn combine(&self, times: &[LinkTimes]) -> Result<Report, String> {
         self.check(times)?;
         let delays = self.delays(times);
-        let (network, flows) = (&self.ready.network, &self.ready.script.flows);
+        let (network, flows) = (&self.ready.network, &self.ready.jobs.flows);
         let mut best = Ideals::new(network, &self.ready.packets);
-        let ideals = best.flows(&self.ready.script, self.ready.completion);
+        let ideals = self.ready.jobs.ideals(&mut best, self.ready.completion);
         let ends = (0..).zip(&**flows).map(|(number, flow)| {
             let found = self.delay(number, flow, &delays);
             let mut end = |completion, delay: fn([u64; 2]) -> u64| {
@@ -51,7 +51,7 @@ impl Decomposition {
             started: Vec::new(),
             watched: Vec::new(),
             samples: Vec::new(),
-            figures: Figures::default(),
+            counts: PacketCounts::default(),
             memory_peaks: Vec::new(),
             busy: vec![Span::ZERO; network.links.len()],
             ended: last.unwrap_or(self.ready.horizon),
@@ -59,7 +59,7 @@ impl Decomposition {
             acknowledged,
         };
         let Report { mut rows, series, figures } =
-            report(Keep::Rows, &self.ready, &ideals, &[], &outcome);
+            report(Keep::Rows, self.ready.played(), &ideals, &[], &outcome);
         rows.columns.retain(|(name, _)| !UNKNOWN.contains(name));
         rows.push("method", Column::Name(vec![0; flows.len()], vec!["estimate"]));
         let known = |(name, _): &(String, Value)| {
@@ -91,7 +91,7 @@ impl Decomposition {
                 Sample { bytes: flow.bytes, packets, delay }
             };
             let like =
-                Delays::new(self.flows(*link).zip(own).map(sample).collect(), &self.settings);
+                DelayBuckets::new(self.flows(*link).zip(own).map(sample).collect(), &self.settings);
             known[*link as usize] = Some(Known { own, like });
         }
         known
@@ -122,8 +122,8 @@ impl Decomposition {
         out.map(|out| [out, out + back].map(|delay| delay.max(0) as u64))
     }
 
-    /// How long the last acknowledgement of a flow waits; where nobody else is, or who is did not
-    /// finish, it does not.
+    /// How long the last acknowledgement of a flow waits: not at all where no other flow is, or where
+    /// that one did not finish.
     fn back(
         &self,
         number: u32,
@@ -140,7 +140,7 @@ impl Decomposition {
 
     fn figures(&self, times: &[LinkTimes]) -> Vec<(String, Value)> {
         let used = self.crossings.used().count();
-        let arrivals = self.ready.script.last_arrival().unwrap_or(Time::ZERO).seconds();
+        let arrivals = self.ready.jobs.last_arrival().unwrap_or(Time::ZERO).seconds();
         let load = |link: u32| {
             let bytes: u64 =
                 self.flows(link).map(|flow| self.ready.packets.on_the_wire(flow.bytes)).sum();

@@ -1,7 +1,7 @@
 //! Which flows cross which link.
 
-use crate::balance::{hashed, salt, salt_of};
 use crate::flow::Flow;
+use crate::path::{hashed, salt, salt_of};
 use crate::topology::Network;
 use sojourn_core::Streams;
 
@@ -127,7 +127,7 @@ mod tests {
             let ready = ready(topology, &sparse(hosts, 60));
             let Scheme::Packets(scheme) = &ready.scheme else { panic!("a scheme of packets") };
             let outcome = ready.simulate(scheme, 1, &Progress::default()).unwrap();
-            let (network, flows, packets) = (&ready.network, &ready.script.flows, &ready.packets);
+            let (network, flows, packets) = (&ready.network, &ready.jobs.flows, &ready.packets);
             let crossings = Crossings::new(network, flows, ready.streams);
             let mut sent = vec![Span::ZERO; network.links.len()];
             for (number, flow) in (0..).zip(&**flows) {

@@ -8,26 +8,25 @@
 //!   link of its path.
 //!
 //! Not modelled: that the links of a path are busy at the same time for the same reason, that what
-//! one link held back comes to the next one later, that acknowledgements take room from data, and
+//! one link held back comes to the next one later, that acknowledgements take capacity from data, and
 //! that those which wait slow their flow down.
 
-mod check;
-mod cluster;
+mod admissible;
+mod clustering;
 mod combine;
 mod crossings;
-mod delays;
-mod doubts;
-mod lone;
+mod delay_buckets;
+mod link_model;
 #[cfg(test)]
 mod tests;
 
-pub use lone::LinkTimes;
+pub use link_model::LinkTimes;
 
+use crate::case::{FabricCase, Ready};
 use crate::engine::{Cancelled, Progress};
 use crate::flow::Flow;
-use crate::study::{FabricCase, Ready};
 use crossings::Crossings;
-use lone::Lone;
+use link_model::LinkModel;
 use sojourn_core::parameters::{Check, Refusal, Value};
 use sojourn_core::{Streams, choices, nested, parameters};
 use std::num::NonZeroU32;
@@ -45,7 +44,7 @@ parameters! {
         pub draws: Draws = Draws::Like,
         /// Whether the last acknowledgement waits on its way back.
         pub acks: Acks = Acks::Wait,
-        /// Delays are kept by flow size, in buckets of at least so many flows, ...
+        /// DelayBuckets are kept by flow size, in buckets of at least so many flows, ...
         pub bucket_flows: NonZeroU32 = NonZeroU32::new(100).expect("some"),
         /// ... the largest of which is at least so many times as large as the smallest.
         pub bucket_span: f64 = 2.0,
@@ -118,8 +117,8 @@ impl Decomposition {
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Decomposition, Refusal> {
         let ready = case.ready(streams, read)?;
-        let crossings = Crossings::new(&ready.network, &ready.script.flows, streams);
-        let simulated = cluster::choose(&ready, &crossings, settings.cluster);
+        let crossings = Crossings::new(&ready.network, &ready.jobs.flows, streams);
+        let simulated = clustering::choose(&ready, &crossings, settings.cluster);
         Ok(Decomposition { ready, settings: settings.clone(), crossings, simulated })
     }
 
@@ -155,18 +154,18 @@ impl Decomposition {
 
     /// The flows that cross `link`, by time of arrival.
     pub fn flows(&self, link: u32) -> impl Iterator<Item = Flow> + '_ {
-        self.crossings.of(link).iter().map(|&flow| self.ready.script.flows[flow as usize])
+        self.crossings.of(link).iter().map(|&flow| self.ready.jobs.flows[flow as usize])
     }
 
     /// The links that flow number `flow` crosses, in order: those of its packets in the whole
     /// fabric.
     pub fn path(&self, flow: u32) -> Vec<u32> {
-        let to = self.ready.script.flows[flow as usize];
+        let to = self.ready.jobs.flows[flow as usize];
         self.crossings.path(&self.ready.network, flow, &to).collect()
     }
 
     /// Simulates `link` alone.
     pub fn simulate(&self, link: u32, progress: &Progress) -> Result<LinkTimes, Cancelled> {
-        Lone::new(&self.ready, &self.crossings, link).times(self.settings.access, progress)
+        LinkModel::new(&self.ready, &self.crossings, link).times(self.settings.access, progress)
     }
 }

@@ -1,11 +1,11 @@
 //! What the tests of the parts share.
 
-use crate::balance::Balance;
-use crate::buffer::Buffer;
+use crate::case::{FabricCase, Ready};
 use crate::flow::{Completion, Flow};
 use crate::hosts::Hosts;
+use crate::path::Balance;
 use crate::scheme::{PacketScheme, Scheme};
-use crate::study::{FabricCase, Ready};
+use crate::switch_memory::Buffer;
 use crate::topology::{Forwarding, Topology};
 use crate::workload::{Arrivals, Csv};
 use sojourn_core::parameters::defaults;

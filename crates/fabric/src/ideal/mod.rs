@@ -4,7 +4,7 @@
 //! Flow level: at every moment flows are taken in non-decreasing order, and each is served at full
 //! speed unless its source or its destination already serves an earlier one. That greedy matching
 //! is the only one in which every waiting flow is blocked by an earlier one at one of its ends, so
-//! it can be kept up to date: an arrival or a departure touches a few ends, and whoever is blocked
+//! it can be kept up to date: an arrival or a departure touches a few ends, and what is blocked
 //! no longer takes its place, perhaps displacing others in turn. The order in which these are
 //! looked at does not matter. The obvious way, sorting all flows at every event, is in the tests.
 
@@ -74,7 +74,7 @@ impl Waiting {
 /// shrinks as time goes by, and so does what is left until then.
 type Standing = (Span, u32);
 
-/// An end that serves nobody.
+/// An end that serves no flow.
 const NOBODY: Standing = (Span::MAX, u32::MAX);
 
 /// How often the run looks at its [`Progress`], in flows that arrive.
@@ -88,7 +88,7 @@ struct Scheduler {
     served: Vec<Standing>,
     /// The flows that wait at each end, best last.
     waiting: Vec<Vec<Waiting>>,
-    /// Ends that may serve somebody better than they do.
+    /// Ends that may serve a better flow than they do.
     loose: Vec<u32>,
     /// When each source is done with the flow it serves.
     departures: Tournament,
@@ -180,7 +180,7 @@ impl Scheduler {
     }
 
     /// Serves a flow that neither of its ends has to leave for an earlier one, in the place of
-    /// whoever they serve.
+    /// whichever flow they serve.
     fn serve(&mut self, standing: Standing) {
         let (_, id) = standing;
         let ends = self.jobs[id as usize].ends;

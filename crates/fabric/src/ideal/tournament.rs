@@ -5,14 +5,14 @@ use sojourn_core::Time;
 /// A time for each source, and the earliest of all: a tournament, replayed from the leaf that
 /// changed to the root.
 pub(super) struct Tournament {
-    /// When each source is done; [`Time::NEVER`] where it serves nobody. A power of two of them.
+    /// When each source is done; [`Time::NEVER`] where it serves no flow. A power of two of them.
     times: Vec<Time>,
     /// Who wins at each node; the root is 1, the children of a node are at twice its place.
     winners: Vec<u32>,
 }
 
 impl Tournament {
-    /// Of so many sources, none of which serves anybody.
+    /// Of so many sources, none of which serves a flow.
     pub(super) fn new(sources: usize) -> Tournament {
         let leaves = sources.next_power_of_two();
         let mut winners: Vec<u32> =

@@ -131,7 +131,7 @@ impl Graph {
         self.clocks = clocks;
     }
 
-    /// The same graph with switches that send packets on so.
+    /// The graph with switches that send packets on in this way.
     pub fn forwarding(self, forwarding: Forwarding) -> Graph {
         Graph { forwarding, ..self }
     }
@@ -155,7 +155,7 @@ impl Graph {
         }
     }
 
-    /// The same graph with each host's link as one replication draws it.
+    /// The graph with each host's link as one replication draws it.
     pub fn drawn(&self, streams: Streams) -> Graph {
         let mut graph = Graph { spread: Span::ZERO, clocks: 0, ..self.clone() };
         for (host, (_, link)) in (0..).zip(&mut graph.hosts) {

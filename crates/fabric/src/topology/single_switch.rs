@@ -6,7 +6,7 @@ use sojourn_core::parameters::Check;
 use sojourn_core::{Rate, Span, parameters};
 
 parameters! {
-    /// One switch with all hosts on it. An uplink of its own rate can take the place of the
+    /// One switch with all hosts on it. An uplink of another rate can take the place of the
     /// last host's link: the big-buffers paper's 20 servers behind one 40 Gb/s uplink.
     pub struct SingleSwitch: "single-switch" {
         /// How many hosts.

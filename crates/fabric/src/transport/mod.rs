@@ -1,48 +1,30 @@
 //! Transports: what the two ends of a flow do.
 //!
-//! A transport does no I/O and reads no clock. It is told that a flow begins, that a packet has
-//! come, that a wake-up it asked for is due; it answers with packets to send and wake-ups to set
-//! ([`Turn`]). The engine and the slow oracle beside it drive the same code.
+//! A transport does no I/O and reads no clock. The engine calls it when a flow begins, when a packet has
+//! come, and when a wake-up it asked for is due; it answers with packets to send and wake-ups to set
+//! ([`Outbox`]). The engine and the slow reference beside it drive the same code.
 //!
-//! The TCP family shares one reliable, window-limited sender (`windowed.rs`); a member of it is one
-//! file with its parameters and its rules for the window ([`Control`]).
+//! The TCP family (`tcp/`) shares one reliable, window-limited sender; a member of it is one file with
+//! its parameters and its rules for the window ([`CongestionControl`]).
 
-mod control;
-mod cubic;
-mod dctcp;
-mod line_rate;
-mod min_tcp;
 mod ndp;
-mod new_reno;
 mod priority;
-mod receiver;
-mod recovery;
-mod sack;
 mod scoreboard;
-mod swift;
-mod timer;
-#[cfg(test)]
-mod trace;
-mod windowed;
+mod tcp;
 
-pub use control::{Acked, Control, FastRetransmit, Rules, Window};
-pub use cubic::Cubic;
-pub use dctcp::Dctcp;
-pub use line_rate::LineRate;
-pub use min_tcp::MinTcp;
 pub use ndp::{Ndp, NdpRunning};
-pub use new_reno::NewReno;
 pub use priority::{
     AckPriority, Deadline, Leaving, Priority, Remaining, Sent, Size, Unprioritised,
 };
-pub use swift::Swift;
-pub use timer::Timer;
-pub use windowed::Windowed;
+pub use tcp::{
+    Acked, CongestionControl, Cubic, Dctcp, FastRetransmit, LineRate, MinTcp, NewReno, Rules,
+    Swift, TcpOptions, Timer, Window, WindowLimits, Windowed,
+};
 
 use crate::flow::{Flow, Packets};
-use crate::packet::{Kind, NIL, Packet};
+use crate::packet::{Kind, LONGEST_TIMER, NIL, Packet};
 use crate::topology::Network;
-use sojourn_core::parameters::Refusal;
+use sojourn_core::parameters::{Parameters, Refusal};
 use sojourn_core::{Rate, Span, Time, variants};
 
 /// Declares the transports, one line each: the registry of their parameters, and the running
@@ -70,21 +52,36 @@ macro_rules! transports {
             }
         }
 
+        impl TransportKind {
+            /// Whether a flow's time on a path is the sum of what each of its links does to it alone.
+            pub(crate) fn is_estimable_by_link(&self) -> bool {
+                match self {
+                    $(TransportKind::$variant(_) => <$running as Transport>::ESTIMABLE_BY_LINK,)+
+                }
+            }
+
+            /// The names of the kinds of which that holds.
+            pub(crate) fn estimable_by_link() -> Vec<&'static str> {
+                let all = [$((<$running as Transport>::ESTIMABLE_BY_LINK, $variant::NAME),)+];
+                all.iter().filter(|(holds, _)| *holds).map(|(_, name)| *name).collect()
+            }
+        }
+
         impl Transport for Running {
             #[inline]
-            fn start(&mut self, flow: u32, turn: &mut Turn) {
-                match self { $(Running::$variant(running) => running.start(flow, turn),)+ }
+            fn start(&mut self, flow: u32, outbox: &mut Outbox) {
+                match self { $(Running::$variant(running) => running.start(flow, outbox),)+ }
             }
             #[inline]
-            fn receive(&mut self, packet: &Packet, turn: &mut Turn) {
-                match self { $(Running::$variant(running) => running.receive(packet, turn),)+ }
+            fn receive(&mut self, packet: &Packet, outbox: &mut Outbox) {
+                match self { $(Running::$variant(running) => running.receive(packet, outbox),)+ }
             }
             #[inline]
-            fn wake(&mut self, wake: Wake, turn: &mut Turn) {
-                match self { $(Running::$variant(running) => running.wake(wake, turn),)+ }
+            fn wake(&mut self, wake: Wake, outbox: &mut Outbox) {
+                match self { $(Running::$variant(running) => running.wake(wake, outbox),)+ }
             }
-            fn resume(&mut self, flow: u32, turn: &mut Turn) {
-                match self { $(Running::$variant(running) => running.resume(flow, turn),)+ }
+            fn resume(&mut self, flow: u32, outbox: &mut Outbox) {
+                match self { $(Running::$variant(running) => running.resume(flow, outbox),)+ }
             }
             fn urgency(&self, flow: u32, now: Time) -> Option<u32> {
                 match self { $(Running::$variant(running) => running.urgency(flow, now),)+ }
@@ -116,7 +113,19 @@ impl TransportKind {
     }
 }
 
-/// What every transport is told before it begins.
+/// No timer is shorter: it would run out again and again while a packet is on its first wire.
+const SHORTEST_TIMER: Span = Span::from_ns(100);
+
+/// Refuses a timer that would run out at once, or later than a run can last.
+fn check_timer(key: &str, span: Span) -> Result<(), Refusal> {
+    if !(SHORTEST_TIMER..=LONGEST_TIMER).contains(&span) {
+        let expected = format!("a time from {SHORTEST_TIMER} to {LONGEST_TIMER}");
+        return Err(Refusal::of(&span, expected).under(key));
+    }
+    Ok(())
+}
+
+/// What every transport knows before it begins.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// All flows that will ever start.
@@ -202,9 +211,9 @@ pub enum End {
     Receiver,
 }
 
-/// One turn of a transport at one host: what time it is, and what it wants done.
+/// What a transport at one host asks for at one time.
 #[derive(Debug, Default)]
-pub struct Turn {
+pub struct Outbox {
     /// The time; everything asked for here happens now or later.
     pub now: Time,
     /// Packets to hand to the host's port now, in this order.
@@ -215,27 +224,32 @@ pub struct Turn {
     pub finished: Vec<u32>,
     /// Flows the last of which has just come to their receiver.
     pub arrived: Vec<u32>,
-    /// How many packets of data the host's port takes in this turn.
-    pub room: usize,
+    /// How many packets of data the host's port takes at this time.
+    pub capacity: usize,
     /// Whether its flow would send more than that, and was not held yet: it is
-    /// [resumed](Transport::resume) when there is room.
+    /// [resumed](Transport::resume) when the port takes more.
     pub held: bool,
 }
 
 /// Both ends of all flows of one simulation. A sender's state is touched only in turns of the
 /// flow's source host, a receiver's only in turns of its destination.
 pub trait Transport {
+    /// Whether a fabric can be estimated from its links simulated one by one: a flow asks for nothing
+    /// but what comes back over the links of its path, link by link.
+    const ESTIMABLE_BY_LINK: bool = false;
+
     /// `flow` begins, at its source.
-    fn start(&mut self, flow: u32, turn: &mut Turn);
+    fn start(&mut self, flow: u32, outbox: &mut Outbox);
 
     /// `packet` has come to the host it is for.
-    fn receive(&mut self, packet: &Packet, turn: &mut Turn);
+    fn receive(&mut self, packet: &Packet, outbox: &mut Outbox);
 
     /// A wake-up is due.
-    fn wake(&mut self, wake: Wake, turn: &mut Turn);
+    fn wake(&mut self, wake: Wake, outbox: &mut Outbox);
 
-    /// There is room again for `flow`, which was held. Only those are that ask whether there is.
-    fn resume(&mut self, _flow: u32, _turn: &mut Turn) {}
+    /// The host's port takes more of `flow`, which was held. Only flows of transports that look at
+    /// [`Outbox::capacity`] are.
+    fn resume(&mut self, _flow: u32, _turn: &mut Outbox) {}
 
     /// The priority of the next packet of `flow`, lower first; nothing where all are alike.
     fn urgency(&self, _flow: u32, _now: Time) -> Option<u32> {

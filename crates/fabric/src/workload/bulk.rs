@@ -1,7 +1,7 @@
 //! Flows that never end, measured over a window of time: the big-buffers paper's figure 1.
 
 use super::permutation::partners;
-use super::{Draw, Drawn, Stage};
+use super::{Draw, Drawn, WorkloadContext};
 use crate::flow::{ENDLESS, Flow};
 use crate::packet::LATEST_ARRIVAL;
 use sojourn_core::parameters::{Check, Refusal, Setting};
@@ -15,7 +15,7 @@ parameters! {
     /// that each sender knows to have arrived, none missing before them: those of an
     /// acknowledgement count when it comes (big buffers, figures 1 and 2).
     pub struct Bulk: "bulk" {
-        /// Who sends to whom.
+        /// Which hosts send to which.
         pub pattern: Pattern = Pattern::ToLast,
         /// How many flows each sender has at once.
         pub parallel: NonZeroU32 = NonZeroU32::MIN,
@@ -29,7 +29,7 @@ parameters! {
 }
 
 choices! {
-    /// Who sends to whom for good.
+    /// Which hosts send to which for good.
     pub enum Pattern: "pattern" {
         /// Every host to the last one: many senders behind one link.
         ToLast = "to-last",
@@ -65,18 +65,18 @@ impl Draw for Bulk {
         "parallel"
     }
 
-    fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
-        let packet = stage.packets.full().into();
-        let quickest = stage.graph.nics().map(|link| link.rate.span(packet)).min();
+    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal> {
+        let packet = context.packets.full().into();
+        let quickest = context.graph.nics().map(|link| link.rate.span(packet)).min();
         let most =
-            quickest.unwrap_or(Span::MAX).saturating_mul(stage.packets.count(ENDLESS).into());
+            quickest.unwrap_or(Span::MAX).saturating_mul(context.packets.count(ENDLESS).into());
         if self.warm_up + self.window >= most {
             let given = self.window.write().expect("a time");
             let expected =
                 format!("an end, after warm_up, before a flow's packet numbers do: {most}");
             return Err(Refusal::value(&given, expected).under("window"));
         }
-        let hosts = stage.graph.hosts();
+        let hosts = context.graph.hosts();
         let senders = match self.pattern {
             Pattern::ToLast => hosts - 1,
             Pattern::Halves => hosts / 2,
@@ -89,15 +89,15 @@ impl Draw for Bulk {
         false
     }
 
-    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
-        let hosts = stage.graph.hosts();
+    fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal> {
+        let hosts = context.graph.hosts();
         let receivers: Vec<u16> = match self.pattern {
             Pattern::ToLast => vec![(hosts - 1) as u16; hosts - 1],
             Pattern::Halves => (0..hosts / 2).map(|i| (hosts / 2 + i) as u16).collect(),
             Pattern::Permutation => partners(hosts, &mut streams.stream("pairs", 0)),
         };
         let mut starts = streams.stream("starts", 0);
-        let mut flows = Vec::with_capacity(self.count(stage)?);
+        let mut flows = Vec::with_capacity(self.count(context)?);
         for (from, to) in receivers.into_iter().enumerate() {
             for _ in 0..self.parallel.get() {
                 let after = Span::from_ps(starts.below(self.start_spread.ps() + 1));

@@ -1,6 +1,6 @@
 //! Flows from a file: `src,dst,size_bytes,arrival`, and `deadline` and `class` if there are any.
 
-use super::{Draw, Drawn, Stage};
+use super::{Draw, Drawn, WorkloadContext};
 use crate::flow::Flow;
 use crate::packet::{CLASSES, LATEST_ARRIVAL};
 use sojourn_core::files::{OpenQuote, Row, rows};
@@ -42,18 +42,18 @@ impl Draw for Csv {
         "file"
     }
 
-    fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
-        self.flows(stage).map(|flows| flows.len())
+    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal> {
+        self.flows(context).map(|flows| flows.len())
     }
 
-    fn has_classes(&self, stage: &Stage<'_>) -> Result<bool, Refusal> {
-        let text = (stage.read)(&self.file).unwrap_or_default();
+    fn has_classes(&self, context: &WorkloadContext<'_>) -> Result<bool, Refusal> {
+        let text = (context.read)(&self.file).unwrap_or_default();
         let columns = rows(&text).next().and_then(|head| Columns::read(&head.ok()?).ok());
         Ok(columns.is_some_and(|columns| columns.class.is_some()))
     }
 
-    fn draw(&self, stage: &Stage<'_>, _: Streams) -> Result<Drawn, Refusal> {
-        self.flows(stage).map(Drawn::from)
+    fn draw(&self, context: &WorkloadContext<'_>, _: Streams) -> Result<Drawn, Refusal> {
+        self.flows(context).map(Drawn::from)
     }
 
     fn is_steady(&self) -> bool {
@@ -66,13 +66,13 @@ impl Draw for Csv {
 }
 
 impl Csv {
-    fn flows(&self, stage: &Stage<'_>) -> Result<Vec<Flow>, Refusal> {
+    fn flows(&self, context: &WorkloadContext<'_>) -> Result<Vec<Flow>, Refusal> {
         let refuse = |expected: String| {
             Refusal::value(&Value::Text(self.file.clone()), expected).under("file")
         };
         let text =
-            (stage.read)(&self.file).map_err(|why| refuse(format!("a file to read: {why}")))?;
-        parse_flows(&text, stage.graph.hosts(), stage.largest_flow())
+            (context.read)(&self.file).map_err(|why| refuse(format!("a file to read: {why}")))?;
+        parse_flows(&text, context.graph.hosts(), context.largest_flow())
             .map_err(|error| refuse(format!("a list of flows, but in its {error}")))
     }
 }

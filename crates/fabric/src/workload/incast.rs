@@ -1,7 +1,7 @@
 //! Many hosts answer one at the same moment.
 
 use super::permutation::at_least_one_byte;
-use super::{Draw, Drawn, Stage};
+use super::{Draw, Drawn, WorkloadContext};
 use crate::flow::Flow;
 use crate::packet::LATEST_ARRIVAL;
 use sojourn_core::parameters::{Check, Refusal};
@@ -34,13 +34,13 @@ impl Draw for Incast {
         "rounds"
     }
 
-    fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
-        let (hosts, fan_in) = (stage.graph.hosts(), self.fan_in.get() as usize);
+    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal> {
+        let (hosts, fan_in) = (context.graph.hosts(), self.fan_in.get() as usize);
         if fan_in >= hosts {
             let expected = format!("fewer than the {hosts} hosts of the topology");
             return Err(Refusal::of(&self.fan_in, expected).under("fan_in"));
         }
-        stage.check_size("size", self.size, 1)?;
+        context.check_size("size", self.size, 1)?;
         let last = self.every.saturating_mul(self.rounds.get().into());
         if last > LATEST_ARRIVAL {
             let expected = format!("all rounds within {LATEST_ARRIVAL}");
@@ -49,9 +49,9 @@ impl Draw for Incast {
         Ok(fan_in * self.rounds.get() as usize)
     }
 
-    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
-        let count = self.count(stage)?;
-        let (hosts, fan_in) = (stage.graph.hosts(), self.fan_in.get() as usize);
+    fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal> {
+        let count = self.count(context)?;
+        let (hosts, fan_in) = (context.graph.hosts(), self.fan_in.get() as usize);
         let mut stream = streams.stream("pairs", 0);
         let mut order: Vec<u16> = (0..hosts).map(|host| host as u16).collect();
         let mut flows = Vec::with_capacity(count);

@@ -2,24 +2,23 @@
 
 mod bulk;
 mod csv;
-pub mod deadline;
+pub mod deadlines;
 mod incast;
+pub(crate) mod offered;
 mod permutation;
 mod poisson;
 mod query;
-mod terms;
 
 pub use bulk::{Bulk, Pattern};
 pub use csv::{Csv, CsvError, parse_flows};
-pub use deadline::Deadline;
+pub use deadlines::{Deadline, FlowTerms};
 pub use incast::Incast;
+pub use offered::Offered;
 pub use permutation::Permutation;
 pub use poisson::{LoadCounts, LoadOf, Pairs, Poisson};
 pub use query::{FanIn, Queries, Servers, SizeOf, When};
-pub use terms::Terms;
 
 use crate::flow::{Flow, MOST_PACKETS, Packets};
-use crate::offered::Offered;
 use crate::topology::Graph;
 use sojourn_core::parameters::{
     Entry, Parameters, Refusal, Setting, Shape, Table, Value, defaults,
@@ -32,7 +31,7 @@ pub struct Workload {
     /// Which flows arrive.
     pub arrivals: Arrivals,
     /// What is asked for them.
-    pub terms: Terms,
+    pub terms: FlowTerms,
 }
 
 variants! {
@@ -48,7 +47,7 @@ variants! {
 }
 
 /// What a workload is drawn for.
-pub struct Stage<'a> {
+pub struct WorkloadContext<'a> {
     /// The fabric.
     pub graph: &'a Graph,
     /// How flows are cut into packets.
@@ -60,7 +59,7 @@ pub struct Stage<'a> {
 /// A flow takes no longer at best, which is well beyond the end of every run.
 const LONGEST_FLOW: Span = Span::from_s(4_000_000);
 
-impl Stage<'_> {
+impl WorkloadContext<'_> {
     /// The largest flow: one whose packets can be numbered, and cross the slowest link in a time.
     pub fn largest_flow(&self) -> u64 {
         let full = self.packets.full().into();
@@ -131,7 +130,7 @@ pub struct Answer {
 }
 
 impl Query {
-    /// A query that asks nobody yet.
+    /// A query that asks no server yet.
     pub const fn new(client: u16, arrived: Time) -> Query {
         let answers = Vec::new();
         Query { client, arrived, deadline: Time::NEVER, class: 0, request: 1, answers }
@@ -153,10 +152,10 @@ impl From<Vec<Flow>> for Drawn {
 /// Draws jobs.
 trait Draw {
     /// How many jobs will arrive. Refused when they cannot be had on this stage.
-    fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal>;
+    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal>;
 
     /// The jobs of one replication.
-    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal>;
+    fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal>;
 
     /// The key that says how many jobs arrive.
     fn number(&self) -> &'static str;
@@ -172,8 +171,8 @@ trait Draw {
         false
     }
 
-    /// Whether its flows come with traffic classes of their own.
-    fn has_classes(&self, _: &Stage<'_>) -> Result<bool, Refusal> {
+    /// Whether its flows already have traffic classes.
+    fn has_classes(&self, _: &WorkloadContext<'_>) -> Result<bool, Refusal> {
         Ok(false)
     }
 
@@ -186,8 +185,8 @@ trait Draw {
 impl Workload {
     /// How many jobs will arrive, at least one, beside `others` of the same case: everything is
     /// checked, nothing drawn.
-    pub fn count(&self, stage: &Stage<'_>, others: usize) -> Result<usize, Refusal> {
-        let (jobs, key) = self.number(stage)?;
+    pub fn count(&self, context: &WorkloadContext<'_>, others: usize) -> Result<usize, Refusal> {
+        let (jobs, key) = self.number(context)?;
         if jobs <= MAX_JOBS - others {
             return Ok(jobs);
         }
@@ -205,13 +204,13 @@ impl Workload {
     }
 
     /// How many jobs will arrive, and the key that says so.
-    fn number(&self, stage: &Stage<'_>) -> Result<(usize, &'static str), Refusal> {
+    fn number(&self, context: &WorkloadContext<'_>) -> Result<(usize, &'static str), Refusal> {
         with_arrivals!(&self.arrivals, |params| {
-            if !self.terms.classes.is_empty() && params.has_classes(stage)? {
+            if !self.terms.classes.is_empty() && params.has_classes(context)? {
                 let expected = "a list of none: the flows come with a class of their own";
                 return Err(Refusal::of(&self.terms.classes, expected).under("classes"));
             }
-            Ok((params.count(stage)?, params.number()))
+            Ok((params.count(context)?, params.number()))
         })
     }
 
@@ -231,8 +230,8 @@ impl Workload {
     }
 
     /// The jobs of one replication.
-    pub fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
-        let mut drawn = with_arrivals!(&self.arrivals, |params| params.draw(stage, streams))?;
+    pub fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal> {
+        let mut drawn = with_arrivals!(&self.arrivals, |params| params.draw(context, streams))?;
         self.terms.set(&mut drawn.flows, streams);
         self.terms.set_queries(&mut drawn.queries, streams);
         Ok(drawn)
@@ -241,7 +240,7 @@ impl Workload {
     /// All kinds, documented; each with the terms behind its own parameters.
     pub fn entries() -> Vec<Entry> {
         let with_terms = |mut entry: Entry| {
-            entry.parameters.extend(Terms::entry().parameters);
+            entry.parameters.extend(FlowTerms::entry().parameters);
             entry
         };
         Arrivals::entries().into_iter().map(with_terms).collect()
@@ -267,7 +266,7 @@ impl Setting for Workload {
 
     fn read(value: &Value) -> Result<Workload, Refusal> {
         let Value::Table(table) = value else { return Arrivals::read(value).map(Workload::from) };
-        let names = Terms::entry().parameters.into_iter().map(|field| field.name);
+        let names = FlowTerms::entry().parameters.into_iter().map(|field| field.name);
         let names: Vec<&'static str> = names.collect();
         let (mut terms, mut own) = (Table::default(), table.clone());
         for name in &names {
@@ -279,7 +278,7 @@ impl Setting for Workload {
             }
             refusal
         })?;
-        Ok(Workload { arrivals, terms: Terms::read(&terms)? })
+        Ok(Workload { arrivals, terms: FlowTerms::read(&terms)? })
     }
 
     fn write(&self) -> Option<Value> {
@@ -302,7 +301,7 @@ fn is_file(name: &str) -> bool {
 fn sizes(
     name: &str,
     reading: Option<sojourn_core::Reading>,
-    stage: &Stage<'_>,
+    context: &WorkloadContext<'_>,
 ) -> Result<sojourn_core::SizeTable, Refusal> {
     let given = Value::Text(name.to_owned());
     if let Some(workload) = sojourn_core::Workload::find(name) {
@@ -314,7 +313,7 @@ fn sizes(
         refusal.expected.push_str(", or a file with one (a path with a dot or slash)");
         return Err(refusal);
     }
-    let text = (stage.read)(name)
+    let text = (context.read)(name)
         .map_err(|why| Refusal::value(&given, format!("a file to read: {why}")).under("sizes"))?;
     sojourn_core::SizeTable::parse(&text, reading).map_err(|error| {
         let expected = format!("a size table, but in it {error}");

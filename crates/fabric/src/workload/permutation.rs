@@ -1,6 +1,6 @@
 //! Every host sends to one other host, and every host is sent to.
 
-use super::{Draw, Drawn, Stage};
+use super::{Draw, Drawn, WorkloadContext};
 use crate::flow::Flow;
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Bytes, Stream, Streams, Time, parameters};
@@ -39,9 +39,9 @@ impl Draw for Permutation {
         "parallel"
     }
 
-    fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
-        stage.check_size("size", self.size, 1)?;
-        let hosts = stage.graph.hosts();
+    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal> {
+        context.check_size("size", self.size, 1)?;
+        let hosts = context.graph.hosts();
         if let Some(stride) = self.stride.filter(|stride| stride.get() as usize >= hosts) {
             let expected = format!("fewer than the {hosts} hosts of the topology");
             return Err(Refusal::of(&stride, expected).under("stride"));
@@ -49,8 +49,8 @@ impl Draw for Permutation {
         Ok(hosts * self.parallel.get() as usize)
     }
 
-    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
-        let hosts = stage.graph.hosts();
+    fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal> {
+        let hosts = context.graph.hosts();
         let partners = match self.stride {
             Some(stride) => {
                 (0..hosts).map(|host| ((host + stride.get() as usize) % hosts) as u16).collect()

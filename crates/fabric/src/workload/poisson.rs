@@ -1,10 +1,10 @@
 //! Poisson arrivals at a load: all-to-all, the pFabric paper's workload, or all to one.
 
-use super::{Draw, Drawn, MAX_JOBS, Stage, at_most, is_file, sizes};
+use super::{Draw, Drawn, MAX_JOBS, WorkloadContext, at_most, is_file, sizes};
 use crate::flow::Flow;
-use crate::offered::Offered;
 use crate::packet::LATEST_ARRIVAL;
 use crate::topology::LinkSpec;
+use crate::workload::offered::Offered;
 use sojourn_core::parameters::{Check, Refusal, Value};
 use sojourn_core::{
     Distribution, Exponential, Reading, SizeTable, Span, Streams, Time, choices, parameters,
@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 
 parameters! {
     /// Flows between hosts chosen at random, arriving as one Poisson process; each ordered pair of
-    /// hosts so has a Poisson process of its own (pFabric section 3).
+    /// hosts so has its own Poisson process (pFabric section 3).
     pub struct Poisson: "poisson" {
         /// How many flows arrive.
         pub flows: NonZeroU32 = NonZeroU32::new(20_000).expect("some"),
@@ -28,7 +28,7 @@ parameters! {
         /// Between which hosts flows go.
         pub pairs: Pairs = Pairs::Any,
         /// Which bytes the load counts.
-        pub load_counts: LoadCounts = LoadCounts::Wire,
+        pub load_counts: LoadCounts = LoadCounts::LinkTiming,
     }
 }
 
@@ -57,7 +57,7 @@ choices! {
     /// Which bytes a load counts.
     pub enum LoadCounts: "way of counting load" {
         /// Bytes on the wire: each packet's header too, as in the pFabric authors' scripts.
-        Wire = "wire",
+        LinkTiming = "wire",
         /// Payload alone.
         Payload = "payload",
     }
@@ -78,19 +78,19 @@ impl Draw for Poisson {
         "flows"
     }
 
-    fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
-        let table = sizes(&self.sizes, self.reading, stage)?;
+    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal> {
+        let table = sizes(&self.sizes, self.reading, context)?;
         let flows = self.flows.get() as usize;
-        if table.max() > stage.largest_flow() {
+        if table.max() > context.largest_flow() {
             let given = Value::Text(self.sizes.clone());
-            let expected = format!("sizes of {}", at_most(stage.largest_flow()));
+            let expected = format!("sizes of {}", at_most(context.largest_flow()));
             return Err(Refusal::value(&given, expected).under("sizes"));
         }
         if flows > MAX_JOBS {
             // Refused for their number, whatever time they would take.
             return Ok(flows);
         }
-        let seconds = self.gaps(&table, stage)?.mean * f64::from(self.flows.get());
+        let seconds = self.gaps(&table, context)?.mean * f64::from(self.flows.get());
         match Span::from_seconds(seconds) > LATEST_ARRIVAL {
             true => Err(self.too_long()),
             false => Ok(flows),
@@ -105,10 +105,10 @@ impl Draw for Poisson {
         is_file(&self.sizes).then_some(&mut self.sizes)
     }
 
-    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
-        let table = sizes(&self.sizes, self.reading, stage)?;
-        let gaps = self.gaps(&table, stage)?;
-        let hosts = stage.graph.hosts() as u64;
+    fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal> {
+        let table = sizes(&self.sizes, self.reading, context)?;
+        let gaps = self.gaps(&table, context)?;
+        let hosts = context.graph.hosts() as u64;
 
         // One stream a purpose: changing the load only stretches the gaps.
         let mut gap = streams.stream("gaps", 0);
@@ -135,7 +135,7 @@ impl Draw for Poisson {
         let offered = Offered {
             pairs: self.pairs,
             rate: 1.0 / gaps.mean,
-            wire: table.mean() + headers(&table, stage),
+            wire: table.mean() + headers(&table, context),
             moments: [1, 2, 4].map(|power| table.moment(power)),
         };
         Ok(Drawn { flows, offered: Some(offered), ..Drawn::default() })
@@ -144,25 +144,29 @@ impl Draw for Poisson {
 
 impl Poisson {
     /// Gaps between arrivals, in seconds: the load of all links together.
-    fn gaps(&self, table: &SizeTable, stage: &Stage<'_>) -> Result<Exponential, Refusal> {
+    fn gaps(
+        &self,
+        table: &SizeTable,
+        context: &WorkloadContext<'_>,
+    ) -> Result<Exponential, Refusal> {
         let bytes = |link: LinkSpec| link.rate.bits_per_second() as f64 / 8.0;
-        let servers: f64 = stage.graph.nics().map(bytes).sum();
+        let servers: f64 = context.graph.nics().map(bytes).sum();
         let fill = match (self.load_of, self.pairs) {
             (LoadOf::Servers, Pairs::Any) => self.load * servers,
             (LoadOf::Servers, Pairs::ToLast) => {
-                self.load * stage.graph.nics().last().map_or(0.0, bytes)
+                self.load * context.graph.nics().last().map_or(0.0, bytes)
             }
             (LoadOf::Fabric, Pairs::ToLast) => {
                 let expected = "\"servers\": the load is that of the last host's link";
                 return Err(Refusal::of(&self.load_of, expected).under("load_of"));
             }
             (LoadOf::Fabric, Pairs::Any) => {
-                let uplinks: f64 = stage.graph.uplinks().map(bytes).sum();
+                let uplinks: f64 = context.graph.uplinks().map(bytes).sum();
                 if uplinks == 0.0 {
                     let expected = "\"servers\", as all hosts are on one switch";
                     return Err(Refusal::of(&self.load_of, expected).under("load_of"));
                 }
-                self.load * uplinks / stage.graph.share_between_racks()
+                self.load * uplinks / context.graph.share_between_racks()
             }
         };
         if fill >= servers {
@@ -170,7 +174,7 @@ impl Poisson {
             return Err(Refusal::value(&Value::Float(self.load), expected).under("load"));
         }
         let headers = match self.load_counts {
-            LoadCounts::Wire => headers(table, stage),
+            LoadCounts::LinkTiming => headers(table, context),
             LoadCounts::Payload => 0.0,
         };
         Ok(Exponential { mean: (table.mean() + headers) / fill })
@@ -183,6 +187,6 @@ impl Poisson {
 }
 
 /// The headers of a flow's packets in the mean, in bytes.
-fn headers(table: &SizeTable, stage: &Stage<'_>) -> f64 {
-    table.mean_packets(stage.packets.payload.0) * stage.packets.header.0 as f64
+fn headers(table: &SizeTable, context: &WorkloadContext<'_>) -> f64 {
+    table.mean_packets(context.packets.payload.0) * context.packets.header.0 as f64
 }

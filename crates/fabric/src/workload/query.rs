@@ -1,6 +1,6 @@
 //! Queries: a client asks many servers at once, and waits for the last answer.
 
-use super::{Answer, Draw, Drawn, Query, Stage};
+use super::{Answer, Draw, Drawn, Query, WorkloadContext};
 use crate::packet::{LATEST_ARRIVAL, LONGEST_TIMER};
 use sojourn_core::parameters::{Check, Refusal, Setting, Shape, Value};
 use sojourn_core::{Bytes, Frequency, Gaps, Span, Stream, Streams, Time, choices, parameters};
@@ -11,7 +11,7 @@ parameters! {
     /// as its request has arrived whole and it has thought; the query is done when the last byte of
     /// the last answer has reached the client (HOTI 2013, section IV; big buffers, figure 4).
     /// Requests are flows like others. Rows: `query`, one a query, and `response`, one an answer,
-    /// which counts from the moment its query was asked; requests have none of their own. Not
+    /// which counts from the moment its query was asked; requests have no rows. Not
     /// modelled: what answers cost the servers and the client, beyond the time to think.
     pub struct Queries: "query" {
         /// How many queries are asked in all.
@@ -27,7 +27,7 @@ parameters! {
         pub arrivals: When = When::Poisson,
         /// With `periodic`: how late each query may be, at random.
         pub jitter: Span = Span::ZERO,
-        /// Whom a client asks.
+        /// Which servers a client asks.
         pub servers: Servers = Servers::Random,
         /// How large the answers are.
         pub size: Bytes = Bytes(1_000_000),
@@ -45,7 +45,7 @@ parameters! {
 choices! {
     /// When clients ask.
     pub enum When: "way of arriving" {
-        /// Each client by a Poisson process of its own.
+        /// Each client by its own Poisson process.
         Poisson = "poisson",
         /// Each client again and again after the same time, from a random moment on.
         Periodic = "periodic",
@@ -53,7 +53,7 @@ choices! {
 }
 
 choices! {
-    /// Whom a client asks.
+    /// Which servers a client asks.
     pub enum Servers: "choice of servers" {
         /// Others for each query, by chance.
         Random = "random",
@@ -153,8 +153,8 @@ impl Draw for Queries {
         "queries"
     }
 
-    fn count(&self, stage: &Stage<'_>) -> Result<usize, Refusal> {
-        let hosts = stage.graph.hosts();
+    fn count(&self, context: &WorkloadContext<'_>) -> Result<usize, Refusal> {
+        let hosts = context.graph.hosts();
         if self.fan_in.most() as usize >= hosts {
             let expected = format!("fewer than the {hosts} hosts of the topology");
             return Err(Refusal::of(&self.fan_in, expected).under("fan_in"));
@@ -167,9 +167,9 @@ impl Draw for Queries {
             SizeOf::Query => 1,
             SizeOf::Response => self.fan_in.most(),
         };
-        stage.check_size("request", self.request, 1)?;
-        stage.check_size("size", self.size, together)?;
-        let rounds = f64::from(self.queries.get()) / self.clients(stage) as f64;
+        context.check_size("request", self.request, 1)?;
+        context.check_size("size", self.size, together)?;
+        let rounds = f64::from(self.queries.get()) / self.clients(context) as f64;
         if Span::from_seconds((rounds + 3.0) / self.rate.per_second()) > LATEST_ARRIVAL {
             return Err(self.too_long());
         }
@@ -181,9 +181,9 @@ impl Draw for Queries {
         false
     }
 
-    fn draw(&self, stage: &Stage<'_>, streams: Streams) -> Result<Drawn, Refusal> {
-        self.count(stage)?;
-        let hosts: Vec<u16> = (0..stage.graph.hosts()).map(|host| host as u16).collect();
+    fn draw(&self, context: &WorkloadContext<'_>, streams: Streams) -> Result<Drawn, Refusal> {
+        self.count(context)?;
+        let hosts: Vec<u16> = (0..context.graph.hosts()).map(|host| host as u16).collect();
         let mut numbers: Vec<u32> = self.fan_in.of(self.queries).collect();
         shuffle(&mut numbers, &mut streams.stream("query-fan-in", 0));
         let mut thoughts = streams.stream("query-thoughts", 0);
@@ -213,7 +213,7 @@ impl Draw for Queries {
             let answers = servers.iter().enumerate().map(answer).collect();
             Query { request: self.request.0, answers, ..Query::new(client, arrived) }
         };
-        let asked = self.asked(stage, streams)?;
+        let asked = self.asked(context, streams)?;
         Ok(Drawn {
             queries: asked.iter().zip(&numbers).map(&mut query).collect(),
             ..Drawn::default()
@@ -222,8 +222,8 @@ impl Draw for Queries {
 }
 
 impl Queries {
-    fn clients(&self, stage: &Stage<'_>) -> usize {
-        self.clients.map_or(stage.graph.hosts(), |clients| clients.get() as usize)
+    fn clients(&self, context: &WorkloadContext<'_>) -> usize {
+        self.clients.map_or(context.graph.hosts(), |clients| clients.get() as usize)
     }
 
     /// The size of the answer number `place` of `fan_in`.
@@ -235,8 +235,12 @@ impl Queries {
     }
 
     /// When who asks, in order of time.
-    fn asked(&self, stage: &Stage<'_>, streams: Streams) -> Result<Vec<(Time, u16)>, Refusal> {
-        let (clients, queries) = (self.clients(stage), self.queries.get() as usize);
+    fn asked(
+        &self,
+        context: &WorkloadContext<'_>,
+        streams: Streams,
+    ) -> Result<Vec<(Time, u16)>, Refusal> {
+        let (clients, queries) = (self.clients(context), self.queries.get() as usize);
         let mut asked = Vec::with_capacity(queries);
         match self.arrivals {
             When::Poisson => {

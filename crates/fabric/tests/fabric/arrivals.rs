@@ -5,7 +5,9 @@ use proptest::prelude::*;
 use sojourn_core::parameters::{Parameters, Refusal, Setting, Table, Value, defaults};
 use sojourn_core::{Bytes, Streams, Time};
 use sojourn_fabric::topology::Topology;
-use sojourn_fabric::workload::{Arrivals, Permutation, Poisson, Stage, Workload, parse_flows};
+use sojourn_fabric::workload::{
+    Arrivals, Permutation, Poisson, Workload, WorkloadContext, parse_flows,
+};
 use sojourn_fabric::{Flow, Packets};
 
 /// The flows of `workload` on `topology`, or why not.
@@ -16,9 +18,9 @@ fn draw(topology: &Topology, workload: &Workload, streams: Streams) -> Result<Ve
         "bad.txt" => Ok("1000 0.5\n2000 0.4\n".to_owned()),
         _ => Err("there is no such file".to_owned()),
     };
-    let stage = Stage { graph: &graph, packets: &packets, read: &read };
-    let flows = workload.draw(&stage, streams)?.flows;
-    assert_eq!(workload.count(&stage, 0), Ok(flows.len()));
+    let context = WorkloadContext { graph: &graph, packets: &packets, read: &read };
+    let flows = workload.draw(&context, streams)?.flows;
+    assert_eq!(workload.count(&context, 0), Ok(flows.len()));
     assert!(flows.is_sorted_by_key(|flow| flow.arrived));
     Ok(flows)
 }

@@ -6,7 +6,7 @@ use sojourn_core::parameters::defaults;
 use sojourn_core::random::mix;
 use sojourn_core::{Bytes, Span, Time};
 use sojourn_fabric::packet::Kind;
-use sojourn_fabric::qdisc::{Drr, Ecn, PFabric, Queue};
+use sojourn_fabric::queue::{Drr, Ecn, PFabric, QueueKind};
 use sojourn_fabric::topology::{LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::Priority;
 use sojourn_fabric::{Buffer, Flow, PacketScheme};
@@ -118,7 +118,7 @@ fn a_reserve_is_never_taken_by_others() {
 /// packet, though the last comes ten times as fast and memory is full all the time.
 #[test]
 fn fair_queues_give_each_flow_the_same() {
-    let drr = Queue::Drr(Drr { buffer: Bytes(1_000_000_000), ..defaults() });
+    let drr = QueueKind::Drr(Drr { buffer: Bytes(1_000_000_000), ..defaults() });
     let lab = Lab::new(single_switch(3), scheme(all_at_once(), drr));
     let shared = buffer("shared", &[("size", "300KB")]);
     let lab = Lab { buffer: shared, drain: Span::from_ms(3), ..lab };
@@ -154,8 +154,8 @@ fn bursts(hosts: u64) -> Vec<Flow> {
 /// other.
 #[test]
 fn parts_are_buffers_of_the_ports_own() {
-    let ecn = Queue::Ecn(Ecn { buffer: Bytes(30_000), threshold: Bytes(9_000), ..defaults() });
-    let pfabric = Queue::PFabric(PFabric { buffer: Bytes(30_000), ..defaults() });
+    let ecn = QueueKind::Ecn(Ecn { buffer: Bytes(30_000), threshold: Bytes(9_000), ..defaults() });
+    let pfabric = QueueKind::PFabric(PFabric { buffer: Bytes(30_000), ..defaults() });
     for (name, queue) in
         [("TCP+DropTail", drop_tail(30_000)), ("DCTCP", ecn), ("MinTCP+pFabric", pfabric)]
     {

@@ -3,7 +3,7 @@
 use crate::common::*;
 use sojourn_core::parameters::defaults;
 use sojourn_core::random::mix;
-use sojourn_fabric::qdisc::{Between, Classes, Queue, Weighted};
+use sojourn_fabric::queue::{Between, Classes, QueueKind, Weighted};
 use sojourn_fabric::topology::Topology;
 use sojourn_fabric::{Flow, PacketScheme};
 
@@ -18,8 +18,8 @@ fn by_weight(weights: &[u8]) -> Between {
     })
 }
 
-fn classes(inside: Vec<Queue>, between: Between) -> Queue {
-    Queue::Classes(Classes { inside, between })
+fn classes(inside: Vec<QueueKind>, between: Between) -> QueueKind {
+    QueueKind::Classes(Classes { inside, between })
 }
 
 /// In which slot of the one link into host 2 each flow is done: the link sends a packet each

@@ -5,9 +5,11 @@ use sojourn_core::parameters::{Setting, Table, Value, defaults};
 use sojourn_core::{Bytes, Column, Keep, Rate, Rows, Span, Streams, Time};
 use sojourn_fabric::engine::Progress;
 use sojourn_fabric::flow::Completion;
-use sojourn_fabric::qdisc::{DropTail, PFabric, Queue};
+use sojourn_fabric::queue::{DropTail, PFabric, QueueKind};
 use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
-use sojourn_fabric::transport::{AckPriority, MinTcp, NewReno, Priority, TransportKind};
+use sojourn_fabric::transport::{
+    AckPriority, MinTcp, NewReno, Priority, TransportKind, WindowLimits,
+};
 use sojourn_fabric::workload::{Arrivals, Csv, Workload};
 use sojourn_fabric::{
     Balance, Buffer, FabricCase, Flow, Hosts, PacketScheme, Packets, Ready, Report, Scheme,
@@ -177,7 +179,7 @@ pub(crate) fn known(name: &str) -> PacketScheme {
 }
 
 /// A transport over a queue, sprayed, without priorities.
-pub(crate) fn scheme(transport: TransportKind, queue: Queue) -> PacketScheme {
+pub(crate) fn scheme(transport: TransportKind, queue: QueueKind) -> PacketScheme {
     PacketScheme {
         name: "test".to_owned(),
         transport,
@@ -188,13 +190,13 @@ pub(crate) fn scheme(transport: TransportKind, queue: Queue) -> PacketScheme {
     }
 }
 
-pub(crate) fn drop_tail(buffer: u64) -> Queue {
-    Queue::DropTail(DropTail { buffer: Bytes(buffer), ..defaults() })
+pub(crate) fn drop_tail(buffer: u64) -> QueueKind {
+    QueueKind::DropTail(DropTail { buffer: Bytes(buffer), ..defaults() })
 }
 
 /// pFabric's port as in the paper.
-pub(crate) fn pfabric() -> Queue {
-    Queue::PFabric(defaults::<PFabric>())
+pub(crate) fn pfabric() -> QueueKind {
+    QueueKind::PFabric(defaults::<PFabric>())
 }
 
 /// A buffer as a study file would have it: its kind, and other settings.
@@ -228,7 +230,10 @@ pub(crate) fn all_at_once() -> TransportKind {
 
 /// NewReno with this window to begin with.
 pub(crate) fn new_reno(initial_window: u32) -> NewReno {
-    NewReno { initial_window: count(initial_window), ..defaults() }
+    NewReno {
+        window: WindowLimits { initial_window: count(initial_window), ..defaults() },
+        ..defaults()
+    }
 }
 
 pub(crate) fn count(n: u32) -> NonZeroU32 {

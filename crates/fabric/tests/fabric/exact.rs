@@ -7,9 +7,9 @@
 use crate::common::*;
 use sojourn_core::parameters::defaults;
 use sojourn_core::{Bytes, Rate, Span, Streams};
-use sojourn_fabric::qdisc::{PFabric, Queue, Ties};
+use sojourn_fabric::queue::{PFabric, QueueKind, Ties};
 use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
-use sojourn_fabric::transport::{MinTcp, NewReno, Priority, Sent, TransportKind};
+use sojourn_fabric::transport::{MinTcp, NewReno, Priority, Sent, TransportKind, WindowLimits};
 use sojourn_fabric::{Balance, Flow, PacketScheme};
 
 const NS: u64 = 1_000;
@@ -228,7 +228,7 @@ fn who_has_sent_less_goes_first() {
     let two_packets = Sent { thresholds: vec![Bytes(2 * FULL - 1)] };
     let scheme = PacketScheme {
         priority: Priority::Sent(two_packets),
-        queue: Queue::PFabric(PFabric { ties: Ties::Arrival, ..defaults() }),
+        queue: QueueKind::PFabric(PFabric { ties: Ties::Arrival, ..defaults() }),
         ..known("MinTCP+pFabric")
     };
     let flows = [flow(0, 2, 5 * FULL, 0), flow(1, 2, 2 * FULL, 2399 * NS)];
@@ -305,7 +305,7 @@ fn slow_start_doubles_each_round_trip() {
 #[test]
 fn delayed_acknowledgements_cover_two_packets() {
     let mut tcp = new_reno(2);
-    tcp.ack_delay = Some(Span::from_us(40));
+    tcp.options.ack_delay = Some(Span::from_us(40));
     let scheme = scheme(TransportKind::NewReno(tcp.clone()), drop_tail(225_000));
     let switch = single_switch(2);
     assert_eq!(alone(&switch, &scheme, 0, 1, FULL), 3996 * NS);
@@ -314,7 +314,10 @@ fn delayed_acknowledgements_cover_two_packets() {
     assert_eq!(alone(&switch, &scheme, 0, 1, 5 * FULL), (5196 + 3996 + 2 * 1200) * NS);
     // A first window of one packet: its ACK is held back until the timer runs out.
     let scheme = PacketScheme {
-        transport: TransportKind::NewReno(NewReno { initial_window: count(1), ..tcp }),
+        transport: TransportKind::NewReno(NewReno {
+            window: WindowLimits { initial_window: count(1), ..tcp.window },
+            ..tcp
+        }),
         ..scheme
     };
     assert_eq!(alone(&switch, &scheme, 0, 1, 2 * FULL), (2 * 3996 + 40_000) * NS);
@@ -357,7 +360,7 @@ fn an_idle_fabric_is_ideal() {
 /// Under the queue's own name too: marks and priorities do not slow a lone packet.
 #[test]
 fn every_queue_passes_a_lone_packet_at_once() {
-    for queue in [drop_tail(1500), Queue::Ecn(defaults()), pfabric()] {
+    for queue in [drop_tail(1500), QueueKind::Ecn(defaults()), pfabric()] {
         let scheme = scheme(all_at_once(), queue);
         assert_eq!(alone(&single_switch(2), &scheme, 0, 1, FULL), 3996 * NS);
     }

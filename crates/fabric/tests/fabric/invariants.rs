@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use sojourn_core::parameters::{Entry, Setting, Table, Value, defaults};
 use sojourn_core::{Bytes, Rate, Span, Streams, Time};
-use sojourn_fabric::qdisc::{Builder, Queue};
+use sojourn_fabric::queue::{Builder, QueueKind};
 use sojourn_fabric::topology::{FatTree, Forwarding, LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::{AckPriority, Deadline, Priority, Sent, TransportKind};
 use sojourn_fabric::{Balance, Buffer, Flow, PacketScheme, Packets, Scheme};
@@ -103,7 +103,7 @@ fn any_of<T: Setting + Debug>(entries: Vec<Entry>) -> impl Strategy<Value = T> {
 fn schemes(priorities: Vec<Priority>) -> impl Strategy<Value = PacketScheme> {
     let balance = select(&[Balance::Spray, Balance::Ecmp][..]);
     let ack_priority = select(&[AckPriority::Highest, AckPriority::Data][..]);
-    let parts = (any_of(TransportKind::entries()), any_of(Queue::entries()));
+    let parts = (any_of(TransportKind::entries()), any_of(QueueKind::entries()));
     let own = (parts, balance, select(priorities), ack_priority).prop_map(
         |((transport, queue), balance, priority, ack_priority)| match transport {
             TransportKind::LineRate(_) => {
@@ -343,7 +343,7 @@ proptest! {
     fn min_tcp_is_ideal_in_an_idle_fabric(
         topology in topologies(&RATES[1..4], &DELAYS[..4]),
         forwarding in forwarding(),
-        queue in select(vec![pfabric(), drop_tail(22_500), Queue::Ecn(defaults())]),
+        queue in select(vec![pfabric(), drop_tail(22_500), QueueKind::Ecn(defaults())]),
         balance in select(&[Balance::Spray, Balance::Ecmp][..]),
         draws in draws(),
     ) {

@@ -3,9 +3,9 @@
 use crate::common::*;
 use sojourn_core::Span;
 use sojourn_core::parameters::defaults;
-use sojourn_fabric::qdisc::Queue;
+use sojourn_fabric::queue::QueueKind;
 use sojourn_fabric::topology::{SingleSwitch, Topology};
-use sojourn_fabric::transport::{NewReno, TransportKind};
+use sojourn_fabric::transport::{NewReno, TcpOptions, TransportKind};
 use sojourn_fabric::{Flow, Hosts, PacketScheme};
 
 /// Payload a second over the 10 Gb/s of the bottleneck; with its headers a full link carries
@@ -27,7 +27,7 @@ fn one_flow(bytes: u64, buffer: u64, sack: bool) -> Run {
     // Without SACK the many losses at the end of slow start take longer than a short time-out, and
     // what is then sent again for nothing keeps the buffer full.
     let min_rto = Span::from_ms(if sack { 1 } else { 200 });
-    let tcp = NewReno { sack, min_rto, ..defaults() };
+    let tcp = NewReno { options: TcpOptions { sack, min_rto, ..defaults() }, ..defaults() };
     let scheme = scheme(TransportKind::NewReno(tcp), drop_tail(buffer));
     let run = Lab::new(Topology::SingleSwitch(switch), scheme).run(&[flow(0, 1, bytes, 0)]);
     assert!(run.drops() > 0, "the window is not what limits it");
@@ -77,7 +77,7 @@ const BYTES: u64 = 50_000_000;
 #[test]
 fn dctcp_keeps_the_link_full_and_the_queue_at_its_threshold() {
     for delay in [Span::from_ns(383), Span::from_us(20)] {
-        let scheme = scheme(TransportKind::Dctcp(defaults()), Queue::Ecn(defaults()));
+        let scheme = scheme(TransportKind::Dctcp(defaults()), QueueKind::Ecn(defaults()));
         let (run, wait) = two_flows_and_probes(scheme, delay);
         let last = run.fcts()[..2].iter().max().copied().expect("two flows");
         let share = goodput(2 * BYTES, last as f64 / 1e12);
@@ -91,7 +91,8 @@ fn dctcp_keeps_the_link_full_and_the_queue_at_its_threshold() {
 /// The other side: TCP fills the link too, and whatever buffer there is; 225 KB take 180 us.
 #[test]
 fn tcp_fills_the_buffer() {
-    let tcp = NewReno { min_rto: Span::from_ms(1), ..defaults() };
+    let tcp =
+        NewReno { options: TcpOptions { min_rto: Span::from_ms(1), ..defaults() }, ..defaults() };
     let scheme = scheme(TransportKind::NewReno(tcp), drop_tail(225_000));
     let (run, wait) = two_flows_and_probes(scheme, Span::from_us(20));
     assert!(run.drops() > 0);

@@ -5,7 +5,7 @@ use crate::witness::{Log, watch};
 use sojourn_core::parameters::{Parameters, Table, Value, defaults};
 use sojourn_core::{Bytes, Span};
 use sojourn_fabric::packet::Kind;
-use sojourn_fabric::qdisc::{Builder, DropTail, Levels, PFabric, Queue};
+use sojourn_fabric::queue::{Builder, DropTail, Levels, PFabric, QueueKind};
 use sojourn_fabric::transport::{Priority, Sent, TransportKind};
 use sojourn_fabric::{Balance, Flow, PacketScheme};
 
@@ -69,7 +69,7 @@ fn spraying_makes_fast_retransmit_resend_what_is_not_lost() {
 
     let mut patient = tcp(Balance::Spray);
     let TransportKind::NewReno(tcp) = &mut patient.transport else { unreachable!() };
-    tcp.fast_retransmit = false;
+    tcp.options.fast_retransmit = false;
     let run = Lab::new(fat_tree(4), patient).run(&many());
     assert_eq!((run.drops(), run.sum("retransmits")), (0, 0));
 }
@@ -146,7 +146,7 @@ fn pfabric_without_priorities_is_drop_tail() {
     let under = |queue| Lab::new(fat_tree(4), scheme(transport.clone(), queue)).run(&many());
     let drop_tail = under(drop_tail(22_500));
     assert!(drop_tail.drops() > 100);
-    assert_eq!(under(Queue::PFabric(port)), drop_tail);
+    assert_eq!(under(QueueKind::PFabric(port)), drop_tail);
 }
 
 /// PIAS. Two flows fill the queue of host 0's port, whose packets leave every 1200 ns from 1583 ns
@@ -158,7 +158,8 @@ fn pfabric_without_priorities_is_drop_tail() {
 fn a_flow_waits_with_those_that_have_sent_as_much() {
     let sent = Priority::Sent(Sent { thresholds: vec![Bytes(3_000)] });
     let levels = Levels { buffer: Bytes(10_000_000), ..defaults() };
-    let scheme = PacketScheme { priority: sent, ..scheme(all_at_once(), Queue::Levels(levels)) };
+    let scheme =
+        PacketScheme { priority: sent, ..scheme(all_at_once(), QueueKind::Levels(levels)) };
     let lab = Lab::new(single_switch(4), scheme);
     let last = |packets: u64| {
         let long = |from| flow(from, 0, 1000 * FULL, 0);

@@ -5,9 +5,9 @@
 use crate::common::{Lab, Run, csv, drop_tail, flow, gbps, known, listed, new_reno, scheme};
 use sojourn_core::parameters::{Setting, Table, Value, defaults};
 use sojourn_core::{Bytes, Span, Streams};
-use sojourn_fabric::buffer::Buffer;
+use sojourn_fabric::switch_memory::Buffer;
 use sojourn_fabric::topology::{SingleSwitch, Topology};
-use sojourn_fabric::transport::{NewReno, TransportKind};
+use sojourn_fabric::transport::{NewReno, TcpOptions, TransportKind, WindowLimits};
 use sojourn_fabric::workload::{Arrivals, Bulk};
 use sojourn_fabric::{Balance, Flow, Hosts, PacketScheme, Packets};
 use std::num::NonZeroU32;
@@ -119,12 +119,14 @@ fn singles() -> Vec<Single> {
         ..defaults()
     };
     let transport = NewReno {
-        min_rto: Span::from_ms(200),
-        initial_rto: Some(Span::from_ms(200)),
-        limited_transmit: true,
-        ack_delay: Some(Span::from_ms(40)),
-        window_cap: NonZeroU32::new(2896),
-        ..new_reno(10)
+        window: WindowLimits { window_cap: NonZeroU32::new(2896), ..new_reno(10).window },
+        options: TcpOptions {
+            min_rto: Span::from_ms(200),
+            initial_rto: Some(Span::from_ms(200)),
+            limited_transmit: true,
+            ack_delay: Some(Span::from_ms(40)),
+            ..new_reno(10).options
+        },
     };
     let single = |name, ms, cv, spread, memory| Single {
         name,
@@ -143,7 +145,10 @@ fn singles() -> Vec<Single> {
         // ours (`ns3_single_switch.cc` beside this file): three seeds, one of 0.5 MB, and five of links.
         single("0.5 MB", 1000, 0.3195, 4.596, 500_000),
         Single {
-            transport: NewReno { sack: false, ..transport.clone() },
+            transport: NewReno {
+                options: TcpOptions { sack: false, ..transport.clone().options },
+                ..transport.clone()
+            },
             ..single("4 MB, no SACK", 500, 0.2232, 4.181, 4_000_000)
         },
         Single {
@@ -155,7 +160,13 @@ fn singles() -> Vec<Single> {
             ..single("4 MB, links longer by up to 200 us", 1000, 0.1824, 2.063, 4_000_000)
         },
         Single {
-            transport: NewReno { window_cap: NonZeroU32::new(90), ..transport.clone() },
+            transport: NewReno {
+                window: WindowLimits {
+                    window_cap: NonZeroU32::new(90),
+                    ..transport.clone().window
+                },
+                ..transport.clone()
+            },
             ..single("4 MB, windows of 128 KiB", 1000, 0.1441, 1.889, 4_000_000)
         },
     ]

@@ -5,11 +5,11 @@ use crate::witness::watch;
 use proptest::prelude::*;
 use sojourn_core::parameters::{Parameters, Refusal, Table, Value, defaults};
 use sojourn_core::{Bytes, Frequency, Keep, Rate, Rows, Span, Streams};
-use sojourn_fabric::qdisc::DropTail;
+use sojourn_fabric::queue::DropTail;
 use sojourn_fabric::topology::{LeafSpine, SingleSwitch, Topology};
 use sojourn_fabric::transport::TransportKind;
 use sojourn_fabric::workload::{
-    Arrivals, FanIn, LoadOf, Poisson, Queries, Servers, SizeOf, Stage, When, Workload,
+    Arrivals, FanIn, LoadOf, Poisson, Queries, Servers, SizeOf, When, Workload, WorkloadContext,
 };
 use sojourn_fabric::{FabricCase, Packets, Scheme};
 use std::collections::BTreeSet;
@@ -229,8 +229,8 @@ fn clients_ask_as_often_as_they_should() {
             ..defaults()
         };
         let graph = lab.topology.graph();
-        let stage = Stage { graph: &graph, packets: &lab.packets, read: &no_files };
-        let queries = some(asked).draw(&stage, Streams::new(3, 0)).expect("queries").queries;
+        let context = WorkloadContext { graph: &graph, packets: &lab.packets, read: &no_files };
+        let queries = some(asked).draw(&context, Streams::new(3, 0)).expect("queries").queries;
         let seconds = queries.last().expect("queries").arrived.seconds();
         let (mean, spread) = match arrivals {
             When::Poisson => (400.0, 4.0 * 400.0 / 20_000f64.sqrt()),
@@ -262,12 +262,12 @@ fn the_load_of_the_fabric_is_that_of_its_uplinks() {
     let graph = lab.topology.graph();
     let packets: Packets = defaults();
     let read = |_: &str| Ok("14600 0\n14600 1\n".to_owned());
-    let stage = Stage { graph: &graph, packets: &packets, read: &read };
+    let context = WorkloadContext { graph: &graph, packets: &packets, read: &read };
     // 15 of the 19 others are in other racks; 20 links to hosts, 8 uplinks.
     let of_servers = 0.5 * 8.0 / 20.0 * 19.0 / 15.0;
     for (load, load_of) in [(0.5, LoadOf::Fabric), (of_servers, LoadOf::Servers)] {
         let files = poisson(load, load_of, 6_000, "ten.packets");
-        let drawn = Workload::from(Arrivals::Poisson(files)).draw(&stage, Streams::new(5, 0));
+        let drawn = Workload::from(Arrivals::Poisson(files)).draw(&context, Streams::new(5, 0));
         let flows = drawn.expect("flows").flows;
         let (outcome, _) = watch(&lab, &defaults::<DropTail>(), &flows, |_| false);
         let network = graph.network();

@@ -6,9 +6,9 @@ use sojourn_core::parameters::defaults;
 use sojourn_core::{Bytes, Span, Streams};
 use sojourn_fabric::engine;
 use sojourn_fabric::packet::Kind;
-use sojourn_fabric::qdisc::DropTail;
+use sojourn_fabric::queue::DropTail;
 use sojourn_fabric::topology::{LeafSpine, SingleSwitch, Topology};
-use sojourn_fabric::transport::{NewReno, TransportKind};
+use sojourn_fabric::transport::{NewReno, TcpOptions, TransportKind};
 
 const NS: u64 = 1000;
 const ROUND_TRIP: u64 = (2 * (1200 + 32) + 4 * 100_000) * NS;
@@ -90,7 +90,10 @@ fn sack_is_no_worse_than_none() {
             uplink: Some(gbps(10)),
             ..defaults()
         };
-        let tcp = NewReno { sack, min_rto: Span::from_ms(1), ..defaults() };
+        let tcp = NewReno {
+            options: TcpOptions { sack, min_rto: Span::from_ms(1), ..defaults() },
+            ..defaults()
+        };
         let run = Lab::new(
             Topology::SingleSwitch(switch),
             scheme(TransportKind::NewReno(tcp), drop_tail(62_500)),

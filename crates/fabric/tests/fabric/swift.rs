@@ -4,7 +4,7 @@ use crate::common::*;
 use crate::witness::watch;
 use sojourn_core::parameters::defaults;
 use sojourn_fabric::packet::Kind;
-use sojourn_fabric::qdisc::DropTail;
+use sojourn_fabric::queue::DropTail;
 use std::collections::BTreeMap;
 
 const NS: u64 = 1_000;

@@ -9,7 +9,9 @@ use sojourn_fabric::PacketScheme;
 use sojourn_fabric::engine::Outcome;
 use sojourn_fabric::packet::Kind;
 use sojourn_fabric::topology::{SingleSwitch, Topology};
-use sojourn_fabric::transport::{Cubic, LineRate, MinTcp, NewReno, TransportKind};
+use sojourn_fabric::transport::{
+    Cubic, LineRate, MinTcp, NewReno, TcpOptions, TransportKind, WindowLimits,
+};
 
 const NS: u64 = 1_000;
 const US: u64 = 1_000_000;
@@ -29,7 +31,7 @@ fn lossy(
 ) -> (Outcome, Log) {
     let switch = SingleSwitch { hosts: 2, delay: Span::from_us(100), ..defaults() };
     let lab = Lab::new(Topology::SingleSwitch(switch), scheme(transport, drop_tail(225_000)));
-    let queue = sojourn_fabric::qdisc::DropTail { buffer: Bytes(225_000), ..defaults() };
+    let queue = sojourn_fabric::queue::DropTail { buffer: Bytes(225_000), ..defaults() };
     watch(&lab, &queue, &[flow(0, 1, packets * FULL, 0)], lose)
 }
 
@@ -40,7 +42,14 @@ fn first_of(sequences: &'static [u32]) -> impl FnMut(&Sight) -> bool {
 
 /// NewReno whose timer starts at a millisecond.
 fn millisecond(tcp: NewReno) -> NewReno {
-    NewReno { initial_rto: Some(Span::from_ms(1)), min_rto: Span::from_ms(1), ..tcp }
+    NewReno {
+        options: TcpOptions {
+            initial_rto: Some(Span::from_ms(1)),
+            min_rto: Span::from_ms(1),
+            ..tcp.options
+        },
+        ..tcp
+    }
 }
 
 fn finished(outcome: &Outcome) -> u64 {
@@ -80,7 +89,10 @@ fn a_lost_burst_is_repeated_after_1_2_and_4_ms() {
 /// A connection is opened first, with packets of 40 bytes each way; then all goes as without.
 #[test]
 fn a_handshake_takes_a_round_trip_of_its_own() {
-    let tcp = NewReno { handshake: true, ..millisecond(new_reno(4)) };
+    let tcp = NewReno {
+        options: TcpOptions { handshake: true, ..millisecond(new_reno(4)).options },
+        ..millisecond(new_reno(4))
+    };
     let (outcome, log) = lossy(TransportKind::NewReno(tcp), 4, |_| false);
     let sent = log.data_sent(0);
     let first = [(0, 0), (HANDSHAKE, 0), (HANDSHAKE, 1), (HANDSHAKE, 2), (HANDSHAKE, 3)];
@@ -92,7 +104,10 @@ fn a_handshake_takes_a_round_trip_of_its_own() {
 /// RFC 5681 (3.1): where the request for a connection was lost, a flow begins with one packet.
 #[test]
 fn after_a_lost_request_a_flow_begins_with_one_packet() {
-    let tcp = NewReno { handshake: true, ..millisecond(new_reno(4)) };
+    let tcp = NewReno {
+        options: TcpOptions { handshake: true, ..millisecond(new_reno(4)).options },
+        ..millisecond(new_reno(4))
+    };
     let (outcome, log) = lossy(TransportKind::NewReno(tcp), 4, |sight| sight.at.ps() == 0);
     assert_eq!(log.data_sent(0)[..3], [(0, 0), (MS, 0), (MS + HANDSHAKE, 0)]);
     assert_eq!(rounds(&log, MS + HANDSHAKE), [1, 2, 1]);
@@ -103,7 +118,10 @@ fn after_a_lost_request_a_flow_begins_with_one_packet() {
 /// RFC 6298 (2.4): no further than 60 s.
 #[test]
 fn the_time_out_stops_at_a_minute() {
-    let tcp = NewReno { initial_rto: Some(Span::from_s(20)), ..new_reno(1) };
+    let tcp = NewReno {
+        options: TcpOptions { initial_rto: Some(Span::from_s(20)), ..new_reno(1).options },
+        ..new_reno(1)
+    };
     let lose = |sight: &Sight| sight.kind == Kind::Data && sight.again < 4;
     let (outcome, log) = lossy(TransportKind::NewReno(tcp), 1, lose);
     let seconds: Vec<u64> = log.data_sent(0).iter().map(|(at, _)| at / (1000 * MS)).collect();
@@ -117,10 +135,12 @@ fn the_time_out_stops_at_a_minute() {
 #[test]
 fn a_doubled_time_out_stays_until_a_fresh_measurement() {
     let tcp = NewReno {
-        min_rto: Span::from_us(1),
-        initial_rto: Some(Span::from_ms(100)),
-        window_cap: Some(count(1)),
-        ..new_reno(1)
+        window: WindowLimits { window_cap: Some(count(1)), ..new_reno(1).window },
+        options: TcpOptions {
+            min_rto: Span::from_us(1),
+            initial_rto: Some(Span::from_ms(100)),
+            ..new_reno(1).options
+        },
     };
     let (outcome, log) = lossy(TransportKind::NewReno(tcp), 4, first_of(&[1, 2]));
     let r = ROUND_TRIP;
@@ -147,7 +167,8 @@ fn fixed_timers_stay_as_they_are() {
 /// third to fifth on the wire, say so.
 #[test]
 fn the_third_duplicate_resends() {
-    let tcp = NewReno { sack: false, ..new_reno(10) };
+    let tcp =
+        NewReno { options: TcpOptions { sack: false, ..new_reno(10).options }, ..new_reno(10) };
     let (outcome, log) = lossy(TransportKind::NewReno(tcp), 10, first_of(&[2]));
     let third = ROUND_TRIP + 4 * 1200 * NS;
     assert_eq!(log.data_sent(0)[10..], [(third, 2)]);
@@ -158,7 +179,10 @@ fn the_third_duplicate_resends() {
 /// Switched off, the same loss waits for the timer.
 #[test]
 fn without_fast_retransmit_a_loss_waits_for_the_timer() {
-    let tcp = NewReno { fast_retransmit: false, ..millisecond(new_reno(10)) };
+    let tcp = NewReno {
+        options: TcpOptions { fast_retransmit: false, ..millisecond(new_reno(10)).options },
+        ..millisecond(new_reno(10))
+    };
     let (outcome, log) = lossy(TransportKind::NewReno(tcp), 10, first_of(&[2]));
     // The ACK of packet 1 started the timer anew.
     let due = ROUND_TRIP + 1200 * NS + MS;
@@ -174,7 +198,8 @@ fn without_fast_retransmit_a_loss_waits_for_the_timer() {
 /// are lost; 3, 4 and 6 are the duplicates.
 #[test]
 fn new_reno_fills_a_hole_a_round_trip() {
-    let tcp = NewReno { sack: false, ..new_reno(10) };
+    let tcp =
+        NewReno { options: TcpOptions { sack: false, ..new_reno(10).options }, ..new_reno(10) };
     let (outcome, log) = lossy(TransportKind::NewReno(tcp), 10, first_of(&[2, 5]));
     let third = ROUND_TRIP + 4 * 1200 * NS;
     assert_eq!(log.data_sent(0)[10..], [(third, 2), (third + ROUND_TRIP, 5)]);
@@ -233,7 +258,14 @@ fn min_tcp_adds_one_a_round_trip_and_slow_starts_after_a_time_out() {
 #[test]
 fn what_has_arrived_is_sent_again_only_without_sack() {
     for (sack, again) in [(false, &[0, 5, 6][..]), (true, &[0, 5])] {
-        let tcp = NewReno { sack, fast_retransmit: false, ..millisecond(new_reno(10)) };
+        let tcp = NewReno {
+            options: TcpOptions {
+                sack,
+                fast_retransmit: false,
+                ..millisecond(new_reno(10)).options
+            },
+            ..millisecond(new_reno(10))
+        };
         let (outcome, log) = lossy(TransportKind::NewReno(tcp), 10, first_of(&[0, 5]));
         let resent: Vec<u32> = log.data_sent(0)[10..].iter().map(|&(_, s)| s).collect();
         assert_eq!(resent, again, "SACK {sack}");
@@ -285,10 +317,15 @@ fn cubic_has_the_mean_window_of_its_model() {
         let switch = SingleSwitch { hosts: 2, rate: gbps(100), delay, ..defaults() };
         // The round trip is longer than the floor of the time-out.
         let initial_rto = Some(Span::from_s(1));
-        let cubic = Cubic { initial_window, initial_rto, fast_convergence: false, ..defaults() };
+        let cubic = Cubic {
+            window: WindowLimits { initial_window, ..defaults() },
+            options: TcpOptions { initial_rto, ..defaults() },
+            fast_convergence: false,
+            ..defaults()
+        };
         let cubic = TransportKind::Cubic(cubic);
         let lab = Lab::new(Topology::SingleSwitch(switch), scheme(cubic, drop_tail(100_000_000)));
-        let queue = sojourn_fabric::qdisc::DropTail { buffer: Bytes(100_000_000), ..defaults() };
+        let queue = sojourn_fabric::queue::DropTail { buffer: Bytes(100_000_000), ..defaults() };
         let lose = |sight: &Sight| {
             let first = sight.kind == Kind::Data && sight.again == 0;
             first && sight.sequence.is_multiple_of(n)
@@ -308,7 +345,10 @@ fn cubic_has_the_mean_window_of_its_model() {
 /// A cap holds in slow start and after it.
 #[test]
 fn the_window_never_exceeds_its_cap() {
-    let tcp = NewReno { window_cap: Some(count(6)), ..new_reno(2) };
+    let tcp = NewReno {
+        window: WindowLimits { window_cap: Some(count(6)), ..new_reno(2).window },
+        ..new_reno(2)
+    };
     let (_, log) = lossy(TransportKind::NewReno(tcp), 30, |_| false);
     assert_eq!(rounds(&log, 0), [2, 4, 6, 6, 6, 6]);
 }
@@ -324,7 +364,7 @@ fn the_trace_is_the_same_under_any_balance() {
                 ..scheme(TransportKind::NewReno(new_reno(3)), drop_tail(9000))
             },
         );
-        let queue = sojourn_fabric::qdisc::DropTail { buffer: Bytes(9000), ..defaults() };
+        let queue = sojourn_fabric::queue::DropTail { buffer: Bytes(9000), ..defaults() };
         watch(&lab, &queue, &[flow(0, 1, 50 * FULL, 0)], first_of(&[4, 20])).1.sent
     };
     assert_eq!(trace(sojourn_fabric::Balance::Spray), trace(sojourn_fabric::Balance::Ecmp));

@@ -4,7 +4,7 @@ use crate::common::*;
 use sojourn_core::parameters::{Setting, Table, Value, defaults};
 use sojourn_core::{Span, Streams, Time};
 use sojourn_fabric::transport::{Deadline, Priority};
-use sojourn_fabric::workload::{Stage, Workload};
+use sojourn_fabric::workload::{Workload, WorkloadContext};
 use sojourn_fabric::{Flow, PacketScheme, Packets};
 
 const FLOWS: i64 = 40_000;
@@ -33,8 +33,9 @@ fn law(kind: &str, times: &[(&str, &str)]) -> (&'static str, Value) {
 
 fn drawn(workload: &Workload, csv: &str) -> Vec<Flow> {
     let (graph, packets) = (single_switch(4).graph(), defaults::<Packets>());
-    let stage = Stage { graph: &graph, packets: &packets, read: &|_| Ok(csv.to_owned()) };
-    workload.draw(&stage, Streams::new(3, 0)).expect("flows").flows
+    let context =
+        WorkloadContext { graph: &graph, packets: &packets, read: &|_| Ok(csv.to_owned()) };
+    workload.draw(&context, Streams::new(3, 0)).expect("flows").flows
 }
 
 fn flows(terms: &[(&str, Value)]) -> Vec<Flow> {

@@ -6,11 +6,10 @@ use crate::common::Lab;
 use sojourn_core::parameters::Refusal;
 use sojourn_core::{Rate, Stream, Time};
 use sojourn_fabric::Flow;
-use sojourn_fabric::engine::{Outcome, Progress, Scene, sojourn_simulate};
-use sojourn_fabric::packet::{CE, Kind, Packet, PacketId};
-use sojourn_fabric::qdisc::{Builder, Discipline};
-use sojourn_fabric::slab::Slab;
-use sojourn_fabric::transport::{Running, Setup, Tally, Transport, Turn, Wake};
+use sojourn_fabric::engine::{Outcome, Progress, Scenario, sojourn_simulate};
+use sojourn_fabric::packet::{CE, Kind, Packet, PacketArena, PacketId};
+use sojourn_fabric::queue::{Builder, Queue};
+use sojourn_fabric::transport::{Outbox, Running, Setup, Tally, Transport, Wake};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -72,7 +71,7 @@ pub(crate) fn watch<B: Builder>(
     let memory = |ports: Vec<Rate>| lab.buffer.plan(&ports).expect("it can run");
     assert_eq!(lab.core_buffer, None, "not watched");
     let nic = network.links[..network.hosts].iter().map(|link| link.spec.rate).collect();
-    let scene = Scene {
+    let scenario = Scenario {
         network: network.into(),
         memories: graph.ports().into_iter().filter_map(memory).collect(),
         hosts: lab.hosts.clone(),
@@ -91,7 +90,7 @@ pub(crate) fn watch<B: Builder>(
         packets: lab.packets.clone(),
         priority: lab.scheme.priority.clone(),
         ack_priority: lab.scheme.ack_priority,
-        network: scene.network.clone(),
+        network: scenario.network.clone(),
         nic,
     };
     let log = Rc::new(RefCell::new(Log::default()));
@@ -102,7 +101,7 @@ pub(crate) fn watch<B: Builder>(
         lose,
     };
     let queue = Watched { inner: queue, log: log.clone() };
-    let outcome = sojourn_simulate(&scene, &queue, transport, &Progress::default());
+    let outcome = sojourn_simulate(&scenario, &queue, transport, &Progress::default());
     drop(queue);
     let log = Rc::into_inner(log).expect("the run is over").into_inner();
     (outcome.expect("nobody cancels"), log)
@@ -122,7 +121,7 @@ fn sight(packet: &Packet, at: Time, again: u32) -> Sight {
 }
 
 impl<L: FnMut(&Sight) -> bool> Witness<L> {
-    fn sift(&mut self, turn: &mut Turn) {
+    fn sift(&mut self, turn: &mut Outbox) {
         let now = turn.now;
         turn.packets.retain(|packet| {
             let key = (packet.flow, packet.kind as u8, packet.sequence);
@@ -136,18 +135,18 @@ impl<L: FnMut(&Sight) -> bool> Witness<L> {
 }
 
 impl<L: FnMut(&Sight) -> bool> Transport for Witness<L> {
-    fn start(&mut self, flow: u32, turn: &mut Turn) {
+    fn start(&mut self, flow: u32, turn: &mut Outbox) {
         self.inner.start(flow, turn);
         self.sift(turn);
     }
 
-    fn receive(&mut self, packet: &Packet, turn: &mut Turn) {
+    fn receive(&mut self, packet: &Packet, turn: &mut Outbox) {
         self.log.borrow_mut().received.push(sight(packet, turn.now, 0));
         self.inner.receive(packet, turn);
         self.sift(turn);
     }
 
-    fn wake(&mut self, wake: Wake, turn: &mut Turn) {
+    fn wake(&mut self, wake: Wake, turn: &mut Outbox) {
         self.inner.wake(wake, turn);
         self.sift(turn);
     }
@@ -210,21 +209,21 @@ impl<D> WatchedPort<D> {
     }
 }
 
-impl<D: Discipline> Discipline for WatchedPort<D> {
+impl<D: Queue> Queue for WatchedPort<D> {
     const ASKS_FOR_CLASS: bool = D::ASKS_FOR_CLASS;
 
     fn enqueue(
         &mut self,
         id: PacketId,
-        slab: &mut Slab,
-        mut drop: impl FnMut(PacketId, &mut Slab),
+        arena: &mut PacketArena,
+        mut drop: impl FnMut(PacketId, &mut PacketArena),
     ) {
-        self.offered(&slab[id]);
+        self.offered(&arena[id]);
         let mut gone = (0, 0);
-        let size = u64::from(slab[id].size);
-        self.inner.enqueue(id, slab, |victim, slab| {
-            gone = (gone.0 + 1, gone.1 + u64::from(slab[victim].size));
-            drop(victim, slab);
+        let size = u64::from(arena[id].size);
+        self.inner.enqueue(id, arena, |victim, arena| {
+            gone = (gone.0 + 1, gone.1 + u64::from(arena[victim].size));
+            drop(victim, arena);
         });
         self.write(|port| {
             port.dropped += gone.0;
@@ -233,11 +232,11 @@ impl<D: Discipline> Discipline for WatchedPort<D> {
         });
     }
 
-    fn displace(&mut self, id: PacketId, slab: &mut Slab) -> Option<PacketId> {
-        let victim = self.inner.displace(id, slab)?;
+    fn displace(&mut self, id: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
+        let victim = self.inner.displace(id, arena)?;
         self.write(|port| {
             port.dropped += 1;
-            port.waiting -= u64::from(slab[victim].size);
+            port.waiting -= u64::from(arena[victim].size);
         });
         Some(victim)
     }
@@ -248,11 +247,11 @@ impl<D: Discipline> Discipline for WatchedPort<D> {
         self.write(|port| port.sent += 1);
     }
 
-    fn dequeue(&mut self, slab: &mut Slab) -> PacketId {
-        let id = self.inner.dequeue(slab);
+    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
+        let id = self.inner.dequeue(arena);
         self.write(|port| {
             port.sent += 1;
-            port.waiting -= u64::from(slab[id].size);
+            port.waiting -= u64::from(arena[id].size);
         });
         id
     }
@@ -261,7 +260,7 @@ impl<D: Discipline> Discipline for WatchedPort<D> {
         self.inner.is_empty()
     }
 
-    fn waiting(&self, slab: &Slab) -> Vec<PacketId> {
-        self.inner.waiting(slab)
+    fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
+        self.inner.waiting(arena)
     }
 }

@@ -5,12 +5,12 @@ use crate::capability::LinkDecomposition;
 use sojourn_core::files::{Open, text};
 use sojourn_core::parameters::{Parameters, Refusal, Table};
 use sojourn_core::{Cancelled, Keep, Progress, Report, Streams, WORKLOADS};
-use sojourn_fabric::balance::Balance;
 use sojourn_fabric::estimate::Settings;
-use sojourn_fabric::qdisc::{Between, Queue};
+use sojourn_fabric::path::Balance;
+use sojourn_fabric::queue::{Between, QueueKind};
 use sojourn_fabric::topology::Topology;
 use sojourn_fabric::transport::{Priority, TransportKind};
-use sojourn_fabric::workload::{Workload, deadline};
+use sojourn_fabric::workload::{Workload, deadlines};
 use sojourn_fabric::{Buffer, Decomposition, FabricCase, Packets, Scheme};
 
 impl Model for FabricCase {
@@ -68,12 +68,12 @@ pub(crate) fn topics() -> Vec<Topic> {
         Topic::of("topologies", Topology::entries()),
         Topic::of("schemes", Scheme::entries()),
         Topic::of("transports", TransportKind::entries()),
-        Topic::of("queues", Queue::entries()),
+        Topic::of("queues", QueueKind::entries()),
         Topic::of("buffers", Buffer::entries()),
         Topic::of("class-policies", Between::entries()),
         Topic::of("balances", Balance::entries()),
         Topic::of("priorities", Priority::entries()),
-        Topic::of("deadlines", deadline::Law::entries()),
+        Topic::of("deadlines", deadlines::Law::entries()),
     ]
 }
 

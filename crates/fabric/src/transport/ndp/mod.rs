@@ -3,9 +3,9 @@
 mod receiver;
 mod sender;
 
-use super::new_reno::check_timer;
-use super::{End, Setup, Tally, Transport, Turn, Wake};
+use super::{End, Outbox, Setup, Tally, Transport, Wake};
 use crate::packet::{Kind, Packet};
+use crate::transport::check_timer;
 use receiver::Receivers;
 use sender::{Acting, Sender};
 use sojourn_core::parameters::{Check, Refusal};
@@ -20,15 +20,15 @@ parameters! {
     /// before new packets; what is answered by nothing goes again when the timer runs out (NDP,
     /// SIGCOMM 2017, section 3.2). Wants a `trim` queue. Not modelled: paths are the fabric's
     /// choice, not the sender's; headers are not returned to senders; a receiver does not prefer
-    /// some flows to others; ACKs and PULLs are packets of their own.
+    /// some flows to others; ACKs and PULLs are separate packets.
     pub struct Ndp: "ndp" {
         /// Packets a flow sends at once, and then has under way: the bandwidth-delay product, of 10
         /// where a round trip takes 12 us at 10 Gb/s, and a full queue of 8 on the way.
         pub initial_window: NonZeroU32 = NonZeroU32::new(20).expect("20"),
         /// How long a packet may go unanswered. Where more first windows meet at a port than its
-        /// queue has room for the headers of (`headers` of `trim`), headers are lost, which are not
+        /// queue can hold the headers of (`headers` of `trim`), headers are lost, which are not
         /// returned to senders here, and wait for this: 47 senders of 450 KB each take 2.3 times the
-        /// ideal with 20 ms, and 1.004 times with 1 ms, or with room for 48 KB of headers.
+        /// ideal with 20 ms, and 1.004 times with 1 ms, or with a buffer for 48 KB of headers.
         pub rto: Span = Span::from_ms(1),
     }
 }
@@ -73,42 +73,45 @@ impl NdpRunning {
     }
 
     #[inline]
-    fn act<'a>(&'a mut self, flow: u32, turn: &'a mut Turn) -> Acting<'a> {
+    fn act<'a>(&'a mut self, flow: u32, outbox: &'a mut Outbox) -> Acting<'a> {
         let sender = &mut self.senders[flow as usize];
-        Acting { sender, flow, rto: self.params.rto, setup: &self.setup, turn }
+        Acting { sender, flow, rto: self.params.rto, setup: &self.setup, outbox }
     }
 }
 
 impl Transport for NdpRunning {
-    fn start(&mut self, flow: u32, turn: &mut Turn) {
+    // A receiver pulls for all flows to its host in turn.
+    const ESTIMABLE_BY_LINK: bool = false;
+
+    fn start(&mut self, flow: u32, outbox: &mut Outbox) {
         let count = self.setup.packets.count(self.setup.flows[flow as usize].bytes);
         let window = self.params.initial_window.get();
-        let mut acting = self.act(flow, turn);
+        let mut acting = self.act(flow, outbox);
         acting.start(count, window);
         acting.arm();
     }
 
     #[inline]
-    fn receive(&mut self, packet: &Packet, turn: &mut Turn) {
+    fn receive(&mut self, packet: &Packet, outbox: &mut Outbox) {
         if packet.kind == Kind::Data {
-            self.receivers.data(packet, &self.setup, turn);
+            self.receivers.data(packet, &self.setup, outbox);
             return;
         }
-        let mut acting = self.act(packet.flow, turn);
+        let mut acting = self.act(packet.flow, outbox);
         acting.receive(packet);
         acting.arm();
     }
 
-    fn wake(&mut self, wake: Wake, turn: &mut Turn) {
+    fn wake(&mut self, wake: Wake, outbox: &mut Outbox) {
         match wake.end {
             End::Sender => {
-                let mut acting = self.act(wake.flow, turn);
+                let mut acting = self.act(wake.flow, outbox);
                 acting.wake(wake.at);
                 acting.arm();
             }
             End::Receiver => {
                 let host = self.setup.flows[wake.flow as usize].to;
-                self.receivers.wake(host, &self.setup, turn);
+                self.receivers.wake(host, &self.setup, outbox);
             }
         }
     }
@@ -129,7 +132,7 @@ mod tests {
     use sojourn_core::{Rate, Time};
 
     /// Flows of `counts` packets from host 0 to host 1, all started; what they sent.
-    fn started(counts: &[u64]) -> (NdpRunning, Turn) {
+    fn started(counts: &[u64]) -> (NdpRunning, Outbox) {
         let flow = |&packets: &u64| Flow::new(0, 1, packets * 1460, Time::ZERO);
         let setup = Setup {
             flows: counts.iter().map(flow).collect(),
@@ -141,26 +144,26 @@ mod tests {
         };
         let mut ndp =
             NdpRunning::new(&Ndp { initial_window: NonZeroU32::MIN, ..defaults() }, setup);
-        let mut turn = Turn::default();
-        (0..counts.len() as u32).for_each(|flow| ndp.start(flow, &mut turn));
-        (ndp, turn)
+        let mut outbox = Outbox::default();
+        (0..counts.len() as u32).for_each(|flow| ndp.start(flow, &mut outbox));
+        (ndp, outbox)
     }
 
     /// Hands a packet over at `ns`; what is sent in answer: kind, flow and sequence.
     fn hand(ndp: &mut NdpRunning, ns: u64, packet: Packet) -> Vec<(Kind, u32, u32)> {
-        let mut turn = Turn { now: Time::ZERO + Span::from_ns(ns), ..Turn::default() };
-        ndp.receive(&packet, &mut turn);
-        sent(&turn)
+        let mut outbox = Outbox { now: Time::ZERO + Span::from_ns(ns), ..Outbox::default() };
+        ndp.receive(&packet, &mut outbox);
+        sent(&outbox)
     }
 
-    fn sent(turn: &Turn) -> Vec<(Kind, u32, u32)> {
-        turn.packets.iter().map(|packet| (packet.kind, packet.flow, packet.sequence)).collect()
+    fn sent(outbox: &Outbox) -> Vec<(Kind, u32, u32)> {
+        outbox.packets.iter().map(|packet| (packet.kind, packet.flow, packet.sequence)).collect()
     }
 
-    fn wake(ndp: &mut NdpRunning, wake: Wake) -> Turn {
-        let mut turn = Turn { now: wake.at, ..Turn::default() };
-        ndp.wake(wake, &mut turn);
-        turn
+    fn wake(ndp: &mut NdpRunning, wake: Wake) -> Outbox {
+        let mut outbox = Outbox { now: wake.at, ..Outbox::default() };
+        ndp.wake(wake, &mut outbox);
+        outbox
     }
 
     /// A host sends one PULL in 1200 ns, to its flows in turn, and none to one that is complete.
@@ -182,9 +185,9 @@ mod tests {
         let mut pulls = Vec::new();
         for _ in 0..4 {
             at += Span::from_ns(1200);
-            let turn = wake(&mut ndp, Wake { at, flow: 0, end: End::Receiver });
-            assert!(turn.wakes.iter().all(|next| next.at == at + Span::from_ns(1200)));
-            pulls.extend(sent(&turn));
+            let outbox = wake(&mut ndp, Wake { at, flow: 0, end: End::Receiver });
+            assert!(outbox.wakes.iter().all(|next| next.at == at + Span::from_ns(1200)));
+            pulls.extend(sent(&outbox));
         }
         let expected = [(0, 2), (1, 1), (0, 3), (1, 2)].map(|(flow, n)| (Kind::Pull, flow, n));
         assert_eq!(pulls, expected);
@@ -196,8 +199,8 @@ mod tests {
     /// What came trimmed goes first, one packet for each PULL, those that were lost made up for.
     #[test]
     fn a_pull_is_worth_one_packet() {
-        let (mut ndp, turn) = started(&[9]);
-        assert_eq!(sent(&turn), [(Kind::Data, 0, 0)]);
+        let (mut ndp, outbox) = started(&[9]);
+        assert_eq!(sent(&outbox), [(Kind::Data, 0, 0)]);
         let nack = Packet { echo: 1, ..ndp.setup.answer(Kind::Nack, 0, 0) };
         let pull = |n| Packet { ..started(&[9]).0.setup.answer(Kind::Pull, 0, n) };
         assert_eq!(hand(&mut ndp, 0, nack), []);
@@ -225,21 +228,21 @@ mod tests {
     /// then 4.
     #[test]
     fn patience_ends() {
-        let (mut ndp, turn) = started(&[9]);
+        let (mut ndp, outbox) = started(&[9]);
         let ms = |ms| Time::ZERO + Span::from_ms(ms);
-        assert_eq!(turn.wakes, [Wake { at: ms(1), flow: 0, end: End::Sender }]);
-        let mut next = turn.wakes[0];
+        assert_eq!(outbox.wakes, [Wake { at: ms(1), flow: 0, end: End::Sender }]);
+        let mut next = outbox.wakes[0];
         let mut until_sent = |ndp: &mut NdpRunning| loop {
-            let turn = wake(ndp, next);
-            next = turn.wakes[0];
-            if !turn.packets.is_empty() {
-                return (sent(&turn), turn.now);
+            let outbox = wake(ndp, next);
+            next = outbox.wakes[0];
+            if !outbox.packets.is_empty() {
+                return (sent(&outbox), outbox.now);
             }
         };
         assert_eq!(until_sent(&mut ndp), (vec![(Kind::Data, 0, 0)], ms(1)));
         for (sequence, at) in [(0, 2), (1, 4), (2, 8)] {
             let ack = ndp.setup.answer(Kind::Ack, 0, sequence);
-            ndp.receive(&ack, &mut Turn { now: ms(at / 2), ..Turn::default() });
+            ndp.receive(&ack, &mut Outbox { now: ms(at / 2), ..Outbox::default() });
             assert_eq!(until_sent(&mut ndp), (vec![(Kind::Data, 0, sequence + 1)], ms(at)));
         }
         assert_eq!(ndp.tally(0), Tally { retransmits: 1, timeouts: 4, acknowledged: 3 });

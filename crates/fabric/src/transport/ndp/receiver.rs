@@ -2,7 +2,7 @@
 
 use crate::packet::{Kind, Packet, TRIMMED};
 use crate::transport::scoreboard::Scoreboard;
-use crate::transport::{End, Setup, Turn, Wake};
+use crate::transport::{End, Outbox, Setup, Wake};
 use sojourn_core::Time;
 use std::collections::VecDeque;
 
@@ -49,13 +49,13 @@ impl Receivers {
     }
 
     /// The wake-up that `host` has set has come.
-    pub(super) fn wake(&mut self, host: u16, setup: &Setup, turn: &mut Turn) {
+    pub(super) fn wake(&mut self, host: u16, setup: &Setup, outbox: &mut Outbox) {
         self.hosts[usize::from(host)].armed = false;
-        self.pull(host, setup, turn);
+        self.pull(host, setup, outbox);
     }
 
     /// A packet of data, or what is left of one, has come to its receiver.
-    pub(super) fn data(&mut self, packet: &Packet, setup: &Setup, turn: &mut Turn) {
+    pub(super) fn data(&mut self, packet: &Packet, setup: &Setup, outbox: &mut Outbox) {
         let receiver = &mut self.flows[packet.flow as usize];
         let flow = &setup.flows[packet.flow as usize];
         let count = setup.packets.count(flow.bytes);
@@ -66,7 +66,7 @@ impl Receivers {
             receiver.next = receiver.board.first_missing(receiver.next);
             receiver.board.advance(receiver.next);
             if receiver.arrived == count {
-                turn.arrived.push(packet.flow);
+                outbox.arrived.push(packet.flow);
             }
         }
         let pull = receiver.arrived < count;
@@ -77,20 +77,20 @@ impl Receivers {
             true => (Kind::Nack, receiver.asked as u16),
             false => (Kind::Ack, 0),
         };
-        turn.packets.push(Packet { echo, ..setup.answer(kind, packet.flow, sequence) });
+        outbox.packets.push(Packet { echo, ..setup.answer(kind, packet.flow, sequence) });
         if pull {
             if !std::mem::replace(&mut receiver.queued, true) {
                 self.hosts[usize::from(flow.to)].queue.push_back(packet.flow);
             }
-            self.pull(flow.to, setup, turn);
+            self.pull(flow.to, setup, outbox);
         }
     }
 
     /// Sends the next PULL of `host` if it is time, and sees to it that the one after it will go.
-    fn pull(&mut self, host: u16, setup: &Setup, turn: &mut Turn) {
+    fn pull(&mut self, host: u16, setup: &Setup, outbox: &mut Outbox) {
         let pacer = &mut self.hosts[usize::from(host)];
         let interval = setup.nic[usize::from(host)].span(setup.packets.full().into());
-        while turn.now >= pacer.free
+        while outbox.now >= pacer.free
             && let Some(flow) = pacer.queue.pop_front()
         {
             let receiver = &mut self.flows[flow as usize];
@@ -100,8 +100,8 @@ impl Receivers {
                 continue;
             }
             receiver.pulls += 1;
-            turn.packets.push(setup.answer(Kind::Pull, flow, receiver.pulls));
-            pacer.free = turn.now + interval;
+            outbox.packets.push(setup.answer(Kind::Pull, flow, receiver.pulls));
+            pacer.free = outbox.now + interval;
             if receiver.pulls < receiver.asked {
                 receiver.queued = true;
                 pacer.queue.push_back(flow);
@@ -110,7 +110,7 @@ impl Receivers {
         if let Some(&flow) = pacer.queue.front()
             && !std::mem::replace(&mut pacer.armed, true)
         {
-            turn.wakes.push(Wake { at: pacer.free, flow, end: End::Receiver });
+            outbox.wakes.push(Wake { at: pacer.free, flow, end: End::Receiver });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::packet::{Kind, LONGEST_TIMER, Packet};
 use crate::transport::scoreboard::Scoreboard;
-use crate::transport::{End, Setup, Tally, Turn, Wake};
+use crate::transport::{End, Outbox, Setup, Tally, Wake};
 use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 
@@ -44,7 +44,7 @@ pub(super) struct Acting<'a> {
     pub(super) flow: u32,
     pub(super) rto: Span,
     pub(super) setup: &'a Setup,
-    pub(super) turn: &'a mut Turn,
+    pub(super) outbox: &'a mut Outbox,
 }
 
 impl Acting<'_> {
@@ -62,7 +62,7 @@ impl Acting<'_> {
         if self.sender.left == 0 {
             return;
         }
-        self.sender.active = self.turn.now;
+        self.sender.active = self.outbox.now;
         match answer.kind {
             Kind::Ack => self.acknowledged(answer.sequence),
             Kind::Nack => self.refused(answer.sequence, answer.echo),
@@ -81,7 +81,7 @@ impl Acting<'_> {
         }
         if sender.left == 0 {
             (sender.flight, sender.again) = Default::default();
-            self.turn.finished.push(self.flow);
+            self.outbox.finished.push(self.flow);
         }
     }
 
@@ -121,7 +121,7 @@ impl Acting<'_> {
 
     /// Nothing has been heard for too long.
     fn out_of_time(&mut self) {
-        let now = self.turn.now;
+        let now = self.outbox.now;
         self.sender.tally.timeouts += 1;
         if self.sender.flight.is_empty() {
             // Its PULL was lost, or its receiver has many to serve: ask ever more seldom.
@@ -151,13 +151,13 @@ impl Acting<'_> {
     /// Hands packet `sequence` to the host's port.
     fn emit(&mut self, sequence: u32) {
         let sender = &mut *self.sender;
-        let now = self.turn.now;
+        let now = self.outbox.now;
         sender.tally.retransmits += u32::from(sequence < sender.next);
         sender.next = sender.next.max(sequence + 1);
         sender.flight.push_back((sequence, now));
         sender.active = now;
         let packet = self.setup.data(self.flow, sequence, sender.end - sender.left, now);
-        self.turn.packets.push(Packet { echo: self.setup.packets.trimmed(), ..packet });
+        self.outbox.packets.push(Packet { echo: self.setup.packets.trimmed(), ..packet });
     }
 
     /// Sets a wake-up if none is set that comes early enough.
@@ -169,7 +169,7 @@ impl Acting<'_> {
         let at = sender.due(self.rto);
         if sender.wake.is_none_or(|set| at < set) {
             sender.wake = Some(at);
-            self.turn.wakes.push(Wake { at, flow: self.flow, end: End::Sender });
+            self.outbox.wakes.push(Wake { at, flow: self.flow, end: End::Sender });
         }
     }
 }

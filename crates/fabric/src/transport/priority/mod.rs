@@ -2,17 +2,13 @@
 //!
 //! A priority is one file here: its parameters, and the number that it gives a packet.
 
+mod basic;
 mod deadline;
-mod none;
-mod remaining;
 mod sent;
-mod size;
 
+pub use basic::{Remaining, Size, Unprioritised};
 pub use deadline::Deadline;
-pub use none::Unprioritised;
-pub use remaining::Remaining;
 pub use sent::Sent;
-pub use size::Size;
 
 use crate::flow::Flow;
 use sojourn_core::{Rate, Time, choices, variants};

@@ -1,0 +1,313 @@
+//! One case of a fabric study: its parts, and how it runs.
+
+use crate::engine::{
+    self, Cancelled, Outcome, PacketCounts, Progress, SHORTEST_LOOKAHEAD, Scenario,
+};
+use crate::flow::{Completion, Ideals, Packets};
+use crate::hosts::Hosts;
+use crate::ideal::{Ideal, service};
+use crate::job::Jobs;
+use crate::packet::{LONGEST_CROSSING, LONGEST_DRAIN};
+use crate::queue::{Builder, QueueKind, with_queue};
+use crate::rows::{PART_NAMES, Played, report};
+use crate::scheme::{PacketScheme, Scheme};
+use crate::switch_memory::{Buffer, MemoryPlan, Tiers};
+use crate::topology::{Forwarding, LinkSpec, Network, Topology};
+use crate::transport::{Running, Setup, Tally};
+use crate::workload::{Drawn, Workload, WorkloadContext};
+use sojourn_core::parameters::{Check, Refusal, Setting, Value, defaults};
+use sojourn_core::{Keep, Rate, Report, Span, Streams, Time, parameters};
+use std::sync::Arc;
+
+parameters! {
+    /// A fabric: flows over hosts, links and switches, packet by packet.
+    pub struct FabricCase: "fabric" {
+        /// The shape of the fabric.
+        pub topology: Topology,
+        /// Which jobs arrive.
+        pub workload: Workload,
+        /// What else arrives beside them, drawn on its own: the same whatever the workload, and
+        /// the same jobs as without one where it is the only workload.
+        pub background: Option<Workload> = None,
+        /// Transport, queue and balance.
+        pub scheme: Scheme,
+        /// What memory a switch has.
+        pub buffer: Buffer = Buffer::default(),
+        /// What memory a switch without hosts has, such as a spine, where it differs.
+        pub core_buffer: Option<Buffer> = None,
+        /// How flows are cut into packets.
+        pub packets: Packets = defaults(),
+        /// What hosts do before packets are on their links.
+        pub hosts: Hosts = defaults(),
+        /// When switches may send a packet on.
+        pub forwarding: Forwarding = Forwarding::StoreAndForward,
+        /// When a flow is complete: what its finish, sojourn time and ideal are about.
+        pub completion: Completion = Completion::Receiver,
+        /// How long after the last arrival a run may go on.
+        pub drain: Span = Span::from_s(1),
+        /// How often the ports of switches are looked at for time series of what waits there and how
+        /// busy they are; by default never.
+        pub sample: Option<Span> = None,
+    }
+}
+
+/// Ports are not looked at more often.
+const SHORTEST_SAMPLE: Span = Span::from_us(1);
+
+impl Check for FabricCase {
+    fn check(&self) -> Result<(), Refusal> {
+        if self.drain > LONGEST_DRAIN {
+            let expected = format!("at most {LONGEST_DRAIN}");
+            return Err(Refusal::of(&self.drain, expected).under("drain"));
+        }
+        if let Some(short) = self.sample.filter(|sample| *sample < SHORTEST_SAMPLE) {
+            let expected = format!("at least {SHORTEST_SAMPLE}");
+            return Err(Refusal::of(&short, expected).under("sample"));
+        }
+        let full = self.packets.full().into();
+        self.topology.check_links(full).map_err(|refusal| refusal.under("topology"))?;
+        let graph = self.topology.graph();
+        let crossing = |link: LinkSpec| link.rate.span(full).saturating_add(link.delay);
+        let mut links = graph.links().map(|link| graph.farthest(link));
+        if let Some(slow) = links.find(|&link| crossing(link) > LONGEST_CROSSING) {
+            let given = Value::Text(format!("{} and {}", slow.rate, slow.delay));
+            let expected = format!("links that a full packet crosses within {LONGEST_CROSSING}");
+            return Err(Refusal::value(&given, expected).under("topology"));
+        }
+        let smallest = self.packets.smallest().into();
+        let crossing = |link: LinkSpec| link.rate.span(smallest) + link.delay;
+        if let Some(short) = graph.links().find(|&link| crossing(link) < SHORTEST_LOOKAHEAD) {
+            let expected = format!(
+                "links that a packet of {smallest} bytes takes {SHORTEST_LOOKAHEAD} to cross, not \
+                 {}",
+                crossing(short)
+            );
+            let refusal = Refusal::value(&short.rate.write().expect("a rate"), expected);
+            let refusal = match self.topology.key_of(short.rate) {
+                Some(key) => refusal.under(&key),
+                None => refusal,
+            };
+            return Err(refusal.under("topology"));
+        }
+        let memories = self.tiers().plans(&graph)?;
+        let Scheme::Packets(scheme) = &self.scheme else { return self.check_ideal() };
+        let room = scheme.queue.check_largest(self.packets.full());
+        room.map_err(|refusal| refusal.under("queue").under("scheme"))?;
+        let packet = graph.nics().map(|link| link.rate.span(full)).max();
+        let timer = scheme.transport.check_packet(packet.unwrap_or(Span::ZERO));
+        timer.map_err(|refusal| refusal.under("transport").under("scheme"))?;
+        self.tiers().check(&graph, &memories, &scheme.queue, self.packets.full())
+    }
+}
+
+/// A case with its flows drawn, ready to run.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    pub(crate) scheme: Scheme,
+    pub(crate) packets: Packets,
+    pub(crate) hosts: Hosts,
+    pub(crate) network: Arc<Network>,
+    pub(crate) memories: Arc<[MemoryPlan]>,
+    pub(crate) nic: Arc<[Rate]>,
+    pub(crate) jobs: Jobs,
+    pub(crate) completion: Completion,
+    pub(crate) horizon: Time,
+    pub(crate) sample: Option<Span>,
+    pub(crate) streams: Streams,
+}
+
+impl FabricCase {
+    /// The ideal scheduler knows flows that come at a time and end.
+    fn check_ideal(&self) -> Result<(), Refusal> {
+        if let Some(sample) = self.sample {
+            let expected = "none, for the scheme Ideal, which has no ports";
+            return Err(Refusal::of(&sample, expected).under("sample"));
+        }
+        match self.sources().find(|(_, source)| !source.is_of_flows()) {
+            None => Ok(()),
+            Some((key, source)) => {
+                let given = Value::Text(source.arrivals.name().to_owned());
+                let expected = "a workload of flows that end, for the scheme Ideal";
+                Err(Refusal::value(&given, expected).under("kind").under(key))
+            }
+        }
+    }
+
+    /// The parts that draw jobs, and their keys.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (&'static str, &Workload)> {
+        PART_NAMES
+            .into_iter()
+            .zip([Some(&self.workload), self.background.as_ref()].into_iter().flatten())
+    }
+
+    /// For each of them its own random streams: the first of a kind has those it has alone.
+    fn branches(&self, streams: Streams) -> impl Iterator<Item = Streams> {
+        let kind = |source: &Workload| source.arrivals.name();
+        let same = |(key, source): &(_, &Workload)| {
+            let before = self.sources().take_while(|(other, _)| other != key);
+            before.filter(|(_, other)| kind(other) == kind(source)).count() as u64
+        };
+        let nth: Vec<u64> = self.sources().map(|source| same(&source)).collect();
+        nth.into_iter().map(move |nth| streams.branch(nth))
+    }
+
+    /// The names of the files that it reads.
+    pub fn files(&mut self) -> impl Iterator<Item = &mut String> {
+        [Some(&mut self.workload), self.background.as_mut()]
+            .into_iter()
+            .flatten()
+            .filter_map(Workload::file)
+    }
+
+    /// How many jobs will arrive in each replication. Reads and checks every file that the case
+    /// names, through `read`, and draws nothing: what this takes, [`ready`](FabricCase::ready)
+    /// takes.
+    pub fn count(&self, read: &dyn Fn(&str) -> Result<String, String>) -> Result<usize, Refusal> {
+        let context =
+            WorkloadContext { graph: &self.topology.graph(), packets: &self.packets, read };
+        let mut jobs = 0;
+        for (key, source) in self.sources() {
+            jobs += source.count(&context, jobs).map_err(|refusal| refusal.under(key))?;
+        }
+        Ok(jobs)
+    }
+
+    /// The memories of switches.
+    fn tiers(&self) -> Tiers<'_> {
+        Tiers { edge: &self.buffer, core: self.core_buffer.as_ref() }
+    }
+
+    /// Draws the jobs of one replication.
+    pub fn ready(
+        &self,
+        streams: Streams,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Ready, Refusal> {
+        let graph = self.topology.graph().forwarding(self.forwarding).drawn(streams);
+        let context = WorkloadContext { graph: &graph, packets: &self.packets, read };
+        let drawn: Result<Vec<Drawn>, Refusal> = self
+            .sources()
+            .zip(self.branches(streams))
+            .map(|((key, source), own)| {
+                source.draw(&context, own).map_err(|refusal| refusal.under(key))
+            })
+            .collect();
+        let jobs = Jobs::new(drawn?);
+        let drained = jobs.last_arrival().map(|last| last + self.drain);
+        Ok(Ready {
+            scheme: self.scheme.clone(),
+            packets: self.packets.clone(),
+            hosts: self.hosts.clone(),
+            nic: graph.nics().map(|link| link.rate).collect(),
+            network: Arc::new(graph.network()),
+            memories: self.tiers().plans(&graph)?,
+            horizon: drained.max(jobs.last_look()).unwrap_or(Time::ZERO),
+            jobs,
+            completion: self.completion,
+            sample: self.sample,
+            streams,
+        })
+    }
+}
+
+impl Ready {
+    /// Simulates it on up to so many threads, packets permitting: the ideal scheduler has one. Rows
+    /// and time series are made where they are kept.
+    pub fn run(
+        &self,
+        keep: Keep,
+        threads: usize,
+        progress: &Progress,
+    ) -> Result<Report, Cancelled> {
+        let mut ideals = Ideals::new(&self.network, &self.packets);
+        let of_flows = self.jobs.ideals(&mut ideals, self.completion);
+        let of_queries = self.jobs.query_ideals(&mut ideals, &of_flows);
+        let outcome = match &self.scheme {
+            Scheme::Packets(scheme) => self.simulate(scheme, threads, progress)?,
+            Scheme::Ideal(ideal) => self.schedule(ideal, &mut ideals, progress)?,
+        };
+        Ok(report(keep, self.played(), &of_flows, &of_queries, &outcome))
+    }
+
+    /// What the rows of a run are about.
+    pub(crate) fn played(&self) -> Played<'_> {
+        Played {
+            jobs: &self.jobs,
+            network: &self.network,
+            packets: &self.packets,
+            completion: self.completion,
+        }
+    }
+
+    pub(crate) fn simulate(
+        &self,
+        scheme: &PacketScheme,
+        threads: usize,
+        progress: &Progress,
+    ) -> Result<Outcome, Cancelled> {
+        let scenario = Scenario {
+            network: self.network.clone(),
+            memories: self.memories.clone(),
+            hosts: self.hosts.clone(),
+            balance: scheme.balance,
+            flows: self.jobs.flows.clone(),
+            after: self.jobs.after.clone(),
+            watches: self.jobs.watches.clone(),
+            smallest: self.packets.smallest(),
+            largest: self.packets.full().max(self.packets.ack.0 as u16),
+            horizon: self.horizon,
+            sample: self.sample,
+            streams: self.streams,
+        };
+        let setup = Setup {
+            flows: self.jobs.flows.clone(),
+            packets: self.packets.clone(),
+            priority: scheme.priority.clone(),
+            ack_priority: scheme.ack_priority,
+            network: self.network.clone(),
+            nic: self.nic.clone(),
+        };
+        let transport = || Running::new(&scheme.transport, setup.clone());
+        with_queue!(&scheme.queue, |queue| {
+            engine::simulate_on_threads(&scenario, queue, transport, threads, progress)
+        })
+    }
+
+    /// The ideal scheduler says when a flow's last byte leaves; the rest of its way, and its
+    /// acknowledgement's, is that of an empty fabric.
+    fn schedule(
+        &self,
+        ideal: &Ideal,
+        ideals: &mut Ideals<'_>,
+        progress: &Progress,
+    ) -> Result<Outcome, Cancelled> {
+        let flows = &self.jobs.flows;
+        let departed = ideal.departures(flows, &self.packets, &self.nic, self.horizon, progress)?;
+        let ends = flows.iter().zip(departed).map(|(flow, at)| {
+            if at == Time::NEVER {
+                return (at, at);
+            }
+            let service = service(flow, &self.packets, &self.nic);
+            let mut end = |completion| {
+                let ideal = ideals.of(flow, completion);
+                let end = at + (ideal - service.min(ideal));
+                if end > self.horizon { Time::NEVER } else { end }
+            };
+            (end(Completion::Receiver), end(Completion::Sender))
+        });
+        let (received, acknowledged): (Vec<Time>, Vec<Time>) = ends.unzip();
+        let last = acknowledged.iter().filter(|at| **at != Time::NEVER).max();
+        Ok(Outcome {
+            tallies: vec![Tally::default(); flows.len()],
+            started: Vec::new(),
+            watched: Vec::new(),
+            counts: PacketCounts::default(),
+            memory_peaks: Vec::new(),
+            samples: Vec::new(),
+            busy: vec![Span::ZERO; self.network.links.len()],
+            ended: last.copied().unwrap_or(self.horizon),
+            received,
+            acknowledged,
+        })
+    }
+}

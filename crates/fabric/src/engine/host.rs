@@ -1,0 +1,395 @@
+//! A host with its port in a window: what comes to it, its transport's outbox, the time that it takes
+//! for each packet, and whose packets it takes when the link is busy.
+
+use super::Engine;
+use super::boundary::Boundary;
+use super::partition::Unit;
+use super::port::{Fabric, Links, Port, SwitchMemory, at};
+use super::scenario::Scenario;
+use crate::flow::Flow;
+use crate::hosts::HostPort;
+use crate::packet::{CE, Kind, NIL, Packet, PacketArena, PacketId};
+use crate::queue::Queue;
+use crate::transport::{End, Transport, Wake};
+use sojourn_core::{Light, Span, Time};
+use std::collections::VecDeque;
+
+impl<D: Queue, T: Transport, S: SwitchMemory, B: Boundary> Engine<'_, D, T, S, B> {
+    /// Visits a host of the open block, and its port, in the window that ends at `ends`.
+    #[inline]
+    pub(super) fn visit_host(&mut self, host: Unit, ends: Time) {
+        let mut arrivals = self.fabric.arrivals.take(host.nth, &mut self.fabric.arena);
+        loop {
+            let (port, nic) = (at(&mut self.ports, host), at(&mut self.nics, host));
+            let next = self.fabric.arena.known(arrivals).arrives();
+            let waits = !port.queue.is_empty();
+            let resumes = nic.resumes();
+            if resumes < next && (!waits || resumes <= port.free) {
+                self.resume(host, resumes, ends, &mut arrivals);
+                continue;
+            }
+            if waits && port.free < next {
+                self.fabric.serve(port, nic);
+                continue;
+            }
+            if PacketArena::is_end(arrivals) {
+                break;
+            }
+            let id = arrivals;
+            arrivals = self.fabric.arena.known(id).next;
+            self.host_turn(host, id, next);
+            self.do_as_asked(host, ends, &mut arrivals);
+        }
+        let port = at(&mut self.ports, host);
+        let resumes = at(&mut self.nics, host).resumes();
+        if !port.queue.is_empty() || resumes != Time::NEVER {
+            let free = if port.queue.is_empty() { Time::NEVER } else { port.free };
+            let Fabric { links, open, .. } = &mut self.fabric;
+            port.visit_at(free.min(resumes), &mut links.wheel, *open, host);
+        }
+    }
+
+    /// Resumes a flow that was held: its link can take [`QUANTUM`] packets at `now`.
+    fn resume(&mut self, host: Unit, now: Time, ends: Time, arrivals: &mut PacketId) {
+        let nic = at(&mut self.nics, host);
+        let flow = nic.resume(now, |flow| self.transport.urgency(flow, now));
+        self.outbox.now = now;
+        self.outbox.capacity = QUANTUM;
+        self.transport.resume(flow, &mut self.outbox);
+        if std::mem::take(&mut self.outbox.held) {
+            nic.hold(flow, now);
+        }
+        self.do_as_asked(host, ends, arrivals);
+    }
+
+    /// Carries out what a transport has put into its outbox. `arrivals` is what still arrives in the
+    /// window that ends at `ends`.
+    #[inline(always)]
+    fn do_as_asked(&mut self, host: Unit, ends: Time, arrivals: &mut PacketId) {
+        if !self.outbox.arrived.is_empty() {
+            self.follow(host, ends, arrivals);
+        }
+        if !self.outbox.wakes.is_empty() {
+            self.set_wakes(host, ends, arrivals);
+        }
+        if !self.outbox.packets.is_empty() {
+            let alone = self.fabric.arena.known(*arrivals).arrives() > self.outbox.now;
+            self.send(host, alone);
+        }
+    }
+
+    #[inline(never)]
+    fn set_wakes(&mut self, host: Unit, ends: Time, arrivals: &mut PacketId) {
+        for wake in self.outbox.wakes.drain(..) {
+            self.fabric.note(host, wake_note(wake), ends, arrivals);
+        }
+    }
+
+    /// Hands the packet or note `id`, which arrives at its host at `now`, to the transport.
+    #[inline]
+    fn host_turn(&mut self, host: Unit, id: PacketId, now: Time) {
+        let packet = self.fabric.arena.known(id);
+        let flow = packet.flow;
+        let counts = &mut self.fabric.links.counts;
+        counts.turns += 1;
+        self.outbox.now = now;
+        if packet.kind != Kind::Data {
+            // Data is for a receiver, which looks at no capacity.
+            self.outbox.capacity = at(&mut self.nics, host).capacity(now);
+        }
+        match packet.kind {
+            Kind::Data | Kind::Ack | Kind::Nack | Kind::Pull => {
+                counts.delivered += 1;
+                counts.marked += u64::from(packet.marks & CE != 0);
+                self.transport.receive(packet, &mut self.outbox);
+            }
+            Kind::Start => self.transport.start(flow, &mut self.outbox),
+            Kind::Wake => self.transport.wake(wake_of(packet), &mut self.outbox),
+            Kind::Look => {
+                let number = packet.sequence as usize;
+                self.look(number);
+            }
+        }
+        if std::mem::take(&mut self.outbox.held) {
+            at(&mut self.nics, host).hold(flow, now);
+        }
+        if !self.outbox.finished.is_empty() {
+            for flow in self.outbox.finished.drain(..) {
+                self.acknowledged[flow as usize] = now;
+                self.done += 1;
+            }
+        }
+    }
+
+    /// Starts the flows that follow those which have arrived whole at `host`. `arrivals` is what still
+    /// arrives in the window that ends at `ends`.
+    #[cold]
+    fn follow(&mut self, host: Unit, ends: Time, arrivals: &mut PacketId) {
+        let (fabric, now) = (&mut self.fabric, self.outbox.now);
+        for flow in self.outbox.arrived.drain(..) {
+            self.received[flow as usize] = now;
+            self.followers.arrived(flow, now, &self.scenario.after, |flow, at| {
+                fabric.note(host, start_note(at, flow), ends, arrivals);
+            });
+        }
+    }
+
+    /// Begins or ends a watch.
+    #[cold]
+    fn look(&mut self, number: usize) {
+        let watch = &self.scenario.watches[number];
+        let tally = self.transport.tally(watch.flow);
+        if self.outbox.now == watch.until {
+            self.watched[number] = tally.since(self.watched[number]);
+            self.done += 1;
+        } else {
+            self.watched[number] = tally;
+        }
+    }
+
+    /// Hands the transport's packets to the host's port, `alone` if nothing else comes to the host at
+    /// the same time.
+    #[inline]
+    fn send(&mut self, host: Unit, alone: bool) {
+        let now = self.outbox.now;
+        if D::ASKS_FOR_CLASS {
+            classify(&mut self.outbox.packets, &self.scenario.flows);
+        }
+        let (port, nic) = (at(&mut self.ports, host), at(&mut self.nics, host));
+        let fabric = &mut self.fabric;
+        fabric.links.counts.injected += self.outbox.packets.len() as u64;
+        let idle = port.queue.is_empty() && port.free <= now;
+        if idle && alone && self.outbox.packets.len() == 1 {
+            let packet = &mut self.outbox.packets[0];
+            nic.given(now, fabric.links.timings.span(&port.timing, packet.size));
+            port.queue.pass(packet);
+            let leaves = (now, packet.size);
+            fabric.links.launch_from_host(port, nic, leaves, &mut fabric.arena, |_| *packet);
+            self.outbox.packets.clear();
+            return;
+        }
+        if idle {
+            port.free = now;
+        }
+        for packet in &mut self.outbox.packets {
+            nic.given(now, fabric.links.timings.span(&port.timing, packet.size));
+            let dropped = &mut fabric.links.counts.dropped_at_hosts;
+            if !D::AHEAD {
+                let id = fabric.arena.insert(*packet);
+                port.queue.enqueue(id, &mut fabric.arena, |id, arena| {
+                    *dropped += 1;
+                    arena.free(id);
+                });
+            } else if port.queue.line_up(packet, now, port.free) {
+                let leaves = (port.free, packet.size);
+                fabric.links.launch_from_host(port, nic, leaves, &mut fabric.arena, |_| *packet);
+            } else {
+                *dropped += 1;
+            }
+        }
+        self.outbox.packets.clear();
+    }
+}
+
+/// Writes the traffic class of each packet's flow into the packet.
+pub(super) fn classify(packets: &mut [Packet], flows: &[Flow]) {
+    for packet in packets {
+        packet.classify(flows[packet.flow as usize].class);
+    }
+}
+
+impl<B: Boundary> Fabric<'_, B> {
+    /// Puts a note for a host of the open block among the `arrivals` of the window that ends at `ends`,
+    /// or leaves it for a later window.
+    #[inline]
+    pub(super) fn note(&mut self, host: Unit, note: Packet, ends: Time, arrivals: &mut PacketId) {
+        if note.arrives() < ends {
+            let id = self.links.wheel.add(note, &mut self.arena);
+            self.arena.link(arrivals, id);
+        } else {
+            let first = self.layout.blocks[usize::from(self.open)].units.start;
+            self.leave(first + u32::from(host.nth), note);
+        }
+    }
+
+    /// Sends the next packet of a host, as soon as the port is free.
+    #[inline(always)]
+    pub(super) fn serve<D: Queue, S>(&mut self, port: &mut Port<D, S>, nic: &mut Nic) {
+        let Fabric { arena, links, .. } = self;
+        let id = port.queue.dequeue(arena);
+        arena.free(id);
+        let size = arena.known(id).size;
+        links.launch_from_host(port, nic, (port.free, size), arena, |arena| *arena.known(id));
+    }
+}
+
+impl<B: Boundary> Links<B> {
+    /// Puts a packet of a host on its link, after the time that the host takes for it.
+    #[inline(always)]
+    pub(super) fn launch_from_host<D, S>(
+        &mut self,
+        port: &mut Port<D, S>,
+        nic: &mut Nic,
+        (now, size): (Time, u16),
+        arena: &mut PacketArena,
+        packet: impl FnOnce(&PacketArena) -> Packet,
+    ) {
+        let (span, crossing) = self.timings.times(&port.timing, size);
+        let at = nic.arrival(now + crossing);
+        self.launch_for(port, now, (span, at), arena, packet);
+    }
+}
+
+/// Full packets before a link when a held flow is resumed: enough that the link never rests.
+const LEFT: u64 = 1;
+
+/// Packets that a resumed flow may send, as with the fair queueing of Linux (`quantum` of tc-fq(8)).
+pub(super) const QUANTUM: usize = 2;
+
+/// A host's network interface: delays each packet by a random time, and says which flow may send when
+/// the link is busy. It works on several packets at a time, so that the delay of one does not keep the
+/// link from others.
+pub(super) struct Nic {
+    /// One more than the longest delay of a packet, in picoseconds.
+    times: u64,
+    chance: Light,
+    /// When its last packet arrives at the other end.
+    last: Time,
+    /// Transmission time of a full packet; none without backpressure.
+    full: Option<Span>,
+    /// When the link has sent all that it was given, as transports see it.
+    busy_until: Time,
+    /// When the link can take a packet of a flow that is held; never where none is.
+    resumes: Time,
+    /// Flows that are held, the one whose turn it is first.
+    held: VecDeque<u32>,
+}
+
+impl Nic {
+    /// The interface of host number `host`.
+    pub(super) fn new(scenario: &Scenario, host: usize) -> Nic {
+        let full = scenario.network.links[host].spec.rate.span(scenario.largest.into());
+        Nic {
+            times: scenario.overhead(host).ps() + 1,
+            chance: Light::new(scenario.streams.stream("overhead", host as u64)),
+            last: Time::ZERO,
+            full: (scenario.hosts.port == HostPort::Backpressure).then_some(full),
+            busy_until: Time::ZERO,
+            resumes: Time::NEVER,
+            held: VecDeque::new(),
+        }
+    }
+
+    /// Arrival time of the next packet, `soonest` without delay: later by a uniform random time, and
+    /// after the packet before it.
+    #[inline(always)]
+    pub(super) fn arrival(&mut self, soonest: Time) -> Time {
+        let ready = soonest + Span::from_ps(self.chance.below(self.times));
+        self.last = ready.max(self.last + Span::from_ps(1));
+        self.last
+    }
+
+    /// Packets that a flow which is not being resumed may send at `now`.
+    #[inline(always)]
+    pub(super) fn capacity(&self, now: Time) -> usize {
+        let Some(full) = self.full else { return usize::MAX };
+        let ahead = Span::from_ps(self.busy_until.ps().saturating_sub(now.ps()));
+        match self.resumes == Time::NEVER && ahead <= full * (LEFT + 1) {
+            true => 1 + usize::from(ahead <= full) + usize::from(ahead == Span::ZERO),
+            false => 0,
+        }
+    }
+
+    /// Counts a packet that the link was given at `now`, whose transmission takes `span`.
+    #[inline(always)]
+    pub(super) fn given(&mut self, now: Time, span: Span) {
+        if self.full.is_none() {
+            return;
+        }
+        self.busy_until = self.busy_until.max(now) + span;
+        if self.resumes != Time::NEVER {
+            self.resumes = self.has_room(now);
+        }
+    }
+
+    /// Holds `flow`, which would send more at `now`, until it is resumed.
+    pub(super) fn hold(&mut self, flow: u32, now: Time) {
+        self.held.push_back(flow);
+        self.resumes = self.has_room(now);
+    }
+
+    /// When the next held flow is resumed; never where none is held.
+    #[inline(always)]
+    pub(super) fn resumes(&self) -> Time {
+        self.resumes
+    }
+
+    /// Resumes a flow at `now` and returns it: the most urgent one, and of equally urgent ones the one
+    /// held longest.
+    pub(super) fn resume(&mut self, now: Time, urgency: impl Fn(u32) -> Option<u32>) -> u32 {
+        let one = self.held.len() == 1 || urgency(self.held[0]).is_none();
+        let most = |held: &VecDeque<u32>| (0..held.len()).min_by_key(|place| urgency(held[*place]));
+        let place = if one { Some(0) } else { most(&self.held) };
+        let flow = place.and_then(|place| self.held.remove(place)).expect("one is held");
+        self.resumes = if self.held.is_empty() { Time::NEVER } else { self.has_room(now) };
+        flow
+    }
+
+    /// When few enough packets are before the link for one more, at `now` or later.
+    #[inline(always)]
+    fn has_room(&self, now: Time) -> Time {
+        let ahead = self.full.map_or(Span::ZERO, |full| full * LEFT);
+        now.max(Time::from_ps(self.busy_until.ps().saturating_sub(ahead.ps())))
+    }
+}
+
+/// The low byte of the key of a note, which a host sends itself and which lies in the lists of the packets
+/// that reach it. At one time packets come first (0), then flows start, then senders wake, then
+/// receivers, and at last watches begin or end.
+pub(super) const START: u8 = 1;
+pub(super) const WAKE_SENDER: u8 = 2;
+pub(super) const WAKE_RECEIVER: u8 = 3;
+const LOOK: u8 = 4;
+
+/// The note that `flow` starts at `at`.
+pub(super) fn start_note(at: Time, flow: u32) -> Packet {
+    note(Packet::arriving(at, START), Kind::Start, flow)
+}
+
+/// The note that watch number `watch`, of `flow`, begins or ends at `at`.
+pub(super) fn look_note(at: Time, flow: u32, watch: u32) -> Packet {
+    Packet { sequence: watch, ..note(Packet::arriving(at, LOOK), Kind::Look, flow) }
+}
+
+/// The note that wakes one end of a flow.
+pub(super) fn wake_note(wake: Wake) -> Packet {
+    let order = match wake.end {
+        End::Sender => WAKE_SENDER,
+        End::Receiver => WAKE_RECEIVER,
+    };
+    note(Packet::arriving(wake.at, order), Kind::Wake, wake.flow)
+}
+
+/// The wake-up that such a note stands for.
+pub(super) fn wake_of(note: &Packet) -> Wake {
+    let end = match note.key as u8 {
+        WAKE_SENDER => End::Sender,
+        _ => End::Receiver,
+    };
+    Wake { at: note.arrives(), flow: note.flow, end }
+}
+
+fn note(key: u64, kind: Kind, flow: u32) -> Packet {
+    Packet {
+        key,
+        next: NIL,
+        flow,
+        sequence: 0,
+        priority: 0,
+        to: 0,
+        size: 0,
+        echo: 0,
+        kind,
+        marks: 0,
+    }
+}

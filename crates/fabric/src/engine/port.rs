@@ -1,0 +1,303 @@
+//! Ports and what lies between them: a port through a window, where what arrives at it and its service
+//! are merged in one loop; and a packet on its way from one port to the next.
+
+use super::Engine;
+use super::boundary::Boundary;
+use super::link_timing::{LinkTiming, LinkTimings};
+use super::partition::{Block, BlockId, Layout, Unit};
+use super::routing::{Arrivals, Routing};
+use super::scenario::{PacketCounts, Scenario};
+use super::timing_wheel::TimingWheel;
+use crate::packet::{Packet, PacketArena, PacketId};
+use crate::queue::Queue;
+use sojourn_core::{Span, Time};
+
+/// One output port, in two cache lines of 64 bytes.
+#[repr(align(64))]
+pub(super) struct Port<D, S> {
+    /// When the last packet that it was given to send has left.
+    pub(super) free: Time,
+    pub(super) timing: LinkTiming,
+    /// The interface at the other end of its link: the block that it is in, and its number at its
+    /// node.
+    pub(super) interface: u32,
+    pub(super) block: BlockId,
+    pub(super) arrives_by: u8,
+    pub(super) queue: D,
+    pub(super) busy: Span,
+    /// The time of the last visit that was asked for, so that none is asked for twice.
+    pub(super) visited_at: Time,
+    /// What it has of its switch's memory.
+    pub(super) share: S,
+}
+
+impl<D, S> Port<D, S> {
+    /// Has the port, a `unit` of the open `block`, visited at `at`.
+    #[inline(always)]
+    pub(super) fn visit_at(
+        &mut self,
+        at: Time,
+        wheel: &mut TimingWheel,
+        block: BlockId,
+        unit: Unit,
+    ) {
+        if self.visited_at != at {
+            self.visited_at = at;
+            wheel.visit(block, unit.nth, at);
+        }
+    }
+}
+
+/// The element of `places` for `unit`, a unit of the open block.
+#[inline(always)]
+pub(super) fn at<P>(places: &mut [P], unit: Unit) -> &mut P {
+    debug_assert!(unit.place < places.len());
+    // SAFETY: ports, and what there is for each host, were made for all units of this side, and a side
+    // opens its own blocks only.
+    unsafe { places.get_unchecked_mut(unit.place) }
+}
+
+/// Everything of one side but its ports and hosts: routes, packets and links.
+pub(super) struct Fabric<'a, B> {
+    pub(super) layout: &'a Layout,
+    pub(super) routing: Routing<'a>,
+    /// The block that is open, and what reaches it.
+    pub(super) open: BlockId,
+    pub(super) arrivals: Arrivals,
+    /// All packets, waiting and under way.
+    pub(super) arena: PacketArena,
+    pub(super) links: Links<B>,
+}
+
+/// The links of one side and what is under way on them.
+pub(super) struct Links<B> {
+    pub(super) timings: LinkTimings,
+    pub(super) wheel: TimingWheel,
+    pub(super) boundary: B,
+    pub(super) counts: PacketCounts,
+}
+
+impl<'a, B: Boundary> Fabric<'a, B> {
+    /// Opens a block: puts what reaches it in the current window into [`Fabric::arrivals`].
+    #[inline(always)]
+    pub(super) fn open(&mut self, number: BlockId) -> &'a Block {
+        let Fabric { layout, routing, arrivals, arena, links, open } = self;
+        let block = &layout.blocks[usize::from(number)];
+        *open = number;
+        arrivals.clear();
+        links.wheel.open(number);
+        links.wheel.read(|run| {
+            if block.are_hosts {
+                arrivals.at_hosts(block, run, arena);
+            } else {
+                routing.route(block, run, arena, arrivals);
+            }
+        });
+        links.wheel.take_visits(|unit| arrivals.visit(unit));
+        block
+    }
+
+    /// Whether `unit` is on this side.
+    pub(super) fn is_mine(&self, unit: u32) -> bool {
+        self.links.boundary.is_mine(self.layout.of(unit))
+    }
+
+    /// Leaves a note for a host at the time in its key.
+    pub(super) fn leave(&mut self, host: u32, note: Packet) {
+        let note = Packet { next: PacketId::of_interface(host), ..note };
+        self.links.wheel.put(self.layout.of(host), note, &mut self.arena);
+    }
+}
+
+impl<B: Boundary> Links<B> {
+    /// Sends the packet `id` at `now`: puts it on the link to the next node.
+    #[inline(always)]
+    pub(super) fn launch<D, S>(
+        &mut self,
+        port: &mut Port<D, S>,
+        now: Time,
+        id: PacketId,
+        arena: &mut PacketArena,
+    ) {
+        let (span, crossing) = self.timings.times(&port.timing, arena.known(id).size);
+        self.launch_for(port, now, (span, now + crossing), arena, |arena| *arena.known(id));
+    }
+
+    /// Puts a packet on the link that takes the port `span` and arrives at `at`. `packet` reads it, after
+    /// its place in the wheel is known, so that it is copied once.
+    #[inline(always)]
+    pub(super) fn launch_for<D, S>(
+        &mut self,
+        port: &mut Port<D, S>,
+        now: Time,
+        (span, at): (Span, Time),
+        arena: &mut PacketArena,
+        packet: impl FnOnce(&PacketArena) -> Packet,
+    ) {
+        port.free = now + span;
+        port.busy += span;
+        self.counts.hops += 1;
+        let (key, next) =
+            (Packet::arriving(at, port.arrives_by), PacketId::of_interface(port.interface));
+        if self.boundary.is_mine(port.block) {
+            let place = self.wheel.place(port.block, at, arena);
+            let packet = packet(arena);
+            arena.known_mut(place).become_copy_of(&packet, key, next);
+        } else {
+            self.boundary.hand_over(port.block, Packet { key, next, ..packet(arena) });
+        }
+    }
+}
+
+/// Where the packets of a port wait; `S` is the port's share of it.
+pub(super) trait Admission<S> {
+    /// Puts a packet that comes to a port into its queue, if need be after dropping others, or drops
+    /// it. What is dropped is handed to `drop`.
+    fn offer<D: Queue>(
+        &mut self,
+        port: &mut Port<D, S>,
+        id: PacketId,
+        arena: &mut PacketArena,
+        drop: impl FnMut(PacketId, &mut PacketArena),
+    );
+
+    /// Gives back the memory of a packet of `size` bytes that left the queue at `at`.
+    fn left(&mut self, share: &mut S, size: u16, at: Time);
+}
+
+/// Visits a port of a switch, `unit` of the open block: merges its arrivals and services in this window.
+/// The loop looks the port up in every round; a reference kept throughout would have the compiler keep
+/// each of its fields on the stack.
+#[inline]
+#[expect(clippy::ptr_arg, reason = "of a slice the compiler knows what of a port it may keep")]
+pub(super) fn visit<D: Queue, S>(
+    unit: Unit,
+    ports: &mut Vec<Port<D, S>>,
+    fabric: &mut Fabric<'_, impl Boundary>,
+    keeper: &mut impl Admission<S>,
+) {
+    let Fabric { arrivals, arena, links, routing, .. } = fabric;
+    let mut first = arrivals.take(unit.nth, arena);
+    let mut next = arena.known(first).arrives();
+    loop {
+        let port = at(ports, unit);
+        let (leaves, id) = if !port.queue.is_empty() && port.free < next {
+            let id = port.queue.dequeue(arena);
+            // A place that is free keeps its packet until another is put in.
+            arena.free(id);
+            keeper.left(&mut port.share, arena.known(id).size, port.free);
+            (port.free, id)
+        } else if PacketArena::is_end(first) {
+            break;
+        } else {
+            let (id, now) = (first, next);
+            first = arena.known(id).next;
+            next = arena.known(first).arrives();
+            let idle = port.queue.is_empty() && port.free <= now;
+            if idle && next > now {
+                port.queue.pass(arena.known_mut(id));
+                (now, id)
+            } else if D::AHEAD {
+                let leaves = port.free.max(now);
+                if !port.queue.line_up(arena.known_mut(id), now, leaves) {
+                    links.counts.dropped_at(routing.is_edge(unit.place));
+                    continue;
+                }
+                (leaves, id)
+            } else {
+                if idle {
+                    port.free = now;
+                }
+                let id = arena.insert_copy(id);
+                keeper.offer(port, id, arena, |id, arena| {
+                    links.counts.dropped_at(routing.is_edge(unit.place));
+                    arena.free(id);
+                });
+                continue;
+            }
+        };
+        links.launch(port, leaves, id, arena);
+    }
+    let port = at(ports, unit);
+    if !port.queue.is_empty() {
+        port.visit_at(port.free, &mut links.wheel, fabric.open, unit);
+    }
+}
+
+/// The memory of the switches: each port with its own buffer, or all ports of a switch with one. The
+/// engine is compiled once for each, so that ports without a common memory pay nothing for one.
+pub(super) trait SwitchMemory: Sized {
+    /// A port's share of the memory of its switch.
+    type Share;
+
+    /// The memories of the switches of `scenario`.
+    fn new(scenario: &Scenario) -> Self;
+
+    /// The share of each port, hosts' ports first.
+    fn shares(scenario: &Scenario) -> impl Iterator<Item = Self::Share>;
+
+    /// Visits a port of a switch that has something to do in the current window.
+    fn visit<D: Queue, T, B: Boundary>(engine: &mut Engine<'_, D, T, Self, B>, unit: Unit);
+
+    /// Ends a block's window, after all its ports with something to do were visited.
+    fn all_came<D: Queue, T, B: Boundary>(engine: &mut Engine<'_, D, T, Self, B>);
+
+    /// Whether each memory holds exactly the packets that wait at the ports of its switch.
+    fn hold<D: Queue>(
+        &self,
+        routing: &Routing<'_>,
+        ports: &[Port<D, Self::Share>],
+        arena: &PacketArena,
+    ) -> bool;
+
+    /// The most bytes that ever waited in each switch, where that was counted.
+    fn peaks(&self) -> Vec<u64>;
+}
+
+/// Each port has the buffer of its discipline, and ports share nothing.
+pub(super) struct OwnBuffers;
+
+impl Admission<()> for OwnBuffers {
+    #[inline]
+    fn offer<D: Queue>(
+        &mut self,
+        port: &mut Port<D, ()>,
+        id: PacketId,
+        arena: &mut PacketArena,
+        drop: impl FnMut(PacketId, &mut PacketArena),
+    ) {
+        port.queue.enqueue(id, arena, drop);
+    }
+
+    #[inline]
+    fn left(&mut self, (): &mut (), _: u16, _: Time) {}
+}
+
+impl SwitchMemory for OwnBuffers {
+    type Share = ();
+
+    fn new(_: &Scenario) -> OwnBuffers {
+        OwnBuffers
+    }
+
+    fn shares(_: &Scenario) -> impl Iterator<Item = ()> {
+        std::iter::repeat(())
+    }
+
+    #[inline]
+    fn visit<D: Queue, T, B: Boundary>(engine: &mut Engine<'_, D, T, OwnBuffers, B>, unit: Unit) {
+        let Engine { ports, fabric, switches, .. } = engine;
+        visit(unit, ports, fabric, switches);
+    }
+
+    #[inline]
+    fn all_came<D: Queue, T, B: Boundary>(_: &mut Engine<'_, D, T, OwnBuffers, B>) {}
+
+    fn hold<D: Queue>(&self, _: &Routing<'_>, _: &[Port<D, ()>], _: &PacketArena) -> bool {
+        true
+    }
+
+    fn peaks(&self) -> Vec<u64> {
+        Vec::new()
+    }
+}

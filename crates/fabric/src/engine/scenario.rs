@@ -1,0 +1,219 @@
+//! The input and the outcome of a simulation.
+
+use super::link_timing::ExactTiming;
+use super::partition::Partition;
+use super::sampling::{self, Sample};
+use super::timing_wheel::REACH;
+use crate::flow::Flow;
+use crate::hosts::Hosts;
+use crate::job::{After, Watch};
+use crate::path::Balance;
+use crate::queue::FifoAhead;
+use crate::switch_memory::{Inflow, MemoryPlan};
+use crate::topology::Network;
+use crate::transport::Tally;
+use sojourn_core::{Span, Streams, Time};
+use std::sync::Arc;
+
+/// The input of a simulation.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The fabric.
+    pub network: Arc<Network>,
+    /// The memory of each switch; empty where each port has the buffer of its discipline.
+    pub memories: Arc<[MemoryPlan]>,
+    /// How hosts treat packets before they are on their links.
+    pub hosts: Hosts,
+    /// How packets choose among paths.
+    pub balance: Balance,
+    /// All flows by arrival time; behind them those that follow others.
+    pub flows: Arc<[Flow]>,
+    /// For each of the last flows the one it follows.
+    pub after: Arc<[After]>,
+    /// Measurements of single flows over a time.
+    pub watches: Arc<[Watch]>,
+    /// Size of the smallest packet, in bytes.
+    pub smallest: u16,
+    /// Size of the largest packet, in bytes.
+    pub largest: u16,
+    /// End of the run; flows that are not done then are reported as unfinished.
+    pub horizon: Time,
+    /// Interval between samples of switches' ports, if there are any.
+    pub sample: Option<Span>,
+    /// The random streams.
+    pub streams: Streams,
+}
+
+/// The longest window. A longer one gains nothing, and the wheel's windows of this length are together
+/// shorter than 2^64 / window, so that division by multiplication is exact.
+const MAX_WINDOW: Span = Span::from_ps(1 << 28);
+
+/// The shortest lookahead: a window of one picosecond has no inverse in 64 bits.
+pub(crate) const SHORTEST_LOOKAHEAD: Span = Span::from_ps(2);
+
+impl Scenario {
+    /// The lookahead: the least time from a port to the next node.
+    pub(super) fn lookahead(&self) -> Span {
+        let links = self.network.links.iter().map(|link| ExactTiming::new(link, self.smallest));
+        let crossings = links.map(|link| link.crossing(self.smallest));
+        crossings.min().expect("a fabric has links")
+    }
+
+    /// Length of a window.
+    pub(super) fn window(&self) -> Span {
+        self.lookahead().min(MAX_WINDOW)
+    }
+
+    /// Longest delay of a packet in host number `host`.
+    pub(super) fn overhead(&self, host: usize) -> Span {
+        self.hosts.longest(self.network.links[host].spec, self.largest)
+    }
+
+    /// The most that can arrive at each switch within the lookahead: what its links carry in that time,
+    /// and on each the end of a packet that began before.
+    pub(super) fn inflows(&self) -> impl Iterator<Item = Inflow> + use<> {
+        let (window, largest) = (self.lookahead(), u64::from(self.largest));
+        let mut inflows = vec![Inflow::default(); self.network.switches];
+        for (port, link) in self.network.links.iter().enumerate() {
+            if let Some(switch) = (link.to as usize).checked_sub(self.network.hosts) {
+                // A packet with the longest delay may arrive together with later ones without delay.
+                let late = if port < self.network.hosts { self.overhead(port) } else { Span::ZERO };
+                let begun = link.spec.rate.bytes_in(window + late) + 1;
+                inflows[switch].bytes += begun + largest;
+                inflows[switch].packets += begun.div_ceil(self.smallest.into()) + 1;
+            }
+        }
+        inflows.into_iter()
+    }
+
+    /// Whether even the last packet of a full `line` leaves within the reach of the timing wheel, so that
+    /// it is cheap to send it on arrival.
+    pub(super) fn is_shallow(&self, line: &FifoAhead) -> bool {
+        let rates = self.network.links.iter().map(|link| link.spec.rate);
+        let slowest = rates.min().expect("a fabric has links");
+        slowest.bytes_in(self.window() * REACH) >= line.longest(self.largest)
+    }
+
+    /// End of a run whose flows were `acknowledged` at these times: the last of them, or of watches.
+    pub(super) fn ended(&self, acknowledged: &[Time]) -> Time {
+        let mut finite = acknowledged.iter().zip(&*self.flows);
+        if finite.any(|(at, flow)| *at == Time::NEVER && !flow.is_endless()) {
+            return self.horizon;
+        }
+        let ends = acknowledged.iter().copied().filter(|at| *at != Time::NEVER);
+        let last = ends.chain(self.watches.iter().map(|watch| watch.until)).max();
+        last.unwrap_or(Time::ZERO)
+    }
+}
+
+/// The outcome of a simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// When the last byte of each flow was at its receiver; [`Time::NEVER`] if it never was.
+    pub received: Vec<Time>,
+    /// When the sender of each flow knew that; [`Time::NEVER`] if it never did.
+    pub acknowledged: Vec<Time>,
+    /// Resends, time-outs and progress of each flow.
+    pub tallies: Vec<Tally>,
+    /// When each flow that follows another started; [`Time::NEVER`] if it never did.
+    pub started: Vec<Time>,
+    /// Resends, time-outs and progress of each watched flow during its watch.
+    pub watched: Vec<Tally>,
+    /// Totals of packets.
+    pub counts: PacketCounts,
+    /// The most bytes that waited in each switch at once; empty where switches have no common memory.
+    pub memory_peaks: Vec<u64>,
+    /// Transmission time of each port.
+    pub busy: Vec<Span>,
+    /// The samples of switches' ports.
+    pub samples: Vec<Sample>,
+    /// End of the run.
+    pub ended: Time,
+}
+
+impl Outcome {
+    /// Joins the outcomes of all sides of `partition`. What did not happen on a side has its initial
+    /// value there: times never, counts zero.
+    pub(super) fn joined(
+        parts: Vec<Outcome>,
+        scenario: &Scenario,
+        partition: &Partition,
+    ) -> Outcome {
+        let source = |flow: usize| partition.of(scenario.flows[flow].from.into());
+        let tallies = (0..scenario.flows.len()).map(|flow| parts[source(flow)].tallies[flow]);
+        let watched = scenario.watches.iter().enumerate();
+        let watched = watched.map(|(w, watch)| parts[source(watch.flow as usize)].watched[w]);
+        let (tallies, watched) = (tallies.collect(), watched.collect());
+        let mut parts = parts.into_iter();
+        let mut all = Outcome { tallies, watched, ..parts.next().expect("a side") };
+        for part in parts {
+            join(&mut all.received, part.received, Time::min);
+            join(&mut all.acknowledged, part.acknowledged, Time::min);
+            join(&mut all.started, part.started, Time::min);
+            join(&mut all.memory_peaks, part.memory_peaks, u64::max);
+            join(&mut all.busy, part.busy, Span::max);
+            all.counts = all.counts + part.counts;
+            all.samples.extend(part.samples);
+        }
+        sampling::in_order(&mut all.samples);
+        all.ended = scenario.ended(&all.acknowledged);
+        all
+    }
+}
+
+/// Joins `part` into `all`, element by element, with `pick`.
+fn join<V: Copy>(all: &mut [V], part: Vec<V>, pick: fn(V, V) -> V) {
+    for (all, part) in all.iter_mut().zip(part) {
+        *all = pick(*all, part);
+    }
+}
+
+/// Totals of packets in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketCounts {
+    /// Packets sent by ports, hosts' ports too.
+    pub hops: u64,
+    /// Packets that transports handed to their host's port.
+    pub injected: u64,
+    /// Packets that reached the host they were for.
+    pub delivered: u64,
+    /// Packets dropped at hosts' ports, before they entered the fabric.
+    pub dropped_at_hosts: u64,
+    /// Packets dropped at switches' ports.
+    pub dropped_at_switches: u64,
+    /// Packets dropped at ports of switches without hosts; also among `dropped_at_switches`.
+    pub dropped_in_core: u64,
+    /// Packets still on links or in queues at the end.
+    pub in_network: u64,
+    /// Data packets that arrived with a congestion mark.
+    pub marked: u64,
+    /// Calls of transports: packets, starts and wake-ups.
+    pub turns: u64,
+}
+
+impl std::ops::Add for PacketCounts {
+    type Output = PacketCounts;
+
+    fn add(self, more: PacketCounts) -> PacketCounts {
+        PacketCounts {
+            hops: self.hops + more.hops,
+            injected: self.injected + more.injected,
+            delivered: self.delivered + more.delivered,
+            dropped_at_hosts: self.dropped_at_hosts + more.dropped_at_hosts,
+            dropped_at_switches: self.dropped_at_switches + more.dropped_at_switches,
+            dropped_in_core: self.dropped_in_core + more.dropped_in_core,
+            in_network: self.in_network + more.in_network,
+            marked: self.marked + more.marked,
+            turns: self.turns + more.turns,
+        }
+    }
+}
+
+impl PacketCounts {
+    /// Counts a packet dropped at a switch with hosts (`edge`) or without.
+    #[inline]
+    pub(super) fn dropped_at(&mut self, edge: bool) {
+        self.dropped_at_switches += 1;
+        self.dropped_in_core += u64::from(!edge);
+    }
+}

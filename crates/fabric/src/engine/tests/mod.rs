@@ -1,0 +1,6 @@
+//! The engine against slow and obvious ones, in random scenarios.
+
+mod fifo_ahead;
+mod parallel;
+mod random_scenarios;
+mod reference;

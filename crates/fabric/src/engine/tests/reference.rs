@@ -1,0 +1,409 @@
+//! The slow and obvious engine: one heap of events, no windows. It drives the same transports and
+//! disciplines; what it checks is the engine's own work: time, order, routing, timers.
+
+use super::random_scenarios::{
+    buffers, classes, fair_or_not, flows, known, scenario, schemes, topologies,
+};
+use crate::engine::host::{
+    Nic, QUANTUM, START, WAKE_RECEIVER, WAKE_SENDER, classify, look_note, start_note, wake_note,
+    wake_of,
+};
+use crate::engine::routing::{at_a_tie, drawn};
+use crate::engine::{Scenario, queue_of, sojourn_simulate};
+use crate::packet::{Kind, NIL, Packet, PacketArena, PacketId};
+use crate::path::{Choose, Input, first_turn, with_balance};
+use crate::queue::{Between, Builder, Queue, QueueKind, Weighted, with_queue};
+use crate::scheme::PacketScheme;
+use crate::switch_memory::{Memory, Share, Tiers};
+use crate::transport::{End, Outbox, Running, Tally, Transport, Wake};
+use proptest::prelude::*;
+use sojourn_core::Time;
+use sojourn_core::parameters::{Parameters, defaults};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::num::NonZeroU8;
+
+/// What happens, in the order in which it happens: by time; arrivals before services; at one node
+/// by the number of the port that it comes in by, notes after packets; notes of one moment by flow;
+/// services by the port.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    at: Time,
+    service: bool,
+    node: u32,
+    arrives_by: u8,
+    flow: u32,
+    unit: usize,
+    packet: PacketId,
+}
+
+/// The low byte of the key of a note that a host's link may take more: after all others.
+const RESUME: u8 = 5;
+
+struct Reference<'a, B: Builder> {
+    scenario: &'a Scenario,
+    transport: Running,
+    queues: Vec<B::Port>,
+    memories: Vec<Memory>,
+    /// Of each port; empty where switches have no memory.
+    shares: Vec<Share>,
+    dropped_at_switches: u64,
+    free: Vec<Time>,
+    served: Vec<bool>,
+    turns: Vec<u8>,
+    nics: Vec<Nic>,
+    /// For the order at a tie, and for hashes, of each switch.
+    drawn: Vec<(u64, u64)>,
+    arena: PacketArena,
+    events: BinaryHeap<Reverse<Event>>,
+    received: Vec<Time>,
+    acknowledged: Vec<Time>,
+    started: Vec<Time>,
+    watched: Vec<Tally>,
+    /// How many looks are still to come.
+    looks: usize,
+}
+
+/// What the obvious engine saw.
+#[derive(Debug)]
+struct Seen {
+    received: Vec<Time>,
+    acknowledged: Vec<Time>,
+    started: Vec<Time>,
+    tallies: Vec<Tally>,
+    watched: Vec<Tally>,
+    dropped_at_switches: u64,
+    memory_peaks: Vec<u64>,
+}
+
+fn obvious<B: Builder>(scenario: &Scenario, queue: &B, transport: Running) -> Seen {
+    let ports = scenario.network.links.len();
+    let (memories, shares): (Vec<_>, Vec<_>) = scenario.memories.iter().map(Memory::new).unzip();
+    let hosts = vec![Share::default(); scenario.network.hosts];
+    let first = |port: u32| match scenario.network.switch_of(scenario.network.far_end(port)) {
+        Some(switch) => first_turn(scenario.streams, port, scenario.network.most_ways(switch)),
+        None => 0,
+    };
+    let mut oracle = Reference::<B> {
+        scenario,
+        transport,
+        queues: (0..ports as u64).map(|p| queue_of(scenario, queue, p)).collect(),
+        memories,
+        shares: hosts.into_iter().chain(shares.into_iter().flatten()).collect(),
+        dropped_at_switches: 0,
+        free: vec![Time::ZERO; ports],
+        served: vec![false; ports],
+        turns: (0..ports as u32).map(first).collect(),
+        nics: (0..scenario.network.hosts).map(|host| Nic::new(scenario, host)).collect(),
+        drawn: drawn(scenario).collect(),
+        arena: PacketArena::new(),
+        events: BinaryHeap::new(),
+        received: vec![Time::NEVER; scenario.flows.len()],
+        acknowledged: vec![Time::NEVER; scenario.flows.len()],
+        started: vec![Time::NEVER; scenario.after.len()],
+        watched: vec![Tally::default(); scenario.watches.len()],
+        looks: 0,
+    };
+    let known = scenario.flows.len() - scenario.after.len();
+    for (flow, start) in scenario.flows[..known].iter().enumerate() {
+        oracle.arrive(start.from.into(), start_note(start.arrived, flow as u32));
+    }
+    for (number, watch) in (0..).zip(&*scenario.watches) {
+        let host = scenario.flows[watch.flow as usize].from.into();
+        for at in [watch.from, watch.until] {
+            oracle.arrive(host, look_note(at, watch.flow, number));
+            oracle.looks += 1;
+        }
+    }
+    while oracle.looks > 0 || oracle.acknowledged.contains(&Time::NEVER) {
+        let Reverse(event) = oracle.events.pop().expect("flows are left, so something happens");
+        oracle.happen(event);
+    }
+    Seen {
+        tallies: (0..scenario.flows.len() as u32).map(|f| oracle.transport.tally(f)).collect(),
+        memory_peaks: oracle.memories.iter().map(Memory::peak).collect(),
+        received: oracle.received,
+        acknowledged: oracle.acknowledged,
+        started: oracle.started,
+        watched: oracle.watched,
+        dropped_at_switches: oracle.dropped_at_switches,
+    }
+}
+
+impl<B: Builder> Reference<'_, B> {
+    fn arrive(&mut self, unit: usize, packet: Packet) {
+        self.events.push(Reverse(Event {
+            at: packet.arrives(),
+            service: false,
+            node: self.scenario.network.links[unit].from,
+            arrives_by: packet.key as u8,
+            flow: packet.flow,
+            unit,
+            packet: self.arena.insert(packet),
+        }));
+    }
+
+    fn happen(&mut self, event: Event) {
+        let Event { at, service, unit, packet, .. } = event;
+        if service {
+            self.served[unit] = false;
+            let id = self.queues[unit].dequeue(&mut self.arena);
+            let switch = self.switch_of(unit);
+            if let Some(memory) = self.memories.get_mut(switch) {
+                memory.give(&mut self.shares[unit], self.arena[id].size);
+            }
+            self.launch(unit, at, id);
+            self.serve(unit, at);
+        } else if unit < self.scenario.network.hosts {
+            self.host(unit, at, packet);
+        } else {
+            self.wait(unit, at, packet);
+        }
+    }
+
+    fn wait(&mut self, unit: usize, at: Time, id: PacketId) {
+        let switch = self.switch_of(unit);
+        let goes_through = switch < self.memories.len() && self.goes_through(unit, at);
+        let queue = &mut self.queues[unit];
+        if goes_through {
+            queue.pass(&mut self.arena[id]);
+            return self.launch(unit, at, id);
+        }
+        let mut dropped = 0;
+        let drop = |id, arena: &mut PacketArena| {
+            dropped += 1;
+            arena.free(id);
+        };
+        match self.memories.get_mut(switch) {
+            None => queue.enqueue(id, &mut self.arena, drop),
+            Some(memory) => {
+                memory.offer(&mut self.shares[unit], queue, id, &mut self.arena, drop);
+                memory.held_at_once(memory.held());
+            }
+        }
+        if unit >= self.scenario.network.hosts {
+            self.dropped_at_switches += dropped;
+        }
+        self.serve(unit, at);
+    }
+
+    /// The switch that port `unit` is of; for a host, no switch that there is.
+    fn switch_of(&self, unit: usize) -> usize {
+        (self.scenario.network.links[unit].from as usize).wrapping_sub(self.scenario.network.hosts)
+    }
+
+    /// Whether a packet that comes to port `unit` at `at` need not wait: the port is idle, and no
+    /// other comes to it at the same time.
+    fn goes_through(&self, unit: usize, at: Time) -> bool {
+        let rival = |event: &Event| !event.service && event.unit == unit && event.at == at;
+        self.queues[unit].is_empty()
+            && self.free[unit] <= at
+            && !self.events.iter().any(|Reverse(event)| rival(event))
+    }
+
+    fn serve(&mut self, unit: usize, at: Time) {
+        if !self.served[unit] && !self.queues[unit].is_empty() {
+            self.served[unit] = true;
+            let at = at.max(self.free[unit]);
+            let node = self.scenario.network.links[unit].from;
+            let event =
+                Event { at, service: true, node, arrives_by: 0, flow: 0, unit, packet: NIL };
+            self.events.push(Reverse(event));
+        }
+    }
+
+    fn launch(&mut self, unit: usize, at: Time, id: PacketId) {
+        let link = &self.scenario.network.links[unit];
+        let mut packet = self.arena[id];
+        self.arena.free(id);
+        self.free[unit] = at + link.spec.rate.span(packet.size.into());
+        let there = match link.cuts {
+            true => at + link.spec.rate.span(self.scenario.smallest.into()),
+            false => self.free[unit],
+        };
+        let there = there + link.spec.delay;
+        let there = self.nics.get_mut(unit).map_or(there, |nic| nic.arrival(there));
+        packet.key = Packet::arriving(there, link.arrives_by);
+        let hosts = self.scenario.network.hosts;
+        let to = match (link.to as usize).checked_sub(hosts) {
+            None => link.to as usize,
+            Some(switch) => {
+                let (ties, salt) = self.drawn[switch];
+                packet.key = at_a_tie(&packet, ties);
+                let mut ways = self.scenario.network.next(switch as u32, packet.to);
+                let count = match ways.len() as u32 {
+                    1 => 0,
+                    count => count,
+                };
+                let turn = &mut self.turns[unit];
+                let input = Input { turn, salt };
+                let way =
+                    with_balance!(self.scenario.balance, |by| by.choose(input, &packet, count));
+                ways.nth(way as usize).expect("a way on") as usize
+            }
+        };
+        self.arrive(to, packet);
+    }
+
+    fn host(&mut self, host: usize, now: Time, id: PacketId) {
+        let packet = self.arena[id];
+        self.arena.free(id);
+        let capacity = self.nics[host].capacity(now);
+        let (mut turn, mut flow) = (Outbox { now, capacity, ..Outbox::default() }, packet.flow);
+        match (packet.kind, packet.key as u8) {
+            (Kind::Wake, RESUME) if self.nics[host].resumes() != now => return,
+            (Kind::Wake, RESUME) => {
+                flow = self.nics[host].resume(now, |flow| self.transport.urgency(flow, now));
+                turn.capacity = QUANTUM;
+                self.transport.resume(flow, &mut turn);
+            }
+            (Kind::Look, _) => self.look(packet.sequence as usize, now),
+            (Kind::Start, START) => self.transport.start(packet.flow, &mut turn),
+            (Kind::Wake, WAKE_SENDER | WAKE_RECEIVER) => {
+                self.transport.wake(wake_of(&packet), &mut turn);
+            }
+            _ => self.transport.receive(&packet, &mut turn),
+        }
+        if turn.held {
+            self.nics[host].hold(flow, now);
+        }
+        for flow in turn.finished {
+            self.acknowledged[flow as usize] = now;
+        }
+        let known = self.scenario.flows.len() - self.scenario.after.len();
+        for flow in turn.arrived {
+            self.received[flow as usize] = now;
+            for (follower, after) in self.scenario.after.iter().enumerate() {
+                if after.flow == flow {
+                    self.started[follower] = now + after.delay;
+                    let number = (known + follower) as u32;
+                    self.arrive(host, start_note(now + after.delay, number));
+                }
+            }
+        }
+        for wake in turn.wakes {
+            self.arrive(host, wake_note(wake));
+        }
+        classify(&mut turn.packets, &self.scenario.flows);
+        for packet in turn.packets {
+            let span = self.scenario.network.links[host].spec.rate.span(packet.size.into());
+            self.nics[host].given(now, span);
+            let id = self.arena.insert(packet);
+            self.wait(host, now, id);
+        }
+        let resumes = self.nics[host].resumes();
+        if resumes != Time::NEVER {
+            let wake = wake_note(Wake { at: resumes, flow: 0, end: End::Sender });
+            self.arrive(host, Packet { key: Packet::arriving(resumes, RESUME), ..wake });
+        }
+    }
+
+    fn look(&mut self, number: usize, now: Time) {
+        let watch = &self.scenario.watches[number];
+        let tally = self.transport.tally(watch.flow);
+        self.looks -= 1;
+        self.watched[number] = match now == watch.until {
+            true => tally.since(self.watched[number]),
+            false => tally,
+        };
+    }
+}
+
+fn windows_agree(
+    queue: &QueueKind,
+    scenario: &Scenario,
+    running: impl Fn() -> Running,
+) -> Result<(), TestCaseError> {
+    let seen = with_queue!(queue, |queue| obvious(scenario, queue, running()));
+    let outcome = with_queue!(queue, |queue| sojourn_simulate(
+        scenario,
+        queue,
+        running(),
+        &Default::default()
+    ));
+    let outcome = outcome.expect("nobody cancelled it");
+    prop_assert_eq!(seen.received, outcome.received);
+    prop_assert_eq!(seen.acknowledged, outcome.acknowledged);
+    prop_assert_eq!(seen.started, outcome.started);
+    prop_assert_eq!(seen.tallies, outcome.tallies);
+    prop_assert_eq!(seen.watched, outcome.watched);
+    // The engine ends its last window; the oracle stops when the last flow is done.
+    prop_assert!(seen.dropped_at_switches <= outcome.counts.dropped_at_switches);
+    let mut peaks = seen.memory_peaks.iter().zip(&outcome.memory_peaks);
+    prop_assert!(peaks.all(|(seen, all)| seen <= all));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Every flow finishes at the same picosecond, after the same resends and time-outs.
+    #[test]
+    fn windows_change_nothing(
+        topology in topologies(),
+        scheme in schemes(),
+        flows in flows(),
+        seed in any::<u64>(),
+    ) {
+        let (scenario, setup) = scenario(&topology, &scheme, &flows, seed);
+        let running = || Running::new(&scheme.transport, setup.clone());
+        windows_agree(&scheme.queue, &scenario, running)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Every flow finishes at the same picosecond where the ports of a switch share its memory, too.
+    #[test]
+    fn windows_change_nothing_in_shared_memory(
+        topology in topologies(),
+        scheme in fair_or_not(),
+        buffer in buffers(),
+        core in prop::option::of(buffers()),
+        flows in flows(),
+        seed in any::<u64>(),
+    ) {
+        prop_assume!(scheme.queue.shares());
+        let (scenario, setup) = scenario(&topology, &scheme, &flows, seed);
+        let graph = topology.graph();
+        let core = core.filter(|_| graph.edges().any(|is_edge| !is_edge));
+        let tiers = Tiers { edge: &buffer, core: core.as_ref() };
+        let Ok(memories) = tiers.plans(&graph) else {
+            return Err(TestCaseError::reject("large reserves"));
+        };
+        prop_assume!(tiers.check(&graph, &memories, &scheme.queue, scenario.largest).is_ok());
+        let scenario = Scenario { memories, ..scenario };
+        let running = || Running::new(&scheme.transport, setup.clone());
+        windows_agree(&scheme.queue, &scenario, running)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    /// Every flow finishes at the same picosecond between classes, too.
+    #[test]
+    fn windows_change_nothing_between_classes(
+        topology in topologies(),
+        weights in prop::option::of(prop::array::uniform2(any::<NonZeroU8>())),
+        flows in flows(),
+        seed in any::<u64>(),
+    ) {
+        let between = match weights {
+            Some(weights) => Between::Weighted(Weighted { weights: weights.to_vec() }),
+            None => Between::Strict(defaults()),
+        };
+        let scheme = PacketScheme::known("MinTCP+pFabric").expect("it is known");
+        let (scenario, setup) = scenario(&topology, &scheme, &flows, seed);
+        let running = || Running::new(&scheme.transport, setup.clone());
+        windows_agree(&classes(between), &scenario, running)?;
+    }
+}
+
+#[test]
+fn scheme_parameters_read_back() {
+    for scheme in known() {
+        assert_eq!(PacketScheme::read_table(&scheme.write_table()).unwrap(), scheme);
+    }
+}

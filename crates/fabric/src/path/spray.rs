@@ -1,0 +1,41 @@
+//! Packet spraying: the next hops of a switch take turns.
+
+use super::{Choose, Input};
+use crate::packet::Packet;
+use sojourn_core::Streams;
+use std::hint::select_unpredictable;
+
+/// Packet by packet in turn.
+#[derive(Clone, Copy)]
+pub(crate) struct Spray;
+
+impl Choose for Spray {
+    #[inline(always)]
+    fn choose(self, input: Input<'_>, _: &Packet, ways: u32) -> u32 {
+        let turn = input.turn;
+        let way = select_unpredictable(u32::from(*turn) < ways, u32::from(*turn), 0);
+        *turn = select_unpredictable(ways > 1, way as u8 + 1, *turn);
+        way
+    }
+}
+
+/// Whose turn it is first among up to so many `ways` for what comes from `port`: any, by chance.
+pub(crate) fn first_turn(streams: Streams, port: u32, ways: u32) -> u8 {
+    streams.stream("spray", port.into()).below(ways.into()) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ways of 3, 1 and 0: a turn moves on only where there is a choice.
+    #[test]
+    fn spraying_takes_turns_where_there_is_a_choice() {
+        let mut turn = 2;
+        let mut choose = |ways| {
+            let input = Input { turn: &mut turn, salt: 0 };
+            Spray.choose(input, &Packet::LAST, ways)
+        };
+        assert_eq!([3, 3, 1, 3, 0, 3, 3].map(&mut choose), [2, 0, 0, 1, 0, 2, 0]);
+    }
+}

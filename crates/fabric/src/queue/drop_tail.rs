@@ -1,0 +1,80 @@
+//! Drop-tail: first in, first out, and what does not fit is lost.
+
+use super::fifo::Fifo;
+use super::{Builder, Capacity, Counting, FifoAhead, Queue, check_buffer, check_largest};
+use crate::packet::{Packet, PacketArena, PacketId};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Stream, parameters};
+
+parameters! {
+    /// First in, first out; a packet that does not fit is dropped. The pFabric paper's TCP runs
+    /// over 225 KB of it (section 3, scheme i).
+    pub struct DropTail: "drop-tail" {
+        /// Room for waiting packets, at each port.
+        pub buffer: Bytes = Bytes(225_000),
+        /// Whether the buffer counts bytes or packets.
+        pub counting: Counting = Counting::Bytes,
+    }
+}
+
+impl Check for DropTail {
+    fn check(&self) -> Result<(), Refusal> {
+        check_buffer(self.buffer)
+    }
+}
+
+/// What a drop-tail port keeps.
+#[derive(Debug)]
+pub struct DropTailPort(Fifo);
+
+impl Builder for DropTail {
+    type Port = DropTailPort;
+
+    fn port(&self, _: Stream) -> DropTailPort {
+        DropTailPort(Fifo::new(Capacity::new(self.buffer, self.counting)))
+    }
+
+    fn in_memory(&self, _: Stream) -> DropTailPort {
+        DropTailPort(Fifo::new(Capacity::endless()))
+    }
+
+    fn lines(&self) -> Option<FifoAhead> {
+        let capacity = Capacity::new(self.buffer, self.counting);
+        Some(FifoAhead { capacity, threshold: u32::MAX })
+    }
+
+    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+        check_largest(self.buffer, largest)
+    }
+}
+
+impl Queue for DropTailPort {
+    #[inline]
+    fn enqueue(
+        &mut self,
+        id: PacketId,
+        arena: &mut PacketArena,
+        mut drop: impl FnMut(PacketId, &mut PacketArena),
+    ) {
+        if !self.0.push(id, arena) {
+            drop(id, arena);
+        }
+    }
+
+    #[inline]
+    fn pass(&mut self, _: &mut Packet) {}
+
+    #[inline]
+    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
+        self.0.pop(arena)
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
+        self.0.waiting(arena)
+    }
+}

@@ -1,0 +1,179 @@
+//! Per-flow fair queueing: deficit round robin (Shreedhar and Varghese, SIGCOMM 1995).
+
+mod lanes;
+
+use super::{Builder, Capacity, Counting, Queue, check_buffer, check_largest};
+use crate::packet::{Packet, PacketArena, PacketId};
+use lanes::Lanes;
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Stream, choices, parameters};
+use std::collections::VecDeque;
+
+parameters! {
+    /// A queue for each flow, served in rounds: in its turn a flow may send a quantum more than it
+    /// has sent, and keeps what it could not use for want of a packet small enough as long as
+    /// packets of it wait (deficit round robin, Shreedhar and Varghese, SIGCOMM 1995).
+    /// Flows are distinguished exactly, not by a hash as there. A flow's ACKs, which go the other way,
+    /// are a flow like any other at the ports that they pass.
+    pub struct Drr: "drr" {
+        /// What a flow may send more in each round; at least a full packet, so that each turn sends
+        /// one.
+        pub quantum: Bytes = Bytes(1_500),
+        /// Which packet goes when the buffer is full.
+        pub victim: Victim = Victim::Longest,
+        /// Room for waiting packets of all flows, at each port.
+        pub buffer: Bytes = Bytes(225_000),
+        /// Whether the buffer counts bytes or packets.
+        pub counting: Counting = Counting::Bytes,
+    }
+}
+
+choices! {
+    /// Which packet goes when the buffer is full.
+    pub enum Victim: "victim" {
+        /// The last one of the flow of which most bytes wait, the packet that comes counted in; of
+        /// several such flows, that with the highest number. Who sends too much loses: buffer
+        /// stealing (McKenney, INFOCOM 1990), which the paper takes over.
+        Longest = "longest",
+        /// The packet that comes, whosever it is.
+        Arriving = "arriving",
+    }
+}
+
+impl Check for Drr {
+    fn check(&self) -> Result<(), Refusal> {
+        check_buffer(self.buffer)
+    }
+}
+
+impl Builder for Drr {
+    type Port = DrrPort;
+
+    fn port(&self, _: Stream) -> DrrPort {
+        self.of(Capacity::new(self.buffer, self.counting))
+    }
+
+    fn in_memory(&self, _: Stream) -> DrrPort {
+        self.of(Capacity::endless())
+    }
+
+    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+        if self.quantum.0 < largest.into() || self.quantum.0 > LARGEST_QUANTUM {
+            let expected = format!("a full packet of {largest}B to \"1GB\"");
+            return Err(Refusal::of(&self.quantum, expected).under("quantum"));
+        }
+        check_largest(self.buffer, largest)
+    }
+}
+
+/// A deficit of one quantum and a packet fits into 32 bits.
+const LARGEST_QUANTUM: u64 = 1_000_000_000;
+
+impl Drr {
+    fn of(&self, capacity: Capacity) -> DrrPort {
+        DrrPort {
+            lanes: Lanes::default(),
+            round: VecDeque::new(),
+            begun: false,
+            capacity,
+            quantum: self.quantum.0 as u32,
+            victim: self.victim,
+        }
+    }
+}
+
+/// What a port keeps.
+#[derive(Debug)]
+pub struct DrrPort {
+    lanes: Lanes,
+    /// The lanes in which packets wait, in the order of their turns.
+    round: VecDeque<u32>,
+    /// Whether the first of them has had its quantum.
+    begun: bool,
+    capacity: Capacity,
+    quantum: u32,
+    victim: Victim,
+}
+
+impl DrrPort {
+    /// A lane has no packet any more: it leaves the round.
+    fn leave(&mut self, lane: u32) {
+        let place = self.round.iter().position(|other| *other == lane).expect("it is in the round");
+        self.round.remove(place);
+        self.begun &= place > 0;
+        self.lanes.close(lane);
+    }
+}
+
+impl Queue for DrrPort {
+    #[inline]
+    fn enqueue(
+        &mut self,
+        id: PacketId,
+        arena: &mut PacketArena,
+        drop: impl FnMut(PacketId, &mut PacketArena),
+    ) {
+        let &Packet { flow, size, .. } = arena.known(id);
+        if !self.make_room(id, arena, |port| port.capacity.fits(size), drop) {
+            return;
+        }
+        self.capacity.take(size);
+        let lane = match self.lanes.find(flow) {
+            Some(lane) => lane,
+            None => {
+                let lane = self.lanes.open(flow);
+                self.round.push_back(lane);
+                lane
+            }
+        };
+        self.lanes.push(lane, id, size);
+    }
+
+    #[inline]
+    fn displace(&mut self, id: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
+        let &Packet { flow, size, .. } = arena.known(id);
+        let longest = match self.victim {
+            Victim::Longest => self.lanes.longer_than(flow, size)?,
+            Victim::Arriving => return None,
+        };
+        let victim = self.lanes.pop_last(longest, arena);
+        self.capacity.give(arena.known(victim).size);
+        if self.lanes[longest].is_empty() {
+            self.leave(longest);
+        }
+        Some(victim)
+    }
+
+    #[inline]
+    fn pass(&mut self, _: &mut Packet) {}
+
+    #[inline]
+    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
+        loop {
+            let lane = self.round[0];
+            let quantum = if self.begun { 0 } else { self.quantum };
+            self.begun = true;
+            if let Some(id) = self.lanes.pop_first(lane, quantum, arena) {
+                self.capacity.give(arena.known(id).size);
+                if self.lanes[lane].is_empty() {
+                    self.leave(lane);
+                }
+                return id;
+            }
+            self.round.rotate_left(1);
+            self.begun = false;
+        }
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.round.is_empty()
+    }
+
+    fn waiting(&self, _: &PacketArena) -> Vec<PacketId> {
+        self.round.iter().flat_map(|lane| self.lanes[*lane].packets()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! ECN threshold marking on a drop-tail queue, as DCTCP wants it.
+
+use super::fifo::Fifo;
+use super::{Builder, Capacity, Counting, FifoAhead, Queue, check_buffer, check_largest};
+use crate::packet::{CE, ECT, Packet, PacketArena, PacketId};
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Bytes, Stream, parameters};
+
+parameters! {
+    /// Drop-tail that marks a packet on arrival when, with it, more than the threshold waits: the
+    /// instantaneous queue, no averaging (RFC 8257 section 3.1; pFabric section 3, scheme ii).
+    pub struct Ecn: "ecn" {
+        /// Room for waiting packets, at each port.
+        pub buffer: Bytes = Bytes(225_000),
+        /// Waiting bytes above which an arriving packet is marked.
+        pub threshold: Bytes = Bytes(22_500),
+        /// Whether the buffer counts bytes or packets.
+        pub counting: Counting = Counting::Bytes,
+    }
+}
+
+impl Check for Ecn {
+    fn check(&self) -> Result<(), Refusal> {
+        check_buffer(self.buffer)?;
+        check_threshold(self.threshold, self.buffer)
+    }
+}
+
+/// Refuses a threshold that no queue can exceed.
+pub(super) fn check_threshold(threshold: Bytes, buffer: Bytes) -> Result<(), Refusal> {
+    if threshold > buffer {
+        let expected = format!("at most the buffer, {buffer}");
+        return Err(Refusal::of(&threshold, expected).under("threshold"));
+    }
+    Ok(())
+}
+
+/// What an ECN port keeps.
+#[derive(Debug)]
+pub struct EcnPort {
+    fifo: Fifo,
+    threshold: u32,
+}
+
+impl Builder for Ecn {
+    type Port = EcnPort;
+
+    fn port(&self, _: Stream) -> EcnPort {
+        self.of(Capacity::new(self.buffer, self.counting))
+    }
+
+    fn in_memory(&self, _: Stream) -> EcnPort {
+        self.of(Capacity::endless())
+    }
+
+    fn endless_port(&self, _: Stream) -> EcnPort {
+        EcnPort { fifo: Fifo::new(Capacity::endless()), threshold: u32::MAX }
+    }
+
+    fn lines(&self) -> Option<FifoAhead> {
+        let capacity = Capacity::new(self.buffer, self.counting);
+        Some(FifoAhead { capacity, threshold: self.marks_above() })
+    }
+
+    fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+        check_largest(self.buffer, largest)
+    }
+}
+
+impl Ecn {
+    fn of(&self, capacity: Capacity) -> EcnPort {
+        EcnPort { fifo: Fifo::new(capacity), threshold: self.marks_above() }
+    }
+
+    fn marks_above(&self) -> u32 {
+        u32::try_from(self.threshold.0).unwrap_or(u32::MAX)
+    }
+}
+
+/// Marks a packet whose transport understands it.
+#[inline]
+pub(super) fn mark(packet: &mut Packet) {
+    if packet.marks & ECT != 0 {
+        packet.marks |= CE;
+    }
+}
+
+impl Queue for EcnPort {
+    #[inline]
+    fn enqueue(
+        &mut self,
+        id: PacketId,
+        arena: &mut PacketArena,
+        mut drop: impl FnMut(PacketId, &mut PacketArena),
+    ) {
+        if !self.fifo.push(id, arena) {
+            drop(id, arena);
+        } else if self.fifo.bytes() > self.threshold {
+            mark(arena.known_mut(id));
+        }
+    }
+
+    #[inline]
+    fn pass(&mut self, packet: &mut Packet) {
+        if u32::from(packet.size) > self.threshold {
+            mark(packet);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
+        self.fifo.pop(arena)
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.fifo.is_empty()
+    }
+
+    fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
+        self.fifo.waiting(arena)
+    }
+}

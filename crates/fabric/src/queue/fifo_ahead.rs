@@ -1,0 +1,160 @@
+//! First in, first out, with departures known on arrival.
+//!
+//! Nothing overtakes in a line, so when a packet comes it is clear when it leaves: after those before
+//! it (Lindley 1952). Its port can send it ahead at once, as of that time, and need not come back for
+//! it. What the line keeps is when each begins to leave, to know how much waits.
+
+use super::ecn::mark;
+use super::{Builder, Capacity, Queue};
+use crate::packet::{Packet, PacketArena, PacketId};
+use sojourn_core::parameters::Refusal;
+use sojourn_core::{Stream, Time};
+use std::collections::VecDeque;
+
+/// What all lines of a fabric have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct FifoAhead {
+    pub(super) capacity: Capacity,
+    /// Waiting bytes above which an arriving packet is marked.
+    pub(super) threshold: u32,
+}
+
+impl FifoAhead {
+    /// The most bytes that can wait, where the largest packets have so many.
+    pub(crate) fn longest(&self, largest: u16) -> u64 {
+        self.capacity.most(largest)
+    }
+}
+
+/// The line of one port.
+#[derive(Debug)]
+pub struct FifoAheadPort {
+    /// What is free and what waits, in bytes, as of the last packet: some may have left since.
+    capacity: Capacity,
+    bytes: u32,
+    threshold: u32,
+    /// When each of those that wait begins to leave, and its size; before them some that have left.
+    leaving: VecDeque<Departure>,
+}
+
+/// When a packet begins to leave, and its size. Packed, because queues of a large fabric that are full
+/// do not fit into the caches.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, packed(2))]
+struct Departure {
+    begins: Time,
+    size: u16,
+}
+
+/// A line begins with places for so many departures, 60 bytes. Departures that are over are dropped only when it is
+/// full, or when capacity or threshold depend on them.
+const FEW: usize = 6;
+
+impl Builder for FifoAhead {
+    type Port = FifoAheadPort;
+
+    fn port(&self, _: Stream) -> FifoAheadPort {
+        FifoAheadPort {
+            capacity: self.capacity,
+            bytes: 0,
+            threshold: self.threshold,
+            leaving: VecDeque::with_capacity(FEW),
+        }
+    }
+
+    fn endless_port(&self, stream: Stream) -> FifoAheadPort {
+        FifoAhead { capacity: Capacity::endless(), threshold: u32::MAX }.port(stream)
+    }
+
+    fn in_memory(&self, _: Stream) -> FifoAheadPort {
+        unreachable!("what has room in a switch's memory is not sent ahead")
+    }
+
+    fn check_largest(&self, _: u16) -> Result<(), Refusal> {
+        unreachable!("the discipline that these lines are of was checked")
+    }
+}
+
+impl FifoAheadPort {
+    /// Lets go of those that have left. What begins to leave just now was still there when that
+    /// which comes `now` came.
+    #[inline(never)]
+    fn settle(&mut self, now: Time) {
+        while let Some(&Departure { begins, size }) = self.leaving.front()
+            && begins < now
+        {
+            self.leaving.pop_front();
+            self.capacity.give(size);
+            self.bytes -= u32::from(size);
+        }
+    }
+
+    /// Whether `size` bytes fit beside all that the line knows of, and are not marked.
+    #[inline]
+    fn is_easy(&self, size: u16) -> bool {
+        self.capacity.fits(size)
+            && self.bytes + u32::from(size) <= self.threshold
+            && self.leaving.len() < self.leaving.capacity()
+    }
+}
+
+const SENT_AHEAD: &str = "no packet waits that was sent ahead";
+
+impl Queue for FifoAheadPort {
+    const AHEAD: bool = true;
+
+    #[inline]
+    fn line_up(&mut self, packet: &mut Packet, now: Time, at: Time) -> bool {
+        let size = packet.size;
+        if !self.is_easy(size) {
+            self.settle(now);
+            if !self.capacity.fits(size) {
+                return false;
+            }
+        }
+        self.capacity.take(size);
+        self.bytes += u32::from(size);
+        if self.bytes > self.threshold {
+            mark(packet);
+        }
+        self.leaving.push_back(Departure { begins: at, size });
+        true
+    }
+
+    fn enqueue(
+        &mut self,
+        _: PacketId,
+        _: &mut PacketArena,
+        _: impl FnMut(PacketId, &mut PacketArena),
+    ) {
+        unreachable!("{SENT_AHEAD}")
+    }
+
+    #[inline]
+    fn pass(&mut self, packet: &mut Packet) {
+        if u32::from(packet.size) > self.threshold {
+            mark(packet);
+        }
+    }
+
+    fn dequeue(&mut self, _: &mut PacketArena) -> PacketId {
+        unreachable!("{SENT_AHEAD}")
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        true
+    }
+
+    fn waiting(&self, _: &PacketArena) -> Vec<PacketId> {
+        unreachable!("nothing is sent ahead where somebody looks at ports")
+    }
+
+    fn begin_from(&self, at: Time) -> impl Iterator<Item = u16> {
+        self.leaving
+            .iter()
+            .rev()
+            .take_while(move |departure| { departure.begins } >= at)
+            .map(|departure| departure.size)
+    }
+}

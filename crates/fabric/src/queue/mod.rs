@@ -1,0 +1,317 @@
+//! Queue disciplines: what a port does with the packets that wait for it.
+//!
+//! A discipline is one file here: its parameters, and what one port keeps ([`Queue`]). The
+//! engine is compiled once for each, so a call costs nothing more than its own work.
+
+mod classes;
+mod drop_tail;
+mod drr;
+mod ecn;
+mod fifo;
+mod fifo_ahead;
+mod levels;
+mod pfabric;
+mod trim;
+mod turns;
+
+pub use classes::{Between, Classes, ClassesPort, Strict, Weighted};
+pub use drop_tail::{DropTail, DropTailPort};
+pub use drr::{Drr, DrrPort, Victim};
+pub use ecn::{Ecn, EcnPort};
+pub use fifo_ahead::{FifoAhead, FifoAheadPort};
+pub use levels::{Levels, LevelsPort};
+pub use pfabric::{Dequeue, PFabric, PFabricPort, Ties};
+pub use trim::{Trim, TrimPort};
+
+use crate::packet::{Packet, PacketArena, PacketId};
+use sojourn_core::parameters::Refusal;
+use sojourn_core::{Bytes, Stream, Time, choices, variants};
+
+/// Declares the disciplines, one line each: the registry of their parameters, and a port of any.
+macro_rules! queues {
+    ($($variant:ident($params:ty),)+) => {
+        variants! {
+            /// What a port does with the packets that wait.
+            pub enum QueueKind: "queue" => with_queue { $($variant($params),)+ }
+        }
+
+        /// A port of any discipline, for those that have others inside.
+        #[derive(Debug)]
+        pub enum AnyPort {
+            $(#[doc = concat!("See [`", stringify!($params), "`].")]
+            $variant(<$params as Builder>::Port),)+
+        }
+
+        impl Builder for QueueKind {
+            type Port = AnyPort;
+
+            fn port(&self, stream: Stream) -> AnyPort {
+                match self { $(QueueKind::$variant(own) => AnyPort::$variant(own.port(stream)),)+ }
+            }
+            fn host_port(&self, stream: Stream) -> AnyPort {
+                match self {
+                    $(QueueKind::$variant(own) => AnyPort::$variant(own.host_port(stream)),)+
+                }
+            }
+            fn in_memory(&self, stream: Stream) -> AnyPort {
+                match self {
+                    $(QueueKind::$variant(own) => AnyPort::$variant(own.in_memory(stream)),)+
+                }
+            }
+            fn endless_port(&self, stream: Stream) -> AnyPort {
+                match self {
+                    $(QueueKind::$variant(own) => AnyPort::$variant(own.endless_port(stream)),)+
+                }
+            }
+            fn shares(&self) -> bool {
+                match self { $(QueueKind::$variant(own) => own.shares(),)+ }
+            }
+            fn check_largest(&self, largest: u16) -> Result<(), Refusal> {
+                match self { $(QueueKind::$variant(own) => own.check_largest(largest),)+ }
+            }
+        }
+
+        impl Queue for AnyPort {
+            #[inline]
+            fn enqueue(
+                &mut self,
+                id: PacketId,
+                arena: &mut PacketArena,
+                drop: impl FnMut(PacketId, &mut PacketArena),
+            ) {
+                match self { $(AnyPort::$variant(port) => port.enqueue(id, arena, drop),)+ }
+            }
+            #[inline]
+            fn displace(&mut self, id: PacketId, arena: &mut PacketArena) -> Option<PacketId> {
+                match self { $(AnyPort::$variant(port) => port.displace(id, arena),)+ }
+            }
+            #[inline]
+            fn pass(&mut self, packet: &mut Packet) {
+                match self { $(AnyPort::$variant(port) => port.pass(packet),)+ }
+            }
+            #[inline]
+            fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId {
+                match self { $(AnyPort::$variant(port) => port.dequeue(arena),)+ }
+            }
+            #[inline]
+            fn is_empty(&self) -> bool {
+                match self { $(AnyPort::$variant(port) => port.is_empty(),)+ }
+            }
+            fn waiting(&self, arena: &PacketArena) -> Vec<PacketId> {
+                match self { $(AnyPort::$variant(port) => port.waiting(arena),)+ }
+            }
+        }
+    };
+}
+
+queues! {
+    DropTail(DropTail),
+    Ecn(Ecn),
+    PFabric(PFabric),
+    Trim(Trim),
+    Levels(Levels),
+    Drr(Drr),
+    Classes(Classes),
+}
+
+/// Builds the ports of a discipline.
+pub trait Builder {
+    /// What one port keeps.
+    type Port: Queue;
+
+    /// An empty port of a switch; `stream` is for its random choices alone.
+    fn port(&self, stream: Stream) -> Self::Port;
+
+    /// An empty port of a host: like a switch's, unless the discipline says otherwise.
+    fn host_port(&self, stream: Stream) -> Self::Port {
+        self.port(stream)
+    }
+
+    /// An empty port of a switch whose ports share its memory: the queue itself has no limit, and
+    /// [`displace`](Queue::displace) says which packet goes when the memory is full.
+    fn in_memory(&self, stream: Stream) -> Self::Port;
+
+    /// An empty port of a host under backpressure. It never drops: its transports send only a few
+    /// packets at a time.
+    fn endless_port(&self, stream: Stream) -> Self::Port {
+        self.in_memory(stream)
+    }
+
+    /// Whether a switch's memory can take the place of its ports' own buffers.
+    fn shares(&self) -> bool {
+        true
+    }
+
+    /// The ports as first-in first-out lines whose departures are known on arrival, where these are
+    /// such lines.
+    fn lines(&self) -> Option<FifoAhead> {
+        None
+    }
+
+    /// Refuses a buffer into which no packet of `largest` bytes fits.
+    fn check_largest(&self, largest: u16) -> Result<(), Refusal>;
+}
+
+/// The packets that wait at one port: their order, and which are dropped.
+///
+/// Every packet that is offered is either kept until [`dequeue`](Queue::dequeue) returns it
+/// or handed to `drop`, once.
+pub trait Queue {
+    /// Whether it looks at the class of packets, which is noted on them only then.
+    const ASKS_FOR_CLASS: bool = false;
+    /// Whether packets are sent ahead by [`line_up`](Queue::line_up) instead of being kept.
+    const AHEAD: bool = false;
+
+    /// Takes in a packet that comes `now` and begins to leave at `at`, and marks it where so much
+    /// waits; false where it does not fit.
+    #[inline]
+    fn line_up(&mut self, _packet: &mut Packet, _now: Time, _at: Time) -> bool {
+        unreachable!("only lines send ahead")
+    }
+
+    /// Takes in the packet `id`. What does not fit is handed to `drop`: `id`, or others in its place.
+    fn enqueue(
+        &mut self,
+        id: PacketId,
+        arena: &mut PacketArena,
+        drop: impl FnMut(PacketId, &mut PacketArena),
+    );
+
+    /// Takes out the packet that has to go so that `id` fits; nothing when it is `id` that has to
+    /// go.
+    #[inline]
+    fn displace(&mut self, _id: PacketId, _arena: &mut PacketArena) -> Option<PacketId> {
+        None
+    }
+
+    /// Drops packets until `fits` says that `id` fits; each is handed to `drop`. False when it is
+    /// `id` itself that was dropped.
+    #[inline]
+    fn make_room(
+        &mut self,
+        id: PacketId,
+        arena: &mut PacketArena,
+        fits: impl Fn(&Self) -> bool,
+        mut drop: impl FnMut(PacketId, &mut PacketArena),
+    ) -> bool {
+        while !fits(self) {
+            let victim = self.displace(id, arena);
+            drop(victim.unwrap_or(id), arena);
+            if victim.is_none() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Passes a packet that is sent without waiting, as the port is idle and no other packet is
+    /// there; marks it where an empty queue marks.
+    fn pass(&mut self, packet: &mut Packet);
+
+    /// Takes out the packet that goes next, at the time when the port is free. Some packet waits.
+    fn dequeue(&mut self, arena: &mut PacketArena) -> PacketId;
+
+    /// Whether no packet waits, but for those that were sent ahead.
+    fn is_empty(&self) -> bool;
+
+    /// The packets that wait, in no promised order.
+    fn waiting(&self, arena: &PacketArena) -> Vec<PacketId>;
+
+    /// The sizes of packets that were sent ahead and begin to leave at `at` or later.
+    fn begin_from(&self, _at: Time) -> impl Iterator<Item = u16> {
+        std::iter::empty()
+    }
+}
+
+choices! {
+    /// What a buffer's limit counts.
+    pub enum Counting: "way of counting a buffer" {
+        /// Bytes: 22.5 KB hold 15 full packets, or 562 ACKs.
+        Bytes = "bytes",
+        /// Packets, each as one full packet of 1500 B: 22.5 KB hold 15 of any size.
+        Packets = "packets",
+    }
+}
+
+/// Bytes that each packet takes where a buffer counts packets.
+const FULL_PACKET: u16 = 1500;
+
+/// How much of one port's buffer is free.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Capacity {
+    free: u32,
+    /// What each packet takes: its size where bytes are counted, otherwise as much as any other.
+    each: u16,
+    size_mask: u16,
+}
+
+impl Capacity {
+    /// `buffer` bytes, nothing in it yet.
+    pub(crate) fn new(buffer: Bytes, counting: Counting) -> Capacity {
+        let (each, size_mask) = match counting {
+            Counting::Bytes => (0, u16::MAX),
+            Counting::Packets => (FULL_PACKET, 0),
+        };
+        Capacity { free: u32::try_from(buffer.0).unwrap_or(u32::MAX), each, size_mask }
+    }
+
+    /// A buffer for all: 4 GB, more than can be under way.
+    pub(crate) fn endless() -> Capacity {
+        Capacity::new(Bytes(u64::MAX), Counting::Bytes)
+    }
+
+    /// What a packet of `size` bytes takes.
+    #[inline]
+    fn taken_by(self, size: u16) -> u32 {
+        (self.each + (size & self.size_mask)).into()
+    }
+
+    /// The most bytes that it holds when nothing is in it yet, in packets of up to `largest` bytes.
+    fn most(self, largest: u16) -> u64 {
+        match self.each {
+            0 => self.free.into(),
+            each => u64::from(self.free / u32::from(each)) * u64::from(largest),
+        }
+    }
+
+    /// Whether a packet of `size` bytes fits.
+    #[inline]
+    pub(crate) fn fits(self, size: u16) -> bool {
+        self.taken_by(size) <= self.free
+    }
+
+    /// A packet of `size` bytes comes in; it has to fit.
+    #[inline]
+    pub(crate) fn take(&mut self, size: u16) {
+        self.free -= self.taken_by(size);
+    }
+
+    /// A packet of `size` bytes goes.
+    #[inline]
+    pub(crate) fn give(&mut self, size: u16) {
+        self.free += self.taken_by(size);
+    }
+}
+
+/// Refuses a buffer in which not even one full packet fits.
+fn check_buffer(buffer: Bytes) -> Result<(), Refusal> {
+    check_capacity("buffer", buffer)
+}
+
+/// Refuses a capacity below one full packet (1500 B); `key` names the parameter in the message.
+fn check_capacity(key: &str, capacity: Bytes) -> Result<(), Refusal> {
+    if capacity.0 < FULL_PACKET.into() {
+        let expected = "room for at least one full packet, \"1500B\"";
+        return Err(Refusal::of(&capacity, expected).under(key));
+    }
+    Ok(())
+}
+
+/// Refuses a buffer in which not even one packet of `largest` bytes fits.
+fn check_largest(buffer: Bytes, largest: u16) -> Result<(), Refusal> {
+    if buffer.0 < largest.into() {
+        let expected = format!("room for at least one full packet of {largest}B");
+        return Err(Refusal::of(&buffer, expected).under("buffer"));
+    }
+    Ok(())
+}

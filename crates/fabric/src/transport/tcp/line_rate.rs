@@ -1,0 +1,46 @@
+//! No rate control at all (pFabric section 3, scheme iv).
+
+use super::congestion::{CongestionControl, Rules, Window};
+use super::rto::Timer;
+use crate::transport::check_timer;
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, Time, parameters};
+
+parameters! {
+    /// A flow sends at the speed of its host's link until its last packet is acknowledged, and
+    /// goes back to the first packet that is missing whenever the fixed timer runs out (pFabric
+    /// section 3, scheme iv).
+    pub struct LineRate: "line-rate" {
+        /// Retransmission time-out, fixed.
+        pub rto: Span = Span::from_us(40),
+        /// Whether ACKs tell which packet caused them, and what has arrived is not sent again.
+        pub sack: bool = true,
+    }
+}
+
+impl Check for LineRate {
+    fn check(&self) -> Result<(), Refusal> {
+        check_timer("rto", self.rto)
+    }
+}
+
+impl CongestionControl for LineRate {
+    type State = ();
+
+    fn rules(&self) -> Rules {
+        Rules {
+            initial_window: f64::INFINITY,
+            initial_ssthresh: f64::INFINITY,
+            window_cap: f64::INFINITY,
+            timer: Timer::Fixed(self.rto),
+            fast_retransmit: None,
+            sack: self.sack,
+            ack_delay: None,
+            ecn: false,
+            paced: true,
+            handshake: false,
+        }
+    }
+
+    fn timed_out(&self, _: &mut Window, _: &mut (), _: u32, _: Time) {}
+}

@@ -1,0 +1,61 @@
+//! MinTCP: TCP returned to its roots (pFabric sections 2.3 and 3, scheme iii).
+
+use super::congestion::{CongestionControl, Rules};
+use super::parameters::cap;
+use super::rto::Timer;
+use crate::transport::check_timer;
+use sojourn_core::parameters::{Check, Refusal};
+use sojourn_core::{Span, parameters};
+use std::num::NonZeroU32;
+
+parameters! {
+    /// MinTCP: a window of at least one bandwidth-delay product from the start, additive increase
+    /// each round trip, decrease only when the fixed timer runs out, and then slow start. No fast
+    /// retransmit, no duplicate ACKs, no estimation (pFabric sections 2.3 and 3, scheme iii).
+    pub struct MinTcp: "min-tcp" {
+        /// Packets a flow may send before the first ACK.
+        pub initial_window: NonZeroU32 = NonZeroU32::new(12).expect("12"),
+        /// The window never exceeds this many packets. The text has no cap; the authors' code has
+        /// one less than the queue, or the initial window if that is more.
+        pub window_cap: Option<NonZeroU32> = None,
+        /// Retransmission time-out, fixed.
+        pub rto: Span = Span::from_us(40),
+        /// Whether ACKs tell which packet caused them, and what has arrived is not sent again. The
+        /// text does not say; the authors' code does.
+        pub sack: bool = true,
+        /// After so many time-outs in a row a flow sends nothing but one byte, its header apart,
+        /// each time the timer runs out, until an ACK comes; then it starts slowly. The probe mode
+        /// of the paper's SIGCOMM 2013 version, where it is 5; the HotNets text has none.
+        pub probe_after: Option<NonZeroU32> = None,
+    }
+}
+
+impl Check for MinTcp {
+    fn check(&self) -> Result<(), Refusal> {
+        check_timer("rto", self.rto)
+    }
+}
+
+impl CongestionControl for MinTcp {
+    type State = ();
+
+    fn rules(&self) -> Rules {
+        let initial_window = f64::from(self.initial_window.get());
+        Rules {
+            initial_window,
+            initial_ssthresh: initial_window,
+            window_cap: cap(self.window_cap),
+            timer: Timer::Fixed(self.rto),
+            fast_retransmit: None,
+            sack: self.sack,
+            ack_delay: None,
+            ecn: false,
+            paced: false,
+            handshake: false,
+        }
+    }
+
+    fn probe_after(&self) -> Option<NonZeroU32> {
+        self.probe_after
+    }
+}

@@ -1,0 +1,29 @@
+//! The TCP family: one reliable, window-limited sender and its receiver, and a file for each way to
+//! control congestion.
+
+mod congestion;
+mod cubic;
+mod dctcp;
+mod line_rate;
+mod loss_recovery;
+mod min_tcp;
+mod new_reno;
+mod parameters;
+mod receiver;
+mod rto;
+mod sender;
+mod swift;
+#[cfg(test)]
+mod tests;
+mod transmit;
+
+pub use congestion::{Acked, CongestionControl, FastRetransmit, Rules, Window};
+pub use cubic::Cubic;
+pub use dctcp::Dctcp;
+pub use line_rate::LineRate;
+pub use min_tcp::MinTcp;
+pub use new_reno::NewReno;
+pub use parameters::{TcpOptions, WindowLimits};
+pub use rto::Timer;
+pub use sender::Windowed;
+pub use swift::Swift;

@@ -1,0 +1,368 @@
+//! The reliable, window-limited sender that the TCP family shares.
+//!
+//! Sequence numbers count packets. What differs between the members, the window and how it answers
+//! to acknowledgements, marks and losses, is theirs ([`CongestionControl`]). Here are the window and the timer
+//! (RFC 5681, 6298); how losses are inferred and repaired is in `loss_recovery.rs`.
+
+use super::congestion::{Acked, CongestionControl, Rules, Window};
+use super::receiver::Receiver;
+use super::rto::RoundTrip;
+use super::transmit::{Acting, Recovery, Sender};
+use crate::packet::{ECE, ECT, Kind, PROBE, Packet};
+use crate::transport::scoreboard::Scoreboard;
+use crate::transport::{End, Outbox, Priority, Setup, Tally, Transport, Wake};
+use sojourn_core::Time;
+
+/// A member of the TCP family at work on all flows.
+#[derive(Debug)]
+pub struct Windowed<C: CongestionControl> {
+    control: C,
+    rules: Rules,
+    setup: Setup,
+    senders: Vec<Sender<C::State>>,
+    receivers: Vec<Receiver>,
+}
+
+impl<S> Sender<S> {
+    /// The packet that caused `ack`, see [`Acked::cause`].
+    fn cause(&self, ack: &Packet) -> Option<u32> {
+        match ack.echo {
+            0 => {
+                (self.snd_una..ack.sequence).rev().find(|&sequence| !self.sacked.contains(sequence))
+            }
+            above => Some(ack.sequence + u32::from(above)),
+        }
+    }
+}
+
+impl<C: CongestionControl> Windowed<C> {
+    /// Takes up all flows of `setup` under the rules of `control`.
+    pub fn new(control: &C, setup: Setup) -> Windowed<C> {
+        let rules = control.rules();
+        let sender = Sender {
+            window: Window {
+                cwnd: rules.initial_window.min(rules.window_cap),
+                ssthresh: rules.initial_ssthresh,
+            },
+            snd_una: 0,
+            snd_nxt: 0,
+            snd_max: 0,
+            end: 0,
+            recovery: Recovery::default(),
+            last_rto_snd_una: 0,
+            connecting: rules.handshake,
+            held: false,
+            consecutive_timeouts: 0,
+            tally: Tally::default(),
+            sacked: Scoreboard::default(),
+            trip: RoundTrip::default(),
+            rto_deadline: Time::NEVER,
+            pacing_release: Time::ZERO,
+            wake: Time::NEVER,
+            state: C::State::default(),
+        };
+        Windowed {
+            control: control.clone(),
+            rules,
+            senders: vec![sender; setup.flows.len()],
+            receivers: setup.flows.iter().map(|flow| Receiver::new(flow, &setup.packets)).collect(),
+            setup,
+        }
+    }
+
+    /// The sender of `flow`.
+    #[cfg(test)]
+    pub(super) fn sender(&self, flow: u32) -> &Sender<C::State> {
+        &self.senders[flow as usize]
+    }
+
+    #[cfg(test)]
+    pub(super) fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// The sender of `flow`, with all it needs to act.
+    #[inline]
+    fn act<'a>(&'a mut self, flow: u32, outbox: &'a mut Outbox) -> Acting<'a, C> {
+        Acting {
+            sender: &mut self.senders[flow as usize],
+            flow,
+            control: &self.control,
+            rules: &self.rules,
+            setup: &self.setup,
+            outbox,
+        }
+    }
+}
+
+impl<C: CongestionControl> Transport for Windowed<C> {
+    const ESTIMABLE_BY_LINK: bool = C::ESTIMABLE_BY_LINK;
+
+    fn start(&mut self, flow: u32, outbox: &mut Outbox) {
+        let bytes = self.setup.flows[flow as usize].bytes;
+        self.senders[flow as usize].end = self.setup.packets.count(bytes);
+        let mut acting = self.act(flow, outbox);
+        acting.control.start(&mut acting.sender.state, flow, acting.setup);
+        match acting.sender.connecting {
+            true => acting.connect(),
+            false => acting.send(),
+        }
+        acting.arm();
+    }
+
+    #[inline]
+    fn receive(&mut self, packet: &Packet, outbox: &mut Outbox) {
+        match packet.kind {
+            Kind::Ack => {
+                let mut acting = self.act(packet.flow, outbox);
+                if acting.sender.snd_una < acting.sender.end {
+                    acting.acknowledged(packet);
+                    acting.arm();
+                }
+            }
+            _ => {
+                self.receivers[packet.flow as usize].data(packet, &self.rules, &self.setup, outbox)
+            }
+        }
+    }
+
+    fn wake(&mut self, wake: Wake, outbox: &mut Outbox) {
+        match wake.end {
+            End::Sender => {
+                let mut acting = self.act(wake.flow, outbox);
+                if acting.sender.wake == wake.at {
+                    acting.sender.wake = Time::NEVER;
+                    acting.woken();
+                    acting.arm();
+                }
+            }
+            End::Receiver => {
+                self.receivers[wake.flow as usize].wake(wake, &self.setup, outbox);
+            }
+        }
+    }
+
+    fn resume(&mut self, flow: u32, outbox: &mut Outbox) {
+        let mut acting = self.act(flow, outbox);
+        acting.sender.held = false;
+        if acting.sender.snd_una < acting.sender.end {
+            acting.send();
+            acting.arm();
+        }
+    }
+
+    fn urgency(&self, flow: u32, now: Time) -> Option<u32> {
+        let (setup, sender) = (&self.setup, &self.senders[flow as usize]);
+        if matches!(setup.priority, Priority::None(_)) {
+            return None;
+        }
+        let (next, arrived) =
+            (sender.snd_nxt.min(sender.end - 1), sender.snd_una + sender.sacked.len());
+        Some(setup.number(flow, next, arrived, now))
+    }
+
+    fn tally(&self, flow: u32) -> Tally {
+        let sender = &self.senders[flow as usize];
+        Tally { acknowledged: sender.snd_una, ..sender.tally }
+    }
+}
+
+impl<C: CongestionControl> Acting<'_, C> {
+    /// An ACK has come.
+    #[inline]
+    fn acknowledged(&mut self, ack: &Packet) {
+        if self.sender.connecting {
+            return self.connected();
+        }
+        if self.sender.consecutive_timeouts > 0 {
+            self.heard_again();
+        }
+        let sender = &mut *self.sender;
+        let cumulative = ack.sequence.saturating_sub(sender.snd_una);
+        let known = sender.sacked.len();
+        let cause = if C::ASKS_FOR_CAUSE { sender.cause(ack) } else { None };
+        let mut duplicate = false;
+        if self.rules.sack {
+            if ack.echo > 0 {
+                let sequence = ack.sequence + u32::from(ack.echo);
+                if sequence >= sender.snd_una {
+                    duplicate = sender.sacked.insert(sequence);
+                    sender.recovery.heard = sender.recovery.heard.max(sequence + 1);
+                }
+            }
+        } else {
+            duplicate = ack.sequence == sender.snd_una && sender.snd_nxt > sender.snd_una;
+        }
+        if cumulative > 0 {
+            sender.snd_una = ack.sequence;
+            sender.snd_nxt = sender.snd_nxt.max(sender.snd_una);
+            sender.sacked.advance(sender.snd_una);
+            sender.trip.acknowledged(sender.snd_una, self.outbox.now);
+            if sender.snd_una == sender.end {
+                sender.rto_deadline = Time::NEVER;
+                sender.state = C::State::default();
+                self.outbox.finished.push(self.flow);
+                return;
+            }
+        }
+        let acked = Acked {
+            cumulative,
+            arrived: (cumulative + sender.sacked.len()).saturating_sub(known),
+            marked: ack.marks & ECE != 0,
+            snd_una: sender.snd_una,
+            snd_nxt: sender.snd_nxt,
+            repairing: sender.snd_una - cumulative < sender.recovery.recover,
+            cause,
+            rtt: sender.trip.smoothed(),
+            now: self.outbox.now,
+        };
+        if !sender.recovery.active {
+            self.control.acked(&mut sender.window, &mut sender.state, &acked);
+            sender.window.cwnd = sender.window.cwnd.min(self.rules.window_cap);
+        }
+        if cumulative > 0 {
+            match sender.recovery.active {
+                true => self.advanced(cumulative),
+                false => self.restart_timer(),
+            }
+            self.sender.recovery.calm();
+        }
+        if duplicate && let Some(rule) = self.rules.fast_retransmit {
+            self.duplicate(rule);
+        }
+        self.send();
+    }
+
+    /// The wake-up that was set has come.
+    fn woken(&mut self) {
+        let sender = &mut *self.sender;
+        if sender.connecting {
+            // RFC 5681, 3.1: after a lost request a flow begins with one packet.
+            if sender.rto_deadline <= self.outbox.now {
+                sender.tally.timeouts += 1;
+                sender.window.cwnd = 1.0;
+                sender.trip.timed_out();
+                self.connect();
+            }
+        } else if sender.snd_una < sender.end {
+            let timed_out = sender.rto_deadline <= self.outbox.now;
+            if timed_out {
+                sender.tally.timeouts += 1;
+                // The flight is what is still outstanding: not what is known to have arrived.
+                let flight = (sender.snd_nxt - sender.snd_una).saturating_sub(sender.sacked.len());
+                let ssthresh = sender.window.ssthresh;
+                let now = self.outbox.now;
+                self.control.timed_out(&mut sender.window, &mut sender.state, flight, now);
+                if sender.last_rto_snd_una > sender.snd_una {
+                    // RFC 5681, 3.1: held when the same packet runs out of time again.
+                    sender.window.ssthresh = ssthresh;
+                }
+                sender.last_rto_snd_una = sender.snd_una + 1;
+                sender.trip.timed_out();
+                sender.recovery.timed_out(sender.snd_max);
+                sender.snd_nxt = sender.snd_una;
+                sender.rto_deadline = Time::NEVER;
+                sender.consecutive_timeouts += 1;
+            }
+            match self.probing() {
+                true if timed_out => self.probe(),
+                true => {}
+                false => self.send(),
+            }
+        }
+    }
+
+    /// Asks for a connection, with a packet as large as an acknowledgement; the timer runs for it.
+    fn connect(&mut self) {
+        let sender = &mut *self.sender;
+        let now = self.outbox.now;
+        let (packet, size) = (self.setup.data(self.flow, 0, 0, now), self.setup.packets.ack.0);
+        self.outbox.packets.push(Packet { size: size as u16, marks: PROBE, ..packet });
+        if sender.tally.timeouts == 0 {
+            sender.trip.sent(0, now);
+        }
+        sender.rto_deadline = now + sender.trip.time_out(self.rules.timer);
+    }
+
+    /// The request for a connection is answered.
+    fn connected(&mut self) {
+        let sender = &mut *self.sender;
+        sender.connecting = false;
+        sender.rto_deadline = Time::NEVER;
+        sender.trip.acknowledged(1, self.outbox.now);
+        self.send();
+    }
+
+    /// Whether it only probes: nothing has been heard for too many time-outs.
+    fn probing(&self) -> bool {
+        self.control
+            .probe_after()
+            .is_some_and(|after| self.sender.consecutive_timeouts >= after.get())
+    }
+
+    /// Asks whether anything gets through, with a packet of one byte; the timer runs for it.
+    fn probe(&mut self) {
+        let sender = &mut *self.sender;
+        let now = self.outbox.now;
+        let arrived = sender.snd_una + sender.sacked.len();
+        let packet = self.setup.data(self.flow, sender.snd_una, arrived, now);
+        let marks = if self.rules.ecn { ECT | PROBE } else { PROBE };
+        let size = self.setup.packets.wire(1);
+        self.outbox.packets.push(Packet { size, marks, ..packet });
+        sender.rto_deadline = now + sender.trip.time_out(self.rules.timer);
+    }
+
+    /// Something was heard after time-outs: who probed sends again, and the timer runs for that.
+    fn heard_again(&mut self) {
+        if self.probing() {
+            self.sender.rto_deadline = Time::NEVER;
+        }
+        self.sender.consecutive_timeouts = 0;
+    }
+
+    /// Sends all that may be sent now.
+    #[inline(always)]
+    fn send(&mut self) {
+        if self.sender.recovery.active {
+            self.send_in_recovery();
+            return;
+        }
+        while !self.held_back()
+            && let Some(sequence) = self.may_send()
+            && self.takes_more()
+        {
+            self.sender.snd_nxt = sequence + 1;
+            self.emit(sequence);
+        }
+    }
+
+    /// The next packet the window allows, those that have arrived left out.
+    #[inline]
+    fn may_send(&self) -> Option<u32> {
+        let sender = &*self.sender;
+        let sequence = sender.sacked.first_missing(sender.snd_nxt);
+        let inside = f64::from(sequence - sender.snd_una) + 1.0 <= sender.window.cwnd.max(1.0);
+        (sequence < sender.end && inside).then_some(sequence)
+    }
+
+    /// Whether there is something to send that only pacing holds back.
+    fn waits_for_its_pace(&self) -> bool {
+        match self.sender.recovery.active {
+            false => self.may_send().is_some(),
+            true => !self.rules.sack && self.may_send_new(),
+        }
+    }
+
+    /// Sets a wake-up if none is set that comes early enough.
+    #[inline(always)]
+    fn arm(&mut self) {
+        let mut at = self.sender.rto_deadline;
+        if self.held_back() && self.waits_for_its_pace() {
+            at = at.min(self.sender.pacing_release);
+        }
+        if at < self.sender.wake {
+            self.sender.wake = at;
+            self.outbox.wakes.push(Wake { at, flow: self.flow, end: End::Sender });
+        }
+    }
+}

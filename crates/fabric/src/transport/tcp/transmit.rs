@@ -1,0 +1,142 @@
+//! The state of a sender, and how one packet leaves it.
+
+use super::congestion::{CongestionControl, Rules, Window};
+use super::rto::RoundTrip;
+use crate::packet::{ECT, Packet};
+use crate::transport::scoreboard::Scoreboard;
+use crate::transport::{Outbox, Setup, Tally};
+use sojourn_core::Time;
+
+/// One sender.
+#[derive(Clone, Debug)]
+pub(super) struct Sender<S> {
+    pub(super) window: Window,
+    /// First packet not yet acknowledged.
+    pub(super) snd_una: u32,
+    /// Next packet to send; goes back to `snd_una` when the timer runs out.
+    pub(super) snd_nxt: u32,
+    /// One past the last packet ever sent.
+    pub(super) snd_max: u32,
+    /// One past the last packet of the flow; 0 before it starts.
+    pub(super) end: u32,
+    pub(super) recovery: Recovery,
+    /// One past the packet for which the timer ran out last; 0 for none.
+    pub(super) last_rto_snd_una: u32,
+    /// Whether it waits for the answer to its request for a connection.
+    pub(super) connecting: bool,
+    /// Whether it waits until its host's port takes more.
+    pub(super) held: bool,
+    /// Time-outs since anything was heard.
+    pub(super) consecutive_timeouts: u32,
+    pub(super) tally: Tally,
+    /// What is known to have arrived out of order.
+    pub(super) sacked: Scoreboard,
+    pub(super) trip: RoundTrip,
+    /// When the retransmission timer runs out.
+    pub(super) rto_deadline: Time,
+    /// Not before this may a paced packet leave.
+    pub(super) pacing_release: Time,
+    /// The earliest wake-up that is set.
+    pub(super) wake: Time,
+    pub(super) state: S,
+}
+
+/// What a sender keeps about losses.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recovery {
+    pub(super) active: bool,
+    /// One past the highest packet sent when the last recovery began or the timer last ran out
+    /// (`recover`, `RecoveryPoint`); 0 before.
+    pub(super) recover: u32,
+    /// Whether a partial ACK has come in this recovery.
+    pub(super) partial: bool,
+    /// Duplicate ACKs since the cumulative one last moved.
+    pub(super) duplicates: u32,
+    /// New packets that these let go.
+    pub(super) limited: u32,
+    /// With SACK: one past the last packet known to have arrived.
+    pub(super) heard: u32,
+    /// With SACK: holes below this were sent again in this recovery (`HighRxt`).
+    pub(super) high_rxt: u32,
+    /// With SACK: a rescue waits until more than this is acknowledged (`RescueRxt`).
+    pub(super) rescue_rxt: u32,
+}
+
+impl Recovery {
+    /// The cumulative acknowledgement has moved.
+    #[inline]
+    pub(super) fn calm(&mut self) {
+        self.duplicates = 0;
+        self.limited = 0;
+    }
+
+    /// The timer ran out; all below `snd_max` had been sent.
+    pub(super) fn timed_out(&mut self, snd_max: u32) {
+        self.active = false;
+        self.recover = snd_max;
+        self.calm();
+    }
+}
+
+/// One sender in one turn.
+pub(super) struct Acting<'a, C: CongestionControl> {
+    pub(super) sender: &'a mut Sender<C::State>,
+    pub(super) flow: u32,
+    pub(super) control: &'a C,
+    pub(super) rules: &'a Rules,
+    pub(super) setup: &'a Setup,
+    pub(super) outbox: &'a mut Outbox,
+}
+
+impl<C: CongestionControl> Acting<'_, C> {
+    /// Whether the host's port takes one packet more; if not, the flow is held.
+    #[inline(always)]
+    pub(super) fn takes_more(&mut self) -> bool {
+        let takes = self.outbox.packets.len() < self.outbox.capacity;
+        if !takes && !std::mem::replace(&mut self.sender.held, true) {
+            self.outbox.held = true;
+        }
+        takes
+    }
+
+    /// Whether pacing has it wait.
+    #[inline]
+    pub(super) fn held_back(&self) -> bool {
+        self.rules.paced && self.outbox.now < self.sender.pacing_release
+    }
+
+    /// Hands one packet to the host's port.
+    #[inline]
+    pub(super) fn emit(&mut self, sequence: u32) {
+        let sender = &mut *self.sender;
+        let now = self.outbox.now;
+        if sequence < sender.snd_max {
+            sender.tally.retransmits += 1;
+            sender.trip.forget();
+        } else {
+            sender.snd_max = sequence + 1;
+            sender.trip.sent(sequence, now);
+        }
+        let packet =
+            self.setup.data(self.flow, sequence, sender.snd_una + sender.sacked.len(), now);
+        self.control.sent(&mut sender.state, sequence, now);
+        let marks = if self.rules.ecn { ECT } else { 0 };
+        self.outbox.packets.push(Packet { marks, ..packet });
+        if sender.rto_deadline == Time::NEVER {
+            sender.rto_deadline = now + sender.trip.time_out(self.rules.timer);
+        }
+        if self.rules.paced {
+            let from = self.setup.flows[self.flow as usize].from;
+            let wire = self.setup.nic[usize::from(from)].span(packet.size.into());
+            sender.pacing_release = now + self.control.gap(&sender.window, &sender.state, wire);
+        }
+    }
+
+    pub(super) fn restart_timer(&mut self) {
+        let sender = &mut *self.sender;
+        sender.rto_deadline = match sender.snd_max > sender.snd_una {
+            true => self.outbox.now + sender.trip.time_out(self.rules.timer),
+            false => Time::NEVER,
+        };
+    }
+}
