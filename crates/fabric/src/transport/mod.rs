@@ -30,24 +30,24 @@ use sojourn_core::{Rate, Span, Time, variants};
 /// Declares the transports, one line each: the registry of their parameters, and the running
 /// transport that the engine drives.
 macro_rules! transports {
-    ($($variant:ident($running:ty),)+) => {
+    ($($variant:ident($params:ty),)+) => {
         variants! {
             /// What the ends of a flow do.
-            pub enum TransportKind: "transport" { $($variant($variant),)+ }
+            pub enum TransportKind: "transport" { $($variant($params),)+ }
         }
 
         /// A transport at work on the flows of one simulation.
         #[derive(Debug)]
         pub enum Running {
-            $(#[doc = concat!("See [`", stringify!($variant), "`].")] $variant($running),)+
+            $(#[doc = concat!("See [`", stringify!($variant), "`].")]
+            $variant(<$params as TransportParameters>::Running),)+
         }
 
         impl Running {
             /// Takes up all flows of `setup`.
             pub fn new(kind: &TransportKind, setup: Setup) -> Running {
                 match kind {
-                    $(TransportKind::$variant(params) =>
-                        Running::$variant(<$running>::new(params, setup)),)+
+                    $(TransportKind::$variant(params) => Running::$variant(params.run(setup)),)+
                 }
             }
         }
@@ -56,13 +56,16 @@ macro_rules! transports {
             /// Whether a flow's time on a path is the sum of what each of its links does to it alone.
             pub(crate) fn is_estimable_by_link(&self) -> bool {
                 match self {
-                    $(TransportKind::$variant(_) => <$running as Transport>::ESTIMABLE_BY_LINK,)+
+                    $(TransportKind::$variant(params) => estimable_by_link(params),)+
                 }
             }
 
             /// The names of the kinds of which that holds.
             pub(crate) fn estimable_by_link() -> Vec<&'static str> {
-                let all = [$((<$running as Transport>::ESTIMABLE_BY_LINK, $variant::NAME),)+];
+                let all = [$((
+                    <<$params as TransportParameters>::Running as Transport>::ESTIMABLE_BY_LINK,
+                    <$params as Parameters>::NAME,
+                ),)+];
                 all.iter().filter(|(holds, _)| *holds).map(|(_, name)| *name).collect()
             }
         }
@@ -94,13 +97,42 @@ macro_rules! transports {
 }
 
 transports! {
-    NewReno(Windowed<NewReno>),
-    Dctcp(Windowed<Dctcp>),
-    MinTcp(Windowed<MinTcp>),
-    LineRate(Windowed<LineRate>),
-    Ndp(NdpRunning),
-    Swift(Windowed<Swift>),
-    Cubic(Windowed<Cubic>),
+    NewReno(NewReno),
+    Dctcp(Dctcp),
+    MinTcp(MinTcp),
+    LineRate(LineRate),
+    Ndp(Ndp),
+    Swift(Swift),
+    Cubic(Cubic),
+}
+
+/// The parameters of a transport, and what runs under them.
+pub trait TransportParameters {
+    /// The transport at work.
+    type Running: Transport;
+
+    /// Takes up all flows of `setup`.
+    fn run(&self, setup: Setup) -> Self::Running;
+}
+
+impl<C: CongestionControl> TransportParameters for C {
+    type Running = Windowed<C>;
+
+    fn run(&self, setup: Setup) -> Windowed<C> {
+        Windowed::new(self, setup)
+    }
+}
+
+impl TransportParameters for Ndp {
+    type Running = NdpRunning;
+
+    fn run(&self, setup: Setup) -> NdpRunning {
+        NdpRunning::new(self, setup)
+    }
+}
+
+fn estimable_by_link<P: TransportParameters>(_: &P) -> bool {
+    P::Running::ESTIMABLE_BY_LINK
 }
 
 impl TransportKind {

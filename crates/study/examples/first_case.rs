@@ -1,0 +1,34 @@
+//! Runs the first case of a study and prints its totals: `cargo run --example first_case STUDY.toml`.
+
+use sojourn_study::{Keep, Progress, Study};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let Some(path) = std::env::args().nth(1) else {
+        eprintln!("first_case: expected a study file");
+        return ExitCode::from(2);
+    };
+    match run(&path) {
+        Ok(lines) => {
+            print!("{lines}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("first_case: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The totals of one replication of the first case, a line each, or why there are none.
+fn run(path: &str) -> Result<String, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let study = Study::parse(&text, path, &[]).map_err(|error| error.to_string())?;
+    let case = study.cases().first().ok_or("a study has a case")?;
+    let report = case
+        .run(0, Keep::Totals, 1, &Progress::default())
+        .map_err(|_| "the run was stopped".to_owned())?
+        .map_err(|error| error.to_string())?;
+    let line = |(name, value): &(String, _)| format!("{name} = {value:?}\n");
+    Ok(report.figures.iter().map(line).collect())
+}
