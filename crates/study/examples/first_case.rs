@@ -27,8 +27,8 @@ fn run(path: &str) -> Result<String, String> {
     let case = study.cases().first().ok_or("a study has a case")?;
     let report = case
         .run(0, Keep::Totals, 1, &Progress::default())
-        .map_err(|_| "the run was stopped".to_owned())?
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| error.to_string())?
+        .map_err(|_| "the run was stopped".to_owned())?;
     let line = |(name, value): &(String, _)| format!("{name} = {value:?}\n");
     Ok(report.figures.iter().map(line).collect())
 }
