@@ -51,7 +51,7 @@ parameters! {
     }
 }
 
-/// Ports are not looked at more often.
+/// Shortest interval between samples.
 const SHORTEST_SAMPLE: Span = Span::from_us(1);
 
 impl Check for FabricCase {
@@ -229,7 +229,7 @@ impl Ready {
         Ok(report(keep, self.played(), &of_flows, &of_queries, &outcome))
     }
 
-    /// What the rows of a run are about.
+    /// The jobs and the fabric, for rows.
     pub(crate) fn played(&self) -> Played<'_> {
         Played {
             jobs: &self.jobs,

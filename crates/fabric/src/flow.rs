@@ -7,17 +7,17 @@ use sojourn_core::{Bytes, Span, Time, choices, nested, parameters};
 /// One flow: the job of a fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// The host it starts from.
+    /// Source host.
     pub from: u16,
-    /// The host it goes to, another one.
+    /// Destination host, another one.
     pub to: u16,
-    /// Its size, without headers; at least one byte. [`ENDLESS`] for a flow that never ends.
+    /// Size in bytes without headers, at least one; [`ENDLESS`] for a flow that never ends.
     pub bytes: u64,
-    /// When it arrives.
+    /// Arrival time.
     pub arrived: Time,
-    /// By when it should be done; [`Time::NEVER`] for a flow without a deadline.
+    /// Deadline; [`Time::NEVER`] for a flow without one.
     pub deadline: Time,
-    /// Its traffic class, below [`CLASSES`](crate::packet::CLASSES).
+    /// Traffic class, below [`CLASSES`](crate::packet::CLASSES).
     pub class: u8,
 }
 
@@ -82,17 +82,17 @@ impl Check for Packets {
 /// Packets of a flow are numbered in 32 bits.
 pub(crate) const MOST_PACKETS: u32 = u32::MAX;
 
-/// A jumbo frame.
+/// Largest packet: a jumbo frame, in bytes.
 const LARGEST_PACKET: u64 = 9_000;
 
 impl Packets {
-    /// How many packets carry `bytes`. No flow with an end has more than 4294967295, workloads see to
-    /// that; an [`ENDLESS`] one has so many, too.
+    /// Number of packets that carry `bytes`. Workloads draw no flow with an end of more than 4294967295
+    /// packets; an [`ENDLESS`] one has so many.
     pub fn count(&self, bytes: u64) -> u32 {
         u32::try_from(bytes.div_ceil(self.payload.0)).unwrap_or(MOST_PACKETS)
     }
 
-    /// Payload of the last packet of a flow of `bytes`.
+    /// Payload of the last packet of a flow of `bytes`, in bytes.
     pub fn last_payload(&self, bytes: u64) -> u16 {
         (bytes - (u64::from(self.count(bytes)) - 1) * self.payload.0) as u16
     }
@@ -117,7 +117,7 @@ impl Packets {
         (self.header.0 as u16).max(1)
     }
 
-    /// The smallest packet that can be on a wire.
+    /// Bytes on the wire of the smallest packet.
     pub fn smallest(&self) -> u16 {
         (self.ack.0 as u16).min(self.trimmed())
     }
@@ -178,7 +178,7 @@ pub fn alone_fct(packets: &Packets, bytes: u64, out: &[Hop], back: &[Hop]) -> Sp
     end + travel + ack
 }
 
-/// Best possible times; each pair of racks is routed once.
+/// Computes best possible times; each pair of racks is routed once.
 pub(crate) struct Ideals<'a> {
     pub(crate) network: &'a Network,
     pub(crate) packets: &'a Packets,
@@ -193,7 +193,8 @@ impl<'a> Ideals<'a> {
         Ideals { network, packets, trips: vec![None; network.racks() * network.racks()] }
     }
 
-    /// When an answer that is done after `alone` at best can begin to cross the client's link.
+    /// The time after which an answer that is done after `alone` at best can begin to cross the client's
+    /// link.
     pub(crate) fn waiting(&mut self, answer: &Flow, alone: Span) -> Span {
         let begun = alone - self.one_way(answer);
         // A queue may let a short last packet go first.
@@ -205,14 +206,14 @@ impl<'a> Ideals<'a> {
         begun + out[..out.len() - 1].iter().map(cross).sum::<Span>()
     }
 
-    /// What one flow takes alone, its packets on one path and in order.
+    /// Completion time of a flow alone, its packets on one path and in order.
     pub(crate) fn alone(&mut self, flow: &Flow, completion: Completion) -> Span {
         let packets = self.packets;
         let (out, back) = self.until(flow, completion);
         alone_fct(packets, flow.bytes, out, back)
     }
 
-    /// What one flow takes at best.
+    /// Best possible completion time of a flow.
     pub(crate) fn of(&mut self, flow: &Flow, completion: Completion) -> Span {
         let packets = self.packets;
         let (out, back) = self.until(flow, completion);
@@ -232,7 +233,7 @@ impl<'a> Ideals<'a> {
         }
     }
 
-    /// The way of a flow and its acknowledgements'.
+    /// The hops of a flow, and those of its acknowledgements.
     fn trip(&mut self, flow: &Flow) -> &RoundTrip {
         let (from, to) = (usize::from(flow.from), usize::from(flow.to));
         let network = self.network;

@@ -32,7 +32,7 @@ choices! {
     }
 }
 
-/// Longer than a host takes.
+/// Upper bound of `overhead`: no host takes as long.
 const MOST_OVERHEAD: f64 = 100.0;
 
 impl Check for Hosts {
@@ -49,8 +49,7 @@ impl Hosts {
     /// Hosts that take no time for a packet, for what is exact to the picosecond.
     pub const EXACT: Hosts = Hosts { overhead: 0.0, port: HostPort::SwitchPort };
 
-    /// The most time that a host takes for a packet before it is on `link`, where a full one has
-    /// `full` bytes.
+    /// Longest delay of a packet in a host before it is on `link`, where a full packet has `full` bytes.
     pub(crate) fn longest(&self, link: LinkSpec, full: u16) -> Span {
         Span::from_ps((link.rate.span(full.into()).ps() as f64 * self.overhead) as u64)
     }

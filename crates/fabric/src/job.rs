@@ -14,70 +14,70 @@ pub(crate) struct Jobs {
     pub(crate) flows: Arc<[Flow]>,
     /// For each answer the request that it follows.
     pub(crate) after: Arc<[After]>,
-    /// What of them is measured over a time: those without an end, in order.
+    /// The measurements of flows without an end, in order.
     pub(crate) watches: Arc<[Watch]>,
-    /// Whose each flow is.
+    /// The part of the case that each flow belongs to, and its role.
     pub(crate) parts: Vec<JobPart>,
     /// By time of arrival.
     pub(crate) queries: Vec<QueryRun>,
     /// Whether the case has several parts.
     pub(crate) several: bool,
-    /// What its flows ask for in the long run, if all of them arrive as Poisson processes.
+    /// The load that the flows offer in the long run, if all of them arrive as Poisson processes.
     pub(crate) offered: Vec<Offered>,
 }
 
-/// What a flow follows: it starts when another one has arrived whole, from the host where that is.
-/// Its own time of arrival is not known before, and [`Time::NEVER`].
+/// The dependency of a flow on another: it starts a `delay` after the other has arrived whole, at the host
+/// where that is. Its arrival time is not known before, and [`Time::NEVER`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct After {
-    /// Which flow.
+    /// The flow that it waits for.
     pub flow: u32,
-    /// How long after.
+    /// Time from that flow's last byte to its start.
     pub delay: Span,
 }
 
-/// A flow that is looked at twice: what it gets done in between is measured.
+/// A measurement of one flow between two times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watch {
-    /// Which flow.
+    /// The flow.
     pub flow: u32,
-    /// From when on.
+    /// Begin of the measurement.
     pub from: Time,
-    /// Until when: later than that.
+    /// End of the measurement, later than its begin.
     pub until: Time,
 }
 
-/// Whose a flow is.
+/// The part of the case that a flow belongs to, and its role there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JobPart {
-    /// Which part of the case it belongs to.
+    /// Number of the part.
     pub(crate) part: u8,
-    /// What it is there for.
+    /// The role of the flow.
     pub(crate) role: Role,
 }
 
-/// What a flow is there for.
+/// The role of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It is a job itself.
+    /// A job itself.
     Job,
-    /// It is the request for this answer, counted among all answers.
+    /// The request for this answer, counted among all answers.
     Request(usize),
-    /// It is an answer.
+    /// An answer.
     Answer,
 }
 
-/// A query as it is played.
+/// A query in a run.
 #[derive(Clone, Debug)]
 pub(crate) struct QueryRun {
     pub(crate) part: u8,
     pub(crate) query: Query,
-    /// Which of all answers are its own.
+    /// Its answers, among all answers.
     pub(crate) answers: Range<usize>,
 }
 
 impl Jobs {
-    /// Of what the parts of a case have drawn.
+    /// The jobs that the parts of a case have drawn.
     pub(crate) fn new(parts: Vec<Drawn>) -> Jobs {
         let several = parts.len() > 1;
         let offered = parts.iter().map(|drawn| drawn.offered).collect::<Option<_>>();
@@ -152,8 +152,8 @@ impl Jobs {
         spans
     }
 
-    /// The best possible times of all queries, `of_flows` being those of the flows. None is done before its slowest answer
-    /// would be alone, nor before all answers have crossed the client's link, one after the other
+    /// The best possible times of all queries, `of_flows` being those of the flows. None is done before
+    /// its slowest answer would be alone, nor before all answers have crossed the client's link, one after the other
     /// from the moment that the first of them can be there.
     pub(crate) fn query_ideals(&self, ideals: &mut Ideals<'_>, of_flows: &[Span]) -> Vec<Span> {
         let of = |asked: &QueryRun| {
@@ -199,7 +199,7 @@ pub(crate) struct Followers {
 }
 
 impl Followers {
-    /// Of `flows` flows, the last of which follow others as `after` says.
+    /// Followers among `flows` flows, the last of which follow others as `after` says.
     pub(crate) fn new(flows: usize, after: &[After]) -> Followers {
         let mut first = vec![NONE; if after.is_empty() { 0 } else { flows }];
         let mut next = vec![NONE; after.len()];
@@ -214,7 +214,7 @@ impl Followers {
         }
     }
 
-    /// `flow` has arrived whole: calls `start` with each flow that starts now, and the time.
+    /// Notes that `flow` has arrived whole: calls `start` with each flow that follows it, and the time.
     pub(crate) fn arrived(
         &mut self,
         flow: u32,

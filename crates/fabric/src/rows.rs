@@ -14,13 +14,13 @@ use sojourn_core::{
 };
 use std::slice;
 
-/// What the rows' `class` is called.
+/// Names of the column `class`.
 const CLASS_NAMES: [&str; CLASSES] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 
-/// What the rows' `part` is called: the parts of a case that draw jobs.
+/// Names of the column `part`: the parts of a case that draw jobs.
 pub(crate) const PART_NAMES: [&str; 2] = ["workload", "background"];
 
-/// What the rows' `ideal_ps` is, for people.
+/// Explains the column `ideal_ps` of flows.
 fn ideal(cuts: bool, completion: Completion) -> String {
     let forwarding = if cuts { "cut through" } else { "store and forward" };
     let until = match completion {
@@ -32,7 +32,7 @@ fn ideal(cuts: bool, completion: Completion) -> String {
     )
 }
 
-/// What the `ideal_ps` of a query is, for people.
+/// Explains the column `ideal_ps` of queries.
 const IDEAL_OF_QUERIES: &str = "ideal of a query: from the question on, each request and answer \
                                 alone in the fabric, but all answers through the client's link";
 
@@ -53,7 +53,7 @@ struct Row {
     tally: Tally,
     deadline: Time,
     class: u8,
-    /// Bits a second; NaN where there is nothing to measure it by.
+    /// Goodput in bits a second; NaN where it is not measured.
     goodput: f64,
 }
 
@@ -74,7 +74,7 @@ const BINS: &[SizeBin] = &[
     SizeBin { name: "(10MB,inf)", above: 10e6, upto: f64::INFINITY },
 ];
 
-/// What fabrics call their jobs, and what is asked of them.
+/// The vocabulary of fabrics: kinds of jobs, their metrics and size bins.
 pub const VOCABULARY: Vocabulary = Vocabulary {
     // The ideal scheduler knows no packets.
     work: &[("packet-hop", "hops"), ("flow", "jobs")],
@@ -143,7 +143,7 @@ impl Row {
     }
 }
 
-/// What rows are about: the jobs that were played, and where.
+/// The jobs of a run and the fabric they ran in, for rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Played<'a> {
     pub(crate) jobs: &'a Jobs,
@@ -152,7 +152,7 @@ pub(crate) struct Played<'a> {
     pub(crate) completion: Completion,
 }
 
-/// What a run `of` some jobs gives that had this `outcome`; `ideals` are the best possible times of its
+/// The report of a run `of` some jobs with this `outcome`; `ideals` are the best possible times of its
 /// flows, `of_queries` those of its queries.
 pub(crate) fn report(
     keep: Keep,
@@ -182,8 +182,8 @@ pub(crate) fn report(
     Report { rows, series, figures }
 }
 
-/// The time series of switches' ports: which port it is, what waits there, and which share of the
-/// time since the look before it was sending.
+/// The time series of switches' ports: the port, the bytes waiting there, and its utilisation since the
+/// sample before.
 fn series(network: &Network, samples: &[Sample]) -> Rows {
     if samples.is_empty() {
         return Rows::default();
@@ -216,7 +216,7 @@ fn series(network: &Network, samples: &[Sample]) -> Rows {
     Rows { columns }
 }
 
-/// What rows are made from.
+/// The input of rows.
 struct Run<'a> {
     of: Played<'a>,
     ideals: &'a [Span],

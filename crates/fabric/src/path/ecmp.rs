@@ -5,7 +5,7 @@ use crate::packet::{Kind, Packet};
 use sojourn_core::Streams;
 use sojourn_core::random::mix;
 
-/// By a hash of the flow.
+/// Equal-cost multipath by a hash of the flow (RFC 2992).
 #[derive(Clone, Copy)]
 pub(crate) struct Ecmp;
 
@@ -16,20 +16,20 @@ impl Choose for Ecmp {
     }
 }
 
-/// Which of `ways` next hops the data of `flow` take from the switch of that `salt`, or what comes
-/// `back`.
+/// The next hop, of so many `ways`, of the data of `flow` from the switch with that `salt`; of what comes
+/// `back`, if it does.
 #[inline]
 pub(crate) fn hashed(flow: u32, back: bool, salt: u64, ways: u32) -> u32 {
     let hash = mix((u64::from(flow) << 1 | u64::from(back)) ^ salt);
     ((u128::from(hash) * u128::from(ways)) >> 64) as u32
 }
 
-/// What hashes of flows at `switch` begin with.
+/// Start value of the hashes at `switch`.
 pub(crate) fn salt_of(switch: u32, salt: u64) -> u64 {
     mix(salt ^ u64::from(switch))
 }
 
-/// What the hashes of all switches have in common: another number in each replication.
+/// The part of that value which all switches have in common: another number in each replication.
 pub(crate) fn salt(streams: Streams) -> u64 {
     streams.stream("ecmp", 0).bits()
 }

@@ -48,10 +48,10 @@ pub(crate) trait Choose: Copy {
     fn choose(self, input: Input<'_>, packet: &Packet, ways: u32) -> u32;
 }
 
-/// Where a switch meets a packet.
+/// The input of a switch by which a packet comes.
 pub(crate) struct Input<'a> {
-    /// The turn of the input it comes by, which moves on when it is used.
+    /// The next hop whose turn it is at this input; moves on when it is used.
     pub(crate) turn: &'a mut u8,
-    /// What the switch's hashes begin with, see [`salt_of`].
+    /// Start value of the switch's hashes, see [`salt_of`].
     pub(crate) salt: u64,
 }

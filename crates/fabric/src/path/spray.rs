@@ -5,7 +5,7 @@ use crate::packet::Packet;
 use sojourn_core::Streams;
 use std::hint::select_unpredictable;
 
-/// Packet by packet in turn.
+/// Packet spraying: the next hops of an input take turns, packet by packet.
 #[derive(Clone, Copy)]
 pub(crate) struct Spray;
 
@@ -19,7 +19,7 @@ impl Choose for Spray {
     }
 }
 
-/// Whose turn it is first among up to so many `ways` for what comes from `port`: any, by chance.
+/// The first next hop, of up to so many `ways`, for packets from `port`: chosen at random.
 pub(crate) fn first_turn(streams: Streams, port: u32, ways: u32) -> u8 {
     streams.stream("spray", port.into()).below(ways.into()) as u8
 }

@@ -11,7 +11,7 @@ use sojourn_core::parameters::Refusal;
 use sojourn_core::{Stream, Time};
 use std::collections::VecDeque;
 
-/// What all lines of a fabric have in common.
+/// The parameters of all lines of a fabric.
 #[derive(Clone, Copy, Debug)]
 pub struct FifoAhead {
     pub(super) capacity: Capacity,
@@ -20,7 +20,7 @@ pub struct FifoAhead {
 }
 
 impl FifoAhead {
-    /// The most bytes that can wait, where the largest packets have so many.
+    /// The most bytes that can wait, in packets of up to `largest` bytes.
     pub(crate) fn longest(&self, largest: u16) -> u64 {
         self.capacity.most(largest)
     }
@@ -46,8 +46,8 @@ struct Departure {
     size: u16,
 }
 
-/// A line begins with places for so many departures, 60 bytes. Departures that are over are dropped only when it is
-/// full, or when capacity or threshold depend on them.
+/// Departures that a new line has places for, 60 bytes. Those that are over are dropped only when the line
+/// is full, or when capacity or threshold depend on them.
 const FEW: usize = 6;
 
 impl Builder for FifoAhead {
@@ -76,8 +76,8 @@ impl Builder for FifoAhead {
 }
 
 impl FifoAheadPort {
-    /// Lets go of those that have left. What begins to leave just now was still there when that
-    /// which comes `now` came.
+    /// Drops the departures before `now`. A packet that begins to leave at `now` still waits when another
+    /// comes then.
     #[inline(never)]
     fn settle(&mut self, now: Time) {
         while let Some(&Departure { begins, size }) = self.leaving.front()

@@ -157,7 +157,7 @@ pub trait Builder {
 /// Every packet that is offered is either kept until [`dequeue`](Queue::dequeue) returns it
 /// or handed to `drop`, once.
 pub trait Queue {
-    /// Whether it looks at the class of packets, which is noted on them only then.
+    /// Whether it reads [`Packet::class`], which is written into packets only then.
     const ASKS_FOR_CLASS: bool = false;
     /// Whether packets are sent ahead by [`line_up`](Queue::line_up) instead of being kept.
     const AHEAD: bool = false;
@@ -214,7 +214,7 @@ pub trait Queue {
     /// Whether no packet waits, but for those that were sent ahead.
     fn is_empty(&self) -> bool;
 
-    /// The packets that wait, in no promised order.
+    /// The packets that wait, in any order.
     fn waiting(&self, arena: &PacketArena) -> Vec<PacketId>;
 
     /// The sizes of packets that were sent ahead and begin to leave at `at` or later.
@@ -240,13 +240,13 @@ const FULL_PACKET: u16 = 1500;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Capacity {
     free: u32,
-    /// What each packet takes: its size where bytes are counted, otherwise as much as any other.
+    /// Bytes that each packet takes where packets are counted; 0 where bytes are.
     each: u16,
     size_mask: u16,
 }
 
 impl Capacity {
-    /// `buffer` bytes, nothing in it yet.
+    /// An empty buffer of `buffer` bytes.
     pub(crate) fn new(buffer: Bytes, counting: Counting) -> Capacity {
         let (each, size_mask) = match counting {
             Counting::Bytes => (0, u16::MAX),
@@ -260,13 +260,13 @@ impl Capacity {
         Capacity::new(Bytes(u64::MAX), Counting::Bytes)
     }
 
-    /// What a packet of `size` bytes takes.
+    /// Bytes that a packet of `size` bytes takes.
     #[inline]
     fn taken_by(self, size: u16) -> u32 {
         (self.each + (size & self.size_mask)).into()
     }
 
-    /// The most bytes that it holds when nothing is in it yet, in packets of up to `largest` bytes.
+    /// The most bytes that fit into what is free, in packets of up to `largest` bytes.
     fn most(self, largest: u16) -> u64 {
         match self.each {
             0 => self.free.into(),
@@ -280,13 +280,13 @@ impl Capacity {
         self.taken_by(size) <= self.free
     }
 
-    /// A packet of `size` bytes comes in; it has to fit.
+    /// Takes the capacity of a packet of `size` bytes, which has to fit.
     #[inline]
     pub(crate) fn take(&mut self, size: u16) {
         self.free -= self.taken_by(size);
     }
 
-    /// A packet of `size` bytes goes.
+    /// Gives back the capacity of a packet of `size` bytes.
     #[inline]
     pub(crate) fn give(&mut self, size: u16) {
         self.free += self.taken_by(size);

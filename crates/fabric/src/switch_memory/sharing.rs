@@ -132,7 +132,7 @@ impl Share {
         held.saturating_sub(self.reserve).into()
     }
 
-    /// Bytes that it holds.
+    /// Bytes that the queue holds.
     pub(crate) fn held(&self) -> u64 {
         self.held.into()
     }
@@ -158,7 +158,7 @@ impl Memory {
         (memory, plan.queues.iter().map(share).collect())
     }
 
-    /// What a packet of `size` bytes takes: whole cells.
+    /// Bytes that a packet of `size` bytes takes: whole cells.
     #[inline]
     pub(crate) fn cells(&self, size: u16) -> u32 {
         // Exact: size plus cell, times cell, is below 2^32.
@@ -166,7 +166,7 @@ impl Memory {
         cells as u32 * self.cell
     }
 
-    /// A packet of `size` bytes comes into a queue, if it may.
+    /// Takes the memory of a packet of `size` bytes for a queue, if it is allowed.
     #[inline]
     pub(crate) fn take(&mut self, share: &mut Share, size: u16) -> bool {
         let room = self.cells(size);
@@ -197,12 +197,12 @@ impl Memory {
         self.is_cut || room && self.is_short(all, self.free - most)
     }
 
-    /// What packets of so many bytes take at most, all together.
+    /// The most bytes that the packets of `inflow` take together.
     pub(crate) fn most(&self, Inflow { bytes, packets }: Inflow) -> u64 {
         bytes + packets * u64::from(self.cell - 1)
     }
 
-    /// A packet of `size` bytes leaves a queue.
+    /// Gives back the memory of a packet of `size` bytes that leaves a queue.
     #[inline]
     pub(crate) fn give(&mut self, share: &mut Share, size: u16) {
         let room = self.cells(size);
@@ -267,7 +267,7 @@ impl Memory {
         self.held
     }
 
-    /// So many bytes were held at once.
+    /// Notes that so many bytes were held at once.
     #[inline]
     pub(crate) fn held_at_once(&mut self, bytes: u64) {
         self.peak = self.peak.max(bytes);

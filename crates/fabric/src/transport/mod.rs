@@ -145,7 +145,7 @@ impl TransportKind {
     }
 }
 
-/// No timer is shorter: it would run out again and again while a packet is on its first wire.
+/// The shortest timer: a shorter one would run out again and again while a packet is on its first link.
 const SHORTEST_TIMER: Span = Span::from_ns(100);
 
 /// Refuses a timer that would run out at once, or later than a run can last.
@@ -162,20 +162,20 @@ fn check_timer(key: &str, span: Span) -> Result<(), Refusal> {
 pub struct Setup {
     /// All flows that will ever start.
     pub flows: std::sync::Arc<[Flow]>,
-    /// How they are cut into packets.
+    /// How flows are cut into packets.
     pub packets: Packets,
-    /// What data packets carry as priority.
+    /// The priority of data packets.
     pub priority: Priority,
-    /// What acknowledgements carry as priority.
+    /// The priority of acknowledgements.
     pub ack_priority: AckPriority,
-    /// The fabric they run in.
+    /// The fabric that the flows run in.
     pub network: std::sync::Arc<Network>,
-    /// The speed of each host's link.
+    /// Rate of each host's link.
     pub nic: std::sync::Arc<[Rate]>,
 }
 
 impl Setup {
-    /// Packet `sequence` of `flow`, of whose packets `arrived` are known to have arrived.
+    /// Data packet `sequence` of `flow`; of the flow's packets, `arrived` are known to have arrived.
     #[inline(always)]
     fn data(&self, flow: u32, sequence: u32, arrived: u32, now: Time) -> Packet {
         let this = &self.flows[flow as usize];
@@ -226,85 +226,86 @@ impl Setup {
 /// A wake-up for one end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wake {
-    /// When.
+    /// The time.
     pub at: Time,
-    /// Which flow.
+    /// The flow.
     pub flow: u32,
-    /// Which of its ends.
+    /// The end of the flow that wakes.
     pub end: End,
 }
 
 /// One end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
-    /// Where it starts from.
+    /// The host that the flow starts from.
     Sender,
-    /// Where it goes to.
+    /// The host that the flow goes to.
     Receiver,
 }
 
 /// What a transport at one host asks for at one time.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    /// The time; everything asked for here happens now or later.
+    /// The current time.
     pub now: Time,
     /// Packets to hand to the host's port now, in this order.
     pub packets: Vec<Packet>,
     /// Wake-ups to set; one that is no longer wanted is ignored when it comes.
     pub wakes: Vec<Wake>,
-    /// Flows that are done: their sender knows that all has arrived.
+    /// Flows whose sender has just learnt that all has arrived.
     pub finished: Vec<u32>,
-    /// Flows the last of which has just come to their receiver.
+    /// Flows whose last missing packet has just come to the receiver.
     pub arrived: Vec<u32>,
-    /// How many packets of data the host's port takes at this time.
+    /// Data packets that the host's port takes at this time.
     pub capacity: usize,
     /// Whether its flow would send more than that, and was not held yet: it is
     /// [resumed](Transport::resume) when the port takes more.
     pub held: bool,
 }
 
-/// Both ends of all flows of one simulation. A sender's state is touched only in turns of the
-/// flow's source host, a receiver's only in turns of its destination.
+/// Both ends of all flows of one simulation. A sender's state is touched only in calls for the flow's
+/// source host, a receiver's only in calls for its destination, so that hosts can be simulated in any order
+/// within a window.
 pub trait Transport {
     /// Whether a fabric can be estimated from its links simulated one by one: a flow asks for nothing
     /// but what comes back over the links of its path, link by link.
     const ESTIMABLE_BY_LINK: bool = false;
 
-    /// `flow` begins, at its source.
+    /// Starts `flow`, at its source.
     fn start(&mut self, flow: u32, outbox: &mut Outbox);
 
-    /// `packet` has come to the host it is for.
+    /// Takes in `packet`, which has come to the host it is for.
     fn receive(&mut self, packet: &Packet, outbox: &mut Outbox);
 
-    /// A wake-up is due.
+    /// Handles a wake-up that is due.
     fn wake(&mut self, wake: Wake, outbox: &mut Outbox);
 
-    /// The host's port takes more of `flow`, which was held. Only flows of transports that look at
-    /// [`Outbox::capacity`] are.
+    /// Goes on with `flow`, which was held, as the host's port takes more. Only transports that look at
+    /// [`Outbox::capacity`] hold flows.
     fn resume(&mut self, _flow: u32, _turn: &mut Outbox) {}
 
-    /// The priority of the next packet of `flow`, lower first; nothing where all are alike.
+    /// The priority of the next packet of `flow`, lower first; none where all are equal.
     fn urgency(&self, _flow: u32, _now: Time) -> Option<u32> {
         None
     }
 
-    /// What one flow has needed so far, and how far it has come.
+    /// Resends, time-outs and progress of one flow so far.
     fn tally(&self, flow: u32) -> Tally;
 }
 
-/// What one flow has needed, and how far it has come.
+/// Resends, time-outs and progress of one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Packets sent more than once.
     pub retransmits: u32,
-    /// Times its retransmission timer ran out.
+    /// Expirations of its retransmission timer.
     pub timeouts: u32,
-    /// Packets of its beginning, none missing, that its sender knows have arrived.
+    /// Packets from its first on, without a gap, that its sender knows have arrived.
     pub acknowledged: u32,
 }
 
 impl Tally {
-    /// What it has needed since it was `earlier`.
+    /// The difference to an `earlier` tally of the same flow.
     pub fn since(self, earlier: Tally) -> Tally {
         Tally {
             retransmits: self.retransmits - earlier.retransmits,

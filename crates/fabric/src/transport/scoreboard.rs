@@ -14,7 +14,7 @@ pub(super) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// How many numbers are in it.
+    /// Numbers in the set.
     #[inline]
     pub(super) fn len(&self) -> u32 {
         self.len
@@ -48,7 +48,7 @@ impl Scoreboard {
         new
     }
 
-    /// Moves the base up to `base`: numbers below it are forgotten.
+    /// Moves the base up to `base` and forgets numbers below it.
     #[inline]
     pub(super) fn advance(&mut self, base: u32) {
         if self.len == 0 && self.far.is_empty() {
@@ -101,7 +101,7 @@ impl Scoreboard {
         word * 64 + bits.ilog2()
     }
 
-    /// How many numbers of `from..to` are in it; `from` is not below the base.
+    /// Numbers of `from..to` in the set; `from` is not below the base.
     pub(super) fn count(&self, from: u32, to: u32) -> u32 {
         if from >= to {
             return 0;

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// One receiver.
 #[derive(Clone, Debug, Default)]
 struct Receiver {
-    /// How many different packets have arrived whole.
+    /// Different packets that have arrived whole.
     arrived: u32,
     /// First packet still missing, and what has arrived from there on.
     next: u32,
@@ -26,7 +26,7 @@ struct Receiver {
 struct Pacer {
     /// Flows that have PULLs to send, the next one first.
     queue: VecDeque<u32>,
-    /// Not before this may the next PULL leave.
+    /// Earliest time at which the next PULL may leave.
     free: Time,
     /// Whether a wake-up is set.
     armed: bool,
@@ -40,7 +40,7 @@ pub(super) struct Receivers {
 }
 
 impl Receivers {
-    /// Of all flows of `setup`.
+    /// The receivers of all flows of `setup`.
     pub(super) fn new(setup: &Setup) -> Receivers {
         Receivers {
             flows: vec![Receiver::default(); setup.flows.len()],
@@ -48,13 +48,13 @@ impl Receivers {
         }
     }
 
-    /// The wake-up that `host` has set has come.
+    /// Handles the wake-up that `host` has set.
     pub(super) fn wake(&mut self, host: u16, setup: &Setup, outbox: &mut Outbox) {
         self.hosts[usize::from(host)].armed = false;
         self.pull(host, setup, outbox);
     }
 
-    /// A packet of data, or what is left of one, has come to its receiver.
+    /// Takes in a packet of data, or what is left of one.
     pub(super) fn data(&mut self, packet: &Packet, setup: &Setup, outbox: &mut Outbox) {
         let receiver = &mut self.flows[packet.flow as usize];
         let flow = &setup.flows[packet.flow as usize];
@@ -86,7 +86,7 @@ impl Receivers {
         }
     }
 
-    /// Sends the next PULL of `host` if it is time, and sees to it that the one after it will go.
+    /// Sends the next PULL of `host` if it is due, and sets the wake-up for the one after it.
     fn pull(&mut self, host: u16, setup: &Setup, outbox: &mut Outbox) {
         let pacer = &mut self.hosts[usize::from(host)];
         let interval = setup.nic[usize::from(host)].span(setup.packets.full().into());

@@ -6,7 +6,7 @@ use crate::transport::{End, Outbox, Setup, Tally, Wake};
 use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 
-/// How often the patience of a flow with nothing in flight doubles.
+/// Most doublings of the time-out of a flow with nothing in flight.
 const MAX_DOUBLINGS: u8 = 6;
 
 /// One sender.
@@ -16,7 +16,7 @@ pub(super) struct Sender {
     next: u32,
     /// One past the last packet of the flow; 0 before it starts.
     end: u32,
-    /// How many packets are not acknowledged.
+    /// Packets not acknowledged.
     left: u32,
     /// First packet not acknowledged, and what is acknowledged from there on.
     first: u32,
@@ -25,20 +25,20 @@ pub(super) struct Sender {
     flight: VecDeque<(u32, Time)>,
     /// Packets that came trimmed and wait for a PULL.
     again: VecDeque<u32>,
-    /// How many PULLs have been sent to it, as far as it knows.
+    /// PULLs sent to it, as far as it knows.
     pulled: u32,
     /// PULLs that found nothing to send.
     spare: u32,
-    /// How often it has waited in vain with nothing in flight.
+    /// Consecutive time-outs with nothing in flight.
     starved: u8,
-    /// When anything was last sent or heard.
+    /// When a packet was last sent or came.
     active: Time,
     /// The earliest wake-up that is set.
     wake: Option<Time>,
     tally: Tally,
 }
 
-/// One sender in one turn.
+/// One sender with all it needs to act at one time.
 pub(super) struct Acting<'a> {
     pub(super) sender: &'a mut Sender,
     pub(super) flow: u32,
@@ -48,7 +48,7 @@ pub(super) struct Acting<'a> {
 }
 
 impl Acting<'_> {
-    /// The flow begins: `count` packets, of which a window goes at once.
+    /// Starts the flow: `count` packets, of which a window goes at once.
     pub(super) fn start(&mut self, count: u32, window: u32) {
         self.sender.end = count;
         self.sender.left = count;
@@ -57,7 +57,7 @@ impl Acting<'_> {
         }
     }
 
-    /// An answer of the receiver has come.
+    /// Takes in an answer of the receiver.
     pub(super) fn receive(&mut self, answer: &Packet) {
         if self.sender.left == 0 {
             return;
@@ -70,7 +70,7 @@ impl Acting<'_> {
         }
     }
 
-    /// Packet `sequence` has arrived.
+    /// Takes in the ACK of packet `sequence`.
     fn acknowledged(&mut self, sequence: u32) {
         let sender = &mut *self.sender;
         sender.answered(sequence);
@@ -85,7 +85,8 @@ impl Acting<'_> {
         }
     }
 
-    /// Packet `sequence` was trimmed; PULL number `pull`, of which these are the low bits, is for it.
+    /// Takes in the NACK of packet `sequence`, which was trimmed; `pull` has the low bits of the number of
+    /// the PULL for it.
     fn refused(&mut self, sequence: u32, pull: u16) {
         let sender = &mut *self.sender;
         if sender.answered(sequence) {
@@ -99,7 +100,7 @@ impl Acting<'_> {
         }
     }
 
-    /// `pulls` PULLs have been sent so far: it makes up for those that are late or lost.
+    /// Takes in PULL number `pulls`, and makes up for those before it that are late or lost.
     fn pulled(&mut self, pulls: u32) {
         for _ in self.sender.pulled..pulls {
             if !self.send() {
@@ -109,7 +110,7 @@ impl Acting<'_> {
         self.sender.pulled = self.sender.pulled.max(pulls);
     }
 
-    /// A wake-up has come; it counts if it is the one that is set.
+    /// Handles a wake-up, if it is the one that is set.
     pub(super) fn wake(&mut self, at: Time) {
         if self.sender.wake == Some(at) {
             self.sender.wake = None;
@@ -119,7 +120,7 @@ impl Acting<'_> {
         }
     }
 
-    /// Nothing has been heard for too long.
+    /// Handles a time-out.
     fn out_of_time(&mut self) {
         let now = self.outbox.now;
         self.sender.tally.timeouts += 1;
@@ -175,18 +176,18 @@ impl Acting<'_> {
 }
 
 impl Sender {
-    /// What it has needed so far.
+    /// Resends, time-outs and progress so far.
     pub(super) fn tally(&self) -> Tally {
         Tally { acknowledged: self.first, ..self.tally }
     }
 
-    /// An answer for packet `sequence` has come; whether one was awaited.
+    /// Notes an answer for packet `sequence`. Returns whether one was awaited.
     fn answered(&mut self, sequence: u32) -> bool {
         let place = self.flight.iter().position(|&(packet, _)| packet == sequence);
         place.is_some_and(|place| self.flight.remove(place).is_some())
     }
 
-    /// When it loses its patience.
+    /// When its timer runs out.
     fn due(&self, rto: Span) -> Time {
         match self.flight.front() {
             Some(&(_, since)) => since + rto,

@@ -7,12 +7,12 @@ use sojourn_core::{Span, Time};
 use std::fmt::Debug;
 use std::num::NonZeroU32;
 
-/// What a member of the family decides.
+/// Congestion control: what a member of the TCP family decides.
 pub trait CongestionControl: Clone + Debug {
-    /// What it keeps for one flow, beside the window.
+    /// State for one flow, beside the window.
     type State: Clone + Debug + Default;
 
-    /// Whether it asks which packet caused an ACK: [`Acked::cause`].
+    /// Whether it reads [`Acked::cause`], which takes time to find.
     const ASKS_FOR_CAUSE: bool = false;
 
     /// Whether a fabric can be estimated from its links, see [`Transport::ESTIMABLE_BY_LINK`].
@@ -23,37 +23,37 @@ pub trait CongestionControl: Clone + Debug {
     /// Its fixed rules.
     fn rules(&self) -> Rules;
 
-    /// After how many time-outs in a row a sender only probes, if ever.
+    /// Consecutive time-outs after which a sender only probes, if ever.
     fn probe_after(&self) -> Option<NonZeroU32> {
         None
     }
 
-    /// `flow` begins.
+    /// Starts `flow`.
     fn start(&self, _: &mut Self::State, _flow: u32, _: &Setup) {}
 
-    /// Packet `sequence` leaves.
+    /// Notes that packet `sequence` leaves.
     fn sent(&self, _: &mut Self::State, _sequence: u32, _now: Time) {}
 
-    /// How long after a packet the next one may leave, when it is paced; `wire` is how long the
-    /// host's link needs for the packet.
+    /// Time from a packet to the next one of a paced flow; `wire` is the packet's transmission time on
+    /// the host's link.
     fn gap(&self, _: &Window, _: &Self::State, wire: Span) -> Span {
         wire
     }
 
-    /// News of the receiver, outside of a recovery.
+    /// Reacts to an ACK, outside of a recovery.
     fn acked(&self, window: &mut Window, _: &mut Self::State, acked: &Acked) {
         if acked.cumulative > 0 {
             window.grow();
         }
     }
 
-    /// A loss was inferred from duplicate ACKs while `flight` packets were unacknowledged.
+    /// Reacts to a loss inferred from duplicate ACKs while `flight` packets were unacknowledged.
     fn lost(&self, window: &mut Window, _: &mut Self::State, flight: u32, _now: Time) {
         window.halve(flight);
         window.cwnd = window.ssthresh;
     }
 
-    /// The timer ran out while `flight` packets were unacknowledged.
+    /// Reacts to a time-out while `flight` packets were unacknowledged.
     fn timed_out(&self, window: &mut Window, _: &mut Self::State, flight: u32, _now: Time) {
         window.halve(flight);
         window.cwnd = 1.0;
@@ -66,33 +66,33 @@ pub trait CongestionControl: Clone + Debug {
 pub struct Rules {
     /// Packets a flow may send before the first ACK; `f64::INFINITY` for no limit.
     pub initial_window: f64,
-    /// Up to where a new flow's window grows by one an ACK instead of one a round trip.
+    /// `ssthresh` of a new flow, in packets.
     pub initial_ssthresh: f64,
-    /// The window never exceeds this.
+    /// Upper bound of the window, in packets.
     pub window_cap: f64,
     /// The retransmission timer.
     pub timer: Timer,
-    /// When duplicate ACKs are a loss; never, if none.
+    /// When duplicate ACKs are a loss; none: never.
     pub fast_retransmit: Option<FastRetransmit>,
-    /// Whether ACKs tell which packet caused them; losses are then mended as RFC 6675 says, else as
-    /// RFC 6582 does.
+    /// Whether ACKs tell which packet caused them (SACK); losses are then repaired by RFC 6675, else by
+    /// RFC 6582.
     pub sack: bool,
-    /// How long a receiver may hold back an ACK for every second packet.
+    /// Time that a receiver may delay the ACK of every second packet (RFC 5681, 4.2).
     pub ack_delay: Option<Span>,
-    /// Whether data packets can be marked.
+    /// Whether data packets can be marked (ECN).
     pub ecn: bool,
     /// Whether packets leave one by one, each [`CongestionControl::gap`] after the one before.
     pub paced: bool,
-    /// Whether a flow opens its connection before it sends.
+    /// Whether a flow opens its connection before it sends (RFC 9293, 3.5).
     pub handshake: bool,
 }
 
 /// When duplicate ACKs are a loss (RFC 5681, 3.2).
 #[derive(Clone, Copy, Debug)]
 pub struct FastRetransmit {
-    /// At how many of them (DupThresh).
+    /// Duplicate ACKs that are a loss (DupThresh).
     pub dupthresh: NonZeroU32,
-    /// Whether those before let a new packet go each (RFC 3042).
+    /// Whether each duplicate ACK before sends a new packet (limited transmit, RFC 3042).
     pub limited_transmit: bool,
 }
 
@@ -111,21 +111,21 @@ pub(super) const ABC_LIMIT: NonZeroU32 = NonZeroU32::new(2).expect("2");
 /// A congestion window, in packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// How many packets may be unacknowledged (RFC 5681, section 2).
+    /// Packets that may be unacknowledged (RFC 5681, section 2).
     pub cwnd: f64,
-    /// Slow start up to here.
+    /// Slow start up to this window, congestion avoidance from it on.
     pub ssthresh: f64,
 }
 
 impl Window {
-    /// RFC 5681 (3.1): by one for each ACK in slow start, then by one a round trip.
+    /// Grows by one packet an ACK in slow start, then by one a round trip (RFC 5681, 3.1).
     #[inline]
     pub fn grow(&mut self) {
         self.cwnd += if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
     }
 
-    /// Like [`Window::grow`], but by what the ACK covers (RFC 3465), in slow start at most `limit` packets, and one
-    /// while losses are mended after a time-out; without a `limit` by the ACK.
+    /// Like [`Window::grow`], but by what the ACK covers (RFC 3465): in slow start at most `limit` packets,
+    /// and one while losses are repaired after a time-out. Without a `limit`, [`Window::grow`].
     #[inline]
     pub fn grow_by(&mut self, acked: &Acked, limit: Option<NonZeroU32>) {
         let Some(limit) = limit else { return self.grow() };
@@ -137,13 +137,13 @@ impl Window {
         };
     }
 
-    /// RFC 5681 (4): `ssthresh` becomes half of what was in flight, at least two.
+    /// Sets `ssthresh` to half of the flight, at least two (RFC 5681, 3.1, equation 4).
     pub fn halve(&mut self, flight: u32) {
         self.ssthresh = (f64::from(flight) / 2.0).max(2.0);
     }
 }
 
-/// What one ACK told.
+/// What one ACK says, and the sender's state after it.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
     /// Packets newly covered by the cumulative acknowledgement.
@@ -156,11 +156,11 @@ pub struct Acked {
     pub snd_una: u32,
     /// Next packet to be sent.
     pub snd_nxt: u32,
-    /// Whether, before it came, not all was acknowledged that had been sent when the timer last ran
-    /// out.
+    /// Whether losses of a time-out are being repaired: before this ACK, not all was acknowledged that
+    /// had been sent at the time-out.
     pub repairing: bool,
-    /// The packet that caused it, where that can be told: out of order it says so itself; in order it
-    /// is the last of those now covered that were not known to have arrived.
+    /// The packet that caused the ACK, where that is known: out of order the ACK names it; in order it is
+    /// the last of those now covered that were not known to have arrived.
     pub cause: Option<u32>,
     /// The smoothed round trip; zero before the first measurement.
     pub rtt: Span,

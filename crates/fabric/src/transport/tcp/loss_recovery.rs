@@ -18,8 +18,8 @@ use super::congestion::{CongestionControl, FastRetransmit};
 use super::transmit::{Acting, Sender};
 
 impl<C: CongestionControl> Acting<'_, C> {
-    /// A duplicate ACK has come: without SACK one that repeats the last (RFC 5681, 2), with SACK one
-    /// that tells of another packet (RFC 6675, 2).
+    /// Takes in a duplicate ACK: without SACK one that repeats the last (RFC 5681, 2), with SACK one that
+    /// tells of another packet (RFC 6675, 2).
     #[cold]
     pub(super) fn duplicate(&mut self, rule: FastRetransmit) {
         let sender = &mut *self.sender;
@@ -48,7 +48,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         }
     }
 
-    /// Fast retransmit: a recovery begins.
+    /// Begins a recovery with a fast retransmit.
     fn recover(&mut self, dupthresh: u32) {
         let sender = &mut *self.sender;
         // RFC 5681, 3.2, step 2: what limited transmit sent does not count.
@@ -67,7 +67,8 @@ impl<C: CongestionControl> Acting<'_, C> {
         self.emit(hole);
     }
 
-    /// RFC 3042, and RFC 6675 (5, step 3): each duplicate says that a packet has left the network.
+    /// Sends a new packet for a duplicate ACK, which says that a packet has left the network (RFC 3042;
+    /// RFC 6675, 5, step 3).
     fn limited_transmit(&mut self) {
         let sender = &mut *self.sender;
         let left = match self.rules.sack {
@@ -82,8 +83,8 @@ impl<C: CongestionControl> Acting<'_, C> {
         }
     }
 
-    /// A cumulative ACK during a recovery, of so many packets: full or partial (RFC 6582, 3.2, step
-    /// 3; RFC 6675, 5, steps A and B).
+    /// Takes in an ACK of so many packets during a recovery, full or partial (RFC 6582, 3.2, step 3; RFC
+    /// 6675, 5, steps A and B).
     #[cold]
     pub(super) fn advanced(&mut self, cumulative: u32) {
         let sender = &mut *self.sender;
@@ -134,7 +135,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         sender.snd_nxt < sender.end && outstanding + 1.0 <= self.rules.window_cap
     }
 
-    /// Sends it.
+    /// Sends the next new packet.
     pub(super) fn emit_new(&mut self) {
         let sequence = self.sender.snd_nxt;
         self.sender.snd_nxt += 1;
@@ -143,8 +144,8 @@ impl<C: CongestionControl> Acting<'_, C> {
 }
 
 impl<S> Sender<S> {
-    /// What lies below this and has not arrived is lost: `dupthresh` packets above it have arrived
-    /// (section 4, IsLost).
+    /// The bound below which packets that have not arrived are lost: `dupthresh` packets above it have
+    /// arrived (RFC 6675, 4, IsLost).
     fn lost_below(&self, dupthresh: u32) -> u32 {
         match self.sacked.len() < dupthresh {
             true => self.snd_una,
@@ -152,26 +153,26 @@ impl<S> Sender<S> {
         }
     }
 
-    /// How many packets are in the network (section 4, SetPipe): those neither arrived nor lost, and
-    /// those resent that have not arrived.
+    /// Packets in the network (RFC 6675, 4, SetPipe): those neither arrived nor lost, and those sent again
+    /// that have not arrived.
     fn pipe(&self, lost_below: u32) -> u32 {
         let missing = |from: u32, to: u32| (to - from) - self.sacked.count(from, to);
         missing(lost_below, self.snd_nxt) + missing(self.snd_una, self.recovery.high_rxt)
     }
 }
 
-/// What a sender in a recovery sends next.
+/// The next segment of a recovery.
 enum Segment {
-    /// One that is lost, or may be.
+    /// A packet that is lost, or may be.
     Hole(u32),
-    /// One never sent before.
+    /// A packet never sent before.
     New,
-    /// The last one outstanding, once in a recovery.
+    /// The last packet outstanding, once in a recovery.
     Rescue,
 }
 
 impl<C: CongestionControl> Acting<'_, C> {
-    /// Section 5, step C.
+    /// Sends while `cwnd` is larger than the pipe (RFC 6675, 5, step C).
     pub(super) fn send_into_the_pipe(&mut self) {
         let sender = &mut *self.sender;
         sender.recovery.high_rxt = sender.recovery.high_rxt.max(sender.snd_una);
@@ -188,7 +189,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         }
     }
 
-    /// What is next (section 4, NextSeg, rules 1 to 4), if there is something.
+    /// The next segment, if there is one (RFC 6675, 4, NextSeg, rules 1 to 4).
     fn next_segment(&self, lost_below: u32) -> Option<Segment> {
         let sender = &*self.sender;
         let hole = sender.sacked.first_missing(sender.recovery.high_rxt);

@@ -7,10 +7,10 @@ use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{AckPriority, End, Outbox, Setup, Wake};
 use sojourn_core::Time;
 
-/// What one receiver keeps.
+/// The state of one receiver.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
-    /// First packet still missing.
+    /// First packet still missing (RCV.NXT, RFC 9293, 3.3.1).
     next: u32,
     /// One past the last packet of the flow.
     end: u32,
@@ -19,11 +19,11 @@ pub(super) struct Receiver {
     pending: Option<Held>,
     /// Whether the last packet carried a mark (RFC 8257, 3.2: DCTCP.CE).
     marked: bool,
-    /// When the held-back ACK has to go.
+    /// When the delayed ACK has to go.
     due: Time,
 }
 
-/// What is needed to send a held-back ACK.
+/// What a delayed ACK needs.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     flow: u32,
@@ -31,7 +31,7 @@ struct Held {
 }
 
 impl Receiver {
-    /// Of `flow`, cut into `packets`.
+    /// The receiver of `flow`, cut into `packets`.
     pub(super) fn new(flow: &Flow, packets: &Packets) -> Receiver {
         Receiver {
             next: 0,
@@ -43,7 +43,7 @@ impl Receiver {
         }
     }
 
-    /// A data packet has come.
+    /// Takes in a data packet.
     #[inline]
     pub(super) fn data(
         &mut self,
@@ -100,7 +100,7 @@ impl Receiver {
         }
     }
 
-    /// A wake-up has come: the held-back ACK goes, if it is still there and meant.
+    /// Handles a wake-up: sends the delayed ACK, if the wake-up is still for it.
     pub(super) fn wake(&mut self, wake: Wake, setup: &Setup, outbox: &mut Outbox) {
         if self.due == wake.at
             && let Some(held) = self.pending.take()

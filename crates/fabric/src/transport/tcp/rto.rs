@@ -1,4 +1,4 @@
-//! When a sender gives up waiting for an acknowledgement (RFC 6298).
+//! The retransmission time-out (RFC 6298).
 
 use sojourn_core::{Span, Time};
 
@@ -28,7 +28,7 @@ impl Timer {
 /// RFC 6298 (2.4) allows a cap of at least 60 s.
 const MAX_RTO: Span = Span::from_s(60);
 
-/// What one sender knows of its round trip.
+/// The round-trip time that one sender has measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RoundTrip {
     /// Smoothed round trip; zero before the first measurement.
@@ -40,7 +40,7 @@ pub(super) struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// A packet never sent before leaves: time it if none is being timed.
+    /// Times a packet that leaves for the first time, if none is being timed.
     #[inline]
     pub(super) fn sent(&mut self, sequence: u32, now: Time) {
         if self.timed.is_none() {
@@ -48,7 +48,7 @@ impl RoundTrip {
         }
     }
 
-    /// Everything below `sequence` is acknowledged.
+    /// Takes in the acknowledgement of everything below `sequence`.
     #[inline]
     pub(super) fn acknowledged(&mut self, sequence: u32, now: Time) {
         if let Some((timed, since)) = self.timed
@@ -78,18 +78,18 @@ impl RoundTrip {
         self.smoothed = Span::from_ps((7 * smoothed + sample) / 8);
     }
 
-    /// The timer ran out: wait longer next time, and trust no measurement under way.
+    /// Doubles the time-out, and drops a measurement under way (RFC 6298, 5.5; Karn).
     pub(super) fn timed_out(&mut self) {
         self.doublings = self.doublings.saturating_add(1);
         self.timed = None;
     }
 
-    /// Something was resent: its acknowledgement would not say which copy it answers.
+    /// Drops a measurement under way, as a packet is sent again (Karn).
     pub(super) fn forget(&mut self) {
         self.timed = None;
     }
 
-    /// How long to wait for an acknowledgement.
+    /// The retransmission time-out.
     #[inline]
     pub(super) fn time_out(&self, timer: Timer) -> Span {
         match timer {

@@ -36,7 +36,7 @@ impl<S> Sender<S> {
 }
 
 impl<C: CongestionControl> Windowed<C> {
-    /// Takes up all flows of `setup` under the rules of `control`.
+    /// Senders and receivers for all flows of `setup`, under `control`.
     pub fn new(control: &C, setup: Setup) -> Windowed<C> {
         let rules = control.rules();
         let sender = Sender {
@@ -168,7 +168,7 @@ impl<C: CongestionControl> Transport for Windowed<C> {
 }
 
 impl<C: CongestionControl> Acting<'_, C> {
-    /// An ACK has come.
+    /// Takes in an ACK.
     #[inline]
     fn acknowledged(&mut self, ack: &Packet) {
         if self.sender.connecting {
@@ -233,7 +233,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         self.send();
     }
 
-    /// The wake-up that was set has come.
+    /// Handles the wake-up that was set: a time-out, or the release of a paced packet.
     fn woken(&mut self) {
         let sender = &mut *self.sender;
         if sender.connecting {
@@ -272,7 +272,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         }
     }
 
-    /// Asks for a connection, with a packet as large as an acknowledgement; the timer runs for it.
+    /// Asks for a connection (SYN), with a packet as large as an acknowledgement, and starts the timer.
     fn connect(&mut self) {
         let sender = &mut *self.sender;
         let now = self.outbox.now;
@@ -284,7 +284,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         sender.rto_deadline = now + sender.trip.time_out(self.rules.timer);
     }
 
-    /// The request for a connection is answered.
+    /// Opens the connection, as its request is answered, and sends.
     fn connected(&mut self) {
         let sender = &mut *self.sender;
         sender.connecting = false;
@@ -293,14 +293,14 @@ impl<C: CongestionControl> Acting<'_, C> {
         self.send();
     }
 
-    /// Whether it only probes: nothing has been heard for too many time-outs.
+    /// Whether it only probes: no ACK has come for too many time-outs.
     fn probing(&self) -> bool {
         self.control
             .probe_after()
             .is_some_and(|after| self.sender.consecutive_timeouts >= after.get())
     }
 
-    /// Asks whether anything gets through, with a packet of one byte; the timer runs for it.
+    /// Sends a probe of one byte, and starts the timer.
     fn probe(&mut self) {
         let sender = &mut *self.sender;
         let now = self.outbox.now;
@@ -312,7 +312,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         sender.rto_deadline = now + sender.trip.time_out(self.rules.timer);
     }
 
-    /// Something was heard after time-outs: who probed sends again, and the timer runs for that.
+    /// Ends a row of time-outs at an ACK. A sender that probed sends again, with a new timer.
     fn heard_again(&mut self) {
         if self.probing() {
             self.sender.rto_deadline = Time::NEVER;
@@ -336,7 +336,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         }
     }
 
-    /// The next packet the window allows, those that have arrived left out.
+    /// The next packet that the window allows, without those that have arrived.
     #[inline]
     fn may_send(&self) -> Option<u32> {
         let sender = &*self.sender;
@@ -345,7 +345,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         (sequence < sender.end && inside).then_some(sequence)
     }
 
-    /// Whether there is something to send that only pacing holds back.
+    /// Whether pacing alone holds a packet back.
     fn waits_for_its_pace(&self) -> bool {
         match self.sender.recovery.active {
             false => self.may_send().is_some(),

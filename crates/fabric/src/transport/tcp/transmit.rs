@@ -7,41 +7,41 @@ use crate::transport::scoreboard::Scoreboard;
 use crate::transport::{Outbox, Setup, Tally};
 use sojourn_core::Time;
 
-/// One sender.
+/// The state of one sender; sequence numbers count packets.
 #[derive(Clone, Debug)]
 pub(super) struct Sender<S> {
     pub(super) window: Window,
-    /// First packet not yet acknowledged.
+    /// First packet not yet acknowledged (SND.UNA, RFC 9293, 3.3.1).
     pub(super) snd_una: u32,
-    /// Next packet to send; goes back to `snd_una` when the timer runs out.
+    /// Next packet to send (SND.NXT); goes back to `snd_una` at a time-out.
     pub(super) snd_nxt: u32,
     /// One past the last packet ever sent.
     pub(super) snd_max: u32,
     /// One past the last packet of the flow; 0 before it starts.
     pub(super) end: u32,
     pub(super) recovery: Recovery,
-    /// One past the packet for which the timer ran out last; 0 for none.
+    /// One more than `snd_una` at the last time-out; 0 for none.
     pub(super) last_rto_snd_una: u32,
-    /// Whether it waits for the answer to its request for a connection.
+    /// Whether it waits for the answer to its request for a connection (SYN-SENT).
     pub(super) connecting: bool,
     /// Whether it waits until its host's port takes more.
     pub(super) held: bool,
-    /// Time-outs since anything was heard.
+    /// Time-outs since the last ACK.
     pub(super) consecutive_timeouts: u32,
     pub(super) tally: Tally,
-    /// What is known to have arrived out of order.
+    /// Packets known to have arrived out of order.
     pub(super) sacked: Scoreboard,
     pub(super) trip: RoundTrip,
     /// When the retransmission timer runs out.
     pub(super) rto_deadline: Time,
-    /// Not before this may a paced packet leave.
+    /// Earliest time at which a paced packet may leave.
     pub(super) pacing_release: Time,
     /// The earliest wake-up that is set.
     pub(super) wake: Time,
     pub(super) state: S,
 }
 
-/// What a sender keeps about losses.
+/// The state of loss recovery (RFC 6582, 6675).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recovery {
     pub(super) active: bool,
@@ -50,9 +50,9 @@ pub(super) struct Recovery {
     pub(super) recover: u32,
     /// Whether a partial ACK has come in this recovery.
     pub(super) partial: bool,
-    /// Duplicate ACKs since the cumulative one last moved.
+    /// Duplicate ACKs since `snd_una` last moved.
     pub(super) duplicates: u32,
-    /// New packets that these let go.
+    /// New packets sent by limited transmit since then.
     pub(super) limited: u32,
     /// With SACK: one past the last packet known to have arrived.
     pub(super) heard: u32,
@@ -63,14 +63,14 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
-    /// The cumulative acknowledgement has moved.
+    /// Forgets duplicate ACKs, as `snd_una` has moved.
     #[inline]
     pub(super) fn calm(&mut self) {
         self.duplicates = 0;
         self.limited = 0;
     }
 
-    /// The timer ran out; all below `snd_max` had been sent.
+    /// Ends a recovery by a time-out; all below `snd_max` had been sent.
     pub(super) fn timed_out(&mut self, snd_max: u32) {
         self.active = false;
         self.recover = snd_max;
@@ -78,7 +78,7 @@ impl Recovery {
     }
 }
 
-/// One sender in one turn.
+/// One sender with all it needs to act at one time.
 pub(super) struct Acting<'a, C: CongestionControl> {
     pub(super) sender: &'a mut Sender<C::State>,
     pub(super) flow: u32,
@@ -99,7 +99,7 @@ impl<C: CongestionControl> Acting<'_, C> {
         takes
     }
 
-    /// Whether pacing has it wait.
+    /// Whether pacing holds the next packet back.
     #[inline]
     pub(super) fn held_back(&self) -> bool {
         self.rules.paced && self.outbox.now < self.sender.pacing_release
