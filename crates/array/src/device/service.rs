@@ -128,7 +128,7 @@ pub trait ServiceModel {
     /// that no later phase follows.
     fn serve(
         &self,
-        line: &mut Self::FcfsDisk,
+        disk: &mut Self::FcfsDisk,
         access: &Access,
         now: Time,
     ) -> (Span, Span, PositioningCost);

@@ -52,13 +52,13 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
 
     /// The first server of a disk, and the first of its servers that is idle.
     #[inline(always)]
-    fn line(&self, disk: usize) -> (usize, Option<usize>) {
+    fn first_idle(&self, disk: usize) -> (usize, Option<usize>) {
         let is_idle = |server: &usize| self.stations[*server].serving.is_none();
         match self.servers {
             1 => (disk, Some(disk).filter(is_idle)),
             servers => {
-                let line = disk * servers;
-                (line, (line..line + servers).find(is_idle))
+                let first = disk * servers;
+                (first, (first..first + servers).find(is_idle))
             }
         }
     }
@@ -88,11 +88,11 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
 
     #[cold]
     fn issue_to_several(&mut self, disk: usize, task: Task<M::Spot>, now: Time) {
-        match self.line(disk) {
-            (line, Some(server)) if self.stations[line].waiting() == 0 => {
+        match self.first_idle(disk) {
+            (first, Some(server)) if self.stations[first].waiting() == 0 => {
                 self.serve(server, task, now);
             }
-            (line, _) => self.stations[line].normal.push_back(task),
+            (first, _) => self.stations[first].normal.push_back(task),
         }
     }
 
@@ -100,21 +100,21 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
     pub(super) fn issue_later(&mut self, disk: usize, task: Task<M::Spot>, last: usize, now: Time) {
         // The disk that the phase waited for counts as idle even if accesses of first phases wait
         // there.
-        match self.line(disk) {
-            (line, Some(server)) if self.stations[line].urgent.is_empty() => {
+        match self.first_idle(disk) {
+            (first, Some(server)) if self.stations[first].urgent.is_empty() => {
                 let found = if disk == last { Found::JustDone } else { Found::Idle };
                 self.serve(server, Task { found, ..task }, now);
             }
-            (line, _) => self.stations[line].urgent.push_back(task),
+            (first, _) => self.stations[first].urgent.push_back(task),
         }
     }
 
     /// Brings an access that belongs to no request to a disk.
     pub(super) fn issue_behind(&mut self, disk: usize, task: Task<M::Spot>, now: Time) {
         let waits = |it: &Station<M>| it.waiting() > 0 || !it.background.is_empty();
-        match self.line(disk) {
-            (line, Some(server)) if !waits(&self.stations[line]) => self.serve(server, task, now),
-            (line, _) => self.stations[line].background.push_back(task),
+        match self.first_idle(disk) {
+            (first, Some(server)) if !waits(&self.stations[first]) => self.serve(server, task, now),
+            (first, _) => self.stations[first].background.push_back(task),
         }
     }
 
@@ -158,11 +158,11 @@ impl<'a, M: ServiceModel> Disks<'a, M> {
     /// The number of accesses that the disk of an idle server goes on to serve. One that ends at
     /// `now` does not count, whether its end was processed or not.
     fn others(&self, server: usize, now: Time) -> usize {
-        let line = self.disk_of(server) * self.servers;
+        let first = self.disk_of(server) * self.servers;
         let serves = |&server: &usize| {
             self.stations[server].serving.is_some() && self.timers.at(server) > now
         };
-        (line..line + self.servers).filter(serves).count()
+        (first..first + self.servers).filter(serves).count()
     }
 
     #[inline(always)]

@@ -156,8 +156,8 @@ impl<M: ServiceModel, S: Sink> Engine<'_, M, S> {
     /// Finds the time of the next event of `delayed` or `rebuild`.
     fn look_ahead(&mut self) {
         let begins = self.delayed.front().map_or(Time::NEVER, |delayed| delayed.0);
-        let mends = self.rebuild.as_ref().map_or(Time::NEVER, |rebuild| rebuild.next);
-        self.others = begins.min(mends);
+        let rebuilds = self.rebuild.as_ref().map_or(Time::NEVER, |rebuild| rebuild.next);
+        self.others = begins.min(rebuilds);
     }
 
     #[inline(always)]

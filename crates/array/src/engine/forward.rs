@@ -115,20 +115,20 @@ fn recur<M: ServiceModel, S: Sink, D: ForwardDisk<M>>(
 /// single server*, Proc. Cambridge Phil. Soc. 48, 1952): a service starts at its arrival or at the end
 /// of the one before it, whichever is later.
 struct Single<M: ServiceModel> {
-    line: M::FcfsDisk,
+    disk: M::FcfsDisk,
     idle_from: Time,
     busy: Span,
 }
 
 impl<M: ServiceModel> ForwardDisk<M> for Single<M> {
     fn new(model: &M, streams: Streams, disk: u64) -> Self {
-        Single { line: model.fcfs_disk(streams, disk), idle_from: Time::ZERO, busy: Span::ZERO }
+        Single { disk: model.fcfs_disk(streams, disk), idle_from: Time::ZERO, busy: Span::ZERO }
     }
 
     #[inline(always)]
     fn serve(&mut self, model: &M, access: &Access, arrives: Time) -> Served {
         let now = arrives.max(self.idle_from);
-        let (positioning, transfer, cost) = model.serve(&mut self.line, access, now);
+        let (positioning, transfer, cost) = model.serve(&mut self.disk, access, now);
         let service = positioning + transfer;
         self.idle_from = now + service;
         self.busy += service;

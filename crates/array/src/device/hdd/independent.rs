@@ -151,8 +151,8 @@ impl<D: Drive> ServiceModel for IndependentService<D> {
     }
 
     #[inline(always)]
-    fn serve(&self, line: &mut Pairs, access: &Access, _: Time) -> (Span, Span, PositioningCost) {
-        let [place, chance] = line.next();
+    fn serve(&self, disk: &mut Pairs, access: &Access, _: Time) -> (Span, Span, PositioningCost) {
+        let [place, chance] = disk.next();
         let positioning = self.drive.position(access.op, chance);
         (positioning, self.transfer(place, access), PositioningCost::Full)
     }
