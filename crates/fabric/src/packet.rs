@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// The place of a packet in the [`PacketArena`]. Only an arena makes one, and it never shrinks, so that a
 /// [`Queue`](crate::queue::Queue) can return no place that does not exist; see also
-/// [`PacketArena::free`].
+/// `PacketArena::free`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct PacketId(u32);

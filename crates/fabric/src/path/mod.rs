@@ -1,6 +1,6 @@
 //! Which of several shortest paths a packet takes.
 //!
-//! A way to choose is one file here with a [`Choose`]; the routing of a switch is compiled once for
+//! A way to choose is one file here with a `Choose`; the routing of a switch is compiled once for
 //! each, so a call costs nothing more than its work.
 
 mod ecmp;

@@ -157,7 +157,7 @@ pub trait Builder {
 /// Every packet that is offered is either kept until [`dequeue`](Queue::dequeue) returns it
 /// or handed to `drop`, once.
 pub trait Queue {
-    /// Whether it reads [`Packet::class`], which is written into packets only then.
+    /// Whether it reads `Packet::class`, which is written into packets only then.
     const ASKS_FOR_CLASS: bool = false;
     /// Whether packets are sent ahead by [`line_up`](Queue::line_up) instead of being kept.
     const AHEAD: bool = false;
