@@ -3,8 +3,8 @@
 use crate::refused;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use sojourn_internet as internet;
 use sojourn_study::read_settings;
+use sojourn_testnet as internet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 

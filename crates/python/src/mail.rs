@@ -6,10 +6,10 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use sojourn_list_server::{Log, Mail, Postman, Running, Settings, Tally, control, private, spool};
 use sojourn_mail::Address;
 use sojourn_mail::engine::{MessageId, Operation, Selection};
 use sojourn_mail::policy::timeouts::Timeouts;
-use sojourn_postman::{Log, Mail, Postman, Running, Settings, Tally, control, private, spool};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(super) struct MailSettings(Settings);
 impl MailSettings {
     #[staticmethod]
     fn parse(text: &str, source: &str, overrides: Vec<(String, String)>) -> PyResult<MailSettings> {
-        let complete = sojourn_postman::complete;
+        let complete = sojourn_list_server::complete;
         let read = sojourn_study::read_settings(text, source, &overrides, complete);
         read.map(MailSettings).map_err(refused)
     }

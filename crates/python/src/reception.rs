@@ -4,9 +4,9 @@ use super::mail::failed;
 use super::refused;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use sojourn_list_server::reception::{self, Dkim, Reloader, hash_password};
+use sojourn_list_server::{Book, KeyFile, Lines, Log, MailServer, Serving};
 use sojourn_mail::Address;
-use sojourn_postman::reception::{self, Dkim, Reloader, hash_password};
-use sojourn_postman::{Book, KeyFile, Lines, Log, MailServer, Serving};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ impl ServeSettings {
         source: &str,
         overrides: Vec<(String, String)>,
     ) -> PyResult<ServeSettings> {
-        let complete = sojourn_postman::complete;
+        let complete = sojourn_list_server::complete;
         let serving = sojourn_study::read_settings(text, source, &overrides, complete);
         let serving = serving.map_err(refused)?;
         Ok(ServeSettings { serving, source: source.into(), overrides })
@@ -112,7 +112,7 @@ impl Again {
     }
 
     fn parse(&self, text: &str) -> Result<Serving, String> {
-        let (file, complete) = (self.file.display().to_string(), sojourn_postman::complete);
+        let (file, complete) = (self.file.display().to_string(), sojourn_list_server::complete);
         let read = sojourn_study::read_settings(text, &file, &self.overrides, complete);
         read.map_err(|why| why.to_string())
     }
@@ -156,7 +156,7 @@ impl ListServer {
         let live = server.live.clone().map(|it| (it.address.to_string(), it.token));
         let unsubscribe = server.unsubscribe.map(|it| it.to_string());
         let mut notices = std::mem::take(&mut server.notices);
-        notices.extend(log.as_deref().and_then(sojourn_postman::private::exposed));
+        notices.extend(log.as_deref().and_then(sojourn_list_server::private::exposed));
         let log = log.map(|path| (path, lines));
         let again = Again { file, overrides };
         let (reloader, on_ask) = (server.reloader(), again.clone());
@@ -200,14 +200,14 @@ impl ListServer {
 }
 
 fn open(path: &Path) -> PyResult<File> {
-    sojourn_postman::private::append(path)
+    sojourn_list_server::private::append(path)
         .map_err(|why| failed(format!("{}: {why}", path.display())))
 }
 
 /// What to tell the operator where others than the owner may read or write a file.
 #[pyfunction]
 pub(super) fn exposed_file(path: PathBuf) -> Option<String> {
-    sojourn_postman::private::exposed(&path)
+    sojourn_list_server::private::exposed(&path)
 }
 
 /// A list's return path, a subscriber, its score, its last bounce and since when it is suspended
@@ -218,7 +218,7 @@ type Member = (String, String, f64, i64, Option<i64>, Option<String>, String);
 #[pyfunction]
 pub(super) fn bounce_book(path: PathBuf) -> PyResult<Vec<Member>> {
     let members = Book::open(&path).and_then(|book| book.members()).map_err(failed)?;
-    let tuple = |it: sojourn_postman::Member| {
+    let tuple = |it: sojourn_list_server::Member| {
         let standing = it.standing;
         let since = standing.suspended;
         (it.list, it.subscriber, standing.score, standing.last, since, it.status, it.reason)
