@@ -6,11 +6,10 @@
 use libfuzzer_sys::fuzz_target;
 use sojourn_core::Time;
 use sojourn_core::parameters::defaults;
-use sojourn_mail::Address;
-use sojourn_mail::smtp::server::{
+use sojourn_smtp::server::{
     Arrival, AuthUse, House, Output, Peer, Protocol, Session, Submitter, Terms, Verdict, Welcome,
 };
-use sojourn_mail::smtp::{Enhanced, Reply};
+use sojourn_smtp::{Address, Enhanced, Reply};
 use std::sync::Arc;
 
 struct Here;

@@ -4,9 +4,9 @@ use super::mail::failed;
 use super::refused;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use sojourn_list_server::reception::{self, Dkim, Reloader, hash_password};
-use sojourn_list_server::{Book, KeyFile, Lines, Log, MailServer, Serving};
-use sojourn_mail::Address;
+use sojourn_list_server::reception::{Dkim, MailServer, Reloader, Serving, hash_password};
+use sojourn_list_server::{Book, KeyFile, Lines, Log, reception};
+use sojourn_smtp::Address;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -156,7 +156,7 @@ impl ListServer {
         let live = server.live.clone().map(|it| (it.address.to_string(), it.token));
         let unsubscribe = server.unsubscribe.map(|it| it.to_string());
         let mut notices = std::mem::take(&mut server.notices);
-        notices.extend(log.as_deref().and_then(sojourn_list_server::private::exposed));
+        notices.extend(log.as_deref().and_then(sojourn_mail_spool::private::exposed));
         let log = log.map(|path| (path, lines));
         let again = Again { file, overrides };
         let (reloader, on_ask) = (server.reloader(), again.clone());
@@ -200,14 +200,14 @@ impl ListServer {
 }
 
 fn open(path: &Path) -> PyResult<File> {
-    sojourn_list_server::private::append(path)
+    sojourn_mail_spool::private::append(path)
         .map_err(|why| failed(format!("{}: {why}", path.display())))
 }
 
 /// What to tell the operator where others than the owner may read or write a file.
 #[pyfunction]
 pub(super) fn exposed_file(path: PathBuf) -> Option<String> {
-    sojourn_list_server::private::exposed(&path)
+    sojourn_mail_spool::private::exposed(&path)
 }
 
 /// A list's return path, a subscriber, its score, its last bounce and since when it is suspended

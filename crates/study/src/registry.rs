@@ -8,8 +8,7 @@ use sojourn_array::controller::{Controller, Rebuild};
 use sojourn_array::layout::Layout;
 use sojourn_array::positioning::Positioning;
 use sojourn_array::scheduling::Scheduling;
-use sojourn_array::workload as requests;
-use sojourn_array::{Disk, Workload as Requests};
+use sojourn_array::{Disk, Workload as Requests, workload as requests};
 use sojourn_core::WORKLOADS;
 use sojourn_core::parameters::{Entry, Field, Parameters};
 use sojourn_fabric::balance::Balance;
@@ -19,9 +18,12 @@ use sojourn_fabric::topology::Topology;
 use sojourn_fabric::transport::{Priority, TransportKind};
 use sojourn_fabric::workload::{Workload, deadline};
 use sojourn_fabric::{Buffer, Packets, Scheme};
-use sojourn_mail::policy::{CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind};
-use sojourn_mail::study as mail;
-use sojourn_mail::world::{Machine, internet};
+use sojourn_mail_engine::policy::{
+    CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind,
+};
+use sojourn_mail_model as mail;
+use sojourn_mail_model::internet;
+use sojourn_mail_model::world::Machine;
 
 /// All parts and their variants as JSON: lists of `{"name", "summary", "source", "parameters"}`.
 ///

@@ -1,7 +1,7 @@
 //! The engine's clock: it never goes back, whatever happens to the calendar's.
 
-use crate::epoch::Epoch;
 use sojourn_core::{Span, Time};
+use sojourn_mail_spool::Epoch;
 use tokio::time::{Duration, Instant};
 
 /// What says the milliseconds since 1970.
@@ -68,7 +68,8 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+    use std::sync::atomic::AtomicI64;
+    use std::sync::atomic::Ordering::Relaxed;
 
     static SET: AtomicI64 = AtomicI64::new(0);
 

@@ -1,18 +1,19 @@
 //! The handle of a running list server.
 
 use crate::control::{Control, Reload};
-use crate::driver::{self, Configuration, Request, Start};
+use crate::driver::{Configuration, Request, Start};
 use crate::home::Home;
 use crate::line::{Security, TlsError};
 use crate::log::unix_ms;
 use crate::mail::Mail;
-use crate::names::{self, Names};
+use crate::names::Names;
 use crate::news::Observer;
 use crate::settings::Settings;
-use crate::spool::SpoolError;
-use sojourn_mail::ReturnPaths;
-use sojourn_mail::engine::{Counts, MessageId, Operation, Selection};
-use sojourn_mail::smtp::Step;
+use crate::{driver, names};
+use sojourn_mail_engine::list::return_path::ReturnPaths;
+use sojourn_mail_engine::{Counts, MessageId, Operation, Selection};
+use sojourn_mail_spool::SpoolError;
+use sojourn_smtp::client::Step;
 use std::fmt;
 use std::num::NonZero;
 use std::path::Path;
@@ -120,7 +121,7 @@ impl Postman {
     ) -> Result<(Postman, Running), StartError> {
         let mut notices = Vec::new();
         notices.extend(fit_sessions(&mut settings));
-        notices.extend(crate::private::exposed(path));
+        notices.extend(sojourn_mail_spool::private::exposed(path));
         let security = Security::new(settings.mail.tls, settings.network.roots.as_deref())
             .map_err(StartError::Tls)?;
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,7 +1,7 @@
 //! Who is at home here.
 
-use sojourn_mail::Address;
-use sojourn_mail::token::Claim;
+use sojourn_mail_engine::list::token::Claim;
+use sojourn_smtp::Address;
 use std::net::IpAddr;
 
 /// A copy of a list's mail, as far as its head depends on it.
@@ -17,7 +17,7 @@ pub struct Addressed {
 
 /// Addresses whose mail ends here: reports of failures that are for them need not be sent.
 pub trait Home: Send + Sync + 'static {
-    /// Where mail of other hosts is taken ([`Itself`](sojourn_mail::engine::Itself)); nothing where
+    /// Where mail of other hosts is taken ([`Itself`](sojourn_mail_engine::Itself)); nothing where
     /// no mail comes from outside.
     fn listening(&self) -> Option<Vec<IpAddr>> {
         None
@@ -31,7 +31,7 @@ pub trait Home: Send + Sync + 'static {
     fn receive(&self, address: &Address, report: &[u8]) -> bool;
 
     /// Whether each copy of mail from `sender` has a head of its own. That needs a transaction for
-    /// each recipient ([`verp`](sojourn_mail::Config)).
+    /// each recipient ([`verp`](sojourn_mail_engine::Config)).
     fn has_heads(&self, _sender: &Address) -> bool {
         false
     }

@@ -1,8 +1,10 @@
 //! What the endpoints of HTTP have in common.
 
 use crate::places::{Network, Place, Places};
-use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use hyper::header::{HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
+};
 use hyper::server::conn::http1::Builder;
 use hyper::{Response, StatusCode};
 use hyper_util::rt::TokioTimer;

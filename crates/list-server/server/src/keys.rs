@@ -6,7 +6,7 @@
 use crate::reception::SetupError;
 use argon2::password_hash::rand_core::{OsRng, RngCore};
 use data_encoding::BASE32_NOPAD;
-use sojourn_mail::token::{SECRET, TokenKeys};
+use sojourn_mail_engine::list::token::{SECRET, TokenKeys};
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};

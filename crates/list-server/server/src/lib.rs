@@ -1,4 +1,4 @@
-//! The list engine ([`sojourn_mail`]) on real sockets, names, clock and storage.
+//! The list engine ([`sojourn_mail_engine`]) on real sockets, names, clock and storage.
 //!
 //! - [`Postman`]: a running list server, to which messages are handed over;
 //! - [`Settings`]: how it decides, and how it reaches the world;
@@ -7,14 +7,11 @@
 //! - [`MailServer`]: one that takes mail from other programs, by SMTP and LMTP;
 //! - [`Live`]: where it is watched;
 //! - [`Book`]: who of a list's subscribers is suspended, and why;
-//! - [`Spool`]: what it has promised, in an SQLite database, found there after a crash.
 
-mod archive;
 mod book;
 mod clock;
 pub mod control;
 mod driver;
-mod epoch;
 mod handle;
 mod home;
 mod http;
@@ -28,11 +25,9 @@ mod names;
 mod news;
 mod places;
 mod ports;
-pub mod private;
 pub mod reception;
 mod registry;
 mod settings;
-pub mod spool;
 mod tally;
 mod texts;
 mod unsubscribe;
@@ -41,7 +36,6 @@ pub use book::{
     Book, BookError, COUNTED_DAYS, Counted, Entered, MAILED_DAYS, Member, NotEntered,
     SUSPENDED_DAYS, Unverified,
 };
-pub use epoch::Epoch;
 pub use handle::{Left, Postman, Refused, Running, Sessions, StartError};
 pub use home::Home;
 pub use keys::{KEYS_MAX, KeyFile};
@@ -54,6 +48,5 @@ pub use news::{News, Observer};
 pub use reception::{MailServer, Serving};
 pub use registry::registry;
 pub use settings::{Families, Network, Settings, complete};
-pub use spool::{Doing, Spool, SpoolError};
 pub use tally::{Count, Tally, Trouble};
 pub use unsubscribe::Unsubscribe;

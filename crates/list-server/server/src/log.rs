@@ -3,8 +3,8 @@
 use crate::news::{News, Observer};
 use crate::reception::{Attendant, Happening};
 use sojourn_core::Span;
-use sojourn_mail::engine::{MessageId, Operation, Outcome, Relay};
-use sojourn_mail::{Address, plain};
+use sojourn_mail_engine::{MessageId, Operation, Outcome, Relay};
+use sojourn_smtp::{Address, plain};
 use std::fmt;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};

@@ -1,10 +1,9 @@
 //! A message as it is handed over.
 
 use bytes::Bytes;
-use sojourn_mail::Address;
-use sojourn_mail::outgoing::{without_blind_copies, wrapped};
-use sojourn_mail::smtp::Canonical;
-use sojourn_mail::smtp::server::Text;
+use sojourn_mail_engine::list::outgoing::{without_blind_copies, wrapped};
+use sojourn_smtp::server::Text;
+use sojourn_smtp::{Address, Canonical};
 
 /// A message and its envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
 use sojourn_core::Span;
-use sojourn_mail::engine::{Answer, MailHost};
+use sojourn_mail_engine::{Answer, MailHost};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;

@@ -1,8 +1,8 @@
 //! What a postman tells of its work.
 
 use sojourn_core::Span;
-use sojourn_mail::Address;
-use sojourn_mail::engine::{Delays, MessageId, Operation, Outcome, Reason, Relay, Task};
+use sojourn_mail_engine::{Delays, MessageId, Operation, Outcome, Reason, Relay, Task};
+use sojourn_smtp::Address;
 use std::net::IpAddr;
 
 /// Somebody who follows a postman's work.

@@ -6,8 +6,8 @@
 //! judged as those that are there, so a crowd pushes out its own. One that is in the midst of its
 //! work stays.
 
-use sojourn_mail::prefix;
-use sojourn_mail::smtp::server::{Stage, Stress};
+use sojourn_mail_engine::prefix;
+use sojourn_smtp::server::{Stage, Stress};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -5,10 +5,13 @@ use crate::reception::{Certificate, Dkim, Listener, Program, Rules, Serving, Use
 use crate::settings::Network;
 use crate::unsubscribe::Unsubscribe;
 use sojourn_core::parameters::{Entry, Parameters};
-use sojourn_mail::policy::{CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind};
-use sojourn_mail::report::Rule;
-use sojourn_mail::smtp::server::{Bounds, Stressed};
-use sojourn_mail::{Config, List};
+use sojourn_mail_engine::Config;
+use sojourn_mail_engine::bounce::Rule;
+use sojourn_mail_engine::list::List;
+use sojourn_mail_engine::policy::{
+    CheckpointKind, Limits, OrderKind, RetryKind, SplitKind, TimeoutsKind,
+};
+use sojourn_smtp::server::{Bounds, Stressed};
 
 /// The topics, each with its entries.
 pub fn registry() -> Vec<(&'static str, Vec<Entry>)> {

@@ -2,8 +2,7 @@
 
 use sojourn_core::parameters::{Check, Refusal, Table, Value, defaults};
 use sojourn_core::{Span, choices, nested, parameters};
-use sojourn_mail::Config;
-use sojourn_mail::engine::Itself;
+use sojourn_mail_engine::{Config, Itself};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 parameters! {

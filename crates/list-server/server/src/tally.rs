@@ -1,7 +1,7 @@
 //! How far a server has come, for whoever waits for it.
 
 use crate::news::{News, Observer};
-use sojourn_mail::engine::{MessageId, Outcome, Task};
+use sojourn_mail_engine::{MessageId, Outcome, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

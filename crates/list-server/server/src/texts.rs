@@ -1,7 +1,7 @@
 //! The texts of messages that are being sent, as far as memory for them goes.
 
 use bytes::Bytes;
-use sojourn_mail::engine::MessageId;
+use sojourn_mail_engine::MessageId;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The texts that were wanted last.

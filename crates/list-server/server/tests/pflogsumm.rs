@@ -2,8 +2,8 @@
 
 use sojourn_core::Span;
 use sojourn_list_server::{Log, News, Observer};
-use sojourn_mail::engine::{Delays, MessageId, Outcome, Reason, Relay, Task};
-use sojourn_mail::smtp::Enhanced;
+use sojourn_mail_engine::{Delays, MessageId, Outcome, Reason, Relay, Task};
+use sojourn_smtp::Enhanced;
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;

@@ -2,7 +2,7 @@
 
 use super::{Book, BookError, key, list_id};
 use rusqlite::{OptionalExtension, Row};
-use sojourn_mail::Address;
+use sojourn_smtp::Address;
 
 /// Why a subscriber gets no mail of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]

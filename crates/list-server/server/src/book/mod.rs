@@ -17,8 +17,8 @@ pub use unverified::{Counted, Unverified};
 
 use register::Sweep;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, named_params};
-use sojourn_mail::Address;
-use sojourn_mail::report::{Bounce, Rule, Standing};
+use sojourn_mail_engine::bounce::{Bounce, Rule, Standing};
+use sojourn_smtp::Address;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -83,7 +83,7 @@ impl Book {
     /// It is something else than a book, or cannot be read or written.
     pub fn open(path: &Path) -> Result<Book, BookError> {
         // SQLite's own files beside it get the same mode. That it cannot be made, SQLite says.
-        drop(crate::private::make(path));
+        drop(sojourn_mail_spool::private::make(path));
         let database = Connection::open(path).and_then(|database| {
             tables::prepare(&database)?;
             Ok(database)

@@ -2,8 +2,8 @@
 
 use super::{Book, BookError, add_list, key, list_id};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
-use sojourn_mail::Address;
-use sojourn_mail::report::Rule;
+use sojourn_mail_engine::bounce::Rule;
+use sojourn_smtp::Address;
 use std::collections::BTreeMap;
 
 /// How long a subscriber is known who is not mailed any more, in days.

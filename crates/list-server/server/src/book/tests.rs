@@ -1,6 +1,6 @@
 //! What the book makes of an older one.
 
-use super::*;
+use crate::book::*;
 
 /// A book of version 1, as that version made it: who was suspended is, and has a number now.
 #[test]

@@ -2,7 +2,7 @@
 //! and scores no subscriber.
 
 use super::{Book, BookError, add_list, key, list_id};
-use sojourn_mail::Address;
+use sojourn_smtp::Address;
 use std::fmt;
 
 /// Why mail to a return path is not verified.

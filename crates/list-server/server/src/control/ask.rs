@@ -2,8 +2,9 @@
 
 use super::protocol::{Answer, Request};
 use super::{LONGEST, beside, short};
-use crate::spool::{self, SpoolError};
-use sojourn_mail::engine::{Counts, Operation, Selection};
+use sojourn_mail_engine::{Counts, Operation, Selection};
+use sojourn_mail_spool as spool;
+use sojourn_mail_spool::SpoolError;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;

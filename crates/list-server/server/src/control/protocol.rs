@@ -1,8 +1,8 @@
 //! The lines of the socket.
 
 use serde_json::{Value, json};
-use sojourn_mail::Address;
-use sojourn_mail::engine::{Counts, MessageId, Operation, Selection};
+use sojourn_mail_engine::{Counts, MessageId, Operation, Selection};
+use sojourn_smtp::Address;
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]

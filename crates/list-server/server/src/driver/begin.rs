@@ -2,19 +2,17 @@
 
 use super::later::Later;
 use super::{Driver, Input};
-use crate::archive::Archive;
 use crate::clock::{Calendar, Clock};
-use crate::epoch::Epoch;
 use crate::home::Home;
 use crate::line::{Security, Wire};
 use crate::names::Names;
 use crate::news::{News, Observer};
 use crate::settings::Settings;
-use crate::spool::{Spool, SpoolError};
 use crate::texts::Texts;
 use sojourn_core::{Span, Time};
-use sojourn_mail::engine::{Event, Progress, Stored};
-use sojourn_mail::{Engine, ReturnPaths};
+use sojourn_mail_engine::list::return_path::ReturnPaths;
+use sojourn_mail_engine::{Engine, Event, Progress, Stored};
+use sojourn_mail_spool::{Archive, Done, Epoch, Spool, SpoolError};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::rc::Rc;
@@ -90,7 +88,7 @@ impl Driver {
             clock,
             epoch,
             wake: clock.instant(Time::NEVER),
-            archive: Archive::start(spool, written),
+            archive: Archive::start(spool, move |done| report(&written, done)),
             answers,
             unnoted: false,
             texts: Texts::default(),
@@ -126,4 +124,13 @@ impl Driver {
         }
         driver
     }
+}
+
+/// Passes on what came of a job of the spool. A driver that has stopped needs no answer.
+fn report(driver: &mpsc::Sender<Input>, done: Done) {
+    let input = match done {
+        Done::Event(event) => Input::Event(event),
+        Done::Text(id, text) => Input::Text(id, text),
+    };
+    let _ = driver.blocking_send(input);
 }

@@ -1,9 +1,9 @@
 //! A calendar that is set, and a clock that begins anew.
 
 use super::Driver;
-use crate::archive::Job;
 use crate::news::News;
 use sojourn_core::Span;
+use sojourn_mail_spool::Job;
 use tokio::time::Duration;
 
 /// How often the calendar is looked at.
@@ -35,14 +35,15 @@ mod tests {
     use super::*;
     use crate::driver::{Start, Submitter};
     use crate::line::Security;
+    use crate::log::unix_ms;
     use crate::mail::Mail;
     use crate::names::Names;
     use crate::news::Observer;
     use crate::settings::Settings;
-    use crate::spool::Spool;
-    use crate::{Epoch, log::unix_ms};
     use sojourn_core::parameters::{Parameters, Table, Value};
-    use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+    use sojourn_mail_spool::{Epoch, Spool};
+    use std::sync::atomic::AtomicI64;
+    use std::sync::atomic::Ordering::Relaxed;
     use std::sync::{Arc, Mutex};
     use tokio::sync::{mpsc, oneshot};
 

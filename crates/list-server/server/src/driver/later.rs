@@ -1,8 +1,7 @@
 //! What is told to the engine at once, and what later.
 
 use super::Input;
-use sojourn_mail::Engine;
-use sojourn_mail::engine::SessionId;
+use sojourn_mail_engine::{Engine, SessionId};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What has come and need not be told at once.

@@ -12,25 +12,23 @@ mod report;
 pub(crate) use begin::Start;
 pub(crate) use operator::Configuration;
 
-use crate::archive::{Archive, Job};
 use crate::clock::Clock;
-use crate::epoch::Epoch;
 use crate::handle::{Left, Refused, Sessions};
 use crate::home::Home;
 use crate::line::{Order, Wire};
 use crate::mail::Mail;
 use crate::names::Names;
 use crate::news::{News, Observer};
-use crate::spool::{Answers, SpoolError};
 use crate::texts::Texts;
 use bytes::Bytes;
 use copy::Awaiting;
 use later::Later;
 use sojourn_core::Span;
-use sojourn_mail::engine::{
-    Counts, Event, MessageId, Operation, Reason, Selection, SessionId, Submission,
+use sojourn_mail_engine::list::return_path::ReturnPaths;
+use sojourn_mail_engine::{
+    Counts, Engine, Event, MessageId, Operation, Reason, Selection, SessionId, Submission,
 };
-use sojourn_mail::{Engine, ReturnPaths};
+use sojourn_mail_spool::{Answers, Archive, Epoch, Job, SpoolError};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;

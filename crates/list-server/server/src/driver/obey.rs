@@ -2,11 +2,12 @@
 
 use super::copy::Awaiting;
 use super::{Driver, Input, Offered, Reader, Reported, Submitter};
-use crate::archive::Job;
 use crate::handle::Refused;
-use crate::line::{self, Order};
+use crate::line;
+use crate::line::Order;
 use crate::news::News;
-use sojourn_mail::engine::{Effect, Entry, Event, MessageId, Refusal, Relay, SessionId, Task};
+use sojourn_mail_engine::{Effect, Entry, Event, MessageId, Refusal, Relay, SessionId, Task};
+use sojourn_mail_spool::Job;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};

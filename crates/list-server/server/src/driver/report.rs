@@ -2,8 +2,9 @@
 
 use super::{Driver, Input, Reported, Submitter};
 use crate::mail::Mail;
-use sojourn_mail::engine::{Event, MessageId, Reason, Task};
-use sojourn_mail::report::{Notice, Written, is_report};
+use sojourn_mail_engine::bounce::is_report;
+use sojourn_mail_engine::report::{Notice, Written};
+use sojourn_mail_engine::{Event, MessageId, Reason, Task};
 use std::sync::Arc;
 use tokio::task::{spawn_blocking, spawn_local};
 use tokio::time::{Duration, sleep};

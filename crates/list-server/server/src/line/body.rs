@@ -2,7 +2,8 @@
 
 use super::Copy;
 use bytes::Bytes;
-use sojourn_mail::smtp::{Framing, Stuffer};
+use sojourn_smtp::Stuffer;
+use sojourn_smtp::client::Framing;
 
 /// What is left of a message, and how it is framed.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use super::Order;
 use super::body::Body;
 use super::stream::Stream;
 use super::wire::Wire;
-use sojourn_mail::engine::Relay;
+use sojourn_mail_engine::Relay;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;

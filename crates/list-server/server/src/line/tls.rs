@@ -1,11 +1,10 @@
 //! TLS, whose certificates are verified where it is required (RFC 7435 section 3: where it is
 //! opportunistic, a certificate that nobody vouches for is better than none).
 
-use sojourn_mail::engine::Relay;
-use sojourn_mail::smtp::Tls;
-use std::fmt;
-use std::io;
+use sojourn_mail_engine::Relay;
+use sojourn_smtp::client::Tls;
 use std::sync::Arc;
+use std::{fmt, io};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
     use crate::line::Security;
     use sojourn_core::parameters::defaults;
-    use sojourn_mail::smtp::Tls;
+    use sojourn_smtp::client::Tls;
 
     #[test]
     fn sources_of_a_family_take_turns() {

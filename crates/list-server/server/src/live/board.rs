@@ -8,8 +8,8 @@ use crate::log::unix_ms;
 use crate::news::{News, Observer};
 use crate::reception::{Attendant, Happening};
 use sojourn_core::Span;
-use sojourn_mail::engine::{Outcome, Reason, Relay};
-use sojourn_mail::{Address, plain};
+use sojourn_mail_engine::{Outcome, Reason, Relay};
+use sojourn_smtp::{Address, plain};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

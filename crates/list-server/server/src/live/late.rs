@@ -1,6 +1,6 @@
 //! Who waits: recipients whom an attempt did not reach, with how many of their messages wait.
 
-use sojourn_mail::engine::{MessageId, Task};
+use sojourn_mail_engine::{MessageId, Task};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use crate::log::QueueId;
 use serde_json::{Value, json};
-use sojourn_mail::engine::MessageId;
+use sojourn_mail_engine::MessageId;
 use std::collections::BTreeMap;
 
 /// The messages that are not finished.

@@ -15,7 +15,7 @@ use hyper::header::AUTHORIZATION;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use sojourn_mail::smtp::server::Stage;
+use sojourn_smtp::server::Stage;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-use super::*;
+use crate::places::*;
 
 type Got = (Place, oneshot::Receiver<()>);
 

@@ -5,7 +5,7 @@ use super::reload::Ports;
 use super::settings::Rules;
 use super::visit::{Phase, receive};
 use crate::places::{First, Limits, Network, Place, Places};
-use sojourn_mail::smtp::server::AuthUse;
+use sojourn_smtp::server::AuthUse;
 use std::io::Write;
 use std::net::{IpAddr, TcpListener};
 use std::sync::Arc;

@@ -2,9 +2,9 @@
 
 use crate::book::Unverified;
 use crate::log::QueueId;
-use sojourn_mail::engine::MessageId;
-use sojourn_mail::report::Feedback;
-use sojourn_mail::{Address, plain};
+use sojourn_mail_engine::MessageId;
+use sojourn_mail_engine::bounce::Feedback;
+use sojourn_smtp::{Address, plain};
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,8 +1,7 @@
 //! How much mail of strangers people are given to read in an hour.
 
 use super::not_taken::NotTaken;
-use sojourn_mail::Address;
-use sojourn_mail::smtp::Enhanced;
+use sojourn_smtp::{Address, Enhanced};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;

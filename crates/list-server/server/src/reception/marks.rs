@@ -7,9 +7,9 @@
 
 use super::lists::Lists;
 use super::submission::Outgoing;
-use sojourn_mail::Address;
-use sojourn_mail::header::{all, beginning};
-use sojourn_mail::token::{Claim, Purpose};
+use sojourn_mail_engine::list::token::{Claim, Purpose};
+use sojourn_smtp::Address;
+use sojourn_smtp::header::{all, beginning};
 use std::sync::PoisonError;
 
 const FIELD: &str = "X-Loop";

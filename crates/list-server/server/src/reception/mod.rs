@@ -1,4 +1,4 @@
-//! Taking mail in: the sessions of [`sojourn_mail::smtp::server`] on sockets, and what they need of
+//! Taking mail in: the sessions of [`sojourn_smtp::server`] on sockets, and what they need of
 //! the world: certificates, passwords, the lists' book of bounces, signatures.
 
 mod changes;

@@ -2,7 +2,7 @@
 
 use crate::book::{BookError, NotEntered};
 use crate::handle::Refused;
-use sojourn_mail::smtp::{Enhanced, Reply};
+use sojourn_smtp::{Enhanced, Reply};
 use std::fmt::Display;
 use tokio::task::JoinError;
 

@@ -3,7 +3,7 @@
 use super::happening::{Attendant, Happening};
 use super::tries::{Tries, Turn};
 use super::users::{User, is_right};
-use sojourn_mail::smtp::server::{Credentials, Verdict};
+use sojourn_smtp::server::{Credentials, Verdict};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -92,7 +92,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_mail::smtp::server::Password;
+    use sojourn_smtp::server::Password;
 
     struct Ear(Mutex<Vec<String>>);
 

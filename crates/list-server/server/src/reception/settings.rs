@@ -10,10 +10,12 @@ use crate::unsubscribe::Unsubscribe;
 use sojourn_core::parameters::{Check, Refusal, Setting, Value, defaults};
 use sojourn_core::units::Bytes;
 use sojourn_core::{Span, nested, parameters};
-use sojourn_mail::report::Rule;
-use sojourn_mail::return_path::form;
-use sojourn_mail::smtp::server::{AuthUse, Bounds, Protocol};
-use sojourn_mail::{Address, Config, List};
+use sojourn_mail_engine::Config;
+use sojourn_mail_engine::bounce::Rule;
+use sojourn_mail_engine::list::List;
+use sojourn_mail_engine::list::return_path::form;
+use sojourn_smtp::Address;
+use sojourn_smtp::server::{AuthUse, Bounds, Protocol};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 

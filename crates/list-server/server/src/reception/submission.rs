@@ -3,12 +3,12 @@
 use super::lists::Lists;
 use super::not_taken::NotTaken;
 use crate::mail::{Mail, octets};
-use sojourn_mail::author::authors;
-use sojourn_mail::header::{fields, header};
-use sojourn_mail::outgoing::{without_blind_copies, wrapped};
-use sojourn_mail::smtp::Enhanced;
-use sojourn_mail::smtp::server::{Submitter, Text};
-use sojourn_mail::{Address, List};
+use sojourn_mail_engine::list::List;
+use sojourn_mail_engine::list::author::authors;
+use sojourn_mail_engine::list::outgoing::{without_blind_copies, wrapped};
+use sojourn_smtp::header::{fields, header};
+use sojourn_smtp::server::{Submitter, Text};
+use sojourn_smtp::{Address, Enhanced};
 
 /// A message that is sent on.
 pub(super) struct Outgoing {

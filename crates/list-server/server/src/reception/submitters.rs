@@ -4,8 +4,9 @@ use super::subnet::Subnet;
 use super::users::User;
 use sojourn_core::parameters::{Check, Refusal, Setting, Shape, Value};
 use sojourn_core::{nested, parameters};
-use sojourn_mail::smtp::server::Submitter;
-use sojourn_mail::{Address, List};
+use sojourn_mail_engine::list::List;
+use sojourn_smtp::Address;
+use sojourn_smtp::server::Submitter;
 use std::net::IpAddr;
 
 parameters! {

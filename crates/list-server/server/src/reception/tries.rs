@@ -8,7 +8,7 @@
 //! A client from which a user has lately logged in is judged by that user's wrong passwords from
 //! there alone, so that wrong passwords of others, near or far, do not lock the user out.
 
-use sojourn_mail::prefix;
+use sojourn_mail_engine::prefix;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;

@@ -6,7 +6,7 @@ use argon2::password_hash::rand_core::OsRng;
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use sojourn_core::parameters::{Check, Refusal, Value};
 use sojourn_core::{nested, parameters};
-use sojourn_mail::smtp::server::Credentials;
+use sojourn_smtp::server::Credentials;
 
 parameters! {
     /// Somebody who may send by a password.
@@ -64,7 +64,7 @@ pub fn hash_password(password: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_mail::smtp::server::Password;
+    use sojourn_smtp::server::Password;
 
     #[test]
     fn passwords() {

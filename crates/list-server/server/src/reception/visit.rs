@@ -7,7 +7,7 @@ use super::memory::Occupied;
 use super::reload::Ports;
 use crate::places::Place;
 use sojourn_core::{Span, Time};
-use sojourn_mail::smtp::server::{Output, Peer, Session, Stage, Stress, Terms, Verdict};
+use sojourn_smtp::server::{Output, Peer, Session, Stage, Stress, Terms, Verdict};
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;

@@ -3,7 +3,7 @@
 //!
 //! `POST` unsubscribes at once; `GET` shows a page with a button, as programs that scan mail follow
 //! its links. There are no cookies, no redirects and no other paths. What a link may do is said by
-//! its token alone ([`sojourn_mail::token`]).
+//! its token alone ([`sojourn_mail_engine::list::token`]).
 
 mod page;
 mod settings;

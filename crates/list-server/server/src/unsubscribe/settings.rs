@@ -3,7 +3,7 @@
 use percent_encoding::{AsciiSet, percent_decode_str, utf8_percent_encode};
 use sojourn_core::parameters::{Check, Refusal, Value};
 use sojourn_core::{nested, parameters};
-use sojourn_mail::RESERVED;
+use sojourn_mail_engine::list::RESERVED;
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, SocketAddr};
 use url::Url;

@@ -10,7 +10,7 @@ use hyper::header::{ALLOW, HeaderValue, RETRY_AFTER};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use sojourn_mail::smtp::server::Stage;
+use sojourn_smtp::server::Stage;
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_list_server::{Mail, News, Observer, Postman, Settings};
-use sojourn_mail::Address;
-use sojourn_mail::engine::Outcome;
+use sojourn_mail_engine::Outcome;
+use sojourn_smtp::Address;
 use sojourn_testnet::Internet;
 use std::io::{BufRead, BufReader, Write, stdin};
 use std::net::SocketAddr;

@@ -3,9 +3,8 @@
 use rusqlite::Connection;
 use sojourn_core::parameters::defaults;
 use sojourn_list_server::{Book, Entered, MAILED_DAYS, NotEntered, SUSPENDED_DAYS, Unverified};
-use sojourn_mail::Address;
-use sojourn_mail::report::{Bounce, Rule, Severity};
-use sojourn_mail::smtp::Enhanced;
+use sojourn_mail_engine::bounce::{Bounce, Rule, Severity};
+use sojourn_smtp::{Address, Enhanced};
 use std::path::PathBuf;
 
 const DAY: i64 = 86_400;

@@ -1,8 +1,8 @@
 //! The keys that sign tokens, in their file.
 
 use sojourn_list_server::{KEYS_MAX, KeyFile};
-use sojourn_mail::Address;
-use sojourn_mail::token::{Claim, Purpose};
+use sojourn_mail_engine::list::token::{Claim, Purpose};
+use sojourn_smtp::Address;
 use std::os::unix::fs::PermissionsExt;
 
 #[test]

@@ -2,9 +2,8 @@
 
 use sojourn_core::Span;
 use sojourn_list_server::{Log, News, Observer};
-use sojourn_mail::Address;
-use sojourn_mail::engine::{Delays, MessageId, Outcome, Reason, Relay, Task};
-use sojourn_mail::smtp::Enhanced;
+use sojourn_mail_engine::{Delays, MessageId, Outcome, Reason, Relay, Task};
+use sojourn_smtp::{Address, Enhanced};
 use std::fs::File;
 
 const AT: i64 = 1_700_000_000_123; // 2023-11-14T22:13:20.123Z

@@ -4,7 +4,7 @@ use crate::sink::{Manners, Rcpt};
 use crate::world::{Told, World};
 use sojourn_core::parameters::Value;
 use sojourn_list_server::Left;
-use sojourn_mail::engine::Outcome;
+use sojourn_mail_engine::Outcome;
 
 const TEXT: &str = "Subject: hello\r\n\r\n.dots\r\n..\r\nends\r\n";
 const EXTENSIONS: [&[&str]; 3] = [&[], &["PIPELINING"], &["PIPELINING", "CHUNKING"]];

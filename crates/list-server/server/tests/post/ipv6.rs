@@ -4,7 +4,7 @@ use crate::internet::{Net, fast, text};
 use crate::sink::Manners;
 use crate::world::{World, outcomes};
 use sojourn_core::parameters::Value;
-use sojourn_mail::engine::Outcome::{Deferred, Delivered};
+use sojourn_mail_engine::Outcome::{Deferred, Delivered};
 use sojourn_testnet::Host;
 use std::net::Ipv6Addr;
 

@@ -5,7 +5,7 @@ use crate::sink::Manners;
 use crate::world::{Told, World};
 use sojourn_core::Span;
 use sojourn_list_server::Left;
-use sojourn_mail::engine::Outcome::Delivered;
+use sojourn_mail_engine::Outcome::Delivered;
 use sojourn_testnet::Host;
 
 const TEXT: &str = "Message-ID: <1@lists.example>\r\n\r\nhello\r\n";

@@ -4,7 +4,7 @@ use crate::internet::{Net, fast, host, text, with_tls};
 use crate::world::{Told, outcomes};
 use sojourn_core::parameters::Value;
 use sojourn_list_server::Left;
-use sojourn_mail::engine::Outcome::{Deferred, Delivered, Failed};
+use sojourn_mail_engine::Outcome::{Deferred, Delivered, Failed};
 use sojourn_testnet::Tls;
 
 const TEXT: &str = "Message-ID: <1@lists.example>\r\n\r\nhello\r\n";

@@ -3,8 +3,8 @@
 use crate::sink::{self, Log, Manners, Taken};
 use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_list_server::{Left, Mail, News, Observer, Postman, Running, Settings};
-use sojourn_mail::Address;
-use sojourn_mail::engine::{MessageId, Outcome};
+use sojourn_mail_engine::{MessageId, Outcome};
+use sojourn_smtp::Address;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;

@@ -17,9 +17,10 @@ mod tls;
 mod watched;
 
 use sojourn_core::parameters::{Parameters, Table, Value};
-use sojourn_list_server::reception::{Attendant, Happening, ServeError};
-use sojourn_list_server::{Book, Epoch, MailServer, News, Observer, Serving, Spool};
-use sojourn_mail::engine::Stored;
+use sojourn_list_server::reception::{Attendant, Happening, MailServer, ServeError, Serving};
+use sojourn_list_server::{Book, News, Observer};
+use sojourn_mail_engine::Stored;
+use sojourn_mail_spool::{Epoch, Spool};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;

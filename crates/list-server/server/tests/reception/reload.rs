@@ -2,8 +2,8 @@
 
 use crate::{Place, connect, table, text};
 use sojourn_core::parameters::Value;
-use sojourn_list_server::reception::needs_restart;
-use sojourn_list_server::{MailServer, registry};
+use sojourn_list_server::reception::{MailServer, needs_restart};
+use sojourn_list_server::registry;
 
 /// Mail for it stays in the spool.
 const GONE: &str = "x@[127.0.0.77]";

@@ -3,10 +3,11 @@
 use crate::sink::Sink;
 use crate::{Client, Place, connect, table, text};
 use sojourn_core::parameters::Value;
-use sojourn_list_server::{Book, KeyFile, MailServer};
-use sojourn_mail::Address;
-use sojourn_mail::return_path::{Form, form};
-use sojourn_mail::token::Purpose;
+use sojourn_list_server::reception::MailServer;
+use sojourn_list_server::{Book, KeyFile};
+use sojourn_mail_engine::list::return_path::{Form, form};
+use sojourn_mail_engine::list::token::Purpose;
+use sojourn_smtp::Address;
 use std::collections::BTreeMap;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -182,7 +183,7 @@ fn keys_are_rotated() {
     client.mail(LIST, &["new@[127.0.0.77]"], "x");
     let newer = &sink.paths(1)["new@[127.0.0.77]"];
     let back: Address = LIST.parse().unwrap();
-    let verified = |path: &str, keys: &sojourn_mail::token::TokenKeys| {
+    let verified = |path: &str, keys: &sojourn_mail_engine::list::token::TokenKeys| {
         let Some(Form::Token(token)) = form(&back, &path.parse().unwrap()) else {
             panic!("{path}")
         };

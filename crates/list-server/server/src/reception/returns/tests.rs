@@ -1,13 +1,13 @@
 //! Bounces over days: what is forged, what is verified, and what comes too late.
 
-use super::*;
 use crate::book::Book;
 use crate::reception::happening::Attendant;
 use crate::reception::hours::Amount;
+use crate::reception::returns::*;
 use crate::reception::submitters::Submitters;
 use sojourn_core::parameters::{Parameters, Table, Value, defaults};
-use sojourn_mail::return_path::with_token;
-use sojourn_mail::token::{Claim, SECRET};
+use sojourn_mail_engine::list::return_path::with_token;
+use sojourn_mail_engine::list::token::{Claim, SECRET};
 use std::sync::{Arc, Mutex, RwLock};
 
 const LIST: &str = "news-bounces@lists.example";
