@@ -1,4 +1,4 @@
-//! The list engine ([`sojourn_mail_engine`]) on real sockets, names, clock and storage.
+//! The delivery engine ([`sojourn_mail_engine`]) on real sockets, names, clock and storage.
 //!
 //! - [`Postman`]: a running list server, to which messages are handed over;
 //! - [`Settings`]: how it decides, and how it reaches the world;
@@ -6,47 +6,41 @@
 //!   counts;
 //! - [`MailServer`]: one that takes mail from other programs, by SMTP and LMTP;
 //! - [`Live`]: where it is watched;
-//! - [`Book`]: who of a list's subscribers is suspended, and why;
+//! - [`Book`]: which of a list's subscribers are suspended, and why.
 
-mod book;
-mod clock;
+mod connection_limits;
 pub mod control;
-mod driver;
-mod handle;
-mod home;
+mod delivery;
+mod error;
+mod event;
 mod http;
-mod keys;
-mod line;
-mod lines;
-mod live;
+mod lists;
 mod log;
-mod mail;
-mod names;
-mod news;
-mod places;
-mod ports;
-pub mod reception;
 mod registry;
 mod settings;
+mod smtp_in;
 mod tally;
-mod texts;
-mod unsubscribe;
 
-pub use book::{
+pub use delivery::local::Home;
+pub use delivery::mail::Mail;
+pub use delivery::server::{Left, Postman, Refused, Running, Sessions, StartError};
+pub use delivery::smtp_out::TlsError;
+pub use error::SetupError;
+pub use event::{Attendant, Happening, News, Observer};
+pub use http::live::{Live, Shown};
+pub use lists::keys::{KEYS_MAX, KeyFile};
+pub use lists::signing::{Dkim, sign_often};
+pub use lists::subscribers::{
     Book, BookError, COUNTED_DAYS, Counted, Entered, MAILED_DAYS, Member, NotEntered,
     SUSPENDED_DAYS, Unverified,
 };
-pub use handle::{Left, Postman, Refused, Running, Sessions, StartError};
-pub use home::Home;
-pub use keys::{KEYS_MAX, KeyFile};
-pub use line::TlsError;
-pub use lines::Lines;
-pub use live::{Live, Shown};
-pub use log::Log;
-pub use mail::Mail;
-pub use news::{News, Observer};
-pub use reception::{MailServer, Serving};
+pub use lists::unsubscribe::Unsubscribe;
+pub use log::{Lines, Log};
 pub use registry::registry;
 pub use settings::{Families, Network, Settings, complete};
+pub use smtp_in::privileges::give;
+pub use smtp_in::reload::{NotReloaded, needs_restart};
+pub use smtp_in::server::{MailServer, Reloader, ServeError, Stopped};
+pub use smtp_in::settings::{Certificate, Listener, Rules, Serving};
+pub use smtp_in::submitters::{NotASubnet, Pattern, Program, Subnet, User, hash_password};
 pub use tally::{Count, Tally, Trouble};
-pub use unsubscribe::Unsubscribe;

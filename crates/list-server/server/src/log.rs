@@ -1,14 +1,14 @@
 //! The log, line by line as Postfix writes it.
 
-use crate::news::{News, Observer};
-use crate::reception::{Attendant, Happening};
+use crate::event::{Attendant, Happening, News, Observer};
 use sojourn_core::Span;
 use sojourn_mail_engine::{MessageId, Operation, Outcome, Relay};
 use sojourn_smtp::{Address, plain};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Write;
-use std::sync::{Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::io::{Result, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -208,4 +208,181 @@ impl fmt::Display for Seconds {
 fn stamp(unix_ms: i64) -> String {
     let at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(unix_ms) * 1_000_000);
     at.ok().and_then(|at| at.format(&Rfc3339).ok()).unwrap_or_else(|| unix_ms.to_string())
+}
+
+/// One of those who write lines to the same file: each line stays whole.
+#[derive(Debug)]
+pub struct Lines<W> {
+    out: Arc<Mutex<W>>,
+    /// What has no end yet.
+    rest: Vec<u8>,
+}
+
+impl<W: Write> Lines<W> {
+    /// The first of them.
+    pub fn new(out: W) -> Lines<W> {
+        Lines { out: Arc::new(Mutex::new(out)), rest: Vec::new() }
+    }
+
+    /// All of them go on there, with the next whole line.
+    pub fn redirect(&self, out: W) {
+        *self.out.lock().unwrap_or_else(PoisonError::into_inner) = out;
+    }
+}
+
+/// One more of them.
+impl<W> Clone for Lines<W> {
+    fn clone(&self) -> Lines<W> {
+        Lines { out: Arc::clone(&self.out), rest: Vec::new() }
+    }
+}
+
+impl<W: Write> Write for Lines<W> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        self.rest.extend_from_slice(bytes);
+        if let Some(end) = self.rest.iter().rposition(|&byte| byte == b'\n') {
+            let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+            out.write_all(&self.rest[..=end])?;
+            self.rest.drain(..=end);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.out.lock().unwrap_or_else(PoisonError::into_inner).flush()
+    }
+}
+
+/// Tells `inner` at most [`MOST`] happenings of a kind that strangers can cause in a minute, and
+/// then how many more there were.
+pub(crate) struct Few<A> {
+    inner: A,
+    /// For each kind the minute that began with the first happening after the last one.
+    minutes: Mutex<BTreeMap<&'static str, Minute>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Minute {
+    began: Instant,
+    happened: u64,
+}
+
+const MOST: u64 = 10;
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// The kind of what strangers can cause; what an operator's own lists and submitters cause is told
+/// whole.
+fn kind(happening: &Happening<'_>) -> Option<&'static str> {
+    match happening {
+        Happening::NotTaken { .. } => Some("not taken"),
+        Happening::PasswordRefused { .. } => Some("password not verified"),
+        Happening::WrongPassword { .. } => Some("wrong password"),
+        Happening::GaveWay { .. } => Some("gave way"),
+        Happening::TooMany { .. } => Some("too many sessions"),
+        Happening::Unverified { .. } => Some("not verified"),
+        Happening::PageFull { .. } => Some("page to unsubscribe full"),
+        // Whose lines are limited where they are made, once a subscriber and day or in time, and
+        // those that only submitters and operators cause.
+        Happening::AskedToLeave { .. }
+        | Happening::Left { .. }
+        | Happening::Complaint { .. }
+        | Happening::Reloaded { .. }
+        | Happening::NotReloaded { .. }
+        | Happening::Taken { .. }
+        | Happening::Bounced { .. }
+        | Happening::Suspended { .. }
+        | Happening::LeftOut { .. } => None,
+    }
+}
+
+impl<A: Attendant> Few<A> {
+    pub(crate) fn new(inner: A) -> Few<A> {
+        Few { inner, minutes: Mutex::default() }
+    }
+
+    fn notice_at(&self, now: Instant, happening: &Happening<'_>) {
+        let Some(kind) = kind(happening) else { return self.inner.notice(happening) };
+        self.end_minutes(|began| now.saturating_duration_since(began) >= MINUTE);
+        let happened = {
+            let mut minutes = self.minutes.lock().unwrap_or_else(PoisonError::into_inner);
+            let minute = minutes.entry(kind).or_insert(Minute { began: now, happened: 0 });
+            minute.happened += 1;
+            minute.happened
+        };
+        if happened <= MOST {
+            self.inner.notice(happening);
+        }
+    }
+
+    /// Tells what was left out in minutes that are over.
+    fn end_minutes(&self, is_over: impl Fn(Instant) -> bool) {
+        let mut left_out = Vec::new();
+        self.minutes.lock().unwrap_or_else(PoisonError::into_inner).retain(|what, minute| {
+            let over = is_over(minute.began);
+            if over && minute.happened > MOST {
+                left_out.push((*what, minute.happened - MOST));
+            }
+            !over
+        });
+        for (what, count) in left_out {
+            self.inner.notice(&Happening::LeftOut { what, count });
+        }
+    }
+}
+
+impl<A: Attendant> Attendant for Few<A> {
+    fn notice(&self, happening: &Happening<'_>) {
+        self.notice_at(Instant::now(), happening);
+    }
+
+    fn time_passes(&self) {
+        let now = Instant::now();
+        self.end_minutes(|began| now.saturating_duration_since(began) >= MINUTE);
+        self.inner.time_passes();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    struct Ear(Arc<Mutex<Vec<String>>>);
+
+    impl Attendant for Ear {
+        fn notice(&self, happening: &Happening<'_>) {
+            self.0.lock().unwrap().push(happening.to_string());
+        }
+    }
+
+    #[test]
+    fn ten_a_minute_and_how_many_more() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let few = Few::new(Ear(Arc::clone(&heard)));
+        let began = Instant::now();
+        let peer = "192.0.2.1:25".parse().unwrap();
+        for n in 0..4221 {
+            few.notice_at(began + Duration::from_millis(n * 14), &Happening::TooMany { peer });
+        }
+        // Other kinds have minutes of their own.
+        few.notice_at(began, &Happening::GaveWay { peer });
+        assert_eq!(heard.lock().unwrap().len(), 11);
+        let later = began + MINUTE;
+        few.notice_at(later, &Happening::TooMany { peer });
+        let lines = std::mem::take(&mut *heard.lock().unwrap());
+        assert_eq!(
+            lines[11..],
+            [
+                "too many sessions: and 4,211 more in the last minute",
+                "too many sessions: client=[192.0.2.1]"
+            ]
+        );
+        // Where nothing follows, time itself ends a minute.
+        (0..10).for_each(|_| few.notice_at(later, &Happening::TooMany { peer }));
+        few.end_minutes(|_| true);
+        few.end_minutes(|_| true);
+        let lines = heard.lock().unwrap();
+        assert_eq!(lines.len(), 10);
+        assert_eq!(lines[9], "too many sessions: and 1 more in the last minute");
+    }
 }

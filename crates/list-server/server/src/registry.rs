@@ -1,9 +1,11 @@
 //! What a list server can be set to, documented: what `sojourn list` and the reference pages show.
 
-use crate::live::Live;
-use crate::reception::{Certificate, Dkim, Listener, Program, Rules, Serving, User};
+use crate::http::live::Live;
+use crate::lists::signing::Dkim;
+use crate::lists::unsubscribe::Unsubscribe;
 use crate::settings::Network;
-use crate::unsubscribe::Unsubscribe;
+use crate::smtp_in::settings::{Certificate, Listener, Rules, Serving};
+use crate::smtp_in::submitters::{Program, User};
 use sojourn_core::parameters::{Entry, Parameters};
 use sojourn_mail_engine::Config;
 use sojourn_mail_engine::bounce::Rule;

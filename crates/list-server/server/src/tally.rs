@@ -1,6 +1,6 @@
 //! How far a server has come, for whoever waits for it.
 
-use crate::news::{News, Observer};
+use crate::event::{News, Observer};
 use sojourn_mail_engine::{MessageId, Outcome, Task};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

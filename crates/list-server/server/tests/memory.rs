@@ -2,7 +2,7 @@
 //! memory the system counts.
 
 use sojourn_core::parameters::{Parameters, Table, Value};
-use sojourn_list_server::reception::{Attendant, Happening, MailServer, Serving};
+use sojourn_list_server::{Attendant, Happening, MailServer, Serving};
 use std::io::{BufRead, BufReader, Lines, Write, stdin};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::protocol::{Answer, Request};
 use super::{LONGEST, beside, short};
-use crate::handle::Postman;
+use crate::delivery::server::Postman;
 use nix::unistd::{Uid, geteuid};
 use std::fs::{Permissions, remove_file, set_permissions};
 use std::io;

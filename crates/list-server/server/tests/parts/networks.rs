@@ -1,6 +1,6 @@
 //! Networks that a configuration names.
 
-use sojourn_list_server::reception::{NotASubnet, Subnet};
+use sojourn_list_server::{NotASubnet, Subnet};
 
 #[test]
 fn networks() {

@@ -4,7 +4,7 @@ use crate::crowd::few;
 use crate::tls::Certificate;
 use crate::{Client, Place, connect, table, text};
 use sojourn_core::parameters::{Parameters, Value};
-use sojourn_list_server::reception::{Serving, hash_password};
+use sojourn_list_server::{Serving, hash_password};
 
 /// Somebody at a host that is not there: what is for them stays in the spool.
 const NOBODY: &str = "x@[127.0.0.77]";

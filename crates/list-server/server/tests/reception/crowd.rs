@@ -2,7 +2,7 @@
 
 use crate::{Client, Place, connect, connect_from, table, text};
 use sojourn_core::parameters::Value;
-use sojourn_list_server::reception::MailServer;
+use sojourn_list_server::MailServer;
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::mpsc;
 use std::time::Duration;

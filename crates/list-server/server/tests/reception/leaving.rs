@@ -3,7 +3,7 @@
 use crate::sink::Sink;
 use crate::{Place, connect, table, text};
 use sojourn_core::parameters::Value;
-use sojourn_list_server::reception::MailServer;
+use sojourn_list_server::MailServer;
 use sojourn_mail_engine::Stored;
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -3,7 +3,7 @@
 use crate::sink::Sink;
 use crate::{Client, Place, connect, table, text};
 use sojourn_core::parameters::Value;
-use sojourn_list_server::reception::MailServer;
+use sojourn_list_server::MailServer;
 use std::net::{TcpListener, TcpStream};
 
 const LIST: &str = "news-bounces@lists.example";

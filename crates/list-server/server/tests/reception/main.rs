@@ -17,8 +17,9 @@ mod tls;
 mod watched;
 
 use sojourn_core::parameters::{Parameters, Table, Value};
-use sojourn_list_server::reception::{Attendant, Happening, MailServer, ServeError, Serving};
-use sojourn_list_server::{Book, News, Observer};
+use sojourn_list_server::{
+    Attendant, Book, Happening, MailServer, News, Observer, ServeError, Serving,
+};
 use sojourn_mail_engine::Stored;
 use sojourn_mail_spool::{Epoch, Spool};
 use std::io::{BufRead, BufReader, Read, Write};

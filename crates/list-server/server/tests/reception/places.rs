@@ -5,7 +5,7 @@ use crate::tls::Certificate;
 use crate::watched::{get, token, watched};
 use crate::{Client, Place, ipv6, table, text, wire_from};
 use sojourn_core::parameters::Value;
-use sojourn_list_server::reception::hash_password;
+use sojourn_list_server::hash_password;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Result, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::{Mutex, mpsc};

@@ -2,8 +2,7 @@
 
 use crate::{Place, connect, table, text};
 use sojourn_core::parameters::Value;
-use sojourn_list_server::reception::{MailServer, needs_restart};
-use sojourn_list_server::registry;
+use sojourn_list_server::{MailServer, needs_restart, registry};
 
 /// Mail for it stays in the spool.
 const GONE: &str = "x@[127.0.0.77]";

@@ -3,8 +3,7 @@
 use crate::sink::Sink;
 use crate::{Client, Place, connect, table, text};
 use sojourn_core::parameters::Value;
-use sojourn_list_server::reception::MailServer;
-use sojourn_list_server::{Book, KeyFile};
+use sojourn_list_server::{Book, KeyFile, MailServer};
 use sojourn_mail_engine::list::return_path::{Form, form};
 use sojourn_mail_engine::list::token::Purpose;
 use sojourn_smtp::Address;

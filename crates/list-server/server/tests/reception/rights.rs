@@ -2,7 +2,7 @@
 
 use crate::{Client, Place, connect, table, text};
 use sojourn_core::parameters::{Parameters, Table, Value};
-use sojourn_list_server::reception::{MailServer, Serving, hash_password};
+use sojourn_list_server::{MailServer, Serving, hash_password};
 use std::net::TcpStream;
 
 const PERSON: &str = "x@[127.0.0.77]";

@@ -2,7 +2,7 @@
 
 use crate::{Place, connect, table, text};
 use sojourn_core::parameters::{Parameters, Value};
-use sojourn_list_server::reception::{MailServer, Serving, hash_password};
+use sojourn_list_server::{MailServer, Serving, hash_password};
 use std::time::{Duration, Instant};
 
 /// A mailbox at a host that is not there: mail for it stays in the spool.

@@ -3,7 +3,7 @@
 use crate::{PAGE, Place, connect, table};
 use serde_json::Value as Json;
 use sojourn_core::parameters::Value;
-use sojourn_list_server::reception::MailServer;
+use sojourn_list_server::MailServer;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
