@@ -58,8 +58,7 @@ use crate::dispatch::Line;
 use crate::host::Hosts;
 use crate::journal::Journal;
 use crate::list::return_path::ReturnPaths;
-use crate::message::{Chain, Message, Parcel, State};
-use crate::policy::split::{Place, Split};
+use crate::message::{Chain, Message};
 use crate::session::{Session, Sessions};
 use slab::Slab;
 use sojourn_core::{Calendar, Streams, Time};
@@ -252,69 +251,9 @@ impl Engine {
         }
     }
 
-    /// A message is ready to go: these recipients are ordered, split and queued.
-    fn start(&mut self, id: MessageId, mut places: Vec<Place>) {
-        let expires = self.messages[&id].accepted + self.config.lifetime;
-        let destinations = &self.destinations.list;
-        self.config.order.sort(&mut places, |it| destinations[it as usize].delay);
-        self.timers.schedule(expires.max(self.now), Timer::Expiry(id));
-        self.queue(id, places);
-    }
-
-    /// Splits recipients of one message, in the order of service, and queues the envelopes.
-    fn queue(&mut self, message: MessageId, places: Vec<Place>) {
-        for envelope in self.config.split.cut(places) {
-            let number = self.chains.insert(Chain::new(message, &envelope));
-            self.advance(number);
-        }
-    }
-
-    /// Queues the next group of an envelope, or forgets the envelope.
-    fn advance(&mut self, number: usize) {
-        let chain = &mut self.chains[number];
-        let Some((destination, recipients)) = chain.groups.pop_front() else {
-            if !chain.unsaved.is_empty() {
-                self.journal.push_file(std::mem::take(&mut chain.unsaved), None);
-            }
-            self.chains.remove(number);
-            return;
-        };
-        chain.outstanding = 1;
-        let parcel =
-            Parcel { message: chain.message, recipients, envelope: number, queued: self.now };
-        self.destinations.list[destination as usize].queue.push_back(parcel);
-        self.look_at(destination);
-    }
-
-    /// A parcel of an envelope is done.
-    fn done(&mut self, envelope: usize) {
-        let chain = &mut self.chains[envelope];
-        chain.outstanding -= 1;
-        if chain.outstanding == 0 {
-            self.advance(envelope);
-        }
-    }
-
     /// A random number between 0 and 1 that belongs to `entity` at its `times`-th turn.
     fn chance(&self, purpose: &str, entity: u64, times: u32) -> f64 {
         let key = sojourn_core::random::mix(entity) ^ u64::from(times);
         self.streams.stream(purpose, key).uniform()
-    }
-
-    /// Whether `recipient` of `message` still has to be sent to.
-    fn is_waiting(&self, task: Task) -> bool {
-        let message = self.messages.get(&task.message);
-        message.is_some_and(|message| message.is_waiting(task.recipient))
-    }
-
-    /// A transaction that is over has said nothing of this recipient; whether it is to be sent to.
-    fn is_to_be_sent(&mut self, task: Task) -> bool {
-        self.set_state(task, State::Waiting);
-        self.is_waiting(task)
-    }
-
-    fn set_state(&mut self, task: Task, state: State) {
-        let message = self.messages.get_mut(&task.message).expect("it has open recipients");
-        message.recipients[task.recipient as usize].state = state;
     }
 }

@@ -1,11 +1,11 @@
 //! Messages, and the work that is made of them.
 
-use crate::Engine;
 use crate::clock::set_back;
 use crate::event::{MessageId, Record, Submission, Task};
 use crate::list::return_path::{ReturnPaths, encode_verp};
 use crate::list::token::Claim;
-use crate::policy::split::{Place, together};
+use crate::policy::split::{Place, Split, together};
+use crate::{Engine, Timer};
 use sojourn_core::{Span, Time};
 use sojourn_smtp::Address;
 use std::collections::VecDeque;
@@ -154,6 +154,66 @@ impl Chain {
 }
 
 impl Engine {
+    /// A message is ready to go: these recipients are ordered, split and queued.
+    pub(super) fn start(&mut self, id: MessageId, mut places: Vec<Place>) {
+        let expires = self.messages[&id].accepted + self.config.lifetime;
+        let destinations = &self.destinations.list;
+        self.config.order.sort(&mut places, |it| destinations[it as usize].delay);
+        self.timers.schedule(expires.max(self.now), Timer::Expiry(id));
+        self.queue(id, places);
+    }
+
+    /// Splits recipients of one message, in the order of service, and queues the envelopes.
+    pub(super) fn queue(&mut self, message: MessageId, places: Vec<Place>) {
+        for envelope in self.config.split.cut(places) {
+            let number = self.chains.insert(Chain::new(message, &envelope));
+            self.advance(number);
+        }
+    }
+
+    /// Queues the next group of an envelope, or forgets the envelope.
+    pub(super) fn advance(&mut self, number: usize) {
+        let chain = &mut self.chains[number];
+        let Some((destination, recipients)) = chain.groups.pop_front() else {
+            if !chain.unsaved.is_empty() {
+                self.journal.push_file(std::mem::take(&mut chain.unsaved), None);
+            }
+            self.chains.remove(number);
+            return;
+        };
+        chain.outstanding = 1;
+        let parcel =
+            Parcel { message: chain.message, recipients, envelope: number, queued: self.now };
+        self.destinations.list[destination as usize].queue.push_back(parcel);
+        self.look_at(destination);
+    }
+
+    /// A parcel of an envelope is done.
+    pub(super) fn done(&mut self, envelope: usize) {
+        let chain = &mut self.chains[envelope];
+        chain.outstanding -= 1;
+        if chain.outstanding == 0 {
+            self.advance(envelope);
+        }
+    }
+
+    /// Whether `recipient` of `message` still has to be sent to.
+    pub(super) fn is_waiting(&self, task: Task) -> bool {
+        let message = self.messages.get(&task.message);
+        message.is_some_and(|message| message.is_waiting(task.recipient))
+    }
+
+    /// A transaction that is over has said nothing of this recipient; whether it is to be sent to.
+    pub(super) fn is_to_be_sent(&mut self, task: Task) -> bool {
+        self.set_state(task, State::Waiting);
+        self.is_waiting(task)
+    }
+
+    pub(super) fn set_state(&mut self, task: Task, state: State) {
+        let message = self.messages.get_mut(&task.message).expect("it has open recipients");
+        message.recipients[task.recipient as usize].state = state;
+    }
+
     /// Copies of lists' mail get return paths with tokens from now on, as `paths` says. What is sent
     /// already keeps the path that it has.
     pub fn set_return_paths(&mut self, paths: ReturnPaths) {

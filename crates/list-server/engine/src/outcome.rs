@@ -6,26 +6,13 @@ use crate::event::{
 use crate::message::{Parcel, State, Wish};
 use crate::policy::checkpoint::Checkpoint;
 use crate::policy::retry::{Retry, Setback};
-use crate::reason::{Reason, status};
+use crate::reason::{End, Reason, status};
 use crate::session::{Session, UnderWay};
 use crate::{Engine, Timer};
 use sojourn_core::{Span, Time};
 use sojourn_smtp::client::{Loss, Tls, Verdict};
 use sojourn_smtp::{Reply, wait_named};
 use std::sync::Arc;
-
-/// How a session ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// We ended it.
-    Quit,
-    /// The server closes it and says so: 421, a greeting that refuses, no EHLO.
-    Refused,
-    /// A step took too long.
-    TimedOut,
-    /// The connection could not be made, or broke, or carried garbage.
-    Dropped,
-}
 
 impl Engine {
     /// A transaction is over and the session goes on.

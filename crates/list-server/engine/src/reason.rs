@@ -39,6 +39,19 @@ impl fmt::Display for Reason {
     }
 }
 
+/// How a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// We ended it.
+    Quit,
+    /// The server closes it and says so: 421, a greeting that refuses, no EHLO.
+    Refused,
+    /// A step took too long.
+    TimedOut,
+    /// The connection could not be made, or broke, or carried garbage.
+    Dropped,
+}
+
 /// RFC 3463 section 3.5 and its neighbours; RFC 6531 and 7505 for those that it has not.
 pub(super) mod status {
     use sojourn_smtp::Enhanced;

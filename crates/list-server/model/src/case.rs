@@ -201,7 +201,7 @@ impl MailCase {
         let engine = Engine::new(policy, streams.stream("engine", 0).bits());
         let series = self.sample.filter(|_| keep == Keep::Rows).map(Series::new);
         let subscribers = subscribers(&domains, order, streams);
-        let book = Book::new(&domains, subscribers, &self.list, times, keep, series);
+        let book = Book::new(&domains, subscribers, self.list.size.0, times, keep, series);
         let mut world = World::of(&domains, streams, engine, machine, book);
         for (number, at) in (0..).zip(world.witness.times.clone()) {
             world.remind(at, number);

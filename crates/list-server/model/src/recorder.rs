@@ -1,6 +1,5 @@
 //! What is kept of a replication.
 
-use crate::case::List;
 use crate::internet::Domain;
 use crate::series::{Attempt, Series};
 use crate::world::{Line, Witness};
@@ -77,7 +76,7 @@ impl Book {
     pub(super) fn new(
         domains: &[Domain],
         who: Vec<(Address, u32)>,
-        list: &List,
+        size: u64,
         times: Vec<Time>,
         keep: Keep,
         series: Option<Series>,
@@ -97,7 +96,7 @@ impl Book {
             ideals: who.iter().map(ideal).collect(),
             list: who,
             sender: "list-bounces@lists.example".parse().expect("it is an address"),
-            size: list.size.0,
+            size,
             messages: vec![untold; times.len()],
             times,
             deliveries: vec![UNTRIED; rows],

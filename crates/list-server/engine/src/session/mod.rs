@@ -1,20 +1,20 @@
 //! The sessions that are not closed, and their states.
 
+mod table;
 mod transaction;
+
+pub(crate) use table::Sessions;
 
 use crate::clock::set_back;
 use crate::event::{Effect, Relay, SessionId};
 use crate::host::Host;
 use crate::message::Parcel;
-use crate::outcome::End;
 use crate::policy::timeouts::Steps;
-use crate::reason::{Reason, status};
+use crate::reason::{End, Reason, status};
 use crate::{Engine, Timer};
-use slab::Slab;
 use sojourn_core::{Span, Time};
 use sojourn_smtp::client::{Client, Framing, Output, Step};
 use std::collections::VecDeque;
-use std::ops::Index;
 use transaction::QUICK;
 
 /// One session.
@@ -379,63 +379,5 @@ fn name_of(step: Step) -> &'static str {
         Step::Rset => "RSET",
         Step::Quit => "QUIT",
         Step::Idle => "nothing",
-    }
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Sessions {
-    slots: Slab<(SessionId, Session)>,
-    /// How many there have been.
-    opened: u64,
-}
-
-impl Sessions {
-    /// The number of one that is opened.
-    pub(super) fn open(&mut self, session: Session) -> SessionId {
-        let slot = self.slots.vacant_entry();
-        let id = SessionId::new(self.opened, slot.key());
-        slot.insert((id, session));
-        self.opened += 1;
-        id
-    }
-
-    pub(super) fn get(&self, id: SessionId) -> Option<&Session> {
-        self.slots.get(id.slot()).filter(|slot| slot.0 == id).map(|slot| &slot.1)
-    }
-
-    pub(super) fn get_mut(&mut self, id: SessionId) -> Option<&mut Session> {
-        self.slots.get_mut(id.slot()).filter(|slot| slot.0 == id).map(|slot| &mut slot.1)
-    }
-
-    pub(super) fn remove(&mut self, id: SessionId) -> Option<Session> {
-        self.get(id)?;
-        Some(self.slots.remove(id.slot()).1)
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.slots.len()
-    }
-
-    /// Their numbers, the oldest first.
-    pub(super) fn ids(&self) -> Vec<SessionId> {
-        let mut ids: Vec<_> = self.slots.iter().map(|(_, slot)| slot.0).collect();
-        ids.sort_unstable();
-        ids
-    }
-
-    pub(super) fn values(&self) -> impl Iterator<Item = &Session> {
-        self.slots.iter().map(|(_, slot)| &slot.1)
-    }
-
-    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut Session> {
-        self.slots.iter_mut().map(|(_, slot)| &mut slot.1)
-    }
-}
-
-impl Index<SessionId> for Sessions {
-    type Output = Session;
-
-    fn index(&self, id: SessionId) -> &Session {
-        self.get(id).expect("it is open")
     }
 }
