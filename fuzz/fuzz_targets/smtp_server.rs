@@ -7,18 +7,18 @@ use libfuzzer_sys::fuzz_target;
 use sojourn_core::Time;
 use sojourn_core::parameters::defaults;
 use sojourn_smtp::server::{
-    Arrival, AuthUse, House, Output, Peer, Protocol, Session, Submitter, Terms, Verdict, Welcome,
+    Arrival, AuthUse, RecipientPolicy, Output, Peer, Protocol, Session, Submitter, SessionConfig, Verdict, RecipientDecision,
 };
 use sojourn_smtp::{Address, Enhanced, Reply};
 use std::sync::Arc;
 
 struct Here;
 
-impl House for Here {
-    fn receives(&self, _: Submitter<'_>, _: Option<&Address>, recipient: &Address) -> Welcome {
+impl RecipientPolicy for Here {
+    fn receives(&self, _: Submitter<'_>, _: Option<&Address>, recipient: &Address) -> RecipientDecision {
         match recipient.domain() {
-            "here" => Welcome::Anybody,
-            _ => Welcome::Trusted,
+            "here" => RecipientDecision::Local,
+            _ => RecipientDecision::Relay,
         }
     }
 
@@ -28,7 +28,7 @@ impl House for Here {
 }
 
 fn run(first: u8, bytes: &[u8], size: usize) -> (Vec<u8>, Vec<Arrival>) {
-    let terms = Terms {
+    let terms = SessionConfig {
         name: "here".into(),
         protocol: if first & 1 == 0 { Protocol::Smtp } else { Protocol::Lmtp },
         auth: AuthUse::Loopback,

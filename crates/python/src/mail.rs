@@ -6,7 +6,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_list_server::{Log, Mail, Postman, Running, Settings, Tally, control};
+use sojourn_list_server::{DeliveryServer, Log, Mail, ServerHandle, Settings, Tally, control};
 use sojourn_mail_engine::policy::timeouts::Timeouts;
 use sojourn_mail_engine::{MessageId, Operation, Selection};
 use sojourn_mail_spool as spool;
@@ -62,8 +62,8 @@ impl MailSettings {
 /// A running list server.
 #[pyclass(frozen, module = "sojourn._core")]
 pub(super) struct MailServer {
-    postman: Postman,
-    running: Mutex<Option<Running>>,
+    postman: DeliveryServer,
+    running: Mutex<Option<ServerHandle>>,
     tally: Tally,
     notices: Vec<String>,
 }
@@ -81,12 +81,12 @@ impl MailServer {
         let settings = settings.0.clone();
         let tally = Tally::default();
         let started = match log {
-            None => py.detach(|| Postman::start(settings, &spool, tally.clone())),
+            None => py.detach(|| DeliveryServer::start(settings, &spool, tally.clone())),
             Some(path) => {
                 let file = private::append(&path);
                 let file = file.map_err(|why| failed(format!("{}: {why}", path.display())))?;
                 let log = Log::new(file, settings.network.port);
-                py.detach(|| Postman::start(settings, &spool, (tally.clone(), log)))
+                py.detach(|| DeliveryServer::start(settings, &spool, (tally.clone(), log)))
             }
         };
         let (postman, mut running) = started.map_err(failed)?;

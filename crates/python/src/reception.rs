@@ -4,9 +4,9 @@ use super::mail::failed;
 use super::refused;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use sojourn_list_server as reception;
-use sojourn_list_server::{Book, KeyFile, Lines, Log};
-use sojourn_list_server::{Dkim, MailServer, Reloader, Serving, hash_password};
+use sojourn_list_server::{
+    Dkim, KeyFile, Lines, Log, Reloader, Serving, SubscriberStore, hash_password,
+};
 use sojourn_smtp::Address;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -57,14 +57,14 @@ impl ServeSettings {
     /// The file that keeps the lists' bounces.
     #[getter]
     fn book(&self) -> PathBuf {
-        Book::beside(self.serving.spool.as_ref())
+        SubscriberStore::beside(self.serving.spool.as_ref())
     }
 }
 
 /// A running server.
 #[pyclass(frozen, module = "sojourn._core")]
 pub(super) struct ListServer {
-    server: Mutex<Option<MailServer>>,
+    server: Mutex<Option<sojourn_list_server::ListServer>>,
     /// The log's file, and what writes there.
     log: Option<(PathBuf, Lines<Box<dyn Write + Send>>)>,
     again: Again,
@@ -120,7 +120,7 @@ impl Again {
 }
 
 impl ListServer {
-    fn server(&self) -> MutexGuard<'_, Option<MailServer>> {
+    fn server(&self) -> MutexGuard<'_, Option<sojourn_list_server::ListServer>> {
         self.server.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -144,15 +144,16 @@ impl ListServer {
             Some(path) => {
                 let (is_new, file) = (!path.exists(), open(path)?);
                 if let Some(user) = settings.reception.run_as.as_ref().filter(|_| is_new) {
-                    reception::give(path, user);
+                    sojourn_list_server::give(path, user);
                 }
                 Box::new(file)
             }
         };
         let (lines, port) = (Lines::new(out), settings.network.port);
         let logs = (Log::new(lines.clone(), port), Mutex::new(Log::new(lines.clone(), port)));
-        let mut server =
-            py.detach(|| MailServer::start(settings, page, logs.0, logs.1)).map_err(failed)?;
+        let mut server = py
+            .detach(|| sojourn_list_server::ListServer::start(settings, page, logs.0, logs.1))
+            .map_err(failed)?;
         let addresses = server.addresses.iter().map(ToString::to_string).collect();
         let live = server.live.clone().map(|it| (it.address.to_string(), it.token));
         let unsubscribe = server.unsubscribe.map(|it| it.to_string());
@@ -168,7 +169,7 @@ impl ListServer {
 
     /// Whether it still serves.
     fn is_running(&self) -> bool {
-        self.server().as_ref().is_some_and(MailServer::is_running)
+        self.server().as_ref().is_some_and(sojourn_list_server::ListServer::is_running)
     }
 
     /// Reads its configuration again and goes by it; what is to be said about it.
@@ -218,7 +219,7 @@ type Member = (String, String, f64, i64, Option<i64>, Option<String>, String);
 /// All whose mail came back, those who are suspended first.
 #[pyfunction]
 pub(super) fn bounce_book(path: PathBuf) -> PyResult<Vec<Member>> {
-    let members = Book::open(&path).and_then(|book| book.members()).map_err(failed)?;
+    let members = SubscriberStore::open(&path).and_then(|book| book.members()).map_err(failed)?;
     let tuple = |it: sojourn_list_server::Member| {
         let standing = it.standing;
         let since = standing.suspended;
@@ -234,14 +235,16 @@ pub(super) fn forget_bounces(path: PathBuf, bounces: &str, subscriber: &str) -> 
         text.parse::<Address>().map_err(|why| PyValueError::new_err(format!("{text:?}: {why}")))
     };
     let (list, subscriber) = (address(bounces)?, address(subscriber)?);
-    Book::open(&path).and_then(|mut book| book.forget(&list, &subscriber)).map_err(failed)
+    SubscriberStore::open(&path)
+        .and_then(|mut book| book.forget(&list, &subscriber))
+        .map_err(failed)
 }
 
 /// Those who have unsubscribed, by list, the last one first: the list's return path, the address,
 /// and when (seconds since 1970).
 #[pyfunction]
 pub(super) fn unsubscribed(path: PathBuf) -> PyResult<Vec<(String, String, i64)>> {
-    Book::open(&path).and_then(|book| book.left()).map_err(failed)
+    SubscriberStore::open(&path).and_then(|book| book.left()).map_err(failed)
 }
 
 /// A list's return path, a day (counted from 1970), why mail of that day is not verified, how much.
@@ -250,7 +253,7 @@ type Counted = (String, i64, String, u64);
 /// Mail to return paths that is not verified, by list, the newest first.
 #[pyfunction]
 pub(super) fn unverified_mail(path: PathBuf) -> PyResult<Vec<Counted>> {
-    let counted = Book::open(&path).and_then(|book| book.counted()).map_err(failed)?;
+    let counted = SubscriberStore::open(&path).and_then(|book| book.counted()).map_err(failed)?;
     Ok(counted.into_iter().map(|it| (it.list, it.day, it.kind, it.number)).collect())
 }
 
@@ -277,7 +280,7 @@ pub(super) fn sign_often(
     times: u32,
 ) -> PyResult<()> {
     let dkim = Dkim { domain, selector: "s".into(), key };
-    py.detach(|| reception::sign_often(&dkim, &text, times)).map_err(failed)
+    py.detach(|| sojourn_list_server::sign_often(&dkim, &text, times)).map_err(failed)
 }
 
 /// The hash of a password, as it stands in a configuration.

@@ -2,8 +2,8 @@
 
 use crate::destination::{Route, Routes};
 use crate::event::{Effect, Outcome, Relay, Task};
-use crate::host::Room;
-use crate::policy::retry::{Retry, Setback};
+use crate::host::HostCapacity;
+use crate::policy::retry::{Retry, RetryInput};
 use crate::policy::split::Place;
 use crate::policy::timeouts::Timeouts;
 use crate::reason::{Reason, status};
@@ -98,9 +98,9 @@ impl Engine {
         }
         // One at a time is enough where transactions have to be apart.
         let enough = match worth {
-            _ if this.gap > Span::ZERO => this.coming >= 1,
+            _ if this.gap > Span::ZERO => this.soon_free >= 1,
             Some(worth) => this.sessions as usize >= worth,
-            None => this.coming as usize >= this.queue.len(),
+            None => this.soon_free as usize >= this.queue.len(),
         };
         if enough || this.sessions >= this.most_sessions {
             // One of its own sessions takes the work when it is free.
@@ -159,15 +159,15 @@ impl Engine {
                 let host = &self.hosts.list[number as usize];
                 let network = &self.hosts.networks[host.network as usize];
                 match host.room(self.now) {
-                    Room::Down(until) => earliest = earliest.min(until),
-                    Room::Full => blocked = Some(Choice::HostFull(number)),
-                    Room::Free if network.sessions >= limits.network.get() => {
+                    HostCapacity::Down(until) => earliest = earliest.min(until),
+                    HostCapacity::Full => blocked = Some(Choice::HostFull(number)),
+                    HostCapacity::Free if network.sessions >= limits.network.get() => {
                         blocked = Some(Choice::NetworkFull(host.network));
                     }
-                    Room::Free if host.failures > 0 && self.probes >= most_probes => {
+                    HostCapacity::Free if host.failures > 0 && self.probes >= most_probes => {
                         blocked.get_or_insert(Choice::TooManyProbes);
                     }
-                    Room::Free => return Choice::Host(number, Arc::clone(name)),
+                    HostCapacity::Free => return Choice::Host(number, Arc::clone(name)),
                 }
             }
             if let Some(blocked) = blocked {
@@ -185,7 +185,7 @@ impl Engine {
         self.probes += u32::from(probe);
         let this = &mut self.destinations.list[destination as usize];
         this.sessions += 1;
-        this.coming += 1;
+        this.soon_free += 1;
         let steps = self.config.timeouts.steps(host.failures);
         let relay = Relay { name, address: host.address };
         let client = Client::new(Arc::clone(&self.hello), host.tls(self.config.tls));
@@ -205,7 +205,7 @@ impl Engine {
 
     /// How long to leave somebody alone who did not answer `times` times in a row.
     pub(super) fn host_wait(&self, who: &str, entity: u64, times: u32, first: Time) -> Span {
-        self.config.retry.host(&Setback {
+        self.config.retry.host(&RetryInput {
             times,
             since_first: self.now.since(first),
             named: None,
@@ -219,10 +219,10 @@ impl Engine {
         let this = &mut self.destinations.list[destination as usize];
         this.place_in_line = None;
         let (already, mut envelopes) = (this.stalled.len(), Vec::new());
-        for parcel in this.queue.drain(..) {
-            let task = |recipient| Task { message: parcel.message, recipient };
-            this.stalled.extend(parcel.recipients.into_iter().map(task));
-            envelopes.push(parcel.envelope);
+        for batch in this.queue.drain(..) {
+            let task = |recipient| Task { message: batch.message, recipient };
+            this.stalled.extend(batch.recipients.into_iter().map(task));
+            envelopes.push(batch.envelope);
         }
         if !this.stalled.is_empty() {
             this.retry_at = until;

@@ -6,9 +6,9 @@ const LOOKS: usize = 8;
 /// Goes round a list in search of what can be forgotten: what was used since it came by last is
 /// spared once (the "clock" of virtual memory).
 #[derive(Debug, Default)]
-pub(super) struct Hand(usize);
+pub(super) struct ClockHand(usize);
 
-impl Hand {
+impl ClockHand {
     /// The next that can go, if it is not far.
     pub(super) fn find<T>(
         &mut self,

@@ -1,7 +1,7 @@
 //! Hosts: what is known of each address, shared by all domains whose mail goes there.
 
-use crate::clock::set_back;
-use crate::eviction::{Hand, place};
+use crate::clock::rebase_clock;
+use crate::eviction::{ClockHand, place};
 use crate::policy::Limits;
 use sojourn_core::{Span, Time};
 use sojourn_smtp::client::Tls;
@@ -32,7 +32,7 @@ pub(super) struct Host {
     pub(super) tls_broken: bool,
     /// Whether it broke off a transaction that was begun before the one before it was answered, and
     /// so gets one after the other.
-    pub(super) wants_apart: bool,
+    pub(super) no_pipelining: bool,
     /// Whether it takes transactions whole, commands and message together (PIPELINING, CHUNKING).
     pub(super) takes_whole: bool,
     /// Destinations that want a session here.
@@ -51,7 +51,7 @@ pub(super) struct Network {
 
 /// Whether a host can have one more session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum HostCapacity {
     Free,
     Full,
     /// It is left alone until this time.
@@ -66,7 +66,7 @@ pub(super) struct Hosts {
     by_prefix: BTreeMap<IpAddr, u32>,
     free: Vec<u32>,
     free_networks: Vec<u32>,
-    hand: Hand,
+    hand: ClockHand,
 }
 
 impl Hosts {
@@ -92,7 +92,7 @@ impl Hosts {
             successes: 0,
             ceiling: (u32::MAX, Time::ZERO),
             tls_broken: false,
-            wants_apart: false,
+            no_pipelining: false,
             takes_whole: false,
             line: VecDeque::new(),
         };
@@ -135,9 +135,9 @@ fn network_of(address: IpAddr) -> IpAddr {
 }
 
 impl Host {
-    pub(super) fn set_back(&mut self, by: Span) {
+    pub(super) fn rebase_clock(&mut self, by: Span) {
         for time in [&mut self.first_failure, &mut self.down_until, &mut self.ceiling.1] {
-            set_back(time, by);
+            rebase_clock(time, by);
         }
     }
 
@@ -154,13 +154,13 @@ impl Host {
 
     /// Whether it can have one more session. A host that did not answer last time is given one
     /// until it answers.
-    pub(super) fn room(&self, now: Time) -> Room {
+    pub(super) fn room(&self, now: Time) -> HostCapacity {
         match self.failures {
-            0 if self.sessions < self.allowed => Room::Free,
-            0 => Room::Full,
-            _ if now < self.down_until => Room::Down(self.down_until),
-            _ if self.sessions == 0 => Room::Free,
-            _ => Room::Full,
+            0 if self.sessions < self.allowed => HostCapacity::Free,
+            0 => HostCapacity::Full,
+            _ if now < self.down_until => HostCapacity::Down(self.down_until),
+            _ if self.sessions == 0 => HostCapacity::Free,
+            _ => HostCapacity::Full,
         }
     }
 
@@ -263,10 +263,13 @@ mod tests {
         let (now, later) = (Time::ZERO, Time::ZERO + Span::from_s(60));
         assert_eq!(host.failed(now), 1);
         host.down_until = later;
-        assert_eq!((host.room(now), host.room(later)), (Room::Down(later), Room::Free));
+        assert_eq!(
+            (host.room(now), host.room(later)),
+            (HostCapacity::Down(later), HostCapacity::Free)
+        );
         host.sessions = 1;
-        assert_eq!(host.room(later), Room::Full);
+        assert_eq!(host.room(later), HostCapacity::Full);
         assert!(host.answered(later, &limits));
-        assert_eq!(host.room(later), Room::Free);
+        assert_eq!(host.room(later), HostCapacity::Free);
     }
 }

@@ -1,6 +1,6 @@
 //! What is to be on stable storage, and what is on the way there.
 
-use crate::clock::set_back;
+use crate::clock::rebase_clock;
 use crate::event::{
     BatchId, Counts, Deferral, Effect, Entry, MessageId, Operation, Progress, Record, Refusal,
     SessionId, Stored, Submission, Task,
@@ -45,14 +45,14 @@ pub(super) struct Batch {
 }
 
 impl Journal {
-    pub(super) fn set_back(&mut self, by: Span) {
-        set_back(&mut self.since, by);
-        set_back(&mut self.alarm, by);
+    pub(super) fn rebase_clock(&mut self, by: Span) {
+        rebase_clock(&mut self.since, by);
+        rebase_clock(&mut self.alarm, by);
         let files = self.files.iter_mut().flat_map(|(records, _)| records);
-        self.records.iter_mut().chain(files).for_each(|it| it.set_back(by));
+        self.records.iter_mut().chain(files).for_each(|it| it.rebase_clock(by));
         // What is being written is kept for the case that it has to be written again.
         if let Some(batch) = &mut self.writing {
-            Arc::make_mut(&mut batch.records).iter_mut().for_each(|it| it.set_back(by));
+            Arc::make_mut(&mut batch.records).iter_mut().for_each(|it| it.rebase_clock(by));
         }
     }
 

@@ -37,7 +37,7 @@ pub mod list;
 mod message;
 mod operator;
 mod outcome;
-mod own_addresses;
+mod own_hosts;
 pub mod policy;
 mod reason;
 pub mod report;
@@ -50,7 +50,7 @@ pub use event::{
     Task,
 };
 pub use host::prefix;
-pub use own_addresses::Itself;
+pub use own_hosts::OwnHosts;
 pub use reason::Reason;
 
 use crate::destination::Destinations;
@@ -58,7 +58,7 @@ use crate::dispatch::Line;
 use crate::host::Hosts;
 use crate::journal::Journal;
 use crate::list::return_path::ReturnPaths;
-use crate::message::{Chain, Message};
+use crate::message::{EnvelopeProgress, Message};
 use crate::session::{Session, Sessions};
 use slab::Slab;
 use sojourn_core::{Calendar, Streams, Time};
@@ -76,7 +76,7 @@ pub struct Engine {
     /// The name that sessions give.
     hello: Arc<str>,
     return_paths: ReturnPaths,
-    itself: Itself,
+    own_hosts: OwnHosts,
     streams: Streams,
     now: Time,
     timers: Calendar<Timer>,
@@ -87,7 +87,7 @@ pub struct Engine {
     offered: BTreeMap<MessageId, Message>,
     /// Recipients that are not at their end on stable storage.
     recipients: u64,
-    chains: Slab<Chain>,
+    envelopes: Slab<EnvelopeProgress>,
     destinations: Destinations,
     hosts: Hosts,
     sessions: Sessions,
@@ -125,7 +125,7 @@ impl Engine {
         Engine {
             hello: config.hello.as_str().into(),
             return_paths: ReturnPaths::default(),
-            itself: Itself::default(),
+            own_hosts: OwnHosts::default(),
             config,
             streams: Streams::new(seed, 0),
             now: Time::ZERO,
@@ -134,7 +134,7 @@ impl Engine {
             messages: BTreeMap::new(),
             offered: BTreeMap::new(),
             recipients: 0,
-            chains: Slab::new(),
+            envelopes: Slab::new(),
             destinations: Destinations::default(),
             hosts: Hosts::default(),
             sessions: Sessions::default(),

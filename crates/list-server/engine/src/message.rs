@@ -1,6 +1,6 @@
 //! Messages, and the work that is made of them.
 
-use crate::clock::set_back;
+use crate::clock::rebase_clock;
 use crate::event::{MessageId, Record, Submission, Task};
 use crate::list::return_path::{ReturnPaths, encode_verp};
 use crate::list::token::Claim;
@@ -63,7 +63,7 @@ pub(super) enum Wish {
 
 /// Recipients of one message at one destination: the work of one or more transactions.
 #[derive(Debug)]
-pub(super) struct Parcel {
+pub(super) struct DeliveryBatch {
     pub(super) message: MessageId,
     pub(super) recipients: Vec<u32>,
     /// The envelope that goes on when this is done.
@@ -74,7 +74,7 @@ pub(super) struct Parcel {
 
 /// Groups of one message that are worked off one after the other.
 #[derive(Debug)]
-pub(super) struct Chain {
+pub(super) struct EnvelopeProgress {
     pub(super) message: MessageId,
     pub(super) groups: VecDeque<(u32, Vec<u32>)>,
     /// Parcels of the present group that are not done.
@@ -118,9 +118,9 @@ impl Message {
         }
     }
 
-    pub(super) fn set_back(&mut self, by: Span) {
-        set_back(&mut self.accepted, by);
-        self.recipients.iter_mut().for_each(|it| set_back(&mut it.first_refused, by));
+    pub(super) fn rebase_clock(&mut self, by: Span) {
+        rebase_clock(&mut self.accepted, by);
+        self.recipients.iter_mut().for_each(|it| rebase_clock(&mut it.first_refused, by));
     }
 
     pub(super) fn is_waiting(&self, recipient: u32) -> bool {
@@ -137,9 +137,9 @@ impl Message {
     }
 }
 
-impl Chain {
+impl EnvelopeProgress {
     /// The envelope's groups, one for each destination, in the order of their first recipients.
-    pub(super) fn new(message: MessageId, envelope: &[Place]) -> Chain {
+    pub(super) fn new(message: MessageId, envelope: &[Place]) -> EnvelopeProgress {
         let group = |group: &[Place]| {
             (group[0].destination, group.iter().map(|place| place.recipient).collect())
         };
@@ -149,7 +149,7 @@ impl Chain {
             (_, Some(_)) => together(envelope).iter().map(|it| group(it)).collect(),
             (only, None) => only.into_iter().map(group).collect(),
         };
-        Chain { message, groups, outstanding: 0, unsaved: Vec::new() }
+        EnvelopeProgress { message, groups, outstanding: 0, unsaved: Vec::new() }
     }
 }
 
@@ -166,31 +166,35 @@ impl Engine {
     /// Splits recipients of one message, in the order of service, and queues the envelopes.
     pub(super) fn queue(&mut self, message: MessageId, places: Vec<Place>) {
         for envelope in self.config.split.cut(places) {
-            let number = self.chains.insert(Chain::new(message, &envelope));
+            let number = self.envelopes.insert(EnvelopeProgress::new(message, &envelope));
             self.advance(number);
         }
     }
 
     /// Queues the next group of an envelope, or forgets the envelope.
     pub(super) fn advance(&mut self, number: usize) {
-        let chain = &mut self.chains[number];
+        let chain = &mut self.envelopes[number];
         let Some((destination, recipients)) = chain.groups.pop_front() else {
             if !chain.unsaved.is_empty() {
                 self.journal.push_file(std::mem::take(&mut chain.unsaved), None);
             }
-            self.chains.remove(number);
+            self.envelopes.remove(number);
             return;
         };
         chain.outstanding = 1;
-        let parcel =
-            Parcel { message: chain.message, recipients, envelope: number, queued: self.now };
-        self.destinations.list[destination as usize].queue.push_back(parcel);
+        let batch = DeliveryBatch {
+            message: chain.message,
+            recipients,
+            envelope: number,
+            queued: self.now,
+        };
+        self.destinations.list[destination as usize].queue.push_back(batch);
         self.look_at(destination);
     }
 
     /// A parcel of an envelope is done.
     pub(super) fn done(&mut self, envelope: usize) {
-        let chain = &mut self.chains[envelope];
+        let chain = &mut self.envelopes[envelope];
         chain.outstanding -= 1;
         if chain.outstanding == 0 {
             self.advance(envelope);

@@ -92,7 +92,7 @@ impl Engine {
         let waits = |task: Task| {
             messages.get(&task.message).is_some_and(|message| message.is_waiting(task.recipient))
         };
-        for (_, chain) in &mut self.chains {
+        for (_, chain) in &mut self.envelopes {
             let message = chain.message;
             for (_, group) in &mut chain.groups {
                 group.retain(|&recipient| waits(Task { message, recipient }));
@@ -101,13 +101,13 @@ impl Engine {
         }
         let mut done = Vec::new();
         for destination in &mut self.destinations.list {
-            destination.queue.retain_mut(|parcel| {
-                let message = parcel.message;
-                parcel.recipients.retain(|&recipient| waits(Task { message, recipient }));
-                if parcel.recipients.is_empty() {
-                    done.push(parcel.envelope);
+            destination.queue.retain_mut(|batch| {
+                let message = batch.message;
+                batch.recipients.retain(|&recipient| waits(Task { message, recipient }));
+                if batch.recipients.is_empty() {
+                    done.push(batch.envelope);
                 }
-                !parcel.recipients.is_empty()
+                !batch.recipients.is_empty()
             });
             destination.stalled.retain(|&task| waits(task));
             destination.later.retain(|&(_, task)| waits(task));

@@ -3,9 +3,9 @@
 use crate::event::{
     Deferral, Delays, Effect, Entry, MessageId, Obstacle, Outcome, Record, Relay, SessionId, Task,
 };
-use crate::message::{Parcel, State, Wish};
+use crate::message::{DeliveryBatch, State, Wish};
 use crate::policy::checkpoint::Checkpoint;
-use crate::policy::retry::{Retry, Setback};
+use crate::policy::retry::{Retry, RetryInput};
 use crate::reason::{End, Reason, status};
 use crate::session::{Session, UnderWay};
 use crate::{Engine, Timer};
@@ -21,31 +21,31 @@ impl Engine {
         let over = session.under_way.pop_front().expect("a transaction was under way");
         let (host, destination) = (session.host, session.destination);
         let probe = std::mem::take(&mut session.probe);
-        session.coming = session.under_way.is_empty();
+        session.soon_free = session.under_way.is_empty();
         session.has_answered(self.now.since(over.began));
-        self.destinations.list[destination as usize].coming += u32::from(session.coming);
+        self.destinations.list[destination as usize].soon_free += u32::from(session.soon_free);
         let attempt = self.attempt(&self.sessions[id].relay, &over);
         self.destinations.list[destination as usize].took(attempt.took);
-        let (mark, parcel) = (self.journal.mark(), over.parcel);
-        let again = self.judge(&parcel, verdicts, &attempt);
-        if again.len() == parcel.recipients.len() {
+        let (mark, batch) = (self.journal.mark(), over.batch);
+        let again = self.judge(&batch, verdicts, &attempt);
+        if again.len() == batch.recipients.len() {
             // It refused the transaction because it came before the answer to the one before.
-            self.hosts.list[host as usize].wants_apart = true;
+            self.hosts.list[host as usize].no_pipelining = true;
         } else {
             self.sessions.get_mut(id).expect("it is open").pipelines |= over.early;
         }
-        if !again.is_empty() && again.len() < parcel.recipients.len() {
+        if !again.is_empty() && again.len() < batch.recipients.len() {
             // The server said where its limit is: so many in one transaction.
-            let fitted = (parcel.recipients.len() - again.len()) as u32;
+            let fitted = (batch.recipients.len() - again.len()) as u32;
             let most = &mut self.destinations.list[destination as usize].most_recipients;
             *most = fitted.clamp(1, *most);
         }
-        self.hand_back(destination, &parcel, again);
+        self.hand_back(destination, &batch, again);
         if self.config.checkpoint.holds() && self.journal.is_waiting() {
             self.journal.await_write(id);
             self.sessions.get_mut(id).expect("it is open").unwritten += 1;
         }
-        self.saved(parcel.envelope, mark);
+        self.saved(batch.envelope, mark);
         let was_down = self.hosts.list[host as usize].failures > 0;
         if self.hosts.list[host as usize].answered(self.now, &self.config.limits) {
             self.wake_host_line(host);
@@ -64,7 +64,7 @@ impl Engine {
     fn saved(&mut self, envelope: usize, mark: usize) {
         let Some(enough) = self.config.checkpoint.file() else { return self.done(envelope) };
         let records = self.journal.since(mark);
-        let chain = &mut self.chains[envelope];
+        let chain = &mut self.envelopes[envelope];
         for record in records {
             match record {
                 Record::Deferred(..) => self.journal.push(self.now, record),
@@ -111,21 +111,21 @@ impl Engine {
         let unheard = session.client.is_early_unheard();
         let this = &mut self.hosts.list[host as usize];
         // It may drop commands that come before the answer to a message, if it never took any.
-        this.wants_apart |= !session.pipelines && (unheard || !session.under_way.is_empty());
+        this.no_pipelining |= !session.pipelines && (unheard || !session.under_way.is_empty());
         let others = this.sessions > 0;
-        for UnderWay { parcel, .. } in session.under_way.iter().rev() {
+        for UnderWay { batch, .. } in session.under_way.iter().rev() {
             // Nothing was heard of it.
-            self.hand_back(destination, parcel, parcel.recipients.clone());
-            self.done(parcel.envelope);
+            self.hand_back(destination, batch, batch.recipients.clone());
+            self.done(batch.envelope);
         }
         let this = &mut self.hosts.list[host as usize];
         if self.stopping {
             if let Some(first) = &first {
                 let mark = self.journal.mark();
                 let attempt = self.attempt(&session.relay, first);
-                let left = self.judge(&first.parcel, verdicts, &attempt);
-                self.hand_back(destination, &first.parcel, left);
-                self.saved(first.parcel.envelope, mark);
+                let left = self.judge(&first.batch, verdicts, &attempt);
+                self.hand_back(destination, &first.batch, left);
+                self.saved(first.batch.envelope, mark);
             }
             return;
         }
@@ -145,20 +145,20 @@ impl Engine {
             self.destinations.list[destination as usize].trouble = Some(reason.clone());
         }
         if let Some(first) = &first {
-            let (parcel, attempt) = (&first.parcel, self.attempt(&session.relay, first));
+            let (batch, attempt) = (&first.batch, self.attempt(&session.relay, first));
             self.destinations.list[destination as usize].took(attempt.took);
             let mark = self.journal.mark();
-            let left = self.judge(parcel, verdicts, &attempt);
+            let left = self.judge(batch, verdicts, &attempt);
             if served || (others && end == End::Refused) {
-                self.hand_back(destination, parcel, left);
+                self.hand_back(destination, batch, left);
             } else {
                 for recipient in left {
-                    let task = Task { message: parcel.message, recipient };
+                    let task = Task { message: batch.message, recipient };
                     self.defer(task, &attempt, &reason, None);
                     self.log_attempt(task, &attempt, Outcome::Deferred, &reason);
                 }
             }
-            self.saved(parcel.envelope, mark);
+            self.saved(batch.envelope, mark);
         }
         self.look_at(destination);
     }
@@ -174,7 +174,7 @@ impl Engine {
         self.wake_host_line(session.host);
         let destination = &mut self.destinations.list[session.destination as usize];
         destination.sessions -= 1;
-        destination.coming -= u32::from(session.coming);
+        destination.soon_free -= u32::from(session.soon_free);
         if session.probe {
             self.probe_ended();
         }
@@ -199,10 +199,15 @@ impl Engine {
     }
 
     /// Draws the conclusion for each recipient; returns those of whom nothing was said that holds.
-    fn judge(&mut self, parcel: &Parcel, verdicts: Vec<Verdict>, attempt: &Attempt) -> Vec<u32> {
+    fn judge(
+        &mut self,
+        batch: &DeliveryBatch,
+        verdicts: Vec<Verdict>,
+        attempt: &Attempt,
+    ) -> Vec<u32> {
         let (mut left, mut last) = (Vec::new(), None);
-        for (&recipient, verdict) in parcel.recipients.iter().zip(verdicts) {
-            let task = Task { message: parcel.message, recipient };
+        for (&recipient, verdict) in batch.recipients.iter().zip(verdicts) {
+            let task = Task { message: batch.message, recipient };
             let (outcome, reason) = match verdict {
                 Verdict::Again | Verdict::Unsettled => {
                     left.push(recipient);
@@ -226,23 +231,23 @@ impl Engine {
     }
 
     /// Recipients that are to be sent to at once: they go before all others.
-    fn hand_back(&mut self, destination: u32, parcel: &Parcel, recipients: Vec<u32>) {
+    fn hand_back(&mut self, destination: u32, batch: &DeliveryBatch, recipients: Vec<u32>) {
         if recipients.is_empty() {
             return;
         }
         let mut recipients = recipients;
         recipients.retain(|&recipient| {
-            let task = Task { message: parcel.message, recipient };
+            let task = Task { message: batch.message, recipient };
             !self.is_removed(task) && self.is_to_be_sent(task)
         });
         if recipients.is_empty() {
             return;
         }
-        let chain = &mut self.chains[parcel.envelope];
+        let chain = &mut self.envelopes[batch.envelope];
         chain.outstanding += 1;
-        let Parcel { message, envelope, queued, .. } = *parcel;
+        let DeliveryBatch { message, envelope, queued, .. } = *batch;
         let queue = &mut self.destinations.list[destination as usize].queue;
-        queue.push_front(Parcel { message, recipients, envelope, queued });
+        queue.push_front(DeliveryBatch { message, recipients, envelope, queued });
         self.look_at(destination);
     }
 
@@ -299,7 +304,7 @@ impl Engine {
         recipient.state = State::Waiting;
         let (times, first, number) =
             (recipient.refused, recipient.first_refused, recipient.destination);
-        let wait = self.config.retry.recipient(&Setback {
+        let wait = self.config.retry.recipient(&RetryInput {
             times,
             since_first: now.since(first),
             named,
@@ -377,12 +382,12 @@ impl Attempt {
 impl Engine {
     /// The attempt of a transaction with `relay` that is over now.
     pub(super) fn attempt(&self, relay: &Relay, transaction: &UnderWay) -> Attempt {
-        let UnderWay { parcel, since, began, .. } = transaction;
-        let accepted = self.messages[&parcel.message].accepted;
-        let setup = (*since).clamp(parcel.queued, *began);
+        let UnderWay { batch, since, began, .. } = transaction;
+        let accepted = self.messages[&batch.message].accepted;
+        let setup = (*since).clamp(batch.queued, *began);
         let delays = Delays {
-            before: parcel.queued.since(accepted),
-            queued: setup - parcel.queued,
+            before: batch.queued.since(accepted),
+            queued: setup - batch.queued,
             setup: *began - setup,
             sending: self.now - *began,
         };

@@ -4,17 +4,17 @@ use sojourn_core::Span;
 use sojourn_core::parameters::defaults;
 
 use sojourn_mail_engine::policy::OrderKind;
-use sojourn_mail_engine::policy::retry::{Backoff, Prompt, Retry, Setback};
+use sojourn_mail_engine::policy::retry::{Backoff, Prompt, Retry, RetryInput};
 use sojourn_mail_engine::policy::split::{Chunks, Dealt, Place, Split, SplitKind};
 use sojourn_mail_engine::policy::timeouts::{Passes, Rfc5321, Timeouts};
 
-const FIRST: Setback =
-    Setback { times: 1, since_first: Span::ZERO, named: None, learned: None, chance: 0.0 };
+const FIRST: RetryInput =
+    RetryInput { times: 1, since_first: Span::ZERO, named: None, learned: None, chance: 0.0 };
 
 #[test]
 fn backoff_doubles_up_to_its_most() {
     let backoff: Backoff = defaults();
-    let wait = |times, chance| backoff.host(&Setback { times, chance, ..FIRST });
+    let wait = |times, chance| backoff.host(&RetryInput { times, chance, ..FIRST });
     assert_eq!(
         [1, 2, 3, 4].map(|times| wait(times, 0.0)),
         [300, 600, 1200, 2400].map(Span::from_s)
@@ -28,14 +28,14 @@ fn prompt_comes_when_it_can_first_succeed() {
     let prompt: Prompt = defaults();
     let wait = |setback| prompt.recipient(&setback).seconds();
     assert_eq!(wait(FIRST), 60.0);
-    assert_eq!(wait(Setback { named: Some(Span::from_s(17)), ..FIRST }), 17.0);
-    assert_eq!(wait(Setback { learned: Some(Span::from_s(300)), ..FIRST }), 300.0);
+    assert_eq!(wait(RetryInput { named: Some(Span::from_s(17)), ..FIRST }), 17.0);
+    assert_eq!(wait(RetryInput { learned: Some(Span::from_s(300)), ..FIRST }), 300.0);
     // Refused at 0 s and 61 s: the next customary time is 300 s after the first.
-    let again = Setback { times: 2, since_first: Span::from_s(61), ..FIRST };
+    let again = RetryInput { times: 2, since_first: Span::from_s(61), ..FIRST };
     assert_eq!(wait(again), 239.0);
     // What was learned lies in the past: on to the customary times.
-    assert_eq!(wait(Setback { learned: Some(Span::from_s(40)), ..again }), 239.0);
-    let day = Setback { times: 30, since_first: Span::from_s(86_400), ..FIRST };
+    assert_eq!(wait(RetryInput { learned: Some(Span::from_s(40)), ..again }), 239.0);
+    let day = RetryInput { times: 30, since_first: Span::from_s(86_400), ..FIRST };
     assert_eq!(wait(day), 3600.0);
 }
 

@@ -3,7 +3,7 @@
 use crate::arrivals::Arrivals;
 use crate::bottleneck::{Cause, Parts};
 use crate::internet::{Domain, Internet, Read};
-use crate::recorder::Book;
+use crate::recorder::DeliveryRecorder;
 use crate::rows::report;
 use crate::series::Series;
 use crate::world::{Machine, World};
@@ -201,12 +201,13 @@ impl MailCase {
         let engine = Engine::new(policy, streams.stream("engine", 0).bits());
         let series = self.sample.filter(|_| keep == Keep::Rows).map(Series::new);
         let subscribers = subscribers(&domains, order, streams);
-        let book = Book::new(&domains, subscribers, self.list.size.0, times, keep, series);
-        let mut world = World::of(&domains, streams, engine, machine, book);
-        for (number, at) in (0..).zip(world.witness.times.clone()) {
+        let recorder =
+            DeliveryRecorder::new(&domains, subscribers, self.list.size.0, times, keep, series);
+        let mut world = World::of(&domains, streams, engine, machine, recorder);
+        for (number, at) in (0..).zip(world.observer.times.clone()) {
             world.remind(at, number);
         }
-        let end = world.witness.last() + self.list.drain;
+        let end = world.observer.last() + self.list.drain;
         Ok(match sojourn_simulate(&mut world, end, progress) {
             Ok(()) => Ok(report(&world, self.list.warmup)),
             Err(cancelled) => Err(cancelled),
@@ -217,20 +218,22 @@ impl MailCase {
 /// The event loop: until every message has come to its end, or `end`.
 #[inline(never)]
 fn sojourn_simulate(
-    world: &mut World<crate::internet::Met, Book>,
+    world: &mut World<crate::internet::Met, DeliveryRecorder>,
     end: Time,
     progress: &Progress,
 ) -> Result<(), Cancelled> {
     loop {
         for _ in 0..STEPS {
-            let done = world.now() >= world.witness.last() && world.engine().messages() == 0;
-            if done && world.witness.all_came() || world.next() > end || world.next() == Time::NEVER
+            let done = world.now() >= world.observer.last() && world.engine().messages() == 0;
+            if done && world.observer.all_came()
+                || world.next() > end
+                || world.next() == Time::NEVER
             {
                 return Ok(());
             }
             world.step();
         }
-        progress.finished.store(world.witness.delivered(), Ordering::Relaxed);
+        progress.finished.store(world.observer.delivered(), Ordering::Relaxed);
         progress.simulated_ps.store(world.now().ps(), Ordering::Relaxed);
         if progress.cancelled.load(Ordering::Relaxed) {
             return Err(Cancelled);

@@ -2,7 +2,7 @@
 
 use crate::internet::Domain;
 use crate::series::{Attempt, Series};
-use crate::world::{Line, Witness};
+use crate::world::{Line, WorldObserver};
 use sojourn_core::{Keep, Span, Time};
 use sojourn_mail_engine::{Delays, Entry, Event, MessageId, Outcome, Submission};
 use sojourn_smtp::Address;
@@ -13,7 +13,7 @@ pub(super) const SHARES: [u64; 3] = [50, 95, 99];
 
 /// What is kept of a replication: counts of each message, and if wanted a record of each delivery.
 #[derive(Debug)]
-pub(super) struct Book {
+pub(super) struct DeliveryRecorder {
     pub(super) list: Vec<(Address, u32)>,
     sender: Address,
     size: u64,
@@ -72,7 +72,7 @@ const UNTRIED: Delivery = Delivery {
     },
 };
 
-impl Book {
+impl DeliveryRecorder {
     pub(super) fn new(
         domains: &[Domain],
         who: Vec<(Address, u32)>,
@@ -80,7 +80,7 @@ impl Book {
         times: Vec<Time>,
         keep: Keep,
         series: Option<Series>,
-    ) -> Book {
+    ) -> DeliveryRecorder {
         let rows = match keep {
             Keep::Rows => who.len() * times.len(),
             Keep::Totals => 0,
@@ -92,7 +92,7 @@ impl Book {
             let peer = &domains[domain as usize].peer;
             peer.round_trip * if peer.pipelining { 2 } else { 4 }
         };
-        Book {
+        DeliveryRecorder {
             ideals: who.iter().map(ideal).collect(),
             list: who,
             sender: "list-bounces@lists.example".parse().expect("it is an address"),
@@ -135,7 +135,7 @@ impl Book {
     }
 }
 
-impl Witness for Book {
+impl WorldObserver for DeliveryRecorder {
     type Due = u32;
 
     fn due(&mut self, _: Time, number: u32) -> Event {

@@ -1,7 +1,7 @@
 //! The rows and totals of a replication.
 
 use crate::internet::Met;
-use crate::recorder::{Book, SHARES};
+use crate::recorder::{DeliveryRecorder, SHARES};
 use crate::series::Series;
 use crate::world::World;
 use sojourn_core::parameters::Value;
@@ -44,38 +44,41 @@ const fn kind(
 /// The rows of all messages after the first `warmup`: deliveries by message and place in the list;
 /// then each message when half of the list had it, 95 % and 99 %, and when it had come to its end,
 /// which is when its last delivery joins.
-pub(super) fn report(world: &World<Met, Book>, warmup: u32) -> Report {
-    let book = &world.witness;
-    let rows =
-        if book.deliveries.is_empty() { Rows::default() } else { rows(book, warmup as usize) };
-    let series = book.series.as_ref().map(Series::rows).unwrap_or_default();
+pub(super) fn report(world: &World<Met, DeliveryRecorder>, warmup: u32) -> Report {
+    let recorder = &world.observer;
+    let rows = if recorder.deliveries.is_empty() {
+        Rows::default()
+    } else {
+        rows(recorder, warmup as usize)
+    };
+    let series = recorder.series.as_ref().map(Series::rows).unwrap_or_default();
     Report { rows, figures: figures(world), series }
 }
 
-fn rows(book: &Book, warmup: usize) -> Rows {
-    let subscribers = book.list.len();
-    let messages = warmup..book.times.len();
-    let deliveries = &book.deliveries[warmup * subscribers..];
-    let mut sorted = book.ideals.clone();
+fn rows(recorder: &DeliveryRecorder, warmup: usize) -> Rows {
+    let subscribers = recorder.list.len();
+    let messages = warmup..recorder.times.len();
+    let deliveries = &recorder.deliveries[warmup * subscribers..];
+    let mut sorted = recorder.ideals.clone();
     sorted.sort_unstable();
     let (mut codes, mut jobs) = (vec![0; deliveries.len()], Vec::new());
     for (place, delivery) in deliveries.iter().enumerate() {
         jobs.push(Job {
-            bytes: book.bytes(),
-            arrived: book.times[warmup + place / subscribers],
+            bytes: recorder.bytes(),
+            arrived: recorder.times[warmup + place / subscribers],
             finished: delivery.finished,
-            ideal: book.ideals[place % subscribers],
+            ideal: recorder.ideals[place % subscribers],
         });
     }
     for message in messages.clone() {
-        let it = &book.messages[message];
+        let it = &recorder.messages[message];
         let ends = it.reached.iter().copied().chain([it.finished]);
         for ((code, finished), share) in (1..).zip(ends).zip(SHARES.iter().chain(&[100])) {
             let place = (subscribers as u64 * share).div_ceil(100) as usize - 1;
             codes.push(code);
             jobs.push(Job {
-                bytes: book.bytes(),
-                arrived: book.times[message],
+                bytes: recorder.bytes(),
+                arrived: recorder.times[message],
                 finished,
                 ideal: sorted[place],
             });
@@ -89,7 +92,7 @@ fn rows(book: &Book, warmup: usize) -> Rows {
     let mut push = |name, values: Vec<i64>| {
         rows.push(name, Column::Int(padded(values, none)));
     };
-    let listed = (0..deliveries.len()).map(|place| &book.list[place % subscribers]);
+    let listed = (0..deliveries.len()).map(|place| &recorder.list[place % subscribers]);
     push("domain", listed.map(|&(_, domain)| domain.into()).collect());
     push("attempts", deliveries.iter().map(|it| it.attempts.into()).collect());
     let part = |value: &dyn Fn(usize) -> Span| {
@@ -109,7 +112,7 @@ fn rows(book: &Book, warmup: usize) -> Rows {
         Some(Outcome::Deferred) | None => 2,
     });
     let ends = messages.flat_map(|message| {
-        let it = &book.messages[message];
+        let it = &recorder.messages[message];
         let ends = it.reached.iter().chain([&it.finished]);
         ends.map(|&at| if at == Time::NEVER { 2 } else { 0 }).collect::<Vec<u8>>()
     });
@@ -124,15 +127,15 @@ fn padded(mut values: Vec<i64>, none: usize) -> Vec<i64> {
     values
 }
 
-fn figures(world: &World<Met, Book>) -> Vec<(String, Value)> {
-    let (book, ended) = (&world.witness, world.now().since(Time::ZERO).seconds());
-    let totals = book.totals;
-    let all = (book.list.len() * book.times.len()) as u64;
+fn figures(world: &World<Met, DeliveryRecorder>) -> Vec<(String, Value)> {
+    let (recorder, ended) = (&world.observer, world.now().since(Time::ZERO).seconds());
+    let totals = recorder.totals;
+    let all = (recorder.list.len() * recorder.times.len()) as u64;
     let worked = world.worked();
     let counts = [
         ("events", world.events()),
-        ("messages", book.times.len() as u64),
-        ("subscribers", book.list.len() as u64),
+        ("messages", recorder.times.len() as u64),
+        ("subscribers", recorder.list.len() as u64),
         ("deliveries", totals.delivered),
         ("failed", totals.failed),
         ("unfinished", all - totals.delivered - totals.failed),

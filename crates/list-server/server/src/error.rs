@@ -1,6 +1,6 @@
 //! Why a reception cannot open.
 
-use crate::lists::subscribers::BookError;
+use crate::lists::subscribers::SubscriberError;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub enum SetupError {
         why: String,
     },
     /// The book of bounces.
-    Book(BookError),
+    SubscriberStore(SubscriberError),
     /// The system gives no threads.
     System(std::io::Error),
 }
@@ -56,7 +56,7 @@ impl fmt::Display for SetupError {
             SetupError::Key { path, why } => write!(f, "{}: {why}", path.display()),
             SetupError::Unreadable { path, error } => write!(f, "{}: {error}", path.display()),
             SetupError::User { name, why } => write!(f, "this cannot run as {name:?}: {why}"),
-            SetupError::Book(error) => error.fmt(f),
+            SetupError::SubscriberStore(error) => error.fmt(f),
             SetupError::System(error) => write!(f, "the system refuses: {error}"),
         }
     }

@@ -1,12 +1,12 @@
 //! The delivery engine ([`sojourn_mail_engine`]) on real sockets, names, clock and storage.
 //!
-//! - [`Postman`]: a running list server, to which messages are handed over;
+//! - [`DeliveryServer`]: a running list server, to which messages are handed over;
 //! - [`Settings`]: how it decides, and how it reaches the world;
 //! - [`Observer`], [`News`]: what it does, as it happens; [`Log`] writes it down, [`Tally`]
 //!   counts;
-//! - [`MailServer`]: one that takes mail from other programs, by SMTP and LMTP;
+//! - [`ListServer`]: one that takes mail from other programs, by SMTP and LMTP;
 //! - [`Live`]: where it is watched;
-//! - [`Book`]: which of a list's subscribers are suspended, and why.
+//! - [`SubscriberStore`]: which of a list's subscribers are suspended, and why.
 
 mod connection_limits;
 pub mod control;
@@ -21,9 +21,11 @@ mod settings;
 mod smtp_in;
 mod tally;
 
-pub use delivery::local::Home;
+pub use delivery::local::LocalDelivery;
 pub use delivery::mail::Mail;
-pub use delivery::server::{Left, Postman, Refused, Running, Sessions, StartError};
+pub use delivery::server::{
+    DeliveryServer, Refused, ServerHandle, Sessions, StartError, StopReport,
+};
 pub use delivery::smtp_out::TlsError;
 pub use error::SetupError;
 pub use event::{Attendant, Happening, News, Observer};
@@ -31,8 +33,8 @@ pub use http::live::{Live, Shown};
 pub use lists::keys::{KEYS_MAX, KeyFile};
 pub use lists::signing::{Dkim, sign_often};
 pub use lists::subscribers::{
-    Book, BookError, COUNTED_DAYS, Counted, Entered, MAILED_DAYS, Member, NotEntered,
-    SUSPENDED_DAYS, Unverified,
+    COUNTED_DAYS, Counted, Entered, MAILED_DAYS, Member, NotEntered, SUSPENDED_DAYS,
+    SubscriberError, SubscriberStore, Unverified,
 };
 pub use lists::unsubscribe::Unsubscribe;
 pub use log::{Lines, Log};
@@ -40,7 +42,7 @@ pub use registry::registry;
 pub use settings::{Families, Network, Settings, complete};
 pub use smtp_in::privileges::give;
 pub use smtp_in::reload::{NotReloaded, needs_restart};
-pub use smtp_in::server::{MailServer, Reloader, ServeError, Stopped};
+pub use smtp_in::server::{ListServer, Reloader, ServeError};
 pub use smtp_in::settings::{Certificate, Listener, Rules, Serving};
 pub use smtp_in::submitters::{NotASubnet, Pattern, Program, Subnet, User, hash_password};
 pub use tally::{Count, Tally, Trouble};

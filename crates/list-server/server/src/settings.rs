@@ -2,7 +2,7 @@
 
 use sojourn_core::parameters::{Check, Refusal, Table, Value, defaults};
 use sojourn_core::{Span, choices, nested, parameters};
-use sojourn_mail_engine::{Config, Itself};
+use sojourn_mail_engine::{Config, OwnHosts};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 parameters! {
@@ -59,14 +59,14 @@ nested!(Network);
 
 impl Network {
     /// What is the server itself, where it takes mail at these addresses.
-    pub(crate) fn itself(&self, listening: Option<Vec<IpAddr>>) -> Itself {
-        let Some(mut addresses) = listening else { return Itself::default() };
+    pub(crate) fn itself(&self, listening: Option<Vec<IpAddr>>) -> OwnHosts {
+        let Some(mut addresses) = listening else { return OwnHosts::default() };
         let by_name = !addresses.is_empty();
         if !self.loopback {
             addresses.push(Ipv4Addr::UNSPECIFIED.into());
             addresses.push(Ipv6Addr::UNSPECIFIED.into());
         }
-        Itself { by_name, addresses }
+        OwnHosts { by_name, addresses }
     }
 }
 

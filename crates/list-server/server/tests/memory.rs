@@ -2,7 +2,7 @@
 //! memory the system counts.
 
 use sojourn_core::parameters::{Parameters, Table, Value};
-use sojourn_list_server::{Attendant, Happening, MailServer, Serving};
+use sojourn_list_server::{Attendant, Happening, ListServer, Serving};
 use std::io::{BufRead, BufReader, Lines, Write, stdin};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
@@ -146,8 +146,9 @@ fn a_server() {
     let mut all = Table::default();
     all.set("spool", text(&spool));
     all.set("mail", table(&[("hello", text("lists.example"))]));
-    let nobody = Value::List(vec![text("127.0.0.1:9")]);
-    let network = [("port", Value::Int(9)), ("resolvers", nobody), ("loopback", Value::Bool(true))];
+    let refused = Value::List(vec![text("127.0.0.1:9")]);
+    let network =
+        [("port", Value::Int(9)), ("resolvers", refused), ("loopback", Value::Bool(true))];
     all.set("network", table(&network));
     all.set("listener", Value::List(vec![table(&[("address", text("127.0.0.1:0"))])]));
     let list = [("bounces", text("news-bounces@lists.example")), ("reader", text("x@[127.0.0.9]"))];
@@ -161,7 +162,7 @@ fn a_server() {
     ];
     all.set("reception", table(&rules));
     let settings = Serving::read_table(&all).unwrap_or_else(|it| panic!("{it:?}"));
-    let server = MailServer::start(settings, String::new(), (), Deaf).unwrap();
+    let server = ListServer::start(settings, String::new(), (), Deaf).unwrap();
     println!("server: {}", server.addresses[0]);
     // Until its parent ends.
     let _ = stdin().lines().next();

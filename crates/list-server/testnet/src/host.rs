@@ -1,6 +1,6 @@
 //! What a host is set to, and where it stands.
 
-use crate::personality::{Fast, Memory, PersonalityKind};
+use crate::personality::{Fast, FaultKind, Memory};
 use crate::tls::Tls;
 use sojourn_core::parameters::{Check, defaults};
 use sojourn_core::{Span, Streams, nested, parameters};
@@ -12,7 +12,7 @@ parameters! {
     /// A mail server.
     pub struct Host: "host" {
         /// How it behaves.
-        pub personality: PersonalityKind = PersonalityKind::Fast(defaults::<Fast>()),
+        pub personality: FaultKind = FaultKind::Fast(defaults::<Fast>()),
         /// The preference of its MX record; lower is better.
         pub preference: u16 = 10,
         /// How far away it is.

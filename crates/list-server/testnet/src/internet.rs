@@ -8,7 +8,7 @@ use crate::nameserver::{self, Zones};
 use crate::personality::duration;
 use crate::sink::Shared;
 use crate::tls::Authority;
-use crate::world::World;
+use crate::world::TestNetConfig;
 use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -25,7 +25,7 @@ use tokio::time::Instant;
 
 /// A small internet that runs, on a thread of its own, until it is dropped.
 #[derive(Debug)]
-pub struct Internet {
+pub struct TestNet {
     resolver: SocketAddr,
     smtp_port: u16,
     authority: String,
@@ -72,13 +72,13 @@ struct Ready {
     began: Instant,
 }
 
-impl Internet {
+impl TestNet {
     /// Starts a world. Every address is answered when this returns.
     ///
     /// # Errors
     ///
     /// A port is taken, or there are not enough file descriptors.
-    pub fn start(world: &World) -> Result<Internet, StartError> {
+    pub fn start(world: &TestNetConfig) -> Result<TestNet, StartError> {
         let world = world.clone();
         let log = Arc::new(Log::default());
         let (names_up, names) = watch::channel(true);
@@ -109,7 +109,7 @@ impl Internet {
         let Ready { resolver, smtp_port, authority, started, began } =
             told.recv().expect("it tells")?;
         let (stop, thread) = (Some(stop), Some(thread));
-        Ok(Internet {
+        Ok(TestNet {
             resolver,
             smtp_port,
             authority,
@@ -176,7 +176,7 @@ impl Internet {
     }
 }
 
-impl Drop for Internet {
+impl Drop for TestNet {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -199,7 +199,7 @@ struct Everything {
 
 impl Everything {
     fn open(
-        world: &World,
+        world: &TestNetConfig,
         log: Arc<Log>,
         open: Arc<AtomicUsize>,
         names: watch::Receiver<bool>,
@@ -265,7 +265,7 @@ impl Everything {
     }
 }
 
-fn open_names(world: &World) -> io::Result<(UdpSocket, TcpListener)> {
+fn open_names(world: &TestNetConfig) -> io::Result<(UdpSocket, TcpListener)> {
     let address = address::of_names(world.network);
     let udp = std::net::UdpSocket::bind((address, world.dns_port))?;
     udp.set_nonblocking(true)?;
@@ -277,7 +277,7 @@ fn open_names(world: &World) -> io::Result<(UdpSocket, TcpListener)> {
 type Open = Vec<(Rc<Site>, Vec<(SocketAddr, Opened)>)>;
 
 /// Opens all hosts at one port: the world's, or one that is free at all addresses.
-fn open_hosts(world: &World, sites: Vec<Rc<Site>>) -> Result<(u16, Open), StartError> {
+fn open_hosts(world: &TestNetConfig, sites: Vec<Rc<Site>>) -> Result<(u16, Open), StartError> {
     /// Ports that are tried, when any will do.
     const TRIES: usize = 16;
     let mut left = if world.smtp_port == 0 { TRIES } else { 1 };
@@ -306,7 +306,7 @@ fn open_hosts(world: &World, sites: Vec<Rc<Site>>) -> Result<(u16, Open), StartE
     }
 }
 
-fn any_port(world: &World) -> io::Result<u16> {
+fn any_port(world: &TestNetConfig) -> io::Result<u16> {
     let address = address::of_names(world.network);
     std::net::TcpListener::bind((address, 0))?.local_addr().map(|address| address.port())
 }

@@ -1,8 +1,8 @@
 //! A small internet on loopback, for tests, demonstrations and measurements of mail.
 //!
 //! An authoritative name server and mail servers of many kinds, each at an address of 127/8 of its
-//! own and all at one port. A [`World`] says what there is, written out or drawn at random;
-//! [`Internet::start`] brings it to life on a thread of its own. Every message that a server takes
+//! own and all at one port. A [`TestNetConfig`] says what there is, written out or drawn at random;
+//! [`TestNet::start`] brings it to life on a thread of its own. Every message that a server takes
 //! over is noted ([`Acceptance`]), so that losses and duplicates are counted exactly ([`count`]).
 //!
 //! - [`personality`]: how a mail server behaves, one file each;
@@ -31,6 +31,6 @@ mod world;
 pub use acceptance::Acceptance;
 pub use count::{Count, count};
 pub use host::Host;
-pub use internet::{Internet, StartError};
+pub use internet::{StartError, TestNet};
 pub use tls::Tls;
-pub use world::{Class, Domain, Drawn, Subscriber, World};
+pub use world::{Class, Domain, Drawn, Subscriber, TestNetConfig};

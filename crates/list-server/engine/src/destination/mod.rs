@@ -3,11 +3,11 @@
 mod routes;
 
 use crate::Engine;
-use crate::clock::set_back;
+use crate::clock::rebase_clock;
 use crate::config::Config;
 use crate::event::{SessionId, Task};
-use crate::eviction::{Hand, place};
-use crate::message::Parcel;
+use crate::eviction::{ClockHand, place};
+use crate::message::DeliveryBatch;
 use crate::policy::DomainLimits;
 use crate::reason::Reason;
 use sojourn_core::{Span, Time};
@@ -27,7 +27,7 @@ pub(super) struct Destination {
     pub(super) failures: u32,
     pub(super) first_failure: Time,
     /// Work for the next session that is free, or for one to be opened.
-    pub(super) queue: VecDeque<Parcel>,
+    pub(super) queue: VecDeque<DeliveryBatch>,
     /// Whoever waits for the domain to be reachable, until `retry_at`.
     pub(super) stalled: Vec<Task>,
     pub(super) retry_at: Time,
@@ -40,7 +40,7 @@ pub(super) struct Destination {
     /// All its sessions, and those of them that will be free in a moment: not ready yet, or
     /// between two transactions.
     pub(super) sessions: u32,
-    pub(super) coming: u32,
+    pub(super) soon_free: u32,
     /// Whether it stands in one of the lines for a session.
     pub(super) lined_up: bool,
     /// Its place in the line of all, also while its names are looked up.
@@ -85,7 +85,7 @@ pub(super) struct Destinations {
     pub(super) list: Vec<Destination>,
     by_name: BTreeMap<Arc<str>, u32>,
     free: Vec<u32>,
-    hand: Hand,
+    hand: ClockHand,
 }
 
 impl Destinations {
@@ -150,7 +150,7 @@ impl Destination {
             later: BTreeSet::new(),
             idle: Vec::new(),
             sessions: 0,
-            coming: 0,
+            soon_free: 0,
             lined_up: false,
             place_in_line: None,
             alarm: Time::NEVER,
@@ -185,18 +185,18 @@ impl Destination {
         !(is_wanted || matches!(self.routes, Routes::Asking(_)) || self.name.is_empty())
     }
 
-    pub(super) fn set_back(&mut self, by: Span) {
+    pub(super) fn rebase_clock(&mut self, by: Span) {
         for time in
             [&mut self.first_failure, &mut self.retry_at, &mut self.alarm, &mut self.open_from]
         {
-            set_back(time, by);
+            rebase_clock(time, by);
         }
         if let Routes::Asking(until) | Routes::Known(_, until) = &mut self.routes {
-            set_back(until, by);
+            rebase_clock(until, by);
         }
-        self.queue.iter_mut().for_each(|parcel| set_back(&mut parcel.queued, by));
+        self.queue.iter_mut().for_each(|batch| rebase_clock(&mut batch.queued, by));
         let earlier = |(mut due, task)| {
-            set_back(&mut due, by);
+            rebase_clock(&mut due, by);
             (due, task)
         };
         self.later = std::mem::take(&mut self.later).into_iter().map(earlier).collect();

@@ -33,7 +33,7 @@ impl Engine {
         this.routes = Routes::Unknown;
         match answer {
             Answer::Hosts { mut hosts, lifetime } if hosts.iter().any(has_address) => {
-                self.without_itself(&mut hosts);
+                self.without_own_hosts(&mut hosts);
                 if hosts.is_empty() {
                     let why = format!("mail for {domain} loops back to myself");
                     return self.give_up(destination, &Reason::new(status::LOOPS, why));
@@ -104,14 +104,14 @@ impl Engine {
         let this = &mut self.destinations.list[destination as usize];
         this.place_in_line = None;
         let queue = std::mem::take(&mut this.queue);
-        for parcel in queue {
-            for recipient in parcel.recipients {
-                let task = Task { message: parcel.message, recipient };
+        for batch in queue {
+            for recipient in batch.recipients {
+                let task = Task { message: batch.message, recipient };
                 if self.is_waiting(task) {
                     self.fail_unsent(task, reason.clone());
                 }
             }
-            self.done(parcel.envelope);
+            self.done(batch.envelope);
         }
     }
 }

@@ -5,10 +5,10 @@ mod transaction;
 
 pub(crate) use table::Sessions;
 
-use crate::clock::set_back;
+use crate::clock::rebase_clock;
 use crate::event::{Effect, Relay, SessionId};
 use crate::host::Host;
-use crate::message::Parcel;
+use crate::message::DeliveryBatch;
 use crate::policy::timeouts::Steps;
 use crate::reason::{End, Reason, status};
 use crate::{Engine, Timer};
@@ -31,7 +31,7 @@ pub(super) struct Session {
     pub(super) greeted: bool,
     pub(super) ready: bool,
     /// Whether it will be free in a moment.
-    pub(super) coming: bool,
+    pub(super) soon_free: bool,
     pub(super) client: Client,
     connected: bool,
     pub(super) quitting: bool,
@@ -63,7 +63,7 @@ const FIRST_WINDOW: usize = 4;
 /// A transaction under way.
 #[derive(Debug)]
 pub(super) struct UnderWay {
-    pub(super) parcel: Parcel,
+    pub(super) batch: DeliveryBatch,
     /// When the attempt began, and when its transaction.
     pub(super) since: Time,
     pub(super) began: Time,
@@ -91,7 +91,7 @@ impl Session {
             probe: host.failures > 0,
             greeted: false,
             ready: false,
-            coming: true,
+            soon_free: true,
             client,
             connected: false,
             quitting: false,
@@ -110,20 +110,20 @@ impl Session {
         }
     }
 
-    pub(super) fn set_back(&mut self, by: Span) {
+    pub(super) fn rebase_clock(&mut self, by: Span) {
         for time in [&mut self.deadline, &mut self.alarm, &mut self.since] {
-            set_back(time, by);
+            rebase_clock(time, by);
         }
-        for UnderWay { parcel, since, began, .. } in &mut self.under_way {
-            [&mut parcel.queued, since, began].into_iter().for_each(|time| set_back(time, by));
+        for UnderWay { batch, since, began, .. } in &mut self.under_way {
+            [&mut batch.queued, since, began].into_iter().for_each(|time| rebase_clock(time, by));
         }
     }
 
-    /// The transaction of `parcel` begins.
-    pub(super) fn start(&mut self, parcel: Parcel, whole: bool, now: Time) {
+    /// The transaction of `batch` begins.
+    pub(super) fn start(&mut self, batch: DeliveryBatch, whole: bool, now: Time) {
         let since = if self.begun > 0 { now } else { self.since };
         let early = !self.under_way.is_empty();
-        self.under_way.push_back(UnderWay { parcel, since, began: now, early, whole });
+        self.under_way.push_back(UnderWay { batch, since, began: now, early, whole });
         self.begun += 1;
     }
 
@@ -193,7 +193,7 @@ impl Engine {
         if !outputs.is_empty() || session.step() != before {
             self.set_deadline(id);
         }
-        self.obey(id, outputs);
+        self.perform(id, outputs);
         self.begin_early(id);
     }
 
@@ -215,7 +215,7 @@ impl Engine {
             let mut outputs = self.spare.pop().unwrap_or_default();
             session.client.secured(&mut outputs);
             self.set_deadline(id);
-            self.obey(id, outputs);
+            self.perform(id, outputs);
         }
     }
 
@@ -226,7 +226,7 @@ impl Engine {
     }
 
     /// Does what the client's side of a session wants done.
-    pub(super) fn obey(&mut self, id: SessionId, mut outputs: Vec<Output>) {
+    pub(super) fn perform(&mut self, id: SessionId, mut outputs: Vec<Output>) {
         for output in outputs.drain(..) {
             match output {
                 Output::Send(bytes) => self.effects.push(Effect::Send(id, bytes)),
@@ -260,8 +260,8 @@ impl Engine {
         }
         let Some(framing) = session.text.take() else { return };
         let last = self.sessions[id].under_way.back().expect("a transaction is under way");
-        let own = self.recipient_named(&last.parcel);
-        self.effects.push(Effect::SendBody(id, last.parcel.message, own, framing));
+        let own = self.recipient_named(&last.batch);
+        self.effects.push(Effect::SendBody(id, last.batch.message, own, framing));
         self.set_deadline(id);
     }
 
@@ -280,8 +280,8 @@ impl Engine {
         if session.waits {
             return;
         }
-        if std::mem::take(&mut session.coming) {
-            self.destinations.list[session.destination as usize].coming -= 1;
+        if std::mem::take(&mut session.soon_free) {
+            self.destinations.list[session.destination as usize].soon_free -= 1;
         }
         if self.has_had_its_turn(id) {
             return self.quit(id);
@@ -292,9 +292,9 @@ impl Engine {
             if destination.is_paced(self.now) {
                 break;
             }
-            let Some(parcel) = destination.queue.pop_front() else { break };
-            if let Some(parcel) = self.fit(id, parcel) {
-                self.begin(id, parcel);
+            let Some(batch) = destination.queue.pop_front() else { break };
+            if let Some(batch) = self.fit(id, batch) {
+                self.begin(id, batch);
                 return self.begin_early(id);
             }
         }
@@ -310,7 +310,8 @@ impl Engine {
     /// Nothing new begins: sessions without a transaction end.
     pub(super) fn stop(&mut self) {
         self.stopping = true;
-        for chain in self.chains.iter_mut().map(|it| it.1).filter(|chain| !chain.unsaved.is_empty())
+        for chain in
+            self.envelopes.iter_mut().map(|it| it.1).filter(|chain| !chain.unsaved.is_empty())
         {
             self.journal.push_file(std::mem::take(&mut chain.unsaved), None);
         }
@@ -346,7 +347,7 @@ impl Engine {
         let mut outputs = self.spare.pop().unwrap_or_default();
         session.client.quit(&mut outputs);
         self.set_deadline(id);
-        self.obey(id, outputs);
+        self.perform(id, outputs);
     }
 
     /// Whether others wait for what this session holds, and it has had it for long enough; or has

@@ -8,7 +8,7 @@ use super::Session;
 use crate::Engine;
 use crate::destination::Routes;
 use crate::event::{MessageId, SessionId, Task};
-use crate::message::{Parcel, State};
+use crate::message::{DeliveryBatch, State};
 use crate::policy::checkpoint::Checkpoint;
 use crate::reason::{Reason, status};
 use sojourn_core::Span;
@@ -38,9 +38,9 @@ impl Engine {
     }
 
     /// The recipient whom the return path of a parcel's transaction names.
-    pub(crate) fn recipient_named(&self, parcel: &Parcel) -> Option<u32> {
-        match parcel.recipients[..] {
-            [one] if self.names_recipients(parcel.message) => Some(one),
+    pub(crate) fn recipient_named(&self, batch: &DeliveryBatch) -> Option<u32> {
+        match batch.recipients[..] {
+            [one] if self.names_recipients(batch.message) => Some(one),
             _ => None,
         }
     }
@@ -64,7 +64,7 @@ impl Engine {
         let worth = WORTH_A_SESSION.saturating_mul(window);
         // Each parcel is worth a part of one at least.
         let parcels = queue.iter().take(most.saturating_mul(worth));
-        let recipients: usize = parcels.map(|parcel| parcel.recipients.len()).sum();
+        let recipients: usize = parcels.map(|batch| batch.recipients.len()).sum();
         Some(recipients.div_ceil(worth).min(most))
     }
 
@@ -75,9 +75,9 @@ impl Engine {
     pub(crate) fn begin_early(&mut self, id: SessionId) {
         while self.may_begin_early(id) {
             let number = self.sessions[id].destination as usize;
-            let parcel = self.destinations.list[number].queue.pop_front().expect("it has one");
-            if let Some(parcel) = self.fit(id, parcel) {
-                self.begin(id, parcel);
+            let batch = self.destinations.list[number].queue.pop_front().expect("it has one");
+            if let Some(batch) = self.fit(id, batch) {
+                self.begin(id, batch);
             }
         }
     }
@@ -85,51 +85,50 @@ impl Engine {
     fn may_begin_early(&self, id: SessionId) -> bool {
         let Some(session) = self.sessions.get(id) else { return false };
         let destination = &self.destinations.list[session.destination as usize];
-        let Some(parcel) = destination.queue.front() else { return false };
+        let Some(batch) = destination.queue.front() else { return false };
         // What was answered and is not written counts as under way: a crash repeats it too.
-        let window =
-            self.window(session, parcel.message).saturating_sub(session.unwritten as usize);
+        let window = self.window(session, batch.message).saturating_sub(session.unwritten as usize);
         session.client.can_begin_early(window)
-            && !self.hosts.list[session.host as usize].wants_apart
+            && !self.hosts.list[session.host as usize].no_pipelining
             && self.config.checkpoint.file().is_none()
             && destination.gap == Span::ZERO
             && !self.journal.failing
-            && self.names_recipients(parcel.message)
+            && self.names_recipients(batch.message)
             && !self.has_had_its_turn(id)
     }
 
     /// How many transactions for one recipient of `message` each may be under way over a session.
     fn window(&self, session: &Session, message: MessageId) -> usize {
-        let apart = self.hosts.list[session.host as usize].wants_apart;
+        let apart = self.hosts.list[session.host as usize].no_pipelining;
         let large = self.messages.get(&message).is_none_or(|it| it.size > WHOLE_MAX);
         let most = self.config.limits.window.get() as usize;
         if apart || large { 1 } else { most.min(session.window) }
     }
 
-    /// What of `parcel` can go into one transaction now; the rest goes back or fails.
-    pub(crate) fn fit(&mut self, id: SessionId, mut parcel: Parcel) -> Option<Parcel> {
+    /// What of `batch` can go into one transaction now; the rest goes back or fails.
+    pub(crate) fn fit(&mut self, id: SessionId, mut batch: DeliveryBatch) -> Option<DeliveryBatch> {
         let session = &self.sessions[id];
         let can = *session.client.extensions();
         let number = session.destination as usize;
-        let task = |recipient| Task { message: parcel.message, recipient };
-        let mut recipients = std::mem::take(&mut parcel.recipients);
+        let task = |recipient| Task { message: batch.message, recipient };
+        let mut recipients = std::mem::take(&mut batch.recipients);
         // What is too many is cut off first: a large parcel is looked through once, not each time.
-        let named = self.names_recipients(parcel.message);
+        let named = self.names_recipients(batch.message);
         let most = if named { 1 } else { self.config.limits.recipients.get() };
         let destination = &mut self.destinations.list[number];
         let most = destination.most_recipients.min(most) as usize;
         if recipients.len() > most {
             let rest = recipients.split_off(most);
-            let chain = &mut self.chains[parcel.envelope];
+            let chain = &mut self.envelopes[batch.envelope];
             chain.outstanding += 1;
-            destination.queue.push_front(Parcel { recipients: rest, ..parcel });
+            destination.queue.push_front(DeliveryBatch { recipients: rest, ..batch });
             if named {
                 // Sessions at the same time may carry the others.
                 self.look_at(number as u32);
             }
         }
-        let Some(message) = self.messages.get(&parcel.message) else {
-            self.done(parcel.envelope);
+        let Some(message) = self.messages.get(&batch.message) else {
+            self.done(batch.envelope);
             return None;
         };
         recipients.retain(|&recipient| message.is_waiting(recipient));
@@ -157,33 +156,33 @@ impl Engine {
             self.fail_unsent(task(recipient), reason.clone());
         }
         if recipients.is_empty() {
-            self.done(parcel.envelope);
+            self.done(batch.envelope);
             return None;
         }
-        Some(Parcel { recipients, ..parcel })
+        Some(DeliveryBatch { recipients, ..batch })
     }
 
-    pub(crate) fn begin(&mut self, id: SessionId, parcel: Parcel) {
-        let named = self.names_recipients(parcel.message);
-        let message = self.messages.get_mut(&parcel.message).expect("it has open recipients");
+    pub(crate) fn begin(&mut self, id: SessionId, batch: DeliveryBatch) {
+        let named = self.names_recipients(batch.message);
+        let message = self.messages.get_mut(&batch.message).expect("it has open recipients");
         let begin = |&recipient: &u32| {
             let recipient = &mut message.recipients[recipient as usize];
             recipient.state = State::InFlight;
             recipient.address.clone()
         };
-        let recipients: Vec<Address> = parcel.recipients.iter().map(begin).collect();
-        let message = &self.messages[&parcel.message];
+        let recipients: Vec<Address> = batch.recipients.iter().map(begin).collect();
+        let message = &self.messages[&batch.message];
         let envelope = Envelope {
-            sender: self.return_path(parcel.message, &parcel.recipients),
+            sender: self.return_path(batch.message, &batch.recipients),
             recipients,
             // Copies for one recipient may have fields of their own (RFC 1870 section 5: an estimate).
-            size: message.size + if parcel.recipients.len() == 1 && named { OWN_FIELDS } else { 0 },
+            size: message.size + if batch.recipients.len() == 1 && named { OWN_FIELDS } else { 0 },
             eight_bit: message.eight_bit,
             utf8: message.utf8,
         };
-        let whole = named && self.window(&self.sessions[id], parcel.message) > 1;
+        let whole = named && self.window(&self.sessions[id], batch.message) > 1;
         let session = self.sessions.get_mut(id).expect("it is open");
-        session.start(parcel, whole, self.now);
+        session.start(batch, whole, self.now);
         let number = session.destination;
         let mut outputs = self.spare.pop().unwrap_or_default();
         session.client.begin(envelope, whole, &mut outputs);
@@ -193,6 +192,6 @@ impl Engine {
             self.set_destination_alarm(number);
         }
         self.set_deadline(id);
-        self.obey(id, outputs);
+        self.perform(id, outputs);
     }
 }

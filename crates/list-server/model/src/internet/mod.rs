@@ -9,7 +9,7 @@ pub use drawn::{In1997, Office, Today};
 pub use listed::Listed;
 pub use peer::{Met, Peer, Way};
 
-use crate::world::{Machine, Names, Say, Witness, World};
+use crate::world::{Machine, Names, Say, World, WorldObserver};
 use sojourn_core::parameters::Refusal;
 use sojourn_core::{Span, Streams, variants};
 use sojourn_mail_engine::Engine;
@@ -76,16 +76,16 @@ impl Internet {
 /// How long what name servers say holds.
 const LIFETIME: Span = Span::from_s(3600);
 
-impl<W: Witness> World<Met, W> {
+impl<W: WorldObserver> World<Met, W> {
     /// A world of these domains around an engine without mail. Every host has a network of its own.
     pub fn of(
         domains: &[Domain],
         streams: Streams,
         engine: Engine,
         machine: Machine,
-        witness: W,
+        observer: W,
     ) -> World<Met, W> {
-        let mut world = World::new(engine, machine, witness);
+        let mut world = World::new(engine, machine, observer);
         for (number, domain) in (0..).zip(domains) {
             let address = address(number);
             world.add_host(address, Met::new(domain.peer.clone(), streams, number.into()));

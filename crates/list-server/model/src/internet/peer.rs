@@ -1,7 +1,7 @@
 //! A host as it is met on the internet: how far, how quick, and how often out.
 
 use super::outages::Outages;
-use crate::world::{Act, Door, Host, Scene, Step};
+use crate::world::{Act, ConnectionAnswer, Host, SessionView, Step};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::random::mix;
 use sojourn_core::{Distribution, LogNormal, Span, Stream, Streams, Time, choices, parameters};
@@ -98,7 +98,7 @@ impl Met {
         }
     }
 
-    fn rcpt(&mut self, recipient: &str, scene: &Scene) -> Act {
+    fn rcpt(&mut self, recipient: &str, view: &SessionView) -> Act {
         if self.peer.unknown > 0.0 && share_of(recipient) < self.peer.unknown {
             return Act::Say("550 5.1.1 no such user");
         }
@@ -106,16 +106,16 @@ impl Met {
             let first = match self.seen.get(recipient) {
                 Some(&first) => first,
                 None => {
-                    self.seen.insert(recipient.into(), scene.now);
-                    scene.now
+                    self.seen.insert(recipient.into(), view.now);
+                    view.now
                 }
             };
-            if scene.now < first + wait {
+            if view.now < first + wait {
                 return Act::Say("450 4.7.1 greylisted, come back later");
             }
         }
         match self.peer.recipients {
-            Some(most) if scene.recipients >= most.get() => {
+            Some(most) if view.recipients >= most.get() => {
                 Act::Say("452 4.5.3 too many recipients")
             }
             _ => Act::Usual,
@@ -135,12 +135,12 @@ impl Host for Met {
         }
     }
 
-    fn door(&mut self, now: Time) -> Door {
+    fn connection_answer(&mut self, now: Time) -> ConnectionAnswer {
         match self.peer.way {
-            _ if !self.outages.is_out(now) => Door::Open,
-            Way::Silent => Door::Silent,
-            Way::Hung => Door::Open,
-            Way::Refused => Door::Closed,
+            _ if !self.outages.is_out(now) => ConnectionAnswer::Open,
+            Way::Silent => ConnectionAnswer::Silent,
+            Way::Hung => ConnectionAnswer::Open,
+            Way::Refused => ConnectionAnswer::Closed,
         }
     }
 
@@ -151,18 +151,18 @@ impl Host for Met {
         }
     }
 
-    fn act(&mut self, step: Step<'_>, scene: &Scene) -> Act {
-        if self.outages.is_out(scene.now) {
+    fn act(&mut self, step: Step<'_>, view: &SessionView) -> Act {
+        if self.outages.is_out(view.now) {
             return match self.peer.way {
                 Way::Silent | Way::Hung => Act::Hang,
                 Way::Refused => Act::Close,
             };
         }
         match step {
-            Step::Greeting if self.peer.sessions.is_some_and(|it| scene.connections > it.get()) => {
+            Step::Greeting if self.peer.sessions.is_some_and(|it| view.connections > it.get()) => {
                 Act::SayThenClose("421 4.7.0 too many connections")
             }
-            Step::Rcpt(recipient) => self.rcpt(recipient, scene),
+            Step::Rcpt(recipient) => self.rcpt(recipient, view),
             _ => Act::Usual,
         }
     }

@@ -4,7 +4,7 @@ use sojourn_core::{Span, Time};
 
 /// What becomes of a connection that is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
+pub enum ConnectionAnswer {
     /// It stands.
     Open,
     /// It is refused.
@@ -53,7 +53,7 @@ pub enum Act {
 
 /// What a host is asked about.
 #[derive(Clone, Copy, Debug)]
-pub struct Scene {
+pub struct SessionView {
     /// When what it is asked about reaches it.
     pub now: Time,
     /// Its connections, this one included.
@@ -72,11 +72,11 @@ pub trait Host {
     fn thinking(&mut self) -> Span;
 
     /// What becomes of a connection that is tried.
-    fn door(&mut self, now: Time) -> Door;
+    fn connection_answer(&mut self, now: Time) -> ConnectionAnswer;
 
     /// The reply to EHLO, all its lines with their ends.
     fn extensions(&self) -> &'static str;
 
     /// What it does at a step.
-    fn act(&mut self, step: Step<'_>, scene: &Scene) -> Act;
+    fn act(&mut self, step: Step<'_>, view: &SessionView) -> Act;
 }

@@ -2,7 +2,7 @@
 //! the list server's own machine, all under one calendar.
 //!
 //! [`World`] moves what happens between the [`Engine`] and the hosts; a [`Host`] decides what is
-//! done at each step of a session, and a [`Witness`] receives everything. The engine's tests
+//! done at each step of a session, and a [`WorldObserver`] receives everything. The engine's tests
 //! bring hosts that misbehave and a witness that turns the power off; studies bring hosts drawn at
 //! random or listed ([`crate::internet`]) and a witness that keeps rows.
 //!
@@ -17,9 +17,9 @@ mod observer;
 mod server;
 
 pub use dns::{Names, Say};
-pub use host::{Act, Door, Host, Scene, Step};
+pub use host::{Act, ConnectionAnswer, Host, SessionView, Step};
 pub use machine::{Machine, Worked};
-pub use observer::{Line, Rebirth, Witness, Write};
+pub use observer::{Line, Restart, WorldObserver, Write};
 
 use machine::Stations;
 use network::{At, Behind, Connections};
@@ -34,16 +34,16 @@ const REPORTING: Span = Span::from_ms(10);
 
 /// An engine in its world.
 #[derive(Debug)]
-pub struct World<H, W: Witness> {
+pub struct World<H, W: WorldObserver> {
     /// Who is told what happens.
-    pub witness: W,
+    pub observer: W,
     engine: Engine,
     /// How often the power has gone.
     life: u32,
     now: Time,
     /// When the engine wants to be woken.
     wake: Time,
-    calendar: Calendar<Happening<W::Due>>,
+    calendar: Calendar<WorldEvent<W::Due>>,
     names: BTreeMap<Arc<str>, Names>,
     sites: Vec<Site<H>>,
     by_address: BTreeMap<IpAddr, u32>,
@@ -62,7 +62,7 @@ struct Site<H> {
 }
 
 #[derive(Debug)]
-enum Happening<D> {
+enum WorldEvent<D> {
     Due(D),
     Names(u32, Arc<str>),
     Arrives(At),
@@ -75,11 +75,11 @@ enum Happening<D> {
     Reported(u32, MessageId, Vec<u32>),
 }
 
-impl<H: Host, W: Witness> World<H, W> {
+impl<H: Host, W: WorldObserver> World<H, W> {
     /// A world without hosts around an engine without mail.
-    pub fn new(engine: Engine, machine: Machine, witness: W) -> World<H, W> {
+    pub fn new(engine: Engine, machine: Machine, observer: W) -> World<H, W> {
         World {
-            witness,
+            observer,
             engine,
             life: 0,
             now: Time::ZERO,
@@ -123,7 +123,7 @@ impl<H: Host, W: Witness> World<H, W> {
 
     /// The witness is to be reminded of something at a time.
     pub fn remind(&mut self, at: Time, due: W::Due) {
-        self.calendar.schedule(at, Happening::Due(due));
+        self.calendar.schedule(at, WorldEvent::Due(due));
     }
 
     /// The engine.
@@ -170,36 +170,36 @@ impl<H: Host, W: Witness> World<H, W> {
         self.happen(happening);
     }
 
-    fn happen(&mut self, happening: Happening<W::Due>) {
+    fn happen(&mut self, happening: WorldEvent<W::Due>) {
         let (now, life) = (self.now, self.life);
         match happening {
-            Happening::Due(due) => {
-                let event = self.witness.due(now, due);
+            WorldEvent::Due(due) => {
+                let event = self.observer.due(now, due);
                 self.tell(event);
             }
-            Happening::Names(of, domain) if of == life => {
+            WorldEvent::Names(of, domain) if of == life => {
                 if let Some(answer) = self.names[&domain].answer(now) {
                     self.tell(Event::Resolved(domain, answer));
                 }
             }
-            Happening::Arrives(here) => self.arrives(here),
-            Happening::Out(here, message) if here.line.0 == life => self.out(here, message),
-            Happening::Heard(line, bytes) if line.0 == life => {
+            WorldEvent::Arrives(here) => self.arrives(here),
+            WorldEvent::Out(here, message) if here.line.0 == life => self.out(here, message),
+            WorldEvent::Heard(line, bytes) if line.0 == life => {
                 self.tell(Event::Received(line.1, bytes));
             }
-            Happening::Closed(line, why) if line.0 == life => {
-                self.witness.closes(now, line, false);
+            WorldEvent::Closed(line, why) if line.0 == life => {
+                self.observer.closes(now, line, false);
                 self.tell(Event::Closed(line.1, why.into()));
             }
-            Happening::HungUp(here) => self.hung_up(here),
-            Happening::Written(of, batch, records) if of == life => {
-                let event = match self.witness.written(now, &records) {
+            WorldEvent::HungUp(here) => self.hung_up(here),
+            WorldEvent::Written(of, batch, records) if of == life => {
+                let event = match self.observer.written(now, &records) {
                     Ok(()) => Event::Persisted(batch),
                     Err(why) => Event::NotPersisted(batch, why),
                 };
                 self.tell(event);
             }
-            Happening::Reported(of, message, recipients) if of == life => {
+            WorldEvent::Reported(of, message, recipients) if of == life => {
                 self.tell(Event::Reported(message, recipients));
             }
             _ => {}
@@ -208,7 +208,7 @@ impl<H: Host, W: Witness> World<H, W> {
 
     fn tell(&mut self, event: Event) {
         self.events += 1;
-        self.witness.told(self.now, &event);
+        self.observer.told(self.now, &event);
         let mut effects = std::mem::take(&mut self.effects);
         self.engine.handle_into(self.now, event, &mut effects);
         let noted = effects.iter().filter_map(|effect| match effect {
@@ -216,14 +216,14 @@ impl<H: Host, W: Witness> World<H, W> {
             _ => None,
         });
         for task in noted {
-            if self.witness.notes(self.now, task) == Write::PowerFails {
+            if self.observer.notes(self.now, task) == Write::PowerFails {
                 effects.clear();
                 self.effects = effects;
                 return self.restart();
             }
         }
         for effect in effects.drain(..) {
-            self.witness.wanted(self.now, &effect);
+            self.observer.wanted(self.now, &effect);
             if !self.obey(effect) {
                 break;
             }
@@ -237,7 +237,7 @@ impl<H: Host, W: Witness> World<H, W> {
         match effect {
             Effect::Resolve(domain) => {
                 let at = now + self.names[&domain].takes;
-                self.calendar.schedule(at, Happening::Names(life, domain));
+                self.calendar.schedule(at, WorldEvent::Names(life, domain));
             }
             Effect::Connect(session, relay) => self.connect((life, session), relay.address),
             Effect::Send(session, bytes) => {
@@ -248,37 +248,37 @@ impl<H: Host, W: Witness> World<H, W> {
             }
             Effect::Close(session) => {
                 let line = (life, session);
-                self.witness.closes(now, line, true);
+                self.observer.closes(now, line, true);
                 let here = self.connections.find(line);
                 if let Some(connection) = self.connections.get(here) {
                     let at = now + self.half(connection);
-                    self.calendar.schedule(at, Happening::HungUp(here));
+                    self.calendar.schedule(at, WorldEvent::HungUp(here));
                 }
             }
             Effect::StartTls(_) => panic!("no host of a world offers TLS"),
             // It was, before all others.
             Effect::Note(_) => {}
-            Effect::Persist(batch, records) => match self.witness.writes(now, &records) {
+            Effect::Persist(batch, records) => match self.observer.writes(now, &records) {
                 Write::Done => {
                     let at = self.stations.writes(now);
-                    self.calendar.schedule(at, Happening::Written(life, batch, records));
+                    self.calendar.schedule(at, WorldEvent::Written(life, batch, records));
                 }
                 Write::PowerFails => {
                     self.restart();
                     return false;
                 }
             },
-            Effect::Accepted(id) => self.witness.accepted(now, id),
-            Effect::Refused(id, _) => self.witness.refused(now, id),
+            Effect::Accepted(id) => self.observer.accepted(now, id),
+            Effect::Refused(id, _) => self.observer.refused(now, id),
             Effect::Report(message, failures) => {
                 let recipients = failures.iter().map(|&(recipient, _)| recipient).collect();
-                self.witness.report(now, message, failures);
-                let reported = Happening::Reported(life, message, recipients);
+                self.observer.report(now, message, failures);
+                let reported = WorldEvent::Reported(life, message, recipients);
                 self.calendar.schedule(now + REPORTING, reported);
             }
-            Effect::Finished(id) => self.witness.finished(now, id),
-            Effect::Operated(number, counts) => self.witness.operated(now, number, counts),
-            Effect::Log(entry) => self.witness.log(now, entry),
+            Effect::Finished(id) => self.observer.finished(now, id),
+            Effect::Operated(number, counts) => self.observer.operated(now, number, counts),
+            Effect::Log(entry) => self.observer.log(now, entry),
             Effect::Wake(at) => self.wake = at.max(now),
         }
         true

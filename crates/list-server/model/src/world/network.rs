@@ -1,22 +1,22 @@
 //! Connections: what goes over them, and how long it is under way.
 
-use super::host::{Door, Host, Scene};
-use super::observer::{Line, Rebirth, Witness};
+use super::host::{ConnectionAnswer, Host, SessionView};
+use super::observer::{Line, Restart, WorldObserver};
 use super::server::{Answer, Server};
-use super::{Happening, World};
+use super::{World, WorldEvent};
 use slab::Slab;
 use sojourn_core::{Span, Time};
 use sojourn_mail_engine::{Event, MessageId};
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-impl<H: Host, W: Witness> World<H, W> {
+impl<H: Host, W: WorldObserver> World<H, W> {
     pub(super) fn half(&self, connection: &Connection) -> Span {
         self.sites[connection.site as usize].host.round_trip() / 2
     }
 
     pub(super) fn connect(&mut self, line: Line, address: IpAddr) {
-        self.witness.opens(self.now, line, address);
+        self.observer.opens(self.now, line, address);
         let site = self.by_address[&address];
         let server = Server::default();
         let (sending, behind) = (false, VecDeque::new());
@@ -26,13 +26,13 @@ impl<H: Host, W: Witness> World<H, W> {
         let leaves = self.stations.connects(self.now);
         let host = &mut self.sites[site as usize].host;
         let at = leaves.after(host.round_trip());
-        match host.door(leaves) {
-            Door::Open => self.calendar.schedule(at, Happening::Arrives(here)),
-            Door::Closed => {
-                self.calendar.schedule(at, Happening::Closed(line, "connection refused"));
-                self.calendar.schedule(at, Happening::HungUp(here));
+        match host.connection_answer(leaves) {
+            ConnectionAnswer::Open => self.calendar.schedule(at, WorldEvent::Arrives(here)),
+            ConnectionAnswer::Closed => {
+                self.calendar.schedule(at, WorldEvent::Closed(line, "connection refused"));
+                self.calendar.schedule(at, WorldEvent::HungUp(here));
             }
-            Door::Silent => {}
+            ConnectionAnswer::Silent => {}
         }
     }
 
@@ -42,8 +42,8 @@ impl<H: Host, W: Witness> World<H, W> {
         connection.open = true;
         let site = &mut self.sites[connection.site as usize];
         site.connections += 1;
-        let scene = Scene { now: self.now, connections: site.connections, recipients: 0 };
-        let answer = connection.server.greet(&mut site.host, scene);
+        let view = SessionView { now: self.now, connections: site.connections, recipients: 0 };
+        let answer = connection.server.greet(&mut site.host, view);
         let (half, thinking) = (site.host.round_trip() / 2, site.host.thinking());
         // The handshake's end reaches the client a little before the greeting.
         if line.0 == self.life {
@@ -62,8 +62,8 @@ impl<H: Host, W: Witness> World<H, W> {
                 if let Some(connection) = connection {
                     connection.sending = true;
                 }
-                let at = self.stations.sends(self.now, self.witness.size(message));
-                self.calendar.schedule(at, Happening::Out(here, message));
+                let at = self.stations.sends(self.now, self.observer.size(message));
+                self.calendar.schedule(at, WorldEvent::Out(here, message));
             }
         }
     }
@@ -79,10 +79,10 @@ impl<H: Host, W: Witness> World<H, W> {
         let site = &mut self.sites[connection.site as usize];
         let half = site.host.round_trip() / 2;
         let reached = self.now + half;
-        let scene = Scene { now: reached, connections: site.connections, recipients: 0 };
-        let witness = &mut self.witness;
-        let rcpt = |recipient: &str, taken| witness.named(line, recipient, taken);
-        let answer = connection.server.read(&mut site.host, scene, bytes, rcpt);
+        let view = SessionView { now: reached, connections: site.connections, recipients: 0 };
+        let observer = &mut self.observer;
+        let rcpt = |recipient: &str, taken| observer.named(line, recipient, taken);
+        let answer = connection.server.read(&mut site.host, view, bytes, rcpt);
         if !answer.bytes.is_empty() || answer.closes {
             let thinking = site.host.thinking();
             self.answer(here, answer, reached, half, thinking);
@@ -108,11 +108,11 @@ impl<H: Host, W: Witness> World<H, W> {
         let site = &mut self.sites[connection.site as usize];
         let half = site.host.round_trip() / 2;
         let reached = self.now + half;
-        let scene = Scene { now: reached, connections: site.connections, recipients: 0 };
-        let answer = connection.server.text(&mut site.host, scene);
+        let view = SessionView { now: reached, connections: site.connections, recipients: 0 };
+        let answer = connection.server.text(&mut site.host, view);
         let thinking = site.host.thinking();
         if answer.took {
-            self.witness.took(reached, line, message);
+            self.observer.took(reached, line, message);
         }
         self.answer(here, answer, reached, half, thinking);
     }
@@ -121,14 +121,14 @@ impl<H: Host, W: Witness> World<H, W> {
     fn answer(&mut self, here: At, answer: Answer, reached: Time, half: Span, thinking: Span) {
         let (at, line) = (reached + thinking + half, here.line);
         if !answer.bytes.is_empty() {
-            self.calendar.schedule(at, Happening::Heard(line, answer.bytes));
+            self.calendar.schedule(at, WorldEvent::Heard(line, answer.bytes));
         }
         if answer.closes {
             if let Some(connection) = self.connections.get_mut(here) {
                 connection.over = true;
             }
-            self.calendar.schedule(reached, Happening::HungUp(here));
-            self.calendar.schedule(at, Happening::Closed(line, "reset by peer"));
+            self.calendar.schedule(reached, WorldEvent::HungUp(here));
+            self.calendar.schedule(at, WorldEvent::Closed(line, "reset by peer"));
         }
     }
 
@@ -146,11 +146,11 @@ impl<H: Host, W: Witness> World<H, W> {
         for here in self.connections.of_life(self.life) {
             let connection = self.connections.get(here).expect("it is one of them");
             let at = self.now + self.half(connection);
-            self.calendar.schedule(at, Happening::HungUp(here));
+            self.calendar.schedule(at, WorldEvent::HungUp(here));
         }
         self.life += 1;
         self.wake = Time::NEVER;
-        let Rebirth { engine, stored, due } = self.witness.reborn(self.now);
+        let Restart { engine, stored, due } = self.observer.reborn(self.now);
         self.engine = engine;
         for stored in stored {
             self.tell(Event::Restored(stored));

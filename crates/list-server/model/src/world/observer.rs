@@ -21,7 +21,7 @@ pub enum Write {
 /// What is there when the power is back: an engine, what it finds on stable storage, and what
 /// happens later.
 #[derive(Debug)]
-pub struct Rebirth<D> {
+pub struct Restart<D> {
     /// The engine, without mail.
     pub engine: Engine,
     /// What is on stable storage.
@@ -31,7 +31,7 @@ pub struct Rebirth<D> {
 }
 
 /// Is told what happens in a world.
-pub trait Witness {
+pub trait WorldObserver {
     /// What it wants to be reminded of.
     type Due;
 
@@ -94,7 +94,7 @@ pub trait Witness {
     }
 
     /// The power is back.
-    fn reborn(&mut self, _now: Time) -> Rebirth<Self::Due> {
+    fn reborn(&mut self, _now: Time) -> Restart<Self::Due> {
         unreachable!("nobody turned the power off");
     }
 }

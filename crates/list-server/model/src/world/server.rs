@@ -1,7 +1,7 @@
 //! A host's side of one session. It takes for granted what an honest client does, and panics where
 //! ours is not one.
 
-use super::host::{Act, Host, Scene, Step};
+use super::host::{Act, Host, SessionView, Step};
 
 /// A host's side of one session.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,9 +39,9 @@ impl Answer {
 
 impl Server {
     /// A connection was made.
-    pub(super) fn greet(&mut self, host: &mut impl Host, scene: Scene) -> Answer {
+    pub(super) fn greet(&mut self, host: &mut impl Host, view: SessionView) -> Answer {
         let mut answer = Answer::with_room(ONE_LINE);
-        self.act(host, Step::Greeting, scene, &mut answer, |answer| answer.say("220 ready"));
+        self.act(host, Step::Greeting, view, &mut answer, |answer| answer.say("220 ready"));
         answer
     }
 
@@ -49,7 +49,7 @@ impl Server {
     pub(super) fn read(
         &mut self,
         host: &mut impl Host,
-        scene: Scene,
+        view: SessionView,
         bytes: &[u8],
         mut rcpt: impl FnMut(&str, bool),
     ) -> Answer {
@@ -61,7 +61,7 @@ impl Server {
             if self.ignoring || answer.closes {
                 break;
             }
-            self.obey(host, scene, &bytes[begin..=end], &mut answer, &mut rcpt);
+            self.obey(host, view, &bytes[begin..=end], &mut answer, &mut rcpt);
             begin = end + 1;
         }
         answer
@@ -70,7 +70,7 @@ impl Server {
     fn obey(
         &mut self,
         host: &mut impl Host,
-        scene: Scene,
+        view: SessionView,
         line: &[u8],
         answer: &mut Answer,
         rcpt: &mut impl FnMut(&str, bool),
@@ -84,29 +84,29 @@ impl Server {
         match &line[..4] {
             b"EHLO" => {
                 let usual = host.extensions();
-                self.act(host, Step::Ehlo, scene, answer, |answer| {
+                self.act(host, Step::Ehlo, view, answer, |answer| {
                     answer.bytes.extend_from_slice(usual.as_bytes());
                 });
             }
             b"HELO" => {
-                self.act(host, Step::Helo, scene, answer, |answer| answer.say("250 hello"));
+                self.act(host, Step::Helo, view, answer, |answer| answer.say("250 hello"));
             }
             b"MAIL" => {
                 assert!(!self.mail, "MAIL within a transaction");
                 self.recipients = 0;
-                let usual = self.act(host, Step::Mail, scene, answer, |it| it.say("250 2.1.0 ok"));
+                let usual = self.act(host, Step::Mail, view, answer, |it| it.say("250 2.1.0 ok"));
                 self.mail = usual;
             }
             b"RCPT" => {
                 let named = std::str::from_utf8(&line[9..line.len() - 3]).expect("it is UTF-8");
                 assert!(self.mail, "RCPT before MAIL");
                 let usual =
-                    self.act(host, Step::Rcpt(named), scene, answer, |it| it.say("250 2.1.5 ok"));
+                    self.act(host, Step::Rcpt(named), view, answer, |it| it.say("250 2.1.5 ok"));
                 self.recipients += u32::from(usual);
                 rcpt(named, usual);
             }
             b"DATA" => {
-                let usual = self.act(host, Step::Data, scene, answer, |it| it.say("354 go on"));
+                let usual = self.act(host, Step::Data, view, answer, |it| it.say("354 go on"));
                 self.in_data = usual;
             }
             b"BDAT" => {}
@@ -123,7 +123,7 @@ impl Server {
     }
 
     /// The whole text of a message has come.
-    pub(super) fn text(&mut self, host: &mut impl Host, scene: Scene) -> Answer {
+    pub(super) fn text(&mut self, host: &mut impl Host, view: SessionView) -> Answer {
         if self.ignoring {
             return Answer::default();
         }
@@ -135,7 +135,7 @@ impl Server {
             answer.say("554 no valid recipients");
             return answer;
         }
-        self.act(host, Step::Dot, scene, &mut answer, |answer| {
+        self.act(host, Step::Dot, view, &mut answer, |answer| {
             answer.say("250 2.0.0 taken");
             answer.took = true;
         });
@@ -147,11 +147,11 @@ impl Server {
         &mut self,
         host: &mut impl Host,
         step: Step<'_>,
-        scene: Scene,
+        view: SessionView,
         answer: &mut Answer,
         usual: impl FnOnce(&mut Answer),
     ) -> bool {
-        match host.act(step, &Scene { recipients: self.recipients, ..scene }) {
+        match host.act(step, &SessionView { recipients: self.recipients, ..view }) {
             Act::Usual => {
                 usual(answer);
                 return true;

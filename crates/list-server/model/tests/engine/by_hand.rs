@@ -23,14 +23,14 @@ fn nth(session: u64) -> SessionId {
     SessionId::new(session, 0)
 }
 
-struct Hand {
+struct ClockHand {
     engine: Engine,
     now: Time,
 }
 
-impl Hand {
-    fn new(config: Config) -> Hand {
-        Hand { engine: Engine::new(config, 1), now: Time::ZERO }
+impl ClockHand {
+    fn new(config: Config) -> ClockHand {
+        ClockHand { engine: Engine::new(config, 1), now: Time::ZERO }
     }
 
     /// The effects of `event`, a millisecond later, without wishes to be woken.
@@ -101,7 +101,7 @@ fn what_a_host_cannot_take() {
         ("250-hi\r\n250 8BITMIME\r\n", Some("utf8"), vec![(0, "5.6.7"), (1, "5.6.7")]),
         ("250-hi\r\n250 8BITMIME\r\n", None, vec![(1, "5.6.7")]),
     ] {
-        let mut hand = Hand::new(config());
+        let mut hand = ClockHand::new(config());
         let (eight_bit, utf8) = (change == Some("eight_bit"), change == Some("utf8"));
         hand.connect(Submission { eight_bit, utf8, ..submission(&two) });
         let sent = hand.hear(0, ehlo);
@@ -120,7 +120,7 @@ fn tls_that_does_not_work() {
     for (tls, goes_plain) in [(Tls::Opportunistic, true), (Tls::Required, false)] {
         let mut config = config();
         config.tls = tls;
-        let mut hand = Hand::new(config);
+        let mut hand = ClockHand::new(config);
         hand.connect(submission(&["a@x.example"]));
         let effects = hand.hear(0, "250-hi\r\n250 STARTTLS\r\n");
         assert_eq!(effects, [Effect::Send(nth(0), b"STARTTLS\r\n".to_vec())]);
@@ -142,7 +142,7 @@ fn tls_that_does_not_work() {
 /// News of what is over or never was change nothing; neither does a clock that goes back.
 #[test]
 fn late_news_are_ignored() {
-    let mut hand = Hand::new(config());
+    let mut hand = ClockHand::new(config());
     hand.connect(submission(&["a@x.example"]));
     let (before, nobody) = (hand.now, nth(99));
     for event in [
@@ -173,7 +173,7 @@ fn late_news_are_ignored() {
 }
 
 /// The lines by which `engine` begins its transactions for `submission`, with a host that takes all.
-fn mail_lines(mut hand: Hand, submission: Submission, transactions: usize) -> Vec<String> {
+fn mail_lines(mut hand: ClockHand, submission: Submission, transactions: usize) -> Vec<String> {
     hand.connect(submission);
     let (mut said, mut effects) = (Vec::new(), hand.hear(0, "250 hi\r\n"));
     while !effects.is_empty() {
@@ -215,7 +215,7 @@ fn return_paths_that_name_the_recipient() {
     let sender = Some(back.parse().unwrap());
     let submission = Submission { sender, ..submission(&["a@x.example", &long]) };
     assert_eq!(
-        mail_lines(Hand::new(config), submission, 2),
+        mail_lines(ClockHand::new(config), submission, 2),
         [
             "MAIL FROM:<list-bounces+a=x.example@lists.example>\r\n",
             "MAIL FROM:<list-bounces@lists.example>\r\n",
@@ -230,7 +230,7 @@ fn return_paths_with_tokens() {
     let back: Address = "list-bounces@lists.example".parse().unwrap();
     let keys = TokenKeys::new(&[[1; SECRET]]).unwrap();
     let config = Config { verp: vec![back.clone()], ..config() };
-    let mut hand = Hand::new(config);
+    let mut hand = ClockHand::new(config);
     hand.engine.set_return_paths(ReturnPaths::new(keys.clone(), vec![back.clone()]));
     let submission = Submission {
         id: MessageId((5 << 32) + 7),
@@ -257,7 +257,7 @@ fn return_paths_with_tokens() {
 #[test]
 fn tls_that_breaks_before_or_after_its_handshake() {
     for early in [true, false] {
-        let mut hand = Hand::new(config());
+        let mut hand = ClockHand::new(config());
         hand.connect(submission(&["a@x.example"]));
         hand.hear(0, "250-hi\r\n250 STARTTLS\r\n");
         let effects = if early {
@@ -278,7 +278,7 @@ fn tls_that_breaks_before_or_after_its_handshake() {
 fn the_order_of_a_list_is_not_that_of_the_answers() {
     let mut config = config();
     config.limits.sessions = 1.try_into().unwrap();
-    let mut hand = Hand::new(config);
+    let mut hand = ClockHand::new(config);
     let domains: Vec<String> = (0..6).map(|n| format!("d{n}.example")).collect();
     let recipients: Vec<String> = domains.iter().map(|it| format!("s@{it}")).collect();
     let recipients: Vec<&str> = recipients.iter().map(String::as_str).collect();
@@ -295,7 +295,7 @@ fn the_order_of_a_list_is_not_that_of_the_answers() {
         }
         connected.clone()
     };
-    let answer = |hand: &mut Hand, n: u8| {
+    let answer = |hand: &mut ClockHand, n: u8| {
         let name = domains[usize::from(n)].as_str();
         let host = MailHost { name: name.into(), preference: 10, addresses: vec![host(n)] };
         let answer = Answer::Hosts { hosts: vec![host], lifetime: Span::from_s(600) };

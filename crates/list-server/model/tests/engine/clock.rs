@@ -53,15 +53,15 @@ fn an_engine_that_is_set_back_does_what_it_would_have_done() {
         for (at, event) in events {
             if stream.below(20) == 0 {
                 let by = Span::from_s(stream.below(1 + ahead.ps() / Span::from_s(10).ps()));
-                engines[1].set_back(by);
+                engines[1].rebase_clock(by);
                 ahead -= by;
                 times += 1;
             }
             let wanted = engines[0].handle(at + begin, event.clone());
-            let set_back = engines[1].handle(at + ahead, event.clone());
-            let set_back: Vec<_> =
-                set_back.into_iter().map(|it| later(it, begin - ahead)).collect();
-            assert_eq!(set_back, wanted, "seed {seed}, {event:?} at {at}");
+            let rebase_clock = engines[1].handle(at + ahead, event.clone());
+            let rebase_clock: Vec<_> =
+                rebase_clock.into_iter().map(|it| later(it, begin - ahead)).collect();
+            assert_eq!(rebase_clock, wanted, "seed {seed}, {event:?} at {at}");
         }
         assert!(times > 10);
     }

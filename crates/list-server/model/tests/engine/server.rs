@@ -1,7 +1,7 @@
 //! Hosts of the simulated world, each with its personality.
 
 use sojourn_core::{Span, Time};
-use sojourn_mail_model::world::{Act, Door, Scene, Step};
+use sojourn_mail_model::world::{Act, ConnectionAnswer, SessionView, Step};
 use std::collections::BTreeMap;
 
 /// How a host behaves, whatever its extensions.
@@ -93,16 +93,16 @@ impl Host {
         Act::Usual
     }
 
-    fn rcpt(&mut self, recipient: &str, scene: &Scene) -> Act {
+    fn rcpt(&mut self, recipient: &str, view: &SessionView) -> Act {
         match self.personality {
             Personality::HungRcpt => return Act::Hang,
             Personality::Greylist(delay) => {
-                let first = *self.seen.entry(recipient.to_owned()).or_insert(scene.now);
-                if scene.now < first + delay {
+                let first = *self.seen.entry(recipient.to_owned()).or_insert(view.now);
+                if view.now < first + delay {
                     return Act::Say("450 4.7.1 greylisted, come back later");
                 }
             }
-            Personality::TooMany(most) if scene.recipients >= most => {
+            Personality::TooMany(most) if view.recipients >= most => {
                 self.refusals += 1;
                 return Act::Say("452 4.5.3 too many recipients");
             }
@@ -139,13 +139,13 @@ impl sojourn_mail_model::world::Host for Host {
         if self.personality == Personality::Slow { Span::from_ms(1500) } else { Span::ZERO }
     }
 
-    fn door(&mut self, now: Time) -> Door {
+    fn connection_answer(&mut self, now: Time) -> ConnectionAnswer {
         self.attempts += 1;
         match self.personality {
-            Personality::BlackHole => Door::Silent,
-            Personality::Refused => Door::Closed,
-            Personality::DownUntil(time) if now < time => Door::Closed,
-            _ => Door::Open,
+            Personality::BlackHole => ConnectionAnswer::Silent,
+            Personality::Refused => ConnectionAnswer::Closed,
+            Personality::DownUntil(time) if now < time => ConnectionAnswer::Closed,
+            _ => ConnectionAnswer::Open,
         }
     }
 
@@ -164,12 +164,12 @@ impl sojourn_mail_model::world::Host for Host {
         }
     }
 
-    fn act(&mut self, step: Step<'_>, scene: &Scene) -> Act {
+    fn act(&mut self, step: Step<'_>, view: &SessionView) -> Act {
         match step {
-            Step::Greeting => self.greet(scene.connections),
+            Step::Greeting => self.greet(view.connections),
             Step::Ehlo if self.personality == Personality::Old => Act::Say("502 what?"),
-            Step::Rcpt(recipient) => self.rcpt(recipient, scene),
-            Step::Data if scene.recipients == 0 && self.chunking => Act::Say("554 no recipients"),
+            Step::Rcpt(recipient) => self.rcpt(recipient, view),
+            Step::Data if view.recipients == 0 && self.chunking => Act::Say("554 no recipients"),
             Step::Dot => self.dot(),
             _ => Act::Usual,
         }

@@ -11,7 +11,7 @@ use sojourn_mail_engine::{
     Submission, Task,
 };
 use sojourn_mail_model::world;
-use sojourn_mail_model::world::{Line, Rebirth, Witness, Write};
+use sojourn_mail_model::world::{Line, Restart, WorldObserver, Write};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::ops::{Deref, DerefMut};
@@ -34,7 +34,7 @@ pub(crate) struct Crash {
 pub(crate) type Taken = (Time, Line, u32);
 
 pub(crate) struct World {
-    world: world::World<Host, Book>,
+    world: world::World<Host, DeliveryRecorder>,
 }
 
 /// What the engine is told at its time.
@@ -46,7 +46,7 @@ pub(crate) enum Due {
 }
 
 /// All that is to be known of a run.
-pub(crate) struct Book {
+pub(crate) struct DeliveryRecorder {
     pub(crate) config: Config,
     pub(crate) names: BTreeMap<String, Names>,
     /// Writes fail from the first of these times to the second.
@@ -89,23 +89,23 @@ pub(crate) struct Book {
 }
 
 impl Deref for World {
-    type Target = Book;
+    type Target = DeliveryRecorder;
 
-    fn deref(&self) -> &Book {
-        &self.world.witness
+    fn deref(&self) -> &DeliveryRecorder {
+        &self.world.observer
     }
 }
 
 impl DerefMut for World {
-    fn deref_mut(&mut self) -> &mut Book {
-        &mut self.world.witness
+    fn deref_mut(&mut self) -> &mut DeliveryRecorder {
+        &mut self.world.observer
     }
 }
 
 impl World {
     pub(crate) fn new(config: Config, seed: u64) -> World {
         let engine = Engine::new(config.clone(), seed);
-        let mut book = Book {
+        let mut book = DeliveryRecorder {
             config,
             names: BTreeMap::new(),
             disk_fails: (Time::NEVER, Time::ZERO),
@@ -214,7 +214,7 @@ impl World {
     }
 }
 
-impl Book {
+impl DeliveryRecorder {
     /// Whether a transaction was one of the last that were accepted over its line, cut by a crash.
     pub(crate) fn was_in_flight(&self, line: Line, transaction: u32) -> bool {
         let window = self.config.limits.window.get();
@@ -257,7 +257,7 @@ impl Book {
     }
 }
 
-impl Witness for Book {
+impl WorldObserver for DeliveryRecorder {
     type Due = Due;
 
     fn due(&mut self, _: Time, due: Due) -> Event {
@@ -374,7 +374,7 @@ impl Witness for Book {
         Ok(())
     }
 
-    fn reborn(&mut self, now: Time) -> Rebirth<Due> {
+    fn reborn(&mut self, now: Time) -> Restart<Due> {
         self.cut.extend(self.counted.keys());
         self.noted.iter().for_each(|&task| self.spool.note(task));
         let unwritten = Span::from_ms(4) + WRITE * 2;
@@ -388,7 +388,7 @@ impl Witness for Book {
         // So does an operator.
         let wishes = std::mem::take(&mut self.asked).into_iter().map(Due::Operation);
         let again = again.map(Due::Message).chain(wishes);
-        Rebirth {
+        Restart {
             due: again.map(|due| (now + Span::from_s(1), due)).collect(),
             engine: Engine::new(self.config.clone(), self.seed),
             stored: self.spool.stored.values().cloned().collect(),

@@ -2,7 +2,7 @@
 
 use super::protocol::{Answer, Request};
 use super::{LONGEST, beside, short};
-use crate::delivery::server::Postman;
+use crate::delivery::server::DeliveryServer;
 use nix::unistd::{Uid, geteuid};
 use std::fs::{Permissions, remove_file, set_permissions};
 use std::io;
@@ -48,7 +48,7 @@ impl Control {
     }
 
     /// Answers until the runtime ends.
-    pub(crate) async fn serve(self, postman: Postman, reload: Arc<OnceLock<Box<Reload>>>) {
+    pub(crate) async fn serve(self, postman: DeliveryServer, reload: Arc<OnceLock<Box<Reload>>>) {
         /// After the system had no file for a connection.
         const PAUSE: Duration = Duration::from_millis(100);
         let Ok(listener) = self.listener.try_clone().and_then(UnixListener::from_std) else {
@@ -79,7 +79,7 @@ impl Drop for Control {
 
 async fn converse(
     mut stream: UnixStream,
-    postman: Postman,
+    postman: DeliveryServer,
     reload: Arc<OnceLock<Box<Reload>>>,
 ) -> io::Result<()> {
     let peer = Uid::from_raw(stream.peer_cred()?.uid());
@@ -99,7 +99,11 @@ async fn converse(
     timeout(PATIENCE, write.write_all((answer.write() + "\n").as_bytes())).await?
 }
 
-async fn answer(request: Request, postman: &Postman, reload: Arc<OnceLock<Box<Reload>>>) -> Answer {
+async fn answer(
+    request: Request,
+    postman: &DeliveryServer,
+    reload: Arc<OnceLock<Box<Reload>>>,
+) -> Answer {
     match request {
         Request::Operate(operation, selection) => {
             match postman.operate(operation, selection).await {

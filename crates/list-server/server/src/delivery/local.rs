@@ -16,8 +16,8 @@ pub struct Addressed {
 }
 
 /// Addresses whose mail ends here: reports of failures that are for them need not be sent.
-pub trait Home: Send + Sync + 'static {
-    /// Where mail of other hosts is taken ([`Itself`](sojourn_mail_engine::Itself)); nothing where
+pub trait LocalDelivery: Send + Sync + 'static {
+    /// Where mail of other hosts is taken ([`OwnHosts`](sojourn_mail_engine::OwnHosts)); nothing where
     /// no mail comes from outside.
     fn listening(&self) -> Option<Vec<IpAddr>> {
         None
@@ -44,7 +44,7 @@ pub trait Home: Send + Sync + 'static {
 }
 
 /// Nobody is.
-impl Home for () {
+impl LocalDelivery for () {
     fn has(&self, _: &Address) -> bool {
         false
     }

@@ -2,7 +2,7 @@
 
 use super::dns::Names;
 use super::event_loop::{Configuration, Request, Start};
-use super::local::Home;
+use super::local::LocalDelivery;
 use super::mail::Mail;
 use super::smtp_out::{Security, TlsError};
 use super::{dns as names, event_loop as driver};
@@ -25,16 +25,16 @@ use tokio::task::{LocalSet, spawn_local};
 /// A running list server, or one end of it: clones are the same server.
 ///
 /// It runs on threads of its own, whatever runtime the caller has or has not. When the last clone
-/// is gone it goes on until it is [stopped](Running::stop).
+/// is gone it goes on until it is [stopped](ServerHandle::stop).
 #[derive(Clone, Debug)]
-pub struct Postman {
+pub struct DeliveryServer {
     requests: mpsc::Sender<Request>,
 }
 
 /// The one who started a server and can stop it.
-pub struct Running {
+pub struct ServerHandle {
     requests: mpsc::Sender<Request>,
-    thread: JoinHandle<Left>,
+    thread: JoinHandle<StopReport>,
     /// What was found at the start that whoever runs the server has to know.
     pub notices: Vec<String>,
     /// Who takes on another configuration when an operator asks for that.
@@ -43,7 +43,7 @@ pub struct Running {
 
 /// What is left when a server has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct StopReport {
     /// Messages in the spool that are not finished.
     pub messages: usize,
     /// Sessions that had to be closed because their transaction took too long.
@@ -92,7 +92,7 @@ const WAITING: usize = 16;
 /// Files that a process needs beside its sessions.
 const OTHER_FILES: u64 = 64;
 
-impl Postman {
+impl DeliveryServer {
     /// Starts a server on the spool at `path`, and with it the delivery of what is there, of which
     /// `observer` has been told when this returns.
     ///
@@ -103,8 +103,14 @@ impl Postman {
         settings: Settings,
         path: &Path,
         observer: impl Observer,
-    ) -> Result<(Postman, Running), StartError> {
-        Postman::start_with_home(settings, path, observer, Arc::new(()), ReturnPaths::default())
+    ) -> Result<(DeliveryServer, ServerHandle), StartError> {
+        DeliveryServer::start_with_home(
+            settings,
+            path,
+            observer,
+            Arc::new(()),
+            ReturnPaths::default(),
+        )
     }
 
     /// The same for a server where lists are at home, whose copies get return paths as `paths` says.
@@ -116,9 +122,9 @@ impl Postman {
         mut settings: Settings,
         path: &Path,
         observer: impl Observer,
-        home: Arc<dyn Home>,
+        home: Arc<dyn LocalDelivery>,
         paths: ReturnPaths,
-    ) -> Result<(Postman, Running), StartError> {
+    ) -> Result<(DeliveryServer, ServerHandle), StartError> {
         let mut notices = Vec::new();
         notices.extend(fit_sessions(&mut settings));
         notices.extend(sojourn_mail_spool::private::exposed(path));
@@ -141,7 +147,9 @@ impl Postman {
             .with_return_paths(paths);
         let reload = Arc::new(OnceLock::new());
         let control = match Control::open(path) {
-            Ok(control) => Some((control, Postman { requests: requests.clone() }, reload.clone())),
+            Ok(control) => {
+                Some((control, DeliveryServer { requests: requests.clone() }, reload.clone()))
+            }
             Err(error) => {
                 notices.push(format!("an operator cannot ask for anything: {error}"));
                 None
@@ -161,7 +169,10 @@ impl Postman {
         let thread = thread.map_err(StartError::System)?;
         // Nobody says anything: this ends when the other end is gone.
         let _ = begun.recv();
-        Ok((Postman { requests: requests.clone() }, Running { requests, thread, notices, reload }))
+        Ok((
+            DeliveryServer { requests: requests.clone() },
+            ServerHandle { requests, thread, notices, reload },
+        ))
     }
 
     /// Hands over a message; returns when it and all its recipients are on stable storage.
@@ -225,7 +236,7 @@ impl Postman {
     pub(crate) fn configure(
         &self,
         mut settings: Settings,
-        home: Option<(Arc<dyn Home>, ReturnPaths)>,
+        home: Option<(Arc<dyn LocalDelivery>, ReturnPaths)>,
     ) -> Result<Option<String>, String> {
         let notice = fit_sessions(&mut settings);
         let security = Security::new(settings.mail.tls, settings.network.roots.as_deref())
@@ -267,13 +278,13 @@ impl FromIterator<Step> for Sessions {
     }
 }
 
-impl fmt::Debug for Running {
+impl fmt::Debug for ServerHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Running").field("thread", &self.thread).finish_non_exhaustive()
     }
 }
 
-impl Running {
+impl ServerHandle {
     /// Whether it has not come to an end by itself, which it does when it panics.
     pub fn is_running(&self) -> bool {
         !self.thread.is_finished()
@@ -282,7 +293,7 @@ impl Running {
     /// Stops the server: no transaction begins any more, and those under way end within
     /// `network.grace`, or are cut. What is not delivered stays in the spool, which is closed when
     /// this returns. Panics where the server did.
-    pub fn stop(self) -> Left {
+    pub fn stop(self) -> StopReport {
         // A server that is gone already is stopped.
         let _ = self.requests.blocking_send(Request::Stop);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

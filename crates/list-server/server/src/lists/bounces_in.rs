@@ -2,7 +2,7 @@
 //! and all other mail is only counted.
 
 use super::Lists;
-use super::subscribers::{BookError, NotEntered, Unverified};
+use super::subscribers::{NotEntered, SubscriberError, Unverified};
 use crate::event::Happening;
 use sojourn_core::Span;
 use sojourn_mail_engine::bounce::{Bounce, Complaint, Feedback, Returned, returned};
@@ -57,7 +57,7 @@ impl Lists {
         recipients: &[Address],
         text: &[u8],
         now: i64,
-    ) -> Result<CameBack, BookError> {
+    ) -> Result<CameBack, SubscriberError> {
         let (mut found, plain) = (CameBack::default(), OnceCell::new());
         for recipient in recipients {
             let Some((place, form)) = self.of_return(recipient) else { continue };
@@ -91,7 +91,7 @@ impl Lists {
         came_back: &CameBack,
         peer: SocketAddr,
         now: i64,
-    ) -> Result<(), BookError> {
+    ) -> Result<(), SubscriberError> {
         if let Some((place, said)) = &came_back.said {
             self.enter_one(&self.lists[*place], said, now)?;
         }
@@ -142,7 +142,7 @@ impl Lists {
         list: &List,
         form: &Form,
         now: i64,
-    ) -> Result<Result<Address, Unverified>, BookError> {
+    ) -> Result<Result<Address, Unverified>, SubscriberError> {
         let Form::Token(token) = form else { return Ok(Err(Unverified::NoToken)) };
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         let Some(claim) = keys.verify(Purpose::Bounce, &list.bounces, token) else {
@@ -158,7 +158,7 @@ impl Lists {
 
     /// Enters what a message says. Bounces are told of where they count: no other mail with the same
     /// token leads to a line of the log on that day.
-    fn enter_one(&self, list: &List, said: &Returned, now: i64) -> Result<(), BookError> {
+    fn enter_one(&self, list: &List, said: &Returned, now: i64) -> Result<(), SubscriberError> {
         let found = match said {
             Returned::Bounces(found) if !found.is_empty() => found,
             Returned::Bounces(_) | Returned::Unclear => return Ok(()),
@@ -179,7 +179,12 @@ impl Lists {
 
     /// Ends the subscription of one whose mail box's provider says that the mail is unwanted. It is
     /// told of once.
-    fn complained(&self, list: &List, complaint: &Complaint, now: i64) -> Result<(), BookError> {
+    fn complained(
+        &self,
+        list: &List,
+        complaint: &Complaint,
+        now: i64,
+    ) -> Result<(), SubscriberError> {
         let Complaint { subscriber: Some(subscriber), feedback } = complaint else { return Ok(()) };
         if matches!(feedback, Feedback::NotSpam | Feedback::AuthFailure) {
             return Ok(());
@@ -197,7 +202,7 @@ impl Lists {
         unverified: &[(usize, Unverified)],
         peer: SocketAddr,
         now: i64,
-    ) -> Result<(), BookError> {
+    ) -> Result<(), SubscriberError> {
         let kinds = [Unverified::NoToken, Unverified::Wrong, Unverified::Expired];
         for (place, List { bounces: list, .. }) in self.lists.iter().enumerate() {
             for kind in kinds {

@@ -4,7 +4,7 @@
 //! signs; all of them verify, so that what was signed before a rotation stays good.
 
 use super::Lists;
-use crate::delivery::server::Postman;
+use crate::delivery::server::DeliveryServer;
 use crate::error::SetupError;
 use argon2::password_hash::rand_core::{OsRng, RngCore};
 use data_encoding::BASE32_NOPAD;
@@ -162,7 +162,7 @@ impl std::fmt::Debug for Key {
 pub(crate) struct KeyRing {
     pub(crate) file: PathBuf,
     pub(crate) lists: Arc<Lists>,
-    pub(crate) postman: Postman,
+    pub(crate) postman: DeliveryServer,
 }
 
 impl KeyRing {

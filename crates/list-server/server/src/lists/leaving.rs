@@ -1,6 +1,6 @@
 //! Leaving a list: by one click, by mail with a token, or by mail that has to be confirmed.
 
-use super::subscribers::BookError;
+use super::subscribers::SubscriberError;
 use super::unsubscribe::{Subscription, Subscriptions};
 use super::{Lists, now};
 use crate::delivery::mail::Mail;
@@ -62,7 +62,11 @@ impl Lists {
     /// Does what is asked for at `now`, in seconds since 1970. Returns the message that asks the
     /// subscriber to confirm, where a request has no token: it goes to subscribers alone, and to each
     /// once a day.
-    pub(crate) fn leave(&self, request: Request, now: i64) -> Result<Option<Mail>, BookError> {
+    pub(crate) fn leave(
+        &self,
+        request: Request,
+        now: i64,
+    ) -> Result<Option<Mail>, SubscriberError> {
         let (list, author) = match request {
             Request::Token(place, token) => {
                 self.unsubscribe(&self.lists[place], &token, now)?;
@@ -119,7 +123,7 @@ impl Lists {
         list: &List,
         token: &str,
         now: i64,
-    ) -> Result<Option<Address>, BookError> {
+    ) -> Result<Option<Address>, SubscriberError> {
         let Some(claim) = self.leave_claim(list, token) else { return Ok(None) };
         let found = self.book().subscriber(&list.bounces, claim.subscriber)?;
         if let Some(subscriber) = &found {
@@ -134,7 +138,7 @@ impl Lists {
         list: &List,
         subscriber: &Address,
         now: i64,
-    ) -> Result<bool, BookError> {
+    ) -> Result<bool, SubscriberError> {
         let is_new = self.book().leave(&list.bounces, subscriber, now)?;
         if is_new {
             let list = &list.bounces;

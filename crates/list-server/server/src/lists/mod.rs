@@ -7,13 +7,13 @@ pub(crate) mod signing;
 pub(crate) mod subscribers;
 pub(crate) mod unsubscribe;
 
-use crate::delivery::local::{Addressed, Home};
+use crate::delivery::local::{Addressed, LocalDelivery};
 use crate::error::SetupError;
 use crate::event::Attendant;
 use crate::smtp_in::privileges::own_addresses;
 use crate::smtp_in::quota::{Amount, Hour};
 use crate::smtp_in::relay::under;
-use crate::smtp_in::server::Kept;
+use crate::smtp_in::server::PersistentState;
 use crate::smtp_in::settings::Serving;
 use crate::smtp_in::submitters::Submitters;
 use bounces_in::good_days;
@@ -22,13 +22,13 @@ use sojourn_mail_engine::bounce::Rule;
 use sojourn_mail_engine::list::List;
 use sojourn_mail_engine::list::return_path::{Form, form};
 use sojourn_mail_engine::list::token::TokenKeys;
-use sojourn_smtp::server::{House, Submitter, Text, Welcome};
+use sojourn_smtp::server::{RecipientDecision, RecipientPolicy, Submitter, Text};
 use sojourn_smtp::{Address, Enhanced, Reply};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
-use subscribers::{Barred, Book};
+use subscribers::{Barred, SubscriberStore};
 use unsubscribe::Unsubscribe;
 
 /// The lists.
@@ -44,7 +44,7 @@ pub(crate) struct Lists {
     pub(crate) postmaster: Option<Address>,
     pub(crate) abuse: Option<Address>,
     pub(crate) rule: Rule,
-    pub(crate) book: Arc<Mutex<Book>>,
+    pub(crate) book: Arc<Mutex<SubscriberStore>>,
     /// Subscribers of all lists that there may be.
     pub(crate) most: u64,
     /// What signs return paths and verifies them.
@@ -64,7 +64,7 @@ impl Lists {
     pub(crate) fn new(
         settings: &Serving,
         signers: Vec<Signer>,
-        kept: &Kept,
+        kept: &PersistentState,
     ) -> Result<Lists, SetupError> {
         let rules = &settings.reception;
         let octets = rules.octets_hourly.0;
@@ -171,45 +171,45 @@ impl Lists {
     }
 
     /// A book whose last user panicked is what the database says it is.
-    pub(crate) fn book(&self) -> MutexGuard<'_, Book> {
+    pub(crate) fn book(&self) -> MutexGuard<'_, SubscriberStore> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl House for Lists {
+impl RecipientPolicy for Lists {
     fn receives(
         &self,
         submitter: Submitter<'_>,
         sender: Option<&Address>,
         recipient: &Address,
-    ) -> Welcome {
+    ) -> RecipientDecision {
         if self.of_return(recipient).is_some()
             || self.of_leave(recipient).is_some()
             || self.of_role(recipient).is_some()
         {
-            return Welcome::Anybody;
+            return RecipientDecision::Local;
         }
         // Sent on, it would come back here.
         if self.is_of_list(recipient.domain()) {
-            return nobody(550, Enhanced(5, 1, 1), "there is no such mailbox");
+            return refused(550, Enhanced(5, 1, 1), "there is no such mailbox");
         }
         let list = self.of_sender(sender);
         if !self.submitters.may_send(submitter, list, sender) {
             // RFC 6409 section 6.1; asked for each recipient, as mail to what is at home may come
             // from anybody.
-            return nobody(550, Enhanced(5, 7, 1), &not_allowed(submitter, list, sender));
+            return refused(550, Enhanced(5, 7, 1), &not_allowed(submitter, list, sender));
         }
-        let Some(list) = list else { return Welcome::Trusted };
+        let Some(list) = list else { return RecipientDecision::Relay };
         match self.book().barred(&list.bounces, recipient) {
             Ok(Some(Barred::Suspended(last))) => {
                 let why = format!("delivery is suspended after bounces; last: {last}");
-                nobody(550, Enhanced(5, 2, 1), &why)
+                refused(550, Enhanced(5, 2, 1), &why)
             }
             Ok(Some(Barred::Left)) => {
-                nobody(550, Enhanced(5, 7, 1), "the subscriber has unsubscribed")
+                refused(550, Enhanced(5, 7, 1), "the subscriber has unsubscribed")
             }
-            Ok(None) => Welcome::Trusted,
-            Err(_) => nobody(451, Enhanced(4, 3, 0), "the book of bounces cannot be read"),
+            Ok(None) => RecipientDecision::Relay,
+            Err(_) => refused(451, Enhanced(4, 3, 0), "the book of bounces cannot be read"),
         }
     }
 
@@ -218,7 +218,7 @@ impl House for Lists {
     }
 }
 
-impl Home for Lists {
+impl LocalDelivery for Lists {
     fn listening(&self) -> Option<Vec<IpAddr>> {
         Some(self.listening.clone())
     }
@@ -265,8 +265,8 @@ pub(crate) fn now() -> i64 {
     since.map_or(0, |since| since.as_secs() as i64)
 }
 
-fn nobody(code: u16, status: Enhanced, text: &str) -> Welcome {
+fn refused(code: u16, status: Enhanced, text: &str) -> RecipientDecision {
     // Other hosts' words are not limited to what a reply may have.
     let text: String = text.chars().map(|c| if c.is_ascii() { c } else { '?' }).take(400).collect();
-    Welcome::Nobody(Reply::new(code, status, &text))
+    RecipientDecision::Refused(Reply::new(code, status, &text))
 }

@@ -200,8 +200,8 @@ mod tests {
         let stub = OneKey(format!("{kind}._domainkey.lists.example.").into(), key.into());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let nobody = ResolverConfig::from_parts(None, vec![], vec![]);
-            let judge = MessageAuthenticator::new(nobody, ResolverOpts::default()).unwrap();
+            let refused = ResolverConfig::from_parts(None, vec![], vec![]);
+            let judge = MessageAuthenticator::new(refused, ResolverOpts::default()).unwrap();
             let message = AuthenticatedMessage::parse(text).unwrap();
             let results = judge.verify_dkim(Parameters::new(&message).with_txt_cache(&stub)).await;
             assert_eq!(results.len(), 1);

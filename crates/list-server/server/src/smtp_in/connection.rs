@@ -1,13 +1,13 @@
 //! One session on its socket: bytes in, replies out, and what it wants done.
 
 use super::admission::{FAREWELL, Kind};
-use super::context::Hall;
+use super::context::ReceptionContext;
 use super::message_memory::Occupied;
 use super::reload::Ports;
 use crate::connection_limits::Place;
 use crate::event::Happening;
 use sojourn_core::{Span, Time};
-use sojourn_smtp::server::{Output, Peer, Session, Stage, Stress, Terms, Verdict};
+use sojourn_smtp::server::{Output, Peer, Session, SessionConfig, Stage, Stress, Verdict};
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
@@ -37,11 +37,11 @@ const PIECE: usize = 32 * 1024;
 /// How long a handshake may take, and a client may not read what it is told.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-struct Visit {
+struct Connection {
     ports: Arc<Ports>,
     /// Its port.
     number: u64,
-    hall: Arc<Hall>,
+    hall: Arc<ReceptionContext>,
     session: Session,
     place: Place,
     wire: Option<Box<dyn Wire>>,
@@ -86,7 +86,7 @@ pub(crate) async fn receive(
     let began = Instant::now();
     let occupied = if trusted { hall.memory.nothing() } else { hall.strangers_memory.nothing() };
     let wire = Some(wire);
-    let mut visit = Visit { ports, number, hall, session, place, wire, began, occupied, peer };
+    let mut visit = Connection { ports, number, hall, session, place, wire, began, occupied, peer };
     // First of all it is seen whether the connection is to be given up: what was of no use when that
     // was decided has begun nothing since.
     let needed = tokio::select! {
@@ -100,7 +100,7 @@ pub(crate) async fn receive(
     }
 }
 
-impl Visit {
+impl Connection {
     async fn run(&mut self, out: Vec<Output>, mut phase: watch::Receiver<Phase>) -> io::Result<()> {
         let mut piece = vec![0; PIECE];
         let mut out = VecDeque::from(out);
@@ -211,13 +211,19 @@ impl Visit {
         if Arc::ptr_eq(&present.hall, &self.hall) {
             return;
         }
-        let password = |hall: &Hall| hall.password(self.session.user()?).map(str::to_owned);
+        let password =
+            |hall: &ReceptionContext| hall.password(self.session.user()?).map(str::to_owned);
         if password(&self.hall) != password(&present.hall) {
             return self.session.disown(out);
         }
         // Sessions at a port that was closed go on.
         let terms = present.port(self.number).map_or_else(
-            || Arc::new(Terms { house: present.hall.house(), ..self.session.terms().clone() }),
+            || {
+                Arc::new(SessionConfig {
+                    house: present.hall.house(),
+                    ..self.session.terms().clone()
+                })
+            },
             |(terms, _)| terms,
         );
         if self.session.renew(terms, present.hall.trusts(self.peer)) {

@@ -7,7 +7,7 @@ use super::not_taken::NotTaken;
 use super::quota::{Amount, Share};
 use super::relay::Outgoing;
 use super::submitters::User;
-use crate::delivery::server::Postman;
+use crate::delivery::server::DeliveryServer;
 use crate::event::{Attendant, Happening};
 use crate::lists::bounces_in::CameBack;
 use crate::lists::leaving::Request;
@@ -16,7 +16,7 @@ use crate::log::QueueId;
 use sojourn_mail_engine::list::outgoing::is_changed;
 use sojourn_mail_engine::prefix;
 use sojourn_mail_engine::report::date;
-use sojourn_smtp::server::{Arrival, House, Submitter, Text, Trace};
+use sojourn_smtp::server::{Arrival, RecipientPolicy, Submitter, Text, Trace};
 use sojourn_smtp::{Address, Enhanced, Reply};
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
@@ -87,9 +87,9 @@ impl Lists {
 }
 
 /// What all sessions share.
-pub(crate) struct Hall {
+pub(crate) struct ReceptionContext {
     pub(crate) name: String,
-    pub(crate) postman: Postman,
+    pub(crate) postman: DeliveryServer,
     pub(crate) lists: Arc<Lists>,
     pub(crate) users: Arc<[User]>,
     pub(crate) passwords: Arc<Passwords>,
@@ -101,12 +101,12 @@ pub(crate) struct Hall {
     pub(crate) strangers_memory: Arc<Memory>,
 }
 
-impl Hall {
+impl ReceptionContext {
     pub(crate) fn tell(&self, happening: &Happening<'_>) {
         self.attendant.notice(happening);
     }
 
-    pub(crate) fn house(&self) -> Arc<dyn House> {
+    pub(crate) fn house(&self) -> Arc<dyn RecipientPolicy> {
         Arc::<Lists>::clone(&self.lists)
     }
 

@@ -1,7 +1,7 @@
 //! Why a message is not taken over.
 
 use crate::delivery::server::Refused;
-use crate::lists::subscribers::{BookError, NotEntered};
+use crate::lists::subscribers::{NotEntered, SubscriberError};
 use sojourn_smtp::{Enhanced, Reply};
 use std::fmt::Display;
 use tokio::task::JoinError;
@@ -49,8 +49,8 @@ impl From<Refused> for NotTaken {
     }
 }
 
-impl From<BookError> for NotTaken {
-    fn from(error: BookError) -> NotTaken {
+impl From<SubscriberError> for NotTaken {
+    fn from(error: SubscriberError) -> NotTaken {
         NotTaken::later(error)
     }
 }
@@ -59,7 +59,7 @@ impl From<NotEntered> for NotTaken {
     fn from(why: NotEntered) -> NotTaken {
         match why {
             NotEntered::Full => NotTaken::full("there are as many subscribers as may be"),
-            NotEntered::Book(error) => error.into(),
+            NotEntered::SubscriberStore(error) => error.into(),
         }
     }
 }

@@ -5,12 +5,12 @@
 
 use super::admission::attend;
 use super::connection::Phase;
-use super::context::Hall;
+use super::context::ReceptionContext;
 use super::privileges::{bind, own_name};
-use super::server::{Kept, hall, terms};
+use super::server::{PersistentState, hall, terms};
 use super::settings::{Serving, acceptor};
 use crate::connection_limits::Places;
-use crate::delivery::server::Postman;
+use crate::delivery::server::DeliveryServer;
 use crate::error::SetupError;
 use crate::lists::Lists;
 use crate::lists::keys::{KeyFile, KeyRing, return_paths};
@@ -19,7 +19,7 @@ use crate::settings::Settings;
 use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_mail_engine::list::List;
 use sojourn_mail_engine::{Operation, Selection};
-use sojourn_smtp::server::Terms;
+use sojourn_smtp::server::SessionConfig;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::ErrorKind;
@@ -43,10 +43,10 @@ pub enum NotReloaded {
 
 /// What sessions are held to that begin now.
 pub(crate) struct Present {
-    pub(crate) hall: Arc<Hall>,
+    pub(crate) hall: Arc<ReceptionContext>,
     pub(crate) settings: Serving,
     /// What is held against clients of each port, and whether TLS begins at once.
-    ports: BTreeMap<u64, (Arc<Terms>, bool)>,
+    ports: BTreeMap<u64, (Arc<SessionConfig>, bool)>,
 }
 
 /// A port that is listened at.
@@ -60,9 +60,9 @@ struct Port {
 
 /// The ports of a server, and what sessions there are held to.
 pub(crate) struct Ports {
-    pub(crate) postman: Postman,
+    pub(crate) postman: DeliveryServer,
     pub(crate) places: Arc<Places>,
-    kept: Kept,
+    kept: PersistentState,
     keys: PathBuf,
     present: RwLock<Arc<Present>>,
     open: Mutex<Vec<Port>>,
@@ -75,7 +75,7 @@ pub(crate) struct Ports {
 impl Present {
     /// What is held against a client of this port, and whether TLS begins at once; nothing for one
     /// that is no longer listened at.
-    pub(crate) fn port(&self, number: u64) -> Option<(Arc<Terms>, bool)> {
+    pub(crate) fn port(&self, number: u64) -> Option<(Arc<SessionConfig>, bool)> {
         self.ports.get(&number).cloned()
     }
 }
@@ -85,8 +85,8 @@ impl Ports {
     pub(crate) fn open(
         settings: Serving,
         listeners: Vec<TcpListener>,
-        hall: Arc<Hall>,
-        kept: Kept,
+        hall: Arc<ReceptionContext>,
+        kept: PersistentState,
         places: Arc<Places>,
         runtime: Handle,
     ) -> Arc<Ports> {
@@ -196,7 +196,7 @@ impl Ports {
     fn take_on(
         self: &Arc<Ports>,
         settings: Serving,
-        hall: Arc<Hall>,
+        hall: Arc<ReceptionContext>,
         listeners: Vec<Option<TcpListener>>,
     ) {
         let mut old = std::mem::take(&mut *self.lock());

@@ -2,7 +2,7 @@
 
 use super::admission::places;
 use super::connection::Phase;
-use super::context::Hall;
+use super::context::ReceptionContext;
 use super::login::Passwords;
 use super::message_memory::Memory;
 use super::privileges::{become_user, bind};
@@ -10,21 +10,21 @@ use super::quota::Hour;
 use super::reload::{NotReloaded, Ports};
 use super::settings::{Listener, Serving, acceptor};
 use crate::control::Reload;
-use crate::delivery::server::{Left, Postman, Running, StartError};
+use crate::delivery::server::{DeliveryServer, ServerHandle, StartError, StopReport};
 use crate::error::SetupError;
 use crate::event::{Attendant, Happening, Observer};
 use crate::http::Served;
 use crate::http::live::{Board, Frame, Shown, Site, show};
 use crate::lists::keys::{KeyFile, return_paths};
 use crate::lists::signing::Signer;
-use crate::lists::subscribers::Book;
+use crate::lists::subscribers::SubscriberStore;
 use crate::lists::unsubscribe::Endpoint;
 use crate::lists::{Lists, now};
 use crate::log::Few;
 use crate::settings::Settings;
 use sojourn_mail_engine::list::token::TokenKeys;
 use sojourn_mail_spool::private;
-use sojourn_smtp::server::{AuthUse, Terms};
+use sojourn_smtp::server::{AuthUse, SessionConfig};
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -38,10 +38,10 @@ use tokio_rustls::TlsAcceptor;
 
 /// A list server that takes mail from other programs. It runs on threads of its own.
 #[derive(Debug)]
-pub struct MailServer {
+pub struct ListServer {
     phase: watch::Sender<Phase>,
     thread: JoinHandle<()>,
-    running: Running,
+    running: ServerHandle,
     /// Where it listens, in the order of the settings.
     pub addresses: Vec<SocketAddr>,
     /// What was found at the start that whoever runs the server has to know.
@@ -63,9 +63,6 @@ pub enum ServeError {
     /// Its delivery.
     Start(StartError),
 }
-
-/// What is left of a server that has stopped.
-pub type Stopped = Left;
 
 /// Takes on another configuration for a running server.
 #[derive(Clone, Debug)]
@@ -97,9 +94,9 @@ impl Reloader {
 }
 
 /// What a server keeps when its configuration changes.
-pub(crate) struct Kept {
+pub(crate) struct PersistentState {
     pub(crate) attendant: Arc<dyn Attendant>,
-    pub(crate) book: Arc<Mutex<Book>>,
+    pub(crate) book: Arc<Mutex<SubscriberStore>>,
     pub(crate) keys: Arc<RwLock<TokenKeys>>,
     /// What counts wrong passwords.
     pub(crate) passwords: Arc<Passwords>,
@@ -117,7 +114,7 @@ const LOOK: Duration = Duration::from_secs(10);
 /// Threads for passwords, signatures and the book.
 const HELPERS: usize = 4;
 
-impl MailServer {
+impl ListServer {
     /// Opens the ports, reads the keys, takes on the rights that are set, and starts to deliver and
     /// to take mail. `page` is the document that is shown where `live` is set; its script follows
     /// `/events`.
@@ -131,7 +128,7 @@ impl MailServer {
         page: String,
         observer: impl Observer,
         attendant: impl Attendant,
-    ) -> Result<MailServer, ServeError> {
+    ) -> Result<ListServer, ServeError> {
         let listeners = settings.listener.iter().map(|it| bind(it.address));
         let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
         let frame = settings.live.as_ref().map(Frame::open).transpose()?;
@@ -145,14 +142,15 @@ impl MailServer {
         }
         let spool = Path::new(&settings.spool);
         let window = frame.map(|frame| frame.glaze(spool)).transpose()?;
-        let book = Book::open(&Book::beside(spool)).map_err(SetupError::Book)?;
+        let book = SubscriberStore::open(&SubscriberStore::beside(spool))
+            .map_err(SetupError::SubscriberStore)?;
         let file = KeyFile::beside(spool);
         let keys = KeyFile::read_or_make(&file, now())?.token_keys();
         let board = Board::default();
         let attendant: Arc<dyn Attendant> = Arc::new((board.clone(), Few::new(attendant)));
         let memory = usize::try_from(settings.reception.memory.0).unwrap_or(usize::MAX);
         let memory = Memory::new(memory);
-        let kept = Kept {
+        let kept = PersistentState {
             passwords: Arc::new(Passwords::new(Arc::clone(&attendant))),
             attendant: Arc::clone(&attendant),
             book: Arc::new(Mutex::new(book)),
@@ -165,9 +163,14 @@ impl MailServer {
         let delivery = Settings { mail: settings.mail.clone(), network: settings.network.clone() };
         let home = Arc::<Lists>::clone(&lists);
         let paths = return_paths(keys, &settings.list);
-        let (postman, running) =
-            Postman::start_with_home(delivery, spool, (board.clone(), observer), home, paths)
-                .map_err(ServeError::Start)?;
+        let (postman, running) = DeliveryServer::start_with_home(
+            delivery,
+            spool,
+            (board.clone(), observer),
+            home,
+            paths,
+        )
+        .map_err(ServeError::Start)?;
         let hall = Arc::new(hall(&settings, lists, tls, &kept, postman));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -177,7 +180,7 @@ impl MailServer {
             .map_err(SetupError::System)?;
         let (phase, watching) = watch::channel(Phase::Open);
         let mut notices = running.notices.clone();
-        notices.extend(private::exposed(&Book::beside(spool)));
+        notices.extend(private::exposed(&SubscriberStore::beside(spool)));
         let places = places(&settings.reception);
         let live = window.as_ref().map(|window| window.shown.clone());
         let watched = window.map(|window| {
@@ -201,7 +204,7 @@ impl MailServer {
         let work = move || serve(&runtime, grace, attendant, &told, watching);
         let thread = std::thread::Builder::new().name("reception".into()).spawn(work);
         let thread = thread.map_err(SetupError::System)?;
-        Ok(MailServer {
+        Ok(ListServer {
             phase,
             thread,
             running,
@@ -249,7 +252,7 @@ impl MailServer {
     /// Stops the server: its ports are closed, messages that are coming may come for
     /// `reception.grace`, transactions under way may end for `network.grace`. What is not delivered
     /// stays in the spool.
-    pub fn stop(self) -> Stopped {
+    pub fn stop(self) -> StopReport {
         self.phase.send_replace(Phase::Closing);
         if let Err(panic) = self.thread.join() {
             std::panic::resume_unwind(panic);
@@ -291,10 +294,10 @@ pub(crate) fn hall(
     settings: &Serving,
     lists: Arc<Lists>,
     tls: Option<TlsAcceptor>,
-    kept: &Kept,
-    postman: Postman,
-) -> Hall {
-    Hall {
+    kept: &PersistentState,
+    postman: DeliveryServer,
+) -> ReceptionContext {
+    ReceptionContext {
         name: settings.mail.hello.clone(),
         postman,
         lists,
@@ -307,8 +310,12 @@ pub(crate) fn hall(
     }
 }
 
-pub(crate) fn terms(settings: &Serving, listener: &Listener, hall: &Hall) -> Terms {
-    Terms {
+pub(crate) fn terms(
+    settings: &Serving,
+    listener: &Listener,
+    hall: &ReceptionContext,
+) -> SessionConfig {
+    SessionConfig {
         name: hall.name.clone(),
         protocol: listener.protocol,
         auth: if settings.user.is_empty() { AuthUse::Never } else { listener.auth },

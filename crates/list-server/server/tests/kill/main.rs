@@ -8,7 +8,7 @@ mod troubles;
 use sender::Sender;
 use sojourn_core::Span;
 use sojourn_core::parameters::defaults;
-use sojourn_testnet::{Acceptance, Class, Drawn, Internet, World};
+use sojourn_testnet::{Acceptance, Class, Drawn, TestNet, TestNetConfig};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A list, an internet that its subscribers are in, and a spool.
 struct Stage {
-    internet: Internet,
+    internet: TestNet,
     /// Whom everything is sent to.
     recipients: Vec<String>,
     folder: tempfile::TempDir,
@@ -35,10 +35,11 @@ struct Tale {
 
 impl Stage {
     fn new(drawn: Drawn) -> Stage {
-        let world = World { drawn: Some(drawn), dns_round_trip: Span::from_ms(2), ..defaults() };
+        let world =
+            TestNetConfig { drawn: Some(drawn), dns_round_trip: Span::from_ms(2), ..defaults() };
         let reachable = world.subscribers().into_iter().filter(|it| it.class < Class::Unreachable);
         let recipients = reachable.map(|it| it.address).collect();
-        let internet = Internet::start(&world).unwrap();
+        let internet = TestNet::start(&world).unwrap();
         Stage { internet, recipients, folder: tempfile::tempdir().unwrap() }
     }
 

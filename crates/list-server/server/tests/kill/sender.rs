@@ -1,10 +1,10 @@
 //! The process that is killed: this test's own program, started again.
 
 use sojourn_core::parameters::{Parameters, Table, Value};
-use sojourn_list_server::{Mail, News, Observer, Postman, Settings};
+use sojourn_list_server::{DeliveryServer, Mail, News, Observer, Settings};
 use sojourn_mail_engine::Outcome;
 use sojourn_smtp::Address;
-use sojourn_testnet::Internet;
+use sojourn_testnet::TestNet;
 use std::io::{BufRead, BufReader, Write, stdin};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(crate) fn message_id(number: u64) -> String {
 
 impl Sender {
     /// One that tries again after a second, and may tell of each delivery.
-    pub(crate) fn start(internet: &Internet, spool: &Path, tells: bool) -> Sender {
+    pub(crate) fn start(internet: &TestNet, spool: &Path, tells: bool) -> Sender {
         let mut process = Command::new(std::env::current_exe().unwrap())
             .args(["--ignored", "--exact", "--nocapture", "sender::a_list_server"])
             .env("SENDER_SPOOL", spool)
@@ -135,7 +135,7 @@ fn a_list_server() {
     let port: i64 = std::env::var("SENDER_PORT").unwrap().parse().unwrap();
     let crier = Crier { tells: std::env::var_os("SENDER_TELLS").is_some_and(|it| it == "yes") };
     let (postman, running) =
-        Postman::start(settings(resolver, port), Path::new(&spool), crier).unwrap();
+        DeliveryServer::start(settings(resolver, port), Path::new(&spool), crier).unwrap();
     println!("sender: started");
     for line in stdin().lines() {
         let line = line.unwrap();

@@ -2,7 +2,9 @@
 
 use rusqlite::Connection;
 use sojourn_core::parameters::defaults;
-use sojourn_list_server::{Book, Entered, MAILED_DAYS, NotEntered, SUSPENDED_DAYS, Unverified};
+use sojourn_list_server::{
+    Entered, MAILED_DAYS, NotEntered, SUSPENDED_DAYS, SubscriberStore, Unverified,
+};
 use sojourn_mail_engine::bounce::{Bounce, Rule, Severity};
 use sojourn_smtp::{Address, Enhanced};
 use std::path::PathBuf;
@@ -20,11 +22,11 @@ fn address(text: &str) -> Address {
 }
 
 fn path(folder: &tempfile::TempDir) -> PathBuf {
-    Book::beside(&folder.path().join("spool"))
+    SubscriberStore::beside(&folder.path().join("spool"))
 }
 
-fn book(folder: &tempfile::TempDir) -> Book {
-    Book::open(&path(folder)).unwrap()
+fn book(folder: &tempfile::TempDir) -> SubscriberStore {
+    SubscriberStore::open(&path(folder)).unwrap()
 }
 
 /// A number that SQLite knows of the book.
@@ -57,7 +59,7 @@ fn who_is_suspended_and_why() {
         assert_eq!(again, Entered::default());
     }
     // Read by another while it is open.
-    let mut other = Book::open(&path(&folder)).unwrap();
+    let mut other = SubscriberStore::open(&path(&folder)).unwrap();
     let members = other.members().unwrap();
     let shown: Vec<_> = members
         .iter()
@@ -78,11 +80,11 @@ fn something_else_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.bounces");
     std::fs::write(&path, "no database, but more than a page of it".repeat(99)).unwrap();
-    let told = Book::open(&path).unwrap_err().to_string();
+    let told = SubscriberStore::open(&path).unwrap_err().to_string();
     assert!(told.ends_with("file is not a database"), "{told}");
     let path = folder.path().join("other");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
-    let told = Book::open(&path).unwrap_err().to_string();
+    let told = SubscriberStore::open(&path).unwrap_err().to_string();
     assert!(told.contains("other: ") && told.contains("not a database"), "{told}");
 }
 
@@ -142,8 +144,9 @@ fn old_rows_expire() {
     for kind in [Unverified::NoToken, Unverified::Wrong, Unverified::Wrong] {
         book.count(&list, kind, 2, 0).unwrap();
     }
-    let expire = |book: &mut Book, day: i64| while book.expire(day * DAY, &rule).unwrap() {};
-    let known = |book: &Book| -> Vec<bool> {
+    let expire =
+        |book: &mut SubscriberStore, day: i64| while book.expire(day * DAY, &rule).unwrap() {};
+    let known = |book: &SubscriberStore| -> Vec<bool> {
         (1..=3).map(|number| book.subscriber(&list, number).unwrap().is_some()).collect()
     };
     expire(&mut book, 7);

@@ -3,7 +3,7 @@
 use crate::sink::{Manners, Rcpt};
 use crate::world::{Told, World};
 use sojourn_core::parameters::Value;
-use sojourn_list_server::Left;
+use sojourn_list_server::StopReport;
 use sojourn_mail_engine::Outcome;
 
 const TEXT: &str = "Subject: hello\r\n\r\n.dots\r\n..\r\nends\r\n";
@@ -23,7 +23,7 @@ fn plain() {
         assert_eq!(taken[0].sender, "owner@lists.example");
         assert_eq!(taken[0].recipients, ["a@[127.0.0.2]", "b@[127.0.0.2]"]);
         assert_eq!(String::from_utf8_lossy(&taken[0].text), TEXT);
-        assert_eq!(server.stop(), Left { messages: 0, cut: 0 });
+        assert_eq!(server.stop(), StopReport { messages: 0, cut: 0 });
     }
 }
 

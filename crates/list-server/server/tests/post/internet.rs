@@ -4,8 +4,8 @@ use crate::world::{Server, set, start_on};
 use sojourn_core::Span;
 use sojourn_core::parameters::{Parameters, Setting, Table, Value, defaults};
 use sojourn_testnet::names::NamesKind;
-use sojourn_testnet::personality::PersonalityKind;
-use sojourn_testnet::{Acceptance, Domain, Host, Internet, Tls, World};
+use sojourn_testnet::personality::FaultKind;
+use sojourn_testnet::{Acceptance, Domain, Host, TestNet, TestNetConfig, Tls};
 use std::path::PathBuf;
 
 /// A host that is 2 ms away; `settings` are those of its personality.
@@ -13,7 +13,7 @@ pub(crate) fn host(personality: &str, settings: &[(&str, Value)]) -> Host {
     let mut table = Table::default();
     table.set("kind", Value::Text(personality.into()));
     settings.iter().for_each(|(key, value)| table.set(key, value.clone()));
-    let personality = PersonalityKind::read(&Value::Table(table)).unwrap();
+    let personality = FaultKind::read(&Value::Table(table)).unwrap();
     Host { personality, round_trip: Span::from_ms(2), ..defaults() }
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn text(value: &str) -> Value {
 
 /// What is in the world, and what the server is set to.
 pub(crate) struct Net {
-    world: World,
+    world: TestNetConfig,
     pub(crate) settings: Table,
     folder: tempfile::TempDir,
 }
@@ -39,14 +39,15 @@ pub(crate) struct Net {
 /// A world that runs.
 pub(crate) struct Alive<'a> {
     net: &'a Net,
-    internet: Internet,
+    internet: TestNet,
 }
 
 impl Net {
     pub(crate) fn new() -> Net {
         let mut settings = Table::default();
         set(&mut settings, "mail", "hello", text("lists.example"));
-        let world = World { keep_texts: true, dns_round_trip: Span::from_ms(2), ..defaults() };
+        let world =
+            TestNetConfig { keep_texts: true, dns_round_trip: Span::from_ms(2), ..defaults() };
         Net { world, settings, folder: tempfile::tempdir().unwrap() }
     }
 
@@ -78,7 +79,7 @@ impl Net {
     }
 
     pub(crate) fn start(&self) -> Alive<'_> {
-        Alive { net: self, internet: Internet::start(&self.world).unwrap() }
+        Alive { net: self, internet: TestNet::start(&self.world).unwrap() }
     }
 }
 

@@ -63,8 +63,8 @@ fn both_families() {
     if !is_there() {
         return;
     }
-    let nobody = Host { dead_ipv6: true, ..fast() };
-    let net = Net::new().retry_soon().domain("dead.example", vec![nobody]);
+    let refused = Host { dead_ipv6: true, ..fast() };
+    let net = Net::new().retry_soon().domain("dead.example", vec![refused]);
     let net = net.domain("x.example", vec![at_both()]);
     let alive = net.start();
     let server = alive.serve();

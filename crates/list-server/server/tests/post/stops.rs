@@ -4,7 +4,7 @@ use crate::internet::{Net, fast, text};
 use crate::sink::Manners;
 use crate::world::{Told, World};
 use sojourn_core::Span;
-use sojourn_list_server::Left;
+use sojourn_list_server::StopReport;
 use sojourn_mail_engine::Outcome::Delivered;
 use sojourn_testnet::Host;
 
@@ -24,13 +24,13 @@ fn what_is_left_is_delivered_by_the_next() {
     let server = alive.serve();
     server.submit(&list.iter().map(String::as_str).collect::<Vec<_>>(), TEXT);
     server.until(|told| matches!(told, Told::Attempt { outcome: Delivered, .. }));
-    assert_eq!(server.stop(), Left { messages: 1, cut: 0 });
+    assert_eq!(server.stop(), StopReport { messages: 1, cut: 0 });
     let before = alive.recipients().len();
     assert!((1..200).contains(&before), "{before}");
 
     let server = alive.serve();
     server.until(|told| matches!(told, Told::Finished(_)));
-    assert_eq!(server.stop(), Left { messages: 0, cut: 0 });
+    assert_eq!(server.stop(), StopReport { messages: 0, cut: 0 });
     list.sort();
     assert_eq!(alive.recipients(), list);
 }
@@ -44,11 +44,11 @@ fn what_does_not_end_is_cut() {
     let server = world.start();
     server.submit(&["a@[127.0.0.2]"], TEXT);
     world.wait_for(1);
-    assert_eq!(server.stop(), Left { messages: 1, cut: 1 });
+    assert_eq!(server.stop(), StopReport { messages: 1, cut: 1 });
     // The next server finds it, and its recipient still to be tried: at once.
     let server = world.start();
     world.wait_for(2);
-    assert_eq!(server.stop(), Left { messages: 1, cut: 1 });
+    assert_eq!(server.stop(), StopReport { messages: 1, cut: 1 });
 }
 
 /// A server that is started twice on one spool is refused the second time.

@@ -3,7 +3,7 @@
 use crate::internet::{Net, fast, host, text, with_tls};
 use crate::world::{Told, outcomes};
 use sojourn_core::parameters::Value;
-use sojourn_list_server::Left;
+use sojourn_list_server::StopReport;
 use sojourn_mail_engine::Outcome::{Deferred, Delivered, Failed};
 use sojourn_testnet::Tls;
 
@@ -45,7 +45,7 @@ fn the_dead_hold_up_nobody() {
         server.until(refused);
     }
     assert_eq!(alive.recipients(), ["a@x.example"]);
-    assert_eq!(server.stop(), Left { messages: 1, cut: 0 });
+    assert_eq!(server.stop(), StopReport { messages: 1, cut: 0 });
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn failures_are_reported() {
     assert!(reported.contains("Status: 5.1.2") && reported.contains("Status: 5.1.10"));
     assert!(reported.contains("Message-ID: <1@lists.example>"), "{reported}");
     server.until(|told| matches!(told, Told::Finished(_)));
-    assert_eq!(server.stop(), Left { messages: 0, cut: 0 });
+    assert_eq!(server.stop(), StopReport { messages: 0, cut: 0 });
 }
 
 /// Where TLS is opportunistic, it is used whoever vouches for it, and done without where it breaks.
@@ -147,5 +147,5 @@ fn required_tls() {
     let secured: Vec<_> =
         alive.accepted().iter().map(|it| (it.recipient.to_string(), it.secured)).collect();
     assert_eq!(secured, [("a@good.example".to_owned(), true)]);
-    assert_eq!(server.stop(), Left { messages: 1, cut: 0 });
+    assert_eq!(server.stop(), StopReport { messages: 1, cut: 0 });
 }

@@ -2,7 +2,9 @@
 
 use crate::sink::{self, Log, Manners, Taken};
 use sojourn_core::parameters::{Parameters, Table, Value};
-use sojourn_list_server::{Left, Mail, News, Observer, Postman, Running, Settings};
+use sojourn_list_server::{
+    DeliveryServer, Mail, News, Observer, ServerHandle, Settings, StopReport,
+};
 use sojourn_mail_engine::{MessageId, Outcome};
 use sojourn_smtp::Address;
 use std::net::{IpAddr, SocketAddr};
@@ -127,7 +129,7 @@ pub(crate) fn set(settings: &mut Table, table: &str, key: &str, value: Value) {
 pub(crate) fn start_on(settings: &Table, spool: &Path) -> Result<Server, String> {
     let settings = Settings::read_table(settings).unwrap();
     let (ear, told) = mpsc::channel();
-    let started = Postman::start(settings, spool, Ear(ear));
+    let started = DeliveryServer::start(settings, spool, Ear(ear));
     let (postman, running) = started.map_err(|error| error.to_string())?;
     Ok(Server { postman, running, told })
 }
@@ -151,8 +153,8 @@ impl Told {
 
 /// A server that runs.
 pub(crate) struct Server {
-    pub(crate) postman: Postman,
-    running: Running,
+    pub(crate) postman: DeliveryServer,
+    running: ServerHandle,
     told: mpsc::Receiver<Told>,
 }
 
@@ -187,7 +189,7 @@ impl Server {
         }
     }
 
-    pub(crate) fn stop(self) -> Left {
+    pub(crate) fn stop(self) -> StopReport {
         self.running.stop()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{Client, Place, connect, connect_from, table, text};
 use sojourn_core::parameters::Value;
-use sojourn_list_server::MailServer;
+use sojourn_list_server::ListServer;
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -28,14 +28,14 @@ pub(crate) fn few(sessions: i64, strangers: i64) -> [(&'static str, Value); 4] {
 }
 
 /// A client that says nothing, and was greeted.
-fn idle(server: &MailServer, source: [u8; 4]) -> Client<TcpStream> {
+fn idle(server: &ListServer, source: [u8; 4]) -> Client<TcpStream> {
     let mut client = connect_from(server, Ipv4Addr::from(source));
     assert_eq!(client.hear(), "220 lists.example ESMTP", "{source:?}");
     client
 }
 
 /// A message from another host arrives.
-fn arrives(server: &MailServer, source: [u8; 4], from: &str, to: &str) {
+fn arrives(server: &ListServer, source: [u8; 4], from: &str, to: &str) {
     let mut client = idle(server, source);
     client.say("EHLO x");
     assert!(client.mail(from, &[to], "Subject: x\r\n\r\nx").starts_with("250 2.0.0 taken"));

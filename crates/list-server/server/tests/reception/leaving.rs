@@ -3,7 +3,7 @@
 use crate::sink::Sink;
 use crate::{Place, connect, table, text};
 use sojourn_core::parameters::Value;
-use sojourn_list_server::MailServer;
+use sojourn_list_server::ListServer;
 use sojourn_mail_engine::Stored;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -26,7 +26,7 @@ fn stage_settings() -> Place {
 }
 
 /// The same with Ann as its only subscriber.
-fn stage() -> (Place, MailServer) {
+fn stage() -> (Place, ListServer) {
     let place = stage_settings();
     let server = place.start();
     let mut client = connect(&server);
@@ -37,7 +37,7 @@ fn stage() -> (Place, MailServer) {
 }
 
 /// Sends a message that says it is from `from`; the reply.
-fn write_to(server: &MailServer, from: &str, to: &str, extra: &str) -> String {
+fn write_to(server: &ListServer, from: &str, to: &str, extra: &str) -> String {
     let mut client = connect(server);
     client.hear();
     client.say("EHLO client.example");
@@ -46,7 +46,7 @@ fn write_to(server: &MailServer, from: &str, to: &str, extra: &str) -> String {
 }
 
 /// Whether Ann is refused as one who has left.
-fn has_left(server: &MailServer) -> bool {
+fn has_left(server: &ListServer) -> bool {
     let mut client = connect(server);
     client.hear();
     client.say("EHLO client.example");
@@ -85,7 +85,7 @@ fn question(place: &Place) -> Question {
     Question { from, confirm, link }
 }
 
-fn post(server: &MailServer, path: &str) -> String {
+fn post(server: &ListServer, path: &str) -> String {
     let mut stream = TcpStream::connect(server.unsubscribe.unwrap()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let body = "List-Unsubscribe=One-Click";

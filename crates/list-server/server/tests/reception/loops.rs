@@ -3,14 +3,14 @@
 use crate::sink::Sink;
 use crate::{Client, Place, connect, table, text};
 use sojourn_core::parameters::Value;
-use sojourn_list_server::MailServer;
+use sojourn_list_server::ListServer;
 use std::net::{TcpListener, TcpStream};
 
 const LIST: &str = "news-bounces@lists.example";
 const MESSAGE: &str = "From: x@y.example\r\nSubject: x\r\n\r\nx\r\n";
 const AGAIN: &str = "554 5.4.6 the message goes round in circles: it was sent on from here before";
 
-fn client(server: &MailServer) -> Client<TcpStream> {
+fn client(server: &ListServer) -> Client<TcpStream> {
     let mut client = connect(server);
     client.hear();
     client.say("EHLO mx.example");
@@ -32,7 +32,7 @@ fn lists(names: &[&str], port: u16) -> Place {
 
 /// A server whose port is the one that it sends to. A port that was free a moment ago may be taken by
 /// a connection of another test: then it is another one.
-fn listening_where_it_sends(listens: &str) -> (Place, MailServer) {
+fn listening_where_it_sends(listens: &str) -> (Place, ListServer) {
     let mut tries = 0;
     loop {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

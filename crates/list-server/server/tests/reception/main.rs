@@ -18,7 +18,7 @@ mod watched;
 
 use sojourn_core::parameters::{Parameters, Table, Value};
 use sojourn_list_server::{
-    Attendant, Book, Happening, MailServer, News, Observer, ServeError, Serving,
+    Attendant, Happening, ListServer, News, Observer, ServeError, Serving, SubscriberStore,
 };
 use sojourn_mail_engine::Stored;
 use sojourn_mail_spool::{Epoch, Spool};
@@ -98,8 +98,8 @@ impl Place {
         all.set("spool", text(folder.path().join("spool").to_str().unwrap()));
         all.set("mail", table(&[("hello", text("lists.example"))]));
         // Nobody is asked where literals are, and nobody is there.
-        let nobody = Value::List(vec![text("127.0.0.1:9")]);
-        all.set("network", table(&[("port", Value::Int(9)), ("resolvers", nobody)]));
+        let refused = Value::List(vec![text("127.0.0.1:9")]);
+        all.set("network", table(&[("port", Value::Int(9)), ("resolvers", refused)]));
         let listener = table(&[("address", text("127.0.0.1:0"))]);
         all.set("listener", Value::List(vec![listener]));
         settings.iter().for_each(|(key, value)| all.set(key, value.clone()));
@@ -116,12 +116,12 @@ impl Place {
         ])
     }
 
-    pub(crate) fn start(&self) -> MailServer {
+    pub(crate) fn start(&self) -> ListServer {
         self.try_start().unwrap_or_else(|it| panic!("{it}"))
     }
 
-    pub(crate) fn try_start(&self) -> Result<MailServer, ServeError> {
-        MailServer::start(self.serving(), PAGE.into(), self.eye.clone(), self.ear.clone())
+    pub(crate) fn try_start(&self) -> Result<ListServer, ServeError> {
+        ListServer::start(self.serving(), PAGE.into(), self.eye.clone(), self.ear.clone())
     }
 
     /// What the server is set to.
@@ -146,8 +146,8 @@ impl Place {
         self.folder.path().join("spool")
     }
 
-    pub(crate) fn book(&self) -> Book {
-        Book::open(&Book::beside(&self.spool())).unwrap()
+    pub(crate) fn book(&self) -> SubscriberStore {
+        SubscriberStore::open(&SubscriberStore::beside(&self.spool())).unwrap()
     }
 
     /// What a server that has stopped left in its spool.
@@ -164,14 +164,14 @@ impl Place {
 /// A client, in plain text or under TLS.
 pub(crate) struct Client<W: Read + Write>(BufReader<W>);
 
-pub(crate) fn connect(server: &MailServer) -> Client<TcpStream> {
+pub(crate) fn connect(server: &ListServer) -> Client<TcpStream> {
     let stream = TcpStream::connect(server.addresses[0]).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     Client(BufReader::new(stream))
 }
 
 /// Connects from one of this machine's own addresses.
-pub(crate) fn connect_from(server: &MailServer, source: Ipv4Addr) -> Client<TcpStream> {
+pub(crate) fn connect_from(server: &ListServer, source: Ipv4Addr) -> Client<TcpStream> {
     Client(BufReader::new(wire_from(server.addresses[0], source).unwrap()))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{Place, connect, table, text};
 use sojourn_core::parameters::Value;
-use sojourn_list_server::{MailServer, needs_restart, registry};
+use sojourn_list_server::{ListServer, needs_restart, registry};
 
 /// Mail for it stays in the spool.
 const GONE: &str = "x@[127.0.0.77]";
@@ -22,7 +22,7 @@ fn place() -> Place {
     place
 }
 
-fn reload(server: &MailServer, place: &Place) -> Result<Vec<String>, String> {
+fn reload(server: &ListServer, place: &Place) -> Result<Vec<String>, String> {
     server.reloader().reload(Ok(place.serving()))
 }
 

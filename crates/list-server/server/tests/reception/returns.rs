@@ -3,7 +3,7 @@
 use crate::sink::Sink;
 use crate::{Client, Place, connect, table, text};
 use sojourn_core::parameters::Value;
-use sojourn_list_server::{Book, KeyFile, MailServer};
+use sojourn_list_server::{KeyFile, ListServer, SubscriberStore};
 use sojourn_mail_engine::list::return_path::{Form, form};
 use sojourn_mail_engine::list::token::Purpose;
 use sojourn_smtp::Address;
@@ -27,7 +27,7 @@ const REPORT: &str = "From: MAILER-DAEMON@mx.example\r\nMIME-Version: 1.0\r\n\
     Final-Recipient: rfc822; sub@x.example\r\nAction: failed\r\nStatus: 5.1.1\r\n\
     Diagnostic-Code: smtp; 550 5.1.1 unknown\r\n--b--\r\n";
 
-fn client(server: &MailServer) -> Client<TcpStream> {
+fn client(server: &ListServer) -> Client<TcpStream> {
     let mut client = connect(server);
     client.hear();
     client.say("EHLO mx.example");
@@ -35,7 +35,7 @@ fn client(server: &MailServer) -> Client<TcpStream> {
 }
 
 /// A strict list that has sent a message to two subscribers at `sink`; their return paths.
-fn mailed(sink: &Sink) -> (Place, MailServer, BTreeMap<String, String>) {
+fn mailed(sink: &Sink) -> (Place, ListServer, BTreeMap<String, String>) {
     let mut place = strict();
     place.settings.set("network", table(&[("port", Value::Int(sink.port.into()))]));
     let server = place.start();
@@ -47,7 +47,7 @@ fn mailed(sink: &Sink) -> (Place, MailServer, BTreeMap<String, String>) {
     (place, server, paths)
 }
 
-fn counted(book: &Book) -> Vec<(String, u64)> {
+fn counted(book: &SubscriberStore) -> Vec<(String, u64)> {
     book.counted().unwrap().into_iter().map(|it| (it.kind, it.number)).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{Client, Place, connect, table, text};
 use sojourn_core::parameters::{Parameters, Table, Value};
-use sojourn_list_server::{MailServer, Serving, hash_password};
+use sojourn_list_server::{ListServer, Serving, hash_password};
 use std::net::TcpStream;
 
 const PERSON: &str = "x@[127.0.0.77]";
@@ -20,7 +20,7 @@ fn place(users: Vec<Value>) -> Place {
     place
 }
 
-fn logged_in(server: &MailServer, plain: &str) -> Client<TcpStream> {
+fn logged_in(server: &ListServer, plain: &str) -> Client<TcpStream> {
     let mut client = connect(server);
     client.hear();
     client.say("EHLO x");

@@ -2,7 +2,7 @@
 
 use crate::{Place, connect, table, text};
 use sojourn_core::parameters::{Parameters, Value};
-use sojourn_list_server::{MailServer, Serving, hash_password};
+use sojourn_list_server::{ListServer, Serving, hash_password};
 use std::time::{Duration, Instant};
 
 /// A mailbox at a host that is not there: mail for it stays in the spool.
@@ -39,7 +39,7 @@ fn with_program(grant: &[(&str, Value)]) -> Place {
     place(&[("submitter", Value::List(vec![table(&all)]))])
 }
 
-fn greeted(server: &MailServer) -> crate::Client<std::net::TcpStream> {
+fn greeted(server: &ListServer) -> crate::Client<std::net::TcpStream> {
     let mut client = connect(server);
     client.hear();
     client.say("EHLO client.example");
@@ -47,7 +47,7 @@ fn greeted(server: &MailServer) -> crate::Client<std::net::TcpStream> {
 }
 
 /// What RCPT says to mail from `sender` to somebody elsewhere.
-fn answer(server: &MailServer, sender: &str) -> String {
+fn answer(server: &ListServer, sender: &str) -> String {
     let mut client = greeted(server);
     assert_eq!(client.say(&format!("MAIL FROM:<{sender}>")), "250 2.1.0 ok");
     client.say(&format!("RCPT TO:<{NOBODY}>"))

@@ -3,7 +3,7 @@
 use crate::{PAGE, Place, connect, table};
 use serde_json::Value as Json;
 use sojourn_core::parameters::Value;
-use sojourn_list_server::MailServer;
+use sojourn_list_server::ListServer;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -17,12 +17,12 @@ pub(crate) fn watched() -> Place {
     place
 }
 
-pub(crate) fn token(server: &MailServer) -> String {
+pub(crate) fn token(server: &ListServer) -> String {
     let path = &server.live.as_ref().unwrap().token;
     std::fs::read_to_string(path).unwrap().trim().to_owned()
 }
 
-fn ask(server: &MailServer, request: &str) -> BufReader<TcpStream> {
+fn ask(server: &ListServer, request: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(server.live.as_ref().unwrap().address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     write!(stream, "{request}\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
@@ -30,7 +30,7 @@ fn ask(server: &MailServer, request: &str) -> BufReader<TcpStream> {
 }
 
 /// Status, head and body of the answer.
-pub(crate) fn get(server: &MailServer, path: &str, line: &str) -> (u16, String, String) {
+pub(crate) fn get(server: &ListServer, path: &str, line: &str) -> (u16, String, String) {
     let mut all = String::new();
     let request = format!("GET {path} HTTP/1.1{line}");
     ask(server, &request).read_to_string(&mut all).unwrap();
@@ -39,7 +39,7 @@ pub(crate) fn get(server: &MailServer, path: &str, line: &str) -> (u16, String, 
     (status, head.to_lowercase(), body.to_owned())
 }
 
-fn state(server: &MailServer) -> Json {
+fn state(server: &ListServer) -> Json {
     let (status, _, body) = get(server, &format!("/state?token={}", token(server)), "");
     assert_eq!(status, 200);
     serde_json::from_str(&body).unwrap()

@@ -3,7 +3,7 @@
 use super::auth;
 use super::commands::{Argument, Command, Path, argument, bdat, is_name, mailbox};
 use super::limits::AuthUse;
-use super::recipient_policy::Welcome;
+use super::recipient_policy::RecipientDecision;
 use super::session::Session;
 use super::state::{Busy, Hello, Output, State};
 use super::transaction::{Arrival, Intake, Transaction};
@@ -170,13 +170,13 @@ impl Session {
             return if known { self.say(reply) } else { self.fault(reply, out) };
         }
         match self.terms.house.receives(submitter, transaction.sender.as_ref(), &recipient) {
-            Welcome::Anybody => {}
-            Welcome::Trusted if known => {}
-            Welcome::Nobody(reply) if known => return self.say(&reply.to_string()),
-            Welcome::Trusted | Welcome::Nobody(_) if self.may_log_in() => {
+            RecipientDecision::Local => {}
+            RecipientDecision::Relay if known => {}
+            RecipientDecision::Refused(reply) if known => return self.say(&reply.to_string()),
+            RecipientDecision::Relay | RecipientDecision::Refused(_) if self.may_log_in() => {
                 return self.fault("530 5.7.0 a password is needed", out);
             }
-            Welcome::Trusted | Welcome::Nobody(_) => {
+            RecipientDecision::Relay | RecipientDecision::Refused(_) => {
                 return self.fault("554 5.7.1 mail is not sent on for you", out);
             }
         }

@@ -1,6 +1,6 @@
 //! What a session is held to.
 
-use super::recipient_policy::House;
+use super::recipient_policy::RecipientPolicy;
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
 use sojourn_core::units::Bytes;
 use sojourn_core::{Span, choices, nested, parameters};
@@ -77,7 +77,7 @@ nested!(Bounds);
 
 /// What the sessions of one listener are held to.
 #[derive(Clone)]
-pub struct Terms {
+pub struct SessionConfig {
     /// The server's own name.
     pub name: String,
     /// What is spoken.
@@ -94,7 +94,7 @@ pub struct Terms {
     /// How much a session may take.
     pub bounds: Bounds,
     /// Who is at home here.
-    pub house: Arc<dyn House>,
+    pub house: Arc<dyn RecipientPolicy>,
 }
 
 /// Whom a session is with.

@@ -4,7 +4,7 @@
 //! - Extensions: PIPELINING (RFC 2920), SIZE (1870), 8BITMIME (6152), SMTPUTF8 (6531), CHUNKING
 //!   (3030), ENHANCEDSTATUSCODES (2034), STARTTLS (3207), AUTH PLAIN and LOGIN (4954, 4616).
 //! - Only a submitter that is known, by its network or by a password, has mail sent on, as far as
-//!   the [`House`] lets it; every client may send to the addresses that are local.
+//!   the [`RecipientPolicy`] lets it; every client may send to the addresses that are local.
 //! - What a session holds is bounded: a line, a message, its recipients, and what came while it
 //!   waited for its driver. So is its time: for a command, for a message, for all of it.
 
@@ -19,8 +19,8 @@ mod text;
 mod transaction;
 
 pub use auth::{Credentials, Password, Verdict};
-pub use limits::{AuthUse, Bounds, Peer, Protocol, Stress, Stressed, Terms};
-pub use recipient_policy::{House, Submitter, Welcome};
+pub use limits::{AuthUse, Bounds, Peer, Protocol, SessionConfig, Stress, Stressed};
+pub use recipient_policy::{RecipientDecision, RecipientPolicy, Submitter};
 pub use session::Session;
 pub use state::{Output, Stage};
 pub use text::Text;

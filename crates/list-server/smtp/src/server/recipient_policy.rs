@@ -5,14 +5,14 @@ use crate::reply::Reply;
 use std::net::IpAddr;
 
 /// What the server knows about addresses.
-pub trait House: Send + Sync {
+pub trait RecipientPolicy: Send + Sync {
     /// What is to be done with mail that `submitter` hands over, from `sender`, for `recipient`.
     fn receives(
         &self,
         submitter: Submitter<'_>,
         sender: Option<&Address>,
         recipient: &Address,
-    ) -> Welcome;
+    ) -> RecipientDecision;
 
     /// Who reads what is sent to `postmaster` without a domain (RFC 5321 section 4.5.1); nobody
     /// does where it is not set.
@@ -20,7 +20,7 @@ pub trait House: Send + Sync {
 }
 
 /// Who hands over a message, as far as the server knows it. What follows from that is the
-/// [`House`]'s to say.
+/// [`RecipientPolicy`]'s to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitter<'a> {
     /// Neither its network nor a password speaks for it.
@@ -48,12 +48,12 @@ impl<'a> Submitter<'a> {
 
 /// Who may send mail to a recipient.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Welcome {
+pub enum RecipientDecision {
     /// Anybody: it ends here.
-    Anybody,
+    Local,
     /// Known submitters: it is sent on.
-    Trusted,
+    Relay,
     /// The submitter may not, for this reason. A submitter that is not known is told no more than
     /// that it is not.
-    Nobody(Reply),
+    Refused(Reply),
 }

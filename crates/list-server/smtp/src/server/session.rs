@@ -2,7 +2,7 @@
 
 use super::auth::{Turn, Verdict};
 use super::commands::{BadLine, Command, Lines};
-use super::limits::{Peer, Protocol, Stress, Terms};
+use super::limits::{Peer, Protocol, SessionConfig, Stress};
 use super::recipient_policy::Submitter;
 use super::state::{Busy, Hello, Output, Stage, State};
 use super::transaction::{Trace, Transaction, protocol};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The server's side of one session.
 pub struct Session {
-    pub(super) terms: Arc<Terms>,
+    pub(super) terms: Arc<SessionConfig>,
     pub(super) peer: Peer,
     pub(super) secured: bool,
     pub(super) user: Option<String>,
@@ -42,7 +42,7 @@ const STOPS: &str = "421 4.3.2 the server stops";
 
 impl Session {
     /// A session that greets `peer`.
-    pub fn new(terms: Arc<Terms>, peer: Peer, now: Time, out: &mut Vec<Output>) -> Session {
+    pub fn new(terms: Arc<SessionConfig>, peer: Peer, now: Time, out: &mut Vec<Output>) -> Session {
         let mut session = Session {
             terms,
             peer,
@@ -140,12 +140,12 @@ impl Session {
     }
 
     /// What it goes by.
-    pub fn terms(&self) -> &Terms {
+    pub fn terms(&self) -> &SessionConfig {
         &self.terms
     }
 
     /// Goes by other terms from now on, unless a transaction is under way; whether it does.
-    pub fn renew(&mut self, terms: Arc<Terms>, trusted: bool) -> bool {
+    pub fn renew(&mut self, terms: Arc<SessionConfig>, trusted: bool) -> bool {
         let between = self.transaction.is_none();
         if between {
             (self.terms, self.peer.trusted) = (terms, trusted);

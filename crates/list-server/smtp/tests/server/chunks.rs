@@ -45,7 +45,11 @@ fn piece() -> impl Strategy<Value = String> {
 }
 
 /// Everything said, every message taken.
-fn run(bytes: &[u8], terms: Terms, mut cut: impl FnMut() -> usize) -> (String, Vec<Arrival>) {
+fn run(
+    bytes: &[u8],
+    terms: SessionConfig,
+    mut cut: impl FnMut() -> usize,
+) -> (String, Vec<Arrival>) {
     let peer = Peer { address: [127, 0, 0, 1].into(), trusted: false, secured: false };
     let mut it = Talk::with(terms, peer);
     let mut rest = bytes;
@@ -73,7 +77,7 @@ proptest! {
         let begin = if begin { format!("{hello}{login}") } else { String::new() };
         let bytes = begin + &pieces.concat();
         let protocol = if lmtp { Protocol::Lmtp } else { Protocol::Smtp };
-        let terms = || Terms { protocol, repair, auth: AuthUse::Loopback, ..terms() };
+        let terms = || SessionConfig { protocol, repair, auth: AuthUse::Loopback, ..terms() };
         let whole = run(bytes.as_bytes(), terms(), || usize::MAX);
         let single = run(bytes.as_bytes(), terms(), || 1);
         let mut turn = cuts.iter().cycle();

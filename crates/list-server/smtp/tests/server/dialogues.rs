@@ -211,7 +211,7 @@ fn passwords_in_plain_text_from_loopback_only() {
         ([192, 0, 2, 1], AuthUse::Loopback, false),
     ] {
         let peer = Peer { address: address.into(), trusted: false, secured: false };
-        let mut it = Talk::with(Terms { auth, ..terms() }, peer);
+        let mut it = Talk::with(SessionConfig { auth, ..terms() }, peer);
         assert_eq!(it.say("EHLO x").contains("AUTH"), offered, "{address:?}, {auth:?}");
     }
 }

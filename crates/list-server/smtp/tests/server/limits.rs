@@ -5,12 +5,12 @@ use sojourn_core::units::Bytes;
 use sojourn_smtp::server::{Bounds, Stage, Stress};
 use std::num::NonZeroU32;
 
-fn small() -> Terms {
+fn small() -> SessionConfig {
     let bounds = Bounds { message: Bytes(1000), ..terms().bounds };
-    Terms { bounds, ..terms() }
+    SessionConfig { bounds, ..terms() }
 }
 
-fn begun(terms: Terms) -> Talk {
+fn begun(terms: SessionConfig) -> Talk {
     let mut it = Talk::greeted(terms, true);
     it.send("MAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\n");
     it
@@ -104,7 +104,7 @@ fn who_has_yet_to_log_in() {
     const LATE: &str = "421 4.4.2 this takes too long";
     let s = Span::from_s;
     let at = |trusted| {
-        let terms = Terms { submission: true, ..super::terms() };
+        let terms = SessionConfig { submission: true, ..super::terms() };
         let peer = Peer { address: [192, 0, 2, 7].into(), trusted, secured: true };
         let mut it = Talk::with(terms, peer);
         it.say("EHLO x");

@@ -8,7 +8,8 @@ mod relaying;
 use sojourn_core::parameters::defaults;
 use sojourn_core::{Span, Time};
 use sojourn_smtp::server::{
-    Arrival, AuthUse, House, Output, Peer, Protocol, Session, Submitter, Terms, Verdict, Welcome,
+    Arrival, AuthUse, Output, Peer, Protocol, RecipientDecision, RecipientPolicy, Session,
+    SessionConfig, Submitter, Verdict,
 };
 use sojourn_smtp::{Address, Enhanced, Reply};
 use std::sync::Arc;
@@ -16,22 +17,24 @@ use std::sync::Arc;
 /// A house with the mailbox `bounces@here.example`, and a neighbour to whom nothing goes.
 struct Here;
 
-impl House for Here {
+impl RecipientPolicy for Here {
     fn receives(
         &self,
         submitter: Submitter<'_>,
         _: Option<&Address>,
         recipient: &Address,
-    ) -> Welcome {
+    ) -> RecipientDecision {
         match recipient.as_str() {
-            "users@there.example" => Welcome::Nobody(match submitter {
+            "users@there.example" => RecipientDecision::Refused(match submitter {
                 Submitter::User(user) => reply(550, &format!("not as {user}")),
                 _ => reply(550, "no user"),
             }),
-            "bounces@here.example" => Welcome::Anybody,
-            "off@there.example" => Welcome::Nobody(reply(550, "suspended")),
-            _ if recipient.domain() == "here.example" => Welcome::Nobody(reply(550, "unknown")),
-            _ => Welcome::Trusted,
+            "bounces@here.example" => RecipientDecision::Local,
+            "off@there.example" => RecipientDecision::Refused(reply(550, "suspended")),
+            _ if recipient.domain() == "here.example" => {
+                RecipientDecision::Refused(reply(550, "unknown"))
+            }
+            _ => RecipientDecision::Relay,
         }
     }
 
@@ -45,8 +48,8 @@ fn reply(code: u16, text: &str) -> Reply {
     Reply { code, enhanced, lines: vec![text.into()] }
 }
 
-fn terms() -> Terms {
-    Terms {
+fn terms() -> SessionConfig {
+    SessionConfig {
         name: "here.example".into(),
         protocol: Protocol::Smtp,
         auth: AuthUse::Tls,
@@ -58,8 +61,8 @@ fn terms() -> Terms {
     }
 }
 
-fn lmtp() -> Terms {
-    Terms { protocol: Protocol::Lmtp, ..terms() }
+fn lmtp() -> SessionConfig {
+    SessionConfig { protocol: Protocol::Lmtp, ..terms() }
 }
 
 /// A session with its driver, which stores at once and knows the password "right".
@@ -74,12 +77,12 @@ struct Talk {
 }
 
 impl Talk {
-    fn new(terms: Terms, trusted: bool) -> Talk {
+    fn new(terms: SessionConfig, trusted: bool) -> Talk {
         let peer = Peer { address: [192, 0, 2, 7].into(), trusted, secured: false };
         Talk::with(terms, peer)
     }
 
-    fn with(terms: Terms, peer: Peer) -> Talk {
+    fn with(terms: SessionConfig, peer: Peer) -> Talk {
         let (now, mut out) = (Time::ZERO, Vec::new());
         let session = Session::new(Arc::new(terms), peer, now, &mut out);
         let (arrivals, said) = (Vec::new(), String::new());
@@ -89,7 +92,7 @@ impl Talk {
     }
 
     /// A session that has said EHLO or LHLO.
-    fn greeted(terms: Terms, trusted: bool) -> Talk {
+    fn greeted(terms: SessionConfig, trusted: bool) -> Talk {
         let hello = if terms.protocol == Protocol::Lmtp { "LHLO" } else { "EHLO" };
         let mut talk = Talk::new(terms, trusted);
         talk.say(&format!("{hello} client.example"));

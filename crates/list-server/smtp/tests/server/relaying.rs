@@ -93,7 +93,7 @@ fn nothing_is_smuggled() {
     const EVIL: &str = "MAIL FROM:<evil@x>\r\nRCPT TO:<victim@y>\r\nDATA\r\nevil\r\n";
     for end in ["\n.\n", "\n.\r\n", "\r\n.\n", "\r.\r", "\r\n.\r", "\r.\r\n", "\r\n\0.\r\n"] {
         for (repair, trusted) in [(false, true), (true, true), (true, false)] {
-            let mut it = Talk::greeted(Terms { repair, ..terms() }, trusted);
+            let mut it = Talk::greeted(SessionConfig { repair, ..terms() }, trusted);
             it.send("MAIL FROM:<a@b>\r\nRCPT TO:<bounces@here.example>\r\nDATA\r\n");
             let said = it.send(&format!("one{end}{EVIL}.\r\n"));
             let good = repair && trusted || end.contains('\0');
@@ -110,7 +110,7 @@ fn nothing_is_smuggled() {
         }
     }
     // Who ends lines with LF doubles the dots behind it.
-    let mut it = Talk::greeted(Terms { repair: true, ..terms() }, true);
+    let mut it = Talk::greeted(SessionConfig { repair: true, ..terms() }, true);
     it.send("MAIL FROM:<a@b>\r\nRCPT TO:<c@d>\r\nDATA\r\n");
     it.send("one\n..\n...two\n.\n..\r\n.\r\n");
     assert_eq!(it.arrivals[0].text, b"one\r\n.\r\n..two\r\n\r\n.\r\n");
@@ -127,7 +127,7 @@ fn nothing_is_smuggled() {
 #[test]
 fn the_house_is_told_who_submits() {
     let peer = Peer { address: [127, 0, 0, 1].into(), trusted: true, secured: false };
-    let mut it = Talk::with(Terms { auth: AuthUse::Loopback, ..terms() }, peer);
+    let mut it = Talk::with(SessionConfig { auth: AuthUse::Loopback, ..terms() }, peer);
     it.say("EHLO x");
     assert_eq!(it.session.submitter(), Submitter::Network(peer.address));
     it.say("AUTH PLAIN AGFubgB3cm9uZw==");

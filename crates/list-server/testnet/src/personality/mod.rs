@@ -47,7 +47,7 @@ use std::time::Duration;
 
 variants! {
     /// How a mail server behaves.
-    pub enum PersonalityKind: "personality" => personality {
+    pub enum FaultKind: "personality" => personality {
         Fast(Fast),
         Slow(Slow),
         Trickle(Trickle),
@@ -204,7 +204,7 @@ pub trait Personality {
     }
 }
 
-impl Personality for PersonalityKind {
+impl Personality for FaultKind {
     fn door(&self) -> Door {
         personality!(self, |it| it.door())
     }

@@ -4,7 +4,7 @@ use super::Domain;
 use crate::host::Host;
 use crate::names::{Mx, NamesKind, Servfail, Silent};
 use crate::personality::{
-    BlackHole, Busy, Fast, Greylist, Hung, PersonalityKind, Refused, Slow, log_normal,
+    BlackHole, Busy, Fast, FaultKind, Greylist, Hung, Refused, Slow, log_normal,
 };
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
 use sojourn_core::{Span, Stream, Streams, parameters};
@@ -93,7 +93,7 @@ impl Drawn {
         shuffle(&mut others, seed, "kinds");
         for provider in &mut domains[..PROVIDERS.min(sizes.len())] {
             let sessions = self.provider_sessions;
-            provider.host[0].personality = PersonalityKind::Busy(Busy { sessions });
+            provider.host[0].personality = FaultKind::Busy(Busy { sessions });
         }
         let mut dead = 0;
         self.mark(self.unreachable, &mut others, &mut domains, |domain| {
@@ -102,11 +102,11 @@ impl Drawn {
         });
         self.mark(self.greylisted, &mut others, &mut domains, |domain| {
             let greylist = Greylist { wait: self.greylisting, ..defaults() };
-            domain.host[0].personality = PersonalityKind::Greylist(greylist);
+            domain.host[0].personality = FaultKind::Greylist(greylist);
         });
         self.mark(self.slow, &mut others, &mut domains, |domain| {
             let slow = Slow { median: self.slow_reply, ..defaults() };
-            domain.host[0].personality = PersonalityKind::Slow(slow);
+            domain.host[0].personality = FaultKind::Slow(slow);
         });
         domains
     }
@@ -114,7 +114,7 @@ impl Drawn {
     fn host(&self, distances: &mut Stream, extensions: &mut Stream) -> Host {
         let round_trip = log_normal(self.round_trip, self.spread, distances);
         let chunking = extensions.uniform() < self.chunking;
-        let personality = PersonalityKind::Fast(Fast {});
+        let personality = FaultKind::Fast(Fast {});
         Host { personality, round_trip, chunking, ..defaults() }
     }
 
@@ -158,9 +158,9 @@ impl Drawn {
 /// One of the ways in which a domain is not reached.
 fn make_unreachable(domain: &mut Domain, number: usize) {
     let personality = match number % 5 {
-        0 => PersonalityKind::BlackHole(BlackHole {}),
-        1 => PersonalityKind::Hung(defaults::<Hung>()),
-        2 => PersonalityKind::Refused(Refused {}),
+        0 => FaultKind::BlackHole(BlackHole {}),
+        1 => FaultKind::Hung(defaults::<Hung>()),
+        2 => FaultKind::Refused(Refused {}),
         3 => return domain.names = NamesKind::Silent(defaults::<Silent>()),
         _ => return domain.names = NamesKind::Servfail(defaults::<Servfail>()),
     };
@@ -178,12 +178,12 @@ pub(super) fn shuffle<T>(list: &mut [T], seed: u64, purpose: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::{Class, World};
+    use crate::world::{Class, TestNetConfig};
 
     #[test]
     fn shares_and_sizes_are_as_they_are_set() {
         let drawn = Some(Drawn { greylisted: 0.25, ..defaults() });
-        let world = World { drawn, ..defaults() };
+        let world = TestNetConfig { drawn, ..defaults() };
         let domains = world.domains();
         assert_eq!(domains.len(), 400);
         // Of 1600 beyond one each: 1600 / H(400) = 243.5 for the first, half of that for the next: 243,
@@ -205,12 +205,12 @@ mod tests {
         assert!((0.036..0.044).contains(&median), "{median}");
         let chunking = domains.iter().filter(|it| it.host[0].chunking).count();
         assert!((300..340).contains(&chunking), "{chunking}");
-        assert_eq!(world, World { drawn: world.drawn.clone(), ..defaults() });
+        assert_eq!(world, TestNetConfig { drawn: world.drawn.clone(), ..defaults() });
     }
 
     #[test]
     fn the_same_seed_draws_the_same_world() {
-        let world = |seed| World { seed, drawn: Some(defaults()), ..defaults() };
+        let world = |seed| TestNetConfig { seed, drawn: Some(defaults()), ..defaults() };
         assert_eq!(world(3).domains(), world(3).domains());
         assert_ne!(world(3).domains(), world(4).domains());
         assert_ne!(world(3).subscribers(), world(4).subscribers());

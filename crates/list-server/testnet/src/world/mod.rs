@@ -7,14 +7,14 @@ pub use drawn::Drawn;
 use crate::address;
 use crate::host::Host;
 use crate::names::{Mx, NamesKind};
-use crate::personality::PersonalityKind;
+use crate::personality::FaultKind;
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
 use sojourn_core::{Span, nested, parameters};
 use std::collections::BTreeSet;
 
 parameters! {
     /// A small internet.
-    pub struct World: "internet" {
+    pub struct TestNetConfig: "internet" {
         /// Everything left to chance follows from it.
         pub seed: u64 = 1,
         /// The port of all mail servers; 0 for any that is free.
@@ -52,7 +52,7 @@ parameters! {
 
 nested!(Drawn, Domain);
 
-impl Check for World {
+impl Check for TestNetConfig {
     fn check(&self) -> Result<(), Refusal> {
         let domains = self.domains();
         let mut known = BTreeSet::new();
@@ -125,7 +125,7 @@ pub struct Subscriber {
     pub class: Class,
 }
 
-impl World {
+impl TestNetConfig {
     /// All domains, those that are drawn first.
     pub fn domains(&self) -> Vec<Domain> {
         let drawn = self.drawn.iter().flat_map(|drawn| drawn.domains(self.seed));
@@ -157,15 +157,15 @@ impl Domain {
             _ => Class::Unreachable,
         };
         let hosts = self.host.iter().map(|host| match host.personality {
-            PersonalityKind::Fast(_)
-            | PersonalityKind::FewRecipients(_)
-            | PersonalityKind::Busy(_)
-            | PersonalityKind::OneMessage(_)
-            | PersonalityKind::Old(_) => Class::Fast,
-            PersonalityKind::Slow(_) => Class::Slow,
-            PersonalityKind::Greylist(_)
-            | PersonalityKind::Late(_)
-            | PersonalityKind::AcceptThenReset(_) => Class::Deferring,
+            FaultKind::Fast(_)
+            | FaultKind::FewRecipients(_)
+            | FaultKind::Busy(_)
+            | FaultKind::OneMessage(_)
+            | FaultKind::Old(_) => Class::Fast,
+            FaultKind::Slow(_) => Class::Slow,
+            FaultKind::Greylist(_) | FaultKind::Late(_) | FaultKind::AcceptThenReset(_) => {
+                Class::Deferring
+            }
             _ => Class::Unreachable,
         });
         names.max(hosts.min().unwrap_or(Class::Unreachable))

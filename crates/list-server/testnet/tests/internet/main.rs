@@ -6,8 +6,8 @@ mod world;
 
 use sojourn_core::Span;
 use sojourn_core::parameters::{Setting, Table, Value, defaults};
-use sojourn_testnet::personality::PersonalityKind;
-use sojourn_testnet::{Domain, Host, Internet, World};
+use sojourn_testnet::personality::FaultKind;
+use sojourn_testnet::{Domain, Host, TestNet, TestNetConfig};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
@@ -30,14 +30,14 @@ fn host(personality: &str, settings: &[(&str, Value)]) -> Host {
     let mut table = Table::default();
     table.set("kind", Value::Text(personality.into()));
     settings.iter().for_each(|(key, value)| table.set(key, value.clone()));
-    let personality = PersonalityKind::read(&Value::Table(table)).unwrap();
+    let personality = FaultKind::read(&Value::Table(table)).unwrap();
     Host { personality, round_trip: Span::from_ms(2), ..defaults() }
 }
 
 /// An internet of one domain, `x.example`, with these hosts; and the first host's number.
-fn start(hosts: Vec<Host>) -> Internet {
+fn start(hosts: Vec<Host>) -> TestNet {
     let domain = vec![domain("x.example", hosts)];
-    Internet::start(&World { domain, keep_texts: true, ..defaults() }).unwrap()
+    TestNet::start(&TestNetConfig { domain, keep_texts: true, ..defaults() }).unwrap()
 }
 
 /// A client that says and reads line by line.
@@ -46,7 +46,7 @@ struct Client {
 }
 
 impl Client {
-    fn connect(internet: &Internet, host: u8) -> std::io::Result<Client> {
+    fn connect(internet: &TestNet, host: u8) -> std::io::Result<Client> {
         let address = (Ipv4Addr::new(127, 64, host, 1), internet.smtp_port());
         let stream = TcpStream::connect_timeout(&address.into(), Duration::from_secs(2))?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -54,7 +54,7 @@ impl Client {
     }
 
     /// A client that was greeted and has said EHLO.
-    fn ready(internet: &Internet, host: u8) -> Client {
+    fn ready(internet: &TestNet, host: u8) -> Client {
         let mut client = Client::connect(internet, host).unwrap();
         assert_eq!(client.reply(), "220 mx.x.example ESMTP");
         assert!(client.ask("EHLO me.example").starts_with("250"));

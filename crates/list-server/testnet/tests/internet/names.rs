@@ -6,7 +6,7 @@ use hickory_proto::rr::{Name, RData, RecordType};
 use sojourn_core::Span;
 use sojourn_core::parameters::{Setting, Value, defaults};
 use sojourn_testnet::names::NamesKind;
-use sojourn_testnet::{Host, Internet, World};
+use sojourn_testnet::{Host, TestNet, TestNetConfig};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ fn question(name: &str, kind: RecordType) -> Vec<u8> {
 }
 
 /// What is answered over UDP; nothing where nothing is in time.
-fn ask(internet: &Internet, name: &str, kind: RecordType, patience: Duration) -> Option<Message> {
+fn ask(internet: &TestNet, name: &str, kind: RecordType, patience: Duration) -> Option<Message> {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_read_timeout(Some(patience)).unwrap();
     let question = question(name, kind);
@@ -65,8 +65,8 @@ fn each_kind_of_names_says_its_own() {
         sojourn_testnet::Domain { names, ..domain(&format!("{kind}.example"), hosts) }
     });
     let dns_round_trip = Span::from_ms(5);
-    let world = World { domain: domain.to_vec(), dns_round_trip, ..defaults() };
-    let internet = Internet::start(&world).unwrap();
+    let world = TestNetConfig { domain: domain.to_vec(), dns_round_trip, ..defaults() };
+    let internet = TestNet::start(&world).unwrap();
     let say = |name: &str, kind| brief(ask(&internet, name, kind, PATIENCE));
     use RecordType::{A, AAAA, MX, TXT};
     assert_eq!(say("MX.example", MX), "5 mx0.mx.example., 20 mx1.mx.example.");
@@ -94,8 +94,8 @@ fn each_kind_of_names_says_its_own() {
 #[test]
 fn what_does_not_fit_udp_is_had_over_tcp() {
     let hosts = (0..60).map(|_| near("fast")).collect();
-    let world = World { domain: vec![domain("many.example", hosts)], ..defaults() };
-    let internet = Internet::start(&world).unwrap();
+    let world = TestNetConfig { domain: vec![domain("many.example", hosts)], ..defaults() };
+    let internet = TestNet::start(&world).unwrap();
     let short = ask(&internet, "many.example", RecordType::MX, PATIENCE).unwrap();
     assert!(short.metadata.truncation && short.answers.is_empty());
     let mut stream = TcpStream::connect(internet.resolver()).unwrap();

@@ -7,7 +7,7 @@ use sojourn_testnet::{Host, Tls};
 use std::io::{BufReader, ErrorKind, Read};
 use std::time::{Duration, Instant};
 
-fn recipients(internet: &sojourn_testnet::Internet) -> Vec<String> {
+fn recipients(internet: &sojourn_testnet::TestNet) -> Vec<String> {
     internet.accepted_since(0).into_iter().map(|it| it.recipient.into()).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{domain, near};
 use sojourn_core::parameters::{Parameters, Table, Value, defaults};
-use sojourn_testnet::{Class, Domain, Host, Internet, World};
+use sojourn_testnet::{Class, Domain, Host, TestNet, TestNetConfig};
 
 #[test]
 fn a_domain_is_as_good_as_its_best_host() {
@@ -19,9 +19,9 @@ fn a_domain_is_as_good_as_its_best_host() {
 #[test]
 fn what_cannot_be_is_refused() {
     let refusal = |domain| {
-        let mut table = World { domain, ..defaults() }.write_table();
+        let mut table = TestNetConfig { domain, ..defaults() }.write_table();
         table.set("network", Value::Int(255));
-        World::read_table(&table).unwrap_err()
+        TestNetConfig::read_table(&table).unwrap_err()
     };
     let two = |a: &str, b: &str| vec![domain(a, vec![near("fast")]), domain(b, vec![near("fast")])];
     assert_eq!(refusal(two("a.example", "A.example")).path, ["domain"]);
@@ -43,7 +43,7 @@ fn a_port_that_is_taken_is_named() {
     let holder = std::net::TcpListener::bind("127.64.0.1:0").unwrap();
     let smtp_port = holder.local_addr().unwrap().port();
     let domain = vec![domain("x.example", vec![near("fast")])];
-    let error = Internet::start(&World { domain, smtp_port, ..defaults() }).unwrap_err();
+    let error = TestNet::start(&TestNetConfig { domain, smtp_port, ..defaults() }).unwrap_err();
     let expected =
         format!("cannot start a small internet: 127.64.0.1:{smtp_port}: Address already");
     assert!(error.to_string().starts_with(&expected), "{error}");
@@ -51,8 +51,8 @@ fn a_port_that_is_taken_is_named() {
 
 #[test]
 fn a_drawn_world_starts() {
-    let world = World { drawn: Some(defaults()), ..defaults() };
-    let internet = Internet::start(&world).unwrap();
+    let world = TestNetConfig { drawn: Some(defaults()), ..defaults() };
+    let internet = TestNet::start(&world).unwrap();
     assert_eq!(internet.wait_for(0, std::time::Duration::ZERO), 0);
     assert!(world.subscribers().len() == 2000);
 }

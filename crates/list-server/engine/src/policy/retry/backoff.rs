@@ -1,6 +1,6 @@
 //! Twice as long each time.
 
-use super::{Retry, Setback, check, doubled, stretched};
+use super::{Retry, RetryInput, check, doubled, stretched};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Span, parameters};
 
@@ -24,11 +24,11 @@ impl Check for Backoff {
 }
 
 impl Retry for Backoff {
-    fn recipient(&self, setback: &Setback) -> Span {
+    fn recipient(&self, setback: &RetryInput) -> Span {
         stretched(doubled(self.first, self.most, setback.times), self.jitter, setback.chance)
     }
 
-    fn host(&self, setback: &Setback) -> Span {
+    fn host(&self, setback: &RetryInput) -> Span {
         self.recipient(setback)
     }
 }

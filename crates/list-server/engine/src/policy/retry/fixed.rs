@@ -1,6 +1,6 @@
 //! Always the same wait.
 
-use super::{Retry, Setback, check, stretched};
+use super::{Retry, RetryInput, check, stretched};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Span, parameters};
 
@@ -24,11 +24,11 @@ impl Check for Fixed {
 }
 
 impl Retry for Fixed {
-    fn recipient(&self, setback: &Setback) -> Span {
+    fn recipient(&self, setback: &RetryInput) -> Span {
         stretched(self.every, self.jitter, setback.chance)
     }
 
-    fn host(&self, setback: &Setback) -> Span {
+    fn host(&self, setback: &RetryInput) -> Span {
         stretched(self.dead, self.jitter, setback.chance)
     }
 }

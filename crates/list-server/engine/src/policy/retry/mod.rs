@@ -21,7 +21,7 @@ variants! {
 
 /// A recipient that was refused for now, or a host that did not answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Setback {
+pub struct RetryInput {
     /// How many times in a row, this one included.
     pub times: u32,
     /// How long after the first of them.
@@ -37,18 +37,18 @@ pub struct Setback {
 /// A retry schedule.
 pub trait Retry {
     /// How long a recipient waits that its destination refused for now.
-    fn recipient(&self, setback: &Setback) -> Span;
+    fn recipient(&self, setback: &RetryInput) -> Span;
 
     /// How long a host is left alone that did not answer, or a domain whose name servers did not.
-    fn host(&self, setback: &Setback) -> Span;
+    fn host(&self, setback: &RetryInput) -> Span;
 }
 
 impl Retry for RetryKind {
-    fn recipient(&self, setback: &Setback) -> Span {
+    fn recipient(&self, setback: &RetryInput) -> Span {
         retry!(self, |way| way.recipient(setback))
     }
 
-    fn host(&self, setback: &Setback) -> Span {
+    fn host(&self, setback: &RetryInput) -> Span {
         retry!(self, |way| way.host(setback))
     }
 }

@@ -1,6 +1,6 @@
 //! When it can first succeed.
 
-use super::{Retry, Setback, check, doubled, stretched};
+use super::{Retry, RetryInput, check, doubled, stretched};
 use sojourn_core::parameters::{Check, Refusal};
 use sojourn_core::{Span, parameters};
 
@@ -36,7 +36,7 @@ const BELIEVED: u32 = 3;
 const CLOSE: Span = Span::from_s(5);
 
 impl Retry for Prompt {
-    fn recipient(&self, setback: &Setback) -> Span {
+    fn recipient(&self, setback: &RetryInput) -> Span {
         let gone = setback.since_first;
         let later = |after: Span| (after > gone.saturating_add(CLOSE)).then(|| after - gone);
         let customary = || CUSTOMARY.into_iter().find_map(|after| later(Span::from_s(after)));
@@ -45,7 +45,7 @@ impl Retry for Prompt {
         stretched(wait.unwrap_or(self.most), self.jitter, setback.chance)
     }
 
-    fn host(&self, setback: &Setback) -> Span {
+    fn host(&self, setback: &RetryInput) -> Span {
         stretched(doubled(self.first, self.most, setback.times), self.jitter, setback.chance)
     }
 }

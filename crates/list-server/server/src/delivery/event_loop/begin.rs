@@ -5,7 +5,7 @@ use super::later::Later;
 use super::{Driver, Input};
 use crate::delivery::clock::{Calendar, Clock};
 use crate::delivery::dns::Names;
-use crate::delivery::local::Home;
+use crate::delivery::local::LocalDelivery;
 use crate::delivery::smtp_out::{Security, Wire};
 use crate::event::{News, Observer};
 use crate::settings::Settings;
@@ -29,7 +29,7 @@ pub(crate) struct Start {
     names: Names,
     security: Security,
     observer: Box<dyn Observer>,
-    home: Arc<dyn Home>,
+    home: Arc<dyn LocalDelivery>,
     paths: ReturnPaths,
 }
 
@@ -44,7 +44,7 @@ impl Start {
         names: Names,
         security: Security,
         observer: Box<dyn Observer>,
-        home: Arc<dyn Home>,
+        home: Arc<dyn LocalDelivery>,
         calendar: Calendar,
     ) -> Result<Start, SpoolError> {
         let begin = Time::ZERO + settings.mail.lifetime + SLACK;
@@ -108,7 +108,7 @@ impl Driver {
             next_operation: 0,
         };
         driver.engine.set_return_paths(paths);
-        driver.engine.set_itself(settings.network.itself(driver.home.listening()));
+        driver.engine.set_own_hosts(settings.network.itself(driver.home.listening()));
         for message in stored {
             let submission = &message.submission;
             let open = message.progress.iter().filter(|it| **it != Progress::Ended).count();

@@ -18,7 +18,7 @@ impl Driver {
         if stepped_ms == 0 && by == Span::ZERO {
             return;
         }
-        self.engine.set_back(by);
+        self.engine.rebase_clock(by);
         self.epoch.unix_ms += stepped_ms + (by.ps() / Span::from_ms(1).ps()) as i64;
         self.archive.order(Job::SetEpoch(self.epoch, stepped_ms));
         if stepped_ms != 0 {
@@ -73,8 +73,8 @@ mod tests {
         };
         let mut settings = Table::default();
         settings.set("mail", table("hello", Value::Text("lists.example".into())));
-        let nobody = Value::List(vec![Value::Text("127.0.0.1:9".into())]);
-        settings.set("network", table("resolvers", nobody));
+        let refused = Value::List(vec![Value::Text("127.0.0.1:9".into())]);
+        settings.set("network", table("resolvers", refused));
         Settings::read_table(&settings).unwrap()
     }
 

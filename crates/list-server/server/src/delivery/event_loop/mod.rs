@@ -15,9 +15,9 @@ use super::clock::Clock;
 use super::dns::Names;
 use super::event_loop::copies::{Awaiting, Texts};
 use super::event_loop::later::Later;
-use super::local::Home;
+use super::local::LocalDelivery;
 use super::mail::Mail;
-use super::server::{Left, Refused, Sessions};
+use super::server::{Refused, Sessions, StopReport};
 use super::smtp_out::{Order, Wire};
 use crate::event::{News, Observer};
 use bytes::Bytes;
@@ -94,7 +94,7 @@ struct Driver {
     soon: VecDeque<Event>,
     later: Later,
     observer: Box<dyn Observer>,
-    home: Arc<dyn Home>,
+    home: Arc<dyn LocalDelivery>,
     /// How long transactions may take when the server is stopped.
     grace: Duration,
     /// Who waits for an operation to be done, by its number.
@@ -144,7 +144,7 @@ pub(crate) async fn run(
     start: Start,
     mut requests: mpsc::Receiver<Request>,
     begun: impl FnOnce(),
-) -> Left {
+) -> StopReport {
     let (inputs, mut inbox) = mpsc::channel(WAITING);
     let (written, mut storage) = mpsc::channel(WRITTEN);
     let mut driver = Driver::begin(start, inputs, written);
@@ -205,7 +205,7 @@ pub(crate) async fn run(
             driver.go_on();
         }
     }
-    let left = Left { messages: driver.engine.messages(), cut };
+    let left = StopReport { messages: driver.engine.messages(), cut };
     // The spool's thread may be about to tell something that nobody takes any more.
     driver.observer.pause();
     drop((inbox, storage));

@@ -2,7 +2,7 @@
 
 use super::{Driver, duration};
 use crate::delivery::dns::Names;
-use crate::delivery::local::Home;
+use crate::delivery::local::LocalDelivery;
 use crate::delivery::smtp_out::{Security, Wire};
 use crate::event::News;
 use crate::settings::Settings;
@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 pub(crate) struct Configuration {
     pub(crate) settings: Settings,
     pub(crate) security: Security,
-    pub(crate) home: Option<(Arc<dyn Home>, ReturnPaths)>,
+    pub(crate) home: Option<(Arc<dyn LocalDelivery>, ReturnPaths)>,
 }
 
 impl Driver {
@@ -72,7 +72,7 @@ impl Driver {
             self.home = home;
             self.engine.set_return_paths(paths);
         }
-        self.engine.set_itself(settings.network.itself(self.home.listening()));
+        self.engine.set_own_hosts(settings.network.itself(self.home.listening()));
         self.soon.push_back(Event::Configure(Box::new(settings.mail)));
         Ok(())
     }

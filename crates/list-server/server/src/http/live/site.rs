@@ -5,7 +5,7 @@ use super::host::Names;
 use super::token::Token;
 use super::window::Window;
 use crate::connection_limits::{First, Limits, Place, Places};
-use crate::delivery::server::{Postman, Sessions};
+use crate::delivery::server::{DeliveryServer, Sessions};
 use crate::http::{attend, protocol, response};
 use futures_util::{Stream, StreamExt, stream};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -29,7 +29,7 @@ pub(crate) struct Site {
     /// The page itself.
     pub(crate) page: String,
     pub(crate) board: Board,
-    pub(crate) postman: Postman,
+    pub(crate) postman: DeliveryServer,
     /// How many sessions clients have with the reception.
     pub(crate) reception: Box<dyn Fn() -> usize + Send + Sync>,
 }
@@ -101,8 +101,8 @@ impl Shared {
     }
 
     async fn state(&self, bins: usize) -> String {
-        let nobody = Crowd { delivering: Sessions::default(), reception: 0 };
-        let crowd = self.crowd().await.unwrap_or(nobody);
+        let refused = Crowd { delivering: Sessions::default(), reception: 0 };
+        let crowd = self.crowd().await.unwrap_or(refused);
         self.site.board.state(&crowd, bins).to_string()
     }
 
@@ -160,8 +160,8 @@ async fn answer(
             response(StatusCode::OK, "text/event-stream", POLICY, BodyExt::boxed_unsync(body))
         }
         "/metrics" => {
-            let nobody = Crowd { delivering: Sessions::default(), reception: 0 };
-            let crowd = shared.crowd().await.unwrap_or(nobody);
+            let refused = Crowd { delivering: Sessions::default(), reception: 0 };
+            let crowd = shared.crowd().await.unwrap_or(refused);
             let kind = "text/plain; version=0.0.4; charset=utf-8";
             respond(StatusCode::OK, kind, shared.site.board.metrics(&crowd))
         }

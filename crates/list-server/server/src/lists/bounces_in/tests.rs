@@ -2,7 +2,7 @@
 
 use crate::event::Attendant;
 use crate::lists::bounces_in::*;
-use crate::lists::subscribers::Book;
+use crate::lists::subscribers::SubscriberStore;
 use crate::smtp_in::quota::Amount;
 use crate::smtp_in::submitters::Submitters;
 use sojourn_core::parameters::{Parameters, Table, Value, defaults};
@@ -34,7 +34,7 @@ fn keys() -> TokenKeys {
 fn lists(folder: &tempfile::TempDir) -> Lists {
     let mut table = Table::default();
     table.set("bounces", Value::Text(LIST.into()));
-    let mut book = Book::open(&folder.path().join("x.bounces")).unwrap();
+    let mut book = SubscriberStore::open(&folder.path().join("x.bounces")).unwrap();
     let people: Vec<_> = ('a'..='h').map(|it| address(&format!("{it}@x.example"))).collect();
     book.numbers(&address(LIST), &people, TODAY * DAY, 100).unwrap();
     Lists {

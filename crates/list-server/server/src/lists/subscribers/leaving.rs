@@ -1,6 +1,6 @@
 //! Who has unsubscribed, and who was asked whether to.
 
-use super::{Book, BookError, key, list_id};
+use super::{SubscriberError, SubscriberStore, key, list_id};
 use rusqlite::{OptionalExtension, Row};
 use sojourn_smtp::Address;
 
@@ -13,7 +13,7 @@ pub(crate) enum Barred {
     Left,
 }
 
-impl Book {
+impl SubscriberStore {
     /// Ends the subscription of `subscriber` at `now`, in seconds since 1970: on stable storage when
     /// this returns. Whether there was one that was not over already.
     ///
@@ -25,7 +25,7 @@ impl Book {
         list: &Address,
         subscriber: &Address,
         now: i64,
-    ) -> Result<bool, BookError> {
+    ) -> Result<bool, SubscriberError> {
         let leave = || {
             let Some(list) = list_id(&self.database, &key(list))? else { return Ok(0) };
             let update = "UPDATE subscriber SET left_s = ? WHERE list = ? AND address = ?
@@ -46,7 +46,7 @@ impl Book {
         list: &Address,
         subscriber: &Address,
         today: i64,
-    ) -> Result<Option<u32>, BookError> {
+    ) -> Result<Option<u32>, SubscriberError> {
         let ask = || {
             let Some(list) = list_id(&self.database, &key(list))? else { return Ok(None) };
             let update = "UPDATE subscriber SET asked_day = ?1 WHERE list = ?2 AND address = ?3
@@ -66,7 +66,7 @@ impl Book {
         &self,
         list: &Address,
         subscriber: &Address,
-    ) -> Result<Option<Barred>, BookError> {
+    ) -> Result<Option<Barred>, SubscriberError> {
         let find = "SELECT left_s IS NOT NULL, reason FROM subscriber
             JOIN list ON list.id = subscriber.list
             LEFT JOIN bounce ON bounce.subscriber = number
@@ -90,7 +90,7 @@ impl Book {
     /// # Errors
     ///
     /// The book cannot be read.
-    pub fn left(&self) -> Result<Vec<(String, String, i64)>, BookError> {
+    pub fn left(&self) -> Result<Vec<(String, String, i64)>, SubscriberError> {
         let all = "SELECT bounces, address, left_s FROM subscriber
             JOIN list ON list.id = subscriber.list
             WHERE left_s IS NOT NULL ORDER BY bounces, left_s DESC, address";

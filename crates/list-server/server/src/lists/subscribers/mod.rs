@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 /// A book that is open.
 #[derive(Debug)]
-pub struct Book {
+pub struct SubscriberStore {
     path: PathBuf,
     database: Connection,
     /// How many subscribers there are, once they were counted.
@@ -59,7 +59,7 @@ pub struct Entered {
 
 /// Why a book cannot be opened, read or written.
 #[derive(Debug)]
-pub struct BookError {
+pub struct SubscriberError {
     path: PathBuf,
     error: rusqlite::Error,
 }
@@ -68,7 +68,7 @@ const COLUMNS: &str = "bounces, address, score, last_s, suspended_s, status, rea
 const JOINED: &str = "bounce JOIN subscriber ON subscriber.number = bounce.subscriber
     JOIN list ON list.id = subscriber.list";
 
-impl Book {
+impl SubscriberStore {
     /// Where the book of the spool at `spool` is.
     pub fn beside(spool: &Path) -> PathBuf {
         let mut name = spool.as_os_str().to_owned();
@@ -81,16 +81,17 @@ impl Book {
     /// # Errors
     ///
     /// It is something else than a book, or cannot be read or written.
-    pub fn open(path: &Path) -> Result<Book, BookError> {
+    pub fn open(path: &Path) -> Result<SubscriberStore, SubscriberError> {
         // SQLite's own files beside it get the same mode. That it cannot be made, SQLite says.
         drop(sojourn_mail_spool::private::make(path));
         let database = Connection::open(path).and_then(|database| {
             tables::prepare(&database)?;
             Ok(database)
         });
-        let database = database.map_err(|error| BookError { path: path.to_owned(), error })?;
+        let database =
+            database.map_err(|error| SubscriberError { path: path.to_owned(), error })?;
         let path = path.to_owned();
-        Ok(Book { path, database, subscribers: None, sweep: Sweep::default() })
+        Ok(SubscriberStore { path, database, subscribers: None, sweep: Sweep::default() })
     }
 
     /// Enters bounces of mail of `list` that came at `now`, in seconds since 1970: all of them are
@@ -106,9 +107,9 @@ impl Book {
         bounces: &[Bounce],
         now: i64,
         rule: &Rule,
-    ) -> Result<Entered, BookError> {
+    ) -> Result<Entered, SubscriberError> {
         let entered = self.enter_all(&key(list), bounces, now, rule);
-        entered.map_err(|error| BookError { path: self.path.clone(), error })
+        entered.map_err(|error| SubscriberError { path: self.path.clone(), error })
     }
 
     fn enter_all(
@@ -149,7 +150,7 @@ impl Book {
         &self,
         list: &Address,
         subscriber: &Address,
-    ) -> Result<Option<Member>, BookError> {
+    ) -> Result<Option<Member>, SubscriberError> {
         let one = format!("SELECT {COLUMNS} FROM {JOINED} WHERE bounces = ? AND address = ?");
         let find = || {
             let mut one = self.database.prepare_cached(&one)?;
@@ -163,7 +164,7 @@ impl Book {
     /// # Errors
     ///
     /// It cannot be read.
-    pub fn members(&self) -> Result<Vec<Member>, BookError> {
+    pub fn members(&self) -> Result<Vec<Member>, SubscriberError> {
         let all = format!(
             "SELECT {COLUMNS} FROM {JOINED}
                 ORDER BY bounces, suspended_s IS NULL, score DESC, address"
@@ -178,7 +179,11 @@ impl Book {
     /// # Errors
     ///
     /// It cannot be written.
-    pub fn forget(&mut self, list: &Address, subscriber: &Address) -> Result<bool, BookError> {
+    pub fn forget(
+        &mut self,
+        list: &Address,
+        subscriber: &Address,
+    ) -> Result<bool, SubscriberError> {
         let number = "SELECT number FROM subscriber
             JOIN list ON list.id = subscriber.list WHERE bounces = ? AND address = ?";
         let mut forget = || {
@@ -198,8 +203,8 @@ impl Book {
         self.of(forgotten)
     }
 
-    fn of<T>(&self, result: rusqlite::Result<T>) -> Result<T, BookError> {
-        result.map_err(|error| BookError { path: self.path.clone(), error })
+    fn of<T>(&self, result: rusqlite::Result<T>) -> Result<T, SubscriberError> {
+        result.map_err(|error| SubscriberError { path: self.path.clone(), error })
     }
 }
 
@@ -270,10 +275,10 @@ fn member(row: &Row<'_>) -> rusqlite::Result<Member> {
     })
 }
 
-impl fmt::Display for BookError {
+impl fmt::Display for SubscriberError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the book of bounces {}: {}", self.path.display(), self.error)
     }
 }
 
-impl std::error::Error for BookError {}
+impl std::error::Error for SubscriberError {}

@@ -1,6 +1,6 @@
 //! The register: who was mailed, list by list, and by which number tokens name each.
 
-use super::{Book, BookError, add_list, key, list_id};
+use super::{SubscriberError, SubscriberStore, add_list, key, list_id};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior};
 use sojourn_mail_engine::bounce::Rule;
 use sojourn_smtp::Address;
@@ -35,10 +35,10 @@ pub enum NotEntered {
     /// There are as many subscribers as may be.
     Full,
     /// The book cannot be read or written.
-    Book(BookError),
+    SubscriberStore(SubscriberError),
 }
 
-impl Book {
+impl SubscriberStore {
     /// The numbers of `recipients` of `list`, in their order, who are mailed at `now`, in seconds
     /// since 1970. Those who have none get one, as long as there are at most `most` subscribers, and
     /// it is on stable storage when this returns.
@@ -56,7 +56,9 @@ impl Book {
     ) -> Result<Vec<u32>, NotEntered> {
         let entered = self.enter_recipients(&key(list), recipients, now.div_euclid(DAY), most);
         entered
-            .map_err(|error| NotEntered::Book(BookError { path: self.path.clone(), error }))?
+            .map_err(|error| {
+                NotEntered::SubscriberStore(SubscriberError { path: self.path.clone(), error })
+            })?
             .ok_or(NotEntered::Full)
     }
 
@@ -98,7 +100,11 @@ impl Book {
     /// # Errors
     ///
     /// The book cannot be read.
-    pub fn subscriber(&self, list: &Address, number: u32) -> Result<Option<Address>, BookError> {
+    pub fn subscriber(
+        &self,
+        list: &Address,
+        number: u32,
+    ) -> Result<Option<Address>, SubscriberError> {
         let find = "SELECT address FROM subscriber JOIN list ON list.id = subscriber.list
             WHERE number = ? AND bounces = ?";
         let find = || {
@@ -117,7 +123,7 @@ impl Book {
     /// # Errors
     ///
     /// The book cannot be read or written.
-    pub fn expire(&mut self, now: i64, rule: &Rule) -> Result<bool, BookError> {
+    pub fn expire(&mut self, now: i64, rule: &Rule) -> Result<bool, SubscriberError> {
         let today = now.div_euclid(DAY);
         if self.sweep.day != today {
             self.sweep = Sweep { day: today, after: Some(0) };

@@ -7,7 +7,7 @@ use crate::lists::subscribers::*;
 fn a_book_of_version_1() {
     let address = |text: &str| text.parse::<Address>().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let path = Book::beside(&folder.path().join("spool"));
+    let path = SubscriberStore::beside(&folder.path().join("spool"));
     let old = Connection::open(&path).unwrap();
     old.execute_batch(
         "PRAGMA journal_mode = WAL;
@@ -31,7 +31,7 @@ fn a_book_of_version_1() {
     .unwrap();
     drop(old);
     for _ in 0..2 {
-        let mut book = Book::open(&path).unwrap();
+        let mut book = SubscriberStore::open(&path).unwrap();
         let members = book.members().unwrap();
         let shown: Vec<_> = members
             .iter()

@@ -1,7 +1,7 @@
 //! Mail to return paths that nothing shows to come from a host that was sent a copy: it is counted,
 //! and scores no subscriber.
 
-use super::{Book, BookError, add_list, key, list_id};
+use super::{SubscriberError, SubscriberStore, add_list, key, list_id};
 use sojourn_smtp::Address;
 use std::fmt;
 
@@ -29,7 +29,7 @@ pub struct Counted {
     pub number: u64,
 }
 
-impl Book {
+impl SubscriberStore {
     /// Counts `number` that came at `now`, in seconds since 1970. The count is not synced: what strangers
     /// send costs no write that waits for the disk, and a crash may lose the last of it.
     ///
@@ -42,7 +42,7 @@ impl Book {
         kind: Unverified,
         number: u64,
         now: i64,
-    ) -> Result<(), BookError> {
+    ) -> Result<(), SubscriberError> {
         let count = || {
             let list = key(list);
             let known = list_id(&self.database, &list)?;
@@ -66,7 +66,7 @@ impl Book {
     /// # Errors
     ///
     /// The book cannot be read.
-    pub fn counted(&self) -> Result<Vec<Counted>, BookError> {
+    pub fn counted(&self) -> Result<Vec<Counted>, SubscriberError> {
         let all = "SELECT bounces, day, kind, number FROM unverified
             JOIN list ON list.id = unverified.list ORDER BY bounces, day DESC, kind";
         let read = || {

@@ -3,7 +3,8 @@
 use crate::config;
 use sojourn_core::{Span, Time};
 use sojourn_mail_engine::{
-    Answer, BatchId, Effect, Engine, Entry, Event, Itself, MailHost, MessageId, Outcome, Submission,
+    Answer, BatchId, Effect, Engine, Entry, Event, MailHost, MessageId, Outcome, OwnHosts,
+    Submission,
 };
 use std::net::IpAddr;
 
@@ -15,7 +16,7 @@ type Named<'a> = (u16, &'a str, &'a [&'a str]);
 fn fate(own: &[&str], domain: &str, hosts: &[Named]) -> String {
     let ip = |text: &&str| text.parse::<IpAddr>().unwrap();
     let mut engine = Engine::new(config(), 1);
-    engine.set_itself(Itself { by_name: true, addresses: own.iter().map(ip).collect() });
+    engine.set_own_hosts(OwnHosts { by_name: true, addresses: own.iter().map(ip).collect() });
     engine.handle(Time::ZERO, Event::Submitted(submission(1, domain)));
     let mut effects = engine.handle(Time::ZERO, Event::Persisted(BatchId(0)));
     if let Some(Effect::Resolve(domain)) =
@@ -117,7 +118,7 @@ fn addresses_change() {
         let effects = engine.handle(Time::ZERO, Event::Persisted(batch.unwrap()));
         let connects = effects.iter().any(|it| matches!(it, Effect::Connect(..)));
         let addresses = vec!["192.0.2.1".parse().unwrap()];
-        engine.set_itself(Itself { by_name: true, addresses });
+        engine.set_own_hosts(OwnHosts { by_name: true, addresses });
         connects
     };
     assert!(connects(1));

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What hosts are the server itself. By default none is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Itself {
+pub struct OwnHosts {
     /// Whether those that have its name are: it takes mail where it sends mail to.
     pub by_name: bool,
     /// Those at these addresses are. An unspecified address stands for all loopback addresses of its
@@ -17,11 +17,11 @@ pub struct Itself {
 
 impl Engine {
     /// Hosts that are the server itself, from now on.
-    pub fn set_itself(&mut self, itself: Itself) {
-        if itself == self.itself {
+    pub fn set_own_hosts(&mut self, own_hosts: OwnHosts) {
+        if own_hosts == self.own_hosts {
             return;
         }
-        self.itself = itself;
+        self.own_hosts = own_hosts;
         for number in 0..self.destinations.list.len() as u32 {
             if let Routes::Known(..) = self.destinations.list[number as usize].routes {
                 self.set_routes(number, Routes::Unknown);
@@ -31,15 +31,15 @@ impl Engine {
 
     /// Drops this server from a domain's hosts, and all that are not preferred to it (RFC 5321
     /// section 5.1).
-    pub(super) fn without_itself(&self, hosts: &mut Vec<MailHost>) {
-        let own = hosts.iter().filter(|host| self.is_itself(host));
+    pub(super) fn without_own_hosts(&self, hosts: &mut Vec<MailHost>) {
+        let own = hosts.iter().filter(|host| self.is_own_host(host));
         if let Some(own) = own.map(|host| host.preference).min() {
             hosts.retain(|host| host.preference < own);
         }
     }
 
-    fn is_itself(&self, host: &MailHost) -> bool {
-        self.itself.by_name && host.name.eq_ignore_ascii_case(&self.hello)
+    fn is_own_host(&self, host: &MailHost) -> bool {
+        self.own_hosts.by_name && host.name.eq_ignore_ascii_case(&self.hello)
             || host.addresses.iter().any(|address| self.is_own(address.to_canonical()))
     }
 
@@ -50,7 +50,7 @@ impl Engine {
         };
         // A connection to the unspecified address is one to the machine itself.
         let address = if address == any { one } else { address };
-        let own = &self.itself.addresses;
+        let own = &self.own_hosts.addresses;
         own.contains(&address) || address.is_loopback() && own.contains(&any)
     }
 }
