@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// Something is known of the message.
-    About(About<'a>),
+    MessageInfo(MessageInfo<'a>),
     /// It was tried, or its mailer decided without trying.
     Attempt(Attempt<'a>),
     /// Recipients of an attempt whose line is still to come (sendmail's `[more]`).
@@ -15,7 +15,7 @@ pub enum Event<'a> {
 
 /// What a line says of a message; nothing where it says nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About<'a> {
+pub struct MessageInfo<'a> {
     /// Whether this line is the one of its acceptance.
     pub accepted: bool,
     /// The envelope's sender, without brackets; empty for reports.
@@ -65,7 +65,7 @@ pub enum Part {
     /// It goes on with the one before.
     More,
     /// The mailer writes a line a recipient and does not say.
-    Unsaid,
+    Unmarked,
 }
 
 /// One line of an attempt.

@@ -113,7 +113,7 @@ pub(crate) fn units(text: &[u8]) -> Option<i64> {
 }
 
 fn small(text: &[u8]) -> Option<i64> {
-    (text.len() <= 6).then(|| crate::heading::number(text).map(i64::from)).flatten()
+    (text.len() <= 6).then(|| crate::syslog_header::number(text).map(i64::from)).flatten()
 }
 
 /// A whole number.
@@ -131,7 +131,8 @@ pub(crate) fn dsn(text: &[u8]) -> Option<Dsn> {
         return None;
     };
     let (subject, detail) = cut(rest, b".")?;
-    let part = |text: &[u8]| (text.len() <= 3).then(|| crate::heading::number(text)).flatten();
+    let part =
+        |text: &[u8]| (text.len() <= 3).then(|| crate::syslog_header::number(text)).flatten();
     Some(Dsn(class - b'0', part(subject)? as u16, part(detail)? as u16))
 }
 

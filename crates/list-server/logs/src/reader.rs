@@ -2,11 +2,11 @@
 
 use crate::event::Event;
 use crate::framing::{Framing, Piece};
-use crate::heading::{Heading, number};
-use crate::lives::Lives;
 use crate::mailer::{Mailer, of_program};
+use crate::messages::Messages;
 use crate::problems::{Problems, Why};
 use crate::stamp::Clock;
+use crate::syslog_header::{SyslogHeader, number};
 use crate::view::View;
 
 /// From when to when what happens is told, in microseconds; what is before is read all the same,
@@ -70,7 +70,7 @@ struct Log<V> {
     source: String,
     line: u64,
     clock: Clock,
-    lives: Lives,
+    messages: Messages,
     problems: Problems,
     counts: Counts,
     view: V,
@@ -94,7 +94,7 @@ impl<V: View> Reader<V> {
             source: String::new(),
             line: 0,
             clock: Clock::new(0),
-            lives: Lives::new(),
+            messages: Messages::new(),
             problems: Problems::default(),
             counts: Counts::default(),
             view,
@@ -130,8 +130,8 @@ impl<V: View> Reader<V> {
         let log = &self.log;
         Counts {
             malformed: log.problems.number,
-            open: log.lives.open() as u64,
-            given_up: log.lives.given_up(),
+            open: log.messages.open() as u64,
+            given_up: log.messages.given_up(),
             ..log.counts
         }
     }
@@ -177,8 +177,8 @@ impl<V: View> Log<V> {
             return;
         }
         self.counts.lines += 1;
-        match Heading::read(line, &mut self.clock) {
-            Ok(heading) => self.heading(settings, &heading, line),
+        match SyslogHeader::read(line, &mut self.clock) {
+            Ok(header) => self.header(settings, &header, line),
             Err(why) => self.malformed(why, line),
         }
     }
@@ -207,26 +207,26 @@ impl<V: View> Log<V> {
             self.malformed("a journal entry without __REALTIME_TIMESTAMP", &entry.text);
             return;
         };
-        let heading = Heading {
+        let header = SyslogHeader {
             at,
             host: &entry.host,
             program: &entry.program,
             process: entry.process,
             text: &entry.text,
         };
-        self.heading(settings, &heading, &entry.text);
+        self.header(settings, &header, &entry.text);
     }
 
-    fn heading(&mut self, settings: &Settings, heading: &Heading<'_>, line: &[u8]) {
-        let at = heading.at;
+    fn header(&mut self, settings: &Settings, header: &SyslogHeader<'_>, line: &[u8]) {
+        let at = header.at;
         self.counts.first = Some(self.counts.first.map_or(at, |first| first.min(at)));
         self.counts.last = Some(self.counts.last.map_or(at, |last| last.max(at)));
-        let mailer = settings.mailer.or_else(|| of_program(heading.program));
-        let said = mailer.map(|mailer| ((mailer.read)(heading.text), mailer));
-        match said {
+        let mailer = settings.mailer.or_else(|| of_program(header.program));
+        let read = mailer.map(|mailer| ((mailer.read)(header.text), mailer));
+        match read {
             Some((Ok(Some((id, event))), mailer)) => {
                 self.counts.used += 1;
-                self.event(settings.range, heading, mailer, id, &event);
+                self.event(settings.range, header, mailer, id, &event);
             }
             None | Some((Ok(None), _)) => self.counts.passed += 1,
             Some((Err(why), _)) => self.malformed(why, line),
@@ -236,27 +236,27 @@ impl<V: View> Log<V> {
     fn event(
         &mut self,
         range: Range,
-        heading: &Heading<'_>,
+        header: &SyslogHeader<'_>,
         mailer: &'static Mailer,
         id: &[u8],
         event: &Event<'_>,
     ) {
-        let told = (range.since..range.until).contains(&heading.at);
-        let Log { lives, view, .. } = self;
+        let told = (range.since..range.until).contains(&header.at);
+        let Log { messages, view, .. } = self;
         match event {
-            Event::About(about) => {
-                if lives.about(heading, id, about) && told {
-                    view.arrived(heading.at);
+            Event::MessageInfo(info) => {
+                if messages.update(header, id, info) && told {
+                    view.arrived(header.at);
                 }
             }
-            Event::More(recipients) => lives.list(id, recipients),
-            Event::Attempt(attempt) => lives.attempt(heading, mailer, id, attempt, |delivery| {
+            Event::More(recipients) => messages.list(id, recipients),
+            Event::Attempt(attempt) => messages.attempt(header, mailer, id, attempt, |delivery| {
                 if told {
                     view.tried(delivery);
                 }
             }),
             Event::Removed => {
-                lives.removed(heading, id);
+                messages.removed(header, id);
                 if told {
                     view.removed(id);
                 }

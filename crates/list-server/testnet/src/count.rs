@@ -1,6 +1,6 @@
 //! What became of what was sent, counted exactly.
 
-use crate::Acceptance;
+use crate::acceptance::Acceptance;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of the recipients of some messages.

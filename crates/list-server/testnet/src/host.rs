@@ -1,6 +1,6 @@
 //! What a host is set to, and where it stands.
 
-use crate::personality::{Fast, FaultKind, Memory};
+use crate::fault::{Fast, FaultKind, Memory};
 use crate::tls::Tls;
 use sojourn_core::parameters::{Check, defaults};
 use sojourn_core::{Span, Streams, nested, parameters};
@@ -58,10 +58,39 @@ impl Site {
             seen: BTreeMap::new(),
             stream: Streams::new(seed, 0).stream("host", number as u64),
         };
-        let address = crate::address::of_host(network, number);
+        let address = of_host(network, number);
         let v6 = host.ipv6.then_some(Ipv6Addr::LOCALHOST.into());
         let addresses = [Some(IpAddr::V4(address)), v6].into_iter().flatten().collect();
         let domain = domain.to_ascii_lowercase();
         Site { host, domain, address, addresses, memory: RefCell::new(memory) }
+    }
+}
+
+/// The address of the `n`-th host. Each has 24 bits of 127/8 of its own, so that what a sender
+/// allows one network it allows one host; `network` is the second octet of the first.
+pub(crate) fn of_host(network: u8, n: usize) -> Ipv4Addr {
+    let third = u32::from(network) << 8 | 127 << 16;
+    Ipv4Addr::from((third + n as u32) << 8 | 1)
+}
+
+/// How many hosts there is room for, the name server's address not counted.
+pub(crate) fn room(network: u8) -> usize {
+    (256 - usize::from(network)) * 256 - 1
+}
+
+/// Where the name server is.
+pub(crate) fn of_names(network: u8) -> Ipv4Addr {
+    of_host(network, room(network))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_live_in_networks_of_their_own() {
+        let addresses = [0, 1, 256].map(|n| of_host(64, n).to_string());
+        assert_eq!(addresses, ["127.64.0.1", "127.64.1.1", "127.65.0.1"]);
+        assert_eq!(of_names(64).to_string(), "127.255.255.1");
     }
 }

@@ -5,7 +5,7 @@
 //! [`TestNet::start`] brings it to life on a thread of its own. Every message that a server takes
 //! over is noted ([`Acceptance`]), so that losses and duplicates are counted exactly ([`count`]).
 //!
-//! - [`personality`]: how a mail server behaves, one file each;
+//! - [`fault`]: how a mail server behaves, one file each;
 //! - [`names`]: what a domain's name server says, one file each;
 //! - [`Class`]: what a subscriber can expect of his domain.
 //!
@@ -14,23 +14,22 @@
 //! rates, and the time that a long text takes on its way.
 
 mod acceptance;
-mod address;
+mod config;
+mod connection;
 mod count;
+pub mod fault;
 mod host;
-mod internet;
 mod listener;
 pub mod names;
 mod nameserver;
-pub mod personality;
 mod session;
-mod sink;
+mod test_net;
 mod text;
 mod tls;
-mod world;
 
 pub use acceptance::Acceptance;
+pub use config::{Class, Domain, Drawn, Subscriber, TestNetConfig};
 pub use count::{Count, count};
 pub use host::Host;
-pub use internet::{StartError, TestNet};
+pub use test_net::{StartError, TestNet};
 pub use tls::Tls;
-pub use world::{Class, Domain, Drawn, Subscriber, TestNetConfig};

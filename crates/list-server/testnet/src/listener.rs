@@ -1,8 +1,9 @@
 //! What answers at a host's address.
 
+use crate::connection as sink;
+use crate::connection::Shared;
+use crate::fault::{ConnectionAnswer, Fault};
 use crate::host::Site;
-use crate::personality::{Door, Personality};
-use crate::sink::{self, Shared};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -62,10 +63,10 @@ impl BlackHole {
 
 /// Opens an address of a host as it is at the start; the port has to be free.
 pub(crate) fn open(site: &Site, address: SocketAddr) -> io::Result<Opened> {
-    match site.host.personality.door() {
-        Door::Open => listen_tokio(address).map(Opened::Listener),
-        Door::Silent => BlackHole::at(address).map(Opened::Hole),
-        Door::Closed | Door::OpensAfter(_) => Ok(Opened::Nothing),
+    match site.host.personality.connection_answer() {
+        ConnectionAnswer::Open => listen_tokio(address).map(Opened::Listener),
+        ConnectionAnswer::Silent => BlackHole::at(address).map(Opened::Hole),
+        ConnectionAnswer::Closed | ConnectionAnswer::OpensAfter(_) => Ok(Opened::Nothing),
     }
 }
 
@@ -82,10 +83,10 @@ pub(crate) async fn serve(
         Opened::Hole(hole) => (None, Some(hole)),
         Opened::Nothing => (None, None),
     };
-    match site.host.personality.door() {
-        Door::Open => {}
-        Door::OpensAfter(time) => sleep_until(shared.started + time).await,
-        Door::Closed | Door::Silent => return std::future::pending().await,
+    match site.host.personality.connection_answer() {
+        ConnectionAnswer::Open => {}
+        ConnectionAnswer::OpensAfter(time) => sleep_until(shared.started + time).await,
+        ConnectionAnswer::Closed | ConnectionAnswer::Silent => return std::future::pending().await,
     }
     loop {
         if up.wait_for(|up| *up).await.is_err() {

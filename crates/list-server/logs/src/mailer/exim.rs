@@ -3,7 +3,7 @@
 //! Source: *Specification of the Exim Mail Transfer Agent*, chapter "Log files"; and lines of 4.96.
 
 use super::{Mailer, Said};
-use crate::event::{About, Attempt, Event, Outcome, Part};
+use crate::event::{Attempt, Event, MessageInfo, Outcome, Part};
 use crate::fields::{cut, dsn_within, units, whole, without_brackets};
 use crate::problems::Why;
 use memchr::{memchr, memrchr};
@@ -18,7 +18,7 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
     let Some((id, rest)) = message(without_stamp(text)) else { return Ok(None) };
     let Some((flag, rest)) = rest.split_at_checked(3) else { return Ok(None) };
     let event = match flag {
-        b"<= " => Event::About(about(rest)),
+        b"<= " => Event::MessageInfo(info(rest)),
         b"=> " | b">> " => Event::Attempt(delivered(rest, Part::First)?),
         b"-> " => Event::Attempt(delivered(rest, Part::More)?),
         b"** " => Event::Attempt(failed(rest)?),
@@ -78,19 +78,19 @@ impl<'a> Iterator for Words<'a> {
 }
 
 /// `a@b H=host [192.0.2.1] P=esmtp S=1234 id=1@b T="subject" for c@d e@f`
-fn about(text: &[u8]) -> About<'_> {
+fn info(text: &[u8]) -> MessageInfo<'_> {
     let mut words = Words(text);
-    let mut about = About { accepted: true, ..About::default() };
-    about.sender = words.next().map(without_brackets);
+    let mut info = MessageInfo { accepted: true, ..MessageInfo::default() };
+    info.sender = words.next().map(without_brackets);
     while let Some(word) = words.next() {
         match word {
-            [b'S', b'=', size @ ..] => about.size = whole(size),
-            [b'i', b'd', b'=', id @ ..] => about.message_id = Some(id),
-            b"for" => about.recipients = Some(words.by_ref().count() as u64),
+            [b'S', b'=', size @ ..] => info.size = whole(size),
+            [b'i', b'd', b'=', id @ ..] => info.message_id = Some(id),
+            b"for" => info.recipients = Some(words.by_ref().count() as u64),
             _ => {}
         }
     }
-    about
+    info
 }
 
 /// The address, and that behind it in brackets, which it was sent to, or which is the whole of it.
@@ -164,7 +164,7 @@ fn delivered(text: &[u8], part: Part) -> Result<Attempt<'_>, Why> {
 fn failed(text: &[u8]) -> Result<Attempt<'_>, Why> {
     let (head, reason) = cut(text, b": ").ok_or("a failure without its reason")?;
     let mut head = Words(head);
-    let mut attempt = whom(&mut head, Outcome::Bounced, Part::Unsaid)?;
+    let mut attempt = whom(&mut head, Outcome::Bounced, Part::Unmarked)?;
     details(head, &mut attempt)?;
     attempt.text = without_times(reason, &mut attempt)?;
     attempt.dsn = dsn_within(attempt.text);
@@ -178,7 +178,7 @@ fn deferred(text: &[u8]) -> Result<Attempt<'_>, Why> {
     let (head, reason) = cut(text, b" defer (").ok_or(WHY)?;
     let (_, reason) = cut(reason, b")").ok_or(WHY)?;
     let mut head = Words(head);
-    let mut attempt = whom(&mut head, Outcome::Deferred, Part::Unsaid)?;
+    let mut attempt = whom(&mut head, Outcome::Deferred, Part::Unmarked)?;
     details(head, &mut attempt)?;
     let (host, reason) = cut(reason, b": ").unwrap_or((reason, b""));
     details(Words(host), &mut attempt)?;
@@ -276,16 +276,16 @@ mod tests {
             "{ID} <= s@l.example H=h (e) [192.0.2.9]:4711 P=esmtp S=1234 id=1@l \
              T=\"for you \\\" and me\" from <s@l.example> for a@x b@x"
         );
-        let about = About {
+        let info = MessageInfo {
             accepted: true,
             sender: Some(b"s@l.example"),
             message_id: Some(b"1@l"),
             size: Some(1234),
             recipients: Some(2),
         };
-        assert_eq!(EXIM.event(&line), Ok(Some(Event::About(about))));
+        assert_eq!(EXIM.event(&line), Ok(Some(Event::MessageInfo(info))));
         let report = format!("{ID} <= <> R=1tEabc-0000AB-CE U=exim P=local S=99");
-        let Ok(Some(Event::About(report))) = EXIM.event(&report) else { panic!() };
+        let Ok(Some(Event::MessageInfo(report))) = EXIM.event(&report) else { panic!() };
         assert_eq!((report.sender, report.recipients), (Some(&b""[..]), None));
         assert_eq!(EXIM.event(&format!("{ID} Completed")), Ok(Some(Event::Removed)));
         let long = "1tEabc-00000000ABC-0000 Completed";

@@ -4,7 +4,7 @@
 //! of 2.3 for `delays=` and `dsn=`; and lines of Postfix 3.7.
 
 use super::{Mailer, NO_STATUS, Said};
-use crate::event::{About, Attempt, Event, Outcome, Part};
+use crate::event::{Attempt, Event, MessageInfo, Outcome, Part};
 use crate::fields::{cut, dsn, pair, queue_id, seconds, whole, without_brackets};
 use crate::problems::Why;
 use memchr::{memchr, memrchr};
@@ -23,9 +23,13 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
     } else if let Some(message_id) = rest.strip_prefix(b"message-id=") {
         // cleanup's, which is there once, when the message is taken in
         let message_id = Some(without_brackets(message_id));
-        Some(Event::About(About { accepted: true, message_id, ..About::default() }))
+        Some(Event::MessageInfo(MessageInfo {
+            accepted: true,
+            message_id,
+            ..MessageInfo::default()
+        }))
     } else if rest.starts_with(b"from=<") {
-        about(rest).map(Event::About)
+        info(rest).map(Event::MessageInfo)
     } else {
         (rest == b"removed").then_some(Event::Removed)
     };
@@ -33,22 +37,22 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
 }
 
 /// The queue manager's line: `from=<a@b>, size=1234, nrcpt=1 (queue active)`.
-pub(super) fn about(text: &[u8]) -> Option<About<'_>> {
-    let mut about = About::default();
+pub(super) fn info(text: &[u8]) -> Option<MessageInfo<'_>> {
+    let mut info = MessageInfo::default();
     let mut rest = text;
     while let Some((key, value, behind)) = pair(rest) {
         match key {
-            b"from" => about.sender = Some(without_brackets(value)),
-            b"size" => about.size = whole(value),
+            b"from" => info.sender = Some(without_brackets(value)),
+            b"size" => info.size = whole(value),
             b"nrcpt" => {
-                about.recipients = whole(cut(value, b" ").map_or(value, |(count, _)| count));
+                info.recipients = whole(cut(value, b" ").map_or(value, |(count, _)| count));
             }
             _ => {}
         }
         rest = behind;
     }
     // another daemon's line begins alike but does not count recipients
-    about.recipients.map(|_| about)
+    info.recipients.map(|_| info)
 }
 
 /// `to=<a@b>, relay=host[address]:25, delay=1.2, delays=0.1/0/0.5/0.6, dsn=2.0.0, status=sent (250
@@ -60,7 +64,7 @@ pub(super) fn attempt(text: &[u8]) -> Result<Option<Attempt<'_>>, Why> {
         Some(b',') => end,
         _ => cut(text, b">, ").ok_or("no end of its address")?.0.len(),
     };
-    let mut attempt = Attempt::new(&text[4..end], Outcome::Delivered, Part::Unsaid);
+    let mut attempt = Attempt::new(&text[4..end], Outcome::Delivered, Part::Unmarked);
     let mut rest = text[end + 1..].strip_prefix(b", ").unwrap_or_default();
     if let Some(original) = rest.strip_prefix(b"orig_to=<") {
         let (original, behind) = cut(original, b">, ").ok_or("no end of its original address")?;
@@ -143,7 +147,7 @@ mod tests {
                 dsn: Some(Dsn(2, 0, 0)),
                 outcome: Outcome::Delivered,
                 text: b"250 2.0.0 Ok: queued as ABC, really",
-                part: Part::Unsaid,
+                part: Part::Unmarked,
             }
         );
     }
@@ -171,16 +175,17 @@ mod tests {
     #[test]
     fn what_is_about_messages() {
         let from = "4F2A13C0D1: from=<a@x>, size=1234, nrcpt=2 (queue active)";
-        let about = About {
+        let info = MessageInfo {
             sender: Some(b"a@x"),
             size: Some(1234),
             recipients: Some(2),
-            ..About::default()
+            ..MessageInfo::default()
         };
-        assert_eq!(POSTFIX.event(from), Ok(Some(Event::About(about))));
+        assert_eq!(POSTFIX.event(from), Ok(Some(Event::MessageInfo(info))));
         let id = "4F2A13C0D1: message-id=<1@x>";
-        let about = About { accepted: true, message_id: Some(b"1@x"), ..About::default() };
-        assert_eq!(POSTFIX.event(id), Ok(Some(Event::About(about))));
+        let info =
+            MessageInfo { accepted: true, message_id: Some(b"1@x"), ..MessageInfo::default() };
+        assert_eq!(POSTFIX.event(id), Ok(Some(Event::MessageInfo(info))));
         assert_eq!(POSTFIX.event("4F2A13C0D1: removed"), Ok(Some(Event::Removed)));
     }
 

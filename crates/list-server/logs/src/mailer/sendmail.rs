@@ -4,7 +4,7 @@
 //! line of section "The 'Fast Fix'" in the paper, of 8.8.
 
 use super::{Mailer, NO_STATUS, Said};
-use crate::event::{About, Attempt, Event, Outcome, Part};
+use crate::event::{Attempt, Event, MessageInfo, Outcome, Part};
 use crate::fields::{days_and_clock, dsn, pair, queue_id, whole, without_brackets};
 use crate::problems::Why;
 use memchr::memrchr;
@@ -25,7 +25,7 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
             None => attempt(rest)?.map(Event::Attempt),
         }
     } else if rest.starts_with(b"from=") {
-        Some(Event::About(about(rest)))
+        Some(Event::MessageInfo(info(rest)))
     } else {
         None
     };
@@ -33,20 +33,20 @@ fn read(text: &[u8]) -> Result<Said<'_>, Why> {
 }
 
 /// `from=<a@b>, size=1234, class=0, nrcpts=2, msgid=<1@b>, proto=ESMTP, relay=...`
-fn about(text: &[u8]) -> About<'_> {
-    let mut about = About { accepted: true, ..About::default() };
+fn info(text: &[u8]) -> MessageInfo<'_> {
+    let mut info = MessageInfo { accepted: true, ..MessageInfo::default() };
     let mut rest = text;
     while let Some((key, value, behind)) = pair(rest) {
         match key {
-            b"from" => about.sender = Some(without_brackets(value)),
-            b"size" => about.size = whole(value),
-            b"nrcpts" => about.recipients = whole(value),
-            b"msgid" => about.message_id = Some(without_brackets(value)),
+            b"from" => info.sender = Some(without_brackets(value)),
+            b"size" => info.size = whole(value),
+            b"nrcpts" => info.recipients = whole(value),
+            b"msgid" => info.message_id = Some(without_brackets(value)),
             _ => {}
         }
         rest = behind;
     }
-    about
+    info
 }
 
 /// `to=a@b,c@b, delay=00:00:07, xdelay=00:00:06, mailer=smtp, relay=mx. [192.0.2.1], dsn=2.0.0,
@@ -154,14 +154,14 @@ mod tests {
     fn what_is_about_messages() {
         let line = "59QA0x1234: from=<a@x>, size=42, class=0, nrcpts=2, msgid=<1@x>, \
             bodytype=8BITMIME, proto=ESMTP, daemon=MTA, relay=h [192.0.2.1]";
-        let about = About {
+        let info = MessageInfo {
             accepted: true,
             sender: Some(b"a@x"),
             message_id: Some(b"1@x"),
             size: Some(42),
             recipients: Some(2),
         };
-        assert_eq!(SENDMAIL.event(line), Ok(Some(Event::About(about))));
+        assert_eq!(SENDMAIL.event(line), Ok(Some(Event::MessageInfo(info))));
         let more = "59QA0x1234: to=<a@x>,<b@x> [more]";
         assert_eq!(SENDMAIL.event(more), Ok(Some(Event::More(b"<a@x>,<b@x>"))));
     }

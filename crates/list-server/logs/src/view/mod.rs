@@ -10,7 +10,7 @@ pub use rows::Rows;
 pub use tally::Tally;
 pub use waiting::Waiting;
 
-use crate::lives::Delivery;
+use crate::messages::Delivery;
 
 /// Somebody who is told what happened, in the order of the log.
 pub trait View {

@@ -2,7 +2,7 @@
 
 use super::View;
 use crate::columns::{Column, Columns};
-use crate::lives::{Delivery, domain};
+use crate::messages::{Delivery, domain};
 
 /// Every attempt for a recipient, or for one recipient or domain alone.
 #[derive(Debug)]

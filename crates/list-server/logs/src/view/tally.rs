@@ -4,7 +4,7 @@ use super::View;
 use super::histogram::Histogram;
 use crate::columns::{Column, Columns};
 use crate::event::Outcome;
-use crate::lives::Delivery;
+use crate::messages::Delivery;
 use foldhash::fast::FixedState;
 use indexmap::IndexMap;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use super::View;
 use crate::columns::{Column, Columns};
 use crate::event::Outcome;
-use crate::lives::Delivery;
+use crate::messages::Delivery;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 

@@ -1,6 +1,7 @@
 //! A view that keeps all it is told, as text.
 
-use sojourn_mail_logs::{Delivery, Outcome, Reader, Settings, View};
+use sojourn_mail_logs::view::View;
+use sojourn_mail_logs::{Delivery, Outcome, Reader, Settings};
 
 /// What was told, a line each.
 #[derive(Debug, Default)]

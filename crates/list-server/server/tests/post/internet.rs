@@ -3,8 +3,8 @@
 use crate::world::{Server, set, start_on};
 use sojourn_core::Span;
 use sojourn_core::parameters::{Parameters, Setting, Table, Value, defaults};
+use sojourn_testnet::fault::FaultKind;
 use sojourn_testnet::names::NamesKind;
-use sojourn_testnet::personality::FaultKind;
 use sojourn_testnet::{Acceptance, Domain, Host, TestNet, TestNetConfig, Tls};
 use std::path::PathBuf;
 

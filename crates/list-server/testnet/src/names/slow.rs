@@ -1,7 +1,7 @@
 //! Thinks.
 
 use super::{Answer, Names};
-use crate::personality::duration;
+use crate::fault::duration;
 use sojourn_core::parameters::Check;
 use sojourn_core::{Span, parameters};
 use std::time::Duration;

@@ -2,8 +2,8 @@
 
 mod command;
 
-use crate::Host;
-use crate::personality::{Act, Memory, Personality, Scene, Step};
+use crate::fault::{Act, Fault, Memory, SessionView, Step};
+use crate::host::Host;
 use crate::text::Text;
 use crate::tls::Tls;
 use command::{Command, parse};
@@ -347,14 +347,14 @@ impl Session {
     ) -> Option<bool> {
         let personality = &place.host.personality;
         let thinking = personality.thinking(&mut place.memory.stream);
-        let mut scene = Scene {
+        let mut view = SessionView {
             now: place.now,
             client: self.client,
             sender: &self.sender,
             recipients: self.recipients.len(),
             memory: place.memory,
         };
-        let act = personality.act(step, &mut scene);
+        let act = personality.act(step, &mut view);
         let say = |text: &str, drip, out: &mut Outputs| {
             if !text.is_empty() {
                 let bytes = format!("{text}\r\n").into_bytes();

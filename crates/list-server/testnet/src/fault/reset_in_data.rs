@@ -1,6 +1,6 @@
 //! Gone in mid-message.
 
-use super::{Act, Personality, Scene, Step};
+use super::{Act, Fault, SessionView, Step};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 
@@ -16,17 +16,17 @@ parameters! {
 
 impl Check for ResetInData {}
 
-impl Personality for ResetInData {
-    fn act(&self, step: Step<'_>, scene: &mut Scene<'_>) -> Act {
+impl Fault for ResetInData {
+    fn act(&self, step: Step<'_>, view: &mut SessionView<'_>) -> Act {
         let there = match step {
             Step::Text(octets) => octets >= self.after,
             Step::Dot => true,
             _ => false,
         };
-        if !there || scene.memory.times >= self.times {
+        if !there || view.memory.times >= self.times {
             return Act::Usual;
         }
-        scene.memory.times += 1;
+        view.memory.times += 1;
         Act::Reset
     }
 }

@@ -1,12 +1,12 @@
 //! A small internet, spoken to over plain sockets.
 
+mod config;
+mod faults;
 mod names;
-mod personalities;
-mod world;
 
 use sojourn_core::Span;
 use sojourn_core::parameters::{Setting, Table, Value, defaults};
-use sojourn_testnet::personality::FaultKind;
+use sojourn_testnet::fault::FaultKind;
 use sojourn_testnet::{Domain, Host, TestNet, TestNetConfig};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};

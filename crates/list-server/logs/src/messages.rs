@@ -1,10 +1,10 @@
 //! Lines of one message brought together.
 
 use crate::bounded::Bounded;
-use crate::event::{About, Attempt, Outcome, Part};
+use crate::event::{Attempt, MessageInfo, Outcome, Part};
 use crate::fields::without_brackets;
-use crate::heading::Heading;
 use crate::mailer::Mailer;
+use crate::syslog_header::SyslogHeader;
 use foldhash::fast::FixedState;
 use std::hash::BuildHasher;
 
@@ -80,7 +80,7 @@ pub(crate) fn domain(address: &[u8]) -> &[u8] {
 
 /// The messages that a log is about at the moment.
 #[derive(Debug)]
-pub(crate) struct Lives {
+pub(crate) struct Messages {
     messages: Bounded<Box<[u8]>, Message>,
     ids: Bounded<Box<[u8]>, ()>,
     lists: Bounded<Box<[u8]>, Vec<u8>>,
@@ -88,9 +88,9 @@ pub(crate) struct Lives {
     key: Vec<u8>,
 }
 
-impl Lives {
-    pub(crate) fn new() -> Lives {
-        Lives {
+impl Messages {
+    pub(crate) fn new() -> Messages {
+        Messages {
             messages: Bounded::new(MOST_MESSAGES),
             ids: Bounded::new(MOST_IDS),
             lists: Bounded::new(MOST_LISTS),
@@ -110,15 +110,15 @@ impl Lives {
     }
 
     /// A message's key: its machine, and its name there.
-    fn name(&mut self, heading: &Heading<'_>, queue_id: &[u8]) {
+    fn name(&mut self, header: &SyslogHeader<'_>, queue_id: &[u8]) {
         self.key.clear();
-        self.key.extend_from_slice(heading.host);
+        self.key.extend_from_slice(header.host);
         self.key.push(0);
         self.key.extend_from_slice(queue_id);
     }
 
-    fn find(&mut self, heading: &Heading<'_>, queue_id: &[u8]) -> &mut Message {
-        self.name(heading, queue_id);
+    fn find(&mut self, header: &SyslogHeader<'_>, queue_id: &[u8]) -> &mut Message {
+        self.name(header, queue_id);
         if self.messages.get(&self.key[..]).is_none() {
             self.messages.add(self.key[..].into(), Message::default());
         }
@@ -126,18 +126,23 @@ impl Lives {
     }
 
     /// Something is said of a message; whether it has arrived with that, and is no copy of another.
-    pub(crate) fn about(&mut self, heading: &Heading<'_>, id: &[u8], said: &About<'_>) -> bool {
-        let message = self.find(heading, id);
+    pub(crate) fn update(
+        &mut self,
+        header: &SyslogHeader<'_>,
+        id: &[u8],
+        info: &MessageInfo<'_>,
+    ) -> bool {
+        let message = self.find(header, id);
         let keep = |text: &[u8]| -> Box<[u8]> { text[..text.len().min(LONGEST)].into() };
-        message.sender = said.sender.map(keep).or(message.sender.take());
-        message.message_id = said.message_id.map(keep).or(message.message_id.take());
-        message.size = said.size.or(message.size);
-        message.recipients = said.recipients.or(message.recipients);
-        if !said.accepted || message.accepted.is_some() {
+        message.sender = info.sender.map(keep).or(message.sender.take());
+        message.message_id = info.message_id.map(keep).or(message.message_id.take());
+        message.size = info.size.or(message.size);
+        message.recipients = info.recipients.or(message.recipients);
+        if !info.accepted || message.accepted.is_some() {
             return false;
         }
-        message.accepted = Some(heading.at);
-        let Some(message_id) = said.message_id.filter(|text| !text.is_empty()) else { return true };
+        message.accepted = Some(header.at);
+        let Some(message_id) = info.message_id.filter(|text| !text.is_empty()) else { return true };
         if self.ids.get(message_id).is_some() {
             return false;
         }
@@ -160,7 +165,7 @@ impl Lives {
     /// An attempt, recipient by recipient.
     pub(crate) fn attempt(
         &mut self,
-        heading: &Heading<'_>,
+        header: &SyslogHeader<'_>,
         mailer: &'static Mailer,
         queue_id: &[u8],
         attempt: &Attempt<'_>,
@@ -169,24 +174,24 @@ impl Lives {
         let before = if self.lists.len() > 0 { self.lists.remove(queue_id) } else { None };
         let transaction = Transaction {
             host: self.hashing.hash_one(attempt.relay.unwrap_or(domain(attempt.recipients))),
-            process: heading.process,
+            process: header.process,
             outcome: attempt.outcome,
-            at: heading.at,
+            at: header.at,
         };
-        let message = self.find(heading, queue_id);
+        let message = self.find(header, queue_id);
         let mut leads = match attempt.part {
             Part::First => true,
             Part::More => false,
-            Part::Unsaid => !message.last.is_some_and(|last| last.together(&transaction)),
+            Part::Unmarked => !message.last.is_some_and(|last| last.together(&transaction)),
         };
         message.last = Some(transaction);
-        let age = attempt.delay.or(message.accepted.map(|accepted| heading.at - accepted));
+        let age = attempt.delay.or(message.accepted.map(|accepted| header.at - accepted));
         let message = &*message;
         let mut ended = 0;
         let lists = before.as_deref().into_iter().chain([attempt.recipients]);
         for recipient in lists.flat_map(recipients) {
             tell(&Delivery {
-                at: heading.at,
+                at: header.at,
                 mailer,
                 queue_id,
                 message,
@@ -212,8 +217,8 @@ impl Lives {
     }
 
     /// A message has left the queue.
-    pub(crate) fn removed(&mut self, heading: &Heading<'_>, queue_id: &[u8]) {
-        self.name(heading, queue_id);
+    pub(crate) fn removed(&mut self, header: &SyslogHeader<'_>, queue_id: &[u8]) {
+        self.name(header, queue_id);
         self.messages.remove(&self.key[..]);
     }
 }

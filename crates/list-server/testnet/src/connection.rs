@@ -1,8 +1,8 @@
 //! One connection: a session's outputs become bytes, at their time.
 
 use crate::acceptance::{Acceptance, Log};
+use crate::fault::duration;
 use crate::host::Site;
-use crate::personality::duration;
 use crate::session::{Output, Place, Session, Taken};
 use crate::tls::Tls;
 use std::cell::Cell;

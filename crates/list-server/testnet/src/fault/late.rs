@@ -1,6 +1,6 @@
 //! Down at first.
 
-use super::{Door, Personality, duration};
+use super::{ConnectionAnswer, Fault, duration};
 use sojourn_core::parameters::Check;
 use sojourn_core::{Span, parameters};
 
@@ -14,8 +14,8 @@ parameters! {
 
 impl Check for Late {}
 
-impl Personality for Late {
-    fn door(&self) -> Door {
-        Door::OpensAfter(duration(self.after))
+impl Fault for Late {
+    fn connection_answer(&self) -> ConnectionAnswer {
+        ConnectionAnswer::OpensAfter(duration(self.after))
     }
 }

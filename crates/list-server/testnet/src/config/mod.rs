@@ -4,10 +4,10 @@ mod drawn;
 
 pub use drawn::Drawn;
 
-use crate::address;
+use crate::fault::FaultKind;
+use crate::host as address;
 use crate::host::Host;
 use crate::names::{Mx, NamesKind};
-use crate::personality::FaultKind;
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
 use sojourn_core::{Span, nested, parameters};
 use std::collections::BTreeSet;

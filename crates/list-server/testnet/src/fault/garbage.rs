@@ -1,6 +1,6 @@
 //! What is no SMTP.
 
-use super::{Act, At, Personality, Scene, Step};
+use super::{Act, At, Fault, SessionView, Step};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 
@@ -14,8 +14,8 @@ parameters! {
 
 impl Check for Garbage {}
 
-impl Personality for Garbage {
-    fn act(&self, step: Step<'_>, _scene: &mut Scene<'_>) -> Act {
+impl Fault for Garbage {
+    fn act(&self, step: Step<'_>, _scene: &mut SessionView<'_>) -> Act {
         if step.is(self.at) { Act::Raw(b"hello\0\xff\xfe there\r\n".to_vec()) } else { Act::Usual }
     }
 }

@@ -47,7 +47,7 @@ use std::time::Duration;
 
 variants! {
     /// How a mail server behaves.
-    pub enum FaultKind: "personality" => personality {
+    pub enum FaultKind: "personality" => fault {
         Fast(Fast),
         Slow(Slow),
         Trickle(Trickle),
@@ -147,7 +147,7 @@ pub enum Act {
 
 /// What a server lets a client do that wants to connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
+pub enum ConnectionAnswer {
     /// Connect.
     Open,
     /// Nothing: connections are refused.
@@ -173,7 +173,7 @@ pub struct Memory {
 
 /// What a personality knows when it is asked.
 #[derive(Debug)]
-pub struct Scene<'a> {
+pub struct SessionView<'a> {
     /// Since the start of the internet.
     pub now: Duration,
     /// Who is connected.
@@ -187,14 +187,14 @@ pub struct Scene<'a> {
 }
 
 /// A personality.
-pub trait Personality {
+pub trait Fault {
     /// Whether connections are answered.
-    fn door(&self) -> Door {
-        Door::Open
+    fn connection_answer(&self) -> ConnectionAnswer {
+        ConnectionAnswer::Open
     }
 
     /// What is done at a step.
-    fn act(&self, _step: Step<'_>, _scene: &mut Scene<'_>) -> Act {
+    fn act(&self, _step: Step<'_>, _scene: &mut SessionView<'_>) -> Act {
         Act::Usual
     }
 
@@ -204,17 +204,17 @@ pub trait Personality {
     }
 }
 
-impl Personality for FaultKind {
-    fn door(&self) -> Door {
-        personality!(self, |it| it.door())
+impl Fault for FaultKind {
+    fn connection_answer(&self) -> ConnectionAnswer {
+        fault!(self, |it| it.connection_answer())
     }
 
-    fn act(&self, step: Step<'_>, scene: &mut Scene<'_>) -> Act {
-        personality!(self, |it| it.act(step, scene))
+    fn act(&self, step: Step<'_>, view: &mut SessionView<'_>) -> Act {
+        fault!(self, |it| it.act(step, view))
     }
 
     fn thinking(&self, stream: &mut Stream) -> Duration {
-        personality!(self, |it| it.thinking(stream))
+        fault!(self, |it| it.thinking(stream))
     }
 }
 

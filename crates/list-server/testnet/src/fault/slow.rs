@@ -1,6 +1,6 @@
 //! An honest server that thinks.
 
-use super::{Personality, duration, log_normal};
+use super::{Fault, duration, log_normal};
 use sojourn_core::parameters::Check;
 use sojourn_core::{Span, Stream, parameters};
 use std::time::Duration;
@@ -17,7 +17,7 @@ parameters! {
 
 impl Check for Slow {}
 
-impl Personality for Slow {
+impl Fault for Slow {
     fn thinking(&self, stream: &mut Stream) -> Duration {
         duration(log_normal(self.median, self.spread, stream))
     }

@@ -6,7 +6,7 @@ use memchr::memchr;
 
 /// A line of a log, its heading understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Heading<'a> {
+pub(crate) struct SyslogHeader<'a> {
     /// When, in microseconds.
     pub(crate) at: i64,
     /// The machine that wrote it; empty in a log of Exim's own.
@@ -19,25 +19,25 @@ pub(crate) struct Heading<'a> {
     pub(crate) text: &'a [u8],
 }
 
-impl<'a> Heading<'a> {
+impl<'a> SyslogHeader<'a> {
     /// Of a line of syslog (RFC 3164, or with stamps of RFC 3339) or of Exim's main log.
-    pub(crate) fn read(line: &'a [u8], clock: &mut Clock) -> Result<Heading<'a>, Why> {
+    pub(crate) fn read(line: &'a [u8], clock: &mut Clock) -> Result<SyslogHeader<'a>, Why> {
         let line = without_priority(line);
         if line.first().is_some_and(u8::is_ascii_digit) {
             let (at, rest) = clock.iso(line)?;
             let exim = line.get(10) == Some(&b' ');
             return if exim {
-                Ok(Heading::of_exim(at, rest))
+                Ok(SyslogHeader::of_exim(at, rest))
             } else {
-                Heading::of_syslog(at, rest)
+                SyslogHeader::of_syslog(at, rest)
             };
         }
         let (at, rest) = clock.syslog(line)?;
-        Heading::of_syslog(at, rest)
+        SyslogHeader::of_syslog(at, rest)
     }
 
     /// ` host program[process]: text`
-    fn of_syslog(at: i64, rest: &'a [u8]) -> Result<Heading<'a>, Why> {
+    fn of_syslog(at: i64, rest: &'a [u8]) -> Result<SyslogHeader<'a>, Why> {
         const WHY: Why = "no host and program after its stamp";
         let rest = rest.strip_prefix(b" ").ok_or(WHY)?;
         let (host, rest) = rest.split_at(memchr(b' ', rest).ok_or(WHY)?);
@@ -50,11 +50,17 @@ impl<'a> Heading<'a> {
         }
         let text = text.strip_prefix(b":").unwrap_or(text);
         let (program, process) = program_and_process(tag);
-        Ok(Heading { at, host, program, process, text: text.strip_prefix(b" ").unwrap_or(text) })
+        Ok(SyslogHeader {
+            at,
+            host,
+            program,
+            process,
+            text: text.strip_prefix(b" ").unwrap_or(text),
+        })
     }
 
     /// ` [process] text`
-    fn of_exim(at: i64, rest: &'a [u8]) -> Heading<'a> {
+    fn of_exim(at: i64, rest: &'a [u8]) -> SyslogHeader<'a> {
         let mut text = rest.strip_prefix(b" ").unwrap_or(rest);
         let mut process = 0;
         if let Some(inner) = text.strip_prefix(b"[")
@@ -65,7 +71,7 @@ impl<'a> Heading<'a> {
             text = &inner[end + 1..];
             text = text.strip_prefix(b" ").unwrap_or(text);
         }
-        Heading { at, host: b"", program: b"exim", process, text }
+        SyslogHeader { at, host: b"", program: b"exim", process, text }
     }
 }
 
@@ -106,9 +112,9 @@ mod tests {
     use super::*;
 
     fn parts(line: &str) -> Option<(String, String, u32, String)> {
-        let heading = Heading::read(line.as_bytes(), &mut Clock::new(0)).ok()?;
+        let header = SyslogHeader::read(line.as_bytes(), &mut Clock::new(0)).ok()?;
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        Some((text(heading.host), text(heading.program), heading.process, text(heading.text)))
+        Some((text(header.host), text(header.program), header.process, text(header.text)))
     }
 
     #[test]

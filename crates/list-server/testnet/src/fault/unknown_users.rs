@@ -1,6 +1,6 @@
 //! Nobody of that name.
 
-use super::{Act, Personality, Scene, Step};
+use super::{Act, Fault, SessionView, Step};
 use sojourn_core::parameters::Check;
 use sojourn_core::{Streams, parameters};
 
@@ -21,8 +21,8 @@ impl UnknownUsers {
     }
 }
 
-impl Personality for UnknownUsers {
-    fn act(&self, step: Step<'_>, _scene: &mut Scene<'_>) -> Act {
+impl Fault for UnknownUsers {
+    fn act(&self, step: Step<'_>, _scene: &mut SessionView<'_>) -> Act {
         match step {
             Step::Rcpt(recipient) if self.is_unknown(recipient) => {
                 Act::Say("550 5.1.1 No such user".into())

@@ -1,6 +1,6 @@
 //! Answers that drip.
 
-use super::{Act, Personality, Scene, Step, duration};
+use super::{Act, Fault, SessionView, Step, duration};
 use sojourn_core::parameters::Check;
 use sojourn_core::{Span, parameters};
 
@@ -14,8 +14,8 @@ parameters! {
 
 impl Check for Trickle {}
 
-impl Personality for Trickle {
-    fn act(&self, _step: Step<'_>, _scene: &mut Scene<'_>) -> Act {
+impl Fault for Trickle {
+    fn act(&self, _step: Step<'_>, _scene: &mut SessionView<'_>) -> Act {
         Act::Trickle(duration(self.every))
     }
 }

@@ -1,6 +1,6 @@
 //! Silence in mid-session.
 
-use super::{Act, At, Personality, Scene, Step};
+use super::{Act, At, Fault, SessionView, Step};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 
@@ -14,8 +14,8 @@ parameters! {
 
 impl Check for Hung {}
 
-impl Personality for Hung {
-    fn act(&self, step: Step<'_>, _scene: &mut Scene<'_>) -> Act {
+impl Fault for Hung {
+    fn act(&self, step: Step<'_>, _scene: &mut SessionView<'_>) -> Act {
         if step.is(self.at) { Act::Hang } else { Act::Usual }
     }
 }

@@ -1,6 +1,6 @@
 //! Nobody answers.
 
-use super::{Door, Personality};
+use super::{ConnectionAnswer, Fault};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 
@@ -12,8 +12,8 @@ parameters! {
 
 impl Check for BlackHole {}
 
-impl Personality for BlackHole {
-    fn door(&self) -> Door {
-        Door::Silent
+impl Fault for BlackHole {
+    fn connection_answer(&self) -> ConnectionAnswer {
+        ConnectionAnswer::Silent
     }
 }

@@ -1,6 +1,6 @@
 //! An honest server.
 
-use super::Personality;
+use super::Fault;
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 
@@ -11,4 +11,4 @@ parameters! {
 
 impl Check for Fast {}
 
-impl Personality for Fast {}
+impl Fault for Fast {}

@@ -1,6 +1,6 @@
 //! From before 1995.
 
-use super::{Act, Personality, Scene, Step};
+use super::{Act, Fault, SessionView, Step};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 
@@ -11,8 +11,8 @@ parameters! {
 
 impl Check for Old {}
 
-impl Personality for Old {
-    fn act(&self, step: Step<'_>, _scene: &mut Scene<'_>) -> Act {
+impl Fault for Old {
+    fn act(&self, step: Step<'_>, _scene: &mut SessionView<'_>) -> Act {
         match step {
             Step::Hello(true) => Act::Say("500 What?".into()),
             _ => Act::Usual,

@@ -1,11 +1,9 @@
 //! A world drawn at random: sizes, distances, and who is what.
 
 use super::Domain;
+use crate::fault::{BlackHole, Busy, Fast, FaultKind, Greylist, Hung, Refused, Slow, log_normal};
 use crate::host::Host;
 use crate::names::{Mx, NamesKind, Servfail, Silent};
-use crate::personality::{
-    BlackHole, Busy, Fast, FaultKind, Greylist, Hung, Refused, Slow, log_normal,
-};
 use sojourn_core::parameters::{Check, Refusal, Value, defaults};
 use sojourn_core::{Span, Stream, Streams, parameters};
 use std::num::NonZeroU32;
@@ -178,7 +176,7 @@ pub(super) fn shuffle<T>(list: &mut [T], seed: u64, purpose: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::{Class, TestNetConfig};
+    use crate::config::{Class, TestNetConfig};
 
     #[test]
     fn shares_and_sizes_are_as_they_are_set() {

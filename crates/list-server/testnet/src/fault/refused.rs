@@ -1,6 +1,6 @@
 //! Nobody listens.
 
-use super::{Door, Personality};
+use super::{ConnectionAnswer, Fault};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 
@@ -11,8 +11,8 @@ parameters! {
 
 impl Check for Refused {}
 
-impl Personality for Refused {
-    fn door(&self) -> Door {
-        Door::Closed
+impl Fault for Refused {
+    fn connection_answer(&self) -> ConnectionAnswer {
+        ConnectionAnswer::Closed
     }
 }

@@ -1,6 +1,6 @@
 //! Enough for one transaction.
 
-use super::{Act, Personality, Scene, Step};
+use super::{Act, Fault, SessionView, Step};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 use std::num::NonZeroU32;
@@ -15,10 +15,10 @@ parameters! {
 
 impl Check for FewRecipients {}
 
-impl Personality for FewRecipients {
-    fn act(&self, step: Step<'_>, scene: &mut Scene<'_>) -> Act {
+impl Fault for FewRecipients {
+    fn act(&self, step: Step<'_>, view: &mut SessionView<'_>) -> Act {
         match step {
-            Step::Rcpt(_) if scene.recipients >= self.most.get() as usize => {
+            Step::Rcpt(_) if view.recipients >= self.most.get() as usize => {
                 Act::Say("452 4.5.3 Too many recipients".into())
             }
             _ => Act::Usual,

@@ -1,6 +1,6 @@
 //! Come back later.
 
-use super::{Act, Personality, Scene, Step, duration};
+use super::{Act, Fault, SessionView, Step, duration};
 use sojourn_core::parameters::Check;
 use sojourn_core::{Span, parameters};
 use std::net::IpAddr;
@@ -19,17 +19,17 @@ parameters! {
 
 impl Check for Greylist {}
 
-impl Personality for Greylist {
-    fn act(&self, step: Step<'_>, scene: &mut Scene<'_>) -> Act {
+impl Fault for Greylist {
+    fn act(&self, step: Step<'_>, view: &mut SessionView<'_>) -> Act {
         let Step::Rcpt(recipient) = step else { return Act::Usual };
-        let network = match scene.client {
+        let network = match view.client {
             IpAddr::V4(it) => u64::from(u32::from(it) >> 8),
             IpAddr::V6(it) => (u128::from(it) >> 64) as u64,
         };
-        let triplet = format!("{network:x} {} {recipient}", scene.sender);
-        let first = *scene.memory.seen.entry(triplet).or_insert(scene.now);
+        let triplet = format!("{network:x} {} {recipient}", view.sender);
+        let first = *view.memory.seen.entry(triplet).or_insert(view.now);
         let due = first + duration(self.wait);
-        match due.checked_sub(scene.now).filter(|left| !left.is_zero()) {
+        match due.checked_sub(view.now).filter(|left| !left.is_zero()) {
             None => Act::Usual,
             Some(left) if self.named => {
                 let seconds = left.as_secs_f64().ceil();

@@ -1,6 +1,6 @@
 //! Gone with the message.
 
-use super::{Act, Personality, Scene, Step};
+use super::{Act, Fault, SessionView, Step};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 
@@ -16,12 +16,12 @@ parameters! {
 
 impl Check for AcceptThenReset {}
 
-impl Personality for AcceptThenReset {
-    fn act(&self, step: Step<'_>, scene: &mut Scene<'_>) -> Act {
-        if step != Step::Dot || scene.memory.times >= self.times {
+impl Fault for AcceptThenReset {
+    fn act(&self, step: Step<'_>, view: &mut SessionView<'_>) -> Act {
+        if step != Step::Dot || view.memory.times >= self.times {
             return Act::Usual;
         }
-        scene.memory.times += 1;
+        view.memory.times += 1;
         if self.recorded { Act::TakeThenReset } else { Act::Reset }
     }
 }

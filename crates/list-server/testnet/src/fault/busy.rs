@@ -1,6 +1,6 @@
 //! Enough sessions.
 
-use super::{Act, Personality, Scene, Step};
+use super::{Act, Fault, SessionView, Step};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 use std::num::NonZeroU32;
@@ -15,10 +15,10 @@ parameters! {
 
 impl Check for Busy {}
 
-impl Personality for Busy {
-    fn act(&self, step: Step<'_>, scene: &mut Scene<'_>) -> Act {
+impl Fault for Busy {
+    fn act(&self, step: Step<'_>, view: &mut SessionView<'_>) -> Act {
         match step {
-            Step::Greeting if scene.memory.sessions > self.sessions.get() => {
+            Step::Greeting if view.memory.sessions > self.sessions.get() => {
                 Act::SayThenClose("421 4.7.0 Too many connections".into())
             }
             _ => Act::Usual,

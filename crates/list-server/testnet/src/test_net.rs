@@ -1,14 +1,14 @@
 //! An internet that runs.
 
 use crate::acceptance::{Acceptance, Log};
-use crate::address;
+use crate::config::TestNetConfig;
+use crate::connection::Shared;
+use crate::fault::duration;
 use crate::host::Site;
-use crate::listener::{self, Opened};
-use crate::nameserver::{self, Zones};
-use crate::personality::duration;
-use crate::sink::Shared;
+use crate::listener::Opened;
+use crate::nameserver::Zones;
 use crate::tls::Authority;
-use crate::world::TestNetConfig;
+use crate::{host as address, listener, nameserver};
 use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;

@@ -1,6 +1,6 @@
 //! That was all.
 
-use super::{Act, Personality, Scene, Step};
+use super::{Act, Fault, SessionView, Step};
 use sojourn_core::parameters;
 use sojourn_core::parameters::Check;
 
@@ -11,8 +11,8 @@ parameters! {
 
 impl Check for OneMessage {}
 
-impl Personality for OneMessage {
-    fn act(&self, step: Step<'_>, _scene: &mut Scene<'_>) -> Act {
+impl Fault for OneMessage {
+    fn act(&self, step: Step<'_>, _scene: &mut SessionView<'_>) -> Act {
         match step {
             Step::Dot => Act::UsualThenClose("421 4.3.2 One message a connection".into()),
             _ => Act::Usual,
